@@ -23,7 +23,7 @@ export interface Administration {
   /**
    * Creates a user. Values are validated as in a registration, but every field may be set. Emits `user.created`.
    *
-   * @throws ApiError VALIDATION_ERROR; CONFLICT when a user with this e-mail address exists
+   * @throws ApiError VALIDATION_ERROR; CONFLICT if a user with this e-mail address exists
    */
   create(input: Record<string, unknown>): Promise<StoredRecord>;
   /** Returns the newest users first; with `role`, only users who have that role. */

@@ -17,7 +17,7 @@ export interface AccountsContext {
   user: Entity;
   lockout: Lockout;
   resets: Resets;
-  /** The step of an extension that follows a right password. */
+  /** The step of an extension that runs after a correct password. */
   signInStep: SignInStep | undefined;
   /** Ends credentials in the caller's transaction. */
   revoke: Accounts['revoke'];

@@ -23,10 +23,10 @@ function template<Role extends string>(roles: readonly Role[]) {
 const PUBLIC: ReadonlySet<string> = new Set(['name', 'avatarUrl']);
 
 /**
- * The fields with the visibility of the account template: `status` and personal fields are visible to the user and to admins,
- * unless their declaration says otherwise. A user record is expanded in other records for viewers who cannot read it.
+ * Returns the fields with the visibility of the account template: `status` and personal fields are visible to the user and to admins,
+ * unless their declaration says otherwise. Needed because user records are expanded in other records, for viewers who cannot read them.
  *
- * @param listed fields that the option `personalFields` says are personal
+ * @param listed fields that the option `personalFields` lists
  */
 function withVisibility(fields: Fields, listed: readonly string[]): Fields {
   const roles: unknown = fields.roles?.spec?.inner?.spec?.values;
@@ -44,22 +44,22 @@ function withVisibility(fields: Fields, listed: readonly string[]): Fields {
 /** The fields of the account template. */
 export type UserFields<Role extends string = 'user' | 'admin'> = ReturnType<typeof template<Role>>;
 
-/** The template's fields with further ones; one of the template's name replaces it. */
+/** The fields of the template combined with further fields. A further field replaces the template's field of the same name. */
 type WithUserFields<F extends Fields, Role extends string> = F & Omit<UserFields<Role>, keyof F>;
 
-/** Options of `defineUser`: those of a resource, further fields, further roles. */
+/** Options of `defineUser`: the options of a resource, further fields, and further roles. */
 export type UserOptions<F extends Fields, Role extends string, T extends boolean> = Partial<
   Omit<ResourceOptions<WithUserFields<F, Role>, T>, 'fields'>
 > & {
-  /** Further fields; a field of the template's name replaces it. */
+  /** Further fields. A field with the name of a template field replaces it. */
   fields?: F;
-  /** The role words. Default `user` and `admin`. */
+  /** Names of the roles. Default: `user` and `admin`. */
   roles?: readonly Role[];
 };
 
 /**
- * Declares the user resource from the account template. Its `status` and personal fields without a `visibleTo()` of their own are
- * visible to the user and to admins only.
+ * Declares the user resource from the account template. Its `status` and personal fields are visible only to the user and to admins,
+ * unless they have a `visibleTo()` of their own.
  */
 // biome-ignore lint/complexity/noBannedTypes: {} is "no further fields" here
 export function defineUser<F extends Fields = {}, const Role extends string = never, T extends boolean = true>(

@@ -39,7 +39,7 @@ type PushRow = [string, DevicePlatform, string, string, string | null, boolean];
 const OWN_COLUMNS = `d.id, d.platform, d.name, d.app_version, d.locale, d.token, d.session_id is not null,
   d.created_at, d.last_seen_at`;
 
-/** Most devices of a user. Registering one more removes the one that was seen longest ago. */
+/** Maximum number of devices of a user. Registering one more removes the one that was seen longest ago. */
 const MAX_DEVICES = 100;
 
 // A known token moves to the user who registered it last, and no value of the former user stays on the device. The unique index on
@@ -99,8 +99,8 @@ function toOwn(row: OwnRow): OwnDevice {
 /**
  * Stores a device, or moves a known one to this user and session.
  *
- * @param sessionId null: not bound to a session
- * @returns undefined when the session has ended in the meantime
+ * @param sessionId null if the device is not bound to a session
+ * @returns undefined if the session has ended meanwhile
  */
 export async function registerDevice(
   database: Executor,
@@ -126,7 +126,7 @@ export async function listDevices(database: Database, userId: string): Promise<O
   return rows.map(toOwn);
 }
 
-/** Removes a device of a user. Returns false when the user has no such device. */
+/** Removes a device of a user. Returns false if the user has no such device. */
 export async function removeOwnDevice(database: Database, id: string, userId: string): Promise<boolean> {
   return (await database.write({ text: REMOVE_OWN, values: [id, userId] })).length > 0;
 }

@@ -7,10 +7,10 @@ export const devices = pgTable(
   {
     id: text('id').primaryKey(),
     userId: text('user_id').notNull(),
-    /** Null: not bound to a session; the device stays until it is removed. */
+    /** Null if the device is not bound to a session; it then stays until it is removed. */
     sessionId: text('session_id').references(() => sessions.id, { onDelete: 'cascade' }),
     token: text('token').notNull(),
-    /** `tokenHash`: one device per token, whatever the platform. Tokens may be too long for an index. */
+    /** See `tokenHash`: one device per token, whatever the platform. Hashed because tokens may be too long for an index. */
     tokenHash: text('token_hash').notNull().unique(),
     platform: text('platform').notNull(),
     name: text('name'),

@@ -3,9 +3,9 @@ import { z } from 'zod';
 import { checkUrl } from '../../platform/address-guard/index.ts';
 import type { Platform } from '../../platform/platform.ts';
 
-/** Which Web Push endpoints are accepted. Clients choose the endpoint and this server calls it. */
+/** Which Web Push endpoints are accepted. A rule is needed because clients choose the endpoint, and this server calls it. */
 export interface EndpointRule {
-  /** Accept any host and private addresses: for development, where a push service may run on the same machine. */
+  /** Whether any host and private addresses are accepted: for development, where a push service may run on the same machine. */
   allowPrivate: boolean;
   /** Hosts in addition to those of browser vendors; `*.example.com` for all subdomains, `*` for any public host. */
   hosts: readonly string[];
@@ -67,7 +67,7 @@ export function readSubscription(token: string): z.output<typeof subscription> |
 
 /** Which device tokens are accepted. */
 export interface TokenRule extends EndpointRule {
-  /** Returns whether a transport of the app takes this Expo token. Without it, none does. */
+  /** Returns whether a transport of the app accepts this Expo token. If undefined, no transport does. */
   takesExpo?(platform: DevicePlatform, token: string): boolean;
 }
 

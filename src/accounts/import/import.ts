@@ -5,7 +5,7 @@ import type { Entity, RecordsContext } from '../../records/context.ts';
 import { createInsert, type Stored } from './insert.ts';
 import { createRowReader, type ImportRow, rowErrors } from './row.ts';
 
-/** Most rows in one statement. Postgres accepts 65,535 values. */
+/** Maximum number of rows in one statement. Postgres accepts 65,535 values. */
 const ROWS_AT_ONCE = 500;
 const VALUES_AT_ONCE = 30_000;
 

@@ -105,7 +105,7 @@ export function fail(held: LockoutState, rule: LockoutRule, id: string, now: num
   return { state: { failures: [], flights, lockedUntil }, result: lockedUntil };
 }
 
-/** Returns the ms until everything in a state has expired; 0 when it already has. */
+/** Returns the ms until everything in a state has expired; 0 if it already has. */
 export function lifetime(
   { failures, flights, lockedUntil }: LockoutState,
   { windowMs }: LockoutRule,

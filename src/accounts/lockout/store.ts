@@ -14,7 +14,7 @@ export interface LockoutStore {
   clear(key: string): Promise<void>;
 }
 
-/** Most states that one process keeps in memory while Redis is unreachable: about 10 MB. */
+/** Maximum number of states that one process keeps in memory while Redis is unreachable: about 10 MB. */
 const MAX_KEYS = 50_000;
 
 // Compare and swap: writes ARGV[2] if the stored state is still ARGV[1]. Without ARGV[3] (ms to live) the key is deleted.

@@ -3,7 +3,7 @@ import { createSemaphore } from '../../platform/semaphore.ts';
 /** Delay before the next try without a wake-up: attempts in other processes end without waking this one. */
 const POLL_MS = 100;
 
-/** Most attempts of one key that may wait in this process; further ones are refused. */
+/** Maximum number of waiting attempts per key in this process; further ones are refused. */
 const MAX_WAITING = 1000;
 
 /** A wait queue for each key: first come, first served. Only the first caller in a queue polls. */
@@ -11,7 +11,7 @@ export interface WaitQueues {
   /**
    * Waits its turn, then calls `attempt` until the result is not `wait`, and returns that result.
    *
-   * @throws whatever `attempt` throws; `SEMAPHORE_FULL` when too many callers wait under this key
+   * @throws whatever `attempt` throws; `SEMAPHORE_FULL` if too many callers wait under this key
    */
   retryInTurn<T>(key: string, attempt: () => Promise<T | 'wait'>): Promise<T>;
   /** Makes the first caller in the queue of a key try again at once. */

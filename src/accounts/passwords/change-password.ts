@@ -18,7 +18,7 @@ function wrongPassword(field: string): ApiError {
  *
  * @param field the field of the body that the error names
  * @returns the hash that the password was checked against
- * @throws ApiError VALIDATION_ERROR naming the field; RATE_LIMITED after too many; UNAUTHORIZED when the user has been deleted
+ * @throws ApiError VALIDATION_ERROR naming the field; RATE_LIMITED after too many; UNAUTHORIZED if the user has been deleted
  */
 export async function confirmPassword(
   { host, users, hasher, lockout }: Pick<AccountsContext, 'host' | 'users' | 'hasher' | 'lockout'>,

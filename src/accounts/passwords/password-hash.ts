@@ -16,7 +16,7 @@ export interface PasswordHasher {
   /**
    * Returns the hash to store, including its cost: `$scrypt$ln=15,r=8,p=3$<salt>$<hash>`.
    *
-   * @throws RangeError when the password contains NUL
+   * @throws RangeError if the password contains NUL
    */
   hash(password: string): Promise<string>;
   /**
@@ -71,7 +71,7 @@ const derive = promisify<string, Buffer, number, ScryptOptions, Buffer>(scrypt);
  * @param cost of new hashes; `{ logN: 15, r: 8, p: 3 }` needs 32 MiB
  * @param options `concurrency`: hashes computed at once; each uses one of the four threads of libuv's pool. `maxQueue`: hashes
  *   that may wait; further calls reject with `SEMAPHORE_FULL`. `legacy`: verifies hashes of any other format
- * @throws RangeError when the cost is above 256 MiB or p 16, or not made of positive integers
+ * @throws RangeError if the cost is above 256 MiB or p 16, or not made of positive integers
  */
 export function createPasswordHasher(
   cost: ScryptCost,

@@ -50,7 +50,7 @@ export interface Resets {
    * Creates the token of a link and invalidates the user's previous link.
    *
    * @param requestedAt the time of the request
-   * @returns undefined when a link that was requested later has already been created or used
+   * @returns undefined if a link that was requested later has already been created or used
    */
   grant(user: StoredRecord, requestedAt: string): Promise<string | undefined>;
   /** Returns the user of a live link; undefined if the token is unknown, expired, or was sent to a former address. */

@@ -17,13 +17,13 @@ import type { Entity } from '../../records/context.ts';
 import { storedHash } from '../passwords/password-hash.ts';
 import { deletedUsersConsumer } from '../users/deleted-users.ts';
 
-/** Most sessions in a list: more than a person would read. */
+/** Maximum number of sessions in a list: more than a person would read. */
 const MAX_LISTED = 1000;
 
 // All times come from the database clock, which is the same for all processes.
 const UNUSED = `"last_used_at" < now() - interval '5 minutes'`;
 
-// Index sessions_token_hash_unique. Returns the user's record too: one round trip for all requests that arrive together.
+// Index sessions_token_hash_unique. Also returns the user's record: one round trip for all requests that arrive together.
 const FIND = `
   select s."token_hash", s."id", s.${UNUSED}, %columns%
   from "sessions" s join %users% u on u."id" = s."user_id"
@@ -77,12 +77,12 @@ export interface Sessions {
    * Starts a session for a user, with the address and user agent of the request.
    *
    * @param passwordHash the hash that the password was checked against; no session starts if it has been replaced since
-   * @returns undefined when the user no longer exists or has a new password
+   * @returns undefined if the user no longer exists or has a new password
    */
   start(userId: string, req: Request, passwordHash?: string): Promise<NewSession | undefined>;
   /** Returns the live sessions of a user: the current one first, then the newest. */
   list(userId: string, currentId: string): Promise<OwnSession[]>;
-  /** Ends a session of a user. Returns false when the user has no such session. */
+  /** Ends a session of a user. Returns false if the user has no such session. */
   end(id: string, userId: string): Promise<boolean>;
   /** Ends all sessions of users except `exceptSession`. */
   revoke: RevocationStep;

@@ -80,7 +80,7 @@ interface Login {
 /**
  * Continues a login with the right password: returns the response of the first step that needs something, or starts the session.
  *
- * @throws ApiError FORBIDDEN when the account is not active; UNAUTHORIZED when its password was changed meanwhile
+ * @throws ApiError FORBIDDEN if the account is not active; UNAUTHORIZED if its password was changed meanwhile
  */
 export async function finishLogin(accounts: AccountsContext, ctx: RouteContext, account: Account): Promise<Login> {
   const { user, passwordHash } = account;

@@ -21,13 +21,13 @@ export interface Users {
   register(body: unknown, req: Request): Promise<StoredRecord>;
   /** @param email normalised */
   findForLogin(email: string): Promise<Account | undefined>;
-  /** Returns undefined when the user no longer exists. */
+  /** Returns undefined if the user no longer exists. */
   findById(id: string): Promise<Account | undefined>;
-  /** Returns the stored password hash; undefined when the user no longer exists. */
+  /** Returns the stored password hash; undefined if the user no longer exists. */
   passwordHashOf(id: string): Promise<string | undefined>;
-  /** Replaces the hash `from`. Returns false when the stored hash is no longer `from` or the user no longer exists. */
+  /** Replaces the hash `from`. Returns false if the stored hash is no longer `from` or the user no longer exists. */
   setPasswordHash(id: string, from: string, to: string, on?: Executor): Promise<boolean>;
-  /** Replaces any hash. Returns false when the user no longer exists. */
+  /** Replaces any hash. Returns false if the user no longer exists. */
   replacePassword(id: string, hash: string, on: Executor): Promise<boolean>;
   /** Returns a value that the HTTP kernel serializes for the user of the record, not for the caller. */
   asSeenBySelf(user: StoredRecord): object;

@@ -11,7 +11,7 @@ import { keyData, keysOfDeletedUsers, oldKeysSweep } from './user-data.ts';
 
 /** `app.apiKeys`. */
 interface ApiKeysApi {
-  /** Revokes a key by its id. Returns false when there is no such key or it is already revoked. */
+  /** Revokes a key by its id. Returns false if there is no such key or it is already revoked. */
   revoke(id: string): Promise<boolean>;
 }
 

@@ -9,7 +9,7 @@ import type { ApiKeySettings } from './settings.ts';
 
 const MAX_NAME = 100;
 const MAX_SCOPES = 1000;
-/** Most unknown or repeated scopes that an error message lists. */
+/** Maximum number of unknown or repeated scopes that an error message lists. */
 const MAX_REPEATED = 10;
 
 const required = (what: string) => ({

@@ -3,7 +3,7 @@ import { z } from 'zod';
 /** The states of a key. */
 export const STATUSES = ['active', 'expired', 'revoked'] as const;
 
-/** One of `STATUSES`. */
+/** A value of `STATUSES`. */
 export type KeyStatus = (typeof STATUSES)[number];
 
 /** The columns of a key that responses use. They do not include its hash. */

@@ -5,7 +5,7 @@ import type { ApiKeySettings } from './settings.ts';
 
 type RouteKeyParts = Pick<Route, 'method' | 'path' | 'crud'>;
 
-/** Returns a key that is equal for the same route: parameter names do not matter, and PUT of a record counts as PATCH. */
+/** Returns a key that identifies a route. Parameter names do not matter, and PUT of a record counts as PATCH. */
 function routeKey({ method, path, crud }: RouteKeyParts): string {
   return `${crud === 'update' ? 'PATCH' : method} ${path.replaceAll(/:\w+/g, ':')}`;
 }
@@ -14,7 +14,7 @@ function routeKey({ method, path, crud }: RouteKeyParts): string {
  * Finds the routes that the setting `routeScopes` names.
  *
  * @param routes all routes of the app
- * @returns the scope that a route requires: from the setting, or its own; undefined when it has neither
+ * @returns the scope that a route requires: from the setting, or its own; undefined if it has neither
  */
 function readRouteScopes(
   routes: readonly Route[],

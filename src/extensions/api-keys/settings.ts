@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { policySetting } from '../../declare/extension-settings.ts';
 import { isScope, SCOPE_FORM } from '../../declare/scope.ts';
 
-/** A century. More is a slip of the pen. */
+/** A century. A larger number is most likely a typo. */
 const MAX_DAYS = 36_500;
 
 const days = z.number().int().min(1).max(MAX_DAYS);
@@ -10,25 +10,25 @@ const days = z.number().int().min(1).max(MAX_DAYS);
 /** The settings of the extension. */
 export const apiKeySettings = z
   .strictObject({
-    /** Who may make keys. */
+    /** Who may create keys. */
     policy: policySetting.default('authenticated'),
-    /** Active ones. */
+    /** Maximum number of active keys per user. */
     maxKeysPerUser: z.number().int().positive().default(20),
-    /** Of a key that is made without `expiresInDays`. */
+    /** Lifetime of a key that is created without `expiresInDays`. */
     defaultExpiryDays: days.default(90),
     maxLifetimeDays: days.default(365),
-    /** Whether `expiresInDays: null` makes a key that never expires. */
+    /** Whether `expiresInDays: null` creates a key that never expires. */
     allowNoExpiry: z.boolean().default(false),
-    /** Of a key that is made without `scopes`. */
+    /** Scopes of a key that is created without `scopes`. */
     defaultScopes: z.array(z.string()).min(1).default(['read']),
-    /** Scopes of routes that a project did not write: `{ 'POST /webhooks': 'webhooks:create' }`, paths as they are declared. */
+    /** Scopes of routes that the project did not write: `{ 'POST /webhooks': 'webhooks:create' }`, with paths as declared. */
     routeScopes: z
       .record(
         z.string(),
         z.string().refine((scope) => scope === '*' || isScope(scope), { error: `a scope must be * or ${SCOPE_FORM}` }),
       )
       .default({}),
-    /** Whether a reset of the password revokes all keys of the user. */
+    /** Whether a password reset revokes all keys of the user. */
     revokeOnPasswordReset: z.boolean().default(true),
   })
   .refine((settings) => settings.defaultExpiryDays <= settings.maxLifetimeDays, {
@@ -36,7 +36,7 @@ export const apiKeySettings = z
     path: ['defaultExpiryDays'],
   });
 
-/** The settings of the extension as a project writes them: everything may be left out. */
+/** The settings of the extension as a project writes them. All are optional. */
 export type ApiKeyOptions = z.input<typeof apiKeySettings>;
 
 /** The settings with all defaults filled. */

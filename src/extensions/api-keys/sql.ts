@@ -1,6 +1,6 @@
 import { API_KEY_COLUMNS } from './record.ts';
 
-/** Whether lastUsedAt needs a refresh. Uses the database clock, which is the same for all processes. */
+/** Whether last_used_at needs a refresh. Uses the database clock, which is the same for all processes. */
 const isUnused = (key: string) => `coalesce(${key}.last_used_at < now() - interval '1 minute', true)`;
 const ACTIVE = 'revoked_at is null and (expires_at is null or expires_at > now())';
 
@@ -12,8 +12,8 @@ export const lockOwnerSql = (users: string) =>
   `select from ${users} where id = (select user_id from api_keys where id = $1) for no key update`;
 
 /**
- * $1 id, $2 user, $3 hash, $4 name, $5 prefix, $6 scopes, $7 lifetime in days or null, $8 most active keys of a user. No row: the
- * limit is reached. By api_keys_user_id_index.
+ * $1 id, $2 user, $3 hash, $4 name, $5 prefix, $6 scopes, $7 lifetime in days or null, $8 maximum active keys of a user. No row: the
+ * limit is reached. Uses api_keys_user_id_index.
  */
 export const CREATE = `
   insert into api_keys (id, user_id, key_hash, name, prefix, scopes, expires_at)
@@ -22,7 +22,7 @@ export const CREATE = `
   returning ${API_KEY_COLUMNS}`;
 
 /**
- * $1 hashes. Returns the owner's record too: one round trip for all requests that arrive together. By api_keys_key_hash_unique.
+ * $1 hashes. Also returns the owner's record: one round trip for all requests that arrive together. Uses api_keys_key_hash_unique.
  *
  * @param users the table of users
  * @param columns of the user `u`
@@ -32,12 +32,12 @@ export const findSql = (users: string, columns: string) => `
     coalesce(k.expires_at <= now(), false), u.id is not null, ${columns}
   from api_keys k left join ${users} u on u.id = k.user_id where k.key_hash = any($1)`;
 
-/** $1 ids. Returns those that are no longer active. By the primary key. */
+/** $1 ids. Returns those that are no longer active. Uses the primary key. */
 export const ENDED = `
   select asked.id from unnest($1::text[]) as asked(id)
   where not exists (select from api_keys where api_keys.id = asked.id and ${ACTIVE})`;
 
-/** $1 id. By the primary key. */
+/** $1 id. Uses the primary key. */
 export const EXPIRY = 'select expires_at from api_keys where id = $1';
 
 /** $1 id, $2 address. Does not change a revoked key. */
@@ -45,7 +45,7 @@ export const TOUCH = `
   update api_keys set last_used_at = now(), last_used_ip = $2
   where id = $1 and revoked_at is null and ${isUnused('api_keys')}`;
 
-/** $1 user. Without revoked keys. By api_keys_user_id_index. */
+/** $1 user. Lists keys that are not revoked. Uses api_keys_user_id_index. */
 export const LIST = `
   select ${API_KEY_COLUMNS} from api_keys where user_id = $1 and revoked_at is null order by created_at desc, id desc`;
 
@@ -80,7 +80,7 @@ export const REVOKE_ALL = `
 export const REVOKE_OF_DELETED = `
   update api_keys set revoked_at = coalesce(revoked_at, now()), last_used_ip = null where user_id = any($1)`;
 
-/** $1 days that keys are kept, $2 most rows. By api_keys_expires_at_index and api_keys_revoked_at_index. */
+/** $1 days that keys are kept, $2 maximum number of rows. Uses api_keys_expires_at_index and api_keys_revoked_at_index. */
 export const DELETE_OLD = `
   delete from api_keys where id in (
     select id from api_keys

@@ -21,14 +21,14 @@ export interface Keys {
    * Creates a key for the signed-in user. Emits `security.api_key_created`.
    *
    * @returns the record and the key itself, which is never returned again
-   * @throws ApiError API_KEY_LIMIT; UNAUTHORIZED when the session has ended in the meantime
+   * @throws ApiError API_KEY_LIMIT; UNAUTHORIZED if the session has ended meanwhile
    */
   create(ctx: RouteContext<NewKeyInput>): Promise<ApiKeyRecord & { key: string }>;
   /**
    * Revokes a key, at once and in every process. Emits `security.api_key_revoked`.
    *
    * @param owner the user whose key it must be; undefined allows any owner
-   * @returns false when there is no such key or it is already revoked
+   * @returns false if there is no such key or it is already revoked
    */
   revoke(id: string, doing: RevokedBy, owner?: string): Promise<boolean>;
   /**

@@ -12,7 +12,7 @@ export const apiKeyTable = pgTable(
     prefix: text('prefix').notNull(),
     scopes: text('scopes').array().notNull(),
     createdAt: timestamptz('created_at').notNull().defaultNow(),
-    /** Null: never. */
+    /** Null if the key never expires. */
     expiresAt: timestamptz('expires_at'),
     lastUsedAt: timestamptz('last_used_at'),
     lastUsedIp: text('last_used_ip'),

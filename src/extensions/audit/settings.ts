@@ -3,9 +3,9 @@ import { wholeSetting } from '../../declare/extension-settings.ts';
 
 /** The settings of the extension. */
 export const auditSettings = z.strictObject({
-  /** Days for which a row is kept, and can neither be changed nor removed. */
+  /** Days for which a row is kept, and can be neither changed nor removed. */
   keepDays: wholeSetting(36_500).default(365),
 });
 
-/** The settings of the extension as a project writes them: everything may be left out. */
+/** The settings of the extension as a project writes them. All are optional. */
 export type AuditOptions = z.input<typeof auditSettings>;

@@ -11,18 +11,18 @@ export const HEAD = `
     (select id, hash from audit_anchors order by id desc limit 1)
   ) ends order by id desc limit 1`;
 
-/** $1 … $14 the columns, an array each. */
+/** $1 … $14 the columns, one array per column. */
 export const INSERT = `
   insert into audit_entries (${COLUMNS})
   select * from unnest($1::bigint[], $2::timestamptz[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[], $8::text[],
     $9::text[], $10::text[], $11::jsonb[], $12::jsonb[], $13::text[], $14::text[])`;
 
-/** $1 … $4 the columns, an array each. */
+/** $1 … $4 the columns, one array per column. */
 export const INSERT_VALUES = `
   insert into audit_values (entry_id, owner_id, salt, values_by_field)
   select * from unnest($1::bigint[], $2::text[], $3::text[], $4::jsonb[])`;
 
-/** $1 owner, $2 most rows. By audit_values_owner_id_index. */
+/** $1 owner, $2 maximum number of rows. Uses audit_values_owner_id_index. */
 export const ERASE_VALUES = `
   delete from audit_values where entry_id in (select entry_id from audit_values where owner_id = $1 limit $2) returning 1`;
 
@@ -38,7 +38,7 @@ export const PAGE = `
 /** The last row that was removed. */
 export const ANCHOR = 'select id, hash from audit_anchors order by id desc limit 1';
 
-/** The oldest rows. $1 days after which a row is old, $2 most rows. */
+/** The oldest rows. $1 days after which a row is old, $2 maximum number of rows. */
 export const OLDEST = `
   select id, hash, at <= now() - $1 * interval '1 day' from audit_entries order by id limit $2`;
 

@@ -15,7 +15,7 @@ export const auditEntries = pgTable(
     userId: text('user_id'),
     /** `session`, `api-key` or `system`. */
     via: text('via'),
-    /** Of the session or key. */
+    /** The id of the session or key. */
     credentialId: text('credential_id'),
     ip: text('ip'),
     requestId: text('request_id'),

@@ -19,7 +19,7 @@ declare module '../../declare/resource.ts' {
   interface ExtensionResourceOptions {
     /** What happens to the records of a user whose account is erased. Default: delete. */
     onOwnerDelete?: (typeof ON_OWNER_DELETE)[number];
-    /** Fields that hold personal data, besides those marked `pii()` or named like it. */
+    /** Fields that hold personal data, in addition to those marked `pii()` and those whose names suggest it. */
     personalFields?: readonly string[];
   }
 }

@@ -5,29 +5,29 @@ const count = z.number().int().positive();
 
 /** The settings of the extension. */
 export const realtimeSettings = z.strictObject({
-  /** Who may open streams at all. What each is shown is for the policies of the resources. */
+  /** Who may open streams. The policies of the resources decide what each stream contains. */
   policy: compiledPolicySetting.prefault('public'),
-  /** How long events are kept for clients that come back. */
+  /** Seconds for which events are kept for clients that reconnect. */
   windowSeconds: count.min(10).max(86_400).default(600),
-  /** How many events are kept, at least, for clients that come back; fewer when they are older than the window. */
+  /** Minimum number of the newest events that are kept for clients that reconnect. Events older than the window do not count. */
   windowEvents: count.max(10_000_000).default(10_000),
-  /** Seconds between signs of life on a stream. */
+  /** Seconds between heartbeats of a stream. */
   heartbeatSeconds: z.number().min(0.1).max(300).default(15),
-  /** Open streams of one process. */
+  /** Maximum open streams of one process. */
   maxStreams: count.default(5000),
-  /** Open streams of one user in one process. */
+  /** Maximum open streams of one user in one process. */
   maxStreamsPerUser: count.default(20),
-  /** Open streams of one address whose clients are signed out, in one process. */
+  /** Maximum open streams of signed-out clients with the same address in one process. */
   maxStreamsPerAddress: count.default(100),
-  /** Subscriptions of one stream. */
+  /** Maximum subscriptions of one stream. */
   maxSubscriptions: count.max(100).default(20),
-  /** Bytes that wait for a client that is slow to read. A client with more is cut off. */
+  /** Maximum unsent bytes of a client that reads slowly. A client with more is disconnected. */
   maxBufferedBytes: count.default(1_048_576),
-  /** Seconds for which a ticket is good. */
+  /** Seconds for which a ticket is valid. */
   ticketSeconds: count.max(300).default(30),
 });
 
-/** The settings of the extension as a project writes them: everything may be left out. */
+/** The settings of the extension as a project writes them. All are optional. */
 export type RealtimeOptions = z.input<typeof realtimeSettings>;
 
 /** The settings with all defaults filled. */

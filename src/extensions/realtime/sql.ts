@@ -9,7 +9,7 @@ export const ADD_WAITING = `
 /** Only one relay at a time moves waiting events, so that they stay in order. The lock ends with the transaction. */
 export const TRY_LOCK = `select pg_try_advisory_xact_lock(hashtextextended('realtime_waiting', 0))`;
 
-/** $1 most rows, $2 most bytes; returns at least one row. By realtime_waiting_position_index. */
+/** $1 maximum number of rows, $2 maximum number of bytes; returns at least one row. Uses realtime_waiting_position_index. */
 export const TAKE_WAITING = `
   delete from realtime_waiting where event_id in (
     select event_id from (
@@ -18,7 +18,7 @@ export const TAKE_WAITING = `
     ) sized where before < $2)
   returning position, entry`;
 
-/** $1 the id of the row that marks dropped events, $2 maximum age in seconds, $3 most rows. Returns a row for each dropped event. */
+/** $1 the id of the row that marks dropped events, $2 maximum age in seconds, $3 row limit. Returns a row for each dropped event. */
 export const DROP_OLD = `
   with old as (
     delete from realtime_waiting where event_id in (
@@ -54,7 +54,7 @@ export const ADD_TICKET = `
 export const USE_TICKET = `
   delete from realtime_tickets where ticket_hash = $1 returning user_id, session_id, expires_at > now()`;
 
-/** $1 most. By realtime_tickets_expires_at_index. */
+/** $1 maximum number of rows. Uses realtime_tickets_expires_at_index. */
 export const REMOVE_TICKETS = `
   delete from realtime_tickets where ticket_hash in (
     select ticket_hash from realtime_tickets where expires_at < now() limit $1 for update skip locked)

@@ -71,7 +71,7 @@ function createEraseEvents(
     return removed;
   }
 
-  // Waiting events first: those that a relay moves meanwhile are then found in the stream.
+  // Erase waiting events first: those that a relay moves meanwhile are then found in the stream.
   return async (userId) => (await eraseWaiting(userId)) + (await eraseSent(userId));
 }
 

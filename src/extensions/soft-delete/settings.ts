@@ -7,5 +7,5 @@ export const softDeleteSettings = z.strictObject({
   keepDays: wholeSetting(3650).default(30),
 });
 
-/** The settings of the extension as a project writes them: everything may be left out. */
+/** The settings of the extension as a project writes them. All are optional. */
 export type SoftDeleteOptions = z.input<typeof softDeleteSettings>;

@@ -32,7 +32,7 @@ function codesLocked(leftMs: number): ApiError {
 /** The kinds of code: from the authenticator app, or a recovery code. */
 export const METHODS = ['totp', 'recovery'] as const;
 
-/** One of `METHODS`. */
+/** A value of `METHODS`. */
 export type Method = (typeof METHODS)[number];
 
 /** A code from a request. */
@@ -51,7 +51,7 @@ export interface Factor {
   recoveryCodes: readonly string[];
   confirmed: boolean;
   failures: number;
-  /** Remaining ms of the lock; 0 when there is none. */
+  /** Remaining ms of the lock; 0 if there is none. */
   lockedMs: number;
 }
 
@@ -103,7 +103,7 @@ function matchCode(keyring: Keyring, factor: Factor, { method, code }: GivenCode
  * before the commit; otherwise a wrong code would not count.
  *
  * @param admit called with whether the code is right; if it returns false, nothing is used up or counted
- * @returns undefined when it was not admitted
+ * @returns undefined if it was not admitted
  */
 export async function attempt(
   tx: Executor,

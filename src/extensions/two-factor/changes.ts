@@ -16,7 +16,7 @@ function isOff(): ApiError {
 }
 
 /**
- * Runs `change` if the code is right, in the transaction that uses the code up. Returns false when the user has no second factor.
+ * Runs `change` if the code is right, in the transaction that uses the code up. Returns false if the user has no second factor.
  *
  * @param field the field of the body that the error names
  */
@@ -51,7 +51,7 @@ export function confirmStep(context: TwoFactorContext): ConfirmStep {
   };
 }
 
-/** Removes the factor of a user and the logins that wait for it. Returns false when there is none. */
+/** Removes the factor of a user and the logins that wait for it. Returns false if there is none. */
 async function remove(tx: Executor, userId: string): Promise<boolean> {
   const rows = await tx.write({ text: REMOVE, values: [userId] });
   if (rows.length > 0) await tx.write({ text: REMOVE_CHALLENGES, values: [[userId]] });

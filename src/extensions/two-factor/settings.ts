@@ -6,24 +6,24 @@ const DAY_MINUTES = 24 * 60;
 export const twoFactorSettings = z.strictObject({
   /** The name that authenticator apps show. Default: the host of APP_URL, else the setting `openapi.title`. */
   issuer: z.string().trim().min(1).max(64).optional(),
-  /** How long a login waits for its code. */
+  /** Minutes for which a login waits for its code. */
   challengeMinutes: z.number().positive().max(60).default(5),
-  /** Wrong codes after which a login is void. */
+  /** Number of wrong codes that end a login. */
   challengeAttempts: z.number().int().min(1).max(20).default(5),
-  /** Of a user's codes, over all their logins. */
+  /** The lockout for a user's codes, over all their logins. */
   lockout: z
     .strictObject({
-      /** Wrong codes in a row that lock. */
+      /** Consecutive wrong codes that lock the factor. */
       maxAttempts: z.number().int().min(1).max(20).default(5),
-      /** The first lock; each further one in a row lasts twice as long, at most a day. */
+      /** Minutes of the first lock. Each further consecutive lock lasts twice as long, up to a day. */
       lockMinutes: z.number().positive().max(DAY_MINUTES).default(15),
     })
     .prefault({}),
-  /** How many recovery codes a user gets. */
+  /** Number of recovery codes of a user. */
   recoveryCodes: z.number().int().min(1).max(50).default(10),
 });
 
-/** The settings of the extension as a project writes them: everything may be left out. */
+/** The settings of the extension as a project writes them. All are optional. */
 export type TwoFactorOptions = z.input<typeof twoFactorSettings>;
 
 /** The settings with all defaults filled. */

@@ -66,13 +66,13 @@ const userDoesNotExist = (tables: readonly string[]) =>
 export const removeOfUsers = (tables: readonly string[]) =>
   `delete from two_factors f where user_id = any($1) and ${userDoesNotExist(tables)}`;
 
-/** $1 most rows. Removes factors of archived users whose time to be restored has ended, because no event reports that. */
+/** $1 maximum number of rows. Removes factors of archived users who can no longer be restored, because no event reports that. */
 export const removeWithoutUser = (tables: readonly string[]) => `
   delete from two_factors where user_id in (
     select user_id from two_factors f where ${userDoesNotExist(tables)} limit $1 for update skip locked
   ) returning 1`;
 
-/** $1 most rows. By two_factors_unconfirmed_index. */
+/** $1 maximum number of rows. Uses two_factors_unconfirmed_index. */
 export const REMOVE_UNCONFIRMED = `
   delete from two_factors where user_id in (
     select user_id from two_factors where confirmed_at is null and created_at <= now() - ${ENROLMENT}
@@ -95,19 +95,19 @@ export const openChallengeOf = (users: string) => `
   )
   select opened.expires_at, factor.codes from opened, factor`;
 
-/** $1 hash of the token, $2 most wrong codes. Returns the password proof. No row: the challenge is used, expired, or out of attempts. */
+/** $1 hash of the token, $2 wrong-code limit. Returns the password proof. No row: the challenge is used, expired, or out of attempts. */
 export const CLOSE_CHALLENGE = `
   delete from two_factor_challenges where token_hash = $1 and expires_at > now() and failures < $2 returning password_proof`;
 
-/** $1 hash of the token, $2 most wrong codes. No row: the challenge is used, expired, or out of attempts. */
+/** $1 hash of the token, $2 wrong-code limit. No row: the challenge is used, expired, or out of attempts. */
 export const FAIL_CHALLENGE = `
   update two_factor_challenges set failures = failures + 1
   where token_hash = $1 and expires_at > now() and failures < $2 returning 1`;
 
-/** $1 users. By two_factor_challenges_user_id_index. */
+/** $1 users. Uses two_factor_challenges_user_id_index. */
 export const REMOVE_CHALLENGES = 'delete from two_factor_challenges where user_id = any($1)';
 
-/** $1 most rows. By two_factor_challenges_expires_at_index. */
+/** $1 maximum number of rows. Uses two_factor_challenges_expires_at_index. */
 export const REMOVE_EXPIRED = `
   delete from two_factor_challenges where token_hash in (
     select token_hash from two_factor_challenges where expires_at <= now()

@@ -12,7 +12,7 @@ export const twoFactors = pgTable(
     /** Hashes of the unused recovery codes. */
     recoveryCodes: text('recovery_codes').array().notNull().default([]),
     createdAt: timestamptz('created_at').notNull().defaultNow(),
-    /** Null: enrolled, but not confirmed with a code yet. */
+    /** Null while the factor is enrolled but not yet confirmed with a code. */
     confirmedAt: timestamptz('confirmed_at'),
     /** Wrong codes since the last right one, over all logins and changes. */
     failures: integer('failures').notNull().default(0),

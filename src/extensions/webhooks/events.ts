@@ -6,15 +6,15 @@ import { recordShape } from '../../declare/record-shape.ts';
 import type { StandardSchema } from '../../declare/standard-schema.ts';
 import type { ConfigErrors } from '../../platform/config-errors.ts';
 
-/** The event of a test. Endpoints cannot subscribe to it. */
+/** The name of test events. Endpoints cannot subscribe to it. */
 export const TEST_EVENT = 'webhook.test';
 
-/** The names of all events of a resource. */
+/** Returns the names of all events of a resource. */
 function recordEventNames({ name, declaration }: ResourceGateway): string[] {
   return recordActions(declaration).map((action) => `${name}.${action}`);
 }
 
-/** The resources whose events are sent. */
+/** Returns the resources whose events are sent. */
 export function sentResources(resources: readonly ResourceGateway[]): ResourceGateway[] {
   return resources.filter((gateway) => gateway.declaration.webhooks !== false);
 }
@@ -22,7 +22,7 @@ export function sentResources(resources: readonly ResourceGateway[]): ResourceGa
 const allOf = (name: string) => `${name.slice(0, name.indexOf('.'))}.*`;
 
 /**
- * Every event name that an endpoint may subscribe to, `*` last.
+ * Returns every event name that an endpoint may subscribe to, with `*` last.
  *
  * @param published the app's own events
  */
@@ -32,14 +32,14 @@ export function eventNames(resources: readonly ResourceGateway[], published: rea
   return [...[...groups].flatMap(([all, own]) => [...own, all]), '*'];
 }
 
-/** The names under which an event may be subscribed to: its own, all of its resource, all. */
+/** Returns the names under which an event can be subscribed to: its own, its resource's, and `*`. */
 export function subscribableAs(name: string): string[] {
   return [name, allOf(name), '*'];
 }
 
-/** An event of the app's own, as a project declares it. */
+/** The declaration of one of the app's own events. */
 interface EventDeclaration {
-  /** What its data must be: zod, or any Standard Schema. What the schema makes of the data is what is sent. */
+  /** The schema of its data: zod, or any Standard Schema. The output of the schema is sent. */
   schema: StandardSchema;
   /** When it happens, for the OpenAPI document. */
   description?: string;
@@ -48,11 +48,11 @@ interface EventDeclaration {
 /** The app's own events by name: `invoice.paid`. */
 export type EventDeclarations = Readonly<Record<string, EventDeclaration>>;
 
-/** What code passes as the data of an event. */
+/** The type of the data that code passes for an event. */
 export type EventData<E extends EventDeclaration> = NonNullable<E['schema']['~standard']['types']>['input'];
 
 const NAME = /^[a-z][a-z0-9-]{0,49}\.[a-z][a-z0-9_-]{0,49}$/;
-// Events of the platform, which are emitted in the process and never sent.
+// Prefixes of platform events, which are emitted within the process and never sent.
 const PLATFORM = ['auth', 'security', 'webhook', 'push'];
 
 function errorOf(name: string, { schema, description }: Partial<EventDeclaration>): string | undefined {
@@ -62,7 +62,7 @@ function errorOf(name: string, { schema, description }: Partial<EventDeclaration
   return description === undefined || typeof description === 'string' ? undefined : 'the description must be a text';
 }
 
-/** Checks the setting `events`. */
+/** Validates the setting `events`. */
 export function checkEvents(events: unknown, context: z.RefinementCtx): void {
   const report = (message: string) => context.addIssue({ code: 'custom', message });
   if (typeof events !== 'object' || events === null) {
@@ -75,7 +75,7 @@ export function checkEvents(events: unknown, context: z.RefinementCtx): void {
   }
 }
 
-/** Reports the events whose names are those of changes of records. */
+/** Reports own events whose names are those of record changes. */
 export function checkEventNames(
   events: EventDeclarations,
   resources: readonly ResourceGateway[],
@@ -94,7 +94,7 @@ const HEADERS = {
   'webhook-signature': 'Signatures of `id.timestamp.body`, separated by spaces; see https://www.standardwebhooks.com.',
 };
 
-/** Every event that endpoints get, for the OpenAPI document. */
+/** Returns every event that endpoints receive, for the OpenAPI document. */
 export function sentEvents(resources: readonly ResourceGateway[], published: EventDeclarations): SentEvent[] {
   const event = (name: string, summary: string, data: StandardSchema): SentEvent => ({
     name,

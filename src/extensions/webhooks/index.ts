@@ -33,7 +33,7 @@ import {
 } from './tables.ts';
 import { webhookData } from './user-data.ts';
 
-/** What an operator asks of webhooks, on `app.webhooks`: `npm run webhooks` is made of it. */
+/** Operations on webhooks: `app.webhooks`, used by `npm run webhooks`. */
 export interface WebhookOperations extends StatusReader {
   recoverFailed: RecoverFailed;
 }
@@ -41,8 +41,8 @@ export interface WebhookOperations extends StatusReader {
 export type { WebhookOptions } from './settings.ts';
 
 /**
- * Outgoing webhooks: users register URLs, and get the changes of the records that they may read, signed; and the events that the
- * app publishes itself.
+ * Outgoing webhooks: users register URLs, and receive signed messages about changes of records that they may read, and about the events
+ * that the app publishes itself.
  *
  * @example createApp({ resources, extensions: [webhooks({ retrySchedule: ['10s', '5m'] })] }, process.env)
  * @example webhooks({ events: { 'invoice.paid': { schema: z.object({ amount: z.number() }) } } })

@@ -5,19 +5,19 @@ import type { Outcome } from './delivery/attempt.ts';
 import type { Result } from './delivery/record-results.ts';
 import type { StatusReader, WebhookQueue } from './status.ts';
 
-/** What is counted of attempts as they are made. */
+/** The metrics of attempts. */
 export interface WebhookMetrics {
-  /** What writes results back, and counts them too. */
+  /** Wraps the recorder of results, so that it also counts them. */
   counted(recordResult: AddToBatch<Result>): AddToBatch<Result>;
 }
 
-/** Buckets in seconds: from unnoticeable to as good as stopped. */
+/** Histogram buckets in seconds: from unnoticeable to practically stopped. */
 const SECONDS = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300];
 
-/** ms for which a reading of the database is served again: a scraper that asks too often costs one query. */
+/** ms for which values read from the database are reused, so that frequent scrapes cost one query. */
 const FRESH_MS = 1000;
 
-/** Classes of failures as they are, statuses by their first digit: no receiver may make ever new series. */
+/** Returns the result label: classes of failures as they are, statuses by their first digit, so that receivers cannot create series. */
 function resultOf({ error, refused }: Outcome): string {
   if (error === null) return 'succeeded';
   if (refused) return 'not readable';
@@ -28,7 +28,7 @@ type Reading = [name: string, help: string, value: (queue: WebhookQueue) => numb
 
 const seconds = (ms: number | null) => (ms ?? 0) / 1000;
 
-/** Read from the database on each scrape, so that every process reports the same values. */
+/** Gauges that are read from the database on each scrape, so that every process reports the same values. */
 const TOLD: readonly Reading[] = [
   ['queued', 'Deliveries that could be sent now.', ({ due }) => due],
   ['retrying', 'Deliveries that wait for the time of their next attempt.', ({ retrying }) => retrying],
@@ -42,7 +42,7 @@ const TOLD: readonly Reading[] = [
   ['oldest_event_seconds', 'How long the first of these has waited.', (queue) => seconds(queue.oldestEventMs)],
 ];
 
-/** Registers the metrics of webhooks. While the database is unavailable, its gauges are NaN; the others are still reported. */
+/** Registers the metrics of webhooks. While the database is unavailable, the gauges are NaN; the other metrics are still reported. */
 export function createWebhookMetrics(
   { metrics: { registry }, log }: Pick<Host, 'metrics' | 'log'>,
   { queue }: Pick<StatusReader, 'queue'>,
@@ -92,7 +92,7 @@ export function createWebhookMetrics(
   });
   const ends = new Map<string, Counter.Internal>();
 
-  /** Looking it up by its labels each time takes longer than to count. */
+  /** Keeps the counter of each label: looking it up takes longer than counting. */
   function endOf(result: string): Counter.Internal {
     const end = ends.get(result) ?? attempts.labels({ result });
     ends.set(result, end);

@@ -20,9 +20,9 @@ export const webhookSettings = z.strictObject({
   policy: policySetting.default('authenticated'),
   /** Who may have endpoints that receive every record. */
   globalPolicy: compiledPolicySetting.prefault('admin'),
-  /** Whether local receivers may be called. Default: outside production. */
+  /** Whether receivers with private or local addresses may be called. Default: true outside production. */
   allowPrivate: z.boolean().optional(),
-  /** Default: in production. */
+  /** Whether URLs must use https. Default: true in production. */
   requireHttps: z.boolean().optional(),
   /** Name servers for the hosts of receivers, as `address` or `address:port`. Default: those of the system. */
   nameServers: z
@@ -34,27 +34,27 @@ export const webhookSettings = z.strictObject({
   maxUrlLength: count.default(2048),
   /** Waits between attempts, in ms or as `'30s'`, `'5m'`, `'2h'`, `'1d'`. */
   retrySchedule: schedule.default([...DEFAULT_RETRY_SCHEDULE]),
-  /** ms within which a receiver must have answered: DNS, connection, TLS, headers and body together. */
+  /** ms within which a receiver must have responded, including DNS, connection, TLS, headers and body. */
   timeoutMs: count.max(120_000).default(10_000),
-  /** ms between looks for deliveries that are due and that no job points at. */
+  /** Interval in ms of the sweep that finds due deliveries without a job. */
   pollMs: count.default(1000),
-  /** Requests in flight at once, in one instance. */
+  /** Maximum number of concurrent requests of one instance. */
   concurrency: count.max(1000).default(10),
-  /** Deliveries in a row that use up their schedule before an endpoint is disabled; 0: never. */
+  /** Consecutive deliveries that use up their schedule before an endpoint is disabled; 0: never disable. */
   disableAfterFailures: z.number().int().min(0).default(5),
-  /** Whether owners are e-mailed when an endpoint is created, and when one is disabled automatically. */
+  /** Whether owners get an e-mail when an endpoint is created, and when one is disabled automatically. */
   notifyOwner: z.boolean().default(true),
   /** Days that a delivery stays in the log after it has finished. */
   keepDeliveriesDays: z.number().positive().default(14),
-  /** Hours for which messages carry the signature of a secret that was rotated away, too; 0: not at all. */
+  /** Hours for which messages also carry the signature of a replaced secret; 0: not at all. */
   secretGraceHours: z.number().min(0).max(8760).default(24),
-  /** Events of the app's own, by name: `invoice.paid`. */
+  /** The app's own events, by name: `invoice.paid`. */
   events: z.custom<EventDeclarations>().superRefine(checkEvents).default({}),
-  /** ms between removals of what is too old. */
+  /** Interval in ms at which old data is deleted. */
   cleanMs: count.default(600_000),
 });
 
-/** The settings of the extension as a project writes them: everything may be left out. */
+/** The settings of the extension as a project writes them. All are optional. */
 export type WebhookOptions = z.input<typeof webhookSettings>;
 
 /** The settings with all defaults filled. */
@@ -63,7 +63,7 @@ export interface WebhookSettings extends z.output<typeof webhookSettings> {
   requireHttps: boolean;
 }
 
-/** Fills the defaults that depend on where the app runs. */
+/** Fills the defaults that depend on whether the app runs in production. */
 export function completeSettings(settings: z.output<typeof webhookSettings>, production: boolean): WebhookSettings {
   return {
     ...settings,
@@ -72,7 +72,7 @@ export function completeSettings(settings: z.output<typeof webhookSettings>, pro
   };
 }
 
-/** The roles that alone decide who may have global endpoints; null when anything else does too. */
+/** Returns the roles that alone decide who may have global endpoints; null if anything else decides too. */
 export function globalRoles({ globalPolicy }: Pick<WebhookSettings, 'globalPolicy'>): readonly string[] | null {
   const { functions, roles } = globalPolicy;
   return globalPolicy.public || globalPolicy.authenticated || functions.length > 0 ? null : roles;

@@ -4,12 +4,12 @@ import { isOpen, type UsersSql, usersSql } from './endpoints/endpoints-sql.ts';
 import { TEST_EVENT } from './events.ts';
 import { globalRoles, type WebhookSettings } from './settings.ts';
 
-/** What waits, by endpoint; what is being sent under a lease is included. By webhook_deliveries_due_index. */
+/** Pending deliveries by endpoint, including those that are being sent under a lease. Uses webhook_deliveries_due_index. */
 const PENDING = `
   select endpoint_id, count(*) as n, count(*) filter (where next_attempt_at <= now()) as due, min(next_attempt_at) as first
   from webhook_deliveries where status = 'pending' group by endpoint_id`;
 
-/** What is being sent: under a lease, or left by an expired one. By the primary key, and by webhook_deliveries_lease_index. */
+/** Deliveries that are being sent under a lease, or remain from an expired one. Uses primary key and webhook_deliveries_lease_index. */
 const SENDING = `
   select d.endpoint_id, true as is_leased from webhook_turns t cross join lateral jsonb_object_keys(t.sending) s(id)
     join webhook_deliveries d on d.id = s.id where t.lease_until is not null and ${IS_LEASED}
@@ -28,9 +28,9 @@ type QueueRow = [
 ];
 
 /**
- * What waits and what is being sent. $1 roles of the global policy. Gives deliveries that are due, that wait for a retry, that are held
- * because their endpoint may not be sent to, that are in flight; by how many ms the earliest one is overdue; events that wait for the
- * relay, and for how many ms the first of them has.
+ * The state of the queue. $1 roles of the global policy. Returns the numbers of deliveries that are due, that wait for a retry, that are
+ * held because their endpoint may not be sent to, and that are in flight; by how many ms the earliest one is overdue; the number of events
+ * that wait for the relay, and for how many ms the first of them has waited.
  */
 function queueSql(users: UsersSql): string {
   return `
@@ -49,19 +49,19 @@ function queueSql(users: UsersSql): string {
 
 const STATE = `case when not e.enabled then 'disabled' when e.consecutive_failures > 0 then 'failing' else 'active' end`;
 
-/** How many endpoints are in which state, and why they are disabled. */
+/** The number of endpoints in each state, and why they are disabled. */
 const ENDPOINT_STATES = `
   select ${STATE}, disabled_reason, count(*) from webhook_endpoints e where removed_at is null group by 1, 2 order by 1, 2`;
 
-// Tests have no schedule, and are not recovered.
+// Tests have no schedule and are not recovered.
 const IS_FAILED = `status = 'failed' and type <> '${TEST_EVENT}'`;
 
-/** Deliveries that used up their schedule. By webhook_deliveries_failed_index. */
+/** The number of deliveries that used up their schedule. Uses webhook_deliveries_failed_index. */
 const FAILED = `select count(*) from webhook_deliveries where ${IS_FAILED}`;
 
 /**
- * How attempts of late ended: null for a success, else the error. $1 ms, $2 so many of the newest deliveries are looked at, so that it
- * costs the same however much there is. By the primary key.
+ * The results of recent attempts: null for a success, otherwise the error. $1 ms, $2 maximum number of newest deliveries to read, so that
+ * the cost does not depend on the size of the log. Uses the primary key.
  */
 const RECENT_ATTEMPTS = `
   select entry ->> 'error', count(*)
@@ -70,7 +70,7 @@ const RECENT_ATTEMPTS = `
   where (entry ->> 'at')::timestamptz > now() - $1 * interval '1 millisecond'
   group by 1 order by 2 desc, 1`;
 
-/** An endpoint with something to do: see `WORST`. */
+/** An endpoint with outstanding deliveries: see `WORST`. */
 type WorstRow = [
   id: string,
   url: string,
@@ -82,7 +82,7 @@ type WorstRow = [
   lastError: string | null,
 ];
 
-/** The endpoints for which most is due, has failed, or waits. $1 how many. */
+/** The endpoints with the most due, failed or waiting deliveries. $1 maximum number of rows. */
 const WORST = `
   with failed as (select endpoint_id, count(*) as n from webhook_deliveries where ${IS_FAILED} group by endpoint_id)
   select e.id, e.url, ${STATE}, coalesce(p.due, 0)::bigint, coalesce(p.n - p.due, 0)::bigint, coalesce(f.n, 0)::bigint,
@@ -91,36 +91,36 @@ const WORST = `
   where e.removed_at is null and (p.n > 0 or f.n > 0)
   order by coalesce(p.due, 0) desc, coalesce(f.n, 0) desc, p.n desc, e.id limit $1`;
 
-/** What waits and what is being sent, in all processes together. */
+/** The deliveries that wait and that are being sent, over all processes. */
 export interface WebhookQueue {
   /** Deliveries that could be sent now. */
   due: number;
   /** Deliveries that wait for the time of their next attempt. */
   retrying: number;
-  /** Deliveries that are kept because their endpoint is disabled, or its owner may not receive. */
+  /** Deliveries that are held because their endpoint is disabled, or its owner may not receive. */
   held: number;
   inFlight: number;
-  /** ms by which the earliest one is overdue; null: none is due. */
+  /** ms by which the earliest due delivery is overdue; null if none is due. */
   oldestMs: number | null;
-  /** Events that the relay has not turned into deliveries yet. */
+  /** Events that the relay has not yet turned into deliveries. */
   events: number;
-  /** ms since the first of these; null: there is none. */
+  /** ms since the first of these events; null if there are none. */
   oldestEventMs: number | null;
 }
 
-/** How webhooks are doing. */
+/** The status of webhooks. */
 export interface WebhookStatus {
   endpoints: { active: number; failing: number; disabled: Record<string, number> };
   queue: WebhookQueue;
   /** Deliveries that used up their schedule and are still in the log. */
   failed: number;
-  /** How attempts of the last `recentMs` ended: `succeeded` or the error. Of the newest 10,000 deliveries. */
+  /** Results of the attempts of the last `recentMs`: `succeeded` or the error. Covers the newest 10,000 deliveries. */
   attempts: Record<string, number>;
   recentMs: number;
-  /** Endpoints for which most is due, has failed or waits. */
+  /** The endpoints with the most due, failed or waiting deliveries. */
   worst: {
     id: string;
-    /** Of its URL, the rest of which may hold a secret of the receiver. */
+    /** The host of its URL only, because the rest may contain a secret of the receiver. */
     host: string;
     status: 'active' | 'failing' | 'disabled';
     due: number;
@@ -134,14 +134,14 @@ export interface WebhookStatus {
 const NEWEST = 10_000;
 const RECENT_MS = 3_600_000;
 
-/** Reads how webhooks are doing. */
+/** Reads the status of webhooks. */
 export interface StatusReader {
   queue(): Promise<WebhookQueue>;
-  /** @param worst how many endpoints to list at most */
+  /** @param worst maximum number of endpoints to list */
   status(worst?: number): Promise<WebhookStatus>;
 }
 
-/** Creates the status reader. Its statements run beside those of requests, and end after 5 seconds at the latest. */
+/** Creates the status reader. Its statements run alongside those of requests, and are cancelled after 5 seconds. */
 export function createStatusReader(
   { database }: Pick<Host, 'database'>,
   users: ResourceGateway,
@@ -153,7 +153,7 @@ export function createStatusReader(
   async function queue(): Promise<WebhookQueue> {
     const [row] = await database.readSlowly<QueueRow>({ text, values: [roles] });
     const [due, retrying, held, inFlight, oldestMs, events, oldestEventMs] = row!;
-    // The earliest that is overdue may be one that is being sent.
+    // The earliest overdue delivery may already be in flight.
     return { due, retrying, held, inFlight, oldestMs: due > 0 ? oldestMs : null, events, oldestEventMs };
   }
 

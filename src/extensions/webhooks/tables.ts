@@ -11,59 +11,59 @@ import {
   uniqueIndex,
 } from '../../platform/postgres/drizzle.ts';
 
-/** Where a user wants events to be sent. */
+/** The URLs to which users want events to be sent. */
 export const webhookEndpoints = pgTable(
   'webhook_endpoints',
   {
     id: text('id').primaryKey(),
     ownerId: text('owner_id').notNull(),
     url: text('url').notNull(),
-    /** `post.created`, `post.*`, `*`. */
+    /** Patterns such as `post.created`, `post.*`, `*`. */
     events: text('events').array().notNull(),
     description: text('description'),
     /** `own` or `global`. */
     scope: text('scope').notNull(),
     enabled: boolean('enabled').notNull().default(true),
-    /** Ciphertext: the secret, and the private key if there is one. Empty once the endpoint is removed. */
+    /** Ciphertext of the secret and, if there is one, of the private key. Empty after the endpoint is removed. */
     secret: text('secret').notNull(),
-    /** `whpk_…`, of an endpoint whose messages are signed by a private key too. */
+    /** `whpk_…`; only if messages are also signed with a private key. */
     publicKey: text('public_key'),
-    /** The secrets before the last two rotations, ciphertext too: messages carry their signatures for a grace time. */
+    /** Ciphertexts of the secrets before the last two rotations: messages carry their signatures for a grace period. */
     previousSecret: text('previous_secret'),
     previousSecretUntil: timestamptz('previous_secret_until'),
     olderSecret: text('older_secret'),
-    /** Never after that of the previous one. */
+    /** Never later than `previousSecretUntil`. */
     olderSecretUntil: timestamptz('older_secret_until'),
-    /** Deliveries in a row that used up their schedule. */
+    /** Consecutive deliveries that used up their schedule. */
     consecutiveFailures: integer('consecutive_failures').notNull().default(0),
-    /** True to the second: while all goes well, not every success is worth a write. */
+    /** Exact to the second: while all goes well, not every success is written. */
     lastSuccessAt: timestamptz('last_success_at'),
     lastFailureAt: timestamptz('last_failure_at'),
     lastError: text('last_error'),
     /** `gone`, `failing`, `manual`, `password_reset` or `key_ended`. */
     disabledReason: text('disabled_reason'),
-    /** One delivery at a time, in the order of the events. */
+    /** Whether deliveries are sent one at a time, in the order of the events. */
     ordered: boolean('ordered').notNull().default(false),
-    /** At most so many requests in any so many seconds. */
+    /** Maximum number of requests in a window. */
     rateLimit: integer('rate_limit'),
     rateWindowSeconds: integer('rate_window_seconds'),
-    /** Its last attempt failed or took long: it is served in a lane of its own. */
+    /** Whether its last attempt failed or was slow. Such endpoints have their own lane. */
     slow: boolean('slow').notNull().default(false),
     /** The API key that the endpoint is bound to. The key's scopes limit what is sent, and the endpoint is disabled when the key ends. */
     apiKeyId: text('api_key_id'),
     keyScopes: text('key_scopes').array(),
-    /** Null: never. */
+    /** Null if the key never expires. */
     keyExpiresAt: timestamptz('key_expires_at'),
     createdAt: timestamptz('created_at').notNull().defaultNow(),
     updatedAt: timestamptz('updated_at').notNull().defaultNow(),
-    /** Gone for everybody; the row stays until its delivery log is deleted. */
+    /** Set when the endpoint is removed. No user sees it any more; the row stays until its delivery log is deleted. */
     removedAt: timestamptz('removed_at'),
   },
   (table) => [
     index('webhook_endpoints_owner_id_index').on(table.ownerId).where(sql`removed_at is null`),
-    // An erasure looks for the logs of removed endpoints, too.
+    // An erasure also looks for the logs of removed endpoints.
     index('webhook_endpoints_removed_owner_index').on(table.ownerId).where(sql`removed_at is not null`),
-    // Without the list of entries that are not sorted in yet: every look-up would read the whole of it.
+    // Without the pending list (fastupdate): every lookup would read all of it.
     index('webhook_endpoints_events_index')
       .using('gin', table.events)
       .with({ fastupdate: false })
@@ -92,9 +92,9 @@ export const endpointLeases = pgTable(
   {
     endpointId: text('endpoint_id').primaryKey(),
     holder: text('holder'),
-    /** The holder renews the lease while it lives. */
+    /** Until when the lease is held. The holder renews it while it lives. */
     leaseUntil: timestamptz('lease_until'),
-    /** Attempts that each delivery had before this one, by delivery id. */
+    /** The number of earlier attempts of each delivery, by delivery id. */
     sending: jsonb('sending').notNull().default({}),
     /** Deliveries that a client asked for (a test, a retry) and that no worker has claimed yet. The holder sends them first. */
     requested: text('requested').array().notNull().default(sql`'{}'`),
@@ -104,23 +104,23 @@ export const endpointLeases = pgTable(
   (table) => [index('webhook_turns_lease_index').on(table.leaseUntil).where(sql`lease_until is not null`)],
 );
 
-/** One event for one endpoint: what is sent, and the log of its attempts. */
+/** One event for one endpoint: the message, and the log of its attempts. */
 export const webhookDeliveries = pgTable(
   'webhook_deliveries',
   {
     id: text('id').primaryKey(),
     endpointId: text('endpoint_id').notNull(),
     eventId: text('event_id').notNull(),
-    /** Of the event among all events: the id of its outbox row. Tests have none. */
+    /** The position of the event among all events: the id of its outbox row. Tests have none. */
     position: bigint('position', { mode: 'number' }),
     /** `msg_…`, the same on every attempt. */
     messageId: text('message_id').notNull(),
     type: text('type').notNull(),
-    /** The user that the event's record belongs to; the body may not contain it. */
+    /** The owner of the event's record. Stored because the body may lack the owner. */
     subjectId: text('subject_id'),
-    /** What is sent, byte for byte on every attempt: hence text, since jsonb reorders keys. */
+    /** The message, byte for byte the same on every attempt. It is text because jsonb reorders keys. */
     body: text('body').notNull(),
-    /** Ciphertext of the body, when it has values of encrypted fields; `body` is empty then. */
+    /** Ciphertext of the body if it has values of encrypted fields; `body` is empty then. */
     encryptedBody: text('encrypted_body'),
     /** `pending`, `sending`, `succeeded` or `failed`. */
     status: text('status').notNull().default('pending'),
@@ -130,22 +130,22 @@ export const webhookDeliveries = pgTable(
     statusCode: integer('status_code'),
     durationMs: integer('duration_ms'),
     error: text('error'),
-    /** Up to 1 KB of the last answer. */
+    /** Up to 1 KB of the last response. */
     response: text('response'),
-    /** Ciphertext of the same, when the body is encrypted: the answer may repeat it. */
+    /** Ciphertext of the response if the body is encrypted, because the response may repeat it. */
     encryptedResponse: text('encrypted_response'),
     attemptLog: jsonb('attempt_log').notNull().default([]),
     nextAttemptAt: timestamptz('next_attempt_at'),
-    /** Who claimed it must have written back by then. */
+    /** The worker that claimed the delivery must write its result by then. */
     leaseUntil: timestamptz('lease_until'),
     createdAt: timestamptz('created_at').notNull().defaultNow(),
     finishedAt: timestamptz('finished_at'),
   },
   (table) => [
-    // Of the log, too. Every attempt writes an entry into each index that is not partial, so there is no other one for that.
+    // Also serves the log. Every attempt writes an entry into each index that is not partial, so the log has no index of its own.
     uniqueIndex('webhook_deliveries_endpoint_event_unique').on(table.endpointId, table.eventId),
     index('webhook_deliveries_due_index').on(table.endpointId, table.nextAttemptAt).where(sql`status = 'pending'`),
-    // Not by status: writing results back, the planner would walk through all that was claimed of late.
+    // Not by status: the planner would then write results by scanning all recently claimed deliveries.
     index('webhook_deliveries_lease_index').on(table.leaseUntil).where(sql`lease_until is not null`),
     index('webhook_deliveries_failed_index')
       .on(table.endpointId, table.createdAt, table.id)
@@ -153,14 +153,14 @@ export const webhookDeliveries = pgTable(
   ],
 );
 
-/** The events that the app published: name and owner, kept for a time. Their data is in the deliveries. */
+/** The events that the app published: name and owner, kept for a limited time. Their data is in the deliveries. */
 export const webhookEvents = pgTable(
   'webhook_events',
   {
-    /** The event's. */
+    /** The id of the event. */
     id: text('id').primaryKey(),
     name: text('name').notNull(),
-    /** The user whose own endpoints get it. */
+    /** The user whose own endpoints get the event. */
     ownerId: text('owner_id'),
     createdAt: timestamptz('created_at').notNull().defaultNow(),
   },
@@ -168,19 +168,19 @@ export const webhookEvents = pgTable(
   (table) => [index('webhook_events_owner_index').on(table.ownerId, table.id).where(sql`owner_id is not null`)],
 );
 
-/** Copies of deleted records. They decide which owners of endpoints may still be sent events of these records. */
+/** Copies of deleted records. They decide to which endpoint owners events of these records may still be sent. */
 export const webhookDeletedRecords = pgTable(
   'webhook_deleted_records',
   {
-    /** The event's. */
+    /** The id of the event. */
     id: text('id').primaryKey(),
     resource: text('resource').notNull(),
     recordId: text('record_id').notNull(),
-    /** The record's owner. */
+    /** The owner of the record. */
     ownerId: text('owner_id'),
-    /** Columns by name, as in the outbox. Null when it has values of encrypted fields. */
+    /** Columns by name, as in the outbox. Null if the record has values of encrypted fields. */
     record: jsonb('record'),
-    /** Ciphertext of the whole record; its encrypted fields are in plain text inside. */
+    /** Ciphertext of the whole record. Inside it, encrypted fields are in plain text. */
     encryptedRecord: text('encrypted_record'),
     createdAt: timestamptz('created_at').notNull().defaultNow(),
   },
@@ -190,7 +190,7 @@ export const webhookDeletedRecords = pgTable(
   ],
 );
 
-/** That everything is sent again which failed for an endpoint since a time. */
+/** Recoveries: requests to resend all deliveries of an endpoint that failed since a given time. */
 export const webhookRecoveries = pgTable(
   'webhook_recoveries',
   {
@@ -199,14 +199,14 @@ export const webhookRecoveries = pgTable(
     since: timestamptz('since').notNull(),
     /** `running`, `finished` or `stopped`. */
     status: text('status').notNull().default('running'),
-    /** What had failed when it was asked for. */
+    /** The number of failed deliveries at the time of the request. */
     total: integer('total').notNull(),
-    /** What of it is sent again. */
+    /** How many of them have been resent. */
     resent: integer('resent').notNull().default(0),
-    /** The last delivery that it has looked at. */
+    /** The last delivery that the recovery has handled. */
     afterAt: timestamptz('after_at').notNull(),
     afterId: text('after_id').notNull().default(''),
-    /** What failed later is none of it. */
+    /** The time of the request. Deliveries that fail later are not part of the recovery. */
     createdAt: timestamptz('created_at').notNull(),
     finishedAt: timestamptz('finished_at'),
   },

@@ -8,8 +8,8 @@ import { REMOVED } from './endpoints/endpoints-sql.ts';
 import { OWN_ROW } from './fanout/outgoing-event.ts';
 
 /**
- * The body of delivery `d` as jsonb. What a project publishes may have NUL and halves of characters in its texts, as JSON escapes
- * them: Postgres reads no JSON with those, so each is a question mark here.
+ * The body of delivery `d` as jsonb. Texts in published events may contain NUL and unpaired surrogates as JSON escapes, which jsonb
+ * rejects. Each is replaced by a question mark here.
  */
 const BODY_JSON = String.raw`case when strpos(d.body, '\u') = 0 then d.body
     else regexp_replace(d.body, '(?<!\\)((?:\\\\)*)\\u(?:0000|d[89a-f][0-9a-f]{2})', '\1?', 'g') end::jsonb`;
@@ -20,7 +20,7 @@ const quoted = (value: string | number | boolean) => quoteLiteral(String(value))
 const stillThere = ({ name, emptied }: EmptiedField) =>
   `b.data->>${quoted(name)} ${emptied === null ? 'is not null' : `<> ${quoted(emptied)}`}`;
 
-/** Whether delivery `d` with the data `b.data` is about a record of the user, by the body or by the stored record. */
+/** Whether delivery `d` with the data `b.data` is about a record of the user, according to the body or to the stored record. */
 function isAboutRecord({ gateway, plan }: ErasureShare): string {
   const field = quoted(plan.ownerField!);
   const column = quoteIdentifier(plan.ownerColumn!);
@@ -29,7 +29,7 @@ function isAboutRecord({ gateway, plan }: ErasureShare): string {
   );
   const personal = plan.personal.map(stillThere).join(' or ') || 'false';
   const name = quoted(gateway.name);
-  // The deletion of a record may still be delivered if the body has no personal value.
+  // The deletion event of a record may still be delivered if its body has no personal values.
   const isPersonal = plan.action === 'delete' ? `(d.type <> ${name} || '.deleted' or ${personal})` : `(${personal})`;
   const theirs = ['d.subject_id = $1', `b.data->>${field} = $1`, `b.data->${field}->>'id' = $1`, ...stored].join(
     ' or ',
@@ -37,14 +37,14 @@ function isAboutRecord({ gateway, plan }: ErasureShare): string {
   return `split_part(d.type, '.', 1) = ${name} and ${isPersonal} and (${theirs})`;
 }
 
-/** Whether a delivery has a record of the user expanded in another user's record. */
+/** Whether the body of a delivery contains a record of the user, expanded in another user's record. */
 function expandsRecord({ declaration, name }: ResourceGateway, shares: ReadonlyMap<string, ErasureShare>): string[] {
   return Object.entries(declaration.fields as Fields).flatMap(([field, { spec }]) => {
     const share = spec.populate ? shares.get(spec.target ?? spec.inner?.spec.target ?? '') : undefined;
     if (share === undefined) return [];
     const theirs = `jsonb_build_object(${quoted(share.plan.ownerField!)}, $1::text)`;
     const data = `b.data->${quoted(field)}`;
-    // The receiver may not see who owns the expanded record.
+    // The body may lack the owner of the expanded record, because the receiver may not see the owner.
     const stored = tablesOf(share.gateway).map(
       (table) => `exists (
         select from jsonb_path_query(${data}, '$.id') one(id) join ${quoteIdentifier(table)} r on r."id" = one.id #>> '{}'
@@ -68,22 +68,22 @@ function emptyDeleted({ gateway, plan }: ErasureShare): string {
   select 1 from gone union all select 1 from emptied`;
 }
 
-/** The statements that find what is sent, and is to be sent, to others about a user. */
+/** The statements that find deliveries about a user at endpoints of other users. */
 interface AboutUser {
   /**
-   * $1 user, $2 the last delivery of the page before, $3 how many. Returns deliveries, whether they are about the user, and their
-   * encrypted body: `opened` decides those after decryption.
+   * $1 user, $2 the last delivery of the previous page, $3 page size. Returns deliveries, whether they are about the user, and their
+   * encrypted body. For encrypted bodies, `opened` decides after decryption.
    */
   deliveries: string;
   /** $1 user, $2 deliveries, $3 their decrypted bodies. Returns the deliveries, whether they are about the user, and null. */
   opened: string;
-  /** $1 user. Remove personal values from the user's deleted records; delete encrypted ones. Return a row for each. */
+  /** $1 user. Removes personal values from the user's deleted records, and deletes encrypted ones. Returns a row for each. */
   emptyDeleted: readonly string[];
-  /** $1 user, $2 how many. Removes the extension's own outbox rows about the user: other waiting rows hold nothing personal any more. */
+  /** $1 user, $2 maximum number of rows. Removes the extension's own outbox rows about the user. Other rows are already redacted. */
   removeWaiting: string;
 }
 
-/** Creates the statements. Tables without an index by user are scanned: they hold a month at most, and erasures are rare. */
+/** Creates the statements. Tables without an index by user are scanned: they hold at most a month of data, and erasures are rare. */
 export function aboutUser(resources: readonly ResourceGateway[], users: ResourceGateway): AboutUser {
   const shares = new Map(erasureShares(resources, users).map((share) => [share.gateway.name, share]));
   const terms = [
@@ -98,7 +98,7 @@ export function aboutUser(resources: readonly ResourceGateway[], users: Resource
   );
   const isAbout = `coalesce(${terms.map((term) => `(${term})`).join(' or ')}, false)`;
   return {
-    // "offset 0": a body is parsed once, and not wherever it is looked into.
+    // `offset 0` makes Postgres parse each body only once.
     deliveries: `
   select d.id, ${isAbout}, d.encrypted_body
   from webhook_deliveries d, lateral (
@@ -119,43 +119,43 @@ export function aboutUser(resources: readonly ResourceGateway[], users: Resource
   };
 }
 
-/** $1 owner, $2 the last id, $3 how many. By webhook_endpoints_owner_id_index. */
+/** $1 owner, $2 the last id, $3 page size. Uses webhook_endpoints_owner_id_index. */
 export const ENDPOINTS_OF = `
   select id, url, events, description, scope, enabled, created_at, updated_at from webhook_endpoints
   where owner_id = $1 and removed_at is null and id > $2 order by id limit $3`;
 
-/** $1 owner, $2 the last id, $3 how many. */
+/** $1 owner, $2 the last id, $3 page size. */
 export const LOG_OF = `
   select d.id, d.endpoint_id, d.type, d.status, d.attempts, d.status_code, d.created_at, d.finished_at, e.scope
   from webhook_endpoints e join webhook_deliveries d on d.endpoint_id = e.id
   where e.owner_id = $1 and e.removed_at is null and d.id > $2 order by d.id limit $3`;
 
-/** $1 owner, $2 the last id, $3 how many. By webhook_deleted_records_owner_id_index. */
+/** $1 owner, $2 the last id, $3 page size. Uses webhook_deleted_records_owner_id_index. */
 export const DELETED_RECORDS_OF = `
   select id, resource, record_id, created_at from webhook_deleted_records where owner_id = $1 and id > $2 order by id limit $3`;
 
-/** $1 owner, $2 the last id, $3 how many. */
+/** $1 owner, $2 the last id, $3 page size. */
 export const EVENTS_OF = `
   select id, name, created_at from webhook_events where owner_id = $1 and id > $2 order by id limit $3`;
 
-/** Endpoints of $1, removed ones included. By webhook_endpoints_owner_id_index and _removed_owner_index: each is partial. */
+/** All endpoints of $1, including removed ones. Uses webhook_endpoints_owner_id_index and _removed_owner_index, both partial. */
 const EVER_OF = `
     select id, url, removed_at from webhook_endpoints where owner_id = $1 and removed_at is null
     union all select id, url, removed_at from webhook_endpoints where owner_id = $1 and removed_at is not null`;
 
-/** $1 owner, $2 how many. What the owner wrote goes at once; the rows go when no worker can send to them any more. */
+/** $1 owner, $2 maximum number of rows. Deletes the owner's texts at once; the rows follow when no worker can send to them any more. */
 export const REMOVE_ENDPOINTS_OF = `
   update webhook_endpoints set ${REMOVED}, url = '', description = null, last_error = null
   where id in (select id from (${EVER_OF}) e where removed_at is null or url <> '' limit $2)
   returning 1`;
 
-/** $1 owner, $2 how many. By webhook_deliveries_endpoint_event_unique. */
+/** $1 owner, $2 maximum number of rows. Uses webhook_deliveries_endpoint_event_unique. */
 export const REMOVE_LOG_OF = `
   delete from webhook_deliveries where id in (
     select d.id from (${EVER_OF}) e join webhook_deliveries d on d.endpoint_id = e.id limit $2)
   returning 1`;
 
-/** $1 owner, $2 how many. */
+/** $1 owner, $2 maximum number of rows. */
 export const REMOVE_EVENTS_OF = `
   delete from webhook_events where id in (select id from webhook_events where owner_id = $1 limit $2) returning 1`;
 

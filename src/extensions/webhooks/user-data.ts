@@ -18,7 +18,7 @@ import {
 } from './user-data-sql.ts';
 
 const ENDPOINT_NAMES = ['id', 'url', 'events', 'description', 'scope', 'enabled', 'createdAt', 'updatedAt'];
-// A body may be as large as a record.
+// Small, because a body may be as large as a record.
 const BODIES_AT_ONCE = 20;
 const DELETED_NAMES = ['id', 'resource', 'record', 'deletedAt'];
 const LOG_NAMES = ['id', 'endpoint', 'type', 'status', 'attempts', 'statusCode', 'createdAt', 'finishedAt'];
@@ -27,10 +27,10 @@ type LogScope = Audience['scope'];
 type LogRow = [id: string, ...unknown[]];
 type AboutRow = [id: string, isAbout: boolean, encryptedBody: string | null];
 
-// Each body is parsed, within the time that a statement has.
+// Each body is parsed, and the statement must not exceed its timeout.
 const DELIVERIES_AT_ONCE = 200;
 
-/** What webhooks hold of a user. */
+/** The user data of webhooks. */
 export function webhookData(
   { database, resources, keyring }: Pick<Host, 'database' | 'resources' | 'keyring'>,
   users: ResourceGateway,
@@ -38,7 +38,7 @@ export function webhookData(
 ): UserData[] {
   const about = aboutUser(resources, users);
 
-  /** The deliveries to a user's endpoints, with those bodies that the user may read now. */
+  /** Reads the deliveries to a user's endpoints, with the bodies that the user may read now. */
   async function* log(userId: string): AsyncGenerator<Record<string, unknown>> {
     for (let after = ''; ; ) {
       const rows = await database.readSlowly<LogRow>({ text: LOG_OF, values: [userId, after, BODIES_AT_ONCE] });
@@ -56,7 +56,10 @@ export function webhookData(
     }
   }
 
-  /** Returns which deliveries with an encrypted body are about the user. A body that cannot be decrypted counts, because its content is unknown. */
+  /**
+   * Returns which deliveries with an encrypted body are about the user. A body that cannot be decrypted counts, because its content is
+   * unknown.
+   */
   async function encryptedAbout(userId: string, rows: readonly AboutRow[]): Promise<Set<string>> {
     const found = new Set<string>();
     const opened: [id: string, body: string][] = [];
@@ -83,7 +86,7 @@ export function webhookData(
     return total;
   }
 
-  /** Removes what endpoints of others got, or are to get, about a user's records. Gives how many. */
+  /** Deletes deliveries about a user's records at endpoints of other users. Returns the number of deliveries. */
   async function eraseAbout(userId: string): Promise<number> {
     let total = await writeInBatches(database, about.removeWaiting, [userId]);
     for (let after = ''; ; ) {

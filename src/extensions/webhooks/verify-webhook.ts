@@ -1,8 +1,8 @@
-// Receivers import or copy this file alone, which is why it shares nothing with the rest. They run Node, Bun, Deno or Workers: beside
-// node:crypto, which all of them have, it uses only what the web platform has too.
+// Receivers import or copy this file alone, so it imports nothing else from this project. It must run on Node, Bun, Deno and Workers:
+// apart from node:crypto, which all of them have, it uses only web platform APIs.
 import { createHmac, createPublicKey, timingSafeEqual, verify } from 'node:crypto';
 
-/** Where a webhook failed its verification. */
+/** The check that a webhook failed. */
 export type WebhookVerificationCode =
   | 'INVALID_SECRET'
   | 'INVALID_BODY'
@@ -13,7 +13,7 @@ export type WebhookVerificationCode =
   | 'SIGNATURE_MISMATCH'
   | 'INVALID_PAYLOAD';
 
-/** A request is not a genuine, recent webhook. `code` says what failed; the message names no secret and no signature. */
+/** Thrown if a request is not a genuine, recent webhook. `code` names the failed check; the message contains no secret or signature. */
 export class WebhookVerificationError extends Error {
   override readonly name = 'WebhookVerificationError';
   readonly code: WebhookVerificationCode;
@@ -24,30 +24,31 @@ export class WebhookVerificationError extends Error {
   }
 }
 
-/** What a webhook's body holds. */
+/** The body of a webhook. */
 export interface WebhookPayload {
   /** The event, such as `post.created`. */
   type: string;
-  /** When it happened, ISO 8601 in UTC. */
+  /** When the event happened, as ISO 8601 in UTC. */
   timestamp: string;
-  /** The record, as the endpoint's owner would read it. */
+  /** The record, as the endpoint's owner may read it. */
   data: unknown;
 }
 
-/** A request's headers: a plain object in any case, Node's `request.headers`, or a `fetch` `Headers`. */
+/** The headers of a request: a plain object with names in any case, Node's `request.headers`, or a `fetch` `Headers`. */
 export type WebhookHeaders =
   | { get(name: string): string | null | undefined }
   | { readonly [name: string]: string | readonly string[] | undefined };
 
 /**
- * Checks that a request is a webhook signed with `secret` and recent, and gives its payload (Standard Webhooks: `v1`, the HMAC-SHA256 of
- * `id.timestamp.body`, compared in constant time, or `v1a`, its ed25519 signature).
+ * Verifies that a request is a recent webhook signed with `secret`, and returns its payload. It follows Standard Webhooks: `v1` is the
+ * HMAC-SHA256 of `id.timestamp.body`, compared in constant time; `v1a` is its ed25519 signature.
  *
- * @param secret the endpoint's `whsec_…`, or its public key `whpk_…`: the one checks signatures of the kind `v1`, the other `v1a`
- * @param headers must hold `webhook-id`, `webhook-timestamp` and `webhook-signature`; one matching signature of several is enough
- * @param rawBody the body exactly as received, before any parser has seen it
- * @param options `toleranceSeconds`: how far the timestamp may lie from now, either way (300); `now`: the time, a Date or epoch milliseconds
- * @throws WebhookVerificationError, and nothing else, whatever was received
+ * @param secret the endpoint's `whsec_…`, which verifies `v1` signatures, or its public key `whpk_…`, which verifies `v1a` signatures
+ * @param headers must contain `webhook-id`, `webhook-timestamp` and `webhook-signature`; one matching signature is enough
+ * @param rawBody the body exactly as received, before any parser has processed it
+ * @param options `toleranceSeconds`: the maximum distance of the timestamp from now, in both directions (300); `now`: the current time,
+ *   a Date or epoch milliseconds
+ * @throws WebhookVerificationError, and no other error, for any input
  * @example
  * export default {
  *   async fetch(request, env) {
@@ -70,7 +71,7 @@ export function verifyWebhook<Payload = WebhookPayload>(
   const timestamp = readHeader(headers, 'webhook-timestamp');
   const signatures = readHeader(headers, 'webhook-signature');
   checkTimestamp(timestamp, toleranceSeconds, Number(now));
-  // With a full stop in the id, one signed text could be read as two different messages.
+  // With a full stop in the id, the same signed text could be read as two different messages.
   if (id.includes('.')) throw new WebhookVerificationError('INVALID_HEADER', 'The header webhook-id is malformed');
 
   if (!isGenuine(`${id}.${timestamp}.`, rawBody, signatures.split(' '))) {
@@ -79,7 +80,7 @@ export function verifyWebhook<Payload = WebhookPayload>(
   return parse(rawBody) as Payload;
 }
 
-/** Whether one of the signatures is that of a text, which begins with `start`. */
+/** Whether one of the signatures matches a text, which begins with `start`. */
 type IsGenuine = (start: string, body: string | Uint8Array, signatures: readonly string[]) => boolean;
 
 function readSecret(secret: unknown): IsGenuine {
@@ -95,7 +96,7 @@ function readSecret(secret: unknown): IsGenuine {
   };
 }
 
-/** Signatures by the private key to a public one. Those of the kind `v1` are not looked at: anybody can make them with a public key. */
+/** Verifies signatures with a public key. Ignores `v1` signatures: anyone could compute them from a public key. */
 function signedByOwnerOf(publicKey: string): IsGenuine {
   const bytes = exactBase64(publicKey.replace(/=$/, ''));
   if (bytes?.length !== 32) {
@@ -119,10 +120,10 @@ function signedByOwnerOf(publicKey: string): IsGenuine {
   };
 }
 
-/** The bytes of a text in base64 without padding; undefined for anything else. */
+/** Decodes a text of base64 without padding; undefined for any other text. */
 function exactBase64(encoded: string): Uint8Array | undefined {
   const text = fromBase64(encoded);
-  // The decoder skips white space and ignores spare bits: only re-encoding shows that the text was exact.
+  // The decoder skips white space and ignores spare bits, so encode again to check that the text was canonical.
   if (text === undefined || btoa(text).replace(/=+$/, '') !== encoded) return undefined;
   return Uint8Array.from(text, (byte) => byte.charCodeAt(0));
 }
@@ -131,7 +132,7 @@ function toBase64(bytes: Uint8Array): string {
   return btoa(String.fromCharCode(...bytes));
 }
 
-/** Bytes as a text of one character each; undefined for what is no base64. */
+/** Decodes base64 to a text with one character per byte; undefined if the text is not base64. */
 function fromBase64(encoded: string): string | undefined {
   try {
     return atob(encoded);
@@ -170,7 +171,7 @@ function checkTimestamp(timestamp: string, toleranceSeconds: number, nowMs: numb
     throw new WebhookVerificationError('INVALID_HEADER', 'The header webhook-timestamp is not Unix seconds');
   }
   const age = Math.floor(nowMs / 1000) - Number(timestamp);
-  // Written so that a tolerance or a time that is not a number refuses instead of letting through.
+  // Written so that a tolerance or time that is NaN fails the check instead of passing it.
   if (Math.abs(age) <= toleranceSeconds) return;
   if (age < 0) throw new WebhookVerificationError('TIMESTAMP_TOO_NEW', 'The webhook’s timestamp lies in the future');
   throw new WebhookVerificationError('TIMESTAMP_TOO_OLD', 'The webhook’s timestamp is too old');

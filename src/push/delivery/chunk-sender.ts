@@ -10,14 +10,14 @@ import type { ChunkKey } from './jobs.ts';
 import { retryAt } from './retry.ts';
 import type { DeviceResult, SentChunk } from './store-results.ts';
 
-/** Devices that are claimed at once: what one call of a transport takes. */
+/** Maximum number of devices claimed together: the size of one call of a transport. */
 const GATHERED_DEVICES = 500;
-/** Devices that a sender has in progress: a few calls of a transport, and a bound of what a worker that dies may have sent. */
+/** Maximum number of devices that a sender has in progress: a few transport calls. It bounds how many results a crash can lose. */
 const MAX_DEVICES_IN_PROGRESS = 2000;
-/** Chunks whose answers are stored with one statement. */
+/** Maximum number of chunks whose results are stored with one statement. */
 const STORED_AT_ONCE = 100;
 
-/** What a sender works with. */
+/** Dependencies of a sender. */
 interface ChunkSenderParts {
   database: Database;
   log: Logger;
@@ -28,11 +28,11 @@ interface ChunkSenderParts {
 
 /** Sends the chunks of one queue. */
 interface ChunkSender {
-  /** Sends a chunk, unless it is done or somebody else's; resolves when its answers are stored. */
+  /** Sends a chunk, unless it is finished or another worker has claimed it; resolves when its results are stored. */
   send(key: ChunkKey & { size: number }): Promise<void>;
-  /** Drops what is not claimed yet, and what still comes: the sweep gives it to others. */
+  /** Drops chunks that are not claimed yet, and all that arrive later. The sweep passes them to other workers. */
   dropUnclaimed(): void;
-  /** Waits no longer for what the transport was handed: its claims run out, and others send it again. */
+  /** Stops waiting for results of the transport. The claims of the chunks expire, and other workers send them again. */
   abandon(): void;
 }
 
@@ -65,10 +65,10 @@ function earliest(times: readonly (number | undefined)[]): number | undefined {
 }
 
 /**
- * Makes a sender: chunks that wait are claimed together, what is claimed is handed to the transport together, and the answers that
- * gather while others are stored are stored together. No timer: alone, a chunk is sent at once.
+ * Creates a sender. It claims waiting chunks together, passes all that it claimed to the transport together, and collects results while
+ * it stores earlier ones. It uses no timer: a single chunk is sent at once.
  *
- * @param transportOf the transport of a chunk, or what each of its devices is answered without one
+ * @param transportOf returns the transport of a chunk, or, if there is none, the result that each of its devices gets
  */
 export function createChunkSender(
   parts: ChunkSenderParts,
@@ -87,7 +87,7 @@ export function createChunkSender(
     await Promise.all([...byTransport].map(([transport, own]) => handleResults(transport, own)));
   }, STORED_AT_ONCE);
 
-  /** Sends chunks of one transport: gives the answers of each. */
+  /** Sends chunks of one transport. Returns a promise of the results of each chunk. */
   function deliver(name: string | null, chunks: readonly ClaimedChunk[]): Promise<SentChunk>[] {
     const sentAt = Date.now();
     const target = transportOf(name);
@@ -122,7 +122,7 @@ export function createChunkSender(
     beingSent.add(done);
     try {
       const answered = await answering;
-      // Its job has been told so, and the database may be closed.
+      // The job has already been rejected, and the database may be closed.
       if (abandoned) return;
       await record(answered);
       done.resolve();
@@ -150,7 +150,7 @@ export function createChunkSender(
       database,
       batch.map(({ key }) => key),
     );
-    // Nobody waits for what the transport would say.
+    // The worker has given up: do not send chunks whose results nothing waits for.
     if (abandoned) {
       for (const one of batch) one.resolve();
       return;
@@ -186,7 +186,7 @@ export function createChunkSender(
   return {
     send: (key) =>
       new Promise<void>((resolve, reject) => {
-        // A job that was on its way from Redis when the worker began to stop.
+        // This job was already on its way from Redis when the worker began to stop.
         if (dropping) return resolve();
         waiting.push({ key, resolve, reject });
         void claimWaiting();
@@ -202,19 +202,19 @@ export function createChunkSender(
   };
 }
 
-/** A message with a `ttl` of seconds is worth a first try after a short wait in the queue. */
+/** Even a message with a `ttl` of only seconds gets a first try after a short wait in the queue. */
 const FIRST_TRY_GRACE_MS = 60_000;
 
-/** A chunk whose workers die with it again and again is most likely what kills them. */
+/** Give a chunk up after this many lost workers: the chunk itself most likely crashes them. */
 const MAX_LOST = 4;
 
-/** The devices of a chunk that a transport is asked for, and what the others are told. */
+/** The devices of a chunk to pass to the transport, and the results of the devices that are not sent to. */
 interface Prepared {
   sendable: { claimed: ClaimedDevice; device: TransportDevice }[];
   refused: { claimed: ClaimedDevice; result: TransportResult }[];
 }
 
-/** Sorts out devices that are gone, too late, or cannot carry the message. */
+/** Separates the devices that can be sent to from those that are gone, expired, or cannot carry the message. */
 export function prepare(chunk: ClaimedChunk, transport: Transport | undefined, now: number): Prepared {
   const { message, expiresAt = Number.POSITIVE_INFINITY } = chunk;
   const sizes = new Map<DevicePlatform, string | undefined>();

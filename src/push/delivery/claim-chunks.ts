@@ -7,11 +7,11 @@ import type { PushContent } from '../message.ts';
 import type { TransportDevice } from '../transport.ts';
 import type { ChunkKey } from './jobs.ts';
 
-/** A worker renews its claims while it lives. The claims of one that died are free after this time. */
+/** Seconds that a claim lasts. A worker renews its claims while it lives; the claims of a dead worker expire after this time. */
 const LEASE_SECONDS = 30;
 const RENEW_MS = 10_000;
 
-// The fence is `attempts`, the number of the claim. By primary key.
+// The fencing token is `attempts`, the number of the claim. Uses the primary key.
 const CLAIM = `
   with w as (
     select c.push_id, c.chunk from unnest($1::text[], $2::int[]) k(push_id, chunk)
@@ -47,31 +47,31 @@ const RENEW = `
   from unnest($1::text[], $2::int[], $3::int[]) k(push_id, chunk, attempts)
   where c.push_id = k.push_id and c.chunk = k.chunk and c.attempts = k.attempts and c.finished_at is null`;
 
-/** A device that is to be sent to. */
+/** A device to send to. */
 export interface ClaimedDevice {
   position: number;
-  /** The token is null when the device is gone. */
+  /** The token is null if the device is gone. */
   device: Omit<TransportDevice, 'token'> & { token: string | null };
   /** Tries before this one. */
   tries: number;
 }
 
-/** What a worker needs of a push to send a chunk. */
+/** What a worker needs to send a chunk of a push. */
 export interface ClaimedChunk extends ChunkKey {
-  /** The number of the claim, its fence: the worker with the highest has the chunk. */
+  /** The number of the claim, used as fencing token: the worker with the highest number holds the chunk. */
   attempt: number;
   transport: string | null;
   bulk: boolean;
-  /** Claims since its last answers, this one included. */
+  /** Claims since results were last stored, including this one. */
   claimsSinceResult: number;
   message: PushContent;
-  /** Epoch ms: when the push was made. */
+  /** Epoch ms of the creation of the push. */
   createdAt: number;
-  /** Epoch ms: when its `ttl` runs out. */
+  /** Epoch ms at which its `ttl` expires. */
   expiresAt: number | undefined;
-  /** Devices whose time it is. */
+  /** The devices that are due. */
   devices: ClaimedDevice[];
-  /** Epoch ms: when the next of the others is due. */
+  /** Epoch ms at which the next of the other devices is due. */
   laterAt: number | undefined;
 }
 
@@ -100,7 +100,7 @@ type DeviceRow = [
   number,
 ];
 
-/** Claims chunks for this worker. Those that are finished, not due, removed, or claimed by another worker are left out. */
+/** Claims chunks for this worker. Returns no chunks that are finished, not due, deleted, or claimed by another worker. */
 export type ClaimChunks = (database: Database, keys: readonly ChunkKey[]) => Promise<ClaimedChunk[]>;
 
 /** Creates the function that claims chunks. @param users undefined in an app without accounts */
@@ -158,7 +158,7 @@ async function claimChunks(database: Database, keys: readonly ChunkKey[], device
   return chunks;
 }
 
-/** Extends the claims that this worker still has. Which these are does not matter: storing the results of a chunk finds out. */
+/** Extends the claims that this worker still holds. It need not know which: storing the results of a chunk checks its claim. */
 export async function renewClaims(database: Database, chunks: readonly ClaimedChunk[]): Promise<void> {
   const values = [
     chunks.map((chunk) => chunk.pushId),
@@ -168,7 +168,7 @@ export async function renewClaims(database: Database, chunks: readonly ClaimedCh
   await database.write({ name: 'push_renew', text: RENEW, values });
 }
 
-/** Creates what renews the claims of a worker, so that other workers leave the chunks to it for as long as it lives. */
+/** Creates the renewals of a worker's claims, so that no other worker claims its chunks while it lives. */
 export function createClaimRenewals({
   database,
   log,

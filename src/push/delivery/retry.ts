@@ -1,25 +1,25 @@
 import { scheduledWait, withJitter, withLaterJitter } from '../../platform/leased-work/retry-schedule.ts';
 
-/** ms before each further try, when the provider asks for nothing else. */
+/** ms before each further try, if the provider does not ask for another wait. */
 const RETRY_SCHEDULE_MS = [1000, 5000, 30_000, 120_000, 600_000];
-/** FCM and Web Push keep nothing longer: https://firebase.google.com/docs/cloud-messaging/concept-options#ttl */
+/** FCM and Web Push keep no message longer: https://firebase.google.com/docs/cloud-messaging/concept-options#ttl */
 const LONGEST_TTL_MS = 28 * 86_400_000;
 
-/** A try that failed and may work later. */
+/** A failed try that may be repeated. */
 export interface FailedTry {
-  /** How often it was tried, 1 or more. */
+  /** The number of tries so far, at least 1. */
   attempts: number;
-  /** What the provider asks for. */
+  /** The wait that the provider asks for. */
   retryAfterMs: number | undefined;
-  /** Epoch ms: when the push was made. */
+  /** Epoch ms of the creation of the push. */
   createdAt: number;
-  /** Epoch ms: when its `ttl` runs out. */
+  /** Epoch ms at which its `ttl` expires. */
   expiresAt: number | undefined;
 }
 
 /**
- * When a device is tried again: in epoch ms, or undefined when it is not, since it was often enough, or the message would be too
- * old by then.
+ * Returns when to retry a device, in epoch ms. Returns undefined if there is no further try: the schedule is used up, or the message
+ * would have expired by then.
  *
  * @param random from 0 to 1
  */

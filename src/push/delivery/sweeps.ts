@@ -7,15 +7,15 @@ const KEPT_DAYS = 30;
 const JOBS_AT_ONCE = 1000;
 const ROWS_PER_BATCH = 5000;
 
-// Index push_chunks_open_index. A chunk that is new or in a worker's hands most likely has its job.
+// Uses index push_chunks_open_index. Skips new chunks and claimed chunks, because they most likely still have their jobs.
 const OVERDUE = `
   select push_id, chunk, transport, last_position - first_position + 1, bulk from push_chunks
   where finished_at is null and due_at < now() - interval '5 seconds' and (claimed_until is null or claimed_until <= now())
   order by due_at limit ${JOBS_AT_ONCE}`;
-// Index push_audiences_touched_at_index.
+// Uses index push_audiences_touched_at_index.
 const LEFT = `select push_id from push_audiences where touched_at < now() - interval '5 seconds' order by touched_at limit 100`;
 
-// Index pushes_created_at_index, then the primary key of the results.
+// Uses index pushes_created_at_index, then the primary key of the results.
 const OLD_RESULTS = `
   with old as (
     select r.push_id, r.position from pushes p join push_results r on r.push_id = p.id
@@ -31,7 +31,7 @@ const OLD_PUSHES = `
   ) returning 1`;
 
 /**
- * Sweeps of push: chunks and audiences that lost their job get one again, old pushes are removed.
+ * Sweeps of push: they enqueue chunks and audiences that lost their jobs again, and delete old pushes.
  *
  * @param installed names of the transports of this app
  */

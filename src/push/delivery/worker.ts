@@ -13,20 +13,20 @@ import { createClaimChunks, createClaimRenewals } from './claim-chunks.ts';
 import { createResultHandler } from './handle-results.ts';
 import { AUDIENCE_QUEUE, addChunks, audienceOf, chunkOf, PUSH_QUEUE, queueOf } from './jobs.ts';
 
-/** Jobs in work at once of a queue: chunks of small pushes are gathered among them. */
+/** Concurrent jobs of a queue. It is high because the sender combines the chunks of small pushes. */
 const JOBS_AT_ONCE = 500;
-/** Audiences that are looked up at once. */
+/** Concurrent lookups of audiences. */
 const AUDIENCES_AT_ONCE = 2;
-/** What a provider's silence at the start may cost. */
+/** Maximum ms that the start waits for a provider that does not respond. */
 const CHECK_MS = 10_000;
 
-/** What the worker works with. */
+/** Dependencies of the worker. */
 export type WorkerParts = Pick<Platform, 'env' | 'settings' | 'log' | 'database' | 'queues' | 'events'>;
 
 /**
- * Asks every transport whether its provider takes its credentials.
+ * Asks each transport whether its provider accepts the credentials.
  *
- * @throws StartupError naming each that refuses them
+ * @throws StartupError that names each transport whose credentials are refused
  */
 async function checkTransports(transports: readonly Transport[], log: Platform['log']): Promise<void> {
   const errors: string[] = [];
@@ -43,10 +43,10 @@ async function checkTransports(transports: readonly Transport[], log: Platform['
 }
 
 /**
- * Sends the chunks of pushes, stores the answers, and looks up large audiences.
+ * Sends the chunks of pushes, stores the results, and looks up large audiences.
  *
- * @param users only devices of active users are sent to; undefined in an app without accounts
- * @throws StartupError when a provider refuses its credentials
+ * @param users used to send to devices of active users only; undefined in an app without accounts
+ * @throws StartupError if a provider refuses its credentials
  */
 export async function startPushWorker(
   parts: WorkerParts,

@@ -13,7 +13,7 @@ export const OWN_ROW = 'audit.event';
 export type OwnPayload = AuditEvent & { email?: string };
 
 const ROWS_AT_ONCE = 500;
-// Most events that wait while the database is unreachable: about a minute of heavy load, and a few megabytes.
+// Maximum number of events that wait while the database is unreachable: about a minute of heavy load, and a few megabytes.
 const MAX_WAITING = 10_000;
 const AGAIN_MS = 1000;
 

@@ -15,7 +15,7 @@ type OldRow = [id: number, hash: string, isOld: boolean];
  * row becomes the anchor of the remaining chain.
  */
 export function createRetention({ database }: Pick<Host, 'database'>, keepDays: number): Sweep {
-  /** Gives whether there may be more. */
+  /** Returns whether more rows may have to be removed. */
   const removeSome = () =>
     database.transaction(async (tx) => {
       const readOldest = () => tx.write<OldRow>({ text: OLDEST, values: [keepDays, ROWS_AT_ONCE] });

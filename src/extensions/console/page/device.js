@@ -14,7 +14,7 @@ const PLATFORMS = { ios: 'iOS', android: 'Android', web: 'Browser' };
 
 const behave = (id, behavior) => request('PATCH', `devices/${id}`, { behavior });
 
-/** iOS shows the notifications of a thread under the newest of them; the others show each alone. */
+/** Groups notifications: iOS stacks those of a thread under the newest one; other platforms show each separately. */
 function threads(shown, platform) {
   if (platform !== 'ios') return shown.map((one) => [one]);
   const byGroup = Map.groupBy(shown, ({ id, message }) => message.group ?? `alone ${id}`);
@@ -68,9 +68,9 @@ function screen({ platform, behavior, notifications }) {
 }
 
 /**
- * A simulated device: its screen, and what can be done with it.
+ * Renders a simulated device: its screen and its actions.
  *
- * @param {object} device as the server tells it
+ * @param {object} device as the server sends it
  */
 export function deviceView(device) {
   const { id, platform, name, owner, behavior } = device;

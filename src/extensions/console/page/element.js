@@ -1,8 +1,8 @@
 /**
- * Makes an element. Text stays text: nothing here is ever read as HTML.
+ * Creates an element. Text children stay text: nothing is ever parsed as HTML.
  *
- * @param {string} tag with classes: `p.title`
- * @param {Record<string, unknown>} [attributes] `on…` are listeners; undefined, null and false are left out
+ * @param {string} tag may include classes: `p.title`
+ * @param {Record<string, unknown>} [attributes] `on…` attributes are listeners; undefined, null and false are skipped
  * @param {(Node | string | undefined)[]} children
  */
 export function element(tag, attributes = {}, ...children) {
@@ -18,10 +18,10 @@ export function element(tag, attributes = {}, ...children) {
   return made;
 }
 
-/** The sign of the app. */
+/** The icon of the app. */
 export const appIcon = () => element('img.bell', { src: '/console/push/icon.svg', alt: '' });
 
-/** `14:05`; with a day when it was another one. */
+/** Formats a time: `14:05`, with the day if it is not today. */
 export function timeText(at = Date.now()) {
   const date = new Date(at);
   const time = date.toLocaleTimeString([], { timeStyle: 'short', hourCycle: 'h23' });
@@ -29,7 +29,7 @@ export function timeText(at = Date.now()) {
 }
 
 /**
- * Keeps the children of an element as a list says: an item that is as it was keeps its element, and with it what is open or in focus.
+ * Updates the children of an element to match a list. An unchanged item keeps its element, and with it open parts and the focus.
  *
  * @param {HTMLElement} parent
  * @param {{ id: string }[]} items

@@ -1,9 +1,9 @@
-/** ms without a word from the server, which says every 15 s that it is there. */
+/** Reconnect after this many ms without a message. The server sends a heartbeat every 15 s. */
 const SILENCE_MS = 40_000;
 const AGAIN_MS = 1000;
 
 /**
- * Follows the state of the server, over restarts of it and breaks of the line.
+ * Subscribes to the state of the server. Reconnects after restarts of the server and lost connections.
  *
  * @param {(state: any) => void} show
  * @param {(connected: boolean) => void} tell
@@ -28,6 +28,6 @@ export function follow(show, tell) {
     heard();
     show(JSON.parse(event.data));
   });
-  // By itself a browser asks again after a break, and never after an answer that is no stream.
+  // A browser reconnects after a lost connection, but never after a response that is not an event stream.
   stream.addEventListener('error', again);
 }

@@ -17,7 +17,7 @@ function showUsers(users) {
   select.dataset.users = text;
 }
 
-/** Enables the button of a form, or shows what is missing. */
+/** Enables the submit button of a form, or shows what is missing. */
 function offer(form, isPossible) {
   byId(form).querySelector('button').disabled = !isPossible;
   byId(`${form}-missing`).hidden = isPossible;
@@ -42,7 +42,7 @@ function showConnection(connected) {
   status.className = connected ? 'live' : 'lost';
 }
 
-/** The fields that were filled in. */
+/** Returns the fields that are filled in. */
 function filled(form) {
   const entries = [...new FormData(form)].filter(([, value]) => value !== '');
   return Object.fromEntries(entries.map(([name, value]) => [name, name === 'badge' ? Number(value) : value]));

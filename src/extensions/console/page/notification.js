@@ -5,7 +5,7 @@ const APP = 'Your app';
 
 const bell = () => element('span.app-icon', {}, appIcon());
 
-/** A picture of the message; one that cannot be loaded leaves its place. */
+/** An image of the message. An image that fails to load keeps its space. */
 function picture(name, src) {
   if (src === undefined) return undefined;
   const image = element(`img.${name}`, { src, alt: '' });
@@ -17,7 +17,7 @@ function picture(name, src) {
 
 const line = (name, text) => (text === undefined ? undefined : element(`span.${name}`, {}, text));
 
-// What each shows of a message, and where: iOS a thumbnail and the subtitle, Android a picture below, browsers the page's icon.
+// How each platform shows a message: iOS has a thumbnail and the subtitle, Android an image below, browsers the icon of the page.
 const LOOKS = {
   ios: ({ message, at }) => [
     bell(),
@@ -63,7 +63,7 @@ function openedText({ message }) {
 }
 
 /**
- * A notification as the system of its device shows it. It can be tapped once.
+ * Renders a notification like the platform of its device. It can be tapped once.
  *
  * @param {{ id: string, message: Record<string, any>, at: string, tappedAt: string | null }} notification
  * @param {'ios' | 'android' | 'web'} platform

@@ -1,10 +1,10 @@
 /**
- * Asks the server to do something; what it refuses is shown.
+ * Sends a request to the server, and shows the error if the server refuses it.
  *
  * @param {string} method
- * @param {string} path below that of this page
+ * @param {string} path relative to the path of this page
  * @param {unknown} [body]
- * @returns {Promise<boolean>} whether it was done
+ * @returns {Promise<boolean>} whether the request succeeded
  */
 export async function request(method, path, body) {
   const fault = document.getElementById('fault');

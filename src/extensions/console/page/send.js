@@ -32,7 +32,7 @@ function result(device) {
 }
 
 /**
- * A push and what became of it, device by device.
+ * Renders a push with the result of each device.
  *
  * @param {object} push as the server sends it
  */

@@ -4,12 +4,12 @@ import type { AnyResource } from '../../../declare/resource.ts';
 import type { ConfigErrors } from '../../../platform/config-errors.ts';
 import { type ErasurePlan, erasurePlan } from '../../../records/schema/erasure-plan.ts';
 
-/** Unique indexes in which the anonymized records of several owners would stand with the same values. */
+/** Returns the unique indexes in which anonymized records of several owners would have the same values. */
 function clashingIndexes({ indexes = [] }: AnyResource, { ownerField, personal }: ErasurePlan): string[] {
   const values = new Map(personal.map(({ name, left }) => [name, left]));
   return indexes.flatMap(({ fields, unique = false }) => {
     const names = fields.map((field) => field.replace(/^-/, ''));
-    // Postgres takes any number of rows where one of the values is null.
+    // A unique index allows any number of rows in which one of the values is null.
     const isFree = names.some((name) => name === ownerField || values.get(name) === null);
     return unique && !isFree && names.some((name) => values.has(name)) ? [names.join(', ')] : [];
   });
@@ -52,7 +52,7 @@ function checkResource({ declaration }: ResourceGateway, isUser: boolean, errors
   else if (!isUser && onOwnerDelete === 'anonymize') checkAnonymize(declaration, plan, errors);
 }
 
-/** Checks the options of resources that an erasure depends on. */
+/** Checks the resource options that an erasure depends on. */
 export function checkErasure(
   resources: readonly ResourceGateway[],
   users: ResourceGateway,

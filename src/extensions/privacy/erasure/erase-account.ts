@@ -31,7 +31,7 @@ export function createEraseAccount(
   const { database, log } = host;
   const finish = createFinish(host, accounts, users, user, owned);
   const changed = owned.filter(({ plan }) => plan.action !== 'keep');
-  // An admin may have changed the status in the meantime.
+  // An admin may have changed the status meanwhile.
   const mark = `update ${quoteIdentifier(users.table)} set status = 'deleting' where id = $1 and status is distinct from 'deleting'`;
 
   async function eraseUserData({ id, userId }: Erasing): Promise<void> {

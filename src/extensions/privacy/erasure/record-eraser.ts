@@ -36,18 +36,18 @@ export interface RecordEraser {
   /** Erases until nothing is left. Returns the number of records found. */
   erase(erasing: Erasing): Promise<number>;
   /**
-   * Runs a transaction that removes records, whatever the plan says, and tells of it without what is personal. It runs again, without
-   * that record's hook, when a hook throws.
+   * Runs a transaction that removes records, whatever the plan says, and emits their events without personal data. If a hook throws, the
+   * transaction runs again without that record's hook.
    */
   removing<T>(work: (tx: Transaction, remove: Remove) => Promise<T>): Promise<T>;
-  /** Returns the number of records; null when counting takes too long. */
+  /** Returns the number of records; null if counting takes too long. */
   count(userId: string): Promise<number | null>;
 }
 
 /**
  * Removes records.
  *
- * @param rows as `view.columns` selects them, locked
+ * @param rows as `gateway.columns` selects them, locked
  */
 type Remove = (rows: readonly unknown[][]) => Promise<void>;
 type Parts = Pick<Host, 'database' | 'transaction' | 'events' | 'wake' | 'log' | 'service' | 'push'>;
@@ -133,7 +133,7 @@ export function createRecordEraser(host: Parts, gateway: ResourceGateway, plan: 
         return await host.transaction((tx) => work(tx, (rows) => removeWithin(tx, rows, spared)));
       } catch (error) {
         if (!(error instanceof HookFailure)) throw error;
-        // A hook cannot veto an erasure: delete the record without it.
+        // A hook cannot prevent an erasure: delete the record without it.
         failed(error.record, 'beforeDelete', error.cause);
         spared.add(error.record);
       }

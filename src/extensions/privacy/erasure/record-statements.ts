@@ -8,24 +8,24 @@ import type { EmptiedField, ErasurePlan } from '../../../records/schema/erasure-
 
 /** The statements that erase a user's share of a resource. */
 export interface RecordStatements {
-  /** $1 owner, $2 most rows. Locks records that no other transaction has locked. */
+  /** $1 owner, $2 maximum number of rows. Locks records that no other transaction has locked. */
   take: string;
-  /** The same, but waits for locked records. For records that the first statement has skipped. */
+  /** Like `take`, but waits for locked records. For records that `take` has skipped. */
   takeWaiting: string;
-  /** $1 ids, $2 an event id for each. Returns the records as in their events, as JSON. */
+  /** $1 ids, $2 an event id for each. Returns the records as JSON, as in their events. */
   remove: string;
   /** $1 ids, $2 an event id for each, then the values of `leftIn`. Returns the records after and before, as in their events. */
   anonymize: string;
   /**
-   * Returns the ids of a page of the owner's deleted records. $1 owner, $2 the last id of the page before, $3 how many. By the owner index
-   * of the archive. Undefined without soft delete.
+   * Returns the ids of a page of the owner's deleted records. $1 owner, $2 the last id of the previous page, $3 page size. Uses the owner
+   * index of the archive. Undefined without soft delete.
    */
   findArchived: string | undefined;
   /** $1 ids. Returns a row for each. */
   removeArchived: string | undefined;
-  /** The same; from $2 on the values of `leftIn`. */
+  /** Like `removeArchived`, but anonymizes; the parameters from $2 on are the values of `leftIn`. */
   anonymizeArchived: string | undefined;
-  /** $1 owner. The deleted ones that are kept, too. */
+  /** $1 owner. Counts the records, including kept deleted ones. */
   count: string;
   /** Returns the new values of the emptied fields for records with these ids: one parameter for each field. */
   leftIn(ids: readonly string[]): unknown[];

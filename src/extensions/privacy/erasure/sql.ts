@@ -18,7 +18,7 @@ export const LIST = `
   where ($1::text is null or user_id = $1) and ($2::text is null or status = $2) and ($3::text is null or id < $3)
   order by id desc limit $4`;
 
-/** $1 most rows. By privacy_erasures_due_at_index. */
+/** $1 maximum number of rows. Uses privacy_erasures_due_at_index. */
 export const DUE = 'select id from privacy_erasures where due_at <= now() order by due_at limit $1';
 
 /** $1 id. */
@@ -29,7 +29,7 @@ export const COUNT = `
   update privacy_erasures
   set counts = counts || jsonb_build_object($2::text, coalesce((counts->>$2)::bigint, 0) + $3::bigint) where id = $1`;
 
-/** $1 id, $2 what is kept, $3 ms to the next check. No row: another process has finished it. */
+/** $1 id, $2 the data that is kept, $3 ms to the next check. No row: another process has finished it. */
 export const FINISH = `
   update privacy_erasures set status = 'finished', finished_at = now(), kept = $2::jsonb,
     due_at = now() + $3 * interval '1 millisecond'
@@ -38,13 +38,13 @@ export const FINISH = `
 /** $1 id, $2 the e-mail. */
 export const NOTICE = 'update privacy_erasures set notice_id = $2 where id = $1';
 
-/** $1 id, $2 number of previous checks, $3 ms to the next one, or null. */
+/** $1 id, $2 number of previous checks, $3 ms to the next check, or null. */
 export const LOOKED = `
   update privacy_erasures set looks = looks + 1, due_at = now() + $3::float8 * interval '1 millisecond'
   where id = $1 and looks = $2`;
 
 /**
- * $1 most rows. Removes sent notices, because they contain the user's address. E-mails captured in development stay. By
+ * $1 maximum number of rows. Removes sent notices, because they contain the user's address. E-mails captured in development stay. Uses
  * privacy_erasures_notice_id_index.
  */
 export const FORGET_NOTICES = `

@@ -6,13 +6,13 @@ export const erasures = pgTable(
   {
     id: text('id').primaryKey(),
     userId: text('user_id').notNull().unique(),
-    /** The user themselves, or an admin. */
+    /** The user or an admin. */
     requestedBy: text('requested_by').notNull(),
-    /** `running` until the record of the user is gone, then `finished`. */
+    /** `running` until the user record is deleted, then `finished`. */
     status: text('status').notNull().default('running'),
     /** Numbers of rows by kind: `{ "deleted:post": 12, "anonymized:comment": 3, "erased:sessions": 2 }`. */
     counts: jsonb('counts').notNull().default({}),
-    /** What is kept, and why: `[{ name, count, why }]`. */
+    /** The data that is kept, and the reasons: `[{ name, count, why }]`. */
     kept: jsonb('kept').notNull().default([]),
     requestedAt: timestamptz('requested_at').notNull().defaultNow(),
     finishedAt: timestamptz('finished_at'),
@@ -20,7 +20,7 @@ export const erasures = pgTable(
     dueAt: timestamptz('due_at').defaultNow(),
     /** The number of checks for late data so far. */
     looks: integer('looks').notNull().default(0),
-    /** The e-mail to the user; null: none, or it has been removed. */
+    /** The e-mail to the user; null if there is none or it has been removed. */
     noticeId: text('notice_id'),
   },
   (table) => [

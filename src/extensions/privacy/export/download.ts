@@ -8,7 +8,7 @@ import { mayFetch } from './links.ts';
 import { isToken } from './seal.ts';
 import type { Export, Exports } from './store.ts';
 
-/** Answers with the file that a link leads to. Who has the link needs nothing else. */
+/** Creates the handler that serves the file of a link. The link alone authorizes the download. */
 export function createDownload(
   { events, log }: Pick<Host, 'events' | 'log'>,
   { exports, users }: { exports: Exports; users: ResourceGateway },
@@ -34,7 +34,7 @@ export function createDownload(
     res.setHeader('Content-Length', one.bytes!);
     res.setHeader('Content-Disposition', `attachment; filename="export-${one.finishedAt!.slice(0, 10)}.zip"`);
     res.setHeader('Cache-Control', 'private, no-store');
-    // The address of this page is as good as what it gives.
+    // The URL grants access to the file, so it must not leak to other sites.
     res.setHeader('Referrer-Policy', 'no-referrer');
     if (req.method === 'HEAD') {
       res.end();
@@ -44,7 +44,7 @@ export function createDownload(
     try {
       await pipeline(Readable.from(rest(one, first), { objectMode: false }), res);
     } catch (error) {
-      // Who went away, or was cut off with the file half there, knows it by its length.
+      // A client that disconnected, or was cut off, can tell from the Content-Length that the file is incomplete.
       log.info({ err: error, export: one.id }, 'an export was not fetched to its end');
       res.destroy();
     }

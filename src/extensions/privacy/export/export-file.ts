@@ -1,22 +1,22 @@
 import type { Viewer } from '../../../declare/actor.ts';
 
-/** What a file is written with. */
+/** The context in which a file is written. */
 export interface Writing {
-  /** Rows that are read next. */
+  /** Returns the number of rows to read next. */
   atOnce: () => number;
-  /** Names of fields that are held and not told; added to while it is written. */
+  /** Names of fields that are stored but not exported. Files add to it while they are written. */
   leftOut: Set<string>;
-  /** Told of each record with a value that cannot be decrypted. */
+  /** Called for each record with a value that cannot be decrypted. */
   onUnreadable: () => void;
 }
 
-/** A file of an export: a line of JSON for each row. */
+/** A file of an export, with one line of JSON per row. */
 export interface ExportFile {
   path: string;
-  /** The resource, or the name of the user data. */
+  /** The name of the resource or of the user data. */
   holds: string;
-  /** For people. */
+  /** Description of the content, to show to people. */
   description: string;
-  /** A batch at a time. */
+  /** Reads the rows in batches. */
   rows(user: Viewer, writing: Writing): AsyncIterable<Record<string, unknown>[]>;
 }

@@ -4,27 +4,27 @@ import type { AnyResource } from '../../../declare/resource.ts';
 import { fieldTypeOf } from '../../../records/fields/field-type.ts';
 import { erasurePlan } from '../../../records/schema/erasure-plan.ts';
 
-// What a project hides and calls so is a secret, and tells nothing of a person. Short words count as whole ones: `apiKey`, not `monkey`.
+// Hidden fields with such names are secrets, not personal data. Short words match only as whole words: `apiKey`, not `monkey`.
 const SECRETS = [
   /(password|passcode|passphrase|token|hash|digest|secret|salt|credential|recovery_?code|backup_?code)s?$/i,
   /((^|_)(key|seed|pin|otp|nonce)|(Key|Seed|Pin|Otp|OTP|Nonce))s?$/,
 ];
 const isSecret = (name: string) => SECRETS.some((secret) => secret.test(name));
 
-/** A field of a resource, to those that a record is about. */
+/** A field of a resource, from the viewpoint of the user that a record is about. */
 export interface ExportedField {
   name: string;
-  /** Whether it is told whoever may see it: it is personal. */
+  /** Whether it is exported even if the user may not see it, because it is personal. */
   held: boolean;
-  /** Whether answers never have it. */
+  /** Whether responses never contain it. */
   concealed: boolean;
 }
 
 /**
- * The fields of a resource that an export can tell. What is personal is told though its owner does not see it in answers; passwords,
- * and what is hidden and called a secret, are not.
+ * Returns the fields of a resource that an export can contain. Personal fields are exported even if their owner does not see them in
+ * responses. Passwords, and hidden fields with the name of a secret, are not.
  *
- * @param isUser of the user resource: there every text is personal
+ * @param isUser whether it is the user resource, whose text fields are all personal
  */
 export function exportedFields(resource: AnyResource, isUser: boolean): ExportedField[] {
   const personal = new Set(erasurePlan(resource, isUser).personal.map(({ name }) => name));
@@ -37,7 +37,7 @@ export function exportedFields(resource: AnyResource, isUser: boolean): Exported
   });
 }
 
-/** A record as an export tells it: its id, these fields, its times. */
+/** Converts a record for an export: its id, these fields, and its times. */
 export function recordOf(record: StoredRecord, fields: readonly string[], times: boolean): Record<string, unknown> {
   const told: Record<string, unknown> = { id: record.id };
   for (const name of fields) if (record[name] !== undefined) told[name] = record[name];
@@ -50,7 +50,7 @@ function hasMark({ pii, inner, shape }: FieldSpec): boolean {
   return Object.values(shape ?? {}).some((member) => hasMark(member.spec));
 }
 
-/** Whether a declaration says that a field, or something in it, is personal: by `pii()`, or in `personalFields`. */
+/** Whether a declaration marks a field, or something in it, as personal: by `pii()` or in `personalFields`. */
 export function isMarked({ fields, personalFields = [] }: AnyResource, name: string): boolean {
   return personalFields.includes(name) || hasMark((fields as Fields)[name]!.spec);
 }

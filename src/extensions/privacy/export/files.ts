@@ -18,10 +18,10 @@ async function* inBatches(rows: AsyncIterable<Record<string, unknown>>): AsyncGe
   if (batch.length > 0) yield batch;
 }
 
-/** `apiKeys` → `api-keys`. */
+/** Converts a name to a file name: `apiKeys` → `api-keys`. */
 const fileName = (name: string) => name.replaceAll(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
 
-/** Files whose paths are each one's own: two resources may have one plural, as `datum` and `data`. */
+/** Makes the paths unique: two resources may have the same plural, such as `datum` and `data`. */
 function distinct(files: readonly ExportFile[]): ExportFile[] {
   const taken = new Set<string>();
   return files.map((file) => {
@@ -32,7 +32,7 @@ function distinct(files: readonly ExportFile[]): ExportFile[] {
   });
 }
 
-/** Checks the names of user data, which name the files of an export. */
+/** Checks the names of user data, because they become names of export files. */
 export function checkNames(userData: readonly UserData[], errors: ConfigErrors): void {
   const names = userData.map(({ name }) => name);
   for (const [i, name] of names.entries()) {
@@ -42,7 +42,7 @@ export function checkNames(userData: readonly UserData[], errors: ConfigErrors):
   }
 }
 
-/** The files of every export of an app: of each resource, and of what features hold about users. */
+/** Returns the files of every export of an app: one for each resource, and one for each kind of user data that features store. */
 export function exportFiles(
   parts: Pick<Host, 'database' | 'service' | 'resources'>,
   users: ResourceGateway,

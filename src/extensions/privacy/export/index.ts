@@ -24,7 +24,7 @@ const revocationStep: RevocationStep = async ({ cause, userIds }, tx) => {
   await tx.database.write({ text: cause === 'user_deleted' ? REMOVE_OF_USERS : REMOVE_ASKED_BY, values: [userIds] });
 };
 
-/** Exports of what is held about users: routes, the job that makes them, and what removes them. */
+/** Exports of users' data: routes, the job that creates exports, and the sweeps that remove them. */
 export function exportParts(
   host: ExtensionHost,
   { holdCredential }: Accounts,
@@ -35,7 +35,7 @@ export function exportParts(
   const links = createLinks(host);
   const begin = (...ids: string[]) => host.jobs.add(JOB, ids);
   const parts = { exports, users, links, holdCredential, perDay: exportsPerDay, begin };
-  // What features hold is known once all of them are set up.
+  // The user data of features is known only after all of them are set up.
   let make: ReturnType<typeof createMakeExport> | undefined;
   const run = (id: string) => {
     make ??= createMakeExport(host, {

@@ -3,22 +3,22 @@ import type { ResourceGateway, StoredRecord } from '../../../declare/host.ts';
 import type { Platform } from '../../../platform/platform.ts';
 import type { Export } from './store.ts';
 
-/** Where exports are fetched. */
+/** Builds the download links of exports. */
 export interface Links {
-  /** The host that they lead to, for people. */
+  /** The host of the links, to show to people. */
   host: string;
   of(one: Pick<Export, 'seal'>): string;
 }
 
-/** Never to where a request came from, whose headers anybody may write. */
+/** Creates the links. They never use the host of a request, because any client can forge its headers. */
 export function createLinks({ env }: Pick<Platform, 'env'>): Links {
   const base = new URL(env.appUrl ?? `http://localhost:${env.port}`);
   return { host: base.host, of: ({ seal }) => new URL(`/api/auth/exports/${seal.token}`, base).href };
 }
 
 /**
- * Whoever asked for an export, if the link still works for them: both accounts are there, theirs is active, that of the user is not
- * being erased, and who asked for another's data is still an admin.
+ * Returns the requester of an export if the link still works for them: both accounts exist, the requester is active, the exported user
+ * is not being erased, and a requester of another user's data is still an admin.
  */
 export async function mayFetch(
   { userId, requestedBy }: Pick<Export, 'userId' | 'requestedBy'>,

@@ -3,10 +3,10 @@ import type { MailComposer } from '../../../platform/mail/worker.ts';
 import { type Links, mayFetch } from './links.ts';
 import type { Exports } from './store.ts';
 
-/** The kind of the e-mail that carries a link. */
+/** The kind of the e-mail that contains a link. */
 export const EXPORT_MAIL = 'privacy-export';
 
-/** Makes the e-mail when it is sent. There is none when the export is gone, or whoever asked for it may not fetch it any more. */
+/** Composes the e-mail when it is sent. None is sent if the export was deleted, or its requester may not download it any more. */
 export function createExportComposer(exports: Exports, users: ResourceGateway, links: Links): MailComposer {
   return async ({ data }) => {
     const one = await exports.readById(String(data.export));

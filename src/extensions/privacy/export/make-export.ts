@@ -16,19 +16,19 @@ export function isExportable(user: StoredRecord | undefined): user is StoredReco
   return user !== undefined && user.status !== 'deleting';
 }
 
-/** What exports are made with. */
+/** Dependencies of the job. */
 interface MakeExportParts {
   exports: Exports;
   users: ResourceGateway;
-  /** Of all exports. */
+  /** The files of every export. */
   files: readonly ExportFile[];
-  /** For how long an export is kept. */
+  /** Hours for which an export is kept. */
   hours: number;
 }
 
 /**
- * Creates the job that makes an export: it reads, packs, encrypts and stores batch by batch, so that memory holds a few batches, however
- * much data there is. A failed attempt rejects, so that the queue tries again, until the export has failed for good.
+ * Creates the job that builds an export. It reads, compresses, encrypts and stores in batches, so that memory holds only a few batches,
+ * regardless of the amount of data. A failed attempt rejects, so that the queue retries it until the export has failed for good.
  */
 export function createMakeExport(
   { log, mail, settings }: Pick<Host, 'log' | 'mail' | 'settings'>,

@@ -3,20 +3,20 @@ import type { AnyResource } from '../../../declare/resource.ts';
 import { isMarked } from './exported-fields.ts';
 import { columnOf } from './read-records.ts';
 
-/** A field that names users: a reference, or one that has some inside. */
+/** A field that refers to users: a reference, or a field that contains references. */
 export interface NamingField {
   name: string;
-  /** The condition that it may name the user $1: SQL. */
+  /** An SQL condition: the field may refer to user $1. */
   where: string;
-  /** Whether a value of it names a user. */
+  /** Whether a value of the field refers to a user. */
   names(value: unknown, userId: string): boolean;
-  /** Whether the declaration says that it makes the record personal. */
+  /** Whether the declaration marks the field as personal. */
   marked: boolean;
 }
 
 type Names = NamingField['names'];
 
-/** What finds a user in values of a field; undefined where there can be none. */
+/** Returns the function that finds a user in values of a field; undefined if the field cannot contain users. */
 function finder({ target, inner, shape }: FieldSpec): Names | undefined {
   if (target === 'user') return (value, userId) => value === userId;
   if (inner !== undefined) {
@@ -36,7 +36,7 @@ function finder({ target, inner, shape }: FieldSpec): Names | undefined {
 
 function condition(name: string, { target, inner, encrypted }: FieldSpec): string {
   const column = columnOf(name);
-  // Nobody can look into a ciphertext but who decrypts it: each record is read.
+  // SQL cannot search ciphertexts, so each record is read and decrypted.
   if (encrypted) return `(${column} is not null and $1::text is not null)`;
   if (target === 'user') return `${column} = $1`;
   if (inner?.spec.target === 'user') return `${column} @> array[$1]::text[]`;
@@ -44,9 +44,9 @@ function condition(name: string, { target, inner, encrypted }: FieldSpec): strin
 }
 
 /**
- * The fields by which records of others name users.
+ * Returns the fields through which records of other users refer to a user.
  *
- * @param owner the owner field, which is none of them
+ * @param owner the owner field, which is left out
  */
 export function namingFields(declaration: AnyResource, owner: string | undefined): NamingField[] {
   return Object.entries(declaration.fields as Fields).flatMap(([name, { spec }]): NamingField[] => {

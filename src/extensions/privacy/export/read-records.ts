@@ -6,26 +6,26 @@ import type { Database } from '../../../platform/postgres/database.ts';
 import { quoteIdentifier } from '../../../platform/postgres/quote-identifier.ts';
 import { scan } from '../../../platform/postgres/scan.ts';
 
-/** What is read, and how. */
+/** Which records to read, and how. */
 export interface Reading {
-  /** What the records `r` must meet: SQL. */
+  /** An SQL condition on the records `r`. */
   where: string;
   values: unknown[];
-  /** Rows of the next batch. */
+  /** Returns the number of rows of the next batch. */
   atOnce: () => number;
-  /** Told of records with a value that was altered and cannot be decrypted: it is left out. */
+  /** Called for each record with a value that was altered and cannot be decrypted. The value is left out. */
   onUnreadable: () => void;
 }
 
-/** The column of a field of the records `r`. */
+/** Returns the column of a field of the records `r`. */
 export function columnOf(field: string): string {
   return `r.${quoteIdentifier(snakeCase(field))}`;
 }
 
 /**
- * The stored records of a resource that meet a condition, the deleted ones that are kept included: these have `deletedAt`.
+ * Reads the stored records of a resource that meet a condition, including kept deleted ones, which have `deletedAt`.
  *
- * @throws DecryptionError for a value whose key is missing
+ * @throws DecryptionError if the key of a value is missing
  */
 export async function* readRecords(
   database: Pick<Database, 'pool'>,
@@ -41,7 +41,7 @@ export async function* readRecords(
     try {
       return gateway.fromRow(row);
     } catch (error) {
-      // A key that is missing may come yet: the export is tried again.
+      // A missing key may be added later: retry the export.
       if (!(error instanceof DecryptionError) || error.fault === 'unknown-key') throw error;
       onUnreadable();
       return gateway.fromRow(row.map((value, i) => (places[i] ? null : value)));
@@ -51,7 +51,7 @@ export async function* readRecords(
   const part = (table: string, deletedAt: string) =>
     `select ${deletedAt}, ${columns} from ${quoteIdentifier(table)} r where ${where}`;
   const live = part(gateway.table, 'null::timestamptz(3)');
-  // One statement sees both at one moment: a record that is deleted or restored meanwhile is there once.
+  // One statement reads both tables in one snapshot, so a record that is deleted or restored meanwhile appears exactly once.
   const text =
     gateway.archiveTable === undefined ? live : `${live} union all ${part(gateway.archiveTable, 'r.deleted_at')}`;
   for await (const rows of scan<[string | null, ...unknown[]]>(database, { text, values }, atOnce)) {

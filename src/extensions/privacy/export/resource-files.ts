@@ -9,18 +9,18 @@ import { columnOf, readRecords } from './read-records.ts';
 
 type Parts = Pick<Host, 'database' | 'service'>;
 
-/** The field that says whose a record is: users are their own. */
+/** Returns the field that holds the owner of a record. Users own themselves. */
 function ownerOf(gateway: ResourceGateway, users: ResourceGateway): string | undefined {
   return gateway === users ? 'id' : ownerFieldOf(gateway.declaration);
 }
 
-/** The names of fields without values of their own in an export: passwords and what is hidden. */
+/** Returns the names of fields that an export leaves out: passwords and hidden fields. */
 function leftOutOf({ declaration }: ResourceGateway, fields: readonly ExportedField[]): string[] {
   const told = new Set(fields.filter(({ held, concealed }) => held || !concealed).map(({ name }) => name));
   return Object.keys(declaration.fields).filter((name) => !told.has(name));
 }
 
-/** The user's own records of a resource; undefined where nobody owns any. */
+/** Creates the file of the user's own records of a resource; undefined if its records have no owner. */
 export function ownRecords(parts: Parts, gateway: ResourceGateway, users: ResourceGateway): ExportFile | undefined {
   const owner = ownerOf(gateway, users);
   if (owner === undefined) return undefined;
@@ -59,8 +59,9 @@ export function ownRecords(parts: Parts, gateway: ResourceGateway, users: Resour
 }
 
 /**
- * Records of others that name the user in a reference; undefined where there can be none. Of a record that the user may read it is
- * told that it names them. Where the reference is marked as personal it is told of every record, with what the user sees of it.
+ * Creates the file of other users' records that refer to the user; undefined if there can be none. A record whose
+ * reference the user may see is listed without its other fields. If the reference is marked as personal, the record is always listed, with
+ * the fields that the user may see.
  */
 export function namingRecords(parts: Parts, gateway: ResourceGateway, users: ResourceGateway): ExportFile | undefined {
   const owner = ownerOf(gateway, users);

@@ -13,7 +13,7 @@ import type { Export, Exports } from './store.ts';
 
 const time = z.iso.datetime();
 
-/** The shape of an export in answers. */
+/** The shape of an export in responses. */
 const exportShape = z
   .strictObject({
     id: z.string(),
@@ -34,15 +34,15 @@ const DAY_MS = 86_400_000;
 const POLLS = { limit: 60, windowMs: 60_000 };
 const POLL_SECONDS = 3;
 
-/** What the routes work with. */
+/** Dependencies of the routes. */
 export interface ExportParts {
   exports: Exports;
   users: ResourceGateway;
   links: Links;
   holdCredential: Accounts['holdCredential'];
-  /** How many may be begun in a day, by one who asks, of one user. */
+  /** Maximum number of exports of one user that one requester may start in a day. */
   perDay: number;
-  /** Hands the work out. */
+  /** Enqueues the job of an export. */
   begin(id: string): Promise<void>;
 }
 
@@ -59,7 +59,7 @@ function show({ status, seal, ...one }: Export, links: Links) {
   };
 }
 
-/** The routes by which users export what is held about them, and admins what is held about a user. */
+/** The routes by which users export their own data, and admins the data of any user. */
 export function exportRoutes(host: Host, parts: ExportParts): Route[] {
   const { exports, users, links, holdCredential, perDay, begin } = parts;
   const { enabled = host.env.nodeEnv !== 'test' } = host.settings.rateLimit;
@@ -71,12 +71,12 @@ export function exportRoutes(host: Host, parts: ExportParts): Route[] {
     const by = ctx.user!.id;
     const made = await exports.create(userId, by, (tx) => holdCredential(ctx, tx));
     if (made === undefined) return (await exports.read(userId, by)) ?? start(userId, ctx);
-    // Only now: of many calls at once, one begins an export.
+    // Check the limit only here: of many concurrent requests, only one starts an export and counts.
     const verdict = await limiter?.consume(`${by}:${userId}`);
     if (verdict?.allowed === false) {
       await exports.remove(userId, by);
       const retryAfter = Math.max(1, Math.ceil(verdict.leftMs / 1000));
-      // In development a 429 names the limit, the wait and the setting.
+      // In development, a 429 response names the limit, the wait and the setting.
       const limit = `${perDay} per user and day (privacy({ exportsPerDay }))`;
       const text = `Too many requests: exports are limited to ${limit}. Try again in ${retryAfter} seconds.`;
       throw new ApiError('RATE_LIMITED', host.env.nodeEnv === 'development' ? text : undefined, { retryAfter });
@@ -86,7 +86,7 @@ export function exportRoutes(host: Host, parts: ExportParts): Route[] {
     return made;
   }
 
-  /** Answers with the state of the export, which the first call begins. */
+  /** Responds with the state of the export. The first call starts the export. */
   async function tell(userId: string, ctx: RouteContext): Promise<unknown> {
     const one = (await exports.read(userId, ctx.user!.id)) ?? (await start(userId, ctx));
     const shown = show(one, links);

@@ -5,11 +5,11 @@ import { wholeSetting } from '../../../declare/extension-settings.ts';
 export const exportSettings = z.strictObject({
   /** Hours for which an export is kept and its link works. */
   exportHours: wholeSetting(720).default(72),
-  /** Exports of a user that one who asks may begin in 24 hours. */
+  /** Maximum number of exports of one user that one requester may start in 24 hours. */
   exportsPerDay: wholeSetting(1000).default(5),
 });
 
-/** Settings of exports as a project writes them: everything may be left out. */
+/** The settings of exports as a project writes them. All are optional. */
 export type ExportOptions = z.input<typeof exportSettings>;
 
 /** The settings with all defaults filled. */

@@ -1,7 +1,7 @@
-/** The columns that an export is read from. */
+/** The select list of an export. */
 const COLUMNS = 'id, user_id, requested_by, status, secret, records, bytes, created_at, finished_at, expires_at';
 
-/** A row of these columns. */
+/** A row of `COLUMNS`. */
 export type ExportRow = [
   id: string,
   userId: string,
@@ -17,28 +17,28 @@ export type ExportRow = [
 
 /** A worker renews its lease well within this time while it lives. */
 const LEASE = `interval '30 seconds'`;
-/** The fence: `attempts`, the number of the claim. No row: another worker has the export, or it is gone. */
+/** The fencing condition: `attempts` is the number of the claim. No row: another worker has claimed the export, or it was deleted. */
 const FENCED = `id = $1 and attempts = $2 and status = 'running'`;
 
-/** $1 id, $2 user, $3 who asks, $4 secret, $5 hash of the token. No row: there is one. */
+/** $1 id, $2 user, $3 requester, $4 secret, $5 hash of the token. No row: the requester already has one. */
 export const CREATE = `
   insert into privacy_exports (id, user_id, requested_by, secret, token_hash, lease_until)
   values ($1, $2, $3, $4, $5, now() + interval '10 seconds')
   on conflict (user_id, requested_by) do nothing returning ${COLUMNS}`;
 
-/** $1 user, $2 who asks. By privacy_exports_user_unique. */
+/** $1 user, $2 requester. Uses privacy_exports_user_unique. */
 export const READ = `
   select ${COLUMNS} from privacy_exports
   where user_id = $1 and requested_by = $2 and (expires_at is null or expires_at > now())`;
 
-/** $1 user, $2 who asks. */
+/** $1 user, $2 requester. */
 export const REMOVE_OVER =
   'delete from privacy_exports where user_id = $1 and requested_by = $2 and expires_at <= now()';
 
-/** $1 user, $2 who asks. */
+/** $1 user, $2 requester. */
 export const REMOVE = 'delete from privacy_exports where user_id = $1 and requested_by = $2';
 
-/** $1 users. Those that they asked for. By privacy_exports_requested_by_index. */
+/** $1 users. Removes the exports that they requested. Uses privacy_exports_requested_by_index. */
 export const REMOVE_ASKED_BY = `
   delete from privacy_exports
   where id in (select id from privacy_exports where requested_by = any($1) order by id for update)`;
@@ -46,20 +46,20 @@ export const REMOVE_ASKED_BY = `
 /** $1 id. */
 export const READ_BY_ID = `select ${COLUMNS} from privacy_exports where id = $1`;
 
-/** $1 hash of a token. By privacy_exports_token_hash_unique. */
+/** $1 hash of a token. Uses privacy_exports_token_hash_unique. */
 export const FIND = `
   select ${COLUMNS} from privacy_exports where token_hash = $1 and status = 'ready' and expires_at > now()`;
 
-/** $1 id. No row: it is finished, gone, or claimed by another worker. */
+/** $1 id. No row: it is finished, deleted, or claimed by another worker. */
 export const CLAIM = `
   update privacy_exports set status = 'running', attempts = attempts + 1, records = 0, lease_until = now() + ${LEASE}
   where id = $1 and status in ('waiting', 'running') and (attempts = 0 or lease_until <= now())
   returning attempts, ${COLUMNS}`;
 
-/** $1 id: what an attempt before has left. */
+/** $1 id. Removes the chunks of an earlier attempt. */
 export const CLEAR = 'delete from privacy_export_chunks where export_id = $1';
 
-/** $1 ids, $2 attempts. The ids of the exports whose claims still hold. */
+/** $1 ids, $2 attempts. Returns the ids of the exports whose claims still hold. */
 export const RENEW = `
   update privacy_exports e set lease_until = now() + ${LEASE}
   from unnest($1::text[], $2::int[]) k(id, attempt)
@@ -72,13 +72,13 @@ export const PUT = `
   )
   insert into privacy_export_chunks (export_id, position, data) select id, $4::integer, $5::bytea from fenced returning 1`;
 
-/** $1 id, $2 attempt, $3 records, $4 bytes, $5 hours for which it is kept. */
+/** $1 id, $2 attempt, $3 records, $4 bytes, $5 hours to keep it. */
 export const FINISH = `
   update privacy_exports set status = 'ready', records = $3, bytes = $4, finished_at = now(),
     expires_at = now() + $5::float8 * interval '1 hour'
   where ${FENCED} returning 1`;
 
-/** $1 id, $2 attempt, $3 the most attempts. Returns the status that it has then. A failure is shown for an hour. */
+/** $1 id, $2 attempt, $3 maximum number of attempts. Returns the resulting status. A failed export is shown for an hour. */
 export const FAIL = `
   update privacy_exports set lease_until = now(),
     status = case when attempts >= $3 then 'failed' else 'waiting' end,
@@ -86,22 +86,22 @@ export const FAIL = `
     expires_at = case when attempts >= $3 then now() + interval '1 hour' end
   where ${FENCED} returning status`;
 
-/** Exports that wait without a job, or whose worker was lost. By privacy_exports_open_index. */
+/** Exports that wait without a job, or whose worker died. Uses privacy_exports_open_index. */
 export const OVERDUE = `
   select id from privacy_exports where status in ('waiting', 'running') and lease_until <= now() limit 1000`;
 
-/** $1 how many. By privacy_exports_expires_at_index. */
+/** $1 maximum number of rows. Uses privacy_exports_expires_at_index. */
 export const REMOVE_EXPIRED = `
   delete from privacy_exports where id in (
     select id from privacy_exports where expires_at <= now() limit $1 for update skip locked)
   returning 1`;
 
-/** $1 users who are gone. */
+/** $1 deleted users. */
 export const REMOVE_OF_USERS = `
   delete from privacy_exports
   where id in (select id from privacy_exports where user_id = any($1) or requested_by = any($1) order by id for update)`;
 
-/** $1 user, $2 the last id of the page before, $3 how many. */
+/** $1 user, $2 the last id of the previous page, $3 page size. */
 export const ROWS_OF = `
   select id, user_id, requested_by, status, records, bytes, created_at, finished_at, expires_at from privacy_exports
   where (user_id = $1 or requested_by = $1) and id > $2 order by id limit $3`;
@@ -110,10 +110,10 @@ export const ROWS_OF = `
 export const CHUNK = 'select data from privacy_export_chunks where export_id = $1 and position = $2';
 
 /**
- * Those of users who are gone or about to be, and those that nobody may fetch any more. $1 how many.
+ * Deletes exports of users who are deleted or being erased, and exports that may not be downloaded any more. $1 maximum number of rows.
  *
  * @param users the table of users
- * @param has whether they have a status, and roles
+ * @param has whether users have a status, and roles
  */
 export const removeDead = (users: string, has: { status: boolean; roles: boolean }) => `
   delete from privacy_exports where id in (

@@ -23,7 +23,7 @@ import {
   RENEW,
 } from './sql.ts';
 
-/** An export. */
+/** A stored export. */
 export interface Export {
   id: string;
   userId: string;
@@ -37,13 +37,13 @@ export interface Export {
   seal: Seal;
 }
 
-/** An export that this worker has claimed. Its writes throw a LeaseLostError when another worker has the export, or it is gone. */
+/** An export that this worker has claimed. Its writes throw a LeaseLostError if another worker has claimed the export or it was deleted. */
 export interface Attempt extends Export {
-  /** The number of the claim, counted from 1. */
+  /** The number of the claim, starting at 1. */
   attempt: number;
-  /** Stores the next piece of the file, and renews the lease. */
+  /** Stores the next chunk of the file and renews the lease. */
   put(data: Buffer, position: number, records: number): Promise<void>;
-  /** @param then done in the transaction that makes it ready */
+  /** Marks the export as ready. @param then runs in the same transaction */
   finish(
     size: { records: number; bytes: number; hours: number },
     then: (within: MailTransaction) => Promise<unknown>,
@@ -52,36 +52,36 @@ export interface Attempt extends Export {
   fail(): Promise<boolean>;
 }
 
-/** The stored exports. */
+/** The store of exports. */
 export interface Exports {
-  /** The export that somebody has asked for of a user. */
+  /** Reads the export of a user that a requester asked for. */
   read(userId: string, requestedBy: string): Promise<Export | undefined>;
   /**
-   * Stores a new one that waits. Undefined: there is one.
+   * Stores a new, waiting export. Returns undefined if the requester already has an export of this user.
    *
    * @param hold runs first in the transaction that stores it
    */
   create(userId: string, requestedBy: string, hold: (tx: Executor) => Promise<void>): Promise<Export | undefined>;
   remove(userId: string, requestedBy: string): Promise<void>;
   readById(id: string): Promise<Export | undefined>;
-  /** The one that a link leads to. */
+  /** Finds the export of a link. */
   find(token: string): Promise<Export | undefined>;
-  /** A piece of its file, decrypted; undefined behind the last one. */
+  /** Reads and decrypts a chunk of the file; undefined after the last one. */
   piece(one: Export, position: number): Promise<Buffer | undefined>;
-  /** Claims an export and removes what an earlier attempt left. Undefined: it is finished, gone, or claimed by another worker. */
+  /** Claims an export and removes chunks of earlier attempts. Returns undefined if it is finished, deleted, or another worker has it. */
   claim(id: string): Promise<Attempt | undefined>;
-  /** Extends the leases of claimed exports. Returns those that are still held. */
+  /** Extends the leases of claimed exports. Returns the exports whose leases are still held. */
   renew(attempts: readonly Attempt[]): Promise<Attempt[]>;
-  /** The ids of exports that are due and have no lease. */
+  /** Returns the ids of exports that are due and have no lease. */
   overdue(): Promise<string[]>;
 }
 
 const MAX_ATTEMPTS = 5;
 
-/** What the secret of an export is bound to. */
+/** The encryption context of an export's secret, so that a ciphertext copied to another export does not decrypt there. */
 export const secretContext = (id: string) => `privacy_exports/secret/${id}`;
 
-/** Makes the store. */
+/** Creates the store. */
 export function createExports({ database, keyring }: Pick<Host, 'database' | 'keyring'>): Exports {
   function exportOf(row: ExportRow): Export {
     const [id, userId, requestedBy, status, secret, records, bytes, createdAt, finishedAt, expiresAt] = row;

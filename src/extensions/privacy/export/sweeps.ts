@@ -6,7 +6,7 @@ import { quoteIdentifier } from '../../../platform/postgres/quote-identifier.ts'
 import { REMOVE_EXPIRED, removeDead } from './sql.ts';
 import type { Exports } from './store.ts';
 
-/** Adds the jobs of exports that wait without one, and removes exports that have expired or that nobody may download any more. */
+/** Creates the sweeps that enqueue waiting exports without a job, and remove exports that have expired or may no longer be downloaded. */
 export function exportSweeps(
   { database }: Pick<Host, 'database'>,
   users: ResourceGateway,

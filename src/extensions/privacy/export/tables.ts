@@ -13,31 +13,31 @@ import {
 
 const bytes = customType<{ data: Buffer }>({ dataType: () => 'bytea' });
 
-/** Exports of what is held about users. Whoever asks has one at a time of each user. */
+/** Exports of users' data. Each requester has one export of each user at a time. */
 export const privacyExports = pgTable(
   'privacy_exports',
   {
     id: text('id').primaryKey(),
     userId: text('user_id').notNull(),
-    /** The user themselves, or an admin. */
+    /** The user or an admin. */
     requestedBy: text('requested_by').notNull(),
     /** `waiting`, `running`, `ready` or `failed`. */
     status: text('status').notNull().default('waiting'),
-    /** How often it was begun: who is at it, too. */
+    /** How often the export was claimed. Also identifies the current claim. */
     attempts: integer('attempts').notNull().default(0),
-    /** Until then it belongs to the worker that began it, or to the job that waits for one. */
+    /** Until then the export is reserved for the worker that claimed it, or for its waiting job. */
     leaseUntil: timestamptz('lease_until').notNull(),
-    /** Ciphertext of what the key of the chunks and the token of the link are derived from. */
+    /** Ciphertext of the secret from which the key of the chunks and the token of the link are derived. */
     secret: text('secret').notNull(),
     /** SHA-256 of the token of the link. */
     tokenHash: text('token_hash').notNull().unique(),
-    /** Records so far. */
+    /** Number of records so far. */
     records: bigint('records', { mode: 'number' }).notNull().default(0),
-    /** Of the file; null: it is not whole. */
+    /** Size of the file; null while it is incomplete. */
     bytes: bigint('bytes', { mode: 'number' }),
     createdAt: timestamptz('created_at').notNull().defaultNow(),
     finishedAt: timestamptz('finished_at'),
-    /** Null: it is not finished. */
+    /** Null until the export is finished. */
     expiresAt: timestamptz('expires_at'),
   },
   (table) => [
@@ -48,7 +48,7 @@ export const privacyExports = pgTable(
   ],
 );
 
-/** The files, in pieces that fit into memory, each encrypted. */
+/** The files, in chunks that fit into memory. Each chunk is encrypted. */
 export const privacyExportChunks = pgTable(
   'privacy_export_chunks',
   {

@@ -4,7 +4,7 @@ import { REMOVE_OF_USERS, ROWS_OF } from './sql.ts';
 
 const NAMES = ['id', 'userId', 'requestedBy', 'status', 'records', 'bytes', 'createdAt', 'finishedAt', 'expiresAt'];
 
-/** The exports of a user's data, and those that the user asked for of others. */
+/** The exports of a user's data, and the exports of other users that the user requested. */
 export function exportData({ database }: Pick<Host, 'database'>): UserData {
   return {
     name: 'exports',

@@ -4,10 +4,10 @@ import type { Entry } from './zip.ts';
 
 const FIRST_ROWS = 20;
 const MAX_ROWS = 1000;
-/** A batch is read whole: larger rows come in smaller batches. */
+/** Target size of a batch. A batch is held in memory as a whole, so larger rows are read in smaller batches. */
 const BATCH_BYTES = 512 * 1024;
 
-/** What the manifest says of a file. */
+/** A file as the manifest lists it. */
 export interface Written {
   file: string;
   holds: string;
@@ -18,18 +18,18 @@ export interface Written {
   unreadable: number;
 }
 
-/** A file as an entry of the archive, and what is known of it once it is written. */
+/** An archive entry for a file, with the facts that are known after it is written. */
 export interface FileEntry extends Entry {
   written: Written;
 }
 
-/** What the next batch has, so that memory holds about the same, whatever the rows are like. */
+/** Returns the size of the next batch, so that memory use stays about the same for rows of any size. */
 function nextRows(rows: number, bytes: number): number {
   const fitting = Math.floor((rows * BATCH_BYTES) / Math.max(bytes, 1));
   return Math.max(1, Math.min(fitting, rows * 2, MAX_ROWS));
 }
 
-/** The entry of a file: NDJSON. */
+/** Creates the archive entry of a file, as NDJSON. */
 export function entryOf({ path, holds, description, rows }: ExportFile, user: Viewer): FileEntry {
   const leftOut = new Set<string>();
   const written: Written = { file: path, holds, description, records: 0, deleted: 0, leftOut: [], unreadable: 0 };
@@ -58,7 +58,7 @@ export function entryOf({ path, holds, description, rows }: ExportFile, user: Vi
   };
 }
 
-/** The last entry: what is in the others, and what is not. */
+/** Creates the last entry, the manifest: it lists what the other entries contain, and what is left out. */
 export function manifestEntry(about: { user: string; requestedAt: string }, files: readonly FileEntry[]): Entry {
   return {
     path: 'manifest.json',

@@ -5,14 +5,14 @@ import { ZipFile } from 'yazl';
 /** A file in an archive. */
 export interface Entry {
   path: string;
-  /** Asked for when its turn comes: after the content of those before it. */
+  /** Called after the content of all earlier entries has been read. */
   content(): AsyncIterable<Buffer>;
 }
 
 /**
- * A zip archive, piece by piece, as fast as it is taken. Whoever stops early ends what an entry's content has open.
+ * Streams a ZIP archive, as fast as it is read. If the reader stops early, the iterator of the current entry is closed.
  *
- * @param at the time that its files carry
+ * @param at the modification time of the files
  */
 export async function* zipped(entries: readonly Entry[], at: Date): AsyncGenerator<Buffer> {
   const zip = new ZipFile();
@@ -21,7 +21,7 @@ export async function* zipped(entries: readonly Entry[], at: Date): AsyncGenerat
   for (const { path, content } of entries) {
     zip.addReadStreamLazy(path, { mtime: at }, (take) => {
       current = Readable.from(content(), { objectMode: false });
-      // The library does not hear of it.
+      // The library does not forward errors of the content.
       current.once('error', (error) => output.destroy(error));
       take(null, current);
     });
@@ -38,7 +38,7 @@ export async function* zipped(entries: readonly Entry[], at: Date): AsyncGenerat
   }
 }
 
-/** The same bytes in pieces of one size, but for the last. */
+/** Splits the same bytes into chunks of one size; the last one may be shorter. */
 export async function* inPieces(source: AsyncIterable<Buffer>, bytes: number): AsyncGenerator<Buffer> {
   let held: Buffer[] = [];
   let size = 0;

@@ -8,9 +8,9 @@ export type Reason = 'pii()' | 'personalFields' | 'account' | 'name';
 
 /** A personal field, or a personal member of one. */
 export interface PersonalField {
-  /** `address.city` of an object. */
+  /** For a member of an object: `address.city`. */
   path: string;
-  /** The outer field. */
+  /** The top-level field. */
   field: string;
   reason: Reason;
 }

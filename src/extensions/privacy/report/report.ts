@@ -48,15 +48,15 @@ const describeDeclaredPolicy = (policy: Policy): string => describePolicy(compil
 /** A personal field of a resource. */
 export interface ReportedField {
   resource: string;
-  /** `address.city` of an object. */
+  /** For a member of an object: `address.city`. */
   field: string;
   reason: Reason;
-  /** `users.email`; the table of deleted records, too. */
+  /** Columns such as `users.email`, including those of the table of deleted records. */
   storedIn: string[];
   encrypted: boolean;
-  /** In words. */
+  /** Who sees it, in words. */
   seenBy: string;
-  /** How long it stays, in words. */
+  /** How long it is kept, in words. */
   kept: string;
 }
 

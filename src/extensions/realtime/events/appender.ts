@@ -14,9 +14,9 @@ export interface Appender {
   tick(): Promise<void>;
 }
 
-// Webhook deliveries wait in the same transaction.
+// Short, because webhook deliveries wait in the same transaction.
 const DEADLINE_MS = 300;
-// Nothing waits for a tick, and a process that has just started may be busy.
+// Long, because nothing waits for a tick, and a process that has just started may be busy.
 const TICK_DEADLINE_MS = 5000;
 /** Characters in one part; the next part is sent afterwards. */
 const MAX_AT_ONCE = 2_000_000;
@@ -61,7 +61,7 @@ export function createAppender(
       for (const part of splitIntoParts(entries)) await breaker.run(() => send(part), deadlineMs);
       return true;
     } catch {
-      // The breaker has logged it.
+      // The circuit breaker has logged the error.
       return false;
     }
   }

@@ -47,9 +47,9 @@ export interface RecordChange {
   previous: StoredRecord | undefined;
   /** Fields whose values an erasure removed from the record before the update or deletion. */
   erasedFields: ReadonlySet<string>;
-  /** An erasure made the change. */
+  /** Whether an erasure made the change. */
   byErasure: boolean;
-  /** Send only the id of a deletion. */
+  /** Whether to send only the id of a deletion. */
   idOnly?: boolean;
 }
 

@@ -30,7 +30,7 @@ const MOVE_EVERY_MS = 500;
 const TICK_EVERY_MS = 10_000;
 const TICKETS_EVERY_MS = 60_000;
 const MOVED_AT_ONCE = 500;
-// Events of a move that misses the deadline are sent twice; nothing waits for a move.
+// After a move that misses the deadline, its events are sent twice. The deadline can be long, because nothing waits for a move.
 const MOVE_DEADLINE_MS = 5000;
 const BYTES_AT_ONCE = 8_000_000;
 // Bounds the time that a stopping relay waits for the current run.
@@ -51,7 +51,7 @@ export function createSweeps(
 ): Sweep[] {
   const isAnyWaiting = async () => (await database.read({ text: IS_ANY_WAITING, values: [] })).length > 0;
 
-  /** Returns the number of rows moved. Rolled back when Redis is away again: what it has got already comes twice. */
+  /** Returns the number of rows moved. Rolled back if Redis becomes unreachable meanwhile: entries that it already has are added twice. */
   const moveSome = () =>
     database.transaction(async (tx) => {
       const [lock] = await tx.write<[boolean]>({ text: TRY_LOCK, values: [] });

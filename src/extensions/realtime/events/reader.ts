@@ -7,16 +7,16 @@ export interface Reader {
   /** Starts to read at the end of the stream; does nothing if it is already reading. */
   start(): void;
   /**
-   * Returns the entries after one entry up to another, oldest first. Returns undefined when some of them may be missing. An entry
+   * Returns the entries after one entry up to another, oldest first. Returns undefined if some of them may be missing. An entry
    * removed by an erasure counts as missing only if it left a gap: see `gapKey`.
    *
-   * @throws when Redis is unreachable
+   * @throws if Redis is unreachable
    */
   range(after: string, upTo: string, limit: number): Promise<Entry[] | undefined>;
   /**
    * Returns which of these entries are still in the stream.
    *
-   * @throws when Redis is unreachable
+   * @throws if Redis is unreachable
    */
   findRemaining(ids: readonly string[]): Promise<ReadonlySet<string>>;
   /** Stops reading until the next `start`. */

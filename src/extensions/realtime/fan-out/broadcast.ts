@@ -65,7 +65,7 @@ export function createBroadcast(visibleChanges: VisibleChanges) {
     const changes = all.filter((change) => mayConcern(group, change));
     if (changes.length === 0) return undefined;
     const { gateway, recordSubscription, text } = group;
-    // A copy: a viewer who leaves in the meantime must not become visible as a non-owner to the others.
+    // Copy the viewers: one who leaves meanwhile must not be treated as a non-owner.
     const viewers = new Map(group.viewers);
     const owners = new Map(changes.map((one) => [one, ownersOf(one, gateway).filter((id) => viewers.has(id))]));
     const framesSeenBy = async (id: string, isOwner: boolean, list: readonly RecordChange[]) => {
@@ -77,7 +77,7 @@ export function createBroadcast(visibleChanges: VisibleChanges) {
       );
       return found.map((one) => [one.change, changeFrame(one, text)] as const);
     };
-    // All viewers who do not own the record of a change see the same; compute it once, for one of them.
+    // All viewers who do not own the record of a change get the same result, so compute it once, for one of them.
     const changesByRepresentative = Map.groupBy(changes, (one) =>
       viewers.keys().find((id) => !owners.get(one)!.includes(id)),
     );
@@ -115,7 +115,7 @@ export function createBroadcast(visibleChanges: VisibleChanges) {
     /**
      * Sends changes to groups. Each change is serialized once for all viewers with the same visibility.
      *
-     * @throws when the database is unreachable; nothing has been sent then
+     * @throws if the database is unreachable; nothing has been sent then
      */
     async toGroups(groups: readonly Group[], changes: readonly RecordChange[]): Promise<void> {
       const framesByGroup = new Map<Group, GroupFrames>();
@@ -139,7 +139,7 @@ export function createBroadcast(visibleChanges: VisibleChanges) {
      *
      * @param isCurrent called right before sending; if it returns false, nothing is sent
      * @returns whether the changes were sent
-     * @throws when the database is unreachable; nothing has been sent then
+     * @throws if the database is unreachable; nothing has been sent then
      */
     async toListener(
       { stream, viewer, subscriptions }: Listener,

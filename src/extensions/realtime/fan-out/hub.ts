@@ -101,7 +101,7 @@ export function createHub(
     for (const { stream } of groups.all()) stream.write(bytes);
   }
 
-  /** Returns the changes that no erasure has removed in the meantime. */
+  /** Returns the changes that no erasure has removed meanwhile. */
   async function withoutErased(changes: readonly RecordChange[]): Promise<readonly RecordChange[]> {
     while (!stopped) {
       try {
@@ -151,7 +151,7 @@ export function createHub(
         if (changes.length > 0) await send(changes);
       }
       noteErasures(entries);
-      // All streams have closed in the meantime.
+      // All streams have closed meanwhile.
       if (readingAtCall !== readingNumber) return;
       position = upTo;
       positioned.resolve();
@@ -188,8 +188,8 @@ export function createHub(
   /**
    * Sends a listener the changes after `after`, at most up to the position of the other listeners.
    *
-   * @param limit most entries to read
-   * @returns the new position and the number of entries read; undefined when the listener has joined the others
+   * @param limit maximum number of entries to read
+   * @returns the new position and the number of entries read; undefined if the listener has joined the others
    */
   async function catchUp(
     listener: Listener,
@@ -211,12 +211,12 @@ export function createHub(
     const some = firstWithin(entries, BYTES_AT_ONCE);
     const { changes, lost } = read(some);
     if (lost) listener.stream.write(resetFrame(after));
-    // The record was erased: do not send its values again.
+    // The record has been erased, so do not send its values again.
     const toSend = changes.map((one) => (one.byErasure && one.action === 'deleted' ? { ...one, idOnly: true } : one));
     const isSent = await broadcast.toListener(listener, toSend, () => erasures === erasuresBefore);
     if (!isSent) return { cursor: after, entries: some.length };
     if (some.length > 0) return { cursor: some.at(-1)!.id, entries: some.length };
-    // The client's previous process had read further than this one, which will catch up soon.
+    // The process that served the client before had read further than this one, which will catch up soon.
     if (isBefore(upTo, after)) await sleep(AGAIN_MS);
     return { cursor: isBefore(upTo, after) ? after : upTo, entries: 0 };
   }

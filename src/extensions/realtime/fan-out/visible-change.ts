@@ -30,7 +30,7 @@ export interface ViewerCache {
   serialized: Map<StoredRecord, Promise<SerializedRecord>>;
 }
 
-/** Whether to retry. A statement that was too slow would be as slow again, and every stream would wait for it. */
+/** Whether to retry. A statement that timed out would most likely time out again, and every stream would wait for it. */
 function isWorthRetrying(error: unknown): boolean {
   return isTransient(error) && !isTooSlow(error);
 }
@@ -87,7 +87,7 @@ export function createVisibleChanges({ service, log }: Pick<Host, 'service' | 'l
     return mayHaveSeen ? idOnlyPlan(change) : undefined;
   }
 
-  /** Returns the result of `work`; undefined when a policy throws, because then the viewer must not get the change. */
+  /** Returns the result of `work`; undefined if a policy throws, because then the viewer must not get the change. */
   async function withoutPolicyErrors<T>(work: () => Promise<T>): Promise<T | undefined> {
     try {
       return await work();
@@ -129,7 +129,7 @@ export function createVisibleChanges({ service, log }: Pick<Host, 'service' | 'l
     /**
      * Returns the changes of one resource that a viewer may see, in their order.
      *
-     * @throws when the database is unreachable
+     * @throws if the database is unreachable
      */
     async of(
       gateway: ResourceGateway,

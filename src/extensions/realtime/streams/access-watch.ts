@@ -33,8 +33,8 @@ type UserRow = [id: string, version: string | null, ...columns: unknown[]];
 const EVERY_MS = 400;
 
 /**
- * Creates the watch. While users have open streams, it polls the database for changed users and ended credentials: three small
- * queries, however many streams there are, most with an empty result. It does not need Redis.
+ * Creates the watch. While users have open streams, it polls the database for changed users and ended credentials with three small
+ * queries, regardless of the number of streams. Most return no rows. It does not need Redis.
  *
  * @param changed called for each listener whose user has changed but is still active
  */

@@ -20,8 +20,8 @@ export function changeFrame({ change, action, data, previous }: VisibleChange, s
 }
 
 /**
- * Encodes frames, which are in the order of their entries. Of several frames of one entry only the last has the id, so that a client
- * that broke off in between gets all of them again.
+ * Encodes frames, which are in the order of their entries. If an entry has several frames, only the last one has the id, so that a client
+ * that disconnects between them gets all of them again.
  */
 export function bytesOf(frames: readonly Frame[]): Buffer {
   return Buffer.from(
@@ -29,11 +29,11 @@ export function bytesOf(frames: readonly Frame[]): Buffer {
   );
 }
 
-/** From here on, the stream is complete. */
+/** Tells the client that the stream is complete from here on. */
 export const readyFrame = (id: string, heartbeatSeconds: number) =>
   Buffer.from(`id: ${id}\n${block('ready', { heartbeatSeconds })}`);
 
-/** Some changes may have been left out. */
+/** Tells the client that some changes may be missing. */
 export const resetFrame = (id: string) => Buffer.from(`id: ${id}\n${block('reset', {})}`);
 
 /** A heartbeat. Its id advances even without changes, so that a client can resume after a long silence. */

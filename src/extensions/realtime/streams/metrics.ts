@@ -3,7 +3,7 @@ import type { Metrics } from '../../../platform/metrics.ts';
 
 /** Counters of streams. */
 export interface RealtimeMetrics {
-  /** Counts a client that was too slow. */
+  /** Counts a client that was disconnected for reading too slowly. */
   cutOff(): void;
 }
 

@@ -28,10 +28,11 @@ const LONGEST_END_MS = 2000;
 const retryMs = () => Math.round(FIRST_RETRY_MS + Math.random() * SPREAD_MS);
 
 /**
- * Starts a response that stays open. It uses its own connection without chunked encoding, so that the same bytes can go to many.
+ * Starts a response that stays open. It uses its own connection without chunked encoding, so that the same bytes can be sent to many
+ * clients.
  *
- * @param maxBufferedBytes most unsent bytes
- * @param cutOff called when a client was too slow
+ * @param maxBufferedBytes maximum number of unsent bytes
+ * @param cutOff called when the client was disconnected for reading too slowly
  */
 export function openStream(res: Response, maxBufferedBytes: number, cutOff: () => void): Stream {
   res.removeHeader('Transfer-Encoding');

@@ -15,7 +15,7 @@ export interface Tickets {
   /**
    * Uses a ticket up and returns its user.
    *
-   * @throws ApiError UNAUTHORIZED when it was used or has expired, or its session has ended
+   * @throws ApiError UNAUTHORIZED if it was used or has expired, or its session has ended
    */
   use(ticket: string): Promise<{ user: Viewer; auth: Auth }>;
 }
@@ -31,7 +31,7 @@ export function createTickets(
   { database, users, authenticators }: Pick<ExtensionHost, 'database' | 'users' | 'authenticators'>,
   { ticketSeconds }: Pick<RealtimeSettings, 'ticketSeconds'>,
 ): Tickets {
-  // Looked up late, because extensions are set up before all authenticators are known; sessions of accounts come first.
+  // Looked up on use, because extensions are set up before all authenticators are known. The sessions of accounts come first.
   const bySession = () => authenticators().find((one) => one.watch?.via === 'session');
 
   async function isOver(session: string): Promise<boolean> {

@@ -8,9 +8,9 @@ import type { Logger } from '../../../platform/log.ts';
 import { type SigningKeys, sign } from '../endpoints/signing.ts';
 import { cutBytes } from '../log/delivery.ts';
 
-/** What was wrong when a receiver could not be called at all, or gave no proper answer. Shown to the endpoint's owner. */
+/** Errors of receivers that could not be reached or sent no valid response. They are shown to the endpoint's owner. */
 const TIMEOUT = 'timeout';
-/** A name that does not exist and a private address have the same text, so that they do not reveal the names of a private network. */
+/** The same text for names that do not exist and for private addresses, so that it does not reveal the names of a private network. */
 const NOT_ALLOWED = 'address not allowed or not found';
 
 const CLASSES: readonly [RegExp, string][] = [
@@ -28,7 +28,7 @@ const CLASSES: readonly [RegExp, string][] = [
   ],
 ];
 
-/** The class of an error of a request. Anything unknown is the receiver's: an answer that is no HTTP. */
+/** Returns the class of a request error. Unknown errors are blamed on the receiver: its response is not valid HTTP. */
 export function failureClass(error: unknown): string {
   if (error instanceof AddressRefusedError) return NOT_ALLOWED;
   if (error instanceof DecryptionError) return 'signing secret not readable';
@@ -36,34 +36,34 @@ export function failureClass(error: unknown): string {
   return CLASSES.find(([pattern]) => pattern.test(code))?.[1] ?? 'invalid answer';
 }
 
-/** The class of an answer's status; null for a success. */
+/** Returns the class of a response status; null for a success. */
 export function statusClass(status: number): string | null {
   if (status >= 200 && status < 300) return null;
   return status >= 300 && status < 400 ? 'redirect' : `status ${status}`;
 }
 
-/** What attempts at an endpoint have in common, worked out once for all that were claimed together. */
+/** What attempts at an endpoint have in common, computed once for all deliveries that were claimed together. */
 export interface Target {
   url: URL;
-  /** The newest first. */
+  /** The newest key first. */
   keys: KeyObject[];
 }
 
-/** What targets are made with. */
+/** Dependencies of targets. */
 interface TargetParts {
   keys: SigningKeys;
   log: Logger;
   settings: { allowPrivate: boolean; requireHttps: boolean };
 }
 
-/** An endpoint as it was when its deliveries were claimed; secrets as stored: ciphertexts, the newest first, then those that are still in their grace time. */
+/** An endpoint at the time of the claim. Secrets are ciphertexts as stored: the newest first, then those still in their grace period. */
 interface Called {
   id: string;
   url: string;
   secrets: readonly string[];
 }
 
-/** Where attempts at an endpoint go, and what they are signed with; or the error with which each of them ends. */
+/** Returns the URL and the signing keys of attempts at an endpoint, or the error with which each of them ends. */
 export function targetOf({ keys, log, settings }: TargetParts, endpoint: Called): Target | Error {
   const checked = checkUrl(endpoint.url, settings);
   if (!checked.ok) return new AddressRefusedError(checked.reason);
@@ -71,7 +71,7 @@ export function targetOf({ keys, log, settings }: TargetParts, endpoint: Called)
     return { url: checked.url, keys: endpoint.secrets.flatMap((secret) => keys(endpoint.id, secret)) };
   } catch (error) {
     if (!(error instanceof DecryptionError)) throw error;
-    // A secret under a key that this process does not have is our own error.
+    // A secret encrypted with a key that this process lacks is our own error.
     log.error({ err: error, endpoint: endpoint.id }, 'the secret of a webhook endpoint cannot be decrypted');
     return error;
   }
@@ -79,44 +79,44 @@ export function targetOf({ keys, log, settings }: TargetParts, endpoint: Called)
 
 const EMPTY = Buffer.alloc(0);
 
-/** A success that took longer than this puts an endpoint into the slow lane, like a failure. */
+/** A success that took more ms than this moves an endpoint to the slow lane, like a failure. */
 const SLOW_MS = 1000;
 
-/** What one attempt sends. */
+/** The message that one attempt sends. */
 interface Message {
   messageId: string;
   body: string;
 }
 
-/** What came of one attempt. */
+/** The outcome of one attempt. */
 export interface Outcome {
   ok: boolean;
-  /** ISO 8601: when it began. */
+  /** When the attempt began, as ISO 8601. */
   at: string;
   statusCode: number | null;
   durationMs: number;
   /** The class of the failure; null for a success. */
   error: string | null;
-  /** The start of the answer, as text that Postgres can hold. */
+  /** The start of the response, as text that Postgres can store. */
   response: string | null;
   retryAfterMs: number | null;
-  /** The receiver wants nothing more, ever. */
+  /** Whether the receiver asked never to be sent anything again. */
   gone: boolean;
-  /** It failed, or took long. */
+  /** Whether the attempt failed or was slow. */
   slow: boolean;
-  /** No request was made, for a reason that is not the receiver's: the delivery ends, and the endpoint's counters stay. */
+  /** Set if no request was made, for a reason other than the receiver. The delivery ends, and the endpoint's counters do not change. */
   refused?: true;
 }
 
-/** What attempts are made with. */
+/** Dependencies of attempts. */
 export interface Sender extends TargetParts {
   agent: Dispatcher;
-  /** Makes a connection of its own for each request. */
+  /** Opens a new connection for each request. */
   freshAgent: Dispatcher;
   settings: TargetParts['settings'] & { timeoutMs: number };
 }
 
-/** A connection that had been answered on before, and that ended without a byte of this answer: the receiver closed it as idle. */
+/** Whether a reused connection ended before the first byte of this response: the receiver closed it as idle. */
 function wasIdleConnection({ status, error }: Posted): boolean {
   const read = (error as { bytesRead?: number; socket?: { bytesRead?: number } } | undefined) ?? {};
   return (
@@ -150,12 +150,12 @@ function errorOf({ late, error, status }: Posted): string | null {
   return byStatus ?? (error === undefined ? null : failureClass(error));
 }
 
-/** A text that Postgres can hold: bytes that are no UTF-8 become U+FFFD, so does NUL. */
+/** Converts a response to text that Postgres can store: invalid UTF-8 and NUL become U+FFFD. */
 function answerText(answer: Buffer): string {
   return answer.length === 0 ? '' : cutBytes(answer.toString('utf8').replaceAll('\0', '\u{FFFD}'), ANSWER_BYTES);
 }
 
-/** The outcome of an attempt that is refused before its request. */
+/** Returns the outcome of an attempt that is refused before its request. */
 export function refusedOutcome(error: string): Outcome {
   return {
     ok: false,

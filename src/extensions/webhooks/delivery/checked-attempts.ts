@@ -7,16 +7,16 @@ import { deliver, type Outcome, refusedOutcome, type Sender } from './attempt.ts
 import type { ClaimedDelivery } from './claim.ts';
 
 /**
- * How long the result of a check is used, in ms; an attempt that begins later is checked again. Within these bounds it is used for as long
- * as the check took, so that a busy database is not asked all the time.
+ * How long the result of a check is used, in ms; later attempts are checked again. Within these bounds, a result is used for as long as
+ * the check took, so that a busy database does not get checks all the time.
  */
 const MIN_FRESH_MS = 10;
 const MAX_FRESH_MS = 100;
 
-/** The most deliveries in one check, which holds their bodies in memory twice. */
+/** Maximum number of deliveries per check, which holds their bodies in memory twice. */
 const AT_ONCE = 50;
 
-/** What attempts need: one of each per worker. */
+/** Dependencies of attempts. Each worker has one set. */
 export interface AttemptParts {
   check: CheckReadability;
   keyring: Keyring;
@@ -27,11 +27,12 @@ export interface AttemptParts {
 /** Makes attempts at one endpoint. */
 export interface CheckedAttempts {
   /**
-   * Makes an attempt if the endpoint's owner may read the body now; otherwise returns a refused outcome. Rejects when the database is away.
+   * Makes an attempt if the endpoint's owner may read the body now; otherwise returns a refused outcome. Rejects if the database is
+   * unavailable.
    *
    * @param targetNow called after the check; returns undefined if the attempt must not begin any more
-   * @param waiting the claimed deliveries that come next: they are checked together with this one
-   * @returns undefined when no attempt was made and the delivery stays as it is, because nothing may be sent to the endpoint at all
+   * @param waiting the claimed deliveries that come next; they are checked together with this one
+   * @returns undefined if no attempt was made and the delivery stays unchanged, because the endpoint must not be sent to at all
    */
   make(
     targetNow: () => Target | Error | undefined,
@@ -41,21 +42,21 @@ export interface CheckedAttempts {
 }
 
 interface Checked {
-  /** When the result becomes too old, by `performance.now()`; undefined while the check is running. */
+  /** When the result becomes too old, by `performance.now()`; undefined while the check runs. */
   until: number | undefined;
   readable: Promise<boolean | undefined>;
 }
 
-/** A delivery with its body, or with the error if the body cannot be decrypted: then there is nothing to check. */
+/** A delivery with its body, or with the error if the body cannot be decrypted. In that case there is nothing to check. */
 type Opened = { delivery: ClaimedDelivery; body: string } | { delivery: ClaimedDelivery; error: DecryptionError };
 
-/** Creates the attempts for one endpoint. Deliveries are checked together, so that there is no query for each. */
+/** Creates the attempts for one endpoint. Deliveries are checked in groups to save queries. */
 export function createCheckedAttempts(
   { check, keyring, sender, log }: AttemptParts,
   audience: Audience & { id: string },
 ): CheckedAttempts {
   const checks = new Map<string, Checked>();
-  /** How many waiting deliveries the next check includes: about as many as were begun after the last check. */
+  /** How many waiting deliveries the next check includes: about as many as began after the last check. */
   let ahead = AT_ONCE - 1;
   let startedSinceCheck = 0;
 
@@ -93,7 +94,7 @@ export function createCheckedAttempts(
           return verdicts?.[i];
         }),
       };
-      // An attempt that never begins does not await this, so a rejection must be handled here.
+      // Handle a rejection here: an attempt that never begins does not await this promise.
       checked.readable.catch(() => checks.delete(delivery.id));
       checks.set(delivery.id, checked);
     });

@@ -8,28 +8,28 @@ export interface ClaimedEndpoint {
   id: string;
   owner: string;
   scope: 'own' | 'global';
-  /** The API key that the endpoint is bound to. */
+  /** The API key that the endpoint is bound to; null if it is bound to none. */
   key: Auth | null;
   url: string;
-  /** Ciphertexts: the newest first, then those that are still in their grace time. */
+  /** Ciphertexts: the newest first, then those still in their grace period. */
   secrets: string[];
   slow: boolean;
-  /** Its deliveries are sent one after the other. */
+  /** Whether its deliveries are sent one after the other. */
   ordered: boolean;
   rateLimit: RateRule | null;
-  /** The rate state that the last lease left. */
+  /** The rate state left by the last lease. */
   rate: RateState | null;
-  /** Whether requested deliveries wait to be claimed. */
+  /** Whether there are unclaimed requested deliveries. */
   requested: boolean;
-  /** Epoch ms, by the clock of Postgres. */
+  /** The time of Postgres, in epoch ms. */
   now: number;
-  /** Who holds the lease. `none`: the endpoint has no lease row yet. */
+  /** The holder of the lease. `none`: the endpoint has no lease row yet. */
   lease: 'own' | 'taken' | 'none';
 }
 
 /**
- * The first row is the endpoint, the others are deliveries. `attempts` and `scheduleAttempts` include the attempt to come; the delivery
- * has been due for `lateMs`.
+ * The first row is the endpoint, the others are deliveries. `attempts` and `scheduleAttempts` include the coming attempt; `lateMs` is how
+ * long the delivery has been due.
  */
 export type ClaimRow =
   | [endpoint: ClaimedEndpoint, null, null, null, null, null, null, null, null, null]
@@ -46,22 +46,22 @@ export type ClaimRow =
       eventId: string,
     ];
 
-/** An endpoint's part of a claim, from `e` and `u`. */
+/** The columns of the endpoint in a claim, from `e` and `u`. */
 const ENDPOINT = `e.id, e.owner_id, e.scope, e.api_key_id, e.key_scopes, e.url, e.secret, ${OLD_SECRETS}, e.slow, e.ordered, e.rate_limit, e.rate_window_seconds
     from webhook_endpoints e`;
 
-/** Which endpoints and deliveries a claim is for. */
+/** Selects the endpoints and deliveries of a claim. */
 interface ClaimKind {
   endpoints: string;
-  /** The common table `due`. */
+  /** The common table expression `due`. */
   due: string;
-  /** What else the claim sets in the lease row. */
+  /** Further assignments to the lease row. */
   set?: string;
-  /** More common tables. */
+  /** Further common table expressions. */
   also?: string;
 }
 
-/** Any deliveries that are due, the earliest first; not the requested ones. By webhook_deliveries_due_index. */
+/** Any due deliveries, the earliest first, except requested ones. Uses webhook_deliveries_due_index. */
 const ANY: ClaimKind = {
   endpoints: 'slow = $4 and not ordered',
   due: `due as materialized (
@@ -74,9 +74,9 @@ const ANY: ClaimKind = {
 };
 
 /**
- * The first deliveries of an ordered endpoint, in the order of their events, up to the first that is not ready. A delivery is ready when
- * it is due, and nothing before it can still come: the relay has handled all earlier events, and no delivery of an expired lease may
- * still be on its way. The rows are locked and read again: a delivery that another process is writing is waited for, not skipped.
+ * The first deliveries of an ordered endpoint, in the order of their events, up to the first that is not ready. A delivery is ready if
+ * it is due and nothing can still come before it: the relay has handled all earlier events, and no delivery of an expired lease may
+ * still be in flight. The rows are locked and read again, so that a delivery that another process is writing is waited for, not skipped.
  */
 const ORDERED: ClaimKind = {
   endpoints: 'slow = $4 and ordered',
@@ -100,8 +100,8 @@ const ORDERED: ClaimKind = {
 };
 
 /**
- * The requested delivery that waits longest, whatever the endpoint's lane and order; $4 is null. A request for a delivery that cannot be
- * claimed any more is dropped: if the delivery is still pending, it is claimed like any other. By the primary key.
+ * The requested delivery that has waited longest, regardless of the endpoint's lane and order; $4 is null. Drops a request whose delivery
+ * can no longer be claimed this way; if that delivery is still pending, it is claimed like any other. Uses the primary key.
  */
 const REQUESTED: ClaimKind = {
   endpoints: 'slow = coalesce($4, slow)',
@@ -120,17 +120,17 @@ const REQUESTED: ClaimKind = {
 };
 
 /**
- * Acquires the lease of an endpoint, or goes on with it, and claims due deliveries: the holder of the lease sends them, nobody else can.
- * No delivery is written: what is being sent is in the lease row. No row at all: the endpoint is disabled, removed, or its owner may not
- * receive.
+ * Acquires the lease of an endpoint, or continues it, and claims due deliveries, which only the holder of the lease may send. Writes no
+ * delivery: the lease row stores which ones are being sent. Returns no row at all if the endpoint is disabled or deleted, or its owner may
+ * not receive.
  *
- * Claims of an endpoint wait for each other at the lease row. They lock the deliveries too, though nobody keeps those locks: a claim
- * then sees each delivery as it is by then. And a claim returns no delivery that it did not write into the lease: if it had to wait for
- * the lease row, its second look may find others than its first.
+ * Concurrent claims of an endpoint wait for each other at the lease row. They lock the deliveries as well, only to read the current
+ * version of each. A claim returns only deliveries that it wrote into the lease: if it had to wait for the lease row, its second read
+ * may find other deliveries than its first.
  *
- * $1 endpoint, $2 how many at most, $3 ms of the lease, $4 whether the claimer serves the slow lane (an endpoint of the other lane
- * returns no deliveries), $5 roles of the global policy, $6 holder of the lease, $7 what the holder claimed before and has not yet
- * written back: attempts by delivery, $8 the rate state that it knows; null: none.
+ * $1 endpoint, $2 maximum number of deliveries, $3 lease duration in ms, $4 whether the claim is for the slow lane (an endpoint of the
+ * other lane returns no deliveries), $5 roles of the global policy, $6 holder of the lease, $7 what the holder claimed before and has not
+ * yet written back: attempts by delivery, $8 the rate state that it knows; null: none.
  */
 function claimSql(users: UsersSql, { endpoints, due, set = '', also = '' }: ClaimKind): string {
   return `
@@ -164,14 +164,14 @@ function claimSql(users: UsersSql, { endpoints, due, set = '', also = '' }: Clai
     (date_part('epoch', now() - c.next_attempt_at) * 1000)::bigint, c.event_id from claimed c`;
 }
 
-/** The claims of an endpoint: `any` returns nothing while the endpoint is ordered, `ordered` nothing while it is not. */
+/** The claim statements. `any` returns nothing while the endpoint is ordered, `ordered` returns nothing while it is not. */
 export interface ClaimTexts {
   any: string;
   ordered: string;
   requested: string;
 }
 
-/** The statements that claim deliveries under a lease. */
+/** Creates the statements that claim deliveries under a lease. */
 export function claims(users: UsersSql): ClaimTexts {
   return {
     any: claimSql(users, ANY),
@@ -185,26 +185,26 @@ export interface ClaimedDelivery {
   id: string;
   eventId: string;
   messageId: string;
-  /** The event's name. */
+  /** The name of the event. */
   type: string;
-  /** As it is stored: see `readBody`. */
+  /** The body as stored: see `readBody`. */
   body: string;
   encryptedBody: string | null;
-  /** The number of the attempt to come, and its number since the schedule began. */
+  /** The number of the coming attempt, and its number since the schedule began. */
   attempt: number;
   scheduleAttempt: number;
-  /** ms since the epoch, by this process: when it was due. */
+  /** Epoch ms at which it was due, by the clock of this process. */
   dueAt: number;
 }
 
 /** The result of a claim. */
 export interface Claim {
-  /** As it was when the deliveries were claimed. */
+  /** The endpoint at the time of the claim. */
   endpoint: ClaimedEndpoint;
   deliveries: ClaimedDelivery[];
 }
 
-/** Reads the rows of a claim. Undefined when the endpoint is disabled, removed, or its owner may not receive. */
+/** Reads the rows of a claim. Returns undefined if the endpoint is disabled or deleted, or its owner may not receive. */
 export function claimOf(rows: readonly ClaimRow[]): Claim | undefined {
   let endpoint: ClaimedEndpoint | undefined;
   const deliveries: ClaimedDelivery[] = [];

@@ -2,30 +2,30 @@ import type { Database } from '../../../platform/postgres/database.ts';
 import type { NewJob, Queues } from '../../../platform/queues.ts';
 import { REQUEST_DELIVERY } from './lease-store.ts';
 
-/** Where an endpoint is served: those that fail or take long have a queue and slots of their own. */
+/** Where an endpoint is processed: endpoints that fail or are slow have their own queue and slots. */
 export type Lane = 'fast' | 'slow';
 
 /** The queue of a lane. */
 export const QUEUES: Record<Lane, string> = { fast: 'webhooks', slow: 'webhooks-slow' };
 
-/** Jobs say "this endpoint has work": `process` does it, `retry` asks for that when a retry is due. */
+/** Names of jobs: `process` means that the endpoint has work; `retry` adds such a job when a retry is due. */
 export type JobName = 'process' | 'retry';
 
-/** The lane of an endpoint. */
+/** Returns the lane of an endpoint. */
 export function laneOf(slow: boolean): Lane {
   return slow ? 'slow' : 'fast';
 }
 
 /**
- * At most one such job of an endpoint waits. One that is asked for while another runs comes after it: what that one did not see
- * any more is found by this one. It never has a delay, so that nothing can put it off.
+ * The job that processes an endpoint. At most one per endpoint waits. One that is added while another runs comes after it, and finds what
+ * the running job no longer saw. It never has a delay, so nothing can postpone it.
  */
 function processJob(endpointId: string): NewJob {
   const deduplication = { id: `we_${endpointId}`, keepLastIfActive: true };
   return { name: 'process' satisfies JobName, data: { id: endpointId }, opts: { deduplication } };
 }
 
-/** Asks for endpoints to be processed. */
+/** Adds jobs that process endpoints. */
 export async function wakeUp(queues: Queues, endpoints: Iterable<{ id: string; lane: Lane }>): Promise<void> {
   const byLane = Map.groupBy(endpoints, (endpoint) => endpoint.lane);
   await Promise.all(
@@ -39,8 +39,8 @@ export async function wakeUp(queues: Queues, endpoints: Iterable<{ id: string; l
 }
 
 /**
- * Asks for an endpoint to be processed at a later time. An id of its own keeps it from putting off what is due now; a later call moves it, so
- * `delayMs` must be the time to the earliest delivery in the database.
+ * Adds a job that processes an endpoint later. It has an id of its own, so that it cannot postpone deliveries that are due now. A later
+ * call moves it, so `delayMs` must be the time until the earliest delivery in the database.
  */
 export async function wakeUpLater(queues: Queues, endpointId: string, lane: Lane, delayMs: number): Promise<void> {
   const deduplication = { id: `wr_${endpointId}`, reschedule: true, keepLastIfActive: true };
@@ -49,10 +49,10 @@ export async function wakeUpLater(queues: Queues, endpointId: string, lane: Lane
   ]);
 }
 
-/** The queue of endpoints that have requested deliveries. Its jobs do not wait behind those of other endpoints. */
+/** The queue of endpoints with requested deliveries, so that their jobs do not wait behind those of other endpoints. */
 export const REQUESTED_QUEUE = 'webhooks-requested';
 
-/** Asks for the requested deliveries of endpoints to be sent. @param requestId tells apart the requests of one endpoint */
+/** Adds jobs that send the requested deliveries of endpoints. @param requestId distinguishes the requests of one endpoint */
 async function wakeUpRequests(queues: Queues, requests: readonly { id: string; requestId: string }[]): Promise<void> {
   const jobs = requests.map(({ id, requestId }): NewJob => {
     const deduplication = { id: `wa_${requestId}`, keepLastIfActive: true };
@@ -61,7 +61,7 @@ async function wakeUpRequests(queues: Queues, requests: readonly { id: string; r
   await queues.add(REQUESTED_QUEUE, jobs);
 }
 
-/** Asks for the requested deliveries of endpoints to be sent, after a release of their leases left some unsent. */
+/** Adds jobs for the requested deliveries that were still unsent when the leases of their endpoints were released. */
 export async function wakeUpRequested(queues: Queues, endpointIds: readonly string[]): Promise<void> {
   await wakeUpRequests(
     queues,
@@ -70,9 +70,9 @@ export async function wakeUpRequested(queues: Queues, endpointIds: readonly stri
 }
 
 /**
- * Asks for one delivery, which must be due, to be sent before all others of its endpoint. The request is stored with the endpoint's lease:
- * if a worker holds the lease, it learns of the request at the latest when it renews. If the job is lost, the sweep finds the endpoint,
- * because the delivery is overdue.
+ * Requests that one delivery, which must be due, is sent before all others of its endpoint. The request is stored with the endpoint's
+ * lease. If a worker holds the lease, it finds the request at its next renewal at the latest. If the job is lost, the sweep finds the
+ * endpoint, because the delivery is overdue.
  */
 export async function requestDelivery(
   database: Database,

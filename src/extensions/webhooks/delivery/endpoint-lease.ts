@@ -15,15 +15,15 @@ import {
 } from './lease-store.ts';
 import { createRate, type Rate } from './rate-limit.ts';
 
-/** What leases are made with. */
+/** Dependencies of leases. */
 export interface LeaseParts {
   host: Pick<Host, 'database'>;
-  /** How many deliveries one claim takes, by lane. */
+  /** Maximum number of deliveries per claim, by lane. */
   chunk: Record<Lane, number>;
   claimTexts: ClaimTexts;
-  /** Roles that a global endpoint's owner needs; null when roles alone do not decide it. */
+  /** Roles that the owner of a global endpoint needs; null if roles alone do not decide. */
   globalRoles: readonly string[] | null;
-  /** Asked before each claim, where functions decide it. */
+  /** Called before each claim if functions decide who may have global endpoints. */
   mayBeGlobal: GlobalAccessCheck | undefined;
   releaseLease: AddToBatch<ReleasedLease>;
   renewals: LeaseRenewals;
@@ -32,33 +32,33 @@ export interface LeaseParts {
 /** The exclusive right to send to an endpoint. The first claim that returns a delivery acquires it. */
 export interface EndpointLease {
   /**
-   * Claims due deliveries of a lane. Undefined: the endpoint is disabled, removed, or its owner may not receive. `endpoint.lease` of the
-   * result is `taken` while another process holds the lease.
+   * Claims due deliveries of a lane. Returns undefined if the endpoint is disabled or deleted, or its owner may not receive. In the result,
+   * `endpoint.lease` is `taken` while another process holds the lease.
    */
   claim(lane: Lane): Promise<Claim | undefined>;
-  /** Claims the requested delivery that waits longest, in any lane. Otherwise like `claim`. */
+  /** Claims the requested delivery that has waited longest, in any lane. Otherwise like `claim`. */
   claimRequested(): Promise<Claim | undefined>;
-  /** Calls back when a renewal finds that requested deliveries wait. */
+  /** Registers a listener that is called when a renewal finds unclaimed requested deliveries. */
   onRequested(listener: () => void): void;
-  /** Counts one more request against the endpoint's rate limit; false: it has to wait. */
+  /** Counts one more request against the endpoint's rate limit and returns true; returns false if the request has to wait. */
   mayBegin(): boolean;
-  /** ms until the rate limit allows another request; 0: now. */
+  /** ms until the rate limit allows another request; 0 if it does so now. */
   waitMs(): number;
   /**
-   * Whether the endpoint was disabled, removed or changed since the last `claim`: deliveries that are not begun are left to the next
-   * lease. A change is known within a second, at a renewal.
+   * Whether the endpoint was disabled, deleted or changed since the last `claim`. If so, deliveries that have not begun are left to the
+   * next lease. Renewals detect a change within a second.
    */
   isOutdated(): boolean;
-  /** The result of a delivery is written, or will not be. */
+  /** Notes whether the result of a delivery was written; false: it will not be. */
   noteResult(deliveryId: string, isWritten: boolean): void;
   /**
-   * Releases the lease. What was claimed and not sent is free again, as if it had never been claimed. A delivery whose result could not
-   * be written stays claimed: it is sent again after some time, rather than lost.
+   * Releases the lease. Deliveries that were claimed but not sent become claimable, as if they had never been claimed. A delivery whose
+   * result could not be written stays claimed, so that it is sent again later instead of being lost.
    */
   release(): Promise<void>;
 }
 
-/** Whether an endpoint is still sent to as it was when it was claimed for. */
+/** Whether an endpoint's settings are still those that it was claimed with. */
 function isSame({ url, secret, ordered, rateLimit }: EndpointNow, before: ClaimedEndpoint): boolean {
   return (
     url === before.url &&
@@ -69,15 +69,15 @@ function isSame({ url, secret, ordered, rateLimit }: EndpointNow, before: Claime
   );
 }
 
-/** Creates a lease, which is not acquired yet. */
+/** Creates a lease, not yet acquired. */
 export function createEndpointLease(parts: LeaseParts, endpointId: string): EndpointLease {
   const { database } = parts.host;
   const holder = newId();
-  /** The attempts of each delivery when it was claimed. */
+  /** The attempt number of each delivery at the time of its claim. */
   const claimed = new Map<string, number>();
   const unwritten = new Map<string, number>();
   let rate: Rate | undefined;
-  /** How far the clock of Postgres is ahead of `performance.now()`: several workers count an endpoint's requests, so they share one clock. */
+  /** How far the clock of Postgres is ahead of `performance.now()`. Workers that share an endpoint's rate limit need one common clock. */
   let aheadMs = 0;
   let ordered = false;
   let latest: ClaimedEndpoint | undefined;
@@ -96,12 +96,12 @@ export function createEndpointLease(parts: LeaseParts, endpointId: string): Endp
     },
   };
   let isAcquired = false;
-  // One claim at a time: each writes all that the lease has claimed.
+  // One claim at a time, because each claim writes everything that the lease has claimed.
   const claimOneByOne = createSerialQueue();
 
   const now = () => performance.now() + aheadMs;
 
-  /** Continues the count of requests. The rule may have changed since the last claim. */
+  /** Continues counting requests. The rate limit may have changed since the last claim. */
   function continueRate({ rateLimit, rate: before, now: postgresNow }: ClaimedEndpoint): void {
     aheadMs = postgresNow - performance.now();
     const state = rate?.state(postgresNow) ?? before ?? {};
@@ -121,7 +121,7 @@ export function createEndpointLease(parts: LeaseParts, endpointId: string): Endp
     return claim;
   }
 
-  /** Remembers what a claim returned. */
+  /** Stores what a claim returned. */
   function keep({ endpoint, deliveries }: Claim): void {
     latest ??= endpoint;
     claimedAt = performance.now();

@@ -7,8 +7,8 @@ import { globalRoles, type WebhookSettings } from '../settings.ts';
 import type { RateRule, RateState } from './rate-limit.ts';
 
 /**
- * ms that a lease lasts unless it is renewed. Once it has expired, another worker may send to the endpoint, except for the deliveries
- * that the lease had claimed. Not less than `LAUNCH_MS`, so that no request begins after the expiry of the lease that claimed it.
+ * ms that a lease lasts unless it is renewed. After it has expired, another worker may send to the endpoint, except for the deliveries
+ * that the lease had claimed. At least `LAUNCH_MS`, so that no request begins after the lease that claimed it has expired.
  */
 export const LEASE_MS = 5000;
 
@@ -18,22 +18,22 @@ const RENEW_MS = 500;
 /** ms after the first claim of a lease within which its requests begin. */
 export const LAUNCH_MS = 5000;
 
-/** ms between the tries to write results while Postgres is unavailable: a delivery without a result is sent again. */
+/** ms between attempts to write results while Postgres is unavailable. A delivery without a written result is sent again. */
 export const WRITE_RETRY_MS = [100, 1000];
 
 const MARGIN_MS = 10_000;
 
 /**
- * ms after the last sign of life of a worker until its deliveries count as lost and are sent again: a request may have begun at the last
- * moment, take the whole time-out, and its result has to be written.
+ * ms after a worker's last renewal until its deliveries count as lost and are sent again. A request may begin at the last moment and
+ * use its whole timeout, and its result must then be written.
  */
 export function deliveryLeaseMs({ timeoutMs }: { timeoutMs: number }): number {
   return LAUNCH_MS + timeoutMs + MARGIN_MS;
 }
 
 /**
- * A condition: delivery `d` is being sent under a lease. Such a delivery stays `pending` in its own row, so that a delivery is written
- * once per attempt; clients see it as `sending`.
+ * A condition: delivery `d` is being sent under a lease. Such a delivery stays `pending` in its own row, so that each attempt writes the
+ * row only once. Clients see it as `sending`.
  */
 export const IS_LEASED = `(d.status = 'pending' and exists (
       select from webhook_turns t where t.endpoint_id = d.endpoint_id and (t.sending ->> d.id)::int = d.attempts))`;
@@ -42,15 +42,15 @@ export const IS_LEASED = `(d.status = 'pending' and exists (
 export const CREATE_LEASE_ROW = `
   insert into webhook_turns (endpoint_id) select id from webhook_endpoints where id = $1 on conflict do nothing`;
 
-/** $1 endpoint, $2 delivery, which must be due: the holder of the lease sends it next. */
+/** $1 endpoint, $2 delivery, which must be due: the holder of the lease sends it before all others. */
 export const REQUEST_DELIVERY = `
   insert into webhook_turns (endpoint_id, requested) select id, array[$2::text] from webhook_endpoints where id = $1
   on conflict (endpoint_id) do update set requested = array_append(array_remove(webhook_turns.requested, $2::text), $2::text)`;
 
 /**
- * Releases leases that their holders still hold. $1 endpoints, $2 holders, $3 what they still claim: attempts by delivery, JSON, $4 the
- * rate state that they know, JSON or null. A lease that still claims something lasts until it expires. Returns the endpoints, each with
- * whether requested deliveries wait there.
+ * Releases leases that their holders still hold. $1 endpoints, $2 holders, $3 their remaining claims: attempts by delivery, JSON, $4 their
+ * rate states, JSON or null. A lease with remaining claims lasts until it expires. Returns the endpoints, each with whether it has
+ * unclaimed requested deliveries.
  */
 const RELEASE_LEASES = `
   update webhook_turns t set sending = coalesce(r.claimed, '{}')::jsonb,
@@ -61,22 +61,22 @@ const RELEASE_LEASES = `
   where t.endpoint_id = r.endpoint_id and t.holder = r.holder
   returning t.endpoint_id, t.requested <> '{}'`;
 
-/** An endpoint as a renewal returns it: what a lease sends by. */
+/** An endpoint as a renewal returns it: the settings that a lease sends with. */
 export interface EndpointNow {
   id: string;
   url: string;
-  /** Ciphertext: the newest. */
+  /** The newest secret, as ciphertext. */
   secret: string;
   ordered: boolean;
   rateLimit: RateRule | null;
-  /** Whether requested deliveries wait to be claimed. */
+  /** Whether there are unclaimed requested deliveries. */
   requested: boolean;
 }
 
 /**
- * Renews leases that their holders still hold. $1 endpoints, $2 holders, $3 ms of the lease, $4 roles of the global policy. Returns the
- * endpoints that may still be sent to. It skips locked rows: a claim renews as well, and must not wait for a process that releases
- * leases in another order.
+ * Renews leases that their holders still hold. $1 endpoints, $2 holders, $3 lease duration in ms, $4 roles of the global policy. Returns
+ * the endpoints that may still be sent to. It skips locked rows: a claim locks the row and renews the lease anyway, and waiting could
+ * deadlock with a process that releases leases in another order.
  */
 function renewLeases(users: UsersSql): string {
   return `
@@ -93,13 +93,13 @@ function renewLeases(users: UsersSql): string {
   from webhook_endpoints e join ${users.table} u on u.id = e.owner_id where e.id = any($1::text[]) and ${isOpen(users, '$4')}`;
 }
 
-/** A lease that is renewed. */
+/** A lease to renew. */
 export interface RenewedLease {
   readonly endpointId: string;
   readonly holder: string;
-  /** By `performance.now()`: a claim renews as well. */
+  /** Time of the last claim, by `performance.now()`. A claim also renews the lease. */
   readonly claimedAt: number;
-  /** Called after each renewal with the endpoint as it is now; undefined: it must not be sent to any more. */
+  /** Called after each renewal with the endpoint's current settings; undefined if the endpoint must not be sent to any more. */
   see(endpoint: EndpointNow | undefined): void;
 }
 
@@ -111,8 +111,8 @@ export interface LeaseRenewals {
 }
 
 /**
- * Creates the renewals: one statement for all leases of a worker. Most leases are released before their first renewal. If a renewal
- * fails, the next one makes up for it: what a lease has claimed stays its own in any case.
+ * Creates the renewals: one statement for all leases of a worker. Most leases are released before their first renewal. A failed renewal
+ * does no harm: the next one makes up for it, and claimed deliveries stay with the lease in any case.
  */
 export function createLeaseRenewals(
   { database, log }: Pick<Host, 'database' | 'log'>,
@@ -152,7 +152,7 @@ export function createLeaseRenewals(
 export interface ReleasedLease {
   endpointId: string;
   holder: string;
-  /** The attempts of deliveries that were sent and whose results could not be written. */
+  /** The attempts of sent deliveries whose results could not be written. */
   unwritten: ReadonlyMap<string, number>;
   /** The rate state, if the endpoint has a rate limit. */
   rate: RateState | undefined;
@@ -163,8 +163,8 @@ const MAX_RELEASED = 500;
 /**
  * Creates the function that releases leases, in batches. A lease that cannot be released lasts until it expires.
  *
- * @param onRequested called with the endpoints for which a delivery was requested while their leases ended: the worker that got its
- *   job found the lease held, so nothing else would send it soon
+ * @param onRequested called with the endpoints for which a delivery was requested while their leases ended. The worker that got the
+ *   job of the request found the lease held, so nothing else would send the delivery soon.
  */
 export function createLeaseRelease(
   { database, log }: Pick<Host, 'database' | 'log'>,

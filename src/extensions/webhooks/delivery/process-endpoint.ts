@@ -5,21 +5,21 @@ import { type Lane, laneOf, wakeUp, wakeUpLater } from './endpoint-jobs.ts';
 import { createEndpointLease, type EndpointLease } from './endpoint-lease.ts';
 import { type FirstSlot, type SendParts, sendUnderLease } from './send-under-lease.ts';
 
-/** What endpoints are processed with: one of each per worker. */
+/** Dependencies for processing endpoints. Each worker has one set. */
 export interface WorkerParts extends SendParts {
   host: Pick<Host, 'database' | 'queues' | 'log' | 'keyring'>;
   /** Endpoints that wait for a slot without a job. */
   waitingEndpoints: Set<string>;
-  /** Their processing, outside of a job; a worker that stops waits for it. */
+  /** The processing of these endpoints, which runs outside of a job. A stopping worker waits for it. */
   detached: Set<Promise<void>>;
 }
 
-/** ms after which an ordered endpoint is processed again whose next delivery is due but not ready. */
+/** ms until an ordered endpoint whose next delivery is due but not ready is processed again. */
 const HELD_UP_MS = 50;
 
 /**
- * Sends under a lease and releases it. Then, if more is due, adds a job at the back of the queue, else one for the time of the endpoint's
- * earliest retry.
+ * Sends under a lease and releases it. If more is due, adds a job at the end of the queue; otherwise adds a job for the time of the
+ * endpoint's earliest retry.
  */
 async function serve(parts: WorkerParts, lease: EndpointLease, lane: Lane, first: Claim, slot?: FirstSlot) {
   const { queues, database } = parts.host;
@@ -32,7 +32,7 @@ async function serve(parts: WorkerParts, lease: EndpointLease, lane: Lane, first
   const statement = ordered ? { name: 'webhook_next', text: NEXT } : { name: 'webhook_earliest', text: EARLIEST };
   const [earliest] = await database.read<[number]>({ ...statement, values: [id] });
   if (earliest === undefined) return;
-  // It is due, and yet it was not claimed: something before it is still to come.
+  // A delivery is due but was not claimed: an earlier event may still produce a delivery.
   const isHeldUp = ordered && first.deliveries.length === 0;
   const delayMs = Math.max(earliest[0], isHeldUp ? HELD_UP_MS : 0);
   if (delayMs === 0) await wakeUp(queues, [{ id, lane: next }]);
@@ -69,11 +69,11 @@ function serveWithSlot(parts: WorkerParts, endpointId: string): Promise<void> {
 }
 
 /**
- * Acquires the lease of an endpoint, sends what is due and writes the results. If another process holds the lease, the endpoint is left
- * to it.
+ * Acquires the lease of an endpoint, sends what is due and writes the results. If another process holds the lease, does
+ * nothing: that process sends.
  *
- * An endpoint that this worker does not know to answer gets one of few slots for its first request. If none is free, it waits outside of
- * its job: receivers that hang would otherwise hold up all jobs. If it is lost there, the sweep finds it.
+ * An endpoint that has not yet responded to this worker gets one of a few slots for its first request. If none is free, it waits outside
+ * of its job, because receivers that hang would otherwise block all jobs. If the worker dies meanwhile, the sweep finds the endpoint.
  */
 export async function processEndpoint(parts: WorkerParts, endpointId: string, lane: Lane): Promise<void> {
   const { windows, slots, waitingEndpoints, detached } = parts;
@@ -88,8 +88,8 @@ export async function processEndpoint(parts: WorkerParts, endpointId: string, la
 }
 
 /**
- * Sends the requested deliveries of an endpoint, whatever else it has waiting. If this worker holds the endpoint's lease, it sends them
- * under that lease at once; if another process holds it, that process learns of them when it renews the lease.
+ * Sends the requested deliveries of an endpoint, regardless of its other deliveries. If this worker holds the endpoint's lease, it sends
+ * them under that lease at once. If another process holds the lease, that process finds them when it renews the lease.
  */
 export async function processRequested(parts: WorkerParts, endpointId: string): Promise<void> {
   const sendRequested = parts.leased.get(endpointId);

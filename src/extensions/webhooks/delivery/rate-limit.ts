@@ -6,19 +6,19 @@ export interface RateRule {
 
 /** The requests of the last window, as stored between leases. */
 export interface RateState {
-  /** How many requests began in each slice of time, by the number of the slice. */
+  /** How many requests began in each time slice, by slice number. */
   slices?: Record<string, number>;
-  /** How long a slice was, in ms: what was counted in others is not understood any more. */
+  /** Length of a slice in ms. Counts of slices with another length cannot be converted. */
   sliceMs?: number;
-  /** Requests of holders that died. When they began is unknown. */
+  /** Requests of lease holders that died. Their start times are unknown. */
   lost?: number;
 }
 
-/** Counts the requests of one endpoint. All times are epoch ms of one clock. */
+/** Counts the requests of one endpoint. All times are epoch ms of the same clock. */
 export interface Rate {
-  /** Counts one more request and returns true; returns false when the window is full. */
+  /** Counts one more request and returns true; returns false if the window is full. */
   take(now: number): boolean;
-  /** ms until one more fits; 0: now. */
+  /** ms until one more request fits; 0 if it fits now. */
   waitMs(now: number): number;
   state(now: number): RateState;
 }
@@ -26,8 +26,8 @@ export interface Rate {
 const SLICES = 10;
 
 /**
- * Continues to count from a state. A request counts until the whole slice in which it began is out of the window, so that the limit
- * is never passed, wherever one lets a window begin; it may be reached a tenth of a window late.
+ * Continues counting from a state. A request counts until the whole slice in which it began has left the window. The limit is therefore
+ * never exceeded, in any window, but a request may be allowed up to a tenth of a window late.
  */
 export function createRate({ limit, windowSeconds }: RateRule, before: RateState, now: number): Rate {
   const windowMs = windowSeconds * 1000;
@@ -36,13 +36,13 @@ export function createRate({ limit, windowSeconds }: RateRule, before: RateState
   const counts = new Map<number, number>();
   const add = (slice: number, count: number) => counts.set(slice, (counts.get(slice) ?? 0) + count);
   for (const [slice, count] of Object.entries(before.slices ?? {})) {
-    // What was counted in other slices may have been a moment ago. So may what lies ahead: the clock was put back.
+    // Requests counted in slices of another length may be recent, so count them from now. So may future ones, if the clock was set back.
     add(before.sliceMs === sliceMs ? Math.min(Number(slice), sliceOf(now)) : sliceOf(now), count);
   }
   // A dead holder leaves no start times, so its requests count from now.
   if (before.lost) add(sliceOf(now), before.lost);
 
-  /** When the requests of a slice stop to count. */
+  /** When the requests of a slice stop counting. */
   const endOf = (slice: number) => (slice + 1) * sliceMs + windowMs;
   function counted(time: number): number {
     let sum = 0;

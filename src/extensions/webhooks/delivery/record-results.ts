@@ -14,19 +14,19 @@ import { WRITE_RETRY_MS } from './lease-store.ts';
 import { nextAttemptDelay } from './retry-schedule.ts';
 
 /**
- * Writes the results of attempts and what they mean for their endpoints, in one statement. Gives the endpoints that this disabled.
+ * Writes the results of attempts and updates their endpoints, in one statement. Returns the endpoints that it disabled.
  *
- * $1 deliveries, $2 attempt numbers, $3 when, $4 status after the attempt, $5 status codes, $6 ms taken, $7 errors, $8 ms to the next
- * attempt, $9 answers, $10 whether it was slow or failed (null: unknown, its lane stays), $11 whether the receiver is gone, $12 whether
- * nothing was sent, all in the order in which they came; $13 failures in a row that disable an endpoint, 0: never; $14 encrypted answers, of the same
- * order.
+ * $1 deliveries, $2 attempt numbers, $3 when, $4 status after the attempt, $5 status codes, $6 durations in ms, $7 errors, $8 ms to the
+ * next attempt, $9 responses, $10 whether it was slow or failed (null: unknown, the lane stays), $11 whether the receiver is gone,
+ * $12 whether nothing was sent, all in order of completion; $13 consecutive failures that disable an endpoint, 0: never; $14 encrypted
+ * responses, in the same order.
  *
- * The entry of the log is put together as text: that takes a third of the time of a function that makes JSON of anything.
+ * The log entry is concatenated as text, which takes a third of the time of Postgres' JSON functions.
  *
- * A row counts only while its claim holds, so that an attempt written twice counts once: `pending` and of the attempt before while its
- * lease holds, `sending` and of this attempt after its lease has expired. Endpoints are locked in the order of their ids,
- * so that two workers cannot wait for each other; an endpoint to which nothing new happened is not touched. Tests that fail do not
- * count as failures in a row, and refused attempts do not count at all.
+ * A result counts only while its claim holds, so that an attempt written twice counts once. While its lease holds, the delivery is
+ * `pending` with the previous attempt's number; after its lease has expired, it is `sending` with this attempt's number. Endpoints are
+ * locked in the order of their ids, so that two workers cannot deadlock; endpoints that do not change are not locked. Failed tests do
+ * not count as consecutive failures, and refused attempts do not count at all.
  */
 export const RECORD_RESULTS = `
   with results as (
@@ -86,31 +86,31 @@ interface Attempted {
   id: string;
   endpointId: string;
   eventId: string;
-  /** Whether its body is encrypted: then the response, which may repeat the body, is encrypted, too. */
+  /** Whether its body is encrypted. If so, the response is encrypted as well, because it may repeat the body. */
   isEncrypted?: boolean;
-  /** Its number; it counts only while that is still the delivery's last attempt. */
+  /** Its number. The result counts only while this is still the delivery's last attempt. */
   attempt: number;
   scheduleAttempt: number;
-  /** For an attempt whose worker died, the duration and whether the receiver is slow are unknown: null. */
+  /** If the worker died, the duration and whether the receiver is slow are unknown: null. */
   outcome: Omit<Outcome, 'durationMs' | 'slow'> & { durationMs: number | null; slow: boolean | null };
 }
 
-/** An attempt that was made. */
+/** A completed attempt. */
 export interface Result extends Attempted {
-  /** ms since the epoch: when it was due. */
+  /** Epoch ms at which it was due. */
   dueAt: number;
   outcome: Outcome;
 }
 
 const MAX_BATCH = 500;
 
-/** The status of a delivery after an attempt, and when the next attempt is made. */
+/** The status of a delivery after an attempt, and the time of the next attempt. */
 interface AfterAttempt {
   status: DeliveryStatus;
   delayMs: number | null;
 }
 
-/** Decides what follows an attempt. */
+/** Decides what happens after an attempt. */
 export function afterAttempt(
   { outcome, scheduleAttempt }: Pick<Attempted, 'outcome' | 'scheduleAttempt'>,
   schedule: readonly number[],
@@ -154,13 +154,13 @@ function parameters(
 /** Writes the results of attempts: deliveries, their logs and the counters of their endpoints. */
 export type WriteResults = (results: readonly Attempted[]) => Promise<void>;
 
-/** The first digit of a status: `5xx`. Receivers choose the rest. */
+/** The first digit of a status (`5xx`) bounds the number of labels: receivers choose the rest. */
 const statusClassOf = (status: number | null) => (status === null ? null : `${String(status)[0]}xx`);
 
 /**
- * The log line of an attempt. It holds ids and classes only: no URL, header, body or response.
+ * The log line of an attempt. It contains only ids and classes: no URL, header, body or response.
  *
- * @param ended the endpoints that this attempt may have disabled; undefined: the result could not be written
+ * @param ended the endpoints that this attempt may have disabled; undefined if the result could not be written
  */
 function attemptLine(
   { id, endpointId, eventId, attempt, outcome }: Attempted,
@@ -182,7 +182,7 @@ function attemptLine(
   };
 }
 
-/** Creates the writer of results. It logs each attempt, and reports endpoints that the results disable. */
+/** Creates the writer of results. It logs each attempt and reports endpoints that are disabled as a result. */
 export function createResultWriter(
   host: Pick<Host, 'database' | 'events' | 'log' | 'mail' | 'keyring' | 'settings'>,
   settings: { retrySchedule: readonly number[]; disableAfterFailures: number; notifyOwner: boolean },
@@ -217,7 +217,7 @@ export function createResultWriter(
   };
 }
 
-/** Creates the writer of a worker's results, which collects them in batches. */
+/** Creates a worker's recorder of results, which writes them in batches. */
 export function createResultRecorder(...parts: Parameters<typeof createResultWriter>): AddToBatch<Result> {
   return createMicroBatch<Result>(createResultWriter(...parts), MAX_BATCH);
 }

@@ -1,16 +1,16 @@
 import type { Lane } from './endpoint-jobs.ts';
 
 /**
- * What a request is for: an endpoint of a lane; an endpoint in the fast lane that has not yet been seen to answer; or a delivery that a
- * client requested.
+ * The purpose of a request: an endpoint of a lane; an endpoint in the fast lane that has not yet responded; or a delivery that a client
+ * requested.
  */
 export type SlotKind = Lane | 'untried' | 'requested';
 
-/** The requests that an instance may have in flight. */
+/** Limits the requests that an instance may have in flight. */
 export interface RequestSlots {
   /**
-   * Calls `begin` as soon as there is a slot of the kind, which may be at once. The caller releases the slot by calling
-   * `release`, once. Calls of a kind get their slots in order.
+   * Calls `begin` as soon as a slot of the kind is free, possibly synchronously. The caller must call `release` exactly once. Calls of a
+   * kind get their slots in order.
    */
   acquire(kind: SlotKind, begin: (release: () => void) => void): void;
   /** Whether a call of `acquire` would have to wait. */
@@ -19,7 +19,7 @@ export interface RequestSlots {
   run<T>(kind: SlotKind, task: () => Promise<T>): Promise<T>;
 }
 
-/** Slots that may be taken at once, at most. */
+/** Maximum numbers of concurrent requests per kind. */
 interface SlotLimits {
   slow: number;
   untried: number;
@@ -32,9 +32,9 @@ interface Waiting {
 }
 
 /**
- * @param size tasks at once, all together
- * @param most of these, at most so many of the slow lane, of untried endpoints, of both together (`doubtful`), and of what was asked
- *   for: however many receivers hang, the rest stays free for healthy ones
+ * @param size maximum number of concurrent tasks
+ * @param most limits for the slow lane, for untried endpoints, for both together (`doubtful`), and for requested deliveries. However
+ *   many receivers hang, the other slots stay free for healthy endpoints.
  */
 export function createRequestSlots(size: number, most: SlotLimits): RequestSlots {
   const waiting: Record<SlotKind, Set<Waiting>> = {
@@ -46,7 +46,7 @@ export function createRequestSlots(size: number, most: SlotLimits): RequestSlots
   const running: Record<SlotKind, number> = { fast: 0, untried: 0, slow: 0, requested: 0 };
   const limit: Record<SlotKind, number> = { fast: size, ...most };
   let inAll = 0;
-  // Under full load the kinds alternate, so that none starves another.
+  // Under full load the kinds alternate, so that none of them starves.
   const order: SlotKind[] = ['fast', 'untried', 'slow'];
   let admitting = false;
 
@@ -87,7 +87,7 @@ export function createRequestSlots(size: number, most: SlotLimits): RequestSlots
   function free(kind: SlotKind): void {
     running[kind] -= 1;
     inAll -= 1;
-    // A task that gets its slot may release it at once: a loop, not a call within a call for each of them.
+    // A task may release its slot at once. Loop instead of recursing for each such task.
     if (admitting) return;
     admitting = true;
     while (admitNext());

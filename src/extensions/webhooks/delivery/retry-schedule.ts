@@ -1,6 +1,6 @@
 const UNIT_MS: Record<string, number> = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 };
 const LONGEST_WAIT_MS = 365 * UNIT_MS.d!;
-/** A `Retry-After` up to this length is honoured even when every wait of the schedule is shorter. */
+/** A `Retry-After` up to this length is respected even if every wait of the schedule is shorter. */
 const RETRY_AFTER_MS = UNIT_MS.d!;
 const JITTER = 0.2;
 
@@ -34,13 +34,13 @@ function parseWait(entry: unknown): number | null {
 }
 
 /**
- * How long to wait before the next attempt of a delivery.
+ * Returns how long to wait before the next attempt of a delivery.
  *
- * @param plan `schedule`: the waits in ms; `attempt`: how many attempts were made since the schedule began, the failed one included,
- *   1 or more; `retryAfterMs`: what the receiver asked for; `random`: returns [0, 1), for tests
- * @returns whole milliseconds: the schedule's wait ±20%, but no less than the receiver asked for, which is honoured up to 24 hours
- *   or the schedule's longest wait, whichever is longer; null when the schedule is used up
- * @throws RangeError when `attempt` is not a positive integer
+ * @param plan `schedule`: the waits in ms; `attempt`: the number of attempts since the schedule began, including the failed one,
+ *   at least 1; `retryAfterMs`: the wait that the receiver asked for; `random`: returns [0, 1), for tests
+ * @returns whole milliseconds: the schedule's wait ±20%, but at least the wait that the receiver asked for, which is respected up to
+ *   24 hours or the schedule's longest wait, whichever is longer; null if the schedule is used up
+ * @throws RangeError if `attempt` is not a positive integer
  */
 export function nextAttemptDelay({
   schedule,

@@ -10,30 +10,30 @@ import { LAUNCH_MS } from './lease-store.ts';
 import type { Result } from './record-results.ts';
 import type { RequestSlots } from './request-slots.ts';
 
-/** When deliveries could not be checked, their endpoint is served again after this time, in ms. */
+/** ms until an endpoint is processed again after its deliveries could not be checked. */
 const CHECK_AGAIN_MS = 1000;
 
-/** What deliveries are sent with: one of each per worker. */
+/** Dependencies of sending. Each worker has one set. */
 export interface SendParts extends LeaseParts {
   host: Pick<Host, 'database' | 'log' | 'keyring'>;
   sender: Sender;
   check: CheckReadability;
   slots: RequestSlots;
   recordResult: AddToBatch<Result>;
-  /** How many requests one endpoint may have in flight, by lane. Requested deliveries are limited by their slots instead. */
+  /** Maximum number of concurrent requests to one endpoint, by lane. Requested deliveries are limited by their slots instead. */
   maxInFlight: Record<Lane, number>;
-  /** ms for which a lease goes on claiming while more is due; then other endpoints are served. */
+  /** ms for which a lease continues to claim while more is due. After that, other endpoints are processed. */
   sliceMs: number;
-  /** Requests that an endpoint may have in flight, for those whose last response was good. */
+  /** Allowed concurrent requests per endpoint, for endpoints whose last response was good. */
   windows: Map<string, number>;
-  /** The endpoints whose leases this worker holds: sends their requested deliveries. */
+  /** The endpoints whose leases this worker holds, each with a function that sends its requested deliveries. */
   leased: Map<string, () => void>;
   isStopping(): boolean;
 }
 
 const MAX_WINDOWS = 10_000;
 
-/** A slot that was acquired before the lease: for the first delivery, or for the requested delivery that the first claim returned. */
+/** A slot that was acquired before the lease, for the first delivery or for the requested delivery that the first claim returned. */
 export interface FirstSlot {
   release: () => void;
   requested?: Claim;
@@ -41,21 +41,22 @@ export interface FirstSlot {
 
 /** The result of sending under a lease. */
 interface Served {
-  /** More may be due. */
+  /** Whether more may be due. */
   more: boolean;
   slow: boolean;
-  /** How long the endpoint waits, in ms: for its rate limit, or for a database that is unavailable. */
+  /** ms until the endpoint may continue, because of its rate limit or because the database is unavailable. */
   waitMs: number;
 }
 
 /**
- * Sends what was claimed, and claims more while more is due and the slice lasts: first one request, then more at once with each good
- * response, up to the endpoint's maximum. After the first that fails or is slow no further one begins: a receiver that hangs holds few
- * slots, and those only once. An ordered endpoint has one request at a time, and the next begins when the result of the one before is
- * written: after a failure the lease is released, and the next one begins with that delivery again or, if it failed for good, after it.
+ * Sends claimed deliveries, and claims more while more is due and the slice lasts. It begins with one request, then sends more
+ * concurrently with each good response, up to the endpoint's maximum. After the first failed or slow response it begins no more requests,
+ * so that a receiver that hangs occupies few slots, and only once. An ordered endpoint has one request at a time, and the next begins when
+ * the previous result is written. After a failure the lease is released. The next lease retries that delivery or, if it failed
+ * for good, continues after it.
  *
- * Requested deliveries (a test, a retry that a client asked for) are sent under the same lease, but they wait for nothing that is in
- * flight there: each is claimed when it has one of the slots that are reserved for them, and sent at once. They are not counted against
+ * Requested deliveries (tests, and retries that a client asked for) are sent under the same lease, without waiting for other requests in
+ * flight: each is claimed when it has one of the slots reserved for requested deliveries, and sent at once. They do not count against
  * the rate limit. An ordered endpoint begins no other delivery while one of them is in flight.
  */
 export async function sendUnderLease(
@@ -75,9 +76,9 @@ export async function sendUnderLease(
   let { slow } = endpoint;
   let more = first.deliveries.length === parts.chunk[lane];
   let window = Math.min(windows.get(endpointId) ?? 1, maxInFlight[lane]);
-  /** Its last response was good. */
+  /** Whether its last response was good. */
   let tried = windows.has(endpointId);
-  /** Requests in flight, and slots that were asked for; `asked`: of these, those in which nothing has begun. */
+  /** Slots acquired or waited for, except those of requested deliveries. `asked`: of these, the slots in which nothing has begun. */
   let inFlight = 0;
   let asked = 0;
   let requestedInFlight = 0;
@@ -95,15 +96,15 @@ export async function sendUnderLease(
 
   let stopListening = () => {};
 
-  /** Makes this lease the one that sends the endpoint's requested deliveries. */
+  /** Registers this lease as the sender of the endpoint's requested deliveries. Returns a function that unregisters it. */
   function listen(claimRequested: () => void): () => void {
     leased.set(endpointId, claimRequested);
     lease.onRequested(claimRequested);
-    // A later lease of the same endpoint may have taken its place.
+    // A later lease of the same endpoint may have registered meanwhile.
     return () => void (leased.get(endpointId) === claimRequested && leased.delete(endpointId));
   }
 
-  /** The target, unless the check took so long that the attempt must not begin any more. */
+  /** Returns the target, or undefined if the check took so long that the attempt must not begin any more. */
   const targetNow = () => (lease.isOutdated() || elapsedMs() >= LAUNCH_MS ? undefined : target);
 
   function note(outcome: Outcome): void {
@@ -127,7 +128,7 @@ export async function sendUnderLease(
       halted = true;
       return;
     }
-    // Bound to another API key by now, it may be sent less.
+    // The endpoint may be bound to another API key by now, with narrower access.
     if (JSON.stringify(claim.endpoint.key) !== JSON.stringify(endpoint.key)) {
       attempts = createCheckedAttempts({ check, sender, ...host }, claim.endpoint);
     }
@@ -135,7 +136,7 @@ export async function sendUnderLease(
     target = targetOf(sender, endpoint);
     queue.push(...claim.deliveries);
     if (laneOf(endpoint.slow) === lane) return;
-    // A requested delivery, or another worker that held the lease before, found it slow in the meantime.
+    // A requested delivery, or the worker that held the lease before, found it slow meanwhile.
     slow = endpoint.slow;
     halted = true;
     more = true;
@@ -151,11 +152,11 @@ export async function sendUnderLease(
       });
     }
 
-    /** Makes an attempt. Returns undefined if none was made; the delivery can be claimed again when the lease is released. */
+    /** Makes an attempt. Returns undefined if none was made; the delivery can be claimed again after the lease is released. */
     async function attemptOf(claimed: ClaimedDelivery): Promise<Outcome | undefined> {
       const current = attempts;
       try {
-        // What was checked for one API key is not sent to the URL that another has set meanwhile.
+        // Do not send what was checked for one API key to a URL that was set with another key meanwhile.
         const targetOfCheck = () => (current === attempts ? targetNow() : undefined);
         const outcome = await current.make(targetOfCheck, claimed, queue);
         if (outcome === undefined) more = true;
@@ -193,13 +194,13 @@ export async function sendUnderLease(
     function afterResult(id: string, isWritten: boolean): void {
       lease.noteResult(id, isWritten);
       unwritten -= 1;
-      // An ordered endpoint does not go on before this result is stored.
+      // An ordered endpoint must not continue before this result is stored.
       halted ||= endpoint.ordered && !isWritten;
       if (endpoint.ordered) pump();
       else finish();
     }
 
-    /** Sends a requested delivery to the endpoint as its own claim returned it. */
+    /** Sends a requested delivery, with the endpoint settings that its own claim returned. */
     async function sendRequested({ endpoint: claimedFor, deliveries }: Claim, release: () => void): Promise<void> {
       const [claimed] = deliveries as [ClaimedDelivery];
       requestedInFlight += 1;
@@ -207,7 +208,7 @@ export async function sendUnderLease(
         const own = createCheckedAttempts({ check, sender, ...host }, claimedFor);
         const ownTarget = targetOf(sender, claimedFor);
         const outcome = await own.make(() => ownTarget, claimed, []);
-        // Undefined: since the claim, a moment ago, sending to the endpoint was stopped.
+        // Undefined: sending to the endpoint was stopped since the claim, a moment ago.
         record(claimed, outcome ?? refusedOutcome(NOT_READABLE));
       } catch (error) {
         noteUnchecked(error);
@@ -246,7 +247,7 @@ export async function sendUnderLease(
 
     function begin(release: () => void): void {
       asked -= 1;
-      // It may have waited for its slot.
+      // The delivery may have waited for its slot, so check again.
       const goesOn = mayBegin() && queue.length > 0;
       limited ||= goesOn && !lease.mayBegin();
       const next = goesOn && !limited ? queue.shift() : undefined;
@@ -259,7 +260,7 @@ export async function sendUnderLease(
       finish();
     }
 
-    /** How many requests may be in flight now, without the requested ones. */
+    /** How many requests may be in flight now, not counting requested deliveries. */
     function limitNow(): number {
       if (!endpoint.ordered) return window;
       return requestedInFlight > 0 ? 0 : 1 - unwritten;

@@ -17,10 +17,10 @@ import { createRequestSlots } from './request-slots.ts';
 const CHUNK = 50;
 const SLOW_CHUNK = 10;
 const SLICE_MS = 250;
-// The jobs of a dead worker come back when its leases expire: the defaults of the queue are much longer.
+// The queue's defaults are much longer. These values return the jobs of a dead worker by the time its leases expire.
 const WATCH = { lockDuration: 4000, stalledInterval: 2000 };
 
-/** Starts sending: a worker for healthy endpoints, one for those that fail or take long, one for requested deliveries. */
+/** Starts three workers: for healthy endpoints, for endpoints that fail or are slow, and for requested deliveries. */
 export function startWebhookWorker(
   host: Host,
   users: ResourceGateway,
@@ -73,7 +73,7 @@ export function startWebhookWorker(
       WATCH,
     );
   const workers = [
-    // As many again as can be in flight: those of untried endpoints must not fill them all.
+    // Twice as many jobs as requests: jobs of untried endpoints must not fill all of them.
     work('fast', 2 * concurrency),
     work('slow', slowConcurrency),
     host.queues.work(REQUESTED_QUEUE, ({ data }) => processRequested(parts, data.id), requestedConcurrency, WATCH),

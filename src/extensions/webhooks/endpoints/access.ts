@@ -12,16 +12,16 @@ import { READ } from './endpoints-sql.ts';
 
 type Endpoint = ReturnType<typeof serializeEndpoint>;
 
-/** Stands for a read of everything. Events that the app publishes belong to no resource, so they need its scope: `read` or `*`. */
+/** Stands for reading everything. Events that the app publishes belong to no resource, so they need this scope: `read` or `*`. */
 const ANY_READ: Route = { method: 'GET', path: '/', handler: () => undefined };
 
-/** Reasons for which an endpoint was disabled and that only its owner, signed in, may overrule. */
+/** Reasons for which an endpoint was disabled that only its signed-in owner may override. */
 export const FOR_OWNER: readonly string[] = ['key_ended', 'password_reset'];
 
 /** Limits what API keys may do with endpoints. A session has no limits. */
 export interface KeyLimits {
   /**
-   * Makes sure that a key may read the records of events.
+   * Checks that a key may read the records of events.
    *
    * @param names as an endpoint subscribes to them: `post.created`, `post.*`, `*`
    * @throws ApiError FORBIDDEN, naming the scope
@@ -30,21 +30,21 @@ export interface KeyLimits {
   /** Whether `assertReads` passes. */
   reads(auth: Auth, names: readonly string[]): boolean;
   /**
-   * Makes sure that a request may change an endpoint or have deliveries sent to it. A key must be able to read everything that the
-   * endpoint receives, and the endpoint must not be bound to another key.
+   * Checks that a request may change an endpoint or have deliveries sent to it. A key must be able to read everything that the endpoint
+   * receives, and the endpoint must not be bound to another key.
    *
    * @throws ApiError FORBIDDEN
    */
   assertManages(asking: Pick<Asking, 'auth'>, endpoint: Endpoint): void;
   /**
-   * Makes sure that no key enables an endpoint that was disabled because credentials ended.
+   * Checks that no key enables an endpoint that was disabled because credentials ended.
    *
    * @throws ApiError FORBIDDEN
    */
   assertEnables(asking: Pick<Asking, 'auth'>, endpoint: Endpoint): void;
-  /** Returns which of these keys have ended, by id. */
+  /** Returns the ids of those keys that have ended. */
   ended(ids: readonly string[]): Promise<readonly string[]>;
-  /** When a key expires; null: never. */
+  /** Returns when a key expires; null if it never does. */
   expiryOf(id: string): Promise<string | null>;
 }
 
@@ -53,12 +53,12 @@ export function isKey(auth: Auth | undefined): auth is Auth {
   return auth !== undefined && auth.via !== 'session';
 }
 
-/** The key that an endpoint is bound to, with its scopes; undefined when the endpoint is bound to none. */
+/** Returns the key that an endpoint is bound to, with its scopes; undefined if the endpoint is bound to none. */
 export function bindingOf({ apiKeyId, scopes = [] }: Pick<Endpoint, 'apiKeyId' | 'scopes'>): Auth | undefined {
   return apiKeyId === undefined ? undefined : { via: 'api-key', scopes, id: apiKeyId };
 }
 
-/** Creates the limits. An event needs the scopes of the list and read routes of its resource. */
+/** Creates the limits. A key needs the scopes of the list and read routes of an event's resource. */
 export function createKeyLimits(host: Pick<ExtensionHost, 'resources' | 'routes' | 'authenticators'>): KeyLimits {
   const sent = sentResources(host.resources).map(({ name }) => name);
   const views = new Set(host.resources.map(({ name }) => name));
@@ -77,7 +77,7 @@ export function createKeyLimits(host: Pick<ExtensionHost, 'resources' | 'routes'
     };
   }
 
-  /** The check of a resource; for any other name, the check of `ANY_READ`. */
+  /** Returns the check of a resource; for any other name, the check of `ANY_READ`. */
   function checkOf(resource: string): (auth: Auth) => void {
     const check = checks.get(resource) ?? checksOf(resource);
     checks.set(resource, check);
@@ -116,24 +116,24 @@ export function createKeyLimits(host: Pick<ExtensionHost, 'resources' | 'routes'
       if (!isKey(auth) || enabled || !FOR_OWNER.includes(disabledReason ?? '')) return;
       throw new ApiError('FORBIDDEN', 'The webhook was disabled when credentials ended; use a session to enable it');
     },
-    // Without an authenticator of API keys, every key has ended.
+    // Without an authenticator of API keys, all keys count as ended.
     ended: async (ids) => watch()?.ended(ids) ?? ids,
     expiryOf: async (id) => (await watch()?.expiresAt?.(id)) ?? null,
   };
 }
 
-/** Per client and route, for routes that send at once or run expensive queries. */
+/** Limit per client and route, for routes that send at once or run expensive queries. */
 export const REQUEST_RATE_LIMIT = { limit: 10, windowMs: 60_000 };
 
-/** @throws ApiError UNAUTHORIZED: a policy may let the signed-out in, but an endpoint needs an owner */
+/** @throws ApiError UNAUTHORIZED for signed-out callers: a policy may allow them, but an endpoint needs an owner */
 export function ownerOf({ user }: Asking): string {
   if (user === undefined) throw new ApiError('UNAUTHORIZED');
   return user.id;
 }
 
 /**
- * Creates the loader of the caller's endpoint that a route names: its row is `ctx.doc`. It throws UNAUTHORIZED, and NOT_FOUND if the
- * endpoint does not exist or belongs to another user.
+ * Creates the loader of the caller's endpoint that a route names. Its row becomes `ctx.doc`. The loader throws UNAUTHORIZED, and NOT_FOUND
+ * if the endpoint does not exist or belongs to another user.
  */
 export function loadsOwn(database: Database): NonNullable<Route['load']> {
   return async (asking): Promise<EndpointRow> => {
@@ -159,7 +159,7 @@ export function loadsManaged(database: Database, limits: KeyLimits): NonNullable
   };
 }
 
-/** The endpoint of a route that has loaded it, as its owner sees it. */
+/** Serializes the endpoint that a route has loaded for its owner. */
 export function ownEndpoint(ctx: RouteContext): ReturnType<typeof serializeEndpoint> {
   return serializeEndpoint(ctx.doc as EndpointRow);
 }
@@ -170,9 +170,9 @@ export function disabledError(): ApiError {
 }
 
 /**
- * The endpoint of a route that has loaded it, to which something is to be sent now.
+ * Returns the endpoint that a route has loaded, if it can be sent to now.
  *
- * @throws ApiError BAD_REQUEST when it is disabled; FORBIDDEN when it is global and its owner may not have that any more
+ * @throws ApiError BAD_REQUEST if it is disabled; FORBIDDEN if it is global and its owner may no longer have global endpoints
  */
 export async function openEndpoint(
   settings: Pick<WebhookSettings, 'globalPolicy'>,

@@ -42,8 +42,8 @@ export function createDisabledNotifier(host: Parts, { notifyOwner }: { notifyOwn
  *
  * - A deleted user's endpoints are removed.
  * - Endpoints that are bound to a revoked API key are disabled. The owner gets one e-mail for each.
- * - A new password, and a logout everywhere that asks for it, disable all endpoints of the user: an attacker may have created them, or
- *   changed where they send. The owner gets one e-mail that lists them.
+ * - A new password, and a logout on all devices that requests it, disable all endpoints of the user: an attacker may have created them, or
+ *   changed their URLs. The owner gets one e-mail that lists them.
  *
  * E-mails are sent if `notifyOwner`.
  */
@@ -79,8 +79,8 @@ const PAGE = 500;
 const EVERY_MS = 5000;
 
 /**
- * Disables the endpoints of keys that have expired, and of revoked keys that no revocation step has handled. This is not what stops
- * deliveries after the expiry: every claim checks it.
+ * Disables the endpoints of keys that have expired, and of revoked keys that no revocation step has handled. Deliveries stop at the expiry
+ * even without this sweep, because every claim checks it.
  */
 export function endedKeysSweep(
   { database }: Pick<Host, 'database'>,

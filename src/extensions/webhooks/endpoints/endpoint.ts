@@ -1,6 +1,6 @@
 import { z } from 'zod';
 
-/** An endpoint's row, in the order of `ENDPOINT_COLUMNS`. */
+/** A row of an endpoint, in the order of `ENDPOINT_COLUMNS`. */
 export type EndpointRow = [
   id: string,
   ownerId: string,
@@ -24,7 +24,7 @@ export type EndpointRow = [
   keyScopes: string[] | null,
 ];
 
-/** The columns of `EndpointRow`. The secret is not among them. */
+/** The columns of `EndpointRow`, which do not include the secret. */
 export const ENDPOINT_COLUMNS = [
   'id',
   'owner_id',
@@ -48,7 +48,7 @@ export const ENDPOINT_COLUMNS = [
   'key_scopes',
 ];
 
-/** An endpoint as its owner sees it. */
+/** Serializes an endpoint for its owner. */
 export function serializeEndpoint(row: EndpointRow) {
   const [id, , url, events, description, scope, enabled, consecutiveFailures, ...times] = row;
   const [lastSuccessAt, lastFailureAt, lastError, disabledReason, createdAt, updatedAt, publicKey, ...pace] = times;
@@ -76,14 +76,14 @@ export function serializeEndpoint(row: EndpointRow) {
   };
 }
 
-/** What the secret of an endpoint is bound to, so that a ciphertext copied to another endpoint does not decrypt there. */
+/** The encryption context of an endpoint's secret, so that a ciphertext copied to another endpoint does not decrypt there. */
 export function secretContext(endpointId: string): string {
   return `webhook_endpoints/secret/${endpointId}`;
 }
 
 const time = z.iso.datetime();
 
-/** The shape of an endpoint in answers. */
+/** The shape of an endpoint in responses. */
 export const endpointShape = z
   .strictObject({
     id: z.string(),
@@ -115,7 +115,7 @@ export const endpointShape = z
   })
   .meta({ id: 'Webhook' });
 
-/** The shape of the answer to a create. */
+/** The shape of the response to a create. */
 export const endpointWithSecretShape = endpointShape
   .extend({ secret: z.string().meta({ description: 'What messages are signed with. It is shown this once.' }) })
   .meta({ id: 'WebhookWithSecret' });

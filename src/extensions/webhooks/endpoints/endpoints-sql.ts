@@ -2,7 +2,7 @@ import type { ResourceGateway } from '../../../declare/host.ts';
 import { quoteIdentifier } from '../../../platform/postgres/quote-identifier.ts';
 import { ENDPOINT_COLUMNS } from './endpoint.ts';
 
-/** What the statements of webhooks need to know of the table of users, which a project declares. */
+/** What the statements of webhooks need to know about the users table, which a project declares. */
 export interface UsersSql {
   /** The table, quoted. */
   table: string;
@@ -12,7 +12,7 @@ export interface UsersSql {
   hasRole(parameter: string): string;
 }
 
-/** Reads it from the declaration: a user resource of a project's own may have no `status` or no `roles`. */
+/** Reads the SQL from the declaration: a project's user resource may lack `status` or `roles`. */
 export function usersSql(users: ResourceGateway): UsersSql {
   const { fields } = users.declaration;
   return {
@@ -24,15 +24,15 @@ export function usersSql(users: ResourceGateway): UsersSql {
 
 const COLUMNS = ENDPOINT_COLUMNS.join(', ');
 
-/** How many deliveries are deleted at once with their endpoints; a sweep deletes the rest. */
+/** Maximum number of deliveries deleted together with their endpoints; a sweep deletes the rest. */
 export const REMOVED_AT_ONCE = 1000;
 
-/** What removing an endpoint sets: its secrets go at once, the row stays until its log is deleted. */
+/** The assignments that remove an endpoint. They delete its secrets at once; the row stays until its log is deleted. */
 export const REMOVED = `removed_at = now(), enabled = false, secret = '', previous_secret = null, previous_secret_until = null,
       older_secret = null, older_secret_until = null`;
 
 /**
- * Sets the API key that endpoint `e` is bound to. It takes four parameters, numbered from `first`: `keep`, `bind` or `drop`; the key; its
+ * Sets the API key that endpoint `e` is bound to. Takes four parameters, numbered from `first`: `keep`, `bind` or `drop`; the key; its
  * scopes; its expiry.
  */
 function bind(first: number): string {
@@ -45,17 +45,17 @@ function bind(first: number): string {
   ].join(', ');
 }
 
-/** The condition for the same parameters: a key cannot bind an endpoint that is bound to another key. */
+/** The condition for the same parameters: a key cannot bind an endpoint that another key is bound to. */
 function mayBind(alias: string, first: number): string {
   return `($${first} <> 'bind' or coalesce(${alias}api_key_id, $${first + 1}) = $${first + 1})`;
 }
 
-/** $1 the last key of the page before, $2 how many: keys that enabled endpoints are bound to. By webhook_endpoints_api_key_index. */
+/** $1 the last key of the previous page, $2 page size: keys that enabled endpoints are bound to. Uses webhook_endpoints_api_key_index. */
 export const BOUND_KEYS = `
   select distinct api_key_id from webhook_endpoints
   where api_key_id is not null and enabled and removed_at is null and api_key_id > $1 order by 1 limit $2`;
 
-/** $1 keys. Returns the endpoints that it disables. By webhook_endpoints_api_key_index. */
+/** $1 keys. Returns the endpoints that it disables. Uses webhook_endpoints_api_key_index. */
 export const DISABLE_OF_KEYS = `
   update webhook_endpoints set enabled = false, disabled_reason = 'key_ended', updated_at = now()
   where id in (
@@ -65,9 +65,9 @@ export const DISABLE_OF_KEYS = `
   returning ${COLUMNS}`;
 
 /**
- * $1 id, $2 owner, $3 url, $4 events, $5 description, $6 scope, $7 secret, $8 most endpoints of an owner, $9 public key, $10 ordered,
- * $11 limit of its rate, $12 window in seconds, $13 API key that it is bound to, $14 scopes of the key, $15 its expiry.
- * No row: the owner's limit is reached. The count is right while the owner's row is locked.
+ * $1 id, $2 owner, $3 url, $4 events, $5 description, $6 scope, $7 secret, $8 maximum endpoints of an owner, $9 public key, $10 ordered,
+ * $11 limit of its rate, $12 window in seconds, $13 API key that it is bound to, $14 scopes of the key, $15 expiry of the key.
+ * No row: the owner's limit is reached. The owner's row is locked, so that the count is exact.
  */
 export const CREATE = `
   insert into webhook_endpoints (id, owner_id, url, events, description, scope, secret, public_key, ordered, rate_limit, rate_window_seconds,
@@ -76,7 +76,7 @@ export const CREATE = `
   where (select count(*) from webhook_endpoints where owner_id = $2 and removed_at is null) < $8
   returning ${COLUMNS}`;
 
-/** $1 owner. By webhook_endpoints_owner_id_index. */
+/** $1 owner. Uses webhook_endpoints_owner_id_index. */
 export const LIST = `
   select ${COLUMNS} from webhook_endpoints where owner_id = $1 and removed_at is null order by created_at desc, id desc`;
 
@@ -89,11 +89,11 @@ export const READ_SOME = `
   select ${COLUMNS} from webhook_endpoints where id = any($1) and owner_id = $2 and removed_at is null order by id`;
 
 /**
- * $1 id, $2 owner, $3 url, $4 events, $5 whether the description changes, $6 description, $7 enabled, $8 ordered; null:
+ * $1 id, $2 owner, $3 url, $4 events, $5 whether the description changes, $6 description, $7 enabled, $8 ordered; null means
  * unchanged. $9 whether the rate changes, $10 its limit, $11 its window in seconds. The last columns: whether it was enabled
- * before, its lane. $12 to $15: see `bind`. $16: an endpoint that was disabled for one of these reasons is not enabled. No row: it is
- * gone, another key is bound to it by now, or it was disabled so meanwhile. Enabling starts over; another url gets a fresh chance in the
- * fast lane.
+ * before, and its lane. $12 to $15: see `bind`. $16: reasons; an endpoint that was disabled for one of them is not enabled. No row: it was
+ * deleted, another key is bound to it by now, or it was disabled for one of the reasons meanwhile. Enabling resets its counters.
+ * Enabling and a new URL move it to the fast lane.
  */
 export const UPDATE = `
   with old as (
@@ -118,8 +118,8 @@ export const UPDATE = `
   returning ${ENDPOINT_COLUMNS.map((column) => `e.${column}`).join(', ')}, old.enabled, e.slow`;
 
 /**
- * $1 id, $2 owner, $3 how many deliveries go at once; the sweep deletes the rest and the row itself.
- * By webhook_deliveries_endpoint_event_unique.
+ * $1 id, $2 owner, $3 maximum number of deliveries to delete at once; the sweep deletes the rest and the row itself.
+ * Uses webhook_deliveries_endpoint_event_unique.
  */
 export const REMOVE = `
   with removed as (
@@ -131,12 +131,12 @@ export const REMOVE = `
   )
   select id from removed`;
 
-/** $1 endpoint. No row: it is no global one. */
+/** $1 endpoint. No row: it is not global. */
 export const OWNER_OF_GLOBAL = `select owner_id from webhook_endpoints where id = $1 and scope = 'global'`;
 
 /**
- * Removes the endpoints of deleted owners, and begins to delete their logs; a sweep deletes the rest. $1 owners, $2 how many deliveries
- * to delete. It skips deliveries that a worker is writing, because that worker may be waiting for the endpoint.
+ * Removes the endpoints of deleted owners, and starts to delete their logs; a sweep deletes the rest. $1 owners, $2 maximum number of
+ * deliveries to delete. It skips deliveries that a worker is writing, because that worker may be waiting for the endpoint's row.
  */
 export const REMOVE_OF_OWNERS = `
   with removed as (
@@ -150,20 +150,20 @@ export const REMOVE_OF_OWNERS = `
       select id from webhook_deliveries where endpoint_id = r.id limit $2 for update skip locked) d
     limit $2)`;
 
-/** $1 owners. Returns the endpoints that it disables. By webhook_endpoints_owner_id_index. */
+/** $1 owners. Returns the endpoints that it disables. Uses webhook_endpoints_owner_id_index. */
 export const DISABLE_OF_OWNERS = `
   update webhook_endpoints set enabled = false, disabled_reason = 'password_reset', updated_at = now()
   where id in (
     select id from webhook_endpoints where owner_id = any($1::text[]) and enabled and removed_at is null order by id for no key update)
   returning ${COLUMNS}`;
 
-/** Old secrets of endpoint `e` that messages are still signed with; null: none. */
+/** The old secrets of endpoint `e` that messages are still signed with, or null. */
 export const OLD_SECRETS = `case when e.previous_secret_until > now() then e.previous_secret end as previous_secret,
       case when e.older_secret_until > now() then e.older_secret end as older_secret`;
 
 /**
- * $1 id, $2 owner, $3 the new secret, $4 ms for which the old one is still used; 0: it is forgotten at once, $5 the new public key, $6 to $9 see `bind`. All secrets of an endpoint
- * are bound to the same words, so that a ciphertext may change its column.
+ * $1 id, $2 owner, $3 the new secret, $4 ms for which the old one is still used, 0: it is deleted at once, $5 the new public key,
+ * $6 to $9 see `bind`. All secrets of an endpoint have the same encryption context, so that a ciphertext can move between columns.
  */
 export const ROTATE = `
   update webhook_endpoints e set
@@ -179,12 +179,15 @@ export const ROTATE = `
   where e.id = $1 and e.owner_id = $2 and e.removed_at is null and ${mayBind('e.', 6)}
   returning ${ENDPOINT_COLUMNS.map((column) => `e.${column}`).join(', ')}`;
 
-/** Forgets old secrets whose time is over. By webhook_endpoints_previous_secret_index: an older one never outlives the previous. */
+/** Deletes old secrets whose grace period is over. Uses webhook_endpoints_previous_secret_index: older ones never outlive the previous. */
 export const FORGET_OLD_SECRETS = `
   update webhook_endpoints set previous_secret = null, previous_secret_until = null, older_secret = null, older_secret_until = null
   where previous_secret_until <= now() returning 1`;
 
-/** A condition: endpoint `e` of user `u` may be sent to now. The parameter holds the roles of the global policy, or null when roles alone do not decide it. */
+/**
+ * A condition: endpoint `e` of user `u` may be sent to now. The parameter holds the roles of the global policy, or null if roles alone
+ * do not decide.
+ */
 export function isOpen(users: UsersSql, globalRoles: string): string {
   return `e.enabled and e.removed_at is null and ${users.active} and (e.key_expires_at is null or e.key_expires_at > now())
       and (e.scope <> 'global' or ${globalRoles}::text[] is null or ${users.hasRole(globalRoles)})`;

@@ -6,7 +6,7 @@ import { isStorable } from '../../../platform/postgres/storable.ts';
 import type { WebhookSettings } from '../settings.ts';
 import { SIGNINGS } from './signing.ts';
 
-// The same for every name that cannot be called: it must not reveal whether a private name exists.
+// The same text for every name that cannot be called, so that it does not reveal whether a private name exists.
 const NOT_PUBLIC = 'Must have a public host name';
 
 const URL_ERRORS: Record<string, string> = {
@@ -20,7 +20,7 @@ const URL_ERRORS: Record<string, string> = {
   address: 'Must not be a private or reserved address',
 };
 
-/** The longest time for which saving an endpoint waits for name servers. */
+/** Maximum ms that saving an endpoint waits for name servers. */
 const RESOLVE_MS = 2000;
 
 const required = (what: string) => ({
@@ -41,9 +41,9 @@ function urlSchema(settings: WebhookSettings) {
 }
 
 /**
- * Creates the check of the URL of an endpoint that is about to be stored, after the schema has accepted it.
+ * Creates the check of an endpoint's URL, which runs before the endpoint is stored and after the schema has accepted the URL.
  *
- * @returns throws ApiError VALIDATION_ERROR when its host name is unknown or has an address that is not public
+ * @returns a function that throws ApiError VALIDATION_ERROR if the host name is unknown or has an address that is not public
  */
 export function createUrlCheck(settings: WebhookSettings): (url: string) => Promise<void> {
   const isAllowed = createHostCheck({ ...settings, timeoutMs: Math.min(RESOLVE_MS, settings.timeoutMs) });
@@ -94,7 +94,7 @@ const rateLimit = z
   .nullable()
   .meta({ description: 'At most `limit` requests in any `windowSeconds`; what is over it waits. null: no limit.' });
 
-/** The body of a create. */
+/** The body of a request to create an endpoint. */
 export function createSchema(settings: WebhookSettings, names: readonly string[]) {
   return z.strictObject({
     url: urlSchema(settings),
@@ -107,7 +107,7 @@ export function createSchema(settings: WebhookSettings, names: readonly string[]
   });
 }
 
-/** The body of an update. */
+/** The body of a request to update an endpoint. */
 export function updateSchema(settings: WebhookSettings, names: readonly string[]) {
   return z.strictObject({
     url: urlSchema(settings).optional(),
@@ -123,5 +123,5 @@ export function updateSchema(settings: WebhookSettings, names: readonly string[]
   });
 }
 
-/** The body that asks for a new secret: it may be left out. */
+/** The body of a request for a new secret. It is optional. */
 export const rotateSchema = z.strictObject({ signing: signing.optional() });

@@ -9,12 +9,12 @@ import { READ_SOME } from './endpoints-sql.ts';
 /** The kind of the e-mail about disabled endpoints of one owner. Its data: `{ webhooks, owner }`, ids. */
 export const DISABLED_MAIL = 'webhook-disabled';
 
-/** The most e-mails to one owner in a day: an endpoint that is disabled and enabled again and again must not fill a mailbox. */
+/** Maximum e-mails to one owner per day. An endpoint that is repeatedly disabled and enabled must not fill a mailbox. */
 const MAX_DISABLED_MAILS = { limit: 10, windowMs: 86_400_000 };
 
 type Webhook = ReturnType<typeof serializeEndpoint>;
 
-/** ` at app.example.com`; empty without `APP_URL`. */
+/** Returns ` at app.example.com`, or an empty text without `APP_URL`. */
 function placeOf(appUrl: string | undefined): string {
   return appUrl === undefined ? '' : ` at ${new URL(appUrl).host}`;
 }
@@ -23,7 +23,7 @@ function describe({ id, events, createdAt }: Webhook, place: string): string {
   return `${id}${place}, created on ${createdAt.slice(0, 10)} for ${events.join(', ')}`;
 }
 
-/** The text of the e-mail. As in created-mail.ts, it contains no text that the owner chose. */
+/** The text of the e-mail. Like `createdContentOf`, it contains no text that the owner chose. */
 function disabledContentOf(webhook: Webhook, appUrl: string | undefined): MailContent {
   const { id, disabledReason, consecutiveFailures, lastError } = webhook;
   const why =
@@ -58,7 +58,7 @@ function revokedContentOf(webhooks: readonly Webhook[], appUrl: string | undefin
   };
 }
 
-/** Composes the e-mail when it is sent. None is sent when the endpoints were enabled or removed meanwhile, or the owner is not active. */
+/** Composes the e-mail when it is sent. None is sent if the endpoints were enabled or deleted meanwhile, or the owner is not active. */
 export function createDisabledComposer(
   host: Pick<Host, 'database' | 'limits' | 'settings' | 'env'>,
   users: ResourceGateway,
@@ -66,7 +66,7 @@ export function createDisabledComposer(
   const { enabled = host.env.nodeEnv !== 'test' } = host.settings.rateLimit;
   const limiter = enabled ? host.limits.limiter('webhook mails', MAX_DISABLED_MAILS) : undefined;
   return async ({ data, attempt }) => {
-    // E-mails that an earlier version stored have `webhook`.
+    // E-mails that an earlier version stored have `webhook` instead.
     const {
       webhook,
       webhooks: ids = [webhook],
@@ -90,18 +90,18 @@ export function createDisabledComposer(
 /** The kind of the e-mail about a new endpoint. Its data: `CreatedMail`. */
 export const CREATED_MAIL = 'webhook-created';
 
-/** The most e-mails to one owner in a day: creating and deleting endpoints in turn must not fill a mailbox. */
+/** Maximum e-mails to one owner per day. Repeatedly creating and deleting endpoints must not fill a mailbox. */
 const MAX_CREATED_MAILS = { limit: 10, windowMs: 86_400_000 };
 
-/** Stored with the e-mail, so that an attacker who deletes the endpoint at once does not stop it. */
+/** Stored with the e-mail, so that an attacker cannot prevent the e-mail by deleting the endpoint at once. */
 interface CreatedMail {
   owner: string;
   webhook: Pick<ReturnType<typeof serializeEndpoint>, 'id' | 'events' | 'scope' | 'createdAt'>;
-  /** Whether an API key created it. */
+  /** Whether an API key created the endpoint. */
   byKey: boolean;
 }
 
-/** The data of the e-mail about an endpoint that this request has created. */
+/** Returns the data of the e-mail about an endpoint that this request has created. */
 export function createdMailOf(row: EndpointRow, { auth }: Pick<RouteContext, 'auth'>): Record<string, unknown> {
   const { id, events, scope, createdAt } = serializeEndpoint(row);
   const data: CreatedMail = {
@@ -132,7 +132,7 @@ function createdContentOf({ webhook, byKey }: CreatedMail, appUrl: string | unde
   };
 }
 
-/** Composes the e-mail when it is sent. None is sent when the owner is deleted or not active by then. */
+/** Composes the e-mail when it is sent. None is sent if the owner is deleted or not active by then. */
 export function createCreatedComposer(
   host: Pick<Host, 'limits' | 'settings' | 'env'>,
   users: ResourceGateway,

@@ -26,7 +26,7 @@ const HOUR_MS = 3_600_000;
 
 type Endpoint = ReturnType<typeof serializeEndpoint>;
 
-/** A change of an endpoint's binding to an API key, as `bind` in sql/endpoints.ts takes it. */
+/** A change of an endpoint's binding to an API key, in the form that `bind` in endpoints-sql.ts takes. */
 type Binding = readonly [
   change: 'keep' | 'bind' | 'drop',
   keyId: string | null,
@@ -36,7 +36,7 @@ type Binding = readonly [
 
 const KEEP: Binding = ['keep', null, null, null];
 
-/** The routes of endpoints. Another user's endpoint is a 404 on all of them. */
+/** The routes of endpoints. All of them respond with 404 for another user's endpoint. */
 export function endpointRoutes(host: Host, accounts: Accounts, settings: WebhookSettings, limits: KeyLimits): Route[] {
   const { database, keyring, queues, events } = host;
   const names = eventNames(host.resources, Object.keys(settings.events));
@@ -50,10 +50,10 @@ export function endpointRoutes(host: Host, accounts: Accounts, settings: Webhook
     events.emit(`webhook.${what}`, { webhook, owner: ownerOf(ctx), ip: addressOf(ctx.req) });
   }
 
-  /** The binding of an endpoint that a request creates: a key binds it to itself. */
+  /** Returns the binding of an endpoint that a request creates: an API key binds the endpoint to itself. */
   async function bindingFor(auth: Auth | undefined): Promise<Binding> {
     if (!isKey(auth)) return KEEP;
-    // The end of an extension's credential cannot be watched.
+    // The expiry and revocation of credentials from other extensions cannot be detected.
     if (watchOf(auth) === undefined) {
       throw new ApiError(
         'FORBIDDEN',
@@ -63,7 +63,7 @@ export function endpointRoutes(host: Host, accounts: Accounts, settings: Webhook
     return ['bind', auth.id, auth.scopes, await limits.expiryOf(auth.id)];
   }
 
-  /** The change of the binding by an update. A key that redirects or enables an endpoint binds it; a session may lift the binding. */
+  /** Returns how an update changes the binding. A key that redirects or enables an endpoint binds it; a session may remove the binding. */
   async function bindingAfter({ auth, input }: RouteContext, endpoint: Endpoint): Promise<Binding> {
     const { url, events: subscribed, enabled, apiKeyId } = input;
     if (isKey(auth)) {
@@ -77,8 +77,8 @@ export function endpointRoutes(host: Host, accounts: Accounts, settings: Webhook
   }
 
   /**
-   * Runs a statement that changes an endpoint, unless the session or key of the request was revoked meanwhile: a revocation may have
-   * disabled the endpoint after the request was let in.
+   * Runs a statement that changes an endpoint, unless the session or key of the request was revoked meanwhile. The revocation may have
+   * disabled the endpoint after the request was authenticated.
    */
   async function writeHeld<Row extends unknown[]>(ctx: RouteContext, statement: { text: string; values: unknown[] }) {
     return database.transaction(async (tx) => {
@@ -87,7 +87,7 @@ export function endpointRoutes(host: Host, accounts: Accounts, settings: Webhook
     });
   }
 
-  /** Refuses events that the caller, or the key that the endpoint stays bound to, may not read. */
+  /** Rejects events that the caller, or the key that the endpoint stays bound to, may not read. */
   function assertEvents({ auth, input }: RouteContext, endpoint: Endpoint, [change]: Binding): void {
     const { events: subscribed } = input;
     if (subscribed === undefined) return;

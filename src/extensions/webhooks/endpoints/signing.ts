@@ -12,23 +12,23 @@ import type { EncryptedColumn } from '../../../platform/crypto/encrypted-column.
 import type { Keyring } from '../../../platform/crypto/keyring.ts';
 import { secretContext } from './endpoint.ts';
 
-/** How messages are signed: `v1` by a secret that both sides know, `v1a` by a private key besides, of which receivers know the public one. */
+/** How messages are signed. `v1`: with a shared secret. `v1a`: also with a private key; receivers know its public key. */
 export const SIGNINGS = ['v1', 'v1a'] as const;
 
-/** One of them. */
+/** A value of `SIGNINGS`. */
 export type Signing = (typeof SIGNINGS)[number];
 
 const SECRET = /^whsec_([A-Za-z0-9+/]+={0,2})$/;
 const PRIVATE_KEY = /^whsk_([A-Za-z0-9+/]{86}==)$/;
 
-/** A new signing secret: `whsec_` and the base64 of 32 random bytes (Standard Webhooks asks for 24 to 64). */
+/** Creates a signing secret: `whsec_` and the base64 of 32 random bytes (Standard Webhooks requires 24 to 64). */
 export function newSecret(): string {
   return `whsec_${randomBytes(32).toString('base64')}`;
 }
 
 /**
- * A new ed25519 key pair (RFC 8032): `whsk_` and the base64 of seed and public key, as libsodium writes private keys, and `whpk_` and
- * that of the public key alone.
+ * Creates an ed25519 key pair (RFC 8032): `whsk_` and the base64 of seed and public key, the private key format of libsodium, and
+ * `whpk_` and the base64 of the public key.
  */
 export function newKeyPair(): { privateKey: string; publicKey: string } {
   const { d, x } = generateKeyPairSync('ed25519').privateKey.export({ format: 'jwk' });
@@ -39,12 +39,12 @@ export function newKeyPair(): { privateKey: string; publicKey: string } {
   };
 }
 
-/** All that an endpoint signs with, made anew. */
+/** New secrets of an endpoint. */
 export interface SigningSecrets {
-  /** The shared secret, which the owner sees once. */
+  /** The shared secret, which the owner sees only once. */
   secret: string;
   publicKey: string | null;
-  /** What is kept, encrypted. */
+  /** All secrets in the form that is encrypted and stored. */
   kept: string;
 }
 
@@ -57,10 +57,10 @@ export function newSigningSecrets(signing: Signing): SigningSecrets {
 }
 
 /**
- * The key behind a secret. Keep it and sign with it: an HMAC with raw key bytes takes six times as long.
+ * Parses a secret into a key. Keep the key and sign with it: an HMAC with raw key bytes takes six times as long.
  *
  * @param secret `whsec_` and the base64 of 24 to 64 bytes
- * @throws Error, which does not hold the secret, when it has another form
+ * @throws Error without the secret in its message if the secret has another form
  */
 export function signingKey(secret: string): KeyObject {
   const encoded = SECRET.exec(secret)?.[1];
@@ -72,10 +72,10 @@ export function signingKey(secret: string): KeyObject {
 }
 
 /**
- * The key behind a private key.
+ * Parses a private key.
  *
- * @param privateKey `whsk_…`, as `newKeyPair` makes it
- * @throws Error, which does not hold the key, when it has another form, or its halves do not belong together
+ * @param privateKey `whsk_…`, as `newKeyPair` returns it
+ * @throws Error without the key in its message if the key has another form, or its halves do not match
  */
 export function privateSigningKey(privateKey: string): KeyObject {
   const bytes = Buffer.from(PRIVATE_KEY.exec(privateKey)?.[1] ?? '', 'base64');
@@ -87,21 +87,21 @@ export function privateSigningKey(privateKey: string): KeyObject {
   throw new Error('A private signing key is whsk_ followed by the base64 of 64 bytes: its seed and its public key');
 }
 
-/** The keys behind what is kept for an endpoint. Throws like `signingKey` and `privateSigningKey`. */
+/** Parses the keys of an endpoint from its stored secrets. Throws like `signingKey` and `privateSigningKey`. */
 export function signingKeys(kept: string): KeyObject[] {
   const [secret, privateKey] = kept.split(' ');
   return [signingKey(secret!), ...(privateKey === undefined ? [] : [privateSigningKey(privateKey)])];
 }
 
 /**
- * The `webhook-signature` header of one attempt, by the Standard Webhooks specification: base64 HMAC-SHA256 of `id.timestamp.body`, or
- * its ed25519 signature.
+ * Returns the `webhook-signature` header of one attempt, according to the Standard Webhooks specification: the base64 HMAC-SHA256 of
+ * `id.timestamp.body`, or its ed25519 signature.
  *
- * @param keys one key, or during a rotation the new one and those that are still in their grace time; secret ones and private ones
+ * @param keys one key, or during a rotation the new one and those still in their grace period; secret and private keys
  * @param id the message id, the same on every attempt
- * @param timestampSeconds when this attempt is made, in whole Unix seconds
- * @param body the body as it is sent; a string counts as its UTF-8 bytes
- * @returns `v1,<base64>` or `v1a,<base64>`, one for each key, separated by spaces
+ * @param timestampSeconds time of this attempt, in whole Unix seconds
+ * @param body the body as sent; a string stands for its UTF-8 bytes
+ * @returns `v1,<base64>` or `v1a,<base64>` for each key, separated by spaces
  */
 export function sign(keys: KeyObject[], id: string, timestampSeconds: number, body: string | Buffer): string {
   const start = `${id}.${timestampSeconds}.`;
@@ -112,7 +112,7 @@ export function sign(keys: KeyObject[], id: string, timestampSeconds: number, bo
   return keys.map(one).join(' ');
 }
 
-/** The keys of an endpoint, from its stored secret. */
+/** Returns the keys of an endpoint from its stored secret. */
 export type SigningKeys = (endpointId: string, storedSecret: string) => KeyObject[];
 
 /** The columns that hold secrets of endpoints. */
@@ -122,15 +122,15 @@ export const encryptedSecrets: readonly EncryptedColumn[] = ['secret', 'previous
 
 const MAX_KEPT_KEYS = 10_000;
 
-/** Keeps the keys that were used last: decrypting a secret and making a key of it takes longer than a signature. */
+/** Caches recently used keys: decrypting a secret and parsing its key takes longer than a signature. */
 export function createSigningKeys(keyring: Keyring): SigningKeys {
   const keys = new Map<string, KeyObject[]>();
   return (endpointId, storedSecret) => {
-    // By endpoint too: a ciphertext that was copied from another one must not be found here.
+    // Include the endpoint: a ciphertext copied from another endpoint must not be found in the cache.
     const place = `${endpointId}/${storedSecret}`;
     const kept = keys.get(place);
     const found = kept ?? signingKeys(keyring.decrypt(storedSecret, secretContext(endpointId)));
-    // Taken out and put in again, they become the youngest; the oldest are the first.
+    // Insert again to move it to the end: the map is ordered from the least to the most recently used key.
     keys.delete(place);
     keys.set(place, found);
     if (keys.size > MAX_KEPT_KEYS) keys.delete(keys.keys().next().value!);

@@ -3,32 +3,31 @@ import type { UsersSql } from '../endpoints/endpoints-sql.ts';
 import { subscribableAs } from '../events.ts';
 import type { OutgoingEvent } from './outgoing-event.ts';
 
-/** Through what an endpoint may receive: it belongs to a record's owner; its owner has a role; anybody may read; it is global. */
+/** How an endpoint may receive: its owner owns the record, its owner has a role, anyone may read the record, or the endpoint is global. */
 type Source = 'owner' | 'role' | 'anybody' | 'global';
 
 export type CandidateRow = [source: Source, id: string, ownerId: string, slow: boolean, events: string[]];
 
 /**
- * The endpoints of each source that one transaction deals with; the statement returns one more if there are more. Owners have few each,
- * and those of a whole batch of events should find room.
+ * Maximum number of endpoints of each source that one transaction handles. The statement returns one more if there are more. Owners have
+ * few endpoints each, and the endpoints of all owners in a batch of events should fit.
  */
 const MAX_CANDIDATES: Record<Source, number> = { owner: 5000, role: 1000, anybody: 1000, global: 1000 };
 
-// Below this many holders of a role their endpoints are looked up by owner; above it, by event.
+// Endpoints of a role are looked up by owner if the role has fewer holders than this, otherwise by event.
 const FEW_HOLDERS = 1000;
 
 /**
- * The endpoints that events could reach, by event name and by who could read the records; of each source the first by their ids.
- * One statement for a batch; an endpoint that cannot receive is not even looked at, except where more than a thousand users hold
- * a role.
+ * Returns the endpoints that events could reach, by event name and by the users that could read the records; of each source the first
+ * by id. One statement per batch. Endpoints that cannot receive are not read, unless more than a thousand users hold a role.
  *
  * $1 owners of the records, $2 roles that may read, $3 event names for $1 and for global endpoints, $4 event names for $2,
- * $5 event names of records that anybody may read, $6 the endpoint after which to begin.
+ * $5 event names of records that anyone may read, $6 the endpoint after which to begin.
  *
- * Whether users are active is not asked here: a planner without statistics would look for that first, through all of them. And
- * `offset 0` keeps it from walking through all endpoints in the order of their ids in the hope of finding a thousand soon.
+ * It does not check whether users are active, because a planner without statistics would filter all users by that first. `offset 0` keeps
+ * the planner from scanning all endpoints in id order in the hope of finding a thousand matches soon.
  *
- * By webhook_endpoints_owner_id_index, _events_index and _global_index, and the index of the users' roles.
+ * Uses webhook_endpoints_owner_id_index, _events_index and _global_index, and the index of the users' roles.
  */
 export function candidates(users: UsersSql): string {
   const open = 'e.enabled and e.removed_at is null and e.id > $6';
@@ -70,20 +69,20 @@ export interface Candidate {
   global: boolean;
 }
 
-/** What a page of candidates holds for an event. */
+/** A page of candidates for an event. */
 export interface CandidatePage {
-  /** The endpoints; whether their owners may receive the event is still to be checked. */
+  /** The endpoints. Whether their owners may receive the event is checked later. */
   candidates: Candidate[];
-  /** The last endpoint that this page has looked at; undefined: there are no more. */
+  /** The last endpoint that this page covers; undefined if there are no more. */
   end: string | undefined;
 }
 
-/** Whether a read policy may let in users of whom nothing is known beforehand. */
+/** Whether a read policy may allow users about whom nothing is known in advance. */
 function opensToAnybody({ readPolicy }: ResourceGateway): boolean {
   return readPolicy.public || readPolicy.authenticated || readPolicy.functions.length > 0;
 }
 
-/** Through what the owners of own endpoints may receive an event. */
+/** Returns the ways in which owners of own endpoints may receive an event. */
 function waysOf(event: OutgoingEvent): { anybody: boolean; roles: readonly string[]; owner: string | undefined } {
   const { gateway } = event;
   if (gateway === undefined) return { anybody: false, roles: [], owner: event.owner ?? undefined };
@@ -94,9 +93,9 @@ function waysOf(event: OutgoingEvent): { anybody: boolean; roles: readonly strin
 const namesOf = (event: OutgoingEvent) => subscribableAs(event.name);
 
 /**
- * The parameters of the query for candidates, see sql/candidates.ts.
+ * Returns the parameters of `candidates`.
  *
- * @param events with the same `after`
+ * @param events all with the same `after`
  */
 export function candidateQuery(events: readonly OutgoingEvent[]): unknown[] {
   const narrow = events.filter((event) => !waysOf(event).anybody);
@@ -112,7 +111,7 @@ export function candidateQuery(events: readonly OutgoingEvent[]): unknown[] {
   ];
 }
 
-/** The last endpoint of each source that has more than the page. */
+/** Returns the last endpoint of each source that has more endpoints than the page. */
 function endsOf(rows: readonly CandidateRow[]): Map<Source, string> {
   const ends = new Map<Source, string>();
   for (const [source, list] of Map.groupBy(rows, ([source]) => source)) {
@@ -123,8 +122,8 @@ function endsOf(rows: readonly CandidateRow[]): Map<Source, string> {
 }
 
 /**
- * Brings events and candidates together by event name and by the way through which a candidate may receive. An endpoint is
- * considered only for events of the kind that it was found for: an owner who subscribes to everything but may read nothing costs nothing.
+ * Matches events and candidates by event name and by source. An endpoint is considered only for events of the source through which it was
+ * found, so that an owner who subscribes to everything but may read nothing causes no work.
  */
 export function matchCandidates(rows: readonly CandidateRow[]): (event: OutgoingEvent) => CandidatePage {
   const bySource = new Map<Source, Map<string, Candidate[]>>();

@@ -15,8 +15,8 @@ import { type OutgoingEvent, OWN_ROW, type OwnPayload, readOutgoing } from './ou
 import { createOwnerDeliveries, type NewDelivery, type OwnerShare } from './owner-deliveries.ts';
 
 /**
- * $1 name, then columns of the rows: $2 events, $3 resources, $4 records, $5 payloads, $6 when the events happened. The resource of a
- * record is kept, so that a rotation of encryption keys finds its encrypted fields.
+ * $1 name, then columns of the rows: $2 events, $3 resources, $4 records, $5 payloads, $6 when the events happened. The resource is kept
+ * so that a rotation of encryption keys finds the encrypted fields of the records.
  */
 const REQUEUE = `
   insert into outbox (event_id, name, resource, record_id, payload, created_at)
@@ -25,10 +25,10 @@ const REQUEUE = `
     as r(event_id, resource, record_id, payload, created_at)`;
 
 /**
- * Writes what is left over of events behind everything else that waits, in the transaction that dealt with the rest: nothing is
- * lost between two pages, and an event with many endpoints holds up no other.
+ * Puts the rest of large events at the end of the outbox, in the transaction that handled their first part. Nothing is lost between two
+ * parts, and an event with many endpoints does not delay other events.
  *
- * @param rest events, and the endpoint after which each goes on
+ * @param rest events, each with the last endpoint that has been handled
  */
 async function requeueRest(tx: Executor, rest: readonly [event: OutgoingEvent, after: string][]): Promise<void> {
   const payloads = rest.map(([event, after]): OwnPayload => {
@@ -48,17 +48,17 @@ async function requeueRest(tx: Executor, rest: readonly [event: OutgoingEvent, a
   await tx.write({ name: 'webhook_requeue', text: REQUEUE, values });
 }
 
-// Rows of one insert: bodies are up to a record each, and a statement should not hold hundreds of megabytes of them.
+// Rows of one insert. A body can be as large as a record, and one statement should not hold hundreds of megabytes.
 const INSERT_ROWS = 1000;
 const OWNERS_AT_ONCE = 16;
-// Of one transaction, at most; but one event at least. What is left over is put behind the other events.
+// Maximum number of deliveries of one transaction, which handles at least one event. The rest is put behind other events.
 const DELIVERIES = 5000;
 
-/** What is to be done in one transaction. */
+/** The work of one transaction. */
 interface Batch {
-  /** By owner, what his endpoints are to be asked about. */
+  /** The events and endpoints to check, by owner. */
   byOwner: Map<string, OwnerShare>;
-  /** The events with more endpoints than have been looked at, and the last one of those. */
+  /** The events with further endpoints, each with the last endpoint that has been handled. */
   rest: [event: OutgoingEvent, after: string][];
 }
 
@@ -82,7 +82,7 @@ function batchOf(events: readonly OutgoingEvent[], pageOf: (event: OutgoingEvent
   return batch;
 }
 
-/** Turns events into deliveries for the endpoints whose owners may have them. */
+/** Creates the fan-out, which turns events into deliveries for the endpoints whose owners may read them. */
 export function createFanOut(
   host: Host,
   users: ResourceGateway,
@@ -102,7 +102,7 @@ export function createFanOut(
     await tx.write({ name: 'webhook_deliveries_insert', text: INSERT_DELIVERIES, values: columns });
   }
 
-  /** Stores deliveries of events with the same `after`. Gives the endpoints that got one, and what is left over. */
+  /** Stores deliveries of events with the same `after`. Returns the endpoints that got a delivery, and the rest of large events. */
   async function store(
     events: readonly OutgoingEvent[],
     tx: Executor,

@@ -2,8 +2,8 @@ import type { ResourceGateway, StoredRecord } from '../../../declare/host.ts';
 import type { OutboxRow } from '../../../platform/outbox/table.ts';
 
 /**
- * The name of the outbox rows that are this extension's own: events that the app published, and the rest of any event that has
- * more endpoints than one transaction takes. What the event itself is called stands in the payload.
+ * The name of this extension's own outbox rows: events that the app published, and the rest of any event that has more endpoints than one
+ * transaction handles. The payload contains the name of the event itself.
  */
 export const OWN_ROW = 'webhooks.event';
 
@@ -13,39 +13,39 @@ interface Outgoing {
   name: string;
   /** ISO 8601. */
   at: string;
-  /** Endpoints up to this id have it already; empty: none. */
+  /** The last endpoint that has been handled; empty if none has. */
   after: string;
-  /** Its place among all events: the id of the outbox row that it came with. */
+  /** The position among all events: the id of the event's first outbox row. */
   position: number;
 }
 
-/** A change of a record, on its way to endpoints. */
+/** A change of a record, to be delivered to endpoints. */
 export interface RecordEvent extends Outgoing {
   gateway: ResourceGateway;
   record: StoredRecord;
-  /** The record as it stands in the outbox. */
+  /** The record as stored in the outbox. */
   stored: Record<string, unknown>;
 }
 
-/** An event that the app published, on its way to endpoints. */
+/** An event that the app published, to be delivered to endpoints. */
 export interface PublishedEvent extends Outgoing {
   gateway: undefined;
-  /** The user whose own endpoints get it; null: global ones only. */
+  /** The user whose endpoints get it; null if only global endpoints get it. */
   owner: string | null;
-  /** JSON, as it is sent. */
+  /** The data as JSON, exactly as it is sent. */
   data: string;
 }
 
-/** An event on its way to endpoints. */
+/** An event to be delivered to endpoints. */
 export type OutgoingEvent = RecordEvent | PublishedEvent;
 
-/** An outbox row of the extension's own. */
+/** The payload of one of the extension's own outbox rows. */
 export type OwnPayload = { name: string; after?: string; position?: number } & (
   | { record: Record<string, unknown> }
   | { data: string; owner: string | null }
 );
 
-/** Reads an outbox row: a change of a record of `views`, or a row of the extension's own. */
+/** Reads an outbox row: a change of a record of one of the `gateways`, or one of the extension's own rows. */
 export function readOutgoing(row: OutboxRow, gateways: ReadonlyMap<string, ResourceGateway>): OutgoingEvent {
   const own = row.name === OWN_ROW ? (row.payload as OwnPayload) : undefined;
   const common = {

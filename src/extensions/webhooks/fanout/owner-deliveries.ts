@@ -8,7 +8,7 @@ import type { WebhookSettings } from '../settings.ts';
 import type { Candidate } from './candidates.ts';
 import type { OutgoingEvent, RecordEvent } from './outgoing-event.ts';
 
-/** A delivery to be stored. */
+/** A delivery to store. */
 export type NewDelivery = [
   id: string,
   endpointId: string,
@@ -24,14 +24,14 @@ export type NewDelivery = [
 /** The `data` of an event, as serialized for one owner. */
 interface EventData {
   json: string;
-  /** Whether it has values of encrypted fields. */
+  /** Whether it contains values of encrypted fields. */
   isEncrypted: boolean;
 }
 
-/** Endpoints of one owner, by event. */
+/** The endpoints of one owner, by event. */
 export type OwnerShare = Map<OutgoingEvent, Candidate[]>;
 
-/** Returns the deliveries of one owner. Rejects only when the database is unavailable: then the events are handled again. */
+/** Returns the deliveries of one owner. Rejects only if the database is unavailable; the events are then handled again. */
 export type OwnerDeliveries = (share: OwnerShare, owner: Viewer) => Promise<NewDelivery[]>;
 
 const isRecordEvent = (event: OutgoingEvent): event is RecordEvent => event.gateway !== undefined;
@@ -41,9 +41,9 @@ export function createOwnerDeliveries(
   host: Pick<Host, 'service' | 'log' | 'keyring'>,
   settings: Pick<WebhookSettings, 'globalPolicy'>,
 ): OwnerDeliveries {
-  /** What of a share its owner receives: own endpoints what the owner may read, global ones all that is in the owner's scope. */
+  /** Returns what the owner receives: own endpoints get what the owner may read, global ones all events in the owner's scope. */
   async function received(share: OwnerShare, user: Viewer): Promise<OwnerShare> {
-    // One for all events of the share: the scope of a resource is asked once for them.
+    // One context for all events, so that the scope of each resource is evaluated once.
     const viewContext = { user, req: undefined, service: host.service };
     const asked = [...share.values()].some((list) => list.some((one) => one.global));
     const global =
@@ -104,7 +104,7 @@ export function createOwnerDeliveries(
         const alone = await Promise.all([...share].map((entry) => deliveriesOf(new Map([entry]), user)));
         return alone.flat();
       }
-      // A function of the project threw for this owner and event: the owner does not receive it; other owners are not affected.
+      // A function of the project threw for this owner and event. The owner does not receive the event; other owners are not affected.
       const [event] = share.keys();
       host.log.error(
         { err: error, event: event?.name, id: event?.id, user: user.id },

@@ -7,12 +7,18 @@ import type { EventData, EventDeclarations } from '../events.ts';
 import type { WebhookSettings } from '../settings.ts';
 import { OWN_ROW, type OwnPayload } from './outgoing-event.ts';
 
-/** $1 event, $2 name of the outbox row, $3 its payload, $4 name of the event, $5 owner. One statement: it is on its way, and remembered. */
+/**
+ * $1 event, $2 name of the outbox row, $3 its payload, $4 name of the event, $5 owner. Stores the outbox row and the event in one
+ * statement.
+ */
 const PUBLISH = `
   with sent as (insert into outbox (event_id, name, payload) values ($1, $2, $3::jsonb))
   insert into webhook_events (id, name, owner_id) values ($1, $4, $5)`;
 
-/** $1 ms that events are remembered, $2 how many. By the primary key: ids begin with the second of their making. Returns a row for each. */
+/**
+ * $1 ms that events are kept, $2 maximum number of rows. Uses the primary key, because ids begin with the second of their creation.
+ * Returns a row for each deleted event.
+ */
 const DELETE_EVENTS = `
   delete from webhook_events where id in (
     select id from webhook_events where id < to_hex(floor(extract(epoch from now() - $1 * interval '1 millisecond'))::bigint)
@@ -24,15 +30,15 @@ const DAY_MS = 86_400_000;
 /** `app.webhooks`. */
 export interface WebhooksApi<E extends EventDeclarations = EventDeclarations> {
   /**
-   * Sends an event of the app's own to the endpoints that subscribe to it: those of `owner`, and all of scope `global`. It is stored
-   * before this resolves, in the transaction when called in the function of `app.transaction`: then it is sent once that is
-   * committed, and never when it is rolled back.
+   * Sends one of the app's own events to the endpoints that subscribe to it: those of `owner`, and all with scope `global`. The event is
+   * stored before this resolves. Within the function of `app.transaction` it is stored in that transaction: it is sent once the transaction
+   * is committed, and never if it is rolled back.
    *
-   * @param data what the event's schema takes
-   * @param options `owner`: a user's id; left out, only endpoints of scope `global` get it
+   * @param data the input of the event's schema
+   * @param options `owner`: id of a user; without it, only endpoints with scope `global` get the event
    * @returns the id of the event
-   * @throws Error for an event that is not declared, data that the schema refuses or that is larger than a request body may be,
-   *   and an owner that cannot be one
+   * @throws Error if the event is not declared, if the schema refuses the data, if the data is larger than a request body may be, or if
+   *   the owner is not a valid id
    */
   publish<N extends keyof E & string>(
     name: N,
@@ -64,7 +70,7 @@ export function createPublish(
         .map((issue) => `${issuePath(issue).join('.') || 'data'}: ${issue.message}`);
       return refuse(`it is not valid: ${issues.join('; ')}`);
     }
-    // For a value that JSON cannot express, stringify throws or returns undefined.
+    // For a value without a JSON form, stringify throws or returns undefined.
     const text: string | undefined = JSON.stringify(result.value);
     if (text === undefined) return refuse('it cannot be written as JSON');
     const bytes = Buffer.byteLength(text);
@@ -72,7 +78,7 @@ export function createPublish(
   }
 
   return async (name, data, { owner } = {}) => {
-    // Before anything is awaited: a call that is not awaited is not part of the transaction any more.
+    // Read this before the first await: a call that is not awaited may outlive the transaction.
     const transaction = currentTransaction();
     if (owner !== undefined && !isId(owner))
       throw new Error(`webhooks.publish('${name}'): owner must be the id of a user`);
@@ -90,7 +96,7 @@ export function createPublish(
   };
 }
 
-/** Forgets published events when their deliveries are forgotten. */
+/** Creates the sweep that deletes published events when their deliveries are deleted. */
 export function forgetEvents(
   { database }: Pick<Host, 'database'>,
   { keepDeliveriesDays, cleanMs }: Pick<WebhookSettings, 'keepDeliveriesDays' | 'cleanMs'>,

@@ -6,7 +6,7 @@ export const DELIVERY_STATUSES = ['pending', 'sending', 'succeeded', 'failed'] a
 
 export type DeliveryStatus = (typeof DELIVERY_STATUSES)[number];
 
-/** A delivery's row as the log selects it. */
+/** A row of a delivery, as the log selects it. */
 export type DeliveryRow = [
   id: string,
   type: string,
@@ -21,7 +21,7 @@ export type DeliveryRow = [
   /** Size of the body, as stored. */
   bytes: number,
   attemptLog: object[],
-  /** Ciphertext of the answer, in the place of `response`. */
+  /** Ciphertext of the response; `response` is null then. */
   encryptedResponse: string | null,
 ];
 
@@ -38,16 +38,16 @@ function hasStatus(status: DeliveryStatus): string {
 
 const IS_SENT = hasStatus('sending');
 
-// $1 endpoint: few of many, which a walk through its log would look for among all. By webhook_deliveries_lease_index.
+// $1 endpoint. Looking up the few deliveries being sent avoids a scan of the endpoint's log. Uses webhook_deliveries_lease_index.
 const BEING_SENT = `d.id = any(array(
     select jsonb_object_keys(t.sending) from webhook_turns t where t.endpoint_id = $1
     union all
     select s.id from webhook_deliveries s where s.endpoint_id = $1 and s.lease_until is not null))`;
 
 /**
- * The log of an endpoint, newest first. $1 endpoint, $2 how many. By webhook_deliveries_endpoint_event_unique: the ids of events begin
- * with the time. Failed ones by webhook_deliveries_failed_index: the status stands in the text so that the planner can see that
- * the index fits.
+ * The log of an endpoint, newest first. $1 endpoint, $2 page size. Uses webhook_deliveries_endpoint_event_unique, because ids of events
+ * begin with the time; for failed deliveries webhook_deliveries_failed_index. The status is in the text, not in a parameter, so that the
+ * planner sees that the partial index matches.
  */
 export function listDeliveries(status: DeliveryStatus | undefined): string {
   const few = status === 'sending' ? `and ${BEING_SENT}` : '';
@@ -57,14 +57,17 @@ export function listDeliveries(status: DeliveryStatus | undefined): string {
   order by ${order} limit $2`;
 }
 
-/** $1 ids, $2 endpoints, $3 events, $4 message ids, $5 types, $6 bodies, $7 encrypted ones, $8 positions, $9 the users that their records belong to. An event that was handled before creates no second delivery. */
+/**
+ * $1 ids, $2 endpoints, $3 events, $4 message ids, $5 types, $6 bodies, $7 encrypted bodies, $8 positions, $9 the users that own the
+ * records. An event that was handled before creates no second delivery.
+ */
 export const INSERT_DELIVERIES = `
   insert into webhook_deliveries (id, endpoint_id, event_id, message_id, type, body, encrypted_body, position, subject_id, next_attempt_at)
   select *, now()
   from unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[], $8::bigint[], $9::text[])
   on conflict (endpoint_id, event_id) do nothing`;
 
-/** $1 endpoint: ms until its earliest delivery is due, negative when it is overdue. By webhook_deliveries_due_index. */
+/** $1 endpoint. Returns the ms until its earliest delivery is due, negative if it is overdue. Uses webhook_deliveries_due_index. */
 export const EARLIEST = `
   select ceil(extract(epoch from next_attempt_at - now()) * 1000)::bigint
   from webhook_deliveries where endpoint_id = $1 and status = 'pending' order by next_attempt_at limit 1`;
@@ -76,15 +79,15 @@ export const READ_DELIVERY = `select ${COLUMNS} from webhook_deliveries d where 
 export const READ_BODIES = `
   select id, type, body, encrypted_body from webhook_deliveries where id = any($1::text[])`;
 
-/** $1 endpoint: the same for the next in line of an ordered endpoint. */
+/** $1 endpoint. Like `EARLIEST`, for the next delivery of an ordered endpoint. */
 export const NEXT = `
   select ceil(extract(epoch from next_attempt_at - now()) * 1000)::bigint
   from webhook_deliveries where endpoint_id = $1 and status = 'pending' order by position nulls first, event_id limit 1`;
 
-// A count that no schedule reaches: its first attempt is its last.
+// No schedule is this long, so the first attempt of a test is its last.
 const SCHEDULE_USED_UP = 1_000_000;
 
-/** $1 id, $2 endpoint, $3 message id, $4 body: a test, due now, of one attempt. No row: the endpoint was disabled or removed. */
+/** $1 id, $2 endpoint, $3 message id, $4 body. Inserts a test, due now, with one attempt. No row: the endpoint was disabled or deleted. */
 export const INSERT_TEST = `
   insert into webhook_deliveries (id, endpoint_id, event_id, message_id, type, body, next_attempt_at, schedule_attempts)
   select $1, id, $1, $3, '${TEST_EVENT}', $4, now(), ${SCHEDULE_USED_UP} from webhook_endpoints
@@ -92,8 +95,8 @@ export const INSERT_TEST = `
   returning 1`;
 
 /**
- * $1 delivery, $2 endpoint: due now, its schedule from the start; that of a test stays used up. One that is being sent stays as it is:
- * it cannot be sent more at once than that. Attempts are numbered on.
+ * Makes a delivery due now and restarts its schedule; the schedule of a test stays used up. A delivery that is being sent at the
+ * moment does not change. Attempt numbers continue. $1 delivery, $2 endpoint.
  */
 export const SEND_AGAIN = `
   update webhook_deliveries d set
@@ -104,7 +107,7 @@ export const SEND_AGAIN = `
   where d.id = $1 and d.endpoint_id = $2
   returning ${COLUMNS}`;
 
-/** Ends a delivery without an attempt. $1 delivery, $2 endpoint, $3 error. No row: a worker is sending it, and checks it as well. */
+/** Ends a delivery without an attempt. $1 delivery, $2 endpoint, $3 error. No row: a worker is sending it, and makes the same check. */
 export const REFUSE = `
   update webhook_deliveries d set
     status = 'failed', next_attempt_at = null, finished_at = now(),

@@ -6,20 +6,20 @@ import type { Audience, CheckReadability } from '../readability/readability.ts';
 import { decryptResponse, readBody } from '../readability/stored-body.ts';
 import { DELIVERY_STATUSES, type DeliveryRow, READ_BODIES } from './deliveries-sql.ts';
 
-/** Bytes of a body that the log shows. */
+/** Maximum bytes of a body that the log shows. */
 const PREVIEW_BYTES = 2048;
 
-/** The start of a text that fits into `bytes` of UTF-8, cut between characters. */
+/** Returns the longest start of a text that fits into `bytes` of UTF-8, cut between characters. */
 export function cutBytes(text: string, bytes: number): string {
   const encoded = Buffer.from(text);
   if (encoded.length <= bytes) return text;
   let end = bytes;
-  // A byte 10xxxxxx continues a character.
+  // A byte of the form 10xxxxxx continues a character.
   while (end > 0 && (encoded[end]! & 0xc0) === 0x80) end -= 1;
   return encoded.toString('utf8', 0, end);
 }
 
-/** The parts of a delivery that may repeat its record. */
+/** The parts of a delivery that may repeat data of its record. */
 interface DeliveryPreview {
   payload: string;
   payloadTruncated: boolean;
@@ -31,8 +31,8 @@ type SerializedDelivery = ReturnType<typeof serializeDelivery>;
 /**
  * A delivery as the endpoint's owner sees it.
  *
- * @param preview the start of its body, and the receiver's answer; undefined when the owner may not read the body, which the answer may
- *   repeat
+ * @param preview the start of the body and of the receiver's response; undefined if the owner may not read the body, because the
+ *   response may repeat it
  */
 export function serializeDelivery(row: DeliveryRow, preview: DeliveryPreview | undefined) {
   const [id, type, messageId, status, attempts, statusCode, durationMs, error, nextAttemptAt, , , attemptLog] = row;
@@ -53,21 +53,21 @@ export function serializeDelivery(row: DeliveryRow, preview: DeliveryPreview | u
   };
 }
 
-/** A new `webhook-id`: `msg_` and 32 random hex digits. */
+/** Creates a `webhook-id`: `msg_` and 32 random hex digits. */
 export function newMessageId(): string {
   return `msg_${randomBytes(16).toString('hex')}`;
 }
 
-/** The most bytes of bodies in memory at once; a single larger body is loaded alone. */
+/** Maximum bytes of bodies in memory at once; a single larger body is loaded alone. */
 const BYTES_AT_ONCE = 4 * 2 ** 20;
 
 type BodyRow = [id: string, type: string, body: string, encryptedBody: string | null];
 
-/** Serializes deliveries for the owners of endpoints, who get only the bodies that they may read now. */
+/** Serializes deliveries for the owners of endpoints, with only those bodies that they may read now. */
 export interface DeliverySerializer {
-  /** Deliveries of one endpoint as its owner sees them, with the start of each readable body. */
+  /** Serializes deliveries of one endpoint for its owner, with the start of each readable body. */
   serialize(audience: Audience, rows: readonly DeliveryRow[]): Promise<SerializedDelivery[]>;
-  /** The readable bodies, by delivery id. */
+  /** Returns the readable bodies, by delivery id. */
   readableBodies(audience: Audience, ids: readonly string[]): Promise<Map<string, string>>;
 }
 
@@ -136,7 +136,7 @@ export function createDeliverySerializer(
   };
 }
 
-/** The shape of a delivery in answers. */
+/** The shape of a delivery in responses. */
 export const deliveryShape = z
   .strictObject({
     id: z.string(),

@@ -14,7 +14,7 @@ import type { WebhookSettings } from '../settings.ts';
 import { DELIVERY_STATUSES, type DeliveryRow, READ_DELIVERY } from './deliveries-sql.ts';
 import { type DeliverySerializer, serializeDelivery } from './delivery.ts';
 
-/** The query that asks for an explanation. */
+/** The query of a request for an explanation. */
 const explainQueryShape = z.object({
   event: z
     .string()
@@ -22,7 +22,7 @@ const explainQueryShape = z.object({
 });
 
 /**
- * Reads the query that asks for an explanation.
+ * Reads the query of a request for an explanation.
  *
  * @throws ApiError BAD_REQUEST naming the parameter that is unknown, missing or given twice
  */
@@ -35,7 +35,7 @@ function readExplainQuery(query: Record<string, string | string[]>): string {
   return event;
 }
 
-/** What is known of an event from a delivery of it to an endpoint of the caller. */
+/** An event, as known from one of its deliveries to the caller's endpoints. */
 type DeliveredRow = [
   eventId: string,
   endpointId: string,
@@ -46,8 +46,8 @@ type DeliveredRow = [
 ];
 
 /**
- * $1 owner, $2 an event, or a delivery to one of the owner's endpoints: the deliveries of that event to the owner's endpoints. By
- * webhook_endpoints_owner_id_index and the unique index over event and endpoint.
+ * $1 owner, $2 an event, or a delivery to one of the owner's endpoints. Returns the deliveries of that event to the owner's endpoints. Uses
+ * webhook_endpoints_owner_id_index and the unique index on event and endpoint.
  */
 const DELIVERED = `
   with asked as materialized (
@@ -59,10 +59,10 @@ const DELIVERED = `
   from webhook_endpoints e join webhook_deliveries d on d.endpoint_id = e.id and d.event_id = (select event_id from asked)
   where e.owner_id = $1 and e.removed_at is null order by e.id`;
 
-/** $1 event: one of the app's own. */
+/** $1 event, published by the app. */
 const PUBLISHED = 'select name, owner_id, created_at from webhook_events where id = $1';
 
-/** $1 event: as it waits in the outbox, which has an index by age alone. */
+/** $1 event that waits in the outbox. The outbox has an index only by age. */
 const WAITING = `
   select ${OUTBOX_COLUMNS} from outbox where event_id = $1 limit 1`;
 
@@ -78,25 +78,25 @@ export const REASONS = {
   changed_since: 'As things stand now you would get it. When it happened they stood otherwise.',
 } as const;
 
-/** One of them. */
+/** A key of `REASONS`. */
 export type Reason = keyof typeof REASONS;
 
-/** What is known of an event at an endpoint. */
+/** Why an endpoint did or did not get an event. */
 interface Explanation {
   event: string;
   reason: Reason;
-  /** Of an event that the caller may have. */
+  /** Name of the event, if the caller may read it. */
   name?: string;
   deliveryId?: string;
 }
 
 type Endpoint = ReturnType<typeof serializeEndpoint>;
 
-/** What is known of an event. */
+/** What is stored about an event. */
 interface Known {
   id: string;
   name: string;
-  /** When it was turned into deliveries; while that is not known, when it happened. */
+  /** When the event was turned into deliveries; until that is known, when it happened. */
   at: string;
   waits: boolean;
   isReadable(): Promise<boolean>;
@@ -105,7 +105,7 @@ interface Known {
 const DAY_MS = 86_400_000;
 const secondsOf = (id: string) => Number.parseInt(id.slice(0, 8), 16);
 
-/** Creates the explainer. It reads what is stored; for what is not stored, it decides as a fan-out would now. */
+/** Creates the explainer. It reads stored deliveries; for an event without one, it decides as a fan-out would now. */
 function createExplain(
   host: Host,
   settings: WebhookSettings,
@@ -115,7 +115,7 @@ function createExplain(
   const gateways = new Map(host.resources.map((gateway) => [gateway.name, gateway]));
   const sent = new Set(sentResources(host.resources).map(({ name }) => name));
 
-  /** Whether a fan-out would deliver the event to the endpoint: by the record as given, or by the owner of a published one. */
+  /** Whether a fan-out would deliver the event to the endpoint, according to the given record or the owner of a published event. */
   async function wouldGet(
     { scope }: Endpoint,
     user: Viewer,
@@ -150,7 +150,7 @@ function createExplain(
     const row = readOutboxRow(raw);
     if (row.resource === null ? row.name !== OWN_ROW : !sent.has(row.resource)) return undefined;
     const event = readOutgoing(row, gateways);
-    // Of an event with many endpoints the relay has dealt with some of them.
+    // The relay has handled only some endpoints of a large event so far.
     const waits = endpoint.id > event.after;
     return { ...event, waits, isReadable: () => wouldGet(endpoint, user, eventOf(event)) };
   }
@@ -163,7 +163,7 @@ function createExplain(
     return { id, name, at, waits: false, isReadable: () => wouldGet(endpoint, user, { owner }) };
   }
 
-  /** An event that another endpoint of the caller has got. */
+  /** Reads an event from its deliveries to other endpoints of the caller. */
   function fromDeliveries(rows: readonly DeliveredRow[], endpoint: Endpoint, user: Viewer): Known | undefined {
     const [first] = rows;
     if (first === undefined) return undefined;
@@ -175,7 +175,7 @@ function createExplain(
   }
 
   function reasonOf({ name, at, waits }: Known, { events, enabled, createdAt }: Endpoint): Reason {
-    // A waiting event goes to the endpoints that exist when the relay handles it.
+    // A waiting event is delivered to the endpoints that exist when the relay handles it.
     if (!waits && Date.parse(createdAt) > Date.parse(at)) return 'created_later';
     if (!subscribableAs(name).some((one) => events.includes(one))) return 'filtered';
     if (!enabled) return 'disabled';
@@ -183,10 +183,10 @@ function createExplain(
   }
 
   /**
-   * Explains what became of an event at an endpoint of the caller.
+   * Explains why an endpoint of the caller did or did not get an event.
    *
-   * @param asked the id of the event, or of one of the caller's deliveries of it
-   * @throws ApiError NOT_FOUND for an event of which nothing is known
+   * @param asked the id of the event, or of one of its deliveries to the caller
+   * @throws ApiError NOT_FOUND if nothing is stored about the event
    */
   return async function explain(endpoint: Endpoint, user: Viewer, asked: string): Promise<Explanation> {
     const rows = await database.read<DeliveredRow>({
@@ -206,7 +206,7 @@ function createExplain(
         return { event: id, reason: 'too_old' };
       throw new ApiError('NOT_FOUND');
     }
-    // This comes first: a caller who may not read the event learns nothing else about it.
+    // Check this first: a caller who may not read the event must learn nothing else about it.
     if (!(await known.isReadable())) return { event: id, reason: 'not_readable' };
     return { event: id, name: known.name, reason: reasonOf(known, endpoint) };
   };
@@ -255,7 +255,7 @@ export function explainRoute(
   };
 }
 
-/** The shape of an explanation in answers. */
+/** The shape of an explanation in responses. */
 const explanationShape = z
   .strictObject({
     event: z.string(),

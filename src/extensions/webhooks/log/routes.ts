@@ -65,17 +65,17 @@ function readLogQuery(query: Record<string, string | string[]>): {
   return { status: known, limit: count };
 }
 
-/** For a worker to claim it, which may take a second if it holds the lease of the endpoint, and to write the result. */
+/** Time for a worker to claim the delivery, up to a second if it holds the lease of the endpoint, and to write the result. */
 const MARGIN_MS = 2000;
 const FIRST_LOOK_MS = 20;
 const LONGEST_PAUSE_MS = 250;
 
-/** Waits until a delivery was attempted, and returns its row. `isLeft`: whether the client has closed the connection. */
+/** Waits until a delivery was attempted, and returns its row. `isLeft` returns whether the client has closed the connection. */
 type AwaitAttempt = (id: string, endpointId: string, isLeft: () => boolean) => Promise<DeliveryRow>;
 
 /**
- * Creates the function that waits for attempts. It polls the row, at growing intervals: this works whichever worker makes the attempt, and
- * without Redis. Rejects with NOT_FOUND when the delivery was deleted meanwhile.
+ * Creates the function that waits for attempts. It polls the row at growing intervals, which works whichever worker makes the attempt, and
+ * without Redis. It rejects with NOT_FOUND if the delivery is deleted meanwhile.
  */
 function createAwaitAttempt(database: Database, { timeoutMs }: { timeoutMs: number }): AwaitAttempt {
   return async (id, endpointId, isLeft) => {
@@ -92,7 +92,7 @@ function createAwaitAttempt(database: Database, { timeoutMs }: { timeoutMs: numb
   };
 }
 
-/** The routes of an endpoint's deliveries: the log, and tests and retries. */
+/** The routes of an endpoint's deliveries: the log, tests and retries. */
 export function deliveryRoutes(
   host: Host,
   settings: WebhookSettings,
@@ -125,7 +125,7 @@ export function deliveryRoutes(
     const body = JSON.stringify({ type: TEST_EVENT, timestamp, data: { webhook: endpointId } });
     const values = [id, endpointId, newMessageId(), body];
     const inserted = await database.write({ text: INSERT_TEST, values });
-    // It was disabled or removed a moment ago.
+    // The endpoint was disabled or deleted a moment ago.
     if (inserted.length === 0) throw disabledError();
     await requestDelivery(database, queues, endpointId, id);
     return serializeOne(ctx, await awaitAttempt(id, endpointId, () => ctx.res.closed));

@@ -7,8 +7,8 @@ import type { OutboxRow } from '../../../platform/outbox/table.ts';
 import type { Executor } from '../../../platform/postgres/database.ts';
 
 /**
- * $1 deletion events, $2 resources, $3 records, $4 their owners, $5 the records as JSON, $6 or as ciphertext. Stores nothing if there are no
- * endpoints.
+ * $1 deletion events, $2 resources, $3 records, $4 their owners, $5 the records as JSON, or $6 as ciphertext. Stores nothing if there are
+ * no endpoints.
  */
 const INSERT_DELETED = `
   insert into webhook_deleted_records (id, resource, record_id, owner_id, record, encrypted_record)
@@ -26,17 +26,20 @@ const newest = (from: string) => `
   select distinct on (resource, record_id) resource, id, record, encrypted_record
   from (${from}) found order by resource, record_id, id desc`;
 
-/** $1 resources, $2 records. By webhook_deleted_records_record_id_index. */
+/** $1 resources, $2 records. Uses webhook_deleted_records_record_id_index. */
 const READ_DELETED = newest(KEPT);
 
-/** The same, with deletions that still wait in the outbox. The outbox has no index by record, so use it for few records only. */
+/** Like `READ_DELETED`, with deletions that wait in the outbox. The outbox has no index by record, so use it for few records only. */
 const READ_DELETED_OR_WAITING = newest(`${KEPT}
   union all
   select o.resource, o.event_id, o.payload -> 'record', null, o.record_id
   from unnest($1::text[], $2::text[]) as r(resource, record_id)
     join outbox o on o.record_id = r.record_id and o.name = r.resource || '.deleted'`);
 
-/** $1 ms that copies are kept, $2 how many. By the primary key: ids begin with the second of their creation. Returns a row for each. */
+/**
+ * $1 ms that copies are kept, $2 maximum number of rows. Uses the primary key, because ids begin with the second of their creation.
+ * Returns a row for each deleted copy.
+ */
 export const DELETE_DELETED = `
   delete from webhook_deleted_records where id in (
     select id from webhook_deleted_records
@@ -51,15 +54,15 @@ interface DeletedRecord {
 }
 
 /**
- * Copies of deleted records: the read policy of a record still decides whether an endpoint's owner may be sent its events after it is
- * deleted. A copy is kept for as long as a delivery about the record can be sent; an erasure removes the personal values.
+ * Copies of deleted records, so that the read policy can still decide whether an endpoint's owner may be sent events of a record after its
+ * deletion. A copy is kept for as long as a delivery about the record can be sent. An erasure removes the personal values.
  */
 export interface DeletedRecords {
   /** Stores the records of deletion events, in the transaction that creates their deliveries. */
   keep(rows: readonly OutboxRow[], tx: Executor): Promise<void>;
   /**
-   * Reads the newest of each record. What the relay has not come to yet is read from the outbox. A record that cannot be decrypted is
-   * logged and left out; it must not stand in the way of the others.
+   * Reads the newest copy of each record. Deletions that the relay has not handled yet are read from the outbox. A record that cannot be
+   * decrypted is logged and left out, so that it does not block the others.
    */
   read(records: readonly ExpandedRecord[]): Promise<DeletedRecord[]>;
 }
@@ -82,7 +85,7 @@ function encryptedFields({ declaration }: ResourceGateway): [name: string, colum
   return fields.map(([name]) => [name, snakeCase(name)]);
 }
 
-// A viewer without roles: if no record matters to this viewer, none matters to any other.
+// A viewer without roles: if access to a resource ignores the record for this viewer, it does so for all viewers.
 const NO_ROLE = { id: '', roles: [] };
 
 /** Creates the store of deleted records. */
@@ -94,7 +97,7 @@ export function createDeletedRecords({
 }: Pick<Host, 'database' | 'keyring' | 'resources' | 'log'>): DeletedRecords {
   const gateways = new Map(resources.map((gateway) => [gateway.name, gateway]));
 
-  /** Whether a deleted record is needed: only if policies, scope filter or field visibility look at records of its resource. */
+  /** Whether copies of a resource's records are needed: only if its policies, scope filter or field visibility read the record. */
   const isKept = ({ name, resource }: OutboxRow) =>
     resource !== null &&
     name === `${resource}.deleted` &&
@@ -167,7 +170,7 @@ export function createDeletedRecords({
         ({ resource, id }) => !known.some((one) => one.resource === resource && one.record.id === id),
       );
       if (unknown.length === 0) return known;
-      // Both places in one statement: the relay may be moving a record from the outbox to the table.
+      // Read both places in one statement, because the relay may be moving a record from the outbox to the table.
       const waiting = await database.read<Row>({
         name: 'webhook_deleted_or_waiting',
         text: READ_DELETED_OR_WAITING,

@@ -12,8 +12,8 @@ import type { WebhookSettings } from '../settings.ts';
 import type { DeletedRecords } from './deleted-records.ts';
 
 /**
- * Creates the check whether a user may have global endpoints. A function of the policy that throws allows nothing, and is logged. It
- * rejects only when the database is away.
+ * Creates the check whether a user may have global endpoints. If a function of the policy throws, access is denied and the error logged.
+ * Rejects only if the database is unavailable.
  */
 function createGlobalCheck(
   { service, log }: Pick<Host, 'service' | 'log'>,
@@ -29,12 +29,12 @@ function createGlobalCheck(
 }
 
 /**
- * Whether the owner of an endpoint may still have it. An endpoint that is not global always passes. Rejects
- * when the database is away.
+ * Returns whether the owner of an endpoint may still have it; always true for endpoints that are not global. Rejects if the database is
+ * unavailable.
  */
 export type GlobalAccessCheck = (endpointId: string) => Promise<boolean>;
 
-/** Creates the gate. Undefined if the policy has no functions: then the claiming statement checks the roles. */
+/** Creates the check. Returns undefined if the policy has no functions: the claim statement then checks the roles. */
 export function createGlobalAccessCheck(
   { database, service, log }: Pick<Host, 'database' | 'service' | 'log'>,
   users: Pick<ResourceGateway, 'load'>,
@@ -51,31 +51,31 @@ export function createGlobalAccessCheck(
   };
 }
 
-/** The error of a delivery that was not sent for this reason. Shown to the endpoint's owner. */
+/** The error of a delivery that was not sent because its owner may not read it. Shown to the endpoint's owner. */
 export const NOT_READABLE = "The endpoint's owner may no longer read this record";
 
-/** The reader that a body is checked for: the owner of an endpoint, with the limits of the endpoint. */
+/** The reader for which a body is checked: the owner of an endpoint, with the limits of the endpoint. */
 export interface Audience {
   owner: string;
   scope: 'own' | 'global';
-  /** The API key that the endpoint is bound to, or that made the request. Outside its scopes, and once it has ended, nothing is readable. */
+  /** The API key that the endpoint is bound to, or that made the request. Nothing is readable outside its scopes or after it has ended. */
   key?: Auth | null | undefined;
 }
 
 /** What a delivery sends. */
 interface SentBody {
-  /** The event's name. */
+  /** The name of the event. */
   type: string;
   /** JSON: `{ type, timestamp, data }`. */
   body: string;
 }
 
 /**
- * Checks whether the owner of an endpoint may now read the bodies of deliveries. It makes one query for the owner and one for each
- * resource, whatever the number of deliveries. A policy or scope function that throws makes the record unreadable, and is logged.
+ * Checks whether the owner of an endpoint may currently read the bodies of deliveries. It makes one query for the owner and one for each
+ * resource, regardless of the number of deliveries. If a policy or scope function throws, the record is unreadable and the error logged.
  *
- * @returns a verdict for each body, in order; undefined when nothing at all may be sent: the owner is deleted or not active, or may not
- *   have a global endpoint, or the key has ended. Rejects only when the database is away
+ * @returns a verdict for each body, in order; undefined if nothing at all may be sent: the owner is deleted or inactive, or may not
+ *   have a global endpoint, or the key has ended. Rejects only if the database is unavailable
  */
 export type CheckReadability = (
   audience: Audience,
@@ -85,11 +85,11 @@ export type CheckReadability = (
 type Data = Record<string, unknown>;
 type Find = (resource: string, id: string) => StoredRecord | undefined;
 
-/** The records that the check needs, loaded. */
+/** The loaded records that the check needs. */
 interface Lookup {
-  /** Finds the record that a delivery is about: as it is now, or as it was when it was deleted. */
+  /** Finds the record that a delivery is about: its current version, or, if it was deleted, its last version. */
   subject: Find;
-  /** Finds a record that is expanded in the body: as it is now. */
+  /** Finds the current version of a record that is expanded in the body. */
   current: Find;
 }
 
@@ -131,10 +131,10 @@ export function createReadability(
   const gateways = new Map(resources.map((gateway) => [gateway.name, gateway]));
   const isGlobalAllowed = createGlobalCheck({ service, log }, { globalPolicy });
 
-  /** Whether the app publishes an event. Its name may begin with that of a resource and still be no change of a record. */
+  /** Whether the app publishes the event itself. The name of such an event may begin with a resource without being a change of a record. */
   const isOfApp = (type: string) => type === TEST_EVENT || Object.hasOwn(events, type);
 
-  /** An error in the check of one body makes that body unreadable; the other deliveries of the endpoint go on. */
+  /** If the check of one body throws, that body is unreadable; the endpoint's other deliveries are not affected. */
   async function refuseOnError(where: object, decide: () => Promise<boolean>): Promise<boolean> {
     try {
       return await decide();
@@ -169,7 +169,7 @@ export function createReadability(
     const [[user], ended] = await Promise.all([users.load([owner]), key ? limits.ended([key.id]) : []]);
     if (user === undefined || !isActive(user) || ended.length > 0) return undefined;
     const isGlobal = scope === 'global';
-    // One viewer for all deliveries: the scope of a resource is evaluated once for them.
+    // One context for all deliveries, so that the scope of each resource is evaluated once.
     const viewContext = { user, req: undefined, service };
     if (isGlobal && !(await isGlobalAllowed(user))) return undefined;
     const sent = bodies.map(({ type, body }) => {
@@ -187,7 +187,7 @@ export function createReadability(
     const { subject, current } = await lookUp(needed, expanded);
     const verdicts: boolean[] = [];
     for (const { type, gateway, data } of sent) {
-      // An event of the app belongs to one user, which never changes.
+      // An app's own event belongs to one user, which never changes, so only the key is checked.
       if (key && !limits.reads(key, [type])) verdicts.push(false);
       else if (gateway === undefined) verdicts.push(isOfApp(type));
       else {

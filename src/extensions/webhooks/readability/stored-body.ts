@@ -1,9 +1,9 @@
 import type { EncryptedColumn } from '../../../platform/crypto/encrypted-column.ts';
 import type { Keyring } from '../../../platform/crypto/keyring.ts';
 
-/** The body of a delivery as it is stored, in one of two columns. A body with values of encrypted fields is encrypted as a whole. */
+/** The body of a delivery, stored in one of two columns. A body that contains values of encrypted fields is encrypted as a whole. */
 export interface StoredBody {
-  /** Empty when it is encrypted. */
+  /** Empty if the body is encrypted. */
   body: string;
   encryptedBody: string | null;
 }
@@ -19,7 +19,7 @@ export const encryptedBodies: EncryptedColumn = {
   context: bodyContext,
 };
 
-/** The column that holds encrypted answers of receivers. */
+/** The column that holds encrypted responses of receivers. */
 export const encryptedResponses: EncryptedColumn = {
   name: 'webhook_deliveries.encrypted_response',
   table: 'webhook_deliveries',
@@ -27,30 +27,30 @@ export const encryptedResponses: EncryptedColumn = {
   context: responseContext,
 };
 
-/** Encrypts the answer of a receiver to an encrypted body, which it may repeat. */
+/** Encrypts the response to an encrypted body, because the response may repeat the body. */
 export function encryptResponse(keyring: Keyring, deliveryId: string, response: string): string {
   return keyring.encrypt(response, responseContext(deliveryId));
 }
 
 /**
- * The answer to an encrypted body.
+ * Decrypts the response to an encrypted body.
  *
- * @throws DecryptionError when its key is missing
+ * @throws DecryptionError if its key is missing
  */
 export function decryptResponse(keyring: Keyring, deliveryId: string, encrypted: string): string {
   return keyring.decrypt(encrypted, responseContext(deliveryId));
 }
 
-/** Puts a body into the form in which it is stored. */
+/** Converts a body to its stored form. */
 export function storeBody(keyring: Keyring, deliveryId: string, body: string, isEncrypted: boolean): StoredBody {
   if (!isEncrypted) return { body, encryptedBody: null };
   return { body: '', encryptedBody: keyring.encrypt(body, bodyContext(deliveryId)) };
 }
 
 /**
- * The body that is sent, byte for byte.
+ * Returns the body exactly as it is sent, byte for byte.
  *
- * @throws DecryptionError when its key is missing
+ * @throws DecryptionError if its key is missing
  */
 export function readBody(keyring: Keyring, deliveryId: string, { body, encryptedBody }: StoredBody): string {
   return encryptedBody === null ? body : keyring.decrypt(encryptedBody, bodyContext(deliveryId));

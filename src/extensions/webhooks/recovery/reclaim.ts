@@ -8,9 +8,9 @@ import { isOpen, type UsersSql, usersSql } from '../endpoints/endpoints-sql.ts';
 import { globalRoles, type WebhookSettings } from '../settings.ts';
 
 /**
- * Reclaims leases that were not renewed, so that their endpoints go on at once. What they had claimed may be on its way, and their
- * workers may even be alive: these deliveries become `sending` in their own rows until `lease_until`. $1 ms of that after the expiry of
- * the endpoint's lease, $2 how many leases. By webhook_turns_lease_index.
+ * Reclaims leases that were not renewed, so that their endpoints continue at once. Deliveries that they had claimed may be in flight, and
+ * their workers may even be alive, so these deliveries become `sending` in their own rows until `lease_until`. $1 ms from the expiry of
+ * the endpoint's lease to `lease_until`, $2 maximum number of leases. Uses webhook_turns_lease_index.
  */
 const RECLAIM_EXPIRED_LEASES = `
   with lost as materialized (
@@ -30,7 +30,7 @@ const RECLAIM_EXPIRED_LEASES = `
   where t.endpoint_id = lost.endpoint_id returning t.endpoint_id`;
 
 /**
- * Deliveries whose worker died while it was sending them. `attempts` includes the lost attempt. $1 how many. By
+ * Deliveries whose worker died while sending them. `attempts` includes the lost attempt. $1 maximum number of rows. Uses
  * webhook_deliveries_lease_index.
  */
 const LOST_DELIVERIES = `
@@ -38,9 +38,9 @@ const LOST_DELIVERIES = `
   order by lease_until limit $1`;
 
 /**
- * A page of the endpoints that have pending deliveries, each by one look into webhook_deliveries_due_index however many it has.
- * $1 the last endpoint of the page before, $2 endpoints of a page, $3 roles of the global policy. Gives endpoint, lane, whether it may
- * be sent to now, and by how many ms its earliest delivery is overdue.
+ * A page of the endpoints that have pending deliveries. It reads one entry of webhook_deliveries_due_index per endpoint, however many it
+ * has. $1 the last endpoint of the previous page, $2 page size, $3 roles of the global policy. Returns the endpoint, its lane, whether it
+ * may be sent to now, and by how many ms its earliest delivery is overdue.
  */
 function pendingEndpointsSql(users: UsersSql): string {
   const first = (after: string) => `
@@ -78,7 +78,7 @@ type LostRow = [id: string, endpointId: string, eventId: string, attempt: number
 /** An endpoint with pending deliveries: whether it may be sent to now, and by how many ms its earliest delivery is overdue. */
 type PendingRow = [endpointId: string, slow: boolean, open: boolean, overdueMs: number];
 
-/** Reads the endpoints that have pending deliveries, a page at a time. */
+/** Reads the endpoints that have pending deliveries, page by page. */
 export type PendingEndpoints = () => AsyncGenerator<PendingRow[]>;
 
 /** Creates the reader. */
@@ -99,7 +99,7 @@ export function createPendingEndpoints(
   };
 }
 
-/** The sweeps that find work which dead workers held or lost jobs pointed at. They may run in many relays at once. */
+/** Creates the sweeps that find work of dead workers, and work whose jobs were lost. They may run in many relays concurrently. */
 export function createReclaimSweeps(
   { database, queues }: Pick<Host, 'database' | 'queues'>,
   settings: WebhookSettings,
@@ -112,7 +112,7 @@ export function createReclaimSweeps(
     return reclaimed + (await failLost());
   }
 
-  /** Fails the attempts of dead workers. Such an attempt uses up the schedule and counts towards disabling its endpoint. */
+  /** Fails the attempts of dead workers. A lost attempt counts for the schedule, and towards disabling its endpoint. */
   async function failLost(): Promise<number> {
     let total = 0;
     for (let found = PAGE; found === PAGE; total += found) {

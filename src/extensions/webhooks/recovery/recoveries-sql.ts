@@ -2,7 +2,7 @@ import type { UsersSql } from '../endpoints/endpoints-sql.ts';
 import { isOpen } from '../endpoints/endpoints-sql.ts';
 import { TEST_EVENT } from '../events.ts';
 
-/** What a recovery can be: `stopped` is one whose endpoint was disabled or removed before it was through. */
+/** The states of a recovery. `stopped`: its endpoint was disabled or deleted before it was complete. */
 export const RECOVERY_STATUSES = ['running', 'finished', 'stopped'] as const;
 
 /** A recovery's row, in the order of `RECOVERY_COLUMNS`. */
@@ -22,12 +22,12 @@ const RECOVERY_COLUMNS = ['id', 'endpoint_id', 'status', 'since', 'total', 'rese
 
 const COLUMNS = RECOVERY_COLUMNS.join(', ');
 
-/** A condition: the delivery `d` had failed when it was asked for a recovery, and it is none of a test. */
+/** A condition: delivery `d` had failed when the recovery was requested, and is not a test. */
 const failedBy = (asked: string) => `d.status = 'failed' and d.type <> '${TEST_EVENT}' and d.finished_at <= ${asked}`;
 
 /**
- * $1 id, $2 endpoint, $3 since when. Counts what failed and starts a recovery; returns it, or the one that runs already. No row: the
- * endpoint is disabled or removed, or another request has just started one. By webhook_deliveries_failed_index.
+ * $1 id, $2 endpoint, $3 start time. Counts failed deliveries and starts a recovery. Returns it, or the one that is already running. No
+ * row: the endpoint is disabled or deleted, or another request has just started one. Uses webhook_deliveries_failed_index.
  */
 export const BEGIN_RECOVERY = `
   with asked as (
@@ -46,15 +46,15 @@ export const BEGIN_RECOVERY = `
 /** $1 id, $2 endpoint. */
 export const READ_RECOVERY = `select ${COLUMNS} from webhook_recoveries where id = $1 and endpoint_id = $2`;
 
-/** $1 how many. By webhook_recoveries_running_unique. */
+/** $1 maximum number of rows. Uses webhook_recoveries_running_unique. */
 export const RUNNING_RECOVERIES = `select id from webhook_recoveries where status = 'running' limit $1`;
 
 /**
- * One page of a recovery, one transaction: what failed is due again at once, with its whole schedule before it. $1 recovery, $2 how many,
- * $3 roles of the global policy. Nothing is sent again while as many deliveries of the endpoint are overdue, so that new ones do
- * not wait for old ones; when the endpoint gets disabled, the recovery ends there. No row: it has ended, or is in other hands.
+ * One page of a recovery, in one transaction: failed deliveries become due at once and restart their schedules. $1 recovery, $2 page
+ * size, $3 roles of the global policy. Nothing is resent while that many deliveries of the endpoint are overdue, so that new deliveries
+ * do not wait for old ones. If the endpoint is disabled, the recovery ends. No row: it has ended, or another process is working on it.
  *
- * Gives the endpoint, its lane, how many are sent again, whether another page may follow at once, and the recovery.
+ * Returns the endpoint, its lane, the number of resent deliveries, whether another page may follow at once, and the recovery.
  */
 export function recoverPage(users: UsersSql): string {
   return `
@@ -65,13 +65,13 @@ export function recoverPage(users: UsersSql): string {
     from webhook_recoveries r left join webhook_endpoints e on e.id = r.endpoint_id left join ${users.table} u on u.id = e.owner_id
     where r.id = $1 and r.status = 'running' for update of r skip locked
   ), waiting as (
-    -- With those of the next second: another process's page may be due after now(), which is older than the look at the table, and times
-    -- are rounded to ms.
+    -- Include the next second: times are rounded to ms, and another process's page may be due after now(), which is older than the
+    -- snapshot of this statement.
     select count(*) as n from (
       select from webhook_deliveries d join r on r.endpoint_id = d.endpoint_id
       where d.status = 'pending' and d.next_attempt_at <= now() + interval '1 second' limit $2) w
   ), current as (
-    -- Another process may have written a page between this statement's look at the table and its lock: what waits is then more.
+    -- Another process may have written a page between this statement's snapshot and its lock, so more may be waiting than it sees.
     select r.*, r.open and (select n from waiting) < $2 as ready
     from r join seen on (seen.after_at, seen.after_id) = (r.after_at, r.after_id)
   ), page as (
@@ -97,12 +97,12 @@ export function recoverPage(users: UsersSql): string {
   select * from moved`;
 }
 
-/** $1 ms that recoveries are kept after they have ended. Those of endpoints that are gone go too. */
+/** $1 ms that ended recoveries are kept. Also deletes the recoveries of deleted endpoints. */
 export const DELETE_RECOVERIES = `
   delete from webhook_recoveries r where finished_at < now() - $1 * interval '1 millisecond'
     or not exists (select from webhook_endpoints e where e.id = r.endpoint_id and e.removed_at is null)`;
 
-/** $1 since when, $2 an endpoint or null for all: those with something to recover. By webhook_deliveries_failed_index. */
+/** $1 start time, $2 an endpoint or null for all. Returns the endpoints with failed deliveries. Uses webhook_deliveries_failed_index. */
 export const FAILED_ENDPOINTS = `
   select distinct d.endpoint_id from webhook_deliveries d join webhook_endpoints e on e.id = d.endpoint_id
   where d.status = 'failed' and d.type <> '${TEST_EVENT}' and d.created_at >= $1 and ($2::text is null or d.endpoint_id = $2)

@@ -15,7 +15,7 @@ import {
   recoverPage,
 } from './recoveries-sql.ts';
 
-/** The shape of a recovery in answers. */
+/** The shape of a recovery in responses. */
 export const recoveryShape = z
   .strictObject({
     id: z.string(),
@@ -28,7 +28,7 @@ export const recoveryShape = z
   })
   .meta({ id: 'WebhookRecovery' });
 
-/** A recovery as the endpoint's owner sees it. */
+/** Serializes a recovery for the endpoint's owner. */
 export function serializeRecovery([id, , status, since, total, resent, createdAt, finishedAt]: RecoveryRow) {
   return { id, status, since, total, resent, createdAt, finishedAt };
 }
@@ -39,9 +39,9 @@ const DAY_MS = 86_400_000;
 
 type PageRow = [slow: boolean, sent: number, more: boolean, ...RecoveryRow];
 
-/** Sends what failed again, page by page; what a process that dies leaves undone, the next look of any relay goes on with. */
+/** Resends failed deliveries page by page. If a process dies, any relay continues its recoveries. */
 export interface Recoveries {
-  /** Sends one page again. Gives the recovery as it then stands; undefined when it has ended, or another process is at it. */
+  /** Resends one page. Returns the recovery's new state; undefined if it has ended or another process is working on it. */
   page(id: string): Promise<{ recovery: RecoveryRow; sent: number; more: boolean } | undefined>;
   sweeps: Sweep[];
 }
@@ -63,7 +63,7 @@ export function createRecoveries(
     return { recovery, sent, more };
   };
 
-  /** Continues the recoveries that run. Returns the number of pages that sent something again. */
+  /** Continues running recoveries. Returns the number of pages in which deliveries were resent. */
   async function continueRunning(): Promise<number> {
     let pages = 0;
     const running = await database.write<[string]>({ text: RUNNING_RECOVERIES, values: [AT_ONCE] });
@@ -92,20 +92,20 @@ export function createRecoveries(
   };
 }
 
-/** What came of asking to recover one endpoint. */
+/** The result of requesting a recovery for one endpoint. */
 export interface RecoveredEndpoint {
   endpoint: string;
-  /** `begun`: the relay carries it out; `disabled`: nothing is sent; `busy`: a recovery since another time is running. */
+  /** `begun`: the relay carries it out; `disabled`: nothing is sent; `busy`: a recovery with another start time is running. */
   state: 'begun' | 'disabled' | 'busy';
-  /** Deliveries that failed and are sent again. */
+  /** Number of failed deliveries to resend. */
   total: number;
 }
 
 /**
- * Begins to send again what failed, for every endpoint that has such or for one of them: the same as its owner could ask for by
+ * Starts to resend failed deliveries, for one endpoint or for every endpoint that has any. Does the same as an owner's request to
  * `POST /api/webhooks/:id/recover`.
  *
- * @param since ISO 8601; left out: since ever
+ * @param since ISO 8601; without it, all failed deliveries are resent
  */
 export type RecoverFailed = (which: {
   since?: string | undefined;
@@ -125,7 +125,7 @@ export function createRecoverFailed({ database }: Pick<Host, 'database'>, { page
       else if (row[3] !== since) recovered.push({ endpoint: id, state: 'busy', total: 0 });
       else {
         recovered.push({ endpoint: id, state: 'begun', total: row[4] });
-        // The first page at once; the relay goes on.
+        // Send the first page at once; the relay sends the rest.
         await page(row[0]);
       }
     }

@@ -7,8 +7,8 @@ import type { WebhookSettings } from '../settings.ts';
 import type { PendingEndpoints } from './reclaim.ts';
 
 /**
- * $1 ms since they finished, $2 how many. By the primary key: ids begin with the second of their making, and nothing finishes
- * before it is made. Returns a row for each.
+ * $1 ms since they finished, $2 maximum number of rows. Uses the primary key: ids begin with the second of their creation, and a delivery
+ * cannot finish before its creation. Returns a row for each deleted delivery.
  */
 const DELETE_FINISHED = `
   delete from webhook_deliveries where id in (
@@ -18,7 +18,7 @@ const DELETE_FINISHED = `
     order by id limit $2 for update skip locked)
   returning 1`;
 
-/** $1 endpoint, $2 ms that they are overdue, $3 how many. By webhook_deliveries_due_index. Returns a row for each. */
+/** $1 endpoint, $2 ms that they are overdue, $3 maximum number of rows. Uses webhook_deliveries_due_index. Returns a row for each. */
 const DELETE_OVERDUE = `
   delete from webhook_deliveries where id in (
     select id from webhook_deliveries
@@ -27,8 +27,8 @@ const DELETE_OVERDUE = `
   returning 1`;
 
 /**
- * Deletes the logs of removed endpoints. $1 how many deliveries. By webhook_endpoints_removed_index and
- * webhook_deliveries_endpoint_event_unique. Returns a row for each.
+ * Deletes the logs of deleted endpoints. $1 maximum number of deliveries. Uses webhook_endpoints_removed_index and
+ * webhook_deliveries_endpoint_event_unique. Returns a row for each deleted delivery.
  */
 const DELETE_LOGS = `
   delete from webhook_deliveries where id in (
@@ -38,8 +38,8 @@ const DELETE_LOGS = `
   returning 1`;
 
 /**
- * Deletes removed endpoints whose log is empty. A relay may still be adding a delivery to an endpoint that was removed a moment
- * ago: those wait. $1 how many. By webhook_endpoints_removed_index. Returns a row for each.
+ * Deletes the rows of deleted endpoints whose logs are empty. It leaves recently deleted endpoints, because a relay may still be adding a
+ * delivery to them. $1 maximum number of rows. Uses webhook_endpoints_removed_index. Returns a row for each.
  */
 const DELETE_ENDPOINTS = `
   with gone as (
@@ -53,7 +53,7 @@ const DELETE_ENDPOINTS = `
   )
   select 1 from gone`;
 
-/** Endpoints whose owner is gone, however that came about. */
+/** Marks endpoints as removed if their owner no longer exists, for whatever reason. */
 function removeOwnerless(users: UsersSql): string {
   return `
   update webhook_endpoints e set ${REMOVED}
@@ -61,10 +61,10 @@ function removeOwnerless(users: UsersSql): string {
 }
 
 const DAY_MS = 86_400_000;
-/** How often logs of removed endpoints are deleted, in ms: the log of a deleted user is gone within a minute. */
+/** Interval in ms at which logs of deleted endpoints are deleted: the log of a deleted user is gone within a minute. */
 const LOGS_MS = 5000;
 
-/** The sweeps that delete what is too old. They may run in many relays at once. */
+/** Creates the sweeps that delete old data. They may run in many relays concurrently. */
 export function createRetentionSweeps(
   { database }: Pick<Host, 'database'>,
   users: ResourceGateway,
@@ -73,10 +73,10 @@ export function createRetentionSweeps(
 ): Sweep[] {
   const removeOwnerlessText = removeOwnerless(usersSql(users));
   const keepMs = settings.keepDeliveriesDays * DAY_MS;
-  // A delivery about the record may run through the whole schedule, each wait up to 20% longer, and then stay in the log.
+  // A delivery about the record may use the whole schedule, with each wait up to 20% longer, and then stay in the log.
   const keepDeletedMs = keepMs + 1.2 * settings.retrySchedule.reduce((sum, wait) => sum + wait, 0);
 
-  /** What waits for an endpoint that stays disabled is kept as long as what is finished. */
+  /** Deletes waiting deliveries of endpoints that stay disabled. They are kept as long as finished ones. */
   async function deleteStale(): Promise<number> {
     let total = 0;
     for await (const page of pending()) {

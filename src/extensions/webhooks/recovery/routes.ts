@@ -18,10 +18,10 @@ import { BEGIN_RECOVERY, READ_RECOVERY, type RecoveryRow } from './recoveries-sq
 
 const DAY_MS = 86_400_000;
 
-// Who asks for all that is kept has reckoned the time a moment ago.
+// Tolerance for clients that compute the start of the retention period and send it a moment later.
 const MOMENT_MS = 60_000;
 
-/** The body that asks for a recovery. Gives `since` in UTC, to the millisecond. */
+/** The body of a request for a recovery. Its `since` is converted to UTC with milliseconds. */
 function recoverSchema({ keepDeliveriesDays }: Pick<WebhookSettings, 'keepDeliveriesDays'>) {
   const error = (issue: { input?: unknown }) =>
     issue.input === undefined || issue.input === null ? 'Is required' : 'Must be an ISO 8601 date, or date and time';
