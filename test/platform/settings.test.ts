@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { readSettings, type SettingsInput } from '../../src/platform/settings.ts';
 
-test('every setting that a project leaves out has the default of the contract', () => {
+test('a setting that a project omits has the documented default', () => {
   expect(readSettings(undefined)).toEqual(readSettings({}));
   expect(readSettings({})).toMatchObject({
     auth: {
@@ -63,11 +63,11 @@ test.each<[SettingsInput, string]>([
   [{ http: { bodyLimit: 0 } }, 'settings.http.bodyLimit'],
   [{ push: { endpointHosts: ['https://push.example.com'] } }, 'settings.push.endpointHosts.0'],
   [{ auth: { resetUrl: 'javascript:alert(1)' } }, 'settings.auth.resetUrl'],
-])('%j is refused by name: %s', (settings, name) => {
+])('%j is refused with an error that names %s', (settings, name) => {
   expect(within(settings)).toThrow(name);
 });
 
-test('all settings that are unknown or malformed are listed at once, each by its whole name', () => {
+test('all unknown and malformed settings are listed together, each by its full name', () => {
   const settings = { colour: 'red', auth: { registr: false, lockout: { tries: 3 } }, graceMs: -1 } as SettingsInput;
   expect(within(settings)).toThrow(/settings\.graceMs: /);
   expect(within(settings)).toThrow(/settings\.auth\.lockout\.tries: there is no such setting/);

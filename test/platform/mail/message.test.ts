@@ -12,7 +12,7 @@ function faults(changes: object): unknown {
   }
 }
 
-test('HTML that is left out is made from the text: paragraphs and lines, with signs that are what they look like', () => {
+test('missing HTML is created from the text: paragraphs and lines, with special characters escaped', () => {
   const text = 'Dear <Ann> & "Ben",\n\n1 < 2\nand 2 > 1\n\n\n\nIt\'s so\n';
   expect(readMail({ ...right, text }).html).toBe(
     '<p>Dear &lt;Ann&gt; &amp; &quot;Ben&quot;,</p>\n<p>1 &lt; 2<br>and 2 &gt; 1</p>\n<p>It&#39;s so</p>',
@@ -20,7 +20,7 @@ test('HTML that is left out is made from the text: paragraphs and lines, with si
   expect(escapeHtml('plain')).toBe('plain');
 });
 
-test('HTML that is given stays as it is', () => {
+test('provided HTML is kept unchanged', () => {
   expect(readMail({ ...right, html: '<b>x</b>' })).toEqual({ ...right, html: '<b>x</b>' });
 });
 
@@ -40,6 +40,6 @@ test.each<[string, object, object]>([
   expect(faults(changes)).toEqual(details);
 });
 
-test('what is no e-mail at all is refused', () => {
+test('a value that is not an e-mail is refused', () => {
   expect(() => readMail(undefined)).toThrow(expect.objectContaining({ code: 'VALIDATION_ERROR' }));
 });

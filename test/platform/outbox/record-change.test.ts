@@ -10,6 +10,6 @@ test.each([
   ],
   ['a row of an extension’s own that names a resource', { name: 'webhooks.event', resource: 'note' }, false],
   ['a row of an extension’s own', { name: 'webhooks.event', resource: null }, false],
-])('%s', (_, row, expected) => {
+])('whether a row is a record change: %s', (_, row, expected) => {
   expect(isRecordChange(row)).toBe(expected);
 });
