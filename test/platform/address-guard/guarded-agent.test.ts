@@ -163,7 +163,7 @@ describe('misbehaving resolvers', () => {
     ['answers an empty address', async () => ['']],
     ['answers numbers', async () => [2130706433]],
     ['answers with a zone', async () => ['fe80::1%eth0', 'x%y']],
-  ])('a resolver that %s is an error', async (_, resolve) => {
+  ])('the request is refused if the resolver %s', async (_, resolve) => {
     for (const allowPrivate of [false, true]) {
       const options = { allowPrivate, resolve: resolve as () => Promise<string[]> };
       for (const scheme of ['http', 'https']) {
@@ -174,7 +174,7 @@ describe('misbehaving resolvers', () => {
     expect(sockets).toHaveLength(0);
   });
 
-  test('a resolver that responds after the connect timeout is an error', async () => {
+  test('the request is refused if the resolver responds after the connect timeout', async () => {
     let answer: (addresses: string[]) => void = () => {};
     const resolve = () => new Promise<string[]>((settle) => (answer = settle));
     const error = await failure(

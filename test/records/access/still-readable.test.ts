@@ -1,4 +1,4 @@
-// Views of an app that is never started: without a database.
+// Gateways of an app that is never started: no database is needed.
 import { expect, test } from 'vitest';
 import type { ResourceGateway, StoredRecord } from '../../../src/declare/host.ts';
 import type { Viewer } from '../../../src/declare/policy.ts';
@@ -11,7 +11,7 @@ const ENV = {
   REDIS_URL: 'redis://127.0.0.1:1',
 };
 
-/** The views of an app with these resources, by name. */
+/** The gateways of an app with these resources, by resource name. */
 function viewsOf(...resources: AnyResource[]): Map<string, ResourceGateway> {
   const gateways = new Map<string, ResourceGateway>();
   const reading = defineExtension({
@@ -122,7 +122,7 @@ test('the scope decides, even if the viewer may read any record', async () => {
   }
 });
 
-test('data of a record that is not known is readable only if the record is not needed', async () => {
+test('data of an unknown record is readable only if access does not depend on the record', async () => {
   expect(await readable({ resource: 'sealed', data: { title: 't' } })).toBe(true);
   expect(await readable({ resource: 'draft', data: {}, user: admin })).toBe(true);
   for (const user of [admin, ann]) {
@@ -146,7 +146,7 @@ test.each<[string, Record<string, unknown>, Viewer | undefined, boolean]>([
   expect(await readable({ data, record: page, user })).toBe(expected);
 });
 
-test('an expanded record out of the scope of the viewer makes the data unreadable', async () => {
+test("an expanded record outside the viewer's scope makes the data unreadable", async () => {
   const read = (user: Viewer) => readable({ data: { label: { id: label.id } }, record: page, user });
   expect([await read(ann), await read(bob)]).toEqual([true, true]);
   records.set(label.id, { ...label, name: 'other' });
@@ -165,11 +165,11 @@ test.each<[string, Viewer | undefined, boolean, boolean]>([
   ['sealed', undefined, false, false],
   ['secret', ann, false, false],
   ['guarded', ann, false, false],
-])('whether the access to a %s depends on the record, for %j, any record %j: %j', (name, user, anyRecord, expected) => {
+])('whether access to a %s depends on the record, for %j, any record %j: %j', (name, user, anyRecord, expected) => {
   expect(gateways.get(name)!.needsRecord(user, anyRecord)).toBe(expected);
 });
 
-test('the expanded records and the encrypted values of serialized data are found, in references and lists of them', () => {
+test('the expanded records and encrypted values of serialized data are found, also in lists of references', () => {
   const gateway = gateways.get('page')!;
   const [a, b] = [{ id: idOf(4) }, { id: idOf(5), code: 'x' }];
   expect(gateway.expandedIn({ title: 't', author: ann.id, label: null, labels: [], data: a })).toEqual([]);

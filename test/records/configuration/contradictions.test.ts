@@ -24,7 +24,7 @@ test.each<[string, AnyField, string]>([
   ['an object without fields', f.object({}), 'object() has no fields'],
   ['an object without fields in another', f.object({ p: f.object({}) }), 'object() has no fields'],
   ['an operator twice', f.string().filterable(['eq', 'eq']), 'names an operator twice; keep one'],
-])('%s makes no sense and is refused', (_what, field, text) => {
+])('a field declared as %s is contradictory and refused', (_what, field, text) => {
   const lines = startupErrorOfField(field).split('\n').slice(1);
   expect(lines).toEqual([expect.stringMatching(/resource "thing": field "a/)]);
   expect(lines[0]).toContain(text);
@@ -47,7 +47,7 @@ test.each<[string, object, string]>([
     { fields: { a: f.ref('user').immutable() }, owner: 'a' },
     'field "a": an owner is never taken from clients, and immutable() binds nobody else; remove it',
   ],
-])('%s makes no sense and is refused', (_what, options, text) => {
+])('a resource declared with %s is contradictory and refused', (_what, options, text) => {
   expect(startupErrorOfOptions(options).split('\n').slice(1)).toEqual([`  - resource "thing": ${text}`]);
 });
 
@@ -68,14 +68,14 @@ test.each<[string, AnyField]>([
   expect(startupErrorOfField(field)).toBe('');
 });
 
-test('required and writable by nobody is accepted where code makes the records', () => {
+test('a required field that no user can write is accepted if only code creates the records', () => {
   const fields = { a: f.string().required().writableBy('none') };
   for (const more of [{ hooks: { beforeCreate() {} } }, { crud: ['list'] }, { policies: { create: 'nobody' } }]) {
     expect(startupErrorOfOptions({ fields, ...more })).toBe('');
   }
 });
 
-test('what only owners see may be sortable: its index serves code, and a client is refused when he asks', () => {
+test('a field visible only to owners may be sortable: its index serves code, and clients are refused', () => {
   const fields = { a: f.string().visibleTo('owner').sortable(), who: f.ref('user').owner() };
   expect(startupErrorOfOptions({ fields })).toBe('');
 });

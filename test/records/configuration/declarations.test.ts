@@ -9,7 +9,7 @@ import {
   startupErrorOfOptions as withOptions,
 } from '../../support/startup-error.ts';
 
-test('all mistakes of all declarations are told at once, each with its resource and field', () => {
+test('the errors of all declarations are reported together, each with its resource and field', () => {
   const message = startupError({
     resources: [
       defineUser(),
@@ -35,13 +35,13 @@ test.each(['id', '_id', 'createdAt', 'updatedAt', '__v'])('the field name %s is 
   expect(withOptions({ fields: { [name]: f.string() } })).toContain(`field "${name}"`);
 });
 
-test.each(['constructor', 'toString', '__proto__'])('the field name %s is reserved: every object has it', (name) => {
+test.each(['constructor', 'toString', '__proto__'])('the field name %s is reserved because every object has it', (name) => {
   const fields = Object.fromEntries([[name, f.string()]]);
   expect(withOptions({ fields })).toContain(`field "${name}": the name is reserved`);
 });
 
 test.each(['created_at', 'updated_at', 'ID', 'xmin', 'ctid', 'a b', '1st', 'a'.repeat(64)])(
-  'the field name %s is refused: it has no column of its own',
+  'the field name %s is refused because it cannot be the name of a column',
   (name) => {
     expect(withOptions({ fields: { [name]: f.string() } })).toContain(`field "${name}"`);
   },
@@ -209,7 +209,7 @@ test.each<[string, AnyField]>([
   ['a reference to nothing', f.ref(undefined as never)],
   ['a default of an object that breaks the rules', f.object({ p: f.integer() }).default({ p: 1.5 })],
   ['a default of an array that breaks the rules', f.array(f.string().max(1)).default(['long'])],
-])('%s is refused, naming the field', (_what, field) => {
+])('%s is refused, and the error names the field', (_what, field) => {
   expect(withField(field)).toContain('resource "thing": field "a');
 });
 
@@ -304,12 +304,12 @@ test.each<[string, Parameters<typeof withRoute>[0], string]>([
   expect(withRoute(add)).toContain(named);
 });
 
-test('a custom route with a role that nobody can have is refused', () => {
+test('a custom route with a role that no user can have is refused', () => {
   const message = withRoute((route) => route.post('/a', { policy: ['amdin', () => true] }, () => 1));
   expect(message).toContain('route POST /things/a: policy: "amdin" is not a role. Did you mean "admin"?');
 });
 
-test('a role word is any word where no user resource lists the roles', () => {
+test('if no user resource lists the roles, any word is a role', () => {
   const thing = defineResource('thing', { fields: {}, policies: { list: 'amdin' } });
   expect(startupError({ resources: [thing] })).toBe('');
   expect(startupError({ resources: [defineUser({ roles: ['amdin'] }), thing] })).toBe('');
@@ -330,13 +330,13 @@ test.each<[string, AnyField, string]>([
   expect(startupError({ resources: [defineUser({ fields: { roles } })] })).toContain(named);
 });
 
-test('the same route twice is refused', () => {
+test('declaring the same route twice is refused', () => {
   const routes = (route: RouteBuilder) => [route.get('/:id/a', () => 1), route.get('/:key/a', () => 2)];
   const message = withOptions({ routes });
   expect(message).toContain('is declared twice');
 });
 
-test('names, paths and tables are each taken once', () => {
+test('a name, path or table cannot be used twice', () => {
   const twice = [defineResource('ProductCategory', { fields: {} }), defineResource('product-category', { fields: {} })];
   expect(startupError({ resources: twice })).toMatch(/name "product-category" is declared twice/);
   const paths = [defineResource('a', { fields: {}, path: '/x' }), defineResource('b', { fields: {}, path: '/x' })];
@@ -348,7 +348,7 @@ test('names, paths and tables are each taken once', () => {
   expect(startupError({ resources: tables })).toMatch(/table "x" is declared twice/);
 });
 
-test('names are compared as they are normalised, and a path below a record of another resource is taken', () => {
+test("names are compared after normalization, and a path below another resource's record is refused", () => {
   for (const name of ['blogPost', 'blog-post', 'blog_post', 'BlogPost', ' blog post ']) {
     const resources = [defineResource('blog-post', { fields: {} }), defineResource(name, { fields: {} })];
     expect(startupError({ resources })).toMatch(/path "\/blog-posts" is declared twice/);
@@ -375,13 +375,13 @@ test.each([
   expect(startupError({ resources: [], ...options } as never)).toContain(named);
 });
 
-test('accounts need an e-mail that is unique', () => {
+test('accounts require a unique e-mail field', () => {
   const user = defineResource('user', { fields: { email: f.email().required(), password: f.password() } });
   expect(startupError({ resources: [user] })).toMatch(/resource "user": field "email": .*unique/);
 });
 
-// Which patterns are slow, slow-patterns.test.ts shows: each one takes more than a second to refuse.
-test('a pattern that takes for ever on a hostile text is refused', () => {
+// slow-patterns.test.ts shows which patterns are slow. Refusing one takes more than a second, so there is one case here.
+test('a pattern that takes exponential time on a hostile text is refused', () => {
   expect(withField(f.text().pattern(/(a+)+b/))).toContain('pattern');
 });
 
@@ -391,7 +391,7 @@ test.each([
   ['a phone number', /^\+?[0-9 ()-]{6,20}$/],
   ['a version', /^\d+(\.\d+){0,2}$/],
   ['a colour', /^#([0-9a-f]{3}){1,2}$/i],
-])('a pattern that is quick is accepted: %s', (_what, regex) => {
+])('a fast pattern is accepted: %s', (_what, regex) => {
   expect(withField(f.string().max(200).pattern(regex))).toBe('');
 });
 
@@ -401,7 +401,7 @@ const wrongRules = [
   ...[{}, { limit: 10 }, { windowMs: 1000 }, { limit: 10, windowMs: 1000, max: 5 }, 10, 'global', true, null, []],
 ];
 
-test.each(wrongRules)('%j is no rate limit: neither of a route nor in the settings', (rateLimit) => {
+test.each(wrongRules)('%j is not a valid rate limit for a route or in the settings', (rateLimit) => {
   const message = withRoute((route) => route.get('/a', { rateLimit }, () => 1));
   expect(message).toContain("rateLimit: must be 'auth' or { limit, windowMs }: a limit from 1 to a billion");
   for (const name of ['global', 'auth']) {
@@ -410,7 +410,7 @@ test.each(wrongRules)('%j is no rate limit: neither of a route nor in the settin
   }
 });
 
-test('what is right is accepted', () => {
+test('valid declarations are accepted', () => {
   for (const rateLimit of ['auth', { limit: 1, windowMs: 1 }, { limit: 1e9, windowMs: 604_800_000 }]) {
     expect(withRoute((route) => route.get('/a', { rateLimit }, () => 1))).toBe('');
   }
@@ -457,7 +457,7 @@ test.each<[string, object]>([
   ['auth.legacyPassword', { auth: { legacyPassword: 'bcrypt' } }],
   ['mail.templates.passwordReset', { mail: { templates: { passwordReset: 'Hello' } } }],
   ['mail.templates.welcome', { mail: { templates: { welcome: () => 1 } } }],
-])('a wrong setting %s is refused by its name', (name, settings) => {
+])('an invalid setting %s is refused by its name', (name, settings) => {
   expect(startupError({ resources: [], settings: settings as never })).toContain(`settings.${name}`);
 });
 
@@ -467,7 +467,7 @@ test('an unknown setting is refused by its name', () => {
   );
 });
 
-test('a password cost that no server can bear is a mistake of the settings', () => {
+test('a password cost beyond what a server can afford is a configuration error', () => {
   const settings = { auth: { password: { logN: 20, r: 32, p: 1 } } };
   expect(startupError({ resources: [], settings })).toContain('settings.auth.password');
 });
