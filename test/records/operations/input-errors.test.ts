@@ -74,7 +74,7 @@ test.each([
   ['hook as the system', 500],
   ['hook as a visitor', 500],
   ['hook refuses', 422],
-])("a call in a hook counts as the project's, whatever caused the change: \"%s\" responds %i", async (x, code) => {
+])('invalid input of a call in a hook is a project error, whatever caused the change: "%s" responds %i', async (x, code) => {
   expect((await call('POST', '/api/works', { x })).status).toBe(code);
 });
 
