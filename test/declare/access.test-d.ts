@@ -1,4 +1,4 @@
-// Checked by the compiler alone (`npm run check`): every line after @ts-expect-error Checked only by the compiler (`npm run check`): every line after @ts-expect-error must be an error.
+// Checked only by the compiler (`npm run check`): every line after @ts-expect-error must be an error.
 import { createApp, defineResource, defineUser, f, type Viewer } from '../../src/index.ts';
 
 /** Whether two types are identical, rather than just assignable. */

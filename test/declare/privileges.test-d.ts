@@ -1,4 +1,4 @@
-// Checked by the compiler alone (`npm run check`): every line after @ts-expect-error Checked only by the compiler (`npm run check`): every line after @ts-expect-error must be an error.
+// Checked only by the compiler (`npm run check`): every line after @ts-expect-error must be an error.
 import { z } from 'zod';
 import { createApp, defineExtension, defineResource, defineUser, f, privacy, webhooks } from '../../src/index.ts';
 

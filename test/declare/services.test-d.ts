@@ -1,4 +1,4 @@
-// Checked by the compiler alone (`npm run check`): every line after @ts-expect-error Checked only by the compiler (`npm run check`): every line after @ts-expect-error must be an error.
+// Checked only by the compiler (`npm run check`): every line after @ts-expect-error must be an error.
 import { createApp, defineResource, defineUser, f, type ScopeFilter } from '../../src/index.ts';
 
 // The two resources refer to each other and to themselves, like resources in two files.

@@ -147,7 +147,7 @@ test('one or several encryption keys are accepted, newest first', () => {
   }
 });
 
-test.each(['', ',', ' , '])('in production SVC_ENCRYPTION_KEYS="%s" counts as missing and does not fall back to the development key', (text) => {
+test.each(['', ',', ' , '])('in production SVC_ENCRYPTION_KEYS="%s" counts as missing; the development key is not used', (text) => {
   expect(faults({ SVC_ENCRYPTION_KEYS: text })).toEqual([expect.stringMatching(/^SVC_ENCRYPTION_KEYS is missing/)]);
 });
 

@@ -51,7 +51,7 @@ describe('number of fields in one object', () => {
   test.each([
     ['the whole body', (inner: string) => inner],
     ['in a field', (inner: string) => `{"a":${inner}}`],
-    ['behind another object', (inner: string) => `[{"a":1,"b":{"c":2}},${inner}]`],
+    ['after another object', (inner: string) => `[{"a":1,"b":{"c":2}},${inner}]`],
   ])('the maximum is accepted, one more is refused: %s', (_, wrap) => {
     expect(check(wrap(fields(10)))).toBeUndefined();
     expect(check(wrap(fields(11)))).toBe(FIELDS);

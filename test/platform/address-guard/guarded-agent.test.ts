@@ -157,12 +157,12 @@ describe('misbehaving resolvers', () => {
         throw new Error('at once');
       },
     ],
-    ['has no answer', async () => []],
-    ['answers nothing', async () => undefined],
-    ['answers a name', async () => ['internal.example']],
-    ['answers an empty address', async () => ['']],
-    ['answers numbers', async () => [2130706433]],
-    ['answers with a zone', async () => ['fe80::1%eth0', 'x%y']],
+    ['returns no address', async () => []],
+    ['returns undefined', async () => undefined],
+    ['returns a name', async () => ['internal.example']],
+    ['returns an empty address', async () => ['']],
+    ['returns numbers', async () => [2130706433]],
+    ['returns an address with a zone', async () => ['fe80::1%eth0', 'x%y']],
   ])('the request is refused if the resolver %s', async (_, resolve) => {
     for (const allowPrivate of [false, true]) {
       const options = { allowPrivate, resolve: resolve as () => Promise<string[]> };

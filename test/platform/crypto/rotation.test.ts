@@ -20,7 +20,7 @@ const web = { port: 0, roles: ['web' as const] };
 // Tests create thousands of rows or start half a dozen apps.
 vi.setConfig({ testTimeout: 240_000 });
 
-test('every encrypted field type, endpoint secrets and pending events are re-encrypted with the newest key; nothing else changes', async () => {
+test('all encrypted field types, endpoint secrets and pending events are rotated to the newest key; nothing else changes', async () => {
   const { old, next, writer, app, rows, keyIdsOf } = await written();
   const { url } = await writer.start(web);
   const receiver = await startReceiver();

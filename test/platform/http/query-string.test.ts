@@ -32,14 +32,14 @@ test('__proto__ is an ordinary parameter', () => {
 });
 
 test.each([
-  ['a cut escape', 'a=%'],
-  ['a cut escape in a name', 'a%2=1'],
+  ['a truncated escape', 'a=%'],
+  ['a truncated escape in a name', 'a%2=1'],
   ['no hexadecimal digits', 'a=%zz'],
-  ['a byte that begins nothing', 'a=%ff'],
-  ['a cut character', 'a=%C3'],
+  ['a byte that starts no character', 'a=%ff'],
+  ['a truncated character', 'a=%C3'],
   ['an overlong encoding', 'a=%C0%AF'],
   ['half of a surrogate pair', 'a=%ED%A0%80'],
-  ['one beyond Unicode', 'a=%F4%90%80%80'],
+  ['a code point beyond Unicode', 'a=%F4%90%80%80'],
 ])('%s responds 400', (_, text) => {
   expect(() => parseQueryString(text)).toThrow(
     expect.objectContaining({ status: 400, message: expect.stringContaining('%') }),

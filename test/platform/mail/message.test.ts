@@ -25,17 +25,17 @@ test('provided HTML is kept unchanged', () => {
 });
 
 test.each<[string, object, object]>([
-  ['two receivers', { to: 'a@example.com, b@example.com' }, { to: 'Must be one e-mail address' }],
+  ['an e-mail with two recipients', { to: 'a@example.com, b@example.com' }, { to: 'Must be one e-mail address' }],
   ['a name', { to: 'Ann <a@example.com>' }, { to: 'Must be one e-mail address' }],
   ['a list', { to: ['a@example.com'] }, { to: 'Must be one e-mail address' }],
   ['a line break in the address', { to: 'a@example.com\nb' }, { to: 'Must be one e-mail address' }],
   ['a line break in the subject', { subject: 'Hello\r\nBcc: b@example.com' }, { subject: 'Must be a single line' }],
   ['no subject', { subject: '' }, { subject: 'Is required' }],
-  ['a path in place of a text', { text: { path: '/etc/passwd' } }, { text: 'Must be a string' }],
-  ['a path in place of HTML', { html: { path: '/etc/passwd' } }, { html: 'Must be a string' }],
+  ['a path instead of a text', { text: { path: '/etc/passwd' } }, { text: 'Must be a string' }],
+  ['a path instead of HTML', { html: { path: '/etc/passwd' } }, { html: 'Must be a string' }],
   ['NUL', { text: 'a\0b' }, { text: 'Must be a text without NUL or broken characters' }],
-  ['what is more', { attachments: [], bcc: 'b@example.com' }, { attachments: 'Unknown field', bcc: 'Unknown field' }],
-  ['too long a text', { text: 'x'.repeat(100_001) }, { text: 'Must be at most 100000 characters' }],
+  ['an unknown property', { attachments: [], bcc: 'b@example.com' }, { attachments: 'Unknown field', bcc: 'Unknown field' }],
+  ['a text that is too long', { text: 'x'.repeat(100_001) }, { text: 'Must be at most 100000 characters' }],
 ])('%s is refused', (_what, changes, details) => {
   expect(faults(changes)).toEqual(details);
 });

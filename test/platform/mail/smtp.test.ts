@@ -76,13 +76,13 @@ test('a failed sign-in does not count as a refusal of the e-mail, and its error 
 });
 
 test.each<[string, object, boolean]>([
-  ['a refused receiver', { code: 'EENVELOPE', responseCode: 550 }, true],
-  ['a refused text', { code: 'EMESSAGE', responseCode: 554 }, true],
-  ['a receiver for later', { code: 'EENVELOPE', responseCode: 450 }, false],
+  ['a refused recipient', { code: 'EENVELOPE', responseCode: 550 }, true],
+  ['a refused message', { code: 'EMESSAGE', responseCode: 554 }, true],
+  ['a temporarily refused recipient', { code: 'EENVELOPE', responseCode: 450 }, false],
   ['a refused sign-in', { code: 'EAUTH', responseCode: 535 }, false],
   ['a greeting with 554', { code: 'EPROTOCOL', responseCode: 554 }, false],
   ['no connection', { code: 'ECONNECTION' }, false],
-  ['a time-out', { code: 'ETIMEDOUT' }, false],
+  ['a timeout', { code: 'ETIMEDOUT' }, false],
   ['any other error', new Error('x'), false],
 ])('%s counts as a permanent refusal or not', (_what, error, refused) => {
   expect(isRefused(error)).toBe(refused);

@@ -83,20 +83,20 @@ const secret = defineResource('secret', {
 
 test.each<[string, AnyResource, boolean]>([
   [
-    'only words',
+    'only policy keywords',
     defineResource('thing', { fields: { title: f.string().visibleTo('owner'), author: f.ref('user').owner() } }),
     true,
   ],
   ['a scope', defineResource('thing', { fields: { title: f.string() }, scope: () => undefined }), false],
   [
-    'a function of the read policy',
+    'a function as read policy',
     defineResource('thing', { fields: { title: f.string() }, policies: { read: () => true } }),
     false,
   ],
-  ['a function of a field', defineResource('thing', { fields: { title: f.string().visibleTo(() => true) } }), false],
+  ['a function as field visibility', defineResource('thing', { fields: { title: f.string().visibleTo(() => true) } }), false],
   ['the populated user, who owns itself', defineResource('thing', { fields: { by: f.ref('user').populate() } }), true],
   [
-    'a populated record whose owner is not known',
+    'a populated record with an unknown owner',
     defineResource('thing', { fields: { it: f.ref('secret').populate() } }),
     false,
   ],

@@ -45,8 +45,8 @@ test.each([
   ['missing', {}, { title: 'Is required' }],
   ['unknown', { title: 'xyz', nope: 1 }, { nope: 'Unknown field' }],
   ['read-only', { title: 'xyz', secret: 'x' }, { secret: 'Is read-only' }],
-  ['against a check', { title: 'xyz', even: 1 }, { even: 'Must be even' }],
-  ['the field itself, wrong', { title: 'xyz', price: 1.5 }, { price: 'Must be a whole number' }],
+  ['rejected by a check', { title: 'xyz', even: 1 }, { even: 'Must be even' }],
+  ['itself invalid', { title: 'xyz', price: 1.5 }, { price: 'Must be a whole number' }],
 ])('on create a function is not called if a field is %s, and the 422 reports that field', async (_what, body, details) => {
   const answer = await create({ price: 3, ...body });
   expect([answer.status, answer.body.error.details, docs]).toEqual([422, details, []]);

@@ -7,9 +7,9 @@ const linesOf = (field: AnyField) => startupErrorOfField(field).split('\n').slic
 
 test.each<[string, unknown, string]>([
   ['a promise', Promise.resolve(1), '#<Promise> could not be cloned.'],
-  ['a function inside', { a: () => 1 }, '() => 1 could not be cloned.'],
+  ['an object that contains a function', { a: () => 1 }, '() => 1 could not be cloned.'],
   ['a symbol', Symbol('x'), 'Symbol(x) could not be cloned.'],
-  ['a date that is none', new Date(Number.NaN), 'Invalid time value'],
+  ['an invalid date', new Date(Number.NaN), 'Invalid time value'],
 ])('a default that cannot be copied for each record is reported at the start: %s', (_what, value, reason) => {
   const text = `default(): no record can get a copy of it (${reason}); give plain data, or a function that makes the value`;
   expect(linesOf(f.json().default(value as never))).toEqual([`  - resource "thing": field "a": ${text}`]);

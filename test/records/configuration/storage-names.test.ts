@@ -4,10 +4,10 @@ import { startTestApp } from '../../support/app.ts';
 import { startupError, startupErrorOfOptions } from '../../support/startup-error.ts';
 
 test.each([
-  ['a table of our own', 'outbox', "is a table, an index or a key of Belfry's own"],
-  ['an index of a table of our own', 'sessions_user_id_index', "is a table, an index or a key of Belfry's own"],
-  ['the primary key of a table of our own', 'sessions_pkey', "is a table, an index or a key of Belfry's own"],
-  ['the table of sync', 'belfry_sync', "is a table, an index or a key of Belfry's own"],
+  ['a table of the framework', 'outbox', "is a table, an index or a key of Belfry's own"],
+  ['an index of a framework table', 'sessions_user_id_index', "is a table, an index or a key of Belfry's own"],
+  ['the primary key of a framework table', 'sessions_pkey', "is a table, an index or a key of Belfry's own"],
+  ['the table of schema synchronization', 'belfry_sync', "is a table, an index or a key of Belfry's own"],
   ["a table of Postgres's own", 'pg_class', "names that begin with pg_ are Postgres's own"],
   ["a table with Postgres's prefix", 'pg_things', "names that begin with pg_ are Postgres's own"],
   ['the primary key of another resource', 'users_pkey', 'is the primary key of "user"'],

@@ -130,7 +130,7 @@ test.each(['iban=CH93', 'sort=iban', 'q=CH93', 'iban[gt]=CH', 'iban[exists]=true
   },
 );
 
-describe('a stored value that does not decrypt responds 500 for its record only, and reveals neither text:', () => {
+describe('a stored value that does not decrypt responds 500 for its record only, and reveals neither text', () => {
   const parts = (text: string) => text.split('.');
   const withPart = (text: string, at: number, change: (part: string) => string) =>
     parts(text)
@@ -150,18 +150,18 @@ describe('a stored value that does not decrypt responds 500 for its record only,
     ['of another record', () => source.iban],
     ['of another field', () => source.other],
     ['of another field of the same record', () => source.other],
-    ['with another tag', ({ iban }) => withPart(iban, 3, flipped)],
-    ['with another iv', ({ iban }) => withPart(iban, 2, flipped)],
+    ['with another authentication tag', ({ iban }) => withPart(iban, 3, flipped)],
+    ['with another initialization vector', ({ iban }) => withPart(iban, 2, flipped)],
     ['with other data', ({ iban }) => withPart(iban, 4, flipped)],
-    ['that was cut', ({ iban }) => iban.slice(0, -5)],
+    ['that was truncated', ({ iban }) => iban.slice(0, -5)],
     ['without its data', ({ iban }) => parts(iban).slice(0, 4).join('.')],
     ['under an unknown key', ({ iban }) => withPart(iban, 1, () => '00000000')],
     ['of an unknown version', ({ iban }) => withPart(iban, 0, () => 'v2')],
-    ['that is plain', () => 'CH93 plain'],
+    ['in plaintext', () => 'CH93 plain'],
     ['that is empty', () => ''],
     ['of another resource', ({ id: own }) => createKeyring([key]).encrypt('"CH93"', `visitor/iban/${own}`)],
     [
-      'of a key with the same id, and another',
+      'of another key with the same id',
       ({ id: own, iban }) => {
         const foreign = createKeyring([randomBytes(32).toString('base64')]).encrypt('"CH93"', `patient/iban/${own}`);
         return withPart(foreign, 1, () => parts(iban)[1]!);
@@ -191,7 +191,7 @@ describe('a stored value that does not decrypt responds 500 for its record only,
 describe.each([
   ['under a lost key', (text: string) => text.replace(/^v1\.[0-9a-f]{8}/, 'v1.00000000')],
   ['that was altered', (text: string) => `${text.slice(0, -4)}AAAA`],
-])('for a record with a value %s, a change is committed and published:', (_what, forge) => {
+])('a change of a record with a value %s is committed and published', (_what, forge) => {
   const told: { record: unknown; previous?: unknown }[] = [];
   for (const name of ['patient.updated', 'patient.deleted'] as const)
     app.on(name, ({ record, previous }) => void told.push({ record, previous }));

@@ -109,9 +109,9 @@ describe.each(Object.keys(libraries))('the input of a route by %s', (name) => {
 test.each([
   ['none', undefined, {}],
   ['JSON', '{"a":1}', {}],
-  ['what is no JSON', '{"a":', {}],
+  ['malformed JSON', '{"a":', {}],
   ['text', 'a=1', { 'content-type': 'application/x-www-form-urlencoded' }],
-  ['more than may be sent', `"${'x'.repeat(2 ** 21)}"`, {}],
+  ['more than the size limit', `"${'x'.repeat(2 ** 21)}"`, {}],
 ])('a route with body: "raw" does not read its body: %s', async (_what, body, headers) => {
   const answer = await call('POST', '/api/things/none', body, headers);
   expect([answer.status, answer.body.data]).toEqual([200, ['undefined', 'undefined', 'undefined']]);

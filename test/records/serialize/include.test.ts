@@ -94,7 +94,7 @@ test('a path expands a reference of a reference, on lists and reads', async () =
   });
 });
 
-test('only the requested paths are expanded: a shorter path stops earlier, and an included record keeps its own reference ids', async () => {
+test('only the requested paths are expanded: a shorter path stops earlier, and other references stay ids', async () => {
   expect((await read(call, first, 'include=author')).author).toMatchObject({ company: firm, home: land });
   expect((await read(call, first, 'include=author.company')).author.company).toMatchObject({ country: land });
   expect((await read(call, first, 'include=author,author.company,author.company')).author.company.id).toBe(firm);
