@@ -206,7 +206,7 @@ describe('the owner of a record that a route creates as the system', () => {
   });
 });
 
-test('is none outside of a request, unless a user is given', async () => {
+test('outside of a request, service calls act as the system without a user, or as the given user', async () => {
   const { id } = await app.service('ticket').create({ title: 'By code' });
   const none = { user: null, via: 'system', credential: null, ip: null, requestId: null };
   expect(await newestEntry(`record=${id}`)).toMatchObject(none);
@@ -216,7 +216,7 @@ test('is none outside of a request, unless a user is given', async () => {
   expect(await newestEntry(`record=${other.id}`)).toMatchObject({ user: ada.id, via: null, requestId: null });
 });
 
-test('is the right caller for each of several concurrent requests', async () => {
+test('concurrent requests keep their own callers', async () => {
   const callers = [ada, root, await person('Third'), await person('Fourth')];
   const opened = await Promise.all(
     Array.from({ length: 40 }, (_, i) => callers[i % 4]!.call('POST', '/api/tickets/open')),

@@ -14,7 +14,7 @@ test.each<[string, AnyField, string]>([
   ]),
   ['a list of required texts with a maximum of 0 characters', f.array(f.string().max(0).required()), 'required() and max(0)'],
   ['required and writable by no user', f.string().required().writableBy('none'), 'leave nobody who could create'],
-  ['required and writable by no user, in the other spelling', f.string().required().writableBy(['nobody']), 'leave nobody who could create'],
+  ['required and writable by no user, as a list', f.string().required().writableBy(['nobody']), 'leave nobody who could create'],
   ['filterable and visible to no user', f.string().visibleTo('none').filterable(), 'excludes filterable()'],
   ['sortable and visible to no user', f.string().visibleTo('none').sortable(), 'excludes sortable()'],
   ['searchable and visible to no user', f.string().visibleTo('nobody').searchable(), 'excludes searchable()'],
