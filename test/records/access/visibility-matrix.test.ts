@@ -131,7 +131,7 @@ for (const viewer of VIEWERS) {
     });
   }
 
-  test(`${viewer}: `fields` cannot select more than the viewer may see`, async () => {
+  test(`${viewer}: the fields parameter cannot select more than the viewer may see`, async () => {
     for (const name of NAMES) {
       const { status, body } = await as(viewer)('GET', `/api/notes/${record.id}?fields=${name}`);
       const { hidden, writeOnly, type } = fields[name].field.spec;

@@ -295,7 +295,7 @@ test('the error for a refused query lists what is allowed', async () => {
   );
 });
 
-test('in accepts 1,000 values, ids included, and not 1,001; 66,000 are refused', async () => {
+test('the operator in accepts 1,000 values, ids included, and not 1,001; 66,000 are refused', async () => {
   const ids = Array.from({ length: 999 }, (_, i) => i.toString(16).padStart(24, 'f'));
   expect(await found(`other[in]=${[first.id, ...ids].join(',')}`)).toEqual([2]);
   expect((await get(`amount[in]=${Array.from({ length: 1001 }, (_, i) => i).join(',')}`)).status).toBe(400);
