@@ -51,7 +51,7 @@ const running = await startTestApp(
 );
 const { call, env } = running;
 const typed = () => createApp({ resources, extensions: [sent] }, env);
-// The type of the test helper does not include the APIs of extensions.
+// The type of `running.app` does not include the APIs of extensions.
 const app = running.app as unknown as ReturnType<typeof typed>;
 const notes = app.service(note);
 const database = new Client({ connectionString: env.DATABASE_URL });
