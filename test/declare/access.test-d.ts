@@ -1,9 +1,9 @@
-// Checked by the compiler alone (`npm run check`): every line after @ts-expect-error must be an error.
+// Checked only by the compiler (`npm run check`): every line after @ts-expect-error must be an error.
 import { createApp, defineResource, defineUser, f, type Viewer } from '../../src/index.ts';
 
-/** Whether two types are the same, and not only fit. */
+/** Whether two types are identical, rather than just assignable. */
 type Same<A, B> = (<X>() => X extends A ? 1 : 2) extends <X>() => X extends B ? 1 : 2 ? true : false;
-/** Fails to compile unless every one is true. */
+/** Fails to compile unless every type is `true`. */
 type All<T extends true[]> = T;
 
 const doc = defineResource('doc', {
@@ -46,19 +46,19 @@ const doc = defineResource('doc', {
           Same<(typeof record)['state'], 'open' | 'closed'>,
         ]
       > = [true, true, true, true];
-      // @ts-expect-error passwords are not changed by an update
+      // @ts-expect-error an update cannot change passwords
       changes.secret;
-      // @ts-expect-error it has no timestamps
+      // @ts-expect-error the resource has no timestamps
       record.createdAt;
       return all;
     },
     afterUpdate(record, previous) {
-      // @ts-expect-error it has no timestamps
+      // @ts-expect-error the resource has no timestamps
       return previous.updatedAt ?? record.title;
     },
   },
   routes: (route) => [
-    // @ts-expect-error it has no timestamps
+    // @ts-expect-error the resource has no timestamps
     route.get('/:id/age', ({ doc }) => doc.createdAt),
   ],
 });
@@ -69,36 +69,36 @@ export async function calls(user: Viewer | undefined) {
   const docs = app.service('doc');
   const rest = { title: 'x', number: '1', slug: 'x', secret: 'correct horse' };
   const made = await docs.create({ ...rest, hash: 'x', state: 'closed', writer: 'x' });
-  // @ts-expect-error it has no timestamps
+  // @ts-expect-error the resource has no timestamps
   made.createdAt;
   await docs.update(made.id, { number: '2', state: 'open', hash: 'y', slug: 'y', writer: 'y' });
   await docs.update(made.id, { state: 'open' }, { ifMatch: 'x' });
-  // @ts-expect-error passwords are not changed by an update
+  // @ts-expect-error an update cannot change passwords
   await docs.update(made.id, { secret: 'another horse' });
 
   await docs.create({ title: 'x', number: '1', secret: 'correct horse' }, { user });
   await docs.update(made.id, { title: 'y', at: null }, { user });
   // @ts-expect-error the title is required
   await docs.create({ number: '1', secret: 'correct horse' }, { user });
-  // @ts-expect-error a user cannot set what is read-only
+  // @ts-expect-error a user cannot set a read-only field
   await docs.create({ ...rest, state: 'closed' }, { user });
-  // @ts-expect-error a user cannot set what is hidden
+  // @ts-expect-error a user cannot set a hidden field
   await docs.update(made.id, { hash: 'x' }, { user });
-  // @ts-expect-error a user cannot set what is read-only
+  // @ts-expect-error a user cannot set a read-only field
   await docs.update(made.id, { state: 'closed' }, { user });
-  // @ts-expect-error a user cannot change what is immutable
+  // @ts-expect-error a user cannot change an immutable field
   await docs.update(made.id, { number: '3' }, { user });
-  // @ts-expect-error nobody gives a record to somebody else
+  // @ts-expect-error a user cannot transfer a record to another owner
   await docs.update(made.id, { writer: 'y' }, { user });
 
   app.on('doc.updated', ({ previous }) => {
     previous.state satisfies 'open' | 'closed';
-    // @ts-expect-error it has no timestamps
+    // @ts-expect-error the resource has no timestamps
     previous.createdAt;
   });
 }
 
-/** The words of roles that the user resource declares, beside the two that there are always. */
+/** The role names that the user resource declares, and the two built-in ones. */
 export async function roles() {
   const users = app.service('user');
   const { roles } = await users.read('x');
@@ -106,7 +106,7 @@ export async function roles() {
   await users.update('x', { roles: ['editor', 'admin'] });
   // @ts-expect-error not a role
   await users.update('x', { roles: ['edtior'] });
-  // @ts-expect-error an e-mail address stays, for its user
+  // @ts-expect-error a user cannot change their e-mail address
   await users.update('x', { email: 'a@b.co' }, { user: undefined as Viewer | undefined });
   const plain = createApp({ resources: [defineUser()] }, {}).service('user');
   // @ts-expect-error not a role
@@ -120,7 +120,7 @@ export async function roles() {
   return [same, replaced];
 }
 
-/** Where code decides whether there are timestamps, records may have them. */
+/** If the `timestamps` option is not a literal, records may have timestamps. */
 export const perhaps = (timestamps: boolean) =>
   defineResource('perhaps', {
     timestamps,

@@ -7,7 +7,7 @@ import { ConfigErrors } from '../../src/platform/config-errors.ts';
 const job = { run: async () => undefined };
 const sweep = { name: 's', everyMs: 1, run: async () => undefined };
 
-test('merged parts hold everything that each feature brings', () => {
+test('the merged parts contain everything that each feature provides', () => {
   const hello = async () => undefined;
   const merged = mergeParts(
     { jobs: { a: job }, sweeps: [sweep] },
@@ -16,26 +16,26 @@ test('merged parts hold everything that each feature brings', () => {
   expect(merged).toEqual({ jobs: { a: job, b: job }, sweeps: [sweep, sweep], mails: { hello } });
 });
 
-test('parts that one feature brings stay as they are', () => {
+test('parts that only one feature provides stay unchanged', () => {
   const api = new (class {
     hello() {}
   })();
   expect(mergeParts({ api }, { sweeps: [] }).api).toBe(api);
 });
 
-test('two jobs, e-mails or members of an api with the same name are refused', () => {
+test('two jobs, e-mails or API members with the same name are refused', () => {
   expect(() => mergeParts({ jobs: { a: job } }, { jobs: { a: job } })).toThrow('have the same name: a, a');
   expect(() => mergeParts({ api: { a: 1 } }, { api: { a: 2 } })).toThrow('have the same name: a, a');
 });
 
-test('every feature reports its configuration errors', () => {
+test('the configuration errors of every feature are reported', () => {
   const errors = new ConfigErrors();
   const reporting = (text: string): FeatureParts => ({ checkConfig: (all) => all.report(text) });
   mergeParts(reporting('one'), reporting('two')).checkConfig!(errors);
   expect(errors.lines).toEqual(['one', 'two']);
 });
 
-test('steps run one after the other, and one that fails ends them', async () => {
+test('steps run one after another, and a failing step stops the rest', async () => {
   const ran: string[] = [];
   const step = (name: string): FeatureParts => ({
     async confirmStep() {
@@ -48,7 +48,7 @@ test('steps run one after the other, and one that fails ends them', async () => 
   expect(ran).toEqual(['one', 'two']);
 });
 
-test('a login is held up by the first step that asks for something', async () => {
+test('the first step that requires something interrupts a login', async () => {
   const asking = (answer: object | undefined): FeatureParts => ({
     signInStep: { output: z.object({}), ask: async () => answer },
   });
@@ -56,7 +56,7 @@ test('a login is held up by the first step that asks for something', async () =>
   expect(await signInStep!.ask({} as never)).toEqual({ code: 1 });
 });
 
-test('listeners of one event are all called, and what each throws is reported', async () => {
+test('all listeners of an event are called, and every error they throw is reported', async () => {
   const heard: string[] = [];
   const listening = (name: string): FeatureParts => ({
     listeners: {
@@ -71,7 +71,7 @@ test('listeners of one event are all called, and what each throws is reported', 
   expect(heard).toEqual(['one', 'two']);
 });
 
-test('workers of one role start in order and stop in reverse; a failed start stops those that run', async () => {
+test('workers of one role start in order and stop in reverse order, and a failed start stops the running ones', async () => {
   const ran: string[] = [];
   const working = (name: string): FeatureParts => ({
     workers: {

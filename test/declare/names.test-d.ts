@@ -1,11 +1,11 @@
-// Checked by the compiler alone (`npm run check`): what `resourceName` makes of a name, the compiler makes of it too.
+// Checked only by the compiler (`npm run check`): the types of names must equal the results of `resourceName`.
 import { createApp, defineResource, f } from '../../src/index.ts';
 import type { NAMES } from './resource-names.ts';
 
 const fields = { a: f.string() };
 const entry = defineResource('TimeEntry', { fields });
 
-/** Whether two types are the same, and not only fit. */
+/** Whether two types are identical, rather than just assignable. */
 type Same<A, B> = (<X>() => X extends A ? 1 : 2) extends <X>() => X extends B ? 1 : 2 ? true : false;
 
 type Made<N extends string> = ReturnType<typeof defineResource<N, typeof fields>>['name'];
@@ -18,11 +18,11 @@ export function calls(name: string) {
   app.on('time-entry.created', ({ record }) => record.a satisfies string | undefined);
   app.service('time-entry');
   app.service(entry);
-  // @ts-expect-error its name is time-entry
+  // @ts-expect-error the name of the resource is time-entry
   app.service('TimeEntry');
-  // @ts-expect-error its name is time-entry
+  // @ts-expect-error the name of the resource is time-entry
   entry.name satisfies 'TimeEntry';
-  // What the compiler does not follow is any text.
+  // Names that the compiler cannot derive have the type `string`.
   const loose: [Same<(typeof spaced)['name'], string>, Same<(typeof unknown)['name'], string>] = [true, true];
   const spaced = defineResource('time entry', { fields });
   const unknown = defineResource(name, { fields });

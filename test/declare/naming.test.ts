@@ -16,6 +16,6 @@ test.each([
   expect(snakeCase(plural)).toBe(table);
 });
 
-test.each(Object.entries(NAMES))('a resource declared as %s is called %s, as the compiler says', (declared, name) => {
+test.each(Object.entries(NAMES))('a resource declared as %s is named %s, as in its type', (declared, name) => {
   expect(resourceName(declared)).toBe(name);
 });

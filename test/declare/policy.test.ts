@@ -44,13 +44,13 @@ test.each([
 });
 
 test.each(['', 'owner |', 'owner & admin', 'admin, editor', 'owner || admin', '!admin', 'role:'])(
-  'the policy %j is a mistake',
+  'the policy %j is a configuration error',
   (policy) => {
     expect(compiled(policy).faults.length).toBeGreaterThan(0);
   },
 );
 
-test('an empty list is a mistake', () => {
+test('an empty list is a configuration error', () => {
   expect(compiled([]).faults).toEqual([expect.stringContaining('empty')]);
 });
 
@@ -65,11 +65,11 @@ test.each([
   ['editor', ann, false, true],
   ['none', ann, true, false],
   ['none | editor', ann, false, true],
-] as const)('%j for %j, owning: %j, allows: %j', async (policy, user, owning, verdict) => {
+] as const)('%j for %j, owner: %j, allows: %j', async (policy, user, owning, verdict) => {
   expect(await allows(compiled(policy), args(user), owning)).toBe(verdict);
 });
 
-test('only true allows: a function that answers with another truthy value does not', async () => {
+test('a policy function allows only with true, not with another truthy value', async () => {
   for (const answer of [1, 'yes', {}, Promise.resolve('yes')]) {
     expect(
       await allows(
@@ -88,7 +88,7 @@ test('only true allows: a function that answers with another truthy value does n
   ).toBe(true);
 });
 
-test('a function is an alternative beside tokens: either is enough', async () => {
+test('a function is an alternative to tokens: either is enough', async () => {
   const policy = compiled(['admin', ({ doc }) => doc.open]);
   expect(await allows(policy, args(ann, { open: true }), false)).toBe(true);
   expect(await allows(policy, args(ann, { open: false }), false)).toBe(false);
@@ -98,7 +98,7 @@ test('a function is an alternative beside tokens: either is enough', async () =>
 test.each<[Policy, string]>([
   ['owner | admin', 'owner | admin'],
   [['owner', () => true, 'editor'], 'owner | function | editor'],
-])('messages show the policy %j as %j', (policy, text) => {
+])('error messages show the policy %j as %j', (policy, text) => {
   expect(compiled(policy).text).toBe(text);
 });
 
@@ -114,19 +114,19 @@ test.each<[Policy, { nobody: boolean; forRoles: boolean }]>([
   ['owner | admin', { nobody: false, forRoles: false }],
   [() => true, { nobody: false, forRoles: false }],
   [['admin', () => true], { nobody: false, forRoles: false }],
-])('the policy %j allows nobody, or only users with a role: %j', (policy, { nobody, forRoles }) => {
+])('whether the policy %j allows no user at all, or only users with a role: %j', (policy, { nobody, forRoles }) => {
   expect(allowsNobody(compiled(policy))).toBe(nobody);
   expect(isForRoles(compiled(policy))).toBe(forRoles);
 });
 
-test.each(['user', 'admin', 'editor', 'a', 'night-shift', 'Level_2'])('%j can be a role', (word) => {
+test.each(['user', 'admin', 'editor', 'a', 'night-shift', 'Level_2'])('%j is a valid role', (word) => {
   expect(roleFault(word)).toBeUndefined();
 });
 
-test.each([7, null, undefined, '', '2nd', 'a b', 'a|b', 'role:admin', '-a', 'é'])('%j is not a role', (word) => {
+test.each([7, null, undefined, '', '2nd', 'a b', 'a|b', 'role:admin', '-a', 'é'])('%j is not a valid role', (word) => {
   expect(roleFault(word)).toContain('is not a role');
 });
 
-test.each(['public', 'auth', 'owner', 'Nobody', 'SELF'])('%j is a word of policies and cannot be a role', (word) => {
+test.each(['public', 'auth', 'owner', 'Nobody', 'SELF'])('%j is a policy keyword and cannot be a role', (word) => {
   expect(roleFault(word)).toContain('cannot be a role');
 });

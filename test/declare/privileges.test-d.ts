@@ -1,4 +1,4 @@
-// Checked by the compiler alone (`npm run check`): every line after @ts-expect-error must be an error.
+// Checked only by the compiler (`npm run check`): every line after @ts-expect-error must be an error.
 import { z } from 'zod';
 import { createApp, defineExtension, defineResource, defineUser, f, privacy, webhooks } from '../../src/index.ts';
 
@@ -10,7 +10,7 @@ const ticket = defineResource('ticket', {
   },
 });
 
-/** Listeners get the app with what its extensions offer to code. */
+/** Listeners receive the app with the APIs that its extensions provide. */
 export function listeners(env: Record<string, string>) {
   const loud = defineExtension({ name: 'loud', setup: () => ({ api: { shout: (text: string) => text.length } }) });
   const silent = defineExtension({ name: 'silent', setup: () => ({}) });
@@ -27,13 +27,13 @@ export function listeners(env: Record<string, string>) {
         app.on('ticket.created', async ({ record }) => {
           app.loud.shout(record.title) satisfies number;
           await app.webhooks.publish('invoice.paid', { amount: 1 }, { owner: record.opener });
-          // @ts-expect-error there is no such event to publish
+          // @ts-expect-error the event cannot be published because it does not exist
           await app.webhooks.publish('invoice.lost', { amount: 1 }, { owner: record.opener });
-          // @ts-expect-error it has no such function
+          // @ts-expect-error the extension has no such function
           app.loud.whisper;
-          // @ts-expect-error it offers nothing
+          // @ts-expect-error the extension provides no API
           app.silent;
-          // @ts-expect-error it is not installed
+          // @ts-expect-error the extension is not installed
           app.apiKeys;
         });
       },
@@ -43,7 +43,7 @@ export function listeners(env: Record<string, string>) {
   createApp({ resources: [ticket], listeners: (app) => app.on('ticket.deleted', () => undefined) }, env);
 }
 
-/** The privilege decides what create and update take. */
+/** The privilege decides which fields create and update accept. */
 export async function privileges(env: Record<string, string>) {
   const app = createApp({ resources: [defineUser(), ticket] }, env);
   const tickets = app.service(ticket);
@@ -53,12 +53,12 @@ export async function privileges(env: Record<string, string>) {
   await tickets.create({ title: 'x', state: 'closed' }, { as: 'system', user });
   await tickets.create({ title: 'x' }, { as: 'user' });
   await tickets.update('x', { state: 'closed' }, { as: 'system', user, ifMatch: '2030-01-01T00:00:00.000Z' });
-  // @ts-expect-error a user may not set a read-only field
+  // @ts-expect-error a user cannot set a read-only field
   await tickets.create({ title: 'x', state: 'closed' }, { as: 'user' });
-  // @ts-expect-error a user may not set a read-only field
+  // @ts-expect-error a user cannot set a read-only field
   await tickets.update('x', { state: 'closed' }, { as: 'user' });
-  // @ts-expect-error a user may not set the owner
+  // @ts-expect-error a user cannot set the owner
   await tickets.create({ title: 'x', opener: null }, { user });
-  // @ts-expect-error there are two privileges
+  // @ts-expect-error there are only two privileges
   await tickets.read('x', { as: 'admin' });
 }

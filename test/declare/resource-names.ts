@@ -1,4 +1,4 @@
-/** Names as declared, and what becomes of them: of the compiler's doing, too. */
+/** Declared names and the resource names that the code and the compiler derive from them. */
 export const NAMES = {
   post: 'post',
   Post: 'post',

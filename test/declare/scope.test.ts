@@ -4,12 +4,12 @@ import { createScopeCheck, isScope, scopesNeeded } from '../../src/declare/scope
 
 const handler = () => undefined;
 
-test.each(['a', 'posts:publish', 'posts:drafts:publish', 'v1.posts:read_all', '0-9:x'])('%j is a scope', (scope) => {
+test.each(['a', 'posts:publish', 'posts:drafts:publish', 'v1.posts:read_all', '0-9:x'])('%j is a valid scope', (scope) => {
   expect(isScope(scope)).toBe(true);
 });
 
 test.each(['', ':', 'posts:', ':publish', 'posts::publish', 'posts:*', '*', '-posts', 'posts publish', 'a\n', 5, null])(
-  '%j is no scope',
+  '%j is not a valid scope',
   (scope) => {
     expect(isScope(scope)).toBe(false);
   },
@@ -21,23 +21,23 @@ test.each<[string, string, string | undefined, string[]]>([
   ['DELETE', '/notes/:id', undefined, ['notes:write', 'notes:*', '*']],
   ['POST', '/notes/:id/pin', 'notes:pin', ['notes:pin', 'notes:*', '*']],
   ['GET', '/notes/export', 'files:notes:export', ['files:notes:export', 'files:*', '*']],
-  // A scope without a colon belongs to no group, and no group opens it.
+  // A scope without a colon belongs to no group, so no group scope grants it.
   ['GET', '/notes/export', 'export', ['export', '*']],
   ['GET', '/openapi.json', undefined, ['read', '*']],
   ['GET', '/:any', undefined, ['read', '*']],
   ['POST', '/', undefined, ['*']],
-  // Below /auth only GET /auth/me is open to other credentials than sessions, whatever scope the route asks for.
+  // Below /auth only GET /auth/me accepts credentials other than sessions, whatever scope the route declares.
   ['GET', '/auth/me', undefined, ['auth:read', 'read', '*']],
   ['GET', '/auth/me/more', undefined, []],
   ['PATCH', '/auth/me', undefined, []],
   ['GET', '/auth/sessions', 'sessions:read', []],
   ['GET', '/authors', undefined, ['authors:read', 'authors:*', 'read', '*']],
   ['GET', '/notes', 'auth:read', ['auth:read', '*']],
-])('%s %s with the scope %s of its own is opened by %j', (method, path, own, needed) => {
+])('%s %s with the route scope %s is granted by %j', (method, path, own, needed) => {
   expect(scopesNeeded({ method: method as 'GET', path }, own)).toEqual(needed);
 });
 
-test('without an authenticator that knows scopes, a session is let in, and an API key needs a scope of the route', () => {
+test('without an authenticator that supports scopes, a session is accepted and an API key needs a scope of the route', () => {
   const session: Auth = { via: 'session', scopes: [], id: 's' };
   const keyWith = (...scopes: string[]): Auth => ({ via: 'api-key', scopes, id: 'k' });
   const check = createScopeCheck({ method: 'GET', path: '/notes', handler }, []);

@@ -1,7 +1,7 @@
-// Checked by the compiler alone (`npm run check`): every line after @ts-expect-error must be an error.
+// Checked only by the compiler (`npm run check`): every line after @ts-expect-error must be an error.
 import { createApp, defineResource, defineUser, f, type ScopeFilter } from '../../src/index.ts';
 
-// The two name each other, and themselves, as resources of two files would.
+// The two resources refer to each other and to themselves, like resources in two files.
 const team = defineResource('team', {
   fields: {
     name: f.string().required(),
@@ -19,7 +19,7 @@ const team = defineResource('team', {
     async beforeCreate(values, { service }) {
       const same = await service(team).first({ name: values.name });
       same?.size satisfies number | undefined;
-      // @ts-expect-error a record knows its fields
+      // @ts-expect-error the field does not exist on the record
       same?.nope;
       // @ts-expect-error the name is required
       await service(team).create({});
@@ -53,7 +53,7 @@ export async function calls(name: 'team' | 'player') {
   (await app.transaction((tx) => tx.service(player).read('x'))).goals satisfies number | undefined;
   // @ts-expect-error an unknown field
   await app.service(team).create({ name: 'x', nope: 1 });
-  // @ts-expect-error a resource that the app does not have
+  // @ts-expect-error the app does not have the resource
   app.service(absent);
   // @ts-expect-error neither a resource nor a name
   app.service(1);

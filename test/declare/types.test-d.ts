@@ -1,4 +1,4 @@
-// Checked by the compiler alone (`npm run check`): every line after @ts-expect-error must be an error.
+// Checked only by the compiler (`npm run check`): every line after @ts-expect-error must be an error.
 import { type } from 'arktype';
 import * as v from 'valibot';
 import { z } from 'zod';
@@ -25,7 +25,7 @@ const post = defineResource('post', {
   hooks: {
     beforeCreate(values) {
       values.title satisfies string;
-      // @ts-expect-error a hook knows the fields
+      // @ts-expect-error the field does not exist in the hook
       values.nope;
     },
     beforeUpdate(changes, record) {
@@ -34,21 +34,21 @@ const post = defineResource('post', {
     },
   },
   routes: (route) => [
-    // @ts-expect-error an option that a route does not have
+    // @ts-expect-error the route option does not exist
     route.get('/a', { polizy: 'public' }, () => 1),
     route.post('/:id/publish', { input: z.object({ at: z.coerce.date() }) }, ({ doc, input }) => {
       input.at satisfies Date;
       doc.title satisfies string;
-      // @ts-expect-error a record knows its fields
+      // @ts-expect-error the field does not exist on the record
       doc.nope;
-      // @ts-expect-error an input knows its fields
+      // @ts-expect-error the field does not exist in the input
       input.nope;
     }),
     route.get('/since', { query: z.object({ days: z.coerce.number() }) }, ({ query, input }) => {
       query.days satisfies number;
-      // @ts-expect-error without a schema a body may be anything
+      // @ts-expect-error without a schema the type of the body is unknown
       input.nope;
-      // @ts-expect-error a query knows its parameters
+      // @ts-expect-error the parameter does not exist in the query
       query.nope;
     }),
     route.put(
@@ -56,11 +56,11 @@ const post = defineResource('post', {
       { query: z.object({ a: z.string() }), input: z.object({ b: z.string() }) },
       ({ query, input }) => {
         `${query.a}${input.b}` satisfies string;
-        // @ts-expect-error a parameter is not in the body
+        // @ts-expect-error parameters are not part of the body
         input.a;
       },
     ),
-    // @ts-expect-error a query is a Standard Schema
+    // @ts-expect-error a query must be a Standard Schema
     route.get('/shape', { query: { a: 'string' } }, () => 1),
     route.get('/newest', ({ doc, input, query }) => {
       query.a satisfies string | string[] | undefined;
@@ -76,12 +76,12 @@ const posts = app.service('post');
 app.on('post.created', ({ record, user }) => {
   record.title satisfies string;
   user?.id satisfies string | undefined;
-  // @ts-expect-error the record of an event knows its fields
+  // @ts-expect-error the field does not exist on the event's record
   record.nope;
 });
 app.on('post.updated', ({ previous }) => previous.status satisfies 'draft' | 'published');
 app.on('auth.login', ({ ip }) => ip);
-// @ts-expect-error there is no such event of a resource
+// @ts-expect-error the resource has no such event
 app.on('post.craeted', ({ record }) => record);
 
 export async function calls() {
@@ -107,17 +107,17 @@ export async function calls() {
   (await posts.first({ status: 'draft', sort: '-score' }))?.title satisfies string | undefined;
   (await posts.count({ status: 'draft' })) satisfies number;
   const somebody: { id?: string } = {};
-  // @ts-expect-error a filter that is undefined would be none
+  // @ts-expect-error an undefined filter would match every record
   await posts.list({ author: somebody.id });
-  // @ts-expect-error a filter that is undefined would be none
+  // @ts-expect-error an undefined filter would match every record
   await posts.list({ author: undefined });
-  // @ts-expect-error there is no such operator
+  // @ts-expect-error the operator does not exist
   await posts.list({ score: { like: 3 } });
-  // @ts-expect-error there is no such word
+  // @ts-expect-error the option does not exist
   await posts.list({ limit: true });
-  // @ts-expect-error nothing is counted behind a cursor
+  // @ts-expect-error nothing is counted after a cursor
   (await posts.list({ after: 'cursor' })).meta.total;
-  // @ts-expect-error the end of a list is no cursor
+  // @ts-expect-error null, the end of a list, is not a cursor
   await posts.list({ after: null });
   // @ts-expect-error the title is required
   await posts.create({});
@@ -133,23 +133,23 @@ export async function calls() {
   await posts.update(made.id, { title: null });
   // @ts-expect-error an unknown field
   await posts.update(made.id, { nope: 1 });
-  // @ts-expect-error there is no such field
+  // @ts-expect-error the field does not exist
   made.nope;
-  // @ts-expect-error there is no such resource
+  // @ts-expect-error the resource does not exist
   app.service('nope');
-  // @ts-expect-error there is no such setting
+  // @ts-expect-error the setting does not exist
   createApp({ resources: [], settings: { auht: {} } }, {});
-  // @ts-expect-error there is no such option
+  // @ts-expect-error the option does not exist
   defineResource('a', { fields: {}, polizies: {} });
-  // @ts-expect-error there is no such action
+  // @ts-expect-error the action does not exist
   defineResource('a', { fields: {}, policies: { lsit: 'public' } });
-  // @ts-expect-error there is no such operator
+  // @ts-expect-error the operator does not exist
   f.string().filterable(['like']);
-  // @ts-expect-error a default has the type of the field
+  // @ts-expect-error a default must have the type of the field
   f.integer().default('1');
 }
 
-/** Whether two types are the same, and not only fit. */
+/** Whether two types are identical, rather than just assignable. */
 type Same<A, B> = (<X>() => X extends A ? 1 : 2) extends <X>() => X extends B ? 1 : 2 ? true : false;
 
 const kinds = defineResource('kind', {
@@ -204,10 +204,10 @@ type Made = Awaited<ReturnType<typeof kind.create>>;
 type Input = CreateInput<typeof kinds.fields>;
 type Change = UpdateInput<typeof kinds.fields>;
 
-/** Fails to compile unless every one is true. */
+/** Fails to compile unless every type is `true`. */
 type All<T extends true[]> = T;
 
-/** What records hold. */
+/** Types of records. */
 export type Held = All<
   [
     Same<Made['string'], string | undefined>,
@@ -241,7 +241,7 @@ export type Held = All<
   ]
 >;
 
-/** What create and update take. */
+/** Types of the values that create and update accept. */
 export type Taken = All<
   [
     Same<Input['text'], string>,
@@ -265,25 +265,25 @@ export type Taken = All<
 >;
 
 export const modifiers = [
-  // @ts-expect-error the value of a number's default
+  // @ts-expect-error a number's default must be a number
   f.number().default('1'),
-  // @ts-expect-error a default by a function has the type of the field, too
+  // @ts-expect-error a default function must return the type of the field
   f.number().default(() => '1'),
-  // @ts-expect-error one of the values
+  // @ts-expect-error must be one of the values
   f.enum(['a', 'b']).default('c'),
-  // @ts-expect-error an enum has values
+  // @ts-expect-error an enum must have values
   f.enum([]),
-  // @ts-expect-error items are fields
+  // @ts-expect-error items must be fields
   f.array('string'),
-  // @ts-expect-error members are fields
+  // @ts-expect-error members must be fields
   f.object({ a: 'string' }),
-  // @ts-expect-error an example has the type of the field
+  // @ts-expect-error an example must have the type of the field
   f.integer().example('x'),
-  // @ts-expect-error a pattern is a regular expression
+  // @ts-expect-error a pattern must be a regular expression
   f.string().pattern('x'),
-  // @ts-expect-error a schema is a Standard Schema
+  // @ts-expect-error a schema must be a Standard Schema
   f.string().schema({}),
-  // @ts-expect-error a policy is not a number
+  // @ts-expect-error a policy cannot be a number
   f.string().visibleTo(1),
   f.date().check((at) => at.startsWith('2026')),
   f.array(f.integer()).check((list, record) => list.length > 0 || `too few in ${record.id}`),
@@ -319,26 +319,26 @@ export async function wrong() {
   await kind.create({ ...input, grid: [['x']] });
   // @ts-expect-error not one of the values
   await kind.create({ ...input, enums: ['z'] });
-  // @ts-expect-error what a schema takes
+  // @ts-expect-error must match the input type of the schema
   await kind.create({ ...input, form: { a: 'x' } });
-  // @ts-expect-error what a schema takes, not what it makes
+  // @ts-expect-error must match the input type of the schema, not its output type
   await kind.create({ ...input, counted: 5 });
   // @ts-expect-error a required field cannot be cleared
   await kind.update('x', { text: null });
-  // @ts-expect-error a boolean is no text
+  // @ts-expect-error a boolean is not a string
   await kind.update('x', { boolean: 'true' });
 }
 
-/** What an extension offers to code stands on the app, under the extension's name. */
+/** The API of an extension is available on the app under the extension's name. */
 export async function apis(env: Record<string, string>) {
   const silent = defineExtension({ name: 'silent', setup: () => ({}) });
   const loud = defineExtension({ name: 'loud', setup: () => ({ api: { shout: (text: string) => text.length } }) });
   const app = createApp({ resources: [defineUser()], extensions: [apiKeys(), silent, loud] }, env);
   const revoked: boolean = await app.apiKeys.revoke('x');
   const length: number = app.loud.shout('x');
-  // @ts-expect-error it offers nothing
+  // @ts-expect-error the extension provides no API
   void app.silent;
-  // @ts-expect-error it is not installed
+  // @ts-expect-error the extension is not installed
   void createApp({ resources: [] }, env).apiKeys;
   return [revoked, length];
 }

@@ -6,7 +6,7 @@ afterEach(() => vi.useRealTimers());
 
 const never = () => new Promise<string>(() => undefined);
 
-test('work that ends in time decides the outcome, and leaves no timer behind', async () => {
+test('work that ends in time decides the outcome and leaves no timer behind', async () => {
   expect(await withDeadline(Promise.resolve('done'), 1000)).toBe('done');
   await expect(withDeadline(Promise.reject(new Error('broken')), 1000)).rejects.toThrow('broken');
   expect(await resolveWithin(Promise.resolve('done'), 1000, undefined)).toBe('done');
@@ -14,7 +14,7 @@ test('work that ends in time decides the outcome, and leaves no timer behind', a
   expect(vi.getTimerCount()).toBe(0);
 });
 
-test('late work is an error, or the fallback', async () => {
+test('late work ends in an error or returns the fallback', async () => {
   const failing = expect(withDeadline(never(), 2000)).rejects.toThrow(new DeadlineError('no answer within 2 s'));
   const named = expect(withDeadline(never(), 2000, 'too late')).rejects.toThrow('too late');
   const falling = resolveWithin(never(), 2000, 'fallback');
@@ -25,7 +25,7 @@ test('late work is an error, or the fallback', async () => {
   expect(vi.getTimerCount()).toBe(0);
 });
 
-test('a deadline that is over already ends the wait at once', async () => {
+test('a deadline in the past ends the wait immediately', async () => {
   const late = resolveWithin(never(), -5, 'fallback');
   await vi.advanceTimersByTimeAsync(2);
   expect(await late).toBe('fallback');

@@ -10,15 +10,15 @@ test.each([
   ['creatdAt', 'createdAt'],
   ['created_at', 'createdAt'],
   ['statuss', 'status'],
-])('for %s the name %s is suggested', (name, meant) => {
+])('for %s the suggestion is %s', (name, meant) => {
   expect(didYouMean(name, known)).toBe(`. Did you mean "${meant}"?`);
 });
 
-test.each(['author', 'x', '', 'ti'])('for "%s" nothing is suggested', (name) => {
+test.each(['author', 'x', '', 'ti'])('for "%s" there is no suggestion', (name) => {
   expect(didYouMean(name, known)).toBe('');
 });
 
-test('without a suggestion all known names are listed', () => {
+test('without a suggestion, all known names are listed', () => {
   expect(knownNames('author', 'fields', ['title', 'body'])).toBe('; fields: title, body');
   expect(knownNames('bdy', 'fields', ['title', 'body'])).toBe('. Did you mean "body"?');
 });

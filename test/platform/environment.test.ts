@@ -20,7 +20,7 @@ function faults(changes: Record<string, string | undefined>): readonly string[] 
   }
 }
 
-test('defaults are filled', () => {
+test('missing settings get their defaults', () => {
   expect(readEnvironment(right)).toMatchObject({
     nodeEnv: 'production',
     port: 5001,
@@ -34,7 +34,7 @@ test('defaults are filled', () => {
   });
 });
 
-test('every missing and malformed name is listed at once, those that only production needs included', () => {
+test('all missing and malformed names are reported together, those required only in production included', () => {
   expect(() => readEnvironment({ PORT: 'http', RELAY: 'no', NODE_ENV: '' })).toThrow(StartupError);
   const listed = faults({
     APP_URL: undefined,
@@ -69,7 +69,7 @@ test('every missing and malformed name is listed at once, those that only produc
   }
 });
 
-test('production refuses to lift rate limits for clients on this machine; development and tests may', () => {
+test('rate limits for clients on the same machine can be lifted in development and tests but not in production', () => {
   const off = { LOOPBACK_RATE_LIMITS: 'off' };
   expect(faults(off)).toEqual([expect.stringContaining('LOOPBACK_RATE_LIMITS must not be off in production')]);
   for (const NODE_ENV of ['development', 'test'])
@@ -110,7 +110,7 @@ test.each([
   ['MAIL_FROM', 'a@example.com, b@example.com'],
   ['MAIL_FROM', 'Belfry <no-reply@example.com> <b@example.com>'],
   ['MAIL_FROM', 'Belfry\r\nBcc: b@example.com <no-reply@example.com>'],
-])('%s=%s is a fault that does not repeat a secret', (name, text) => {
+])('%s=%s is an error that does not repeat a secret', (name, text) => {
   const listed = faults({ [name]: text });
   expect(listed).toEqual([expect.stringMatching(new RegExp(`^${name}`))]);
   if (name === 'SVC_ENCRYPTION_KEYS') expect(listed[0]).not.toContain(text);
@@ -127,11 +127,11 @@ test.each([
   ['TRUST_PROXY', '203.0.113.7, ::1'],
   ['TRUST_PROXY', 'loopback, 10.0.0.0/8, fd00::/8'],
   ['SVC_ENCRYPTION_KEYS', ` ${key} , ${randomBytes(32).toString('base64')} `],
-])('%s=%s is right', (name, text) => {
+])('%s=%s is accepted', (name, text) => {
   expect(faults({ [name]: text })).toEqual([]);
 });
 
-test('in development and tests only the stores are asked for, and an empty text counts as missing', () => {
+test('development and tests require only the database and Redis URLs, and an empty value counts as missing', () => {
   const stores = { DATABASE_URL: right.DATABASE_URL, REDIS_URL: right.REDIS_URL };
   for (const nodeEnv of ['development', 'test']) {
     const env = readEnvironment({ ...stores, NODE_ENV: nodeEnv, APP_URL: '', SVC_ENCRYPTION_KEYS: ',', PORT: '' });
@@ -140,23 +140,23 @@ test('in development and tests only the stores are asked for, and an empty text 
   }
 });
 
-test('the encryption keys are those given, one or several, newest first', () => {
+test('one or several encryption keys are accepted, newest first', () => {
   const keys = [key, randomBytes(32).toString('base64')];
   for (const given of [keys.slice(0, 1), keys]) {
     expect(readEnvironment({ ...right, SVC_ENCRYPTION_KEYS: given.join(',') }).encryptionKeys).toEqual(given);
   }
 });
 
-test.each(['', ',', ' , '])('in production SVC_ENCRYPTION_KEYS="%s" is missing, not the key of development', (text) => {
+test.each(['', ',', ' , '])('in production SVC_ENCRYPTION_KEYS="%s" counts as missing; the development key is not used', (text) => {
   expect(faults({ SVC_ENCRYPTION_KEYS: text })).toEqual([expect.stringMatching(/^SVC_ENCRYPTION_KEYS is missing/)]);
 });
 
-test.each(['smtp.example.com', 'https://smtp.example.com', 'smtp://', 'smtp:host'])('SMTP_URL=%s is a fault', (url) => {
+test.each(['smtp.example.com', 'https://smtp.example.com', 'smtp://', 'smtp:host'])('SMTP_URL=%s is an error', (url) => {
   const listed = faults({ SMTP_URL: url, MAIL_FROM: 'a@example.com' });
   expect(listed).toEqual(['SMTP_URL is malformed: it should look like smtp://user:password@host:587']);
 });
 
-test('SMTP_URL needs MAIL_FROM, an address with or without a name; without either there is no mail server', () => {
+test('SMTP_URL requires MAIL_FROM, an address with or without a name; without either there is no mail server', () => {
   expect(faults({ SMTP_URL: 'smtp://a:secret@host:587' })).toEqual([expect.stringMatching(/^MAIL_FROM is missing/)]);
   for (const from of ['a@example.com', 'Belfry <a@example.com>']) {
     const env = readEnvironment({ ...right, SMTP_URL: 'smtps://host', MAIL_FROM: from });
@@ -165,7 +165,7 @@ test('SMTP_URL needs MAIL_FROM, an address with or without a name; without eithe
   expect(readEnvironment(right).smtp).toBeUndefined();
 });
 
-test('credentials of push are handed on as they are, and a name that is like one and none is refused', () => {
+test('push credentials are passed on unchanged, and a name that only resembles one is refused', () => {
   const push = { FCM_SERVICE_ACCOUNT: '/account.json', APNS_TOPIC: 'com.example.app', VAPID_SUBJECT: 'x' };
   expect(readEnvironment({ ...right, ...push, APNS_KEY: '' }).push).toEqual(push);
   expect(readEnvironment(right).push).toEqual({});
@@ -175,7 +175,7 @@ test('credentials of push are handed on as they are, and a name that is like one
   ]);
 });
 
-test('.env.example names no setting that is refused', () => {
+test('.env.example contains no setting that is refused', () => {
   const example = readFileSync('.env.example', 'utf8');
   const named = [...example.matchAll(/^# ([A-Z_]+)=/gm)].map(([, name]) => name!);
   expect(named).toContain('DATABASE_URL');

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { ApiError, ERROR_CODES, validationError } from '../../src/platform/errors.ts';
 
-test('docs/http.md has the catalogue of errors, as it is', () => {
+test('docs/http.md contains the current error catalogue', () => {
   const docs = readFileSync(join(import.meta.dirname, '..', '..', 'docs', 'http.md'), 'utf8');
   const table = /^\| Status \| Code \|.*\n\|[-|]+\|\n((?:\|.*\n)*)/m.exec(docs)![1]!;
   const catalogue = Object.entries(ERROR_CODES)
@@ -12,7 +12,7 @@ test('docs/http.md has the catalogue of errors, as it is', () => {
   expect(table).toBe(catalogue.join(''));
 });
 
-test('an error tells the first 100 of its details', () => {
+test('an error reports its first 100 details', () => {
   const details = (count: number) => Object.fromEntries(Array.from({ length: count }, (_, i) => [`f${i}`, `m${i}`]));
   expect(new ApiError('VALIDATION_ERROR', undefined, { details: details(100) }).details).toEqual(details(100));
   expect(new ApiError('VALIDATION_ERROR', undefined, { details: details(90_000) }).details).toEqual(details(100));

@@ -10,7 +10,7 @@ const FIELDS = 'Must have at most 10 fields in one object';
 const check = (json: string, maxRootKeys?: number) => exceededJsonLimit(Buffer.from(json), 10, maxRootKeys);
 const fields = (count: number) => `{${Array.from({ length: count }, (_, i) => `"${i}":1`).join(',')}}`;
 
-describe('levels', () => {
+describe('nesting depth', () => {
   test.each([
     ['arrays', '[', '1', ']'],
     ['objects', '{"a":', '1', '}'],
@@ -23,18 +23,18 @@ describe('levels', () => {
     expect(check(nested(34 - own))).toBe(LEVELS);
   });
 
-  test('containers beside one another do not add up', () => {
+  test('sibling containers do not add up', () => {
     expect(check(`[${Array(1000).fill('[[],{}]').join(',')}]`)).toBeUndefined();
   });
 });
 
-describe('values', () => {
+describe('number of values', () => {
   test.each([
     ['numbers', '1'],
     ['strings with a comma', '"a,b"'],
     ['empty objects', '{}'],
     ['empty arrays', '[ ]'],
-  ])('100,000 are accepted, one more is not: %s', (_, item) => {
+  ])('100,000 are accepted, one more is refused: %s', (_, item) => {
     const list = (count: number) => `[${Array(count).fill(item).join(',')}]`;
     expect(check(list(100_000))).toBeUndefined();
     expect(check(list(100_001))).toBe(VALUES);
@@ -47,28 +47,28 @@ describe('values', () => {
   });
 });
 
-describe('fields of one object', () => {
+describe('number of fields in one object', () => {
   test.each([
     ['the whole body', (inner: string) => inner],
     ['in a field', (inner: string) => `{"a":${inner}}`],
-    ['behind another object', (inner: string) => `[{"a":1,"b":{"c":2}},${inner}]`],
-  ])('as many as allowed are accepted, one more is not: %s', (_, wrap) => {
+    ['after another object', (inner: string) => `[{"a":1,"b":{"c":2}},${inner}]`],
+  ])('the maximum is accepted, one more is refused: %s', (_, wrap) => {
     expect(check(wrap(fields(10)))).toBeUndefined();
     expect(check(wrap(fields(11)))).toBe(FIELDS);
   });
 
-  test('those of an object are counted apart from those of the objects in it', () => {
+  test('the fields of an object are counted separately from those of nested objects', () => {
     expect(check(`{"a":${fields(10)},"b":${fields(10)},"c":1}`)).toBeUndefined();
   });
 
-  test('the root object may have its own limit', () => {
+  test('the root object can have a separate limit', () => {
     expect(check(fields(500), Number.POSITIVE_INFINITY)).toBeUndefined();
     expect(check(`{"a":${fields(11)}}`, Number.POSITIVE_INFINITY)).toBe(FIELDS);
     expect(check(`[${fields(11)}]`, Number.POSITIVE_INFINITY)).toBe(FIELDS);
   });
 });
 
-/** The same limits over the parsed value: what the check of the text must agree with. */
+/** The same limits applied to the parsed value. The check of the text must agree with it. */
 function excessOfValue(root: unknown): boolean {
   let values = 0;
   function exceeds(value: unknown, level: number): boolean {
@@ -82,8 +82,8 @@ function excessOfValue(root: unknown): boolean {
   return exceeds(root, 0);
 }
 
-test('for any JSON, with any white space, the text exceeds the limits when the value does', () => {
-  // Quotation marks, backslashes and brackets in strings, short and long, must not be taken for structure.
+test('for any JSON with any white space, the text exceeds the limits exactly if the value does', () => {
+  // Quotation marks, backslashes and brackets inside strings must not be mistaken for structure.
   const text = fc.oneof(
     fc.string({ unit: fc.constantFrom('"', '\\', '{', '[', ']', '}', ',', ':', 'é', '\n', 'x'), maxLength: 20 }),
     fc.tuple(fc.integer({ min: 50, max: 80 }), fc.string({ maxLength: 5 })).map(([n, tail]) => 'x'.repeat(n) + tail),

@@ -10,13 +10,13 @@ function workLog(sampleRate: number, ...random: number[]) {
   return { ...log, logWork: createLogWork(parts, () => random.shift()!) };
 }
 
-test('a unit of work is one line with its name as the message', () => {
+test('a unit of work is one log line with its name as the message', () => {
   const { logWork, info } = workLog(1);
   logWork('mail', line);
   expect(info.mock.calls).toEqual([[line, 'mail']]);
 });
 
-test('with a sample rate of 1 every sampled unit is logged as it is', () => {
+test('with a sample rate of 1 every sampled unit is logged unchanged', () => {
   const { logWork, info } = workLog(1);
   for (let i = 0; i < 3; i++) logWork('push chunk', line, { sampled: true });
   expect(info.mock.calls).toEqual([
@@ -38,7 +38,7 @@ test('a sample rate of 0 logs no sampled unit', () => {
   expect(info).not.toHaveBeenCalled();
 });
 
-test('a unit that is not sampled, such as a failure, is always logged, at its own level', () => {
+test('a unit that is not sampled, such as a failure, is always logged at its own level', () => {
   const { logWork, info, error } = workLog(0);
   logWork('push chunk', { ...line, outcome: 'failed' }, { level: 'error' });
   expect(info).not.toHaveBeenCalled();

@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, test } from 'vitest';
 import { createMicroBatch } from '../../src/platform/micro-batch.ts';
 
-test('what gathers while a batch is written makes up the next, in order, and a failure reaches only its own batch', async () => {
+test('items that arrive during a write form the next batch, in order, and a failure affects only its own batch', async () => {
   const batches: number[][] = [];
   const add = createMicroBatch<number>(async (items) => {
     batches.push(items);

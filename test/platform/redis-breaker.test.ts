@@ -18,7 +18,7 @@ function breakerWith(waitForTrial: boolean) {
 const fails = () => Promise.reject(new Error('READONLY'));
 const hangs = () => new Promise<string>(() => undefined);
 
-test('after a failure, commands are refused without being sent, until a second has passed', async () => {
+test('after a failure, commands are refused without being sent for one second', async () => {
   const { breaker, said, onRefused } = breakerWith(true);
   await expect(breaker.run(fails)).rejects.toThrow('READONLY');
   const command = vi.fn(async () => 'ok');
@@ -31,7 +31,7 @@ test('after a failure, commands are refused without being sent, until a second h
   expect(said).toEqual(['away', 'back']);
 });
 
-test('a command without a reply in time opens it', async () => {
+test('a command without a timely reply opens the breaker', async () => {
   const { breaker, said } = breakerWith(true);
   const late = expect(breaker.run(hangs, 300)).rejects.toThrow('no answer within 0.3 s');
   await vi.advanceTimersByTimeAsync(301);
@@ -39,7 +39,7 @@ test('a command without a reply in time opens it', async () => {
   expect(said).toEqual(['away']);
 });
 
-test('there is one trial at a time', async () => {
+test('only one trial runs at a time', async () => {
   const { breaker } = breakerWith(true);
   await expect(breaker.run(fails)).rejects.toThrow('READONLY');
   await vi.advanceTimersByTimeAsync(1000);
@@ -49,7 +49,7 @@ test('there is one trial at a time', async () => {
   await trial;
 });
 
-test('where callers do not wait for the trial, its caller is refused too, and the next one passes', async () => {
+test('if callers do not wait for the trial, its own caller is refused too, and the next call passes', async () => {
   const { breaker, said } = breakerWith(false);
   await expect(breaker.run(fails)).rejects.toThrow('READONLY');
   await vi.advanceTimersByTimeAsync(1000);

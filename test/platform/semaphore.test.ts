@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { createSemaphore } from '../../src/platform/semaphore.ts';
 
-test('never more than its size run at once, all of them run, in order of arrival', async () => {
+test('at most its size of tasks run concurrently, and all tasks run in order of arrival', async () => {
   await fc.assert(
     fc.asyncProperty(
       fc.integer({ min: 1, max: 5 }),
@@ -35,7 +35,7 @@ test('never more than its size run at once, all of them run, in order of arrival
   );
 });
 
-test('a newcomer does not overtake those who wait', async () => {
+test('a new task does not overtake waiting tasks', async () => {
   const semaphore = createSemaphore(1);
   const order: string[] = [];
   const first = semaphore.run(() => order.push('first'));
@@ -46,7 +46,7 @@ test('a newcomer does not overtake those who wait', async () => {
   expect(order).toEqual(['first', 'second', 'third']);
 });
 
-test('after it was idle, it still runs no more than its size at once', async () => {
+test('after an idle period the limit still holds', async () => {
   const semaphore = createSemaphore(1);
   await semaphore.run(() => 'alone');
   await semaphore.run(() => 'alone again');
@@ -63,7 +63,7 @@ test('after it was idle, it still runs no more than its size at once', async () 
   expect(started).toEqual(['first', 'second']);
 });
 
-test('a task that throws before it awaits gives its place back', async () => {
+test('a task that throws before its first await releases its slot', async () => {
   const semaphore = createSemaphore(1);
   await expect(
     semaphore.run(() => {
@@ -73,7 +73,7 @@ test('a task that throws before it awaits gives its place back', async () => {
   expect(await semaphore.run(() => 'next')).toBe('next');
 });
 
-test('beyond the queue bound a task is refused and never runs', async () => {
+test('a task beyond the queue limit is refused and never runs', async () => {
   const semaphore = createSemaphore(1, { maxQueue: 1 });
   const running = semaphore.run(() => sleep(5));
   const waiting = semaphore.run(() => 'waited');

@@ -3,7 +3,7 @@ import { createKeyedQueue, createSerialQueue } from '../../src/platform/serial-q
 
 afterEach(() => vi.useRealTimers());
 
-test('tasks run one at a time, in the order in which they were added, and a failed task holds up nothing', async () => {
+test('tasks run one at a time in the order they were added, and a failed task does not block the queue', async () => {
   const queue = createSerialQueue();
   const log: string[] = [];
   const gate = Promise.withResolvers<void>();

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { readSettings, type SettingsInput } from '../../src/platform/settings.ts';
 
-test('every setting that a project leaves out has the default of the contract', () => {
+test('a setting that a project omits has the documented default', () => {
   expect(readSettings(undefined)).toEqual(readSettings({}));
   expect(readSettings({})).toMatchObject({
     auth: {
@@ -33,8 +33,8 @@ test.each<[string, SettingsInput]>([
   ['the cheapest password hash', password(1, 1, 1)],
   ['a password hash of exactly 256 MiB', password(16, 32, 16)],
   ['the largest logN whose hash needs 256 MiB', password(20, 2, 1)],
-  ['sessions of a century', { auth: { sessionTtlDays: 36_500 } }],
-  ['reset links of a year', { auth: { resetTokenTtlMinutes: 525_600 } }],
+  ['sessions of one hundred years', { auth: { sessionTtlDays: 36_500 } }],
+  ['reset links valid for one year', { auth: { resetTokenTtlMinutes: 525_600 } }],
   ['no lockout', lockout({ maxAttempts: 0 })],
   ['the longest lock', lockout({ maxAttempts: 1000, windowMinutes: 525_600, lockMinutes: 525_600 })],
   ['no rate limits', { rateLimit: { global: false, auth: false } }],
@@ -63,11 +63,11 @@ test.each<[SettingsInput, string]>([
   [{ http: { bodyLimit: 0 } }, 'settings.http.bodyLimit'],
   [{ push: { endpointHosts: ['https://push.example.com'] } }, 'settings.push.endpointHosts.0'],
   [{ auth: { resetUrl: 'javascript:alert(1)' } }, 'settings.auth.resetUrl'],
-])('%j is refused by name: %s', (settings, name) => {
+])('%j is refused with an error that names %s', (settings, name) => {
   expect(within(settings)).toThrow(name);
 });
 
-test('all settings that are unknown or malformed are listed at once, each by its whole name', () => {
+test('all unknown and malformed settings are listed together, each by its full name', () => {
   const settings = { colour: 'red', auth: { registr: false, lockout: { tries: 3 } }, graceMs: -1 } as SettingsInput;
   expect(within(settings)).toThrow(/settings\.graceMs: /);
   expect(within(settings)).toThrow(/settings\.auth\.lockout\.tries: there is no such setting/);

@@ -9,7 +9,7 @@ function check(url: string, { allowPrivate = false, requireHttps = false } = {})
   return result.ok ? 'ok' : result.reason;
 }
 
-describe('public hosts only', () => {
+describe('when only public hosts are allowed', () => {
   test.each(table.urls)('$url: $result', ({ url, result }) => {
     expect(check(url)).toBe(result === 'resolve' ? 'ok' : result.replace('reject:', ''));
   });
@@ -63,7 +63,7 @@ describe('public hosts only', () => {
   });
 });
 
-describe('private hosts allowed', () => {
+describe('when private hosts are allowed', () => {
   test.each([
     ['http://localhost:3000/', 'ok'],
     ['http://127.0.0.1:3000/', 'ok'],
@@ -88,16 +88,16 @@ test.each([
   ['https://example.com/', 'ok'],
   ['HTTPS://example.com/', 'ok'],
   ['ftp://example.com/', 'scheme'],
-])('https required: %s: %s', (url, expected) => {
+])('when https is required: %s: %s', (url, expected) => {
   expect(check(url, { requireHttps: true })).toBe(expected);
 });
 
-test('the parsed URL comes with the answer', () => {
+test('the result carries the parsed URL', () => {
   const result = checkUrl('https://EXAMPLE.com:443/a', { allowPrivate: false, requireHttps: true });
   expect(result).toEqual({ ok: true, url: new URL('https://example.com/a') });
 });
 
-test('any text is answered, and what passes is an http URL without user name', () => {
+test('any text yields a verdict, and only http(s) URLs without a user name are accepted', () => {
   const text = fc.oneof(
     fc.string({ unit: anyCharacter }),
     anyUrl,

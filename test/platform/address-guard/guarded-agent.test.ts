@@ -59,7 +59,7 @@ async function failure(promise: Promise<unknown>): Promise<Error & { code?: stri
   );
 }
 
-/** Sees what undici's sockets are about to connect to, and destroys them before they do. */
+/** Records the address to which each undici socket is about to connect, and destroys the socket before it connects. */
 function interceptLookups() {
   const seen: string[] = [];
   const onSocket = (message: unknown) => {
@@ -75,14 +75,14 @@ function interceptLookups() {
   return seen;
 }
 
-describe('names', () => {
+describe('host names', () => {
   test.each(table.dns)('$name: $expected', async ({ answers }) => {
     const error = await failure(get(`http://hooks.example.com:${portOf(server)}/`, { resolve: async () => answers }));
     expect(error).toBeInstanceOf(AddressRefusedError);
     expect(sockets).toHaveLength(0);
   });
 
-  test('a public answer is what the socket gets', async () => {
+  test('the socket connects to the public address that the resolver returned', async () => {
     const seen = interceptLookups();
     const error = await failure(get('http://hooks.example.com/', { resolve: async () => ['93.184.216.34'] }));
     expect(error.message).toBe('intercepted');
@@ -100,7 +100,7 @@ describe('names', () => {
     expect(sockets).toHaveLength(0);
   });
 
-  test('a name is resolved once for a socket, and the socket goes where the answer said', async () => {
+  test('a name is resolved once per socket, and the socket connects to the resolved address', async () => {
     let calls = 0;
     const resolve = async () => {
       calls += 1;
@@ -116,7 +116,7 @@ describe('names', () => {
     expect(sockets[0]!.localAddress).toBe('127.0.0.1');
   });
 
-  test('localhost is reached when private addresses are allowed, and only then', async () => {
+  test('localhost is reachable only if private addresses are allowed', async () => {
     const url = `http://localhost:${portOf(server)}/`;
     expect(await get(url, { allowPrivate: true })).toBe('reached');
     expect(await failure(get(url, {}))).toBeInstanceOf(AddressRefusedError);
@@ -125,7 +125,7 @@ describe('names', () => {
 
 describe('address literals', () => {
   test.each(['127.0.0.1', '2130706433', '0x7f.1', '[::1]', '[::ffff:127.0.0.1]', '0.0.0.0', '169.254.169.254'])(
-    '%s is refused before any socket, without a look-up',
+    '%s is refused before a socket opens, without a DNS look-up',
     async (host) => {
       const resolve = () => expect.unreachable();
       const error = await failure(get(`http://${host}:${portOf(server)}/`, { resolve }));
@@ -134,11 +134,11 @@ describe('address literals', () => {
     },
   );
 
-  test('a private one is reached when allowed', async () => {
+  test('a private address is reachable if private addresses are allowed', async () => {
     expect(await get(`http://127.0.0.1:${portOf(server)}/`, { allowPrivate: true })).toBe('reached');
   });
 
-  test('a Host header does not lead a literal elsewhere', async () => {
+  test('a Host header does not redirect an address literal to another host', async () => {
     const resolve = () => expect.unreachable();
     const dispatcher = agent({ resolve });
     const headers = { host: 'hooks.example.com' };
@@ -148,7 +148,7 @@ describe('address literals', () => {
   });
 });
 
-describe('resolvers that misbehave', () => {
+describe('misbehaving resolvers', () => {
   test.each<[string, () => unknown]>([
     ['rejects', () => Promise.reject(new Error('ENOTFOUND'))],
     [
@@ -157,13 +157,13 @@ describe('resolvers that misbehave', () => {
         throw new Error('at once');
       },
     ],
-    ['has no answer', async () => []],
-    ['answers nothing', async () => undefined],
-    ['answers a name', async () => ['internal.example']],
-    ['answers an empty address', async () => ['']],
-    ['answers numbers', async () => [2130706433]],
-    ['answers with a zone', async () => ['fe80::1%eth0', 'x%y']],
-  ])('one that %s', async (_, resolve) => {
+    ['returns no address', async () => []],
+    ['returns undefined', async () => undefined],
+    ['returns a name', async () => ['internal.example']],
+    ['returns an empty address', async () => ['']],
+    ['returns numbers', async () => [2130706433]],
+    ['returns an address with a zone', async () => ['fe80::1%eth0', 'x%y']],
+  ])('the request is refused if the resolver %s', async (_, resolve) => {
     for (const allowPrivate of [false, true]) {
       const options = { allowPrivate, resolve: resolve as () => Promise<string[]> };
       for (const scheme of ['http', 'https']) {
@@ -174,7 +174,7 @@ describe('resolvers that misbehave', () => {
     expect(sockets).toHaveLength(0);
   });
 
-  test('one that answers after the connect timeout', async () => {
+  test('the request is refused if the resolver responds after the connect timeout', async () => {
     let answer: (addresses: string[]) => void = () => {};
     const resolve = () => new Promise<string[]>((settle) => (answer = settle));
     const error = await failure(
@@ -187,7 +187,7 @@ describe('resolvers that misbehave', () => {
   });
 });
 
-test('the error tells a private name from a missing one in its cause only', async () => {
+test('only the cause of the error distinguishes a private address from a missing name', async () => {
   const url = 'http://hooks.example.com/';
   const hidden = await failure(get(url, { resolve: async () => ['10.0.0.5'] }));
   const missing = await failure(get(url, { resolve: () => Promise.reject(new Error('ENOTFOUND')) }));
@@ -222,7 +222,7 @@ describe('TLS', () => {
 
   const options = { allowPrivate: true, resolve: async () => ['127.0.0.1'] };
 
-  test('the name is sent and checked although the address was pinned, and HTTP/2 is not offered', async () => {
+  test('the host name is sent as SNI and verified although the address is pinned, and HTTP/2 is not offered', async () => {
     expect(await get(`https://hooks.example.com:${portOf(tlsServer)}/`, { ...options, tls: { ca } })).toBe('reached');
     expect(seen).toEqual([{ servername: 'hooks.example.com', protocol: 'http/1.1' }]);
   });

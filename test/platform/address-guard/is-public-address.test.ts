@@ -5,7 +5,7 @@ import { isPublicAddress } from '../../../src/platform/address-guard/index.ts';
 import table from '../../data/addresses.json' with { type: 'json' };
 import { anyCharacter } from '../../support/any-text.ts';
 
-// IANA's special-purpose registry and the multicast block, written down a second time, by other means than the code's.
+// IANA's special-purpose registry and the multicast block, written independently of the implementation.
 const SPECIAL_IPV4 = [
   '0.0.0.0/8',
   '10.0.0.0/8',
@@ -35,7 +35,7 @@ test.each(table.addresses)('$address: $public', ({ address, public: expected }) 
 });
 
 describe('IPv4', () => {
-  test.each(SPECIAL_IPV4)('%s, from its first to its last address, and neither neighbour', (block) => {
+  test.each(SPECIAL_IPV4)('%s is not public from its first to its last address, and both neighbours are public', (block) => {
     const [base = '', bits] = block.split('/');
     const first = toNumber(base);
     const last = first + 2 ** (32 - Number(bits)) - 1;
@@ -45,7 +45,7 @@ describe('IPv4', () => {
     for (const neighbour of neighbours) expect(isPublicAddress(neighbour), neighbour).toBe(true);
   });
 
-  test('any address agrees with the registry', () => {
+  test('every address agrees with the registry', () => {
     const special = new BlockList();
     for (const block of SPECIAL_IPV4) special.addSubnet(block.split('/')[0]!, Number(block.split('/')[1]));
     fc.assert(
@@ -58,7 +58,7 @@ describe('IPv4', () => {
 });
 
 describe('IPv6', () => {
-  test('no IPv4 address becomes public by being wrapped', () => {
+  test('wrapping an IPv4 address in IPv6 does not make it public', () => {
     fc.assert(
       fc.property(
         fc.ipV4(),
@@ -73,7 +73,7 @@ describe('IPv6', () => {
     );
   });
 
-  test('any address outside 2000::/3 is not public', () => {
+  test('no address outside 2000::/3 is public', () => {
     fc.assert(
       fc.property(fc.ipV6(), (address) => {
         fc.pre(!/^[23][0-9a-f]{3}:/i.test(address));
@@ -117,11 +117,11 @@ test.each([
   '08.8.8.8',
   '2606:4700::1%eth0',
   '[2606:4700::1]',
-])('%j is no address in its plain form', (text) => {
+])('%j is not an address in canonical form', (text) => {
   expect(isPublicAddress(text)).toBe(false);
 });
 
-test('any text is answered', () => {
+test('any text yields a verdict', () => {
   fc.assert(
     fc.property(fc.string({ unit: anyCharacter }), (text) => {
       if (!isIPv4(text) && !text.includes(':')) expect(isPublicAddress(text)).toBe(false);

@@ -42,23 +42,23 @@ describe('DNS', () => {
     expect(await resolver(false)(host)).toEqual(expected);
   });
 
-  test('a name that does not exist', async () => {
+  test('a name that does not exist is an error', async () => {
     await expect(resolver(false)('none.example')).rejects.toThrow('ENOTFOUND');
   });
 
-  test('a name counts as unknown only when the answers of both families say so', async () => {
+  test('a name is unknown only if the responses for both address families say so', async () => {
     const reason = (host: string) => resolver(false)(host).then(() => 'resolved', isUnknownName);
     expect(await reason('none.example')).toBe(true);
     expect(await reason('broken.example')).toBe(false);
   });
 
-  test('IPv4 addresses are not held up by a server that never answers for IPv6', async () => {
+  test('a server that never responds for IPv6 does not delay IPv4 addresses', async () => {
     const start = performance.now();
     expect(await resolver(false, 30_000)('halfdead.example')).toEqual(['192.0.2.1']);
     expect(performance.now() - start).toBeLessThan(15_000);
   });
 
-  test('a server that never answers is given up', async () => {
+  test('a server that never responds times out', async () => {
     await expect(resolver(false, 600)('dead.example')).rejects.toThrow('ETIMEOUT');
   });
 });
@@ -75,12 +75,12 @@ describe('local names', () => {
     expect(await resolver(true)(host)).toEqual(expected);
   });
 
-  test('the hosts file counts only where they are allowed', async () => {
+  test('the hosts file is used only if local names are allowed', async () => {
     await expect(resolver(false)('receiver.test')).rejects.toThrow('ENOTFOUND');
     expect(dns.questions).toContain('A receiver.test');
   });
 
-  test('a missing hosts file is an empty one', async () => {
+  test('a missing hosts file counts as empty', async () => {
     const resolve = createHostResolver({
       localNames: true,
       timeoutMs: 3_000,

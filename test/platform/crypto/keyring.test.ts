@@ -21,7 +21,7 @@ function faultOf(act: () => unknown): string {
 describe('round trip', () => {
   const ring = createKeyring([newKey()]);
 
-  test('any text under any context comes back, and never twice as the same ciphertext', () => {
+  test('any text decrypts under the context it was encrypted with, and no ciphertext occurs twice', () => {
     fc.assert(
       fc.property(anyText, anyText, (plain, context) => {
         const text = ring.encrypt(plain, context);
@@ -32,7 +32,7 @@ describe('round trip', () => {
     );
   });
 
-  test('a ciphertext does not decrypt under any other context', () => {
+  test('a ciphertext does not decrypt under another context', () => {
     fc.assert(
       fc.property(anyText, anyText, anyText, (plain, context, other) => {
         fc.pre(Buffer.compare(Buffer.from(context), Buffer.from(other)) !== 0);
@@ -41,7 +41,7 @@ describe('round trip', () => {
     );
   });
 
-  test('changing any one character makes it undecryptable', () => {
+  test('a ciphertext with any one character changed does not decrypt', () => {
     const text = ring.encrypt('the plain text', CONTEXT);
     for (let at = 0; at < text.length; at++) {
       for (const char of 'AaBZ059-_.+/= ') {
@@ -55,7 +55,7 @@ describe('round trip', () => {
     }
   });
 
-  test('flipping any one bit of the bytes makes it undecryptable', () => {
+  test('a ciphertext with any one bit flipped does not decrypt', () => {
     fc.assert(
       fc.property(fc.string({ minLength: 1 }), fc.nat(), fc.constantFrom(2, 3, 4), (plain, bit, part) => {
         const parts = ring.encrypt(plain, CONTEXT).split('.');
@@ -68,7 +68,7 @@ describe('round trip', () => {
     );
   });
 
-  test('a shortened tag is malformed, not a weaker check', () => {
+  test('a shortened authentication tag is malformed and is not checked at its reduced length', () => {
     const parts = ring.encrypt('x', CONTEXT).split('.');
     parts[3] = Buffer.from(parts[3]!, 'base64url').subarray(0, 4).toString('base64url');
     expect(faultOf(() => ring.decrypt(parts.join('.'), CONTEXT))).toBe('malformed');
@@ -77,15 +77,15 @@ describe('round trip', () => {
   test.each<[string, (parts: string[]) => string[]]>([
     ['another version', ([, ...rest]) => ['v2', ...rest]],
     ['no key id', ([version, , ...rest]) => [version!, '', ...rest]],
-    ['a part too many', (parts) => [...parts, 'AAAA']],
-    ['a part too few', (parts) => parts.slice(0, -1)],
+    ['one part too many', (parts) => [...parts, 'AAAA']],
+    ['one part too few', (parts) => parts.slice(0, -1)],
     ['data that is not base64url', (parts) => [...parts.slice(0, -1), '***']],
-  ])('a text with %s is malformed, although the rest is a ciphertext', (_, change) => {
+  ])('a text with %s is malformed, even if the rest is a valid ciphertext', (_, change) => {
     const text = change(ring.encrypt('x', CONTEXT).split('.')).join('.');
     expect(faultOf(() => ring.decrypt(text, CONTEXT))).toBe('malformed');
   });
 
-  test('cut anywhere, it is refused', () => {
+  test('a truncated ciphertext is refused, wherever it is cut', () => {
     const text = ring.encrypt('the plain text', CONTEXT);
     for (let length = 0; length < text.length; length++) {
       expect(
@@ -96,7 +96,7 @@ describe('round trip', () => {
     expect(faultOf(() => ring.decrypt(`${text}A`, CONTEXT))).not.toBe('none');
   });
 
-  test('parts of two ciphertexts of the same context never make a third', () => {
+  test('parts of two ciphertexts of the same context never form a valid third one', () => {
     fc.assert(
       fc.property(anyText, anyText, fc.integer({ min: 1, max: 6 }), (one, other, mask) => {
         fc.pre(one !== '' && other !== '');
@@ -107,14 +107,14 @@ describe('round trip', () => {
     );
   });
 
-  test('arbitrary text is refused with the one error class', () => {
+  test('arbitrary text is refused with a single error class', () => {
     fc.assert(fc.property(anyText, (text) => faultOf(() => ring.decrypt(text, CONTEXT)) !== 'none'));
     for (const text of ['', '.', 'v1', 'v1....', 'v2.a.b.c.d', 'plain text']) {
       expect(faultOf(() => ring.decrypt(text, CONTEXT))).toBe('malformed');
     }
   });
 
-  test('the error says where the value stands, and holds neither the plain text nor the ciphertext', () => {
+  test('the error names the context of the value, and contains neither the plaintext nor the ciphertext', () => {
     const text = ring.encrypt('very private', CONTEXT);
     try {
       ring.decrypt(text, 'post/secret/other');
@@ -134,7 +134,7 @@ describe('rotation', () => {
   const before = createKeyring([old]);
   const after = createKeyring([next, old]);
 
-  test('the older key still decrypts, the newest writes', () => {
+  test('older keys still decrypt, and the newest key encrypts', () => {
     const text = before.encrypt('x', CONTEXT);
     expect(after.decrypt(text, CONTEXT)).toBe('x');
     expect(text.startsWith(ciphertextHead(before.keyIds[0]!))).toBe(true);
@@ -143,7 +143,7 @@ describe('rotation', () => {
     expect(createKeyring([old, next]).decrypt(after.encrypt('x', CONTEXT), CONTEXT)).toBe('x');
   });
 
-  test('whatever the order of the keys, the first writes and each of them is read', () => {
+  test('in any order of the keys, the first key encrypts and every key decrypts', () => {
     const keys = fc.shuffledSubarray([old, next, newKey(), newKey()], { minLength: 1 });
     fc.assert(
       fc.property(keys, keys, anyText, (writing, reading, plain) => {
@@ -155,18 +155,18 @@ describe('rotation', () => {
     );
   });
 
-  test('an older key encrypts when it is asked for by its id; a key that is not there is refused', () => {
+  test('an older key encrypts if its id is requested, and an unknown key id is refused', () => {
     const text = after.encrypt('x', CONTEXT, before.keyIds[0]);
     expect(before.decrypt(text, CONTEXT)).toBe('x');
     expect(() => before.encrypt('x', CONTEXT, after.keyIds[0])).toThrow('no key');
   });
 
-  test('the id of a key tells nothing of it: it is the start of its hash', () => {
+  test('the id of a key reveals nothing about the key: it is the start of its hash', () => {
     const id = createHash('sha256').update(Buffer.from(old, 'base64')).digest('hex').slice(0, 8);
     expect(before.keyIds).toEqual([id]);
   });
 
-  test('a removed key is named as such', () => {
+  test('the error names a removed key', () => {
     expect(faultOf(() => createKeyring([next]).decrypt(before.encrypt('x', CONTEXT), CONTEXT))).toBe('unknown-key');
   });
 
@@ -177,8 +177,8 @@ describe('rotation', () => {
   });
 });
 
-describe('faulty keys', () => {
-  test('all faults are listed by position and no key is printed', () => {
+describe('invalid keys', () => {
+  test('all invalid keys are listed by position, and no key is printed', () => {
     const good = newKey();
     const short = randomBytes(16).toString('base64');
     const junk = 'not base64, but secret';
@@ -189,7 +189,7 @@ describe('faulty keys', () => {
     for (const key of [good, short, junk]) expect(act).not.toThrow(key);
   });
 
-  test('no key at all', () => {
+  test('an empty key list is refused', () => {
     expect(() => createKeyring([])).toThrow(/there is no key/);
   });
 });

@@ -3,7 +3,7 @@ import { clientOf } from '../../support/app.ts';
 import { idOf, newKey, patientsDatabase, valuesOf } from '../../support/patients.ts';
 
 const web = { port: 0, roles: ['web' as const] };
-// Each test has several apps of its own.
+// Each test starts several apps.
 vi.setConfig({ testTimeout: 240_000 });
 
 const database = await patientsDatabase();
@@ -12,10 +12,10 @@ beforeAll(async () => {
   await made.migrate({ mode: 'sync' });
   await made.close();
 });
-// Nothing is noted when a test begins.
+// Each test begins with no recorded keys.
 beforeEach(() => database.rows('truncate patients, encryption_keys, encryption_processes, outbox'));
 
-/** Starts an app, stops it, and gives what the start said when it failed. */
+/** Starts and stops an app. Returns the error message if the start failed. */
 async function startWith(keys: readonly string[], env: Record<string, string> = {}) {
   const app = database.app(keys, { env });
   try {
@@ -34,7 +34,7 @@ const inUse = async () =>
     ({ key_id }) => key_id,
   );
 
-test('the key that encrypts is noted at the first start, and must be among the keys from then on', async () => {
+test('the encrypting key is recorded at the first start and must be configured from then on', async () => {
   const [old, next] = [newKey(), newKey()];
   expect(await startWith([old])).toBe('started');
   expect(await inUse()).toEqual([idOf(old)]);
@@ -52,7 +52,7 @@ test.each([
   ['production', { NODE_ENV: 'production', APP_URL: 'https://api.example.com', LOG_LEVEL: 'silent' }],
   ['development', { NODE_ENV: 'development', LOG_LEVEL: 'silent' }],
 ])(
-  'with none of the keys that the data was written with, %s does not start, and is told ids, never keys',
+  'with none of the keys that encrypted the data, %s does not start, and the error names key ids but never keys',
   async (mode, env) => {
     const [right, wrong] = [newKey(), newKey()];
     await startWith([right]);
@@ -66,14 +66,14 @@ test.each([
   },
 );
 
-test('a key that only has the same id is found out by the canary', async () => {
+test('the canary detects a different key with the same id', async () => {
   const key = newKey();
   await startWith([key]);
   await database.rows(`update encryption_keys set canary = overlay(canary placing '0' from length(canary))`);
   expect(await startWith([key])).toContain(`key ${idOf(key)} of SVC_ENCRYPTION_KEYS is another key`);
 });
 
-test('of instances that start at once with different keys on an empty database one starts, and it alone goes on to', async () => {
+test('of instances that start concurrently with different keys on an empty database, exactly one starts', async () => {
   const keys = [newKey(), newKey(), newKey()];
   const outcomes = await Promise.all(keys.map((key) => startWith([key])));
   const winner = keys[outcomes.indexOf('started')]!;
@@ -82,13 +82,13 @@ test('of instances that start at once with different keys on an empty database o
   expect(await startWith([winner])).toBe('started');
 });
 
-test('ten instances that start at once with the same keys all start', async () => {
+test('ten instances that start concurrently with the same keys all start', async () => {
   const keys = [newKey(), newKey()];
   const outcomes = await Promise.all(Array.from({ length: 10 }, () => startWith(keys)));
   expect(new Set(outcomes)).toEqual(new Set(['started']));
 });
 
-test('a database with values and without notes is searched for the keys of those', async () => {
+test('a database with encrypted values but no recorded keys is scanned for the keys of its values', async () => {
   const [old, next] = [newKey(), newKey()];
   const writer = database.app([old]);
   await writer.service('patient').create({ name: 'Ann', ...valuesOf('ann') });
@@ -100,7 +100,7 @@ test('a database with values and without notes is searched for the keys of those
   expect(await inUse()).toEqual([idOf(old), idOf(next)].sort());
 });
 
-test('a retired key may be missing, and is in use again once it is put first', async () => {
+test('a retired key may be missing, and is in use again once it is configured first', async () => {
   const [old, next] = [newKey(), newKey()];
   await startWith([old]);
   await startWith([next, old]);
@@ -110,7 +110,7 @@ test('a retired key may be missing, and is in use again once it is put first', a
   expect(await startWith([next])).toContain(`key ${idOf(old)}`);
 });
 
-test('a process is among those that run until it is closed', async () => {
+test('a process is registered as running until it is closed', async () => {
   const keys = [newKey(), newKey()];
   const app = database.app(keys);
   await app.start(web);
@@ -119,7 +119,7 @@ test('a process is among those that run until it is closed', async () => {
   expect(await database.rows('select 1 from encryption_processes')).toEqual([]);
 });
 
-test('a roll-out in two steps: a key that is known and not first reads what others encrypt with it, at every moment', async () => {
+test("in a two-step roll-out, instances can read each other's values at every step", async () => {
   const [old, next] = [newKey(), newKey()];
   const steps = [[old], [old, next], [next, old]];
   const record = { name: 'Ann', ...valuesOf('ann') };
@@ -140,7 +140,7 @@ test('a roll-out in two steps: a key that is known and not first reads what othe
   }
 });
 
-test('an instance that lacks a key answers 500 for what is under it, with neither text, and serves all else', async () => {
+test('an instance that lacks a key responds 500 for values under it, reveals neither text, and serves everything else', async () => {
   const [old, next] = [newKey(), newKey()];
   const [behind, ahead] = [database.app([old]), database.app([next, old])];
   const [call, callAhead] = [clientOf((await behind.start(web)).url), clientOf((await ahead.start(web)).url)];
@@ -160,7 +160,7 @@ test('an instance that lacks a key answers 500 for what is under it, with neithe
   expect(await startWith([old])).toContain(`key ${idOf(next)}`);
 });
 
-test('a process that runs is told once when others encrypt with a key that it lacks', async () => {
+test('a running process logs once that other processes encrypt with a key that it lacks', async () => {
   const [old, next] = [newKey(), newKey()];
   vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] });
   const said: string[] = [];

@@ -5,7 +5,7 @@ import { createMacs } from '../../../src/platform/crypto/mac.ts';
 const newKey = () => randomBytes(32).toString('base64');
 const [old, next] = [newKey(), newKey()];
 
-test('one text has one hash under one key, and others for another context or key', () => {
+test('a text has one hash per key and context', () => {
   const macs = createMacs([old]);
   const mac = macs.of('text', 'a');
   expect(mac).toMatch(/^[0-9a-f]{64}$/);
@@ -19,13 +19,13 @@ test('one text has one hash under one key, and others for another context or key
   expect(new Set([mac, ...others]).size).toBe(5);
 });
 
-test('context and text do not run into one another', () => {
+test('context and text are separated unambiguously', () => {
   const macs = createMacs([old]);
   expect(macs.of('1.x', '')).not.toBe(macs.of('x', '1.'));
   expect(macs.of('b', 'a')).not.toBe(macs.of('', 'ab'));
 });
 
-test('after a rotation the newest key makes hashes, and those of older ones still hold', () => {
+test('after a rotation the newest key creates hashes, and hashes of older keys stay valid', () => {
   const before = createMacs([old]).of('text', 'a');
   const after = createMacs([next, old]);
   expect(after.of('text', 'a')).not.toBe(before);

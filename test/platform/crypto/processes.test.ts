@@ -2,7 +2,7 @@ import { expect, test, vi } from 'vitest';
 import { idOf, manyPatients, written } from '../../support/patients.ts';
 
 const web = { port: 0, roles: ['web' as const] };
-// Each test has a database and several apps of its own.
+// Each test creates a database and starts several apps.
 vi.setConfig({ testTimeout: 240_000 });
 
 test('a process that lacks the newest key stops a rotation before it changes anything', async () => {
@@ -20,7 +20,7 @@ test('a process that lacks the newest key stops a rotation before it changes any
   expect(await rotating.encryption.rotate()).toMatchObject({ rotated: 30, removable: [idOf(old)] });
 });
 
-test('a process that still encrypts with the old key keeps it from being retired', async () => {
+test('an old key is not retired while a process still encrypts with it', async () => {
   const database = await written();
   const { next, old, app } = database;
   await manyPatients(database, 10);
@@ -31,11 +31,11 @@ test('a process that still encrypts with the old key keeps it from being retired
   expect(await rotating.encryption.rotate()).toMatchObject({ rotated: 30, left: 0, ...kept });
   await slow.service('patient').create({ name: 'late', string: 'late' });
   await slow.close();
-  // The record and its event.
+  // One value in the record and one in its event.
   expect(await rotating.encryption.rotate()).toMatchObject({ rotated: 2, busy: [], removable: [idOf(old)] });
 });
 
-test('a lost key is retired, and no longer asked for, once nothing is under it', async () => {
+test('a lost key is retired and no longer required once no value is encrypted with it', async () => {
   const database = await written();
   const { next, old, app, rows } = database;
   await manyPatients(database, 10);
@@ -51,7 +51,7 @@ test('a lost key is retired, and no longer asked for, once nothing is under it',
   await without.start(web);
 });
 
-test('a process that was killed counts for a minute', async () => {
+test('a killed process counts as running for one minute', async () => {
   const database = await written();
   const { next, old, app, rows } = database;
   await manyPatients(database, 10);
@@ -63,7 +63,7 @@ test('a process that was killed counts for a minute', async () => {
   expect(await rotating.encryption.rotate()).toMatchObject({ rotated: 30, busy: [], removable: [idOf(old)] });
 });
 
-test('a process that came, encrypted with the old key and went while the values were counted keeps it from being retired', async () => {
+test('an old key is not retired if a process started, encrypted with it and stopped while the values were counted', async () => {
   const database = await written();
   const { next, old, app, rows, keyIdsOf } = database;
   await manyPatients(database, 10);

@@ -17,10 +17,10 @@ import {
 } from '../../support/patients.ts';
 
 const web = { port: 0, roles: ['web' as const] };
-// Thousands of rows, or apps by the half dozen.
+// Tests create thousands of rows or start half a dozen apps.
 vi.setConfig({ testTimeout: 240_000 });
 
-test('every type of field, secrets of endpoints and waiting events are put under the newest key; nothing else changes', async () => {
+test('all encrypted field types, endpoint secrets and pending events are rotated to the newest key; nothing else changes', async () => {
   const { old, next, writer, app, rows, keyIdsOf } = await written();
   const { url } = await writer.start(web);
   const receiver = await startReceiver();
@@ -29,7 +29,7 @@ test('every type of field, secrets of endpoints and waiting events are put under
   const { token } = (await clientOf(url)('POST', '/api/auth/register', account)).body.data;
   const ada = clientOf(url, token);
   const endpoint = (await ada('POST', '/api/webhooks', { url: receiver.url, events: ['patient.*'] })).body.data;
-  // Messages are signed with the first secret still, from a column of its own.
+  // Messages are still signed with the first secret, which has its own column.
   for (let i = 0; i < 2; i++)
     expect((await ada('POST', `/api/webhooks/${endpoint.id}/rotate-secret`)).status).toBe(200);
   const record = { name: 'Ann', ...valuesOf('ann'), email: 'ann@example.com' };
@@ -76,7 +76,7 @@ test('every type of field, secrets of endpoints and waiting events are put under
   expect(bodies.map(({ data }) => data)).toContainEqual(expect.objectContaining({ ...shown, name: 'Anna' }));
 });
 
-test('5,000 records are rotated while others write them: no write is lost, all are readable, nothing else is touched', async () => {
+test('5,000 records are rotated during concurrent writes: no write is lost, all are readable, nothing else changes', async () => {
   const database = await written();
   const { next, old, app, rows, keyIdsOf } = database;
   const expected = await manyPatients(database, 5000);
@@ -87,7 +87,7 @@ test('5,000 records are rotated while others write them: no write is lost, all a
   let done = false;
   const touched = new Set<string>();
   let front = 0;
-  // Each writer has records of its own, and writes those that the rotation is at: what it wrote must be there when it comes again.
+  // Each writer has its own records, and writes those that the rotation has reached: a writer must find its last value when it returns.
   const writers = Array.from({ length: 4 }, async (_, n) => {
     for (let turn = 0; !done; turn++) {
       const id = ids[((Math.floor(front / 4) + ((turn * 7) % 125)) % 1250) * 4 + n]!;
@@ -96,14 +96,14 @@ test('5,000 records are rotated while others write them: no write is lost, all a
       await patients.update(id, { string });
       expected.set(id, string);
       touched.add(id);
-      // Without a pause the writers would cost more than the rotation.
+      // Without a pause the writers would use more CPU time than the rotation.
       await setTimeout(5);
     }
   });
   const progress: RotationProgress[] = [];
   const onProgress = (one: RotationProgress) => {
     progress.push(one);
-    // Three values a record.
+    // Each record has three values.
     if (one.table === 'patients') front = one.done / 3;
   };
   const rotating = app([next, old]).encryption.rotate({ onProgress });
@@ -130,7 +130,7 @@ test('5,000 records are rotated while others write them: no write is lost, all a
   expect(count).toBe(touched.size);
 });
 
-test('two rotations at once end with everything under the newest key, each once', async () => {
+test('two concurrent rotations re-encrypt each value once and end with everything under the newest key', async () => {
   const database = await written();
   const { next, old, app, keyIdsOf } = database;
   const expected = await manyPatients(database, 1500);
@@ -143,7 +143,7 @@ test('two rotations at once end with everything under the newest key, each once'
   expect((await app([next, old]).encryption.rotate()).rotated).toBe(0);
 });
 
-test('a rotation that is told to stop finishes its batch; the next one goes on where it was', async () => {
+test('an aborted rotation finishes its batch, and the next rotation continues from there', async () => {
   const database = await written();
   const { next, old, app, rows } = database;
   await manyPatients(database, 1000);
@@ -158,7 +158,7 @@ test('a rotation that is told to stop finishes its batch; the next one goes on w
   expect(await one.encryption.rotate()).toMatchObject({ stopped: false, rotated: 1500, removable: [idOf(old)] });
 });
 
-test('large values are taken in smaller batches', async () => {
+test('large values are rotated in smaller batches', async () => {
   const { next, old, writer, app } = await written();
   for (let i = 0; i < 6; i++) await writer.service('patient').create({ name: 'x', text: 'x'.repeat(900_000) });
   const sizes: number[] = [];
@@ -171,7 +171,7 @@ test('large values are taken in smaller batches', async () => {
   expect(sizes).toEqual([3, 3]);
 });
 
-test('a row that somebody holds is not waited for; what he wrote is kept, and is rotated after it', async () => {
+test('a locked row is skipped, the concurrent write is kept, and the row is rotated afterwards', async () => {
   const database = await written();
   const { next, old, app, rows, keyIdsOf } = database;
   const [, held] = [...(await manyPatients(database, 3)).keys()];
@@ -188,7 +188,7 @@ test('a row that somebody holds is not waited for; what he wrote is kept, and is
   expect(await keyIdsOf('patients', ['string', 'text', 'array'])).toEqual([idOf(next)]);
 });
 
-test('what cannot be decrypted is counted and named, without its content, and the rest goes on', async () => {
+test('values that do not decrypt are counted and named without their content, and the rest is rotated', async () => {
   const database = await written();
   const { next, old, app, rows, keyIdsOf } = database;
   await manyPatients(database, 700);
@@ -217,7 +217,7 @@ test('what cannot be decrypted is counted and named, without its content, and th
   expect(await one.encryption.rotate()).toMatchObject({ rotated: 0, undecryptable: [], removable: [idOf(old)] });
 });
 
-test('a lost key is retired while events wait under it: they are given up, each record is named once, and they go out without', async () => {
+test('a lost key can be retired while events wait under it: each record is named once, and events go out without its values', async () => {
   const { old, next, writer, app, rows } = await written();
   const { url } = await writer.start(web);
   const receiver = await startReceiver();
@@ -245,14 +245,14 @@ test('a lost key is retired while events wait under it: they are given up, each 
   await expect.poll(async () => rows('select error from outbox'), { timeout: 60_000 }).toEqual([]);
 });
 
-test('a key that is in the ring cannot be given up', async () => {
+test('a key in the key ring cannot be given up', async () => {
   const { old, next, app } = await written();
   await expect(app([next, old]).encryption.rotate({ giveUp: idOf(old) })).rejects.toThrow(
     `Key ${idOf(old)} cannot be given up`,
   );
 });
 
-test('with no key that fits, nothing is written and no key is noted', async () => {
+test('if no key fits, nothing is written and no key is recorded', async () => {
   const database = await written();
   await manyPatients(database, 10);
   const rotation = await database.app([newKey()]).encryption.rotate();
@@ -261,7 +261,7 @@ test('with no key that fits, nothing is written and no key is noted', async () =
   expect(await database.rows('select 1 from encryption_keys')).toEqual([]);
 });
 
-test('an event that a relay holds is left to it, and to the next rotation', async () => {
+test('an event that a relay holds is left to the relay and the next rotation', async () => {
   const { next, old, writer, app, rows } = await written();
   await writer.service('patient').create({ name: 'Ann', string: 'x' });
   await rows('begin');
@@ -279,7 +279,7 @@ test('an event that a relay holds is left to it, and to the next rotation', asyn
   expect(await rotating).toMatchObject({ rotated: 1, left: 0, removable: [idOf(old)] });
 });
 
-test('an extension joins by saying which of its columns are encrypted, whatever its primary key is called', async () => {
+test('an extension declares its encrypted columns to have them rotated, whatever the name of its primary key', async () => {
   const secrets = pgTable('probe_secrets', { userId: text('user_id').primaryKey(), secret: text('secret') });
   const probe = defineExtension({
     name: 'probe',
@@ -308,7 +308,7 @@ test('an extension joins by saying which of its columns are encrypted, whatever 
   expect(createKeyring([next]).decrypt(row.secret, 'probe/u1')).toBe('very secret');
 });
 
-test('status tells keys, their use, and how many values each column has under each', async () => {
+test('the status lists the keys, their use, and the number of values per column and key', async () => {
   const database = await written();
   const { next, old, writer, app, rows } = database;
   await manyPatients(database, 20);

@@ -39,7 +39,7 @@ beforeEach(async () => {
   for (const row of rows) await other.query('insert into "odd ""table""" values ($1, $2, $3)', row);
 });
 
-/** What a rotation would put in the place of what it found. */
+/** The replacements that a rotation would write for the values it found. */
 async function replacements() {
   const values = await place.stale((await place.whole())!, idOf(next));
   return values.map((value) => {
@@ -48,7 +48,7 @@ async function replacements() {
   });
 }
 
-test('every value is found and replaced, whatever table and columns are called', async () => {
+test('every value is found and replaced, whatever the names of the table and its columns', async () => {
   const found = await replacements();
   expect(found.map(({ row, column: { name } }) => `${row} ${name}`)).toEqual([
     'a odd.one',
@@ -65,7 +65,7 @@ test('every value is found and replaced, whatever table and columns are called',
   }
 });
 
-test('a row that changed since it was read keeps its change, in the other column too', async () => {
+test('a row changed since it was read keeps the change, also in the other column', async () => {
   const found = await replacements();
   const written = encrypted('newer', 'one/b');
   await other.query(`update "odd ""table""" set "one" = $1 where "the key" = 'b'`, [written]);
@@ -75,7 +75,7 @@ test('a row that changed since it was read keeps its change, in the other column
   expect(b![2]).toBe(found.find(({ row, slot }) => row === 'b' && slot === '1')!.text);
 });
 
-test('a row that was cleared or deleted since it was read stays so', async () => {
+test('a row cleared or deleted since it was read stays cleared or deleted', async () => {
   const found = await replacements();
   await other.query(`update "odd ""table""" set "one" = null, "select" = '' where "the key" = 'b'`);
   await other.query(`delete from "odd ""table""" where "the key" = 'c'`);
@@ -83,7 +83,7 @@ test('a row that was cleared or deleted since it was read stays so', async () =>
   expect((await all()).slice(1)).toEqual([['b', null, '']]);
 });
 
-test('a row that somebody is changing is not waited for, and keeps what he writes', async () => {
+test('a locked row is skipped and keeps the concurrent write', async () => {
   const found = await replacements();
   const written = encrypted('newer', 'one/b');
   await other.query('begin');
@@ -94,7 +94,7 @@ test('a row that somebody is changing is not waited for, and keeps what he write
   expect((await all())[1]![1]).toBe(written);
 });
 
-test('what is under the newest key in one column is left alone while the other one is replaced', async () => {
+test('a value already under the newest key is left alone while the other column is replaced', async () => {
   const current = encrypted('current', 'one/a', next);
   await other.query(`update "odd ""table""" set "one" = $1 where "the key" = 'a'`, [current]);
   const found = await replacements();
@@ -103,7 +103,7 @@ test('what is under the newest key in one column is left alone while the other o
   expect((await all())[0]![1]).toBe(current);
 });
 
-test('counts tell nothing of no value, and of what is no ciphertext that it is none', async () => {
+test('counts omit missing values, and report texts that are not ciphertexts as such', async () => {
   await other.query(`insert into "odd ""table""" values ('d', null, ''), ('e', 'plain', $1)`, [
     encrypted('x', 'select/e', next),
   ]);
@@ -114,7 +114,7 @@ test('counts tell nothing of no value, and of what is no ciphertext that it is n
   );
 });
 
-test('an empty table has nothing to go through', async () => {
+test('an empty table has no range to process', async () => {
   await other.query('delete from "odd ""table"""');
   expect(await place.whole()).toBeUndefined();
 });

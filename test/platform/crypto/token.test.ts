@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { hashToken, isWellFormedToken, newToken } from '../../../src/platform/crypto/token.ts';
 
-test('a token is svc_ and 64 hex digits, never the same twice', () => {
+test('a token is svc_ followed by 64 hex digits, and no two tokens are the same', () => {
   const tokens = Array.from({ length: 100 }, newToken);
   for (const token of tokens) {
     expect(token).toMatch(/^svc_[0-9a-f]{64}$/);
@@ -10,7 +10,7 @@ test('a token is svc_ and 64 hex digits, never the same twice', () => {
   expect(new Set(tokens).size).toBe(100);
 });
 
-test('the hash is SHA-256 in hex', () => {
+test('the hash is the SHA-256 in hex', () => {
   expect(hashToken('abc')).toBe('ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad');
 });
 
@@ -25,6 +25,6 @@ test.each([
   `svc_${'0'.repeat(64)}\n`,
   ` svc_${'0'.repeat(64)}`,
   'x'.repeat(10_000),
-])('%j is not well formed', (text) => {
+])('%j is malformed', (text) => {
   expect(isWellFormedToken(text)).toBe(false);
 });

@@ -7,7 +7,7 @@ const from = (ip: string | undefined, remoteAddress?: string) => addressOf({ ip,
 
 const bytes = fc.uint8Array({ minLength: 16, maxLength: 16 });
 
-/** Spellings of an IPv6 address: zeros written out or left out, cases, a gap at any run of zeros, a dotted end, a zone. */
+/** Spellings of an IPv6 address: leading zeros or none, either case, a gap at any run of zeros, a dotted end, a zone. */
 function spellings(address: Uint8Array): fc.Arbitrary<string> {
   const groups = Array.from({ length: 8 }, (_, i) => (address[2 * i]! << 8) | address[2 * i + 1]!);
   return fc
@@ -35,7 +35,7 @@ function spellings(address: Uint8Array): fc.Arbitrary<string> {
     });
 }
 
-// Mostly zeros, as real addresses are: only then is there something to leave out.
+// Mostly zeros, like real addresses: only runs of zeros can be abbreviated.
 const sparse = fc
   .array(fc.oneof({ weight: 3, arbitrary: fc.constant(0) }, { weight: 1, arbitrary: fc.nat({ max: 0xffff }) }), {
     minLength: 8,
@@ -51,7 +51,7 @@ test('all spellings of an IPv6 address are one address and one client', () => {
         expect(from(one)).not.toBe('');
         expect(from(one)).toBe(from(other));
         expect(clientKey(from(one))).toBe(clientKey(from(other)));
-        // The one spelling is its own.
+        // The canonical spelling is its own canonical form.
         expect(from(from(one))).toBe(from(one));
       },
     ),
@@ -59,9 +59,9 @@ test('all spellings of an IPv6 address are one address and one client', () => {
   );
 });
 
-test('two addresses are one client exactly when they share their first 64 bits', () => {
+test('two IPv6 addresses are one client exactly if they share their first 64 bits', () => {
   const key = (address: Uint8Array) => clientKey(from(ipaddr.fromByteArray([...address]).toNormalizedString()));
-  // Inside 2000::/3: no address there holds an IPv4 address.
+  // Inside 2000::/3, where no address embeds an IPv4 address.
   const global = bytes.map((address) => Uint8Array.from([0x20 | (address[0]! & 0x1f), ...address.slice(1)]));
   fc.assert(
     fc.property(global, bytes, fc.nat({ max: 127 }), (address, tail, bit) => {
@@ -74,7 +74,7 @@ test('two addresses are one client exactly when they share their first 64 bits',
   );
 });
 
-test('an IPv4 address is one client in every IPv6 clothing, and no two IPv4 addresses are', () => {
+test('an IPv4 address is one client in every IPv6 notation, and different IPv4 addresses are different clients', () => {
   fc.assert(
     fc.property(fc.ipV4(), fc.ipV4(), (one, other) => {
       const address = ipaddr.IPv4.parse(one);
@@ -97,7 +97,7 @@ test.each([
   ['[2001:DB8::7]', '2001:db8::7'],
   ['fe80::1%eth0', 'fe80::1'],
   ['203.0.113.7:65535', '203.0.113.7'],
-])('%s is %s: the ports and zones that proxies write are left out', (text, address) => {
+])('%s is read as %s: ports and zones added by proxies are removed', (text, address) => {
   expect(from(text)).toBe(address);
 });
 
@@ -117,7 +117,7 @@ test.each([
     '[[::1]]',
   ],
   ...['::1::', '12345::', '1.2.3.4:x', `${'1:'.repeat(9)}1`, '\u0000', '１.2.3.4'],
-])('%j is no address: the proxy that wrote it is the client', (text) => {
+])('%j is not an address, so the proxy that wrote it counts as the client', (text) => {
   expect(from(text, '::ffff:10.0.0.1')).toBe('10.0.0.1');
   expect(from(text)).toBe('');
   expect(clientKey('')).toBe('');
@@ -127,7 +127,7 @@ test.each([
   ['::1.2.3.4', '::102:304'],
   ['2001:db8::255.254.253.252', '2001:db8::fffe:fdfc'],
   ['2001:db8::0.0.0.1', '2001:db8::1'],
-])('%s, with a dotted end, is %s', (text, address) => {
+])('%s with a dotted end is read as %s', (text, address) => {
   expect(from(text)).toBe(address);
 });
 
@@ -135,11 +135,11 @@ test('the key of an IPv6 client is its /64 in hexadecimal', () => {
   expect(clientKey('2001:db8:abcd:ff00:1::1')).toBe('2001:db8:abcd:ff00::/64');
 });
 
-test('what is too long for an address is none, whatever it says', () => {
+test('a text too long for an address is not an address, whatever it contains', () => {
   for (const text of ['x', '1', ':', '1:', '1.', '[', '%']) expect(from(text.repeat(60_000))).toBe('');
 });
 
-test('no text makes it throw', () => {
+test('no text throws', () => {
   const almost = fc.stringMatching(/^[0-9a-fA-F:.%[\]]{0,50}$/);
   fc.assert(
     fc.property(fc.oneof(almost, fc.string(), fc.ipV6()), (text) => {

@@ -3,13 +3,13 @@ import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { entityTag, readEntityTags, versionIn } from '../../../src/platform/http/entity-tag.ts';
 
-// What RFC 9110 allows between the quotes, as Latin-1.
+// The characters that RFC 9110 allows between the quotes, as Latin-1.
 const isAllowed = (code: number) => code === 0x21 || (code >= 0x23 && code <= 0x7e) || code >= 0x80;
 const letter = fc.integer({ min: 0x21, max: 0xff }).filter(isAllowed);
 const opaque = fc.string({ unit: letter.map((code) => String.fromCharCode(code)) });
 const tag = fc.record({ weak: fc.boolean(), opaque });
 
-test('a list that is written as RFC 9110 says is read as it was meant, empty elements and blanks left out', () => {
+test('a list written according to RFC 9110 is parsed, ignoring empty elements and white space', () => {
   const blank = fc.constantFrom('', ' ', '\t', '  ');
   fc.assert(
     fc.property(fc.array(tag, { minLength: 1 }), fc.array(blank, { minLength: 1 }), blank, (tags, blanks, end) => {
@@ -22,7 +22,7 @@ test('a list that is written as RFC 9110 says is read as it was meant, empty ele
   );
 });
 
-test('any text at all is read or refused, quickly', () => {
+test('any text is quickly parsed or refused', () => {
   fc.assert(
     fc.property(
       fc.string({ unit: fc.constantFrom('"', ',', 'W', '/', ' ', '*', 'a', '\t'), maxLength: 40 }),
@@ -36,7 +36,7 @@ test('any text at all is read or refused, quickly', () => {
   expect(readEntityTags(' '.repeat(60_000))).toBeUndefined();
 });
 
-test.each([['*'], [' *\t']])('%j stands for any', (text) => {
+test.each([['*'], [' *\t']])('%j matches any tag', (text) => {
   expect(readEntityTags(text)).toBe('*');
 });
 
@@ -60,7 +60,7 @@ test.each([
   expect(readEntityTags(text)).toBeUndefined();
 });
 
-test('the version in a tag is found again, and none where there is none; viewers and bodies make other tags', () => {
+test('a tag contains its version, if it has one; other viewers and bodies have other tags', () => {
   const version = fc.string({ unit: fc.constantFrom(...'0123456789abcdefghijklmnopqrstuvwxyz'), minLength: 1 });
   const id = fc.string({ unit: fc.constantFrom(...'0123456789abcdef'), minLength: 24, maxLength: 24 });
   fc.assert(
@@ -76,7 +76,7 @@ test('the version in a tag is found again, and none where there is none; viewers
   );
 });
 
-test('a tag holds 132 bits of the SHA-256 of the bytes from its first character on, then the viewer', () => {
+test('a tag starts with 132 bits of the SHA-256 of the bytes, and ends with the viewer', () => {
   const digest = createHash('sha256').update('{}').digest('base64').slice(0, 22);
   expect(entityTag(Buffer.from('{}'), undefined)).toBe(digest);
   expect(entityTag(Buffer.from('{}'), '7k', 'ann')).toBe(`7k-${digest}ann`);

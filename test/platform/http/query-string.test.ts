@@ -20,11 +20,11 @@ test.each<[string | null | undefined, Record<string, string | string[]>]>([
   ['title%5Bne%5D=%C3%A4', { 'title[ne]': 'ä' }],
   ['q=%F0%9F%92%9A', { q: '💚' }],
   ['constructor=1', { constructor: '1' }],
-])('?%s is %j', (text, parsed) => {
+])('?%s is parsed as %j', (text, parsed) => {
   expect({ ...parseQueryString(text) }).toEqual(parsed);
 });
 
-test('__proto__ is a parameter like any other', () => {
+test('__proto__ is an ordinary parameter', () => {
   const query = parseQueryString('__proto__=1&__proto__=2');
   expect(Object.getPrototypeOf(query)).toBe(null);
   expect(Object.entries(query)).toEqual([['__proto__', ['1', '2']]]);
@@ -32,28 +32,28 @@ test('__proto__ is a parameter like any other', () => {
 });
 
 test.each([
-  ['a cut escape', 'a=%'],
-  ['a cut escape in a name', 'a%2=1'],
+  ['a truncated escape', 'a=%'],
+  ['a truncated escape in a name', 'a%2=1'],
   ['no hexadecimal digits', 'a=%zz'],
-  ['a byte that begins nothing', 'a=%ff'],
-  ['a cut character', 'a=%C3'],
+  ['a byte that starts no character', 'a=%ff'],
+  ['a truncated character', 'a=%C3'],
   ['an overlong encoding', 'a=%C0%AF'],
   ['half of a surrogate pair', 'a=%ED%A0%80'],
-  ['one beyond Unicode', 'a=%F4%90%80%80'],
-])('%s answers 400', (_, text) => {
+  ['a code point beyond Unicode', 'a=%F4%90%80%80'],
+])('%s responds 400', (_, text) => {
   expect(() => parseQueryString(text)).toThrow(
     expect.objectContaining({ status: 400, message: expect.stringContaining('%') }),
   );
 });
 
-test('1,000 parameters are taken, 1,001 are refused and never cut', () => {
+test('1,000 parameters are accepted; 1,001 are refused and never truncated', () => {
   const many = (count: number) => Array.from({ length: count }, (_, i) => `p${i}=1`).join('&');
   expect(Object.keys(parseQueryString(many(1000)))).toHaveLength(1000);
   expect(() => parseQueryString(many(1001))).toThrow('at most 1000 parameters');
   expect(() => parseQueryString('&'.repeat(50_000))).toThrow('at most 1000 parameters');
 });
 
-test('what is well-formed reads as node:querystring reads it', () => {
+test('well-formed query strings are parsed like node:querystring does', () => {
   fc.assert(
     fc.property(anyQuery, (text) => {
       expect({ ...parseQueryString(text) }).toEqual({ ...parse(text) });

@@ -55,11 +55,11 @@ describe('parseRetryAfter', () => {
     expect(parseRetryAfter(value, now)).toBeNull();
   });
 
-  test('a two-digit year up to 50 years ahead lies ahead', () => {
+  test('a two-digit year up to 50 years ahead is in the future', () => {
     expect(parseRetryAfter('Sunday, 06-Nov-44 08:49:37 GMT', now)).toBe(365 * DAY);
   });
 
-  test('any future second is read back from its date, any text gives null or a wait in range', () => {
+  test('every future date is parsed to the second, and any text yields null or a wait within the limits', () => {
     fc.assert(
       fc.property(fc.integer({ min: 0, max: 365 * 86_400 }), (seconds) => {
         expect(parseRetryAfter(new Date(now + seconds * 1000).toUTCString(), now)).toBe(seconds * 1000);

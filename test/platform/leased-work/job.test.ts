@@ -27,7 +27,7 @@ function jobWith(parts: Partial<LeasedJob<Lease>>) {
 
 const durationMs = expect.any(Number);
 
-test('a claimed row is worked on under a renewed lease, and its result is one log line', async () => {
+test('a claimed row is processed under a renewed lease, and its result is one log line', async () => {
   const { job, logWork, renewals } = jobWith({});
   expect(await job('a')).toEqual({ outcome: 'sent', bytes: 5 });
   expect(renewals.add.mock.calls[0]![0]).toEqual({ id: 'a', attempt: 2 });
@@ -44,7 +44,7 @@ test('a row that cannot be claimed is left alone', async () => {
   expect(logWork).not.toHaveBeenCalled();
 });
 
-test('an attempt that throws is stored as failed, and its error is in the line', async () => {
+test('an attempt that throws is stored as failed, and the log line has its error', async () => {
   const error = new Error('refused');
   const { job, logWork, renewals } = jobWith({
     run: async () => {
@@ -57,7 +57,7 @@ test('an attempt that throws is stored as failed, and its error is in the line',
   expect(renewals.remove).toHaveBeenCalledTimes(1);
 });
 
-test('the line has of an error only what the job lets it say', async () => {
+test('the log line has only the part of an error that the job describes', async () => {
   const run = () => Promise.reject(new Error('no mailbox ann@example.com'));
   const { job, logWork } = jobWith({ run, describeError: () => ({ error: 'no mailbox' }) });
   await job('a');
@@ -79,13 +79,13 @@ test.each([
       fail: () => Promise.reject(new LeaseLostError('it was removed')),
     },
   ],
-])('a lease that is found lost %s ends the attempt without a failure', async (_, parts) => {
+])('a lease found lost %s ends the attempt without a failure', async (_, parts) => {
   const { job, logWork } = jobWith(parts);
   expect(await job('a')).toEqual({ outcome: 'lost', reason: 'it was removed' });
   expect(logWork).toHaveBeenCalledTimes(1);
 });
 
-test('work is told when a renewal finds that the lease is lost', async () => {
+test('running work is notified when a renewal finds the lease lost', async () => {
   const { job, renewals } = jobWith({
     run: async (_lease, lost) => {
       renewals.add.mock.calls[0]![1]!();

@@ -8,7 +8,7 @@ const warn = vi.fn();
 const renewalsWith = (renew: (leases: readonly string[]) => Promise<readonly string[]> | Promise<void>) =>
   createLeaseRenewals<string>({ everyMs: 1000, what: 'tests', log: { warn }, renew });
 
-test('the leases that are held are renewed together, those that were removed are not', async () => {
+test('all held leases are renewed together, and removed leases are not renewed', async () => {
   const renew = vi.fn(async (_leases: readonly string[]) => undefined);
   const renewals = renewalsWith(renew);
   renewals.add('a');
@@ -19,7 +19,7 @@ test('the leases that are held are renewed together, those that were removed are
   expect(renew.mock.calls).toEqual([[['a', 'b']], [['b']]]);
 });
 
-test('no timer runs while nothing is held, or once it is stopped', async () => {
+test('no timer runs while no lease is held, or after a stop', async () => {
   const renewals = renewalsWith(async () => undefined);
   expect(vi.getTimerCount()).toBe(0);
   renewals.add('a');
@@ -32,7 +32,7 @@ test('no timer runs while nothing is held, or once it is stopped', async () => {
   expect(vi.getTimerCount()).toBe(0);
 });
 
-test('a lease that a renewal did not extend is reported as lost, unless it was given up meanwhile', async () => {
+test('a lease that a renewal did not extend is reported as lost, unless it was released meanwhile', async () => {
   const { promise, resolve } = Promise.withResolvers<string[]>();
   const renewals = renewalsWith(() => promise);
   const lost: string[] = [];
@@ -44,7 +44,7 @@ test('a lease that a renewal did not extend is reported as lost, unless it was g
   expect(lost).toEqual(['a']);
 });
 
-test('a renewal that fails loses no lease, is logged, and is made up for by the next', async () => {
+test('a failed renewal loses no lease, is logged, and is followed by the next renewal', async () => {
   const renew = vi.fn<(leases: readonly string[]) => Promise<readonly string[]>>();
   renew.mockRejectedValueOnce(new Error('Postgres is away'));
   renew.mockResolvedValue(['a']);
@@ -56,7 +56,7 @@ test('a renewal that fails loses no lease, is logged, and is made up for by the 
   expect(warn).toHaveBeenCalledWith(expect.objectContaining({ leases: 1 }), 'the leases of tests were not renewed');
 });
 
-test('a renewal that takes long is not overtaken by the next', async () => {
+test('a slow renewal never overlaps with the next one', async () => {
   const renew = vi.fn(() => new Promise<void>(() => undefined));
   renewalsWith(renew).add('a');
   await vi.advanceTimersByTimeAsync(5000);

@@ -2,15 +2,15 @@ import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { scheduledWait, withJitter, withLaterJitter } from '../../../src/platform/leased-work/retry-schedule.ts';
 
-test('each failed attempt has its wait, and after the last there is none', () => {
+test('each failed attempt has a wait, except the last one', () => {
   expect([1, 2, 3].map((attempt) => scheduledWait([10, 20], attempt))).toEqual([10, 20, undefined]);
 });
 
-test.each([0, -1, 1.5, Number.NaN])('an attempt cannot have the number %d', (attempt) => {
+test.each([0, -1, 1.5, Number.NaN])('%d is not a valid attempt number', (attempt) => {
   expect(() => scheduledWait([10], attempt)).toThrow(RangeError);
 });
 
-test('jitter makes a wait up to a fifth shorter or longer, and a wait that must not be shortened only longer', () => {
+test('jitter changes a wait by up to a fifth; a wait that must not be shortened is only lengthened', () => {
   expect([0, 0.5, 1].map((random) => withJitter(1000, random))).toEqual([800, 1000, 1200]);
   expect([0, 0.5, 1].map((random) => withLaterJitter(1000, random))).toEqual([1000, 1100, 1200]);
   fc.assert(

@@ -15,7 +15,7 @@ afterAll(async () => {
   await database.drop();
 });
 
-/** The limits of one process more, connected: as apps are before they serve. */
+/** The limits of one additional process, connected like those of an app that is ready to serve. */
 async function openLimits(prefix = database.redisPrefix) {
   const redis = new Redis(database.redisUrl);
   clients.push(redis);
@@ -25,7 +25,7 @@ async function openLimits(prefix = database.redisPrefix) {
 
 const HOUR = { limit: 300, windowMs: 3_600_000 };
 
-test('of 400 at once from two processes exactly 300 pass, each told how many are left', async () => {
+test('of 400 concurrent requests to two processes exactly 300 pass, each with its remaining count', async () => {
   const limiters = [await openLimits(), await openLimits()].map(({ limits }) => limits.limiter('two', HOUR));
   const verdicts = await Promise.all(Array.from({ length: 400 }, (_, i) => limiters[i % 2]!.consume('ann')));
   const passed = verdicts.filter(({ allowed }) => allowed);
@@ -33,7 +33,7 @@ test('of 400 at once from two processes exactly 300 pass, each told how many are
   expect(new Set(verdicts.map(({ limit }) => limit))).toEqual(new Set([300]));
 });
 
-test('whatever comes in whatever order, each key passes as often as its rule says and no more', async () => {
+test('in any sequence of requests, each key passes as often as its rule allows and no more', async () => {
   const { limits } = await openLimits();
   let run = 0;
   await fc.assert(
@@ -59,7 +59,7 @@ test('whatever comes in whatever order, each key passes as often as its rule say
   );
 });
 
-test('a window ends by itself, in every process', async () => {
+test('a window expires by itself in every process', async () => {
   const rule = { limit: 2, windowMs: 300 };
   const [here, there] = [await openLimits(), await openLimits()].map(({ limits }) => limits.limiter('short', rule));
   const all = await Promise.all([here, here, here, there].map((limiter) => limiter!.consume('ann')));
@@ -69,7 +69,7 @@ test('a window ends by itself, in every process', async () => {
   await vi.waitUntil(async () => (await here!.consume('ann')).allowed, { timeout: 60_000, interval: 20 });
 });
 
-test('limiters of one name share their counts, those of another name, window or prefix do not', async () => {
+test('limiters share counts only if name, window and prefix are the same', async () => {
   const one = await openLimits();
   const spend = (name: string, windowMs = 60_000, { limits } = one) =>
     limits.limiter(name, { limit: 1, windowMs }).consume('ann');
@@ -80,7 +80,7 @@ test('limiters of one name share their counts, those of another name, window or 
   expect((await spend('mine', 60_000, await openLimits(`${database.redisPrefix}-other`))).allowed).toBe(true);
 });
 
-test('every key carries the prefix and ends by itself, also one that lost its end', async () => {
+test('every key carries the prefix and expires, even if it lost its expiry', async () => {
   const { redis, limits } = await openLimits(`${database.redisPrefix}-keys`);
   const limiter = limits.limiter('POST /auth/login', { limit: 9, windowMs: 60_000 });
   await limiter.consume('2001:db8::/64');
@@ -91,7 +91,7 @@ test('every key carries the prefix and ends by itself, also one that lost its en
   expect(await redis.pttl(keys[0]!)).toBeGreaterThan(0);
 });
 
-test('who has spent a limit is known here: a flood asks Redis nothing more', async () => {
+test('a spent limit is known in the process, so a flood causes no further Redis commands', async () => {
   const { redis, limits } = await openLimits();
   const limiter = limits.limiter('flood', { limit: 3, windowMs: 3_600_000 });
   expect(limiter.isSpent('ann')).toBe(false);
@@ -104,7 +104,7 @@ test('who has spent a limit is known here: a flood asks Redis nothing more', asy
   expect(await redis.get(key)).toBe('4');
 });
 
-test('counts of one turn of the event loop are one command, whatever limits they are of', async () => {
+test('all counts of one event loop turn are sent in one command, whatever their limits', async () => {
   const { redis, limits } = await openLimits();
   const limiters = ['x', 'y', 'z'].map((name) => limits.limiter(name, HOUR));
   await limiters[0]!.consume('first');
@@ -113,7 +113,7 @@ test('counts of one turn of the event loop are one command, whatever limits they
   expect(watched).toHaveBeenCalledTimes(1);
 });
 
-test('what is counted while a command is under way waits for its answer, and goes with the next, whatever turns it came in', async () => {
+test('counts that arrive while a command is in progress are sent together in the next command', async () => {
   const { redis, limits } = await openLimits();
   const limiter = limits.limiter('spread', HOUR);
   await limiter.consume('first');
@@ -138,7 +138,7 @@ test('what is counted while a command is under way waits for its answer, and goe
   expect(remaining).toEqual([299, 299, 298, 299, 297, 299, 296, 299, 295, 299]);
 });
 
-test('a script that Redis has forgotten is sent again', async () => {
+test('a script that Redis no longer has is sent again', async () => {
   const { redis, limits } = await openLimits();
   const limiter = limits.limiter('forgotten', HOUR);
   await limiter.consume('ann');
@@ -146,7 +146,7 @@ test('a script that Redis has forgotten is sent again', async () => {
   expect((await limiter.consume('ann')).remaining).toBe(298);
 });
 
-test('in memory a flood of ever new keys is forgotten from the oldest on', () => {
+test('the in-memory limiter forgets the oldest keys first under a flood of new keys', () => {
   const count = createMemoryCounter(3_600_000);
   count('first');
   for (let i = 0; i < 49_999; i++) count(`key ${i}`);
@@ -156,7 +156,7 @@ test('in memory a flood of ever new keys is forgotten from the oldest on', () =>
   expect(count('first')[0]).toBe(1);
 });
 
-test('in memory a window ends by itself', () => {
+test('the in-memory window expires by itself', () => {
   vi.useFakeTimers();
   try {
     const count = createMemoryCounter(1000);

@@ -14,7 +14,7 @@ afterEach(async () => {
 });
 afterAll(() => database.drop());
 
-/** The limits of a process whose Redis stands behind a proxy, and what it logs. */
+/** The limits of a process that reaches Redis through a proxy, and its log messages. */
 async function openLimits(proxy: TcpProxy) {
   const log = createLog('silent', 'test');
   const said: string[] = [];
@@ -41,7 +41,7 @@ async function startOwnProxy(): Promise<TcpProxy> {
 const AWAY = 'warn: limits are counted in this process alone: Redis is away';
 const BACK = 'info: limits are counted in Redis again';
 
-/** Goes on asking, as clients do: it is the asking that finds Redis again. */
+/** Keeps requesting, like clients do: only requests detect that Redis is back. */
 function until(limiter: Limiter, reached: () => boolean): Promise<unknown> {
   const ask = async () => {
     await limiter.consume('whoever');
@@ -53,7 +53,7 @@ function until(limiter: Limiter, reached: () => boolean): Promise<unknown> {
 const comesBack = (limiter: Limiter, said: readonly string[]) => until(limiter, () => said.includes(BACK));
 
 test.each(['shut', 'hang'] as const)(
-  'when Redis is gone (%s) each process counts by itself, when it is back both count together, and each change is logged once',
+  'while Redis is down (%s) each process counts alone, afterwards they count together, and each change is logged once',
   async (how) => {
     const proxy = await startOwnProxy();
     const rule = { limit: 3, windowMs: 3_600_000 };
@@ -81,7 +81,7 @@ test.each(['shut', 'hang'] as const)(
   },
 );
 
-test('while Redis is away only an attempt now and then goes to it, one at a time', async () => {
+test('while Redis is down, only one attempt at a time is sent to it', async () => {
   const proxy = await startOwnProxy();
   const { limits, redis } = await openLimits(proxy);
   const limiter = limits.limiter('attempts', { limit: 1_000_000, windowMs: 3_600_000 });
@@ -94,7 +94,7 @@ test('while Redis is away only an attempt now and then goes to it, one at a time
   expect(sent).toHaveBeenCalledTimes(1);
 });
 
-test('a connection that stays silent is given up for a new one', async () => {
+test('a connection that stays silent is replaced by a new one', async () => {
   const proxy = await startOwnProxy();
   const { limits, redis, said } = await openLimits(proxy);
   const limiter = limits.limiter('silent', { limit: 1_000_000, windowMs: 3_600_000 });
@@ -107,7 +107,7 @@ test('a connection that stays silent is given up for a new one', async () => {
   expect(said).toEqual([AWAY, BACK]);
 }, 240_000);
 
-test('an error of Redis itself, like one out of memory, counts in the process too', async () => {
+test('after an error of Redis itself, such as out of memory, the process counts alone too', async () => {
   const proxy = await startOwnProxy();
   const { limits, redis, said } = await openLimits(proxy);
   const limiter = limits.limiter('broken', { limit: 2, windowMs: 3_600_000 });

@@ -7,10 +7,10 @@ import { refusal, startSmtpServer } from '../../fakes/smtp-server.ts';
 import { startTestApp } from '../../support/app.ts';
 import { storedTexts } from '../../support/stored-texts.ts';
 
-/** Waits until something is there. A busy machine takes its time. */
+/** Waits until the condition is met. A busy machine may need a while. */
 const until = <T>(look: () => T | Promise<T>) => vi.waitUntil(look, { timeout: 60_000, interval: 10 });
 
-/** What the server does with the next e-mails; empty: takes them over. */
+/** The errors with which the server refuses the next e-mails. If empty, it accepts them. */
 const answers: Error[] = [];
 const smtp = await startSmtpServer({
   onRcptTo(_address, _session, done) {
@@ -59,11 +59,11 @@ const finished = (id: string) =>
     return row?.finished_at ? row : undefined;
   });
 const failedOnce = (id: string) => until(async () => ((await rowOf(id))?.error ? await rowOf(id) : undefined));
-/** As if the wait were over. */
+/** Ends the wait for the next attempt. */
 const makeDue = (id: string) =>
   sql.query('update mails set due_at = now() - make_interval(secs => 1) where id = $1', [id]);
 
-test('an e-mail reaches the mail server with a text and an HTML part, its sender, receiver and a Message-ID of its own', async () => {
+test('the mail server receives text and HTML parts, the sender, the recipient and a unique Message-ID', async () => {
   const { id } = await app.mail.send(hello);
   expect(await finished(id)).toMatchObject({
     status: 'sent',
@@ -85,17 +85,17 @@ test('an e-mail reaches the mail server with a text and an HTML part, its sender
   );
 });
 
-test('what is sent is not captured', async () => {
+test('an e-mail that is sent is not captured', async () => {
   await finished((await app.mail.send(hello)).id);
   expect(await app.captured.mails()).toEqual([]);
 });
 
-test('a malformed e-mail is refused at once, and nothing is stored', async () => {
+test('a malformed e-mail is refused immediately, and nothing is stored', async () => {
   await expect(app.mail.send({ ...hello, to: 'a@example.com, b@example.com' })).rejects.toMatchObject({ status: 422 });
   expect((await sql.query('select 1 from mails')).rowCount).toBe(0);
 });
 
-test('its text is a ciphertext while it waits, and gone when it is sent', async () => {
+test('the text of an e-mail is stored encrypted while it waits, and is deleted after sending', async () => {
   answers.push(refusal(451, 'Later'));
   const { id } = await app.mail.send({ ...hello, text: 'a most secret link' });
   await failedOnce(id);
@@ -106,7 +106,7 @@ test('its text is a ciphertext while it waits, and gone when it is sent', async 
   expect(smtp.mails[0]!.raw).toContain('a most secret link');
 });
 
-test.each([421, 450, 451, 452])('a %i is tried again later, under the same Message-ID', async (code) => {
+test.each([421, 450, 451, 452])('a %i response is retried later with the same Message-ID', async (code) => {
   answers.push(refusal(code, 'Not now'));
   const { id } = await app.mail.send(hello);
   const row = await failedOnce(id);
@@ -117,7 +117,7 @@ test.each([421, 450, 451, 452])('a %i is tried again later, under the same Messa
   expect(smtp.mails.map(({ raw }) => /Message-ID: (\S+)/.exec(raw)![1])).toEqual([`<${id}@example.com>`]);
 });
 
-test.each([550, 552, 554])('a %i is for good: the e-mail is not tried again', async (code) => {
+test.each([550, 552, 554])('a %i response is permanent: the e-mail is not retried', async (code) => {
   answers.push(refusal(code, 'No such box'));
   const { id } = await app.mail.send(hello);
   const row = await finished(id);
@@ -130,7 +130,7 @@ test.each([550, 552, 554])('a %i is for good: the e-mail is not tried again', as
   expect(smtp.mails).toEqual([]);
 });
 
-test('the waits grow, and after the last one it is given up', async () => {
+test('the waits grow, and the e-mail is given up after the last one', async () => {
   const { id } = await app.mail.sendComposed('broken', {});
   const waits: number[] = [];
   for (let attempt = 1; attempt <= 8; attempt++) {
@@ -150,7 +150,7 @@ test('the waits grow, and after the last one it is given up', async () => {
   });
 });
 
-test('an e-mail that is composed is made anew at each attempt', async () => {
+test('a composed e-mail is composed again for each attempt', async () => {
   answers.push(refusal(451, 'Later'));
   const { id } = await host!.mail.sendComposed('counted', { to: 'ben@example.com' });
   await failedOnce(id);
@@ -160,7 +160,7 @@ test('an e-mail that is composed is made anew at each attempt', async () => {
   expect(smtp.mails[0]!.raw).toContain('Subject: Attempt 2');
 });
 
-test('of an e-mail that its composer does not want to be sent nothing is left', async () => {
+test('an e-mail whose composer returns nothing is deleted and not sent', async () => {
   const { id } = await host!.mail.sendComposed('counted', { nothing: true });
   await until(async () => (await rowOf(id)) === undefined);
   expect(smtp.mails).toEqual([]);
@@ -169,14 +169,14 @@ test('of an e-mail that its composer does not want to be sent nothing is left', 
 test.each([
   ['malformed', /made no e-mail that can be sent: .*"subject":"Is required"/],
   ['nobody-has-this', /has no composer for e-mails of the kind nobody-has-this/],
-])('a composer that is %s loses no e-mail: it waits, and the row says why', async (kind, reason) => {
+])('a composer that is %s loses no e-mail: it waits, and its row has the reason', async (kind, reason) => {
   const { id } = await host!.mail.sendComposed(kind, {});
   const row = await failedOnce(id);
   expect(row).toMatchObject({ status: 'queued', attempts: 1, error: expect.stringMatching(reason) });
   expect(smtp.mails).toEqual([]);
 });
 
-test('in a transaction an e-mail is sent when that is committed, and not at all when it is rolled back', async () => {
+test('an e-mail of a transaction is sent after the commit, and not at all after a rollback', async () => {
   const user = { name: 'Ann', email: 'ann-tx@example.com', password: 'correct horse battery' };
   const broken = app.transaction(async (tx) => {
     await tx.service('user').create(user);
@@ -193,7 +193,7 @@ test('in a transaction an e-mail is sent when that is committed, and not at all 
   expect(smtp.mails.map(({ raw }) => /Subject: (.*)\r/.exec(raw)![1])).toEqual(['Committed']);
 });
 
-test('an e-mail whose job was lost is sent by the sweep, and one whose worker died when its lease is over', async () => {
+test('an e-mail whose job was lost is sent by the sweep; one whose worker crashed is sent when the lease expires', async () => {
   const { id } = await host!.mail.sendComposed('counted', { to: 'lost@example.com' });
   await finished(id);
   smtp.mails.length = 0;
@@ -209,7 +209,7 @@ test('an e-mail whose job was lost is sent by the sweep, and one whose worker di
   expect(smtp.mails).toHaveLength(2);
 });
 
-test('an e-mail that took its workers down again and again is given up', async () => {
+test('an e-mail that repeatedly crashes its workers is given up', async () => {
   await sql.query(
     `insert into mails (id, kind, data, created_at, attempts) values ($1, 'counted', '{"to":"a@example.com"}', now() - interval '1 minute', 8)`,
     ['d'.repeat(24)],
@@ -232,7 +232,7 @@ test('two processes send each e-mail once', async () => {
   expect(subjects).toHaveLength(40);
 });
 
-test('a mail server that says nothing holds up neither the others nor the stop of the process', async () => {
+test('a mail server that never responds delays neither other e-mails nor the shutdown of the process', async () => {
   const silent = createServer(() => undefined).listen(0, '127.0.0.1');
   await once(silent, 'listening');
   onTestFinished(() => void silent.close());
@@ -248,7 +248,7 @@ test('a mail server that says nothing holds up neither the others nor the stop o
   expect(await rowOf(id)).toMatchObject({ finished_at: null, claimed_until: null, error: expect.any(String) });
 });
 
-test('old e-mails are removed after a week', async () => {
+test('finished e-mails are deleted after a week', async () => {
   const old = `
     insert into mails (id, recipient, status, finished_at, created_at) values ($1, 'a@example.com', 'sent', $2, $2)`;
   await sql.query(old, ['e'.repeat(24), new Date(Date.now() - 8 * 86_400_000)]);

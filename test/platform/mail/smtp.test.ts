@@ -18,7 +18,7 @@ async function start(options: Parameters<typeof startSmtpServer>[0]): Promise<Fa
   return server;
 }
 
-/** Lets in who has the right password. */
+/** Accepts clients with the correct password. */
 const onAuth: NonNullable<SMTPServerOptions['onAuth']> = ({ username, password }, _session, done) => {
   if (password === 'p@ss word') done(null, { user: username });
   else done(new Error('No'));
@@ -29,25 +29,25 @@ const send = (url: string, encrypted = true) =>
 const urlOf = ({ port }: FakeSmtpServer, { scheme = 'smtp', user = '', query = '' } = {}) =>
   `${scheme}://${user === '' ? '' : `${user}@`}127.0.0.1:${port}${query}`;
 
-test('user and password of SMTP_URL sign in, through STARTTLS', async () => {
+test('the user and password of SMTP_URL sign in through STARTTLS', async () => {
   const server = await start({ ...tls, ...auth, disabledCommands: [] });
   await send(urlOf(server, { user: 'bell:p%40ss%20word', query: trusting }));
   expect(server.mails).toMatchObject([{ user: 'bell', secure: true, to: ['ann@example.com'] }]);
 });
 
-test('smtps:// is TLS from the start', async () => {
+test('smtps:// uses TLS from the start', async () => {
   const server = await start({ ...tls, secure: true, disabledCommands: [] });
   await send(urlOf(server, { scheme: 'smtps', query: trusting }));
   expect(server.mails).toMatchObject([{ secure: true }]);
 });
 
-test('a certificate that nobody vouches for is refused', async () => {
+test('an untrusted certificate is refused', async () => {
   const server = await start({ ...tls, disabledCommands: [] });
   await expect(send(urlOf(server))).rejects.toThrow(/certificate/i);
   expect(server.mails).toEqual([]);
 });
 
-test('in production no password goes out without TLS, unless SMTP_URL says so; without a password none is needed', async () => {
+test('in production a password is never sent without TLS, unless SMTP_URL allows it; without a password TLS is not required', async () => {
   let signIns = 0;
   const server = await start({
     ...auth,
@@ -67,7 +67,7 @@ test('in production no password goes out without TLS, unless SMTP_URL says so; w
   expect(server.mails.map((taken) => taken.user)).toEqual(['bell', 'bell', undefined]);
 });
 
-test('a refused sign-in is no refusal of the e-mail, and its error holds no password', async () => {
+test('a failed sign-in does not count as a refusal of the e-mail, and its error contains no password', async () => {
   const server = await start({ ...tls, ...auth, disabledCommands: [] });
   const failed = await send(urlOf(server, { user: 'bell:wrong-one', query: trusting })).catch((error: Error) => error);
   expect(failed).toBeInstanceOf(Error);
@@ -76,14 +76,14 @@ test('a refused sign-in is no refusal of the e-mail, and its error holds no pass
 });
 
 test.each<[string, object, boolean]>([
-  ['a refused receiver', { code: 'EENVELOPE', responseCode: 550 }, true],
-  ['a refused text', { code: 'EMESSAGE', responseCode: 554 }, true],
-  ['a receiver for later', { code: 'EENVELOPE', responseCode: 450 }, false],
+  ['a refused recipient', { code: 'EENVELOPE', responseCode: 550 }, true],
+  ['a refused message', { code: 'EMESSAGE', responseCode: 554 }, true],
+  ['a temporarily refused recipient', { code: 'EENVELOPE', responseCode: 450 }, false],
   ['a refused sign-in', { code: 'EAUTH', responseCode: 535 }, false],
   ['a greeting with 554', { code: 'EPROTOCOL', responseCode: 554 }, false],
   ['no connection', { code: 'ECONNECTION' }, false],
-  ['a time-out', { code: 'ETIMEDOUT' }, false],
+  ['a timeout', { code: 'ETIMEDOUT' }, false],
   ['any other error', new Error('x'), false],
-])('%s: for good or not', (_what, error, refused) => {
+])('%s counts as a permanent refusal or not', (_what, error, refused) => {
   expect(isRefused(error)).toBe(refused);
 });

@@ -8,7 +8,7 @@ import { startBlog } from '../../support/processes.ts';
 vi.setConfig({ testTimeout: 240_000 });
 const until = <T>(look: () => T | Promise<T>) => vi.waitUntil(look, { timeout: 60_000, interval: 20 });
 
-/** A database of its own, and what an app with it has in its environment. */
+/** Creates a database, and the environment of an app that uses it. */
 async function place() {
   const database = await createTestDatabase();
   onTestFinished(() => database.drop());
@@ -25,7 +25,7 @@ async function place() {
   return { sql, env };
 }
 
-test('in production an e-mail waits for a mail server, is not captured, and the log tells why', async () => {
+test('in production an e-mail waits for a mail server, is not captured, and the log states why', async () => {
   const { sql, env } = await place();
   const app = createApp({ resources: [defineUser()] }, { ...env, NODE_ENV: 'production', LOG_LEVEL: 'silent' });
   onTestFinished(() => app.close());
@@ -38,7 +38,7 @@ test('in production an e-mail waits for a mail server, is not captured, and the 
   expect(await app.captured.mails()).toEqual([]);
 });
 
-test('in development an e-mail is one line of the log, with whom it is for and no text of it', async () => {
+test('in development an e-mail is logged as one line with its recipient and without its text', async () => {
   const { env } = await place();
   const web = startBlog('web', { ...env, NODE_ENV: 'development', PORT: '0', OWN_DATABASE: 'yes' });
   const url = await web.url();

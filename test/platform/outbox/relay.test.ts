@@ -6,7 +6,7 @@ import { startTestApp } from '../../support/app.ts';
 const HOUR = 3_600_000;
 const task = defineResource('task', { fields: { title: f.string().required() } });
 
-/** Handles every event by writing it down; one whose record is titled `poison` throws, as long as `poisoned`. */
+/** Handles every event by recording it. Events of a record titled `poison` throw while `poisoned` is set. */
 const seen: OutboxRow[] = [];
 let poisoned = true;
 const titleOf = (row: OutboxRow) => (row.payload.record as { title?: string }).title;
@@ -30,7 +30,7 @@ const probe = () =>
 const options = {
   resources: [defineUser(), task],
   extensions: [probe()],
-  // Nothing here waits for the poll: what arrives in time was woken by a hint.
+  // No test waits for the poll: events that arrive in time come from a wake-up.
   settings: { relay: { pollMs: HOUR, sweepMs: HOUR } },
 };
 const { app, env } = await startTestApp(options);
@@ -42,7 +42,7 @@ test('a change reaches the consumers through a wake-up, without waiting for the 
   expect(seen.at(-1)).toMatchObject({ name: 'task.created', resource: 'task', recordId: id });
 });
 
-test('an update tells of the record before and after', async () => {
+test('an update event contains the record before and after', async () => {
   const { id } = await app.service('task').create({ title: 'before' });
   await app.service('task').update(id, { title: 'after' });
   await vi.waitUntil(() => seen.some((row) => row.recordId === id && row.name === 'task.updated'), inTime);
@@ -50,13 +50,13 @@ test('an update tells of the record before and after', async () => {
   expect(payload).toMatchObject({ record: { title: 'after' }, previous: { title: 'before' } });
 });
 
-test('an event that cannot be handled is put off alone; it holds up no other, and is handled later', async () => {
+test('an event that fails is deferred alone: it delays no other event and is handled later', async () => {
   const poison = await app.service('task').create({ title: 'poison' });
   const others = await Promise.all(Array.from({ length: 20 }, (_, i) => app.service('task').create({ title: `${i}` })));
   await vi.waitUntil(() => others.every(({ id }) => seen.some((row) => row.recordId === id)), inTime);
   expect(seen.some((row) => row.recordId === poison.id)).toBe(false);
   poisoned = false;
-  // Its time is hours away on this clock; a later hint finds it when it has come.
+  // Its retry is hours away on this clock, so make it due; a later hint finds it.
   const { default: pg } = await import('pg');
   const client = new pg.Client(env.DATABASE_URL);
   await client.connect();
@@ -71,7 +71,7 @@ test('an event that cannot be handled is put off alone; it holds up no other, an
   await vi.waitUntil(() => seen.some((row) => row.recordId === poison.id), inTime);
 });
 
-test('of three relays at once each event is handled by one', async () => {
+test('with three concurrent relays, exactly one handles each event', async () => {
   const more = Array.from({ length: 2 }, () => createApp({ ...options, extensions: [probe()] }, env));
   for (const one of more) await one.start({ roles: ['relay'] });
   const made = await Promise.all(

@@ -3,7 +3,7 @@ import { createLoader } from '../../../src/platform/postgres/loader.ts';
 
 const keyOf = (found: { key: string }) => found.key;
 
-test('look-ups of one turn are one query, in which equal keys stand once; each gets its own answer', async () => {
+test('all look-ups of one turn are one query with unique keys, and each gets its own result', async () => {
   const load = vi.fn(async (keys: string[]) =>
     keys
       .filter((key) => key !== 'none')
@@ -20,7 +20,7 @@ test('look-ups of one turn are one query, in which equal keys stand once; each g
   expect(load.mock.calls).toEqual([[['a', 'b', 'none']]]);
 });
 
-test('nothing is kept: the next turn asks again', async () => {
+test('nothing is cached: the next turn queries again', async () => {
   const load = vi.fn(async (keys: string[]) => keys.map((key) => ({ key })));
   const find = createLoader(load, keyOf);
   await find('a');
@@ -28,7 +28,7 @@ test('nothing is kept: the next turn asks again', async () => {
   expect(load).toHaveBeenCalledTimes(2);
 });
 
-test('a query that fails fails every look-up in it, and none after it', async () => {
+test('a failed query fails all of its look-ups and none after it', async () => {
   const load = vi.fn(async (keys: string[]) => keys.map((key) => ({ key }))).mockRejectedValueOnce(new Error('away'));
   const find = createLoader(load, keyOf);
   const outcomes = await Promise.allSettled([find('a'), find('b')]);

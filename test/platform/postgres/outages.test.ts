@@ -13,7 +13,7 @@ const { call } = await startTestApp(
   { env: (own) => ({ DATABASE_URL: new URL(new URL(own.DATABASE_URL).pathname, postgres.url).href }) },
 );
 
-test('while Postgres is away every route answers 503 with Retry-After, and by itself works again when it is back', async () => {
+test('while Postgres is down every route responds 503 with Retry-After, and recovers by itself afterwards', async () => {
   const { body } = await call('POST', '/api/notes', { text: 'kept' });
   postgres.shut();
   for (const [method, path] of [

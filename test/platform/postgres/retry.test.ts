@@ -3,7 +3,7 @@ import { retryContended } from '../../../src/platform/postgres/retry.ts';
 
 const failure = (code: string) => Object.assign(new Error(`failed with ${code}`), { code });
 
-/** Fails a number of times, and counts how often it was run. */
+/** Fails the given number of times, and counts its runs. */
 function statement(failures: number, code: string) {
   const runs = { count: 0 };
   const run = async () => {
@@ -17,7 +17,7 @@ function statement(failures: number, code: string) {
 // https://www.postgresql.org/docs/current/errcodes-appendix.html: serialization failure, deadlock, lock not available.
 const CONTENDED = ['40001', '40P01', '55P03'];
 
-test.each(CONTENDED)('a statement that fails with %s is run again, and its result returned', async (code) => {
+test.each(CONTENDED)('a statement that fails with %s is retried, and its result is returned', async (code) => {
   for (const failures of [1, 4]) {
     const { runs, run } = statement(failures, code);
     expect(await retryContended(run)).toBe('done');
@@ -31,7 +31,7 @@ test.each(CONTENDED)('a statement that fails with %s five times is given up with
   expect(runs.count).toBe(5);
 });
 
-test.each(['23505', '57014', '08006', '42P01'])('a statement that fails with %s is not run again', async (code) => {
+test.each(['23505', '57014', '08006', '42P01'])('a statement that fails with %s is not retried', async (code) => {
   const { runs, run } = statement(1, code);
   await expect(retryContended(run)).rejects.toThrow(`failed with ${code}`);
   expect(runs.count).toBe(1);

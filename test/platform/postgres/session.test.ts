@@ -14,7 +14,7 @@ const { call } = await startTestApp(
   { env: ({ DATABASE_URL }) => ({ DATABASE_URL: `${DATABASE_URL}?options=${encodeURIComponent(asked)}` }) },
 );
 
-test('whatever the address of the database sets, dates are UTC and ISO 8601, and numbers are exact', async () => {
+test('dates are UTC and ISO 8601 and numbers are exact, whatever the connection string sets', async () => {
   const begun = new Date().toISOString();
   const taken = '2024-06-01T12:00:00.500Z';
   const { status, body } = await call('POST', '/api/samples', { taken, value: 0.1 + 0.2 });

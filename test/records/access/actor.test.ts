@@ -52,7 +52,7 @@ const ticket = defineResource('ticket', {
   ],
 });
 const log = defineResource('log', { fields: { text: f.string() }, audit: true, policies: { list: 'admin' } });
-/** Its scope and its policy ask a service as the viewer. */
+/** The scope and the policy call a service as the viewer. */
 const guarded = defineResource('guarded', {
   fields: { name: f.string() },
   policies: {
@@ -93,7 +93,7 @@ async function newestEntry(query: string) {
 
 const made = async () => (await ada.call('POST', '/api/tickets', { title: 'A' })).body.data.id as string;
 
-describe('what a route changes through its service', () => {
+describe('a change that a route makes through its service', () => {
   test.each(['close', 'in-transaction'])(
     'is recorded for the caller and the request, with the privilege of the system: /%s',
     async (path) => {
@@ -110,7 +110,7 @@ describe('what a route changes through its service', () => {
     },
   );
 
-  test('names the API key that signed the caller in', async () => {
+  test('names the API key that the caller signed in with', async () => {
     const id = await made();
     const key = (await ada.call('POST', '/api/auth/api-keys', { name: 'CI', scopes: ['*'] })).body.data;
     expect((await clientOf(url, key.key)('POST', `/api/tickets/${id}/close`)).status).toBe(200);
@@ -125,7 +125,7 @@ describe('what a route changes through its service', () => {
     expect(entry).toMatchObject({ user: null, via: 'system', requestId: headers.get('x-request-id') });
   });
 
-  test('may be recorded for another user, without the session of the caller', async () => {
+  test('can be recorded for another user, without the session of the caller', async () => {
     const id = await made();
     const { headers } = await ada.call('POST', `/api/tickets/${id}/for/${root.id}`);
     const entry = await newestEntry(`record=${id}&action=updated`);
@@ -145,7 +145,7 @@ describe('what a route changes through its service', () => {
     expect(await newestEntry(`record=${found.id}`)).toMatchObject({ user: ada.id, via: 'session', requestId });
   });
 
-  test('shows hooks the caller and the privilege', async () => {
+  test('passes the caller and the privilege to hooks', async () => {
     const id = await made();
     await ada.call('POST', `/api/tickets/${id}/close`);
     await root.call('POST', `/api/tickets/${id}/as-user`);
@@ -171,7 +171,7 @@ describe("{ as: 'user' }", () => {
     expect(new Set(mine.body.data.data.map((one: { opener: string }) => one.opener))).toEqual(new Set([ada.id]));
   });
 
-  test('outside of a request is an error that says what to do, unless a user is given', async () => {
+  test('throws an error with instructions outside of a request, unless a user is given', async () => {
     const tickets = app.service('ticket');
     await expect(tickets.list({}, { as: 'user' })).rejects.toThrow(/needs a user.*pass \{ user \}/);
     const user = { id: ada.id, roles: ['user'] };
@@ -179,7 +179,7 @@ describe("{ as: 'user' }", () => {
     expect(data.every(({ opener }) => opener === ada.id)).toBe(true);
   });
 
-  test('in a policy acts as the viewer that the policy is asked for, on every channel', async () => {
+  test('acts in a policy as the viewer that the policy is evaluated for, on every channel', async () => {
     const { id } = await app.service('guarded').create({ name: 'x' });
     await made();
     expect((await ada.call('GET', `/api/guardeds/${id}`)).status).toBe(200);
@@ -190,14 +190,14 @@ describe("{ as: 'user' }", () => {
     expect(asked).toEqual([ada.id, stranger.id, ada.id]);
   });
 
-  test('is one of two privileges: any other is an error', async () => {
+  test('is one of only two privileges: any other value is an error', async () => {
     expect((await ada.call('POST', '/api/tickets/wrong')).status).toBe(500);
     await expect(app.service('ticket').list({}, { as: 'root' as never })).rejects.toThrow(/"as".*'system' or 'user'/);
   });
 });
 
 describe('the owner of a record that a route creates as the system', () => {
-  test('is the signed-in caller, unless the code names another user or nobody', async () => {
+  test('is the signed-in caller, unless the code sets another user or none', async () => {
     const opener = async (path: string, as = ada.call) => (await as('POST', `/api/tickets/${path}`)).body.data.opener;
     expect(await opener('open')).toBe(ada.id);
     expect(await opener(`open-for/${root.id}`)).toBe(root.id);
@@ -206,7 +206,7 @@ describe('the owner of a record that a route creates as the system', () => {
   });
 });
 
-test('outside of a request nothing changes: the system without a user, or the user that is given', async () => {
+test('outside of a request, service calls act as the system without a user, or as the given user', async () => {
   const { id } = await app.service('ticket').create({ title: 'By code' });
   const none = { user: null, via: 'system', credential: null, ip: null, requestId: null };
   expect(await newestEntry(`record=${id}`)).toMatchObject(none);
@@ -216,7 +216,7 @@ test('outside of a request nothing changes: the system without a user, or the us
   expect(await newestEntry(`record=${other.id}`)).toMatchObject({ user: ada.id, via: null, requestId: null });
 });
 
-test('requests at the same time keep their own callers apart', async () => {
+test('concurrent requests keep their own callers', async () => {
   const callers = [ada, root, await person('Third'), await person('Fourth')];
   const opened = await Promise.all(
     Array.from({ length: 40 }, (_, i) => callers[i % 4]!.call('POST', '/api/tickets/open')),

@@ -45,7 +45,7 @@ const far = await app.service('project').create({ name: 'far', workspace: away, 
 const near = await app.service('project').create({ name: 'near', workspace: home, budget: 1, next: far.id });
 const path = (one: { id: string }) => `/api/projects/${one.id}`;
 
-test('only members of a workspace see its projects: an async scope can read a table of members', async () => {
+test('an async scope can query a table of members: only members of a workspace see its projects', async () => {
   expect((await ann.call('GET', '/api/projects')).body).toMatchObject({
     data: [{ name: 'near', budget: 1 }],
     meta: { total: 1 },
@@ -57,7 +57,7 @@ test('only members of a workspace see its projects: an async scope can read a ta
   expect((await bob.call('GET', path(near))).status).toBe(404);
 });
 
-test('records outside an async scope can be neither changed nor deleted', async () => {
+test('records outside an async scope can be neither updated nor deleted', async () => {
   for (const [method, body] of [
     ['PATCH', { name: 'mine' }],
     ['DELETE', undefined],
@@ -77,7 +77,7 @@ test('an async scope is evaluated once per operation, however often the operatio
   expect(asked).toBe(1);
 });
 
-test('an async scope that fails is an error of the project and makes no record visible', async () => {
+test('an async scope that fails is an error of the project and exposes no record', async () => {
   const broken = {
     ...user(),
     get id() {
@@ -87,7 +87,7 @@ test('an async scope that fails is an error of the project and makes no record v
   await expect(app.service('project').list({}, { user: broken as never })).rejects.toThrow('no id');
 });
 
-test('in a transaction scope and policies see what it has changed', async () => {
+test('in a transaction, scope and policies see its changes', async () => {
   const carl = await person('Carl');
   const user = await app.service('user').read(carl.id);
   await app.transaction(async (tx) => {

@@ -52,7 +52,7 @@ type Viewer = keyof typeof viewers;
 const service = app.service as (name: string) => ReturnType<typeof app.service>;
 const UNKNOWN = '0123456789abcdef01234567';
 
-/** A record of Ann's. */
+/** Creates a record that Ann owns. */
 async function annRecord(resource: string, values: object = {}): Promise<string> {
   const record = await service(resource).create({
     title: 'x',
@@ -62,7 +62,7 @@ async function annRecord(resource: string, values: object = {}): Promise<string>
   return record.id;
 }
 
-/** `list read create update delete` as each viewer gets them for a record of Ann's. */
+/** The statuses of `list read create update delete` for this viewer and records that Ann owns. */
 async function statuses(resource: string, viewer: Viewer, values: object = {}): Promise<number[]> {
   const as = viewers[viewer];
   const path = `/api/${resource}s`;
@@ -78,16 +78,16 @@ async function statuses(resource: string, viewer: Viewer, values: object = {}): 
 }
 
 test.each<[string, Viewer, number[]]>([
-  // Defaults of a resource with an owner: read by the signed in, changed by owner and admin.
+  // Defaults of a resource with an owner: signed-in users read, the owner and admins change.
   ['plain', 'nobody', [401, 401, 401, 401, 401]],
   ['plain', 'ann', [200, 200, 201, 200, 204]],
   ['plain', 'bob', [200, 200, 201, 403, 403]],
   ['plain', 'admin', [200, 200, 201, 200, 204]],
-  // Defaults without an owner: changed by admins.
+  // Defaults without an owner: admins change.
   ['unowned', 'nobody', [401, 401, 401, 401, 401]],
   ['unowned', 'ann', [200, 200, 403, 403, 403]],
   ['unowned', 'admin', [200, 200, 201, 200, 204]],
-  // What somebody may not read is not there for him.
+  // A record that the viewer may not read does not exist for the viewer.
   ['private', 'nobody', [401, 401, 401, 401, 401]],
   ['private', 'ann', [200, 200, 201, 200, 204]],
   ['private', 'bob', [200, 404, 201, 404, 404]],
@@ -97,7 +97,7 @@ test.each<[string, Viewer, number[]]>([
   ['readable', 'bob', [200, 200, 403, 403, 403]],
   ['readable', 'editor', [200, 200, 201, 200, 403]],
   ['readable', 'admin', [200, 200, 403, 403, 403]],
-  // Nor can he remove it, whatever the policy of removals says.
+  // The viewer cannot delete it either, whatever the delete policy says.
   ['managed', 'nobody', [401, 401, 401, 401, 401]],
   ['managed', 'ann', [200, 200, 201, 403, 403]],
   ['managed', 'bob', [200, 404, 201, 404, 404]],
@@ -105,7 +105,7 @@ test.each<[string, Viewer, number[]]>([
   ['closed', 'nobody', [401, 401, 401, 401, 401]],
   ['closed', 'ann', [403, 404, 403, 404, 404]],
   ['closed', 'admin', [403, 404, 403, 404, 404]],
-])('%s records of Ann, %s: list, read, create, update, delete answer %j', async (resource, viewer, expected) => {
+])('on %s records of Ann, %s: list, read, create, update, delete respond %j', async (resource, viewer, expected) => {
   expect(await statuses(resource, viewer)).toEqual(expected);
 });
 
@@ -122,7 +122,7 @@ test.each<[boolean, Viewer, number[]]>([
 });
 
 test.each(['zzz', UNKNOWN, UNKNOWN.toUpperCase(), '%00', '../users', '0'.repeat(5000)])(
-  'the id %s answers as an id that does not exist: 404, or 401 where a user is required',
+  'the id %s responds like an id that does not exist: 404, or 401 where a user is required',
   async (id) => {
     for (const resource of ['plain', 'private', 'asked', 'closed']) {
       for (const [method, body] of [['GET'], ['PATCH', { title: 'x' }], ['DELETE']] as const) {
@@ -134,7 +134,7 @@ test.each(['zzz', UNKNOWN, UNKNOWN.toUpperCase(), '%00', '../users', '0'.repeat(
   },
 );
 
-test('who is signed out cannot tell a record that a function refuses from one that does not exist', async () => {
+test('a signed-out caller cannot distinguish a record that a policy function refuses from a missing one', async () => {
   const hidden = await annRecord('asked', { open: false });
   const answers = await Promise.all([hidden, UNKNOWN].map((id) => call('GET', `/api/askeds/${id}`)));
   expect(answers.map(({ status, body }) => [status, body.error.code, body.error.message])).toEqual([
@@ -143,7 +143,7 @@ test('who is signed out cannot tell a record that a function refuses from one th
   ]);
 });
 
-test('owner on list filters rather than rejects, and the count tells of nothing else', async () => {
+test("the owner policy on list filters instead of rejecting, and the count includes only the caller's records", async () => {
   await annRecord('private', { title: 'of Ann' });
   const seen = await bob.call('GET', '/api/privates');
   expect(seen.body.data.every((record: { author: string }) => record.author === bob.id)).toBe(true);
@@ -152,7 +152,7 @@ test('owner on list filters rather than rejects, and the count tells of nothing 
   expect(all.body.meta.total).toBeGreaterThan(seen.body.meta.total);
 });
 
-test('authorisation comes before validation and uniqueness: a forbidden write is told nothing of its body', async () => {
+test('authorization precedes validation and uniqueness: the response to a forbidden write reveals nothing about its body', async () => {
   const id = await annRecord('plain');
   expect((await bob.call('PATCH', `/api/plains/${id}`, { title: 5, nope: 1 })).status).toBe(403);
   expect((await bob.call('PATCH', `/api/plains/${UNKNOWN}`, { nope: 1 })).status).toBe(404);
@@ -164,7 +164,7 @@ test('authorisation comes before validation and uniqueness: a forbidden write is
   expect((await bob.call('GET', '/api/users?nope=1')).status).toBe(403);
 });
 
-test('ownership does not move: the owner field is read-only for everybody, admins included', async () => {
+test('ownership cannot be transferred: the owner field is read-only for every user, admins included', async () => {
   const id = await annRecord('plain');
   for (const as of [ann.call, admin.call]) {
     const answer = await as('PATCH', `/api/plains/${id}`, { author: bob.id });
@@ -176,7 +176,7 @@ test('ownership does not move: the owner field is read-only for everybody, admin
   expect((await bob.call('POST', '/api/plains', { title: 'mine' })).body.data.author).toBe(bob.id);
 });
 
-test('code acts as a user, as a visitor when the user is undefined, and as the system only without one', async () => {
+test('code acts as the given user, as a visitor if the user is undefined, and as the system if no user is given', async () => {
   const id = await annRecord('private');
   await expect(service('private').read(id, { user: { id: bob.id } })).rejects.toMatchObject({ status: 404 });
   await expect(service('private').read(id, { user: undefined })).rejects.toMatchObject({ status: 401 });
@@ -185,7 +185,7 @@ test('code acts as a user, as a visitor when the user is undefined, and as the s
   expect((await service('private').read(id)).id).toBe(id);
 });
 
-test('a role that is taken away ends what it allowed, on the next request', async () => {
+test('a revoked role loses its permissions from the next request on', async () => {
   const fallen = await person('Fallen', ['user', 'admin']);
   expect((await fallen.call('GET', '/api/users')).status).toBe(200);
   await service('user').update(fallen.id, { roles: ['user'] } as never);
@@ -210,7 +210,7 @@ const draft = defineResource('draft', {
 });
 const other = await startTestApp({ resources: [defineUser(), draft] });
 
-test('a function that allowed a write is asked again when the record changed in between', async () => {
+test('a policy function that allowed a write is evaluated again if the record changed meanwhile', async () => {
   const { id } = await other.app.service('draft').create({ title: 'x' });
   const writing = other.call('PATCH', `/api/drafts/${id}`, { title: 'too late' });
   await expect.poll(() => asked).toBe(1);
@@ -221,7 +221,7 @@ test('a function that allowed a write is asked again when the record changed in 
   expect((await other.app.service('draft').read(id)).title).toBe('x');
 });
 
-test('a record that may be removed, but not read, stays, and answers like one that does not exist', async () => {
+test('a record that a viewer may delete but not read is not deleted, and responds like a missing one', async () => {
   for (const [resource, as, status] of [
     ['managed', admin.call, 404],
     ['dropped', bob.call, 404],
@@ -241,7 +241,7 @@ test('a record that may be removed, but not read, stays, and answers like one th
   }
 });
 
-test('a policy function gets the request as req; code that acts as a user has none', async () => {
+test('a policy function receives the request as req, or undefined if code acts as a user', async () => {
   const { id } = (await ann.call('POST', '/api/knockeds', { title: 'in there' })).body.data;
   for (const [path, refused] of [
     [`/api/knockeds/${id}`, 404],

@@ -83,7 +83,7 @@ const shop = defineResource('shop', {
   ],
 });
 
-// Before the app is there: its log takes what it finds.
+// Spied on before the app starts, because its log uses the write function that it finds at the start.
 let lines: string[] = [];
 const written = vi.spyOn(process.stdout, 'write').mockImplementation((chunk) => {
   lines.push(String(chunk));
@@ -104,7 +104,7 @@ const made = async (name: 'note' | 'scoped' | 'link' | 'shop', values: object) =
   (await (app.service(name) as ReturnType<typeof app.service<'note'>>).create(values as never)).id;
 
 describe('a visibleTo function that throws', () => {
-  test('hides its field and nothing else, and the log names the resource and the field', async () => {
+  test('hides only its field, and the log names the resource and the field', async () => {
     const id = await made('note', { title: 'A', grade: 'B', refused: 'C' });
     const { status, body } = await ada.call('GET', `/api/notes/${id}`);
     expect([status, Object.keys(body.data).sort()]).toEqual([200, ['createdAt', 'id', 'title', 'updatedAt']]);
@@ -115,19 +115,19 @@ describe('a visibleTo function that throws', () => {
 });
 
 describe('a policy function that throws', () => {
-  test('hides its record from a read, and the log names the rule', async () => {
+  test('hides its record from reads, and the log names the rule', async () => {
     const id = await made('note', { title: 'throws' });
     expect((await ada.call('GET', `/api/notes/${id}`)).status).toBe(404);
     const [line] = logged().filter(({ rule }) => rule === 'policies.read');
     expect(line).toMatchObject({ resource: 'note', record: id, err: { message: 'a rule that fails' } });
   });
 
-  test('hides its record when a service refuses what the function asks: the client has sent none of it', async () => {
+  test("hides its record if a service refuses the function's own query, since that query is not the client's", async () => {
     const id = await made('note', { title: 'asks wrongly' });
     expect((await ada.call('GET', `/api/notes/${id}`)).status).toBe(404);
   });
 
-  test('hides its record where it is referred to: the id stays', async () => {
+  test('leaves the id where another record refers to its record', async () => {
     const noted = await made('note', { title: 'throws' });
     const id = await made('link', { note: noted });
     expect((await ada.call('GET', `/api/links/${id}`)).body.data.note).toBe(noted);
@@ -136,14 +136,14 @@ describe('a policy function that throws', () => {
     expect((await ada.call('GET', `/api/links/${other}`)).body.data.note.title).toBe('A');
   });
 
-  test('refuses a change and a custom route: 403', async () => {
+  test('refuses an update and a custom route with 403', async () => {
     const id = await made('note', { title: 'throws on update' });
     expect((await ada.call('PATCH', `/api/notes/${id}`, { title: 'B' })).status).toBe(403);
     expect((await ada.call('GET', '/api/shops/closed')).status).toBe(403);
     expect((await call('GET', '/api/shops/closed')).status).toBe(401);
   });
 
-  test('answers 503 when the database is away, and with its own ApiError when it throws one', async () => {
+  test('responds 503 while the database is down, and with its own ApiError if it throws one', async () => {
     const gone = await made('note', { title: 'away' });
     expect((await ada.call('GET', `/api/notes/${gone}`)).status).toBe(503);
     const refused = await ada.call('GET', `/api/notes/${await made('note', { title: 'refuses' })}`);
@@ -152,7 +152,7 @@ describe('a policy function that throws', () => {
 });
 
 describe('a scope that throws', () => {
-  test('hides every record of its resource, and the log names it', async () => {
+  test('hides every record of its resource, and the log names the resource', async () => {
     const id = await made('scoped', { name: 'A' });
     const linked = await made('link', { scoped: id });
     expect((await ada.call('GET', `/api/links/${linked}`)).body.data.scoped.name).toBe('A');
@@ -170,7 +170,7 @@ describe('a scope that throws', () => {
     ['refuses', 409],
     ['asks wrongly', 500],
     ['reads much', 200],
-  ])('answers by what it throws: a scope that %s answers %i', async (does, status) => {
+  ])('determines the response by its error: a scope that %s responds %i', async (does, status) => {
     scopeDoes = does;
     const answer = await ada.call('GET', '/api/scopeds');
     expect(answer.status).toBe(status);
@@ -180,13 +180,13 @@ describe('a scope that throws', () => {
   });
 });
 
-describe('a hook whose service call is wrong is a fault of the project, whatever the privilege of the call', () => {
+describe('an invalid service call in a hook is an error of the project, whatever the privilege of the call', () => {
   test.each([
     ['POST', 'asks wrongly', 'beforeCreate'],
     ['POST', 'creates wrongly', 'beforeCreate'],
     ['PATCH', 'A', 'beforeUpdate'],
     ['DELETE', 'A', 'beforeDelete'],
-  ])('%s (%s) answers 500, and the log names hooks.%s', async (method, name, hook) => {
+  ])('%s (%s) responds 500, and the log names hooks.%s', async (method, name, hook) => {
     const id = await made('shop', { name: 'A' });
     const body = method === 'DELETE' ? undefined : { name };
     const answer = await ada.call(method, method === 'POST' ? '/api/shops' : `/api/shops/${id}`, body);

@@ -87,7 +87,7 @@ await things.create({
 const records = (await things.list()).data;
 const compiled = compileResources([thing], 'reject')[0]!;
 
-/** Texts of the records that a scope filter leaves: as the database answers, and as memory does. */
+/** Texts of the records that match a scope filter: in the database, and in memory. */
 async function both(scope: unknown) {
   filter = scope;
   const found = await things.list({ sort: 'createdAt' }, { user: undefined });
@@ -135,7 +135,7 @@ test.each<[unknown, string[]]>([
   [Promise.resolve({ count: 5 }), ['Zebra ä']],
   [Promise.resolve(undefined), ['', 'Zebra ä', 'apple', 'lonely']],
   [{ createdAt: { lt: new Date(Date.now() + 60_000) } }, ['', 'Zebra ä', 'apple', 'lonely']],
-])('the scope %j leaves the same records in the database and in memory', async (scope, texts) => {
+])('the scope %j matches the same records in the database and in memory', async (scope, texts) => {
   expect(await both(scope)).toEqual({ stored: texts, memory: texts });
 });
 
@@ -170,7 +170,7 @@ const one = fc.record(
   { requiredKeys: [] },
 );
 
-test('any scope gives the same answer in the database and in memory, and never an error', async () => {
+test('any scope has the same result in the database and in memory, and never fails', async () => {
   const property = fc.asyncProperty(fc.oneof(one, fc.array(one, { maxLength: 3 })), async (scope) => {
     const { stored, memory } = await both(scope);
     expect(stored).toEqual(memory);
@@ -204,14 +204,14 @@ test.each<[unknown, string]>([
   [new Date(), 'the scope of "thing" gave a Date;'],
   [[[]], 'the scope of "thing" gave a list with an Array in it;'],
   [() => ({ kind: 'a' }), 'the scope of "thing" gave a function;'],
-])('a scope that cannot be applied is an error, never half applied: %j', async (scope, message) => {
+])('a scope that cannot be applied is an error, and is never partly applied: %j', async (scope, message) => {
   filter = scope;
   await expect(things.list({}, { user: undefined })).rejects.toThrow(message);
   expect((await call('GET', '/api/things')).status).toBe(500);
   filter = undefined;
 });
 
-test('what is out of scope does not exist: on list, count, read, update, delete, custom references', async () => {
+test('a record out of scope does not exist for list, count, read, update, delete and references', async () => {
   const ann = await person('Ann');
   const closed = await app.service('paper').create({ title: 'Ann', open: false });
   const pointer = await app.service('paper').create({ title: 'pointer', open: true, about: closed.id });
@@ -225,14 +225,14 @@ test('what is out of scope does not exist: on list, count, read, update, delete,
   expect((await ann.call('GET', `/api/papers/${pointer.id}`)).body.data.about).toMatchObject({ id: closed.id });
 });
 
-test('a scope sees the request; a value that it cannot compute hides everything', async () => {
+test('a scope receives the request, and a scope value that is undefined hides every record', async () => {
   await app.service('paper').create({ title: 'of team', team: 'red' });
   await app.service('paper').create({ title: 'of nobody' });
   expect((await call('GET', '/api/papers', undefined, { 'x-team': 'red' })).body.meta.total).toBe(1);
   expect((await call('GET', '/api/papers', undefined, { 'x-team': 'blue' })).body.meta.total).toBe(0);
 });
 
-test('a reference is expanded by the target resource’s own rules: its reference policy, its read policy, its scope, its fields', async () => {
+test("a reference is expanded according to the target's reference policy, read policy, scope and field visibility", async () => {
   const [ann, ben, admin] = [await person('Ann'), await person('Ben'), await person('Root', ['user', 'admin'])];
   const vault = await app.service('vault').create({ name: 'gold' });
   const door = await app.service('door').create({ name: 'oak' });

@@ -1,4 +1,4 @@
-// Views of an app that is never started: without a database.
+// Gateways of an app that is never started: no database is needed.
 import { expect, test } from 'vitest';
 import type { ResourceGateway, StoredRecord } from '../../../src/declare/host.ts';
 import type { Viewer } from '../../../src/declare/policy.ts';
@@ -11,7 +11,7 @@ const ENV = {
   REDIS_URL: 'redis://127.0.0.1:1',
 };
 
-/** The views of an app with these resources, by name. */
+/** The gateways of an app with these resources, by resource name. */
 function viewsOf(...resources: AnyResource[]): Map<string, ResourceGateway> {
   const gateways = new Map<string, ResourceGateway>();
   const reading = defineExtension({
@@ -83,15 +83,15 @@ function readable({ resource = 'page', data, record, user, anyRecord = false }: 
 
 test.each<[string, Record<string, unknown>, Viewer | undefined, boolean]>([
   ['a public field', { id: page.id, title: 't' }, undefined, true],
-  ['its times', { createdAt: 'x', updatedAt: 'x' }, undefined, true],
-  ['a time that it does not keep', { deletedAt: 'x' }, undefined, false],
-  ['a field that is no more', { gone: 1 }, admin, false],
+  ['its timestamps', { createdAt: 'x', updatedAt: 'x' }, undefined, true],
+  ['a timestamp that the resource does not have', { deletedAt: 'x' }, undefined, false],
+  ['a field that was removed', { gone: 1 }, admin, false],
   ['a hidden field', { hidden: 'x' }, admin, false],
   ['a field for admins, by an admin', { staff: 'x' }, admin, true],
   ['a field for admins, by a user', { staff: 'x' }, ann, false],
   ['a field for its owner, by the owner', { mine: 'x' }, ann, true],
   ['a field for its owner, by another user', { mine: 'x' }, bob, false],
-  ['a field for its owner, by nobody', { mine: 'x' }, undefined, false],
+  ['a field for its owner, by a visitor', { mine: 'x' }, undefined, false],
   ['a public field next to one for admins', { title: 't', staff: 'x' }, ann, false],
 ])('serialized data with %s is readable only by viewers who see all of it: %j', async (_, data, user, expected) => {
   expect(await readable({ data, record: page, user })).toBe(expected);
@@ -99,8 +99,8 @@ test.each<[string, Record<string, unknown>, Viewer | undefined, boolean]>([
 
 test.each<[string, Record<string, unknown>, boolean]>([
   ['the time of its deletion', { deletedAt: 'x' }, true],
-  ['times that it does not keep', { createdAt: 'x' }, false],
-  ['an update time that it does not keep', { updatedAt: 'x' }, false],
+  ['timestamps that the resource does not have', { createdAt: 'x' }, false],
+  ['an update time that the resource does not have', { updatedAt: 'x' }, false],
 ])('data of a resource that keeps deleted records is readable with %s: %j', async (_, data, expected) => {
   expect(await readable({ resource: 'kept', data, record: { id: idOf(9) } })).toBe(expected);
 });
@@ -122,7 +122,7 @@ test('the scope decides, even if the viewer may read any record', async () => {
   }
 });
 
-test('data of a record that is not known is readable only if the record is not needed', async () => {
+test('data of an unknown record is readable only if access does not depend on the record', async () => {
   expect(await readable({ resource: 'sealed', data: { title: 't' } })).toBe(true);
   expect(await readable({ resource: 'draft', data: {}, user: admin })).toBe(true);
   for (const user of [admin, ann]) {
@@ -135,18 +135,18 @@ test('data of a record that is not known is readable only if the record is not n
 test.each<[string, Record<string, unknown>, Viewer | undefined, boolean]>([
   ['by its id alone', { label: label.id }, undefined, true],
   ['for a viewer who may follow the reference', { label: { id: label.id, name: 'x' } }, ann, true],
-  ['for a viewer who may not', { label: { id: label.id, name: 'x' } }, undefined, false],
+  ['for a viewer who may not follow the reference', { label: { id: label.id, name: 'x' } }, undefined, false],
   ['with a field for its owner, by the owner', { label: { id: label.id, note: 'x' } }, ann, true],
   ['with a field for its owner, by another user', { label: { id: label.id, note: 'x' } }, bob, false],
-  ['that is gone', { label: { id: idOf(7), name: 'x' } }, ann, false],
+  ['that was deleted', { label: { id: idOf(7), name: 'x' } }, ann, false],
   ['in a list', { labels: [label.id, { id: label.id }] }, ann, true],
-  ['in a list, one of them gone', { labels: [{ id: label.id }, { id: idOf(7) }] }, ann, false],
+  ['in a list, one of them deleted', { labels: [{ id: label.id }, { id: idOf(7) }] }, ann, false],
   ['that is null', { label: null }, undefined, true],
 ])('an expanded record %s is as readable as the record itself: %j', async (_, data, user, expected) => {
   expect(await readable({ data, record: page, user })).toBe(expected);
 });
 
-test('an expanded record out of the scope of the viewer makes the data unreadable', async () => {
+test("an expanded record outside the viewer's scope makes the data unreadable", async () => {
   const read = (user: Viewer) => readable({ data: { label: { id: label.id } }, record: page, user });
   expect([await read(ann), await read(bob)]).toEqual([true, true]);
   records.set(label.id, { ...label, name: 'other' });
@@ -165,11 +165,11 @@ test.each<[string, Viewer | undefined, boolean, boolean]>([
   ['sealed', undefined, false, false],
   ['secret', ann, false, false],
   ['guarded', ann, false, false],
-])('whether the access to a %s depends on the record, for %j, any record %j: %j', (name, user, anyRecord, expected) => {
+])('whether access to a %s depends on the record, for %j, any record %j: %j', (name, user, anyRecord, expected) => {
   expect(gateways.get(name)!.needsRecord(user, anyRecord)).toBe(expected);
 });
 
-test('the expanded records and the encrypted values of serialized data are found, in references and lists of them', () => {
+test('the expanded records and encrypted values of serialized data are found, also in lists of references', () => {
   const gateway = gateways.get('page')!;
   const [a, b] = [{ id: idOf(4) }, { id: idOf(5), code: 'x' }];
   expect(gateway.expandedIn({ title: 't', author: ann.id, label: null, labels: [], data: a })).toEqual([]);

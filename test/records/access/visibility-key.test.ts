@@ -11,7 +11,7 @@ const ENV = {
   REDIS_URL: 'redis://127.0.0.1:1',
 };
 
-/** The view of a resource of an app that is never started. */
+/** The gateway of a resource of an app that is never started. */
 function viewOf(resource: AnyResource, ...others: AnyResource[]): ResourceGateway {
   let found: ResourceGateway | undefined;
   const viewContext = defineExtension({
@@ -55,7 +55,7 @@ async function seen(gateway: ResourceGateway, record: StoredRecord, user: Viewer
   return (await gateway.serialize([record], { user }))[0];
 }
 
-test('viewers with one visibility key are shown the same of every record, but for those whom it owns, whatever words policies are made of', async () => {
+test('viewers with the same visibility key see the same of every record that they do not own, whatever the policy keywords', async () => {
   await fc.assert(
     fc.asyncProperty(words, words, records, viewers, viewers, async (read, visibleTo, record, one, other) => {
       const gateway = viewOf(
@@ -83,31 +83,31 @@ const secret = defineResource('secret', {
 
 test.each<[string, AnyResource, boolean]>([
   [
-    'only words',
+    'only policy keywords',
     defineResource('thing', { fields: { title: f.string().visibleTo('owner'), author: f.ref('user').owner() } }),
     true,
   ],
   ['a scope', defineResource('thing', { fields: { title: f.string() }, scope: () => undefined }), false],
   [
-    'a function of the read policy',
+    'a function as read policy',
     defineResource('thing', { fields: { title: f.string() }, policies: { read: () => true } }),
     false,
   ],
-  ['a function of a field', defineResource('thing', { fields: { title: f.string().visibleTo(() => true) } }), false],
+  ['a function as field visibility', defineResource('thing', { fields: { title: f.string().visibleTo(() => true) } }), false],
   ['the populated user, who owns itself', defineResource('thing', { fields: { by: f.ref('user').populate() } }), true],
   [
-    'a populated record whose owner is not known',
+    'a populated record with an unknown owner',
     defineResource('thing', { fields: { it: f.ref('secret').populate() } }),
     false,
   ],
-])('with %s users of the same roles see alike: %#', (_, resource, alike) => {
+])('with %s, whether users of the same roles share a visibility key: %#', (_, resource, alike) => {
   const gateway = viewOf(resource, secret);
   expect(gateway.visibilityKey(ann) === gateway.visibilityKey(bob)).toBe(alike);
   expect(gateway.visibilityKey(undefined)).not.toBe(gateway.visibilityKey(ann));
   expect(gateway.visibilityKey({ ...ann, roles: ['admin'] }) === gateway.visibilityKey(ann)).toBe(!alike);
 });
 
-test('whom a record, or a populated user in it, belongs to is named apart', () => {
+test('the owners of a record, and the populated users in it, are listed separately', () => {
   const gateway = viewOf(
     defineResource('thing', {
       fields: {

@@ -1,5 +1,5 @@
-// Field × channel × viewer, generated from a declaration: what the rules say is computed here by hand-written words, what
-// comes out is read from every door of the API.
+// Field × channel × viewer, generated from a declaration. The expected fields come from a hand-written table; the actual ones are read
+// through every channel of the API.
 import { expect, test } from 'vitest';
 import { defineResource, defineUser, f } from '../../../src/index.ts';
 import { startTestApp } from '../../support/app.ts';
@@ -9,7 +9,7 @@ type Viewer = (typeof VIEWERS)[number];
 const all = new Set<Viewer>(VIEWERS);
 const none = new Set<Viewer>();
 
-/** Each field with who sees it. Values are unlike each other, so that a leak shows wherever the text turns up. */
+/** Each field with its viewers. All values differ, so that a leak is detected wherever the text appears. */
 const fields = {
   open: { field: f.string(), seenBy: all },
   fixed: { field: f.string().readOnly(), seenBy: all },
@@ -43,7 +43,7 @@ const NAMES = Object.keys(fields) as Name[];
 const value = (name: Name) => `value-${name}`;
 
 const declared = Object.fromEntries(NAMES.map((name) => [name, fields[name].field]));
-/** The same fields, marked for queries where the language allows it. */
+/** The same fields, made queryable where the declaration language allows it. */
 const queryable = Object.fromEntries(
   (['open', 'forOwner', 'forStaff', 'forBoth', 'forUsers'] as const).map((name) => [
     name,
@@ -97,7 +97,7 @@ const values = Object.fromEntries(NAMES.map((name) => [name, value(name)]));
 const record = await app.service('note').create({ ...values, author: people.owner.id } as never);
 const linked = await app.service('link').create({ shown: record.id, asked: record.id });
 
-/** The record as each door gives it. */
+/** Reads the record through each channel. */
 const channels: Record<string, (viewer: Viewer) => Promise<Record<string, unknown>>> = {
   read: async (viewer) => (await as(viewer)('GET', `/api/notes/${record.id}`)).body.data,
   list: async (viewer) => (await as(viewer)('GET', '/api/notes')).body.data[0],
@@ -131,7 +131,7 @@ for (const viewer of VIEWERS) {
     });
   }
 
-  test(`${viewer}: fields cannot ask for more than the viewer may see`, async () => {
+  test(`${viewer}: the fields parameter cannot select more than the viewer may see`, async () => {
     for (const name of NAMES) {
       const { status, body } = await as(viewer)('GET', `/api/notes/${record.id}?fields=${name}`);
       const { hidden, writeOnly, type } = fields[name].field.spec;
@@ -144,7 +144,7 @@ for (const viewer of VIEWERS) {
     }
   });
 
-  test(`${viewer}: a filter, a search and their counts tell of a field only whom it is visible to`, async () => {
+  test(`${viewer}: filters, searches and their counts match a field only if it is visible to the viewer`, async () => {
     for (const name of Object.keys(queryable) as Name[]) {
       const visible = fields[name].seenBy.has(viewer) ? 1 : 0;
       const total = async (query: string) => (await as(viewer)('GET', `/api/notes?${query}`)).body.meta.total;
@@ -157,7 +157,7 @@ for (const viewer of VIEWERS) {
     }
   });
 
-  test(`${viewer}: sorting by a field needs to see it on every record`, async () => {
+  test(`${viewer}: sorting by a field requires that the viewer sees it on every record`, async () => {
     const everywhere: Partial<Record<Name, readonly Viewer[]>> = {
       open: VIEWERS,
       forStaff: ['editor', 'admin'],
@@ -170,7 +170,7 @@ for (const viewer of VIEWERS) {
     }
   });
 
-  test(`${viewer}: a create answers with what its maker may see, and takes what he may write`, async () => {
+  test(`${viewer}: a create returns the fields the creator may see, and accepts the fields the creator may set`, async () => {
     const refusals: Partial<Record<Name, string>> = {
       fixed: 'Is read-only',
       hidden: 'Is read-only',
@@ -190,7 +190,7 @@ for (const viewer of VIEWERS) {
   });
 }
 
-test('a record that a handler writes by hand conceals what not everybody may see', async () => {
+test('a record that a handler copies by hand contains only fields visible to every viewer', async () => {
   const { body } = await people.owner.call('GET', `/api/notes/${record.id}/by-hand`);
   const shown = NAMES.filter((name) => fields[name].seenBy === all);
   expect(NAMES.filter((name) => name in body.data)).toEqual(shown);

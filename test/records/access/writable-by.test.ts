@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { defineResource, defineUser, f } from '../../../src/index.ts';
 import { startTestApp } from '../../support/app.ts';
 
-/** What the policy functions were given, one copy a call. */
+/** The records that the policy functions received, one copy per call. */
 const docs: Record<string, unknown>[] = [];
 
 const order = defineResource('order', {
@@ -45,14 +45,14 @@ test.each([
   ['missing', {}, { title: 'Is required' }],
   ['unknown', { title: 'xyz', nope: 1 }, { nope: 'Unknown field' }],
   ['read-only', { title: 'xyz', secret: 'x' }, { secret: 'Is read-only' }],
-  ['against a check', { title: 'xyz', even: 1 }, { even: 'Must be even' }],
-  ['the field itself, wrong', { title: 'xyz', price: 1.5 }, { price: 'Must be a whole number' }],
-])('on create a function is not asked where something is %s: the 422 tells of that', async (_what, body, details) => {
+  ['rejected by a check', { title: 'xyz', even: 1 }, { even: 'Must be even' }],
+  ['itself invalid', { title: 'xyz', price: 1.5 }, { price: 'Must be a whole number' }],
+])('on create a function is not called if a field is %s, and the 422 reports that field', async (_what, body, details) => {
   const answer = await create({ price: 3, ...body });
   expect([answer.status, answer.body.error.details, docs]).toEqual([422, details, []]);
 });
 
-test('on create a function gets the record as it would be stored: normalised, filled in, with its owner', async () => {
+test('on create a function receives the record as it would be stored: normalized, with defaults and owner', async () => {
   const sent = { title: ' xyz ', code: 'ab', mail: 'A@B.co', shout: 'hey', place: { city: ' Bern ' }, price: 3 };
   const own = { id: '0123456789abcdef01234567', createdAt: '2020-01-01', updatedAt: 'x' };
   const { status, body } = await create({ ...sent, ...own, pass: 'correct horse battery' });
@@ -72,7 +72,7 @@ test('on create a function gets the record as it would be stored: normalised, fi
   expect([status, body.data.place.city]).toEqual([201, 'Bern']);
 });
 
-test('what is dropped as unknown does not reach a function', async () => {
+test('unknown fields that are dropped do not reach a function', async () => {
   const { body } = await lenient.call('POST', '/api/orders', { title: 'no', nope: 1, price: 3 });
   expect([body.error.details, docs]).toEqual([
     { price: denied },
@@ -80,7 +80,7 @@ test('what is dropped as unknown does not reach a function', async () => {
   ]);
 });
 
-test('every function that refuses is told; one that allows, or a role, lets the value in', async () => {
+test('every refused field is reported, and one allowing function or role accepts the value', async () => {
   expect((await create({ title: 'no', price: 3, discount: 1 })).body.error.details).toEqual({
     price: denied,
     discount: denied,

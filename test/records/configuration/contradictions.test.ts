@@ -4,58 +4,58 @@ import { f } from '../../../src/index.ts';
 import { startupErrorOfField, startupErrorOfOptions } from '../../support/startup-error.ts';
 
 test.each<[string, AnyField, string]>([
-  ['an integer between two whole numbers', f.integer().min(0.2).max(0.8), 'there is no whole number'],
-  ['an integer above all that are held exactly', f.integer().min(2 ** 60), 'there is no whole number'],
-  ['an integer below all that are held exactly', f.integer().max(-(2 ** 60)), 'there is no whole number'],
+  ['an integer with no whole number between its bounds', f.integer().min(0.2).max(0.8), 'there is no whole number'],
+  ['an integer above the largest safe integer', f.integer().min(2 ** 60), 'there is no whole number'],
+  ['an integer below the smallest safe integer', f.integer().max(-(2 ** 60)), 'there is no whole number'],
   ...[f.string(), f.text(), f.email(), f.url()].map((field): [string, AnyField, string] => [
     `a required ${field.spec.type.kind} of no characters`,
     field.max(0).required(),
     'required() and max(0)',
   ]),
-  ['such a text in a list', f.array(f.string().max(0).required()), 'required() and max(0)'],
-  ['required and writable by nobody', f.string().required().writableBy('none'), 'leave nobody who could create'],
-  ['the same in another word', f.string().required().writableBy(['nobody']), 'leave nobody who could create'],
-  ['filterable and visible to nobody', f.string().visibleTo('none').filterable(), 'excludes filterable()'],
-  ['sortable and visible to nobody', f.string().visibleTo('none').sortable(), 'excludes sortable()'],
-  ['searchable and visible to nobody', f.string().visibleTo('nobody').searchable(), 'excludes searchable()'],
+  ['a list of required texts with a maximum of 0 characters', f.array(f.string().max(0).required()), 'required() and max(0)'],
+  ['required and writable by no user', f.string().required().writableBy('none'), 'leave nobody who could create'],
+  ['required and writable by no user, as a list', f.string().required().writableBy(['nobody']), 'leave nobody who could create'],
+  ['filterable and visible to no user', f.string().visibleTo('none').filterable(), 'excludes filterable()'],
+  ['sortable and visible to no user', f.string().visibleTo('none').sortable(), 'excludes sortable()'],
+  ['searchable and visible to no user', f.string().visibleTo('nobody').searchable(), 'excludes searchable()'],
   ['hidden and immutable', f.string().hidden().immutable(), 'hidden() is never taken from clients'],
   ['readOnly and immutable', f.string().readOnly().immutable(), 'readOnly() is never taken from clients'],
   ['owner and immutable', f.ref('user').owner().immutable(), 'owner() is never taken from clients'],
   ['an object without fields', f.object({}), 'object() has no fields'],
-  ['an object without fields in another', f.object({ p: f.object({}) }), 'object() has no fields'],
-  ['an operator twice', f.string().filterable(['eq', 'eq']), 'names an operator twice; keep one'],
-])('%s makes no sense and is refused', (_what, field, text) => {
+  ['an object without fields inside another', f.object({ p: f.object({}) }), 'object() has no fields'],
+  ['filterable with a repeated operator', f.string().filterable(['eq', 'eq']), 'names an operator twice; keep one'],
+])('a field declared as %s is contradictory and refused', (_what, field, text) => {
   const lines = startupErrorOfField(field).split('\n').slice(1);
   expect(lines).toEqual([expect.stringMatching(/resource "thing": field "a/)]);
   expect(lines[0]).toContain(text);
 });
 
 test.each<[string, object, string]>([
-  ['an action twice', { crud: ['list', 'list'] }, 'crud: it names an action twice; keep one'],
+  ['a repeated action', { crud: ['list', 'list'] }, 'crud: it names an action twice; keep one'],
   [
-    'an owner by option that is never returned',
+    'an owner option whose field is never returned',
     { fields: { a: f.ref('user').writeOnly() }, owner: 'a' },
     'field "a": an owner is never accepted, writeOnly() never returned; write hidden()',
   ],
   [
-    'an owner by option that somebody could set',
+    'an owner option whose field a role may set',
     { fields: { a: f.ref('user').writableBy('admin') }, owner: 'a' },
     'field "a": an owner leaves writableBy() nobody who may set it; remove one',
   ],
   [
-    'an owner by option that is immutable',
+    'an owner option whose field is immutable',
     { fields: { a: f.ref('user').immutable() }, owner: 'a' },
     'field "a": an owner is never taken from clients, and immutable() binds nobody else; remove it',
   ],
-])('%s makes no sense and is refused', (_what, options, text) => {
+])('a resource declared with %s is contradictory and refused', (_what, options, text) => {
   expect(startupErrorOfOptions(options).split('\n').slice(1)).toEqual([`  - resource "thing": ${text}`]);
 });
 
 test.each<[string, AnyField]>([
-  ['an integer that can be one number only', f.integer().min(0.2).max(1)],
-  ['a text that may be empty', f.string().max(0)],
-  ['a list that is empty', f.array(f.string()).max(0).required()],
-  ['required with a default and writable by nobody', f.string().required().default('x').writableBy('none')],
+  ['an integer with exactly one possible value', f.integer().min(0.2).max(1)],
+  ['a text with a maximum of 0 characters that is optional', f.string().max(0)],
+  ['a list with a maximum of 0 items', f.array(f.string()).max(0).required()],
+  ['required with a default and writable by no user', f.string().required().default('x').writableBy('none')],
   [
     'required and writable by a function',
     f
@@ -63,19 +63,19 @@ test.each<[string, AnyField]>([
       .required()
       .writableBy(() => false),
   ],
-  ['written by clients and seen by nobody', f.string().visibleTo('none')],
+  ['a field that clients write and no user sees', f.string().visibleTo('none')],
 ])('%s is accepted', (_what, field) => {
   expect(startupErrorOfField(field)).toBe('');
 });
 
-test('required and writable by nobody is accepted where code makes the records', () => {
+test('a required field that no user can write is accepted if only code creates the records', () => {
   const fields = { a: f.string().required().writableBy('none') };
   for (const more of [{ hooks: { beforeCreate() {} } }, { crud: ['list'] }, { policies: { create: 'nobody' } }]) {
     expect(startupErrorOfOptions({ fields, ...more })).toBe('');
   }
 });
 
-test('what only owners see may be sortable: its index serves code, and a client is refused when he asks', () => {
+test('a field visible only to owners may be sortable: its index serves code, and clients are refused', () => {
   const fields = { a: f.string().visibleTo('owner').sortable(), who: f.ref('user').owner() };
   expect(startupErrorOfOptions({ fields })).toBe('');
 });

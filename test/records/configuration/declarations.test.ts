@@ -9,7 +9,7 @@ import {
   startupErrorOfOptions as withOptions,
 } from '../../support/startup-error.ts';
 
-test('all mistakes of all declarations are told at once, each with its resource and field', () => {
+test('the errors of all declarations are reported together, each with its resource and field', () => {
   const message = startupError({
     resources: [
       defineUser(),
@@ -35,13 +35,13 @@ test.each(['id', '_id', 'createdAt', 'updatedAt', '__v'])('the field name %s is 
   expect(withOptions({ fields: { [name]: f.string() } })).toContain(`field "${name}"`);
 });
 
-test.each(['constructor', 'toString', '__proto__'])('the field name %s is reserved: every object has it', (name) => {
+test.each(['constructor', 'toString', '__proto__'])('the field name %s is reserved because every object has it', (name) => {
   const fields = Object.fromEntries([[name, f.string()]]);
   expect(withOptions({ fields })).toContain(`field "${name}": the name is reserved`);
 });
 
 test.each(['created_at', 'updated_at', 'ID', 'xmin', 'ctid', 'a b', '1st', 'a'.repeat(64)])(
-  'the field name %s is refused: it has no column of its own',
+  'the field name %s is refused because it cannot be the name of a column',
   (name) => {
     expect(withOptions({ fields: { [name]: f.string() } })).toContain(`field "${name}"`);
   },
@@ -81,30 +81,30 @@ test.each<[string, AnyField]>([
       .visibleTo(() => true)
       .searchable(),
   ],
-  ['a policy that is none', f.string().visibleTo('admin & editor')],
+  ['an invalid policy', f.string().visibleTo('admin & editor')],
   ['owner in visibleTo without an owner', f.string().visibleTo('owner')],
   ['owner in writableBy without an owner', f.string().writableBy('owner')],
-  ['an owner that is no user', f.ref('thing').owner()],
-  ['an owner that is no reference', f.string().owner()],
+  ['an owner that is not a user', f.ref('thing').owner()],
+  ['an owner that is not a reference', f.string().owner()],
   ['populate on a string', f.string().populate()],
   ['populate on a list of strings', f.array(f.string()).populate()],
   ['searchable on a number', f.number().searchable()],
   ['pattern on a number', f.number().pattern(/1/)],
   ['min above max', f.string().min(3).max(2)],
-  ['a bound that is no number', f.number().min('x')],
-  ['a date bound that is no date', f.date().min('yesterday')],
+  ['a bound that is not a number', f.number().min('x')],
+  ['a date bound that is not a date', f.date().min('yesterday')],
   ['an unknown operator', f.string().filterable(['like' as never])],
-  ['an operator that the type has not', f.string().filterable(['all'])],
+  ['an operator that the type does not support', f.string().filterable(['all'])],
   ['greater-than on an array', f.array(f.string()).filterable(['gt'])],
   ['json filtered by more than exists', f.json().filterable(['eq'])],
   ['an object filtered by more than exists', f.object({ a: f.string() }).filterable(['eq'])],
   ['a list of objects filtered by value', f.array(f.object({ a: f.string() })).filterable()],
   ['a text filterable without operators', f.text().filterable()],
   ['an enum without values', f.enum([] as never)],
-  ['an enum with a value twice', f.enum(['a', 'a'])],
+  ['an enum with a repeated value', f.enum(['a', 'a'])],
   ['a default that breaks the rules', f.string().max(3).default('toolong')],
   ['a default of the wrong type', f.integer().default(1.5)],
-  ['lower and upper case at once', f.string().lowercase().uppercase()],
+  ['lower and upper case together', f.string().lowercase().uppercase()],
   ['a password in an object', f.object({ p: f.password() })],
   ['hidden inside an object', f.object({ p: f.string().hidden() })],
   ['visibleTo inside an array', f.array(f.string().visibleTo('admin'))],
@@ -130,8 +130,8 @@ test.each<[string, AnyField]>([
   ['owner and writeOnly', f.ref('user').owner().writeOnly()],
   ['visibleTo(undefined)', f.string().visibleTo(undefined as never)],
   ['writableBy(undefined)', f.string().writableBy(undefined as never)],
-  ['a policy with something else than texts and functions', f.string().visibleTo(['admin', undefined as never])],
-  ['a policy word in capitals', f.string().visibleTo('Owner')],
+  ['a policy with an item that is neither text nor function', f.string().visibleTo(['admin', undefined as never])],
+  ['a policy keyword in capitals', f.string().visibleTo('Owner')],
   ['required and readOnly without a default', f.string().required().readOnly()],
   ['required and hidden without a default', f.string().required().hidden()],
   [
@@ -141,23 +141,23 @@ test.each<[string, AnyField]>([
       .required()
       .default(null as never),
   ],
-  ['unique with one default for all', f.string().unique().default('x')],
+  ['unique with a constant default', f.string().unique().default('x')],
   ['a length below 0', f.string().min(-1)],
   ['a length that is not whole', f.text().max(1.5)],
   ['a length as text', f.string().max('5')],
   ['a number bound as text', f.number().min('5')],
   ['a number bound that is a date', f.integer().max(new Date())],
-  ['a number bound without end', f.number().max(Number.POSITIVE_INFINITY)],
+  ['an infinite number bound', f.number().max(Number.POSITIVE_INFINITY)],
   ['an e-mail of at least 255 characters', f.email().min(255)],
   [
-    'date bounds the wrong way round',
+    'reversed date bounds',
     f
       .date()
       .min('2026-01-02')
       .max(Date.UTC(2026, 0, 1)),
   ],
-  ['item counts the wrong way round', f.array(f.string()).min(2).max(1)],
-  ['more items than an array takes', f.array(f.string()).min(20_000)],
+  ['reversed item counts', f.array(f.string()).min(2).max(1)],
+  ['more items than an array may have', f.array(f.string()).min(20_000)],
   ['min on a boolean', f.boolean().min(1)],
   ['max on an enum', f.enum(['a']).max(1)],
   ['min on a password', f.password().min(12)],
@@ -175,18 +175,18 @@ test.each<[string, AnyField]>([
   ['sortable on an array', f.array(f.string()).sortable()],
   ['uppercase on an e-mail', f.email().uppercase()],
   ['owner on a list of references', f.array(f.ref('user')).owner()],
-  ['a pattern that is none', f.string().pattern('^a' as never)],
-  ['a check that is none', f.string().check('x' as never)],
-  ['a schema that is none', f.string().schema({} as never)],
-  ['operators that are no list', f.string().filterable('eq' as never)],
+  ['an invalid pattern', f.string().pattern('^a' as never)],
+  ['an invalid check', f.string().check('x' as never)],
+  ['an invalid schema', f.string().schema({} as never)],
+  ['operators that are not a list', f.string().filterable('eq' as never)],
   ['an empty list of operators', f.string().filterable([])],
   ['an enum with an empty value', f.enum(['a', ''])],
   ['an enum with a number', f.enum(['a', 1 as never])],
-  ['an array of nothing', f.array(undefined as never)],
-  ['an array of a text', f.array('string' as never)],
-  ['an object of nothing', f.object(undefined as never)],
-  ['an object with something that is no field', f.object({ p: 'string' as never })],
-  ['an object with a member called constructor', f.object({ constructor: f.string() as never })],
+  ['an array without an item type', f.array(undefined as never)],
+  ['an array of a string instead of a field', f.array('string' as never)],
+  ['an object without members', f.object(undefined as never)],
+  ['an object with a member that is not a field', f.object({ p: 'string' as never })],
+  ['an object with a member named constructor', f.object({ constructor: f.string() as never })],
   ['unique inside an object', f.object({ p: f.string().unique() })],
   ['index inside an array', f.array(f.string().index())],
   ['owner inside an object', f.object({ p: f.ref('user').owner() })],
@@ -196,7 +196,7 @@ test.each<[string, AnyField]>([
   ['readOnly inside an array', f.array(f.string().readOnly())],
   ['immutable inside an object', f.object({ p: f.string().immutable() })],
   ['writableBy inside an object', f.object({ p: f.string().writableBy('admin') })],
-  ['a mistake inside an object inside an array', f.array(f.object({ p: f.string().min(3).max(2) }))],
+  ['an error inside an object inside an array', f.array(f.object({ p: f.string().min(3).max(2) }))],
   ['a default inside an object that breaks the rules', f.object({ p: f.string().max(1).default('long') })],
   [
     'a default that breaks a check',
@@ -209,7 +209,7 @@ test.each<[string, AnyField]>([
   ['a reference to nothing', f.ref(undefined as never)],
   ['a default of an object that breaks the rules', f.object({ p: f.integer() }).default({ p: 1.5 })],
   ['a default of an array that breaks the rules', f.array(f.string().max(1)).default(['long'])],
-])('%s is refused, naming the field', (_what, field) => {
+])('%s is refused, and the error names the field', (_what, field) => {
   expect(withField(field)).toContain('resource "thing": field "a');
 });
 
@@ -219,30 +219,30 @@ test.each<[string, object, string]>([
   ['a path without slash', { path: 'things' }, 'path'],
   ['a path with an upper-case letter', { path: '/Things' }, 'path'],
   ['a built-in path', { path: '/auth' }, 'path'],
-  ['a table of our own', { collection: 'outbox' }, 'collection'],
+  ['a table of the framework', { collection: 'outbox' }, 'collection'],
   ['a default sort by an unknown field', { defaultSort: '-nope' }, 'defaultSort'],
   ['a default sort by a password', { fields: { secret: f.password() }, defaultSort: 'secret' }, 'defaultSort'],
-  ['a filterable field called like a parameter', { fields: { after: f.date().filterable() } }, 'query parameter'],
-  ['a default sort by a time that is not kept', { timestamps: false, defaultSort: '-createdAt' }, 'defaultSort'],
+  ['a filterable field with the name of a parameter', { fields: { after: f.date().filterable() } }, 'query parameter'],
+  ['a default sort by a timestamp that the resource does not have', { timestamps: false, defaultSort: '-createdAt' }, 'defaultSort'],
   ['an index of an unknown field', { indexes: [{ fields: ['nope'] }] }, 'indexes'],
-  ['an index of nothing', { indexes: [{ fields: [] }] }, 'indexes'],
-  ['an owner option beside an owner field', { owner: 'a' }, 'owner'],
+  ['an index without fields', { indexes: [{ fields: [] }] }, 'indexes'],
+  ['an owner option together with an owner field', { owner: 'a' }, 'owner'],
   ['an unknown hook', { hooks: { beforeSave() {} } }, 'beforeSave'],
   ['an unknown option', { polices: {} }, '"polices" is not an option'],
   ['a resource without fields', { fields: undefined }, 'fields: a resource needs them'],
   ['fields that are a list', { fields: [f.string()] }, 'fields: must be an object of fields'],
-  ['a field that is none', { fields: { a: 'string' } }, 'field "a": it is not a field'],
-  ['policies that are a text', { policies: 'admin' }, 'policies: must be'],
-  ['a scope that is no function', { scope: { a: 'x' } }, 'scope: must be a function'],
-  ['a hook that is no function', { hooks: { beforeCreate: true } }, 'hooks.beforeCreate: it is not a function'],
-  ['routes that are no function', { routes: [] }, 'routes: must be a function'],
-  ['routes that give nothing', { routes: () => undefined }, 'routes: it must return a list of routes'],
-  ['routes that give null', { routes: () => null }, 'routes: it must return a list of routes'],
-  ['routes that give a promise of a list', { routes: async () => [] }, 'routes: it must return a list of routes'],
-  ['a route that is none', { routes: () => [null, {}] }, 'routes[1]: it is not a route'],
-  ['a crud that is a word', { crud: 'list' }, 'crud: must be'],
-  ['timestamps that are a text', { timestamps: 'no' }, 'timestamps: must be true or false'],
-  ['webhooks that are a text', { webhooks: 'no' }, 'webhooks: must be true or false'],
+  ['an invalid field', { fields: { a: 'string' } }, 'field "a": it is not a field'],
+  ['policies that are a string', { policies: 'admin' }, 'policies: must be'],
+  ['a scope that is not a function', { scope: { a: 'x' } }, 'scope: must be a function'],
+  ['a hook that is not a function', { hooks: { beforeCreate: true } }, 'hooks.beforeCreate: it is not a function'],
+  ['routes that are not a function', { routes: [] }, 'routes: must be a function'],
+  ['routes that return undefined', { routes: () => undefined }, 'routes: it must return a list of routes'],
+  ['routes that return null', { routes: () => null }, 'routes: it must return a list of routes'],
+  ['routes that return a promise of a list', { routes: async () => [] }, 'routes: it must return a list of routes'],
+  ['an invalid route', { routes: () => [null, {}] }, 'routes[1]: it is not a route'],
+  ['a crud that is a string', { crud: 'list' }, 'crud: must be'],
+  ['timestamps that are a string', { timestamps: 'no' }, 'timestamps: must be true or false'],
+  ['webhooks that are a string', { webhooks: 'no' }, 'webhooks: must be true or false'],
   ['indexes that are a list of names', { indexes: ['a'] }, 'indexes: must be a list, as'],
   ['an index with an unknown option', { indexes: [{ fields: ['a'], unqiue: true }] }, 'indexes: must be a list, as'],
   ['an index that names a field twice', { indexes: [{ fields: ['a', '-a'] }] }, 'names a field twice'],
@@ -260,24 +260,24 @@ test.each<[string, object, string]>([
     f.string().encrypted(),
     f.password(),
   ].map((field, i): [string, object, string] => [
-    `a default sort by a field that not everybody sees (${i})`,
+    `a default sort by a restricted field (${i})`,
     { fields: { a: field }, defaultSort: '-a' },
     'defaultSort: ',
   ]),
-  ['a default sort that names a field twice', { defaultSort: 'a,-a' }, 'defaultSort: it names a field twice'],
-  ['a default sort by what every object has', { defaultSort: 'constructor' }, 'defaultSort'],
-  ['an owner that is no field', { owner: 'nope' }, 'owner: "nope" is not a field'],
-  ['an owner that is no reference', { fields: { a: f.string() }, owner: 'a' }, 'owner: "a" must be a ref("user")'],
-  ['a policy with an empty word', { policies: { list: 'admin |' } }, 'policies.list: ""'],
+  ['a default sort with a repeated field', { defaultSort: 'a,-a' }, 'defaultSort: it names a field twice'],
+  ['a default sort by a property of every object', { defaultSort: 'constructor' }, 'defaultSort'],
+  ['an owner that is not a field', { owner: 'nope' }, 'owner: "nope" is not a field'],
+  ['an owner that is not a reference', { fields: { a: f.string() }, owner: 'a' }, 'owner: "a" must be a ref("user")'],
+  ['a policy with an empty keyword', { policies: { list: 'admin |' } }, 'policies.list: ""'],
   ['an empty policy', { policies: { list: [] } }, 'policies.list: the policy is empty'],
-  ['a role that nobody can have', { policies: { update: 'owner | amdin' } }, 'policies.update: "amdin" is not a role'],
-  ['such a role after role:', { policies: { update: 'role:amdin' } }, 'policies.update: "amdin" is not a role'],
+  ['an unknown role', { policies: { update: 'owner | amdin' } }, 'policies.update: "amdin" is not a role'],
+  ['an unknown role after role:', { policies: { update: 'role:amdin' } }, 'policies.update: "amdin" is not a role'],
   [
-    'such a role in visibleTo',
+    'an unknown role in visibleTo',
     { fields: { a: f.string().visibleTo('amdin') } },
     'field "a": visibleTo: "amdin" is not a role. Did you mean "admin"?',
   ],
-  ['such a role in writableBy', { fields: { a: f.string().writableBy('amdin') } }, 'writableBy: "amdin"'],
+  ['an unknown role in writableBy', { fields: { a: f.string().writableBy('amdin') } }, 'writableBy: "amdin"'],
   ['softDelete', { softDelete: true }, 'softDelete: nothing gives it a meaning'],
   ['audit', { audit: true }, 'audit: nothing gives it a meaning'],
   ['onOwnerDelete', { onOwnerDelete: 'delete' }, 'onOwnerDelete: nothing gives it a meaning'],
@@ -291,25 +291,25 @@ test.each<[string, object, string]>([
 const withRoute = (add: (route: any) => unknown) => withOptions({ routes: (route: unknown) => [add(route)] });
 
 test.each<[string, Parameters<typeof withRoute>[0], string]>([
-  ['a policy that is none', (route) => route.get('/a', { policy: 'admin & editor' }, () => 1), 'GET /things/a'],
+  ['an invalid policy', (route) => route.get('/a', { policy: 'admin & editor' }, () => 1), 'GET /things/a'],
   ['a path without slash', (route) => route.get('a', () => 1), '"a"'],
   ['a malformed path', (route) => route.get('/a(', () => 1), '/things/a('],
   ['owner on a route without a record', (route) => route.get('/a', { policy: 'owner' }, () => 1), '"owner" needs'],
   ['an unknown option', (route) => route.get('/a', { polizy: 'public' }, () => 1), 'polizy'],
-  ['an input that is no schema', (route) => route.post('/a', { input: {} }, () => 1), 'input: not a Standard Schema'],
-  ['a query that is no schema', (route) => route.get('/a', { query: null }, () => 1), 'query: not a Standard Schema'],
+  ['an input that is not a schema', (route) => route.post('/a', { input: {} }, () => 1), 'input: not a Standard Schema'],
+  ['a query that is not a schema', (route) => route.get('/a', { query: null }, () => 1), 'query: not a Standard Schema'],
   ['no handler', (route) => route.get('/a', { policy: 'public' }), 'handler'],
-  ['a status that is none', (route) => route.get('/a', { status: 99 }, () => 1), 'status'],
+  ['an invalid status', (route) => route.get('/a', { status: 99 }, () => 1), 'status'],
 ])('a custom route with %s is refused', (_what, add, named) => {
   expect(withRoute(add)).toContain(named);
 });
 
-test('a custom route with a role that nobody can have is refused', () => {
+test('a custom route with an unknown role is refused', () => {
   const message = withRoute((route) => route.post('/a', { policy: ['amdin', () => true] }, () => 1));
   expect(message).toContain('route POST /things/a: policy: "amdin" is not a role. Did you mean "admin"?');
 });
 
-test('a role word is any word where no user resource lists the roles', () => {
+test('if no user resource lists the roles, any word is a role', () => {
   const thing = defineResource('thing', { fields: {}, policies: { list: 'amdin' } });
   expect(startupError({ resources: [thing] })).toBe('');
   expect(startupError({ resources: [defineUser({ roles: ['amdin'] }), thing] })).toBe('');
@@ -322,21 +322,21 @@ test.each(['', 'Super Admin', 'a|b', 'owner', 'Public', 'none', 'role:x', '1st']
 
 test.each<[string, AnyField, string]>([
   ['a text, in which "admin" is found in "not-admin"', f.string().writableBy('admin'), 'make it an array of an enum'],
-  ['an array of any texts', f.array(f.string()).writableBy('admin'), 'make it an array of an enum'],
-  ['writable by everybody', f.array(f.enum(['user', 'admin'])), 'give themselves any role'],
+  ['an array of arbitrary texts', f.array(f.string()).writableBy('admin'), 'make it an array of an enum'],
+  ['writable by every user', f.array(f.enum(['user', 'admin'])), 'give themselves any role'],
   ['writable by its owner', f.array(f.enum(['user', 'admin'])).writableBy('owner | admin'), 'give themselves any role'],
 ])("a user's roles cannot be %s", (_what, roles, named) => {
   expect(startupError({ resources: [defineUser({ fields: { roles } })] })).toContain(`field "roles": `);
   expect(startupError({ resources: [defineUser({ fields: { roles } })] })).toContain(named);
 });
 
-test('the same route twice is refused', () => {
+test('declaring the same route twice is refused', () => {
   const routes = (route: RouteBuilder) => [route.get('/:id/a', () => 1), route.get('/:key/a', () => 2)];
   const message = withOptions({ routes });
   expect(message).toContain('is declared twice');
 });
 
-test('names, paths and tables are each taken once', () => {
+test('a name, path or table cannot be used twice', () => {
   const twice = [defineResource('ProductCategory', { fields: {} }), defineResource('product-category', { fields: {} })];
   expect(startupError({ resources: twice })).toMatch(/name "product-category" is declared twice/);
   const paths = [defineResource('a', { fields: {}, path: '/x' }), defineResource('b', { fields: {}, path: '/x' })];
@@ -348,7 +348,7 @@ test('names, paths and tables are each taken once', () => {
   expect(startupError({ resources: tables })).toMatch(/table "x" is declared twice/);
 });
 
-test('names are compared as they are normalised, and a path below a record of another resource is taken', () => {
+test("names are compared after normalization, and a path below another resource's record is refused", () => {
   for (const name of ['blogPost', 'blog-post', 'blog_post', 'BlogPost', ' blog post ']) {
     const resources = [defineResource('blog-post', { fields: {} }), defineResource(name, { fields: {} })];
     expect(startupError({ resources })).toMatch(/path "\/blog-posts" is declared twice/);
@@ -367,21 +367,21 @@ test('names are compared as they are normalised, and a path below a record of an
 test.each([
   ['an unknown option', { resuorces: [] }, '"resuorces" is not an option of createApp. Did you mean "resources"?'],
   ['no resources', { resources: undefined }, 'resources: must be a list'],
-  ['a resource that is none', { resources: [{ fields: {} }] }, 'resources: each is made with defineResource'],
-  ['extensions that are no list', { extensions: {} }, 'extensions: must be a list'],
-  ['transports that are no list', { transports: {} }, 'transports: must be a list'],
-  ['listeners that are no function', { listeners: {} }, 'listeners: must be a function'],
+  ['an invalid resource', { resources: [{ fields: {} }] }, 'resources: each is made with defineResource'],
+  ['extensions that are not a list', { extensions: {} }, 'extensions: must be a list'],
+  ['transports that are not a list', { transports: {} }, 'transports: must be a list'],
+  ['listeners that are not a function', { listeners: {} }, 'listeners: must be a function'],
 ])('createApp with %s is refused', (_what, options, named) => {
   expect(startupError({ resources: [], ...options } as never)).toContain(named);
 });
 
-test('accounts need an e-mail that is unique', () => {
+test('accounts require a unique e-mail field', () => {
   const user = defineResource('user', { fields: { email: f.email().required(), password: f.password() } });
   expect(startupError({ resources: [user] })).toMatch(/resource "user": field "email": .*unique/);
 });
 
-// Which patterns are slow, slow-patterns.test.ts shows: each one takes more than a second to refuse.
-test('a pattern that takes for ever on a hostile text is refused', () => {
+// slow-patterns.test.ts shows which patterns are slow. Refusing one takes more than a second, so there is one case here.
+test('a pattern that takes exponential time on a hostile text is refused', () => {
   expect(withField(f.text().pattern(/(a+)+b/))).toContain('pattern');
 });
 
@@ -391,7 +391,7 @@ test.each([
   ['a phone number', /^\+?[0-9 ()-]{6,20}$/],
   ['a version', /^\d+(\.\d+){0,2}$/],
   ['a colour', /^#([0-9a-f]{3}){1,2}$/i],
-])('a pattern that is quick is accepted: %s', (_what, regex) => {
+])('a fast pattern is accepted: %s', (_what, regex) => {
   expect(withField(f.string().max(200).pattern(regex))).toBe('');
 });
 
@@ -401,7 +401,7 @@ const wrongRules = [
   ...[{}, { limit: 10 }, { windowMs: 1000 }, { limit: 10, windowMs: 1000, max: 5 }, 10, 'global', true, null, []],
 ];
 
-test.each(wrongRules)('%j is no rate limit: neither of a route nor in the settings', (rateLimit) => {
+test.each(wrongRules)('%j is not a valid rate limit for a route or in the settings', (rateLimit) => {
   const message = withRoute((route) => route.get('/a', { rateLimit }, () => 1));
   expect(message).toContain("rateLimit: must be 'auth' or { limit, windowMs }: a limit from 1 to a billion");
   for (const name of ['global', 'auth']) {
@@ -410,7 +410,7 @@ test.each(wrongRules)('%j is no rate limit: neither of a route nor in the settin
   }
 });
 
-test('what is right is accepted', () => {
+test('valid declarations are accepted', () => {
   for (const rateLimit of ['auth', { limit: 1, windowMs: 1 }, { limit: 1e9, windowMs: 604_800_000 }]) {
     expect(withRoute((route) => route.get('/a', { rateLimit }, () => 1))).toBe('');
   }
@@ -457,7 +457,7 @@ test.each<[string, object]>([
   ['auth.legacyPassword', { auth: { legacyPassword: 'bcrypt' } }],
   ['mail.templates.passwordReset', { mail: { templates: { passwordReset: 'Hello' } } }],
   ['mail.templates.welcome', { mail: { templates: { welcome: () => 1 } } }],
-])('a wrong setting %s is refused by its name', (name, settings) => {
+])('an invalid setting %s is refused by its name', (name, settings) => {
   expect(startupError({ resources: [], settings: settings as never })).toContain(`settings.${name}`);
 });
 
@@ -467,7 +467,7 @@ test('an unknown setting is refused by its name', () => {
   );
 });
 
-test('a password cost that no server can bear is a mistake of the settings', () => {
+test('a password cost beyond what a server can afford is a configuration error', () => {
   const settings = { auth: { password: { logN: 20, r: 32, p: 1 } } };
   expect(startupError({ resources: [], settings })).toContain('settings.auth.password');
 });

@@ -7,10 +7,10 @@ const linesOf = (field: AnyField) => startupErrorOfField(field).split('\n').slic
 
 test.each<[string, unknown, string]>([
   ['a promise', Promise.resolve(1), '#<Promise> could not be cloned.'],
-  ['a function inside', { a: () => 1 }, '() => 1 could not be cloned.'],
+  ['an object that contains a function', { a: () => 1 }, '() => 1 could not be cloned.'],
   ['a symbol', Symbol('x'), 'Symbol(x) could not be cloned.'],
-  ['a date that is none', new Date(Number.NaN), 'Invalid time value'],
-])('a default that no record can get a copy of is told at the start: %s', (_what, value, reason) => {
+  ['an invalid date', new Date(Number.NaN), 'Invalid time value'],
+])('a default that cannot be copied for each record is reported at the start: %s', (_what, value, reason) => {
   const text = `default(): no record can get a copy of it (${reason}); give plain data, or a function that makes the value`;
   expect(linesOf(f.json().default(value as never))).toEqual([`  - resource "thing": field "a": ${text}`]);
   expect(linesOf(f.object({ b: f.json().default(value as never) }))).toEqual([
@@ -18,7 +18,7 @@ test.each<[string, unknown, string]>([
   ]);
 });
 
-test('a default inside an object that has a default is told alone: the other one is filled in with it', () => {
+test('if an object has a default, an invalid default inside it is reported once and not again for the object', () => {
   const inner = f.string().min(3).default('x');
   const told = "default() does not pass the field's own rules: Must be at least 3 characters";
   expect(linesOf(f.object({ b: inner }).default({}))).toEqual([`  - resource "thing": field "a.b": ${told}`]);

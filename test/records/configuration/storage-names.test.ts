@@ -4,10 +4,10 @@ import { startTestApp } from '../../support/app.ts';
 import { startupError, startupErrorOfOptions } from '../../support/startup-error.ts';
 
 test.each([
-  ['a table of our own', 'outbox', "is a table, an index or a key of Belfry's own"],
-  ['an index of a table of our own', 'sessions_user_id_index', "is a table, an index or a key of Belfry's own"],
-  ['the primary key of a table of our own', 'sessions_pkey', "is a table, an index or a key of Belfry's own"],
-  ['the table of sync', 'belfry_sync', "is a table, an index or a key of Belfry's own"],
+  ['a table of the framework', 'outbox', "is a table, an index or a key of Belfry's own"],
+  ['an index of a framework table', 'sessions_user_id_index', "is a table, an index or a key of Belfry's own"],
+  ['the primary key of a framework table', 'sessions_pkey', "is a table, an index or a key of Belfry's own"],
+  ['the table of schema synchronization', 'belfry_sync', "is a table, an index or a key of Belfry's own"],
   ["a table of Postgres's own", 'pg_class', "names that begin with pg_ are Postgres's own"],
   ["a table with Postgres's prefix", 'pg_things', "names that begin with pg_ are Postgres's own"],
   ['the primary key of another resource', 'users_pkey', 'is the primary key of "user"'],
@@ -18,7 +18,7 @@ test.each([
   expect(message).toContain('set collection to another name');
 });
 
-test('a field whose column Postgres would cut is refused: two of them would be one', () => {
+test('a field whose column name Postgres would truncate is refused, because two such fields could collide', () => {
   const most = 'aB'.repeat(21);
   const fields = { [most]: f.string(), [`${most}One`]: f.string(), [`${most}Two`]: f.string() };
   expect(startupErrorOfOptions({ fields }).split('\n').slice(1)).toEqual(
@@ -30,7 +30,7 @@ test('a field whose column Postgres would cut is refused: two of them would be o
   );
 });
 
-test('names of the greatest length make tables, indexes and archives that tell each other apart', async () => {
+test('names of maximum length create tables, indexes and archives with distinct names', async () => {
   const field = `f${'x'.repeat(61)}`;
   const wide = () => f.string().max(20).unique().sortable().searchable().filterable();
   const fields = () => ({ [`${field}a`]: wide(), [`${field}b`]: wide(), owner: f.ref('user').owner() });
@@ -64,14 +64,14 @@ test('names of the greatest length make tables, indexes and archives that tell e
   expect((await app.service('four').list({ deleted: 'only' })).data).toHaveLength(1);
 });
 
-test('a collection name that Postgres would cut is refused', () => {
+test('a collection name that Postgres would truncate is refused', () => {
   expect(startupErrorOfOptions({ collection: 'n'.repeat(64) })).toContain(
     `collection: "${'n'.repeat(64)}" has 64 characters, and Postgres cuts names at 63; set collection to a shorter name`,
   );
 });
 
 test.each(['notes_deleted', 'notes_deleted_pkey', 'notes_deleted_deleted_at_index'])(
-  'a collection cannot be called %s, as a part of an archive is',
+  'a collection cannot be named %s, because an archive uses such a name',
   (collection) => {
     const resources = [
       defineUser(),

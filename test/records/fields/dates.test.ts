@@ -17,7 +17,7 @@ const visit = defineResource('visit', {
 const { app } = await startTestApp({ resources: [visit] });
 const visits = app.service('visit');
 
-test('code may give a Date wherever a date stands', async () => {
+test('code can pass a Date for any date value', async () => {
   const [day, text] = [new Date('2026-01-02T03:04:05.678Z'), '2026-01-02T03:04:05.678Z'];
   const made = await visits.create({ at: day, all: [day, text], stay: { from: day }, sealed: day });
   const whole = { at: text, all: [text, text], stay: { from: text }, made: '2026-03-01T00:00:00.000Z', sealed: text };
@@ -32,6 +32,6 @@ test.each([
   [new Date(Number.NaN), 'Must be a date: an ISO 8601 string or epoch milliseconds'],
   [new Date(8.64e15), 'Must be a date: an ISO 8601 string or epoch milliseconds'],
   [new Date('1999-01-01'), 'Must be on or after 2000-01-01T00:00:00.000Z'],
-])('a Date keeps the rules of the field: %s', async (at, message) => {
+])('a Date follows the rules of the field: %s', async (at, message) => {
   await expect(visits.create({ at })).rejects.toMatchObject({ details: { at: message } });
 });

@@ -1,4 +1,4 @@
-// An exact number is the same in code and in Postgres: what it is, and which of two is greater.
+// Decimal numbers have the same canonical form and the same order in code and in Postgres.
 import fc from 'fast-check';
 import { Client } from 'pg';
 import { afterAll, describe, expect, test } from 'vitest';
@@ -11,7 +11,7 @@ import { startTestApp } from '../../support/app.ts';
 const NOT_A_DECIMAL = 'Must be a decimal number, such as "12.5"';
 const INEXACT = 'Must be a string: a number in JSON is exact only up to 15 digits';
 
-/** The stored value, or the message. */
+/** Returns the stored value, or the error message. */
 function checked({ spec }: AnyField, value: unknown): unknown {
   const parsed = fieldSchema(spec, 'reject').safeParse(value);
   return parsed.success ? { stored: parsed.data } : parsed.error.issues[0]!.message;
@@ -38,7 +38,7 @@ const { app, call, env } = await startTestApp(
 const database = new Client({ connectionString: env.DATABASE_URL! });
 await database.connect();
 afterAll(() => database.end());
-/** The first row, as an array. */
+/** Returns the first row as an array. */
 async function sql(text: string, ...values: unknown[]): Promise<unknown[]> {
   return (await database.query<unknown[]>({ text, values, rowMode: 'array' })).rows[0] ?? [];
 }
@@ -101,12 +101,12 @@ describe('a decimal number', () => {
     expect(checked(f.decimal(), value)).toBe(message);
   });
 
-  test('of very many characters is refused before it is read', () => {
+  test('with too many characters is refused before it is parsed', () => {
     for (const text of ['9'.repeat(1_000_000), `0.${'0'.repeat(1_000_000)}1`, `1e${'9'.repeat(1_000_000)}`])
       expect(checked(f.decimal(), text)).toBe(NOT_A_DECIMAL);
   });
 
-  test('has at most the digits that its declaration allows; redundant zeros do not count', () => {
+  test('has at most the digits that its declaration allows, not counting redundant zeros', () => {
     const field = f.decimal({ precision: 3, scale: 1 });
     expect(['99.9', '099.90'].map((value) => checked(field, value))).toEqual([{ stored: '99.9' }, { stored: '99.9' }]);
     expect(checked(field, '9.99')).toBe('Must have at most 1 decimal place');
@@ -125,7 +125,7 @@ describe('a decimal number', () => {
     expect(checked(f.decimal().min(1, 'Too little'), 0)).toBe('Too little');
   });
 
-  test('is described as a string, in responses by the pattern of its canonical form', () => {
+  test('is described as a string, and in responses by the pattern of its canonical form', () => {
     expect(fieldJsonSchema(f.decimal({ precision: 5, scale: 2 }).spec, 'output')).toEqual({
       type: 'string',
       format: 'decimal',
@@ -160,12 +160,12 @@ describe('a decimal number', () => {
     [f.decimal({ precision: 2, scale: 0.5 }), 'decimal() takes a scale of 0 to 2 digits, its precision, not 0.5'],
     [f.decimal().min('x'), 'min(x) is not an exact decimal number; give it as a string'],
     [f.decimal().max(0.1 + 0.2), 'max(0.30000000000000004) is not an exact decimal number; give it as a string'],
-  ])('%#: an invalid declaration is reported: %s', ({ spec }, message) => {
+  ])('%#: with an invalid declaration is reported: %s', ({ spec }, message) => {
     expect(fieldTypeOf(spec).errors!(spec)).toEqual([message]);
   });
 });
 
-/** Decimal numbers as people and programs write them. */
+/** Decimal numbers in various notations. */
 const digits = (least: number, most: number) =>
   fc.array(fc.constantFrom(...'0123456789'), { minLength: least, maxLength: most }).map((all) => all.join(''));
 const plain = fc
@@ -174,7 +174,7 @@ const plain = fc
 const scientific = fc.tuple(plain, fc.integer({ min: -40, max: 40 })).map(([text, exponent]) => `${text}e${exponent}`);
 const written = fc.oneof(plain, plain, scientific);
 
-test('the canonical form of any decimal number is what Postgres makes of it', async () => {
+test('the canonical form of any decimal number is the text that Postgres produces for it', async () => {
   const property = fc.asyncProperty(fc.array(written, { minLength: 50, maxLength: 50 }), async (texts) => {
     const [expected] = await sql(
       'select array_agg(trim_scale(value::numeric)::text order by place) from unnest($1::text[]) with ordinality as given(value, place)',
@@ -185,8 +185,8 @@ test('the canonical form of any decimal number is what Postgres makes of it', as
   await fc.assert(property, { numRuns: 40 });
 });
 
-test('two decimal numbers are in the same order in code and in Postgres', async () => {
-  // Close to each other as well: of the same digits, but for the last.
+test('two decimal numbers have the same order in code and in Postgres', async () => {
+  // Includes close pairs that differ only in one additional digit.
   const close = fc
     .tuple(plain, digits(1, 1))
     .map(([a, digit]) => [a, `${a}${a.includes('.') ? '' : '.'}${digit}`] as const);
@@ -204,7 +204,7 @@ test('two decimal numbers are in the same order in code and in Postgres', async 
   await fc.assert(property, { numRuns: 40 });
 });
 
-test('any JSON number that is taken is stored with the digits that were sent', () => {
+test('any JSON number that is accepted is stored with the digits that were sent', () => {
   const sent = fc
     .tuple(fc.constantFrom('', '-'), digits(0, 8), digits(1, 7))
     .map(([sign, whole, fraction]) => `${sign}${whole.replace(/^0+(?=\d)/, '') || '0'}.${fraction}`);
@@ -235,7 +235,7 @@ describe('records with decimal numbers', () => {
     rate: '1.5',
   };
 
-  test('hold every digit: in responses, events, after an update and a restore', async () => {
+  test('keep every digit in responses and events, and after an update and a restore', async () => {
     const seen: Record<string, unknown>[] = [];
     app.on('thing.created', ({ record }: { record: Record<string, unknown> }) => void seen.push({ ...record }));
     const created = (await call('POST', '/api/things', values)).body.data;
@@ -255,13 +255,13 @@ describe('records with decimal numbers', () => {
     await clear();
   });
 
-  test('are unique by value', async () => {
+  test('are unique by numeric value', async () => {
     expect((await call('POST', '/api/things', { code: '7' })).status).toBe(201);
     expect((await call('POST', '/api/things', { code: '7.00' })).status).toBe(409);
     await clear();
   });
 
-  test('are read in canonical form, whatever SQL stored', async () => {
+  test('are read in canonical form, whatever notation SQL stored', async () => {
     const { id } = (await call('POST', '/api/things', values)).body.data;
     await sql(`update things set price = 3.0000, prices = '{1.00,20}' where id = $1 returning 1`, id);
     expect((await call('GET', `/api/things/${id}`)).body.data).toMatchObject({ price: '3', prices: ['1', '20'] });
@@ -277,7 +277,7 @@ describe('records with decimal numbers', () => {
     ['price[lt]=0.50000001', ['-3', '0.5']],
     ['price[lte]=-3', ['-3']],
     ['prices=9.0', ['9']],
-  ])('?%s compares them as numbers', async (query, expected) => {
+  ])('are compared as numbers by ?%s', async (query, expected) => {
     for (const value of ['-3', '0.5', '9', '12.5', '100'])
       await call('POST', '/api/things', { price: value, prices: [value] });
     const { body } = await call('GET', `/api/things?sort=price&${query}`);
@@ -285,7 +285,7 @@ describe('records with decimal numbers', () => {
     await clear();
   });
 
-  test.each(['x', '1e9999', '+1', 'NaN', '9'.repeat(1001)])('?price=%s is refused', async (text) => {
+  test.each(['x', '1e9999', '+1', 'NaN', '9'.repeat(1001)])('respond 400 to ?price=%s', async (text) => {
     const { status, body } = await call('GET', `/api/things?price=${encodeURIComponent(text)}`);
     expect([status, body.error.message]).toEqual([400, 'The query parameter "price" has a value of the wrong type']);
   });

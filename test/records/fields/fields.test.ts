@@ -263,15 +263,15 @@ test.each(refused)('%s refuses %j', async (field, sent, message) => {
 });
 
 test.each<[string, string, number, (count: number) => unknown, string]>([
-  ['array without a maximum', 'integers', 10_000, (count) => Array(count).fill(1), 'Must be at most 10000 items'],
-  ['text that must match a pattern', 'pattern', 5000, (count) => 'a'.repeat(count), 'Must be at most 5000 characters'],
-  ['indexed text', 'indexed', 2600, (count) => 'x'.repeat(count), 'Must be at most 2600 bytes'],
-])('the limit of an %s is exact: %s takes %d and no more', async (_, field, most, sized, message) => {
+  ['an array without a maximum', 'integers', 10_000, (count) => Array(count).fill(1), 'Must be at most 10000 items'],
+  ['a text that must match a pattern', 'pattern', 5000, (count) => 'a'.repeat(count), 'Must be at most 5000 characters'],
+  ['an indexed text', 'indexed', 2600, (count) => 'x'.repeat(count), 'Must be at most 2600 bytes'],
+])('the limit is exact for %s: %s accepts %d and no more', async (_, field, most, sized, message) => {
   expect(await create(field, sized(most))).toEqual({ status: 201, value: sized(most) });
   expect(await create(field, sized(most + 1))).toEqual({ status: 422, details: { [field]: message } });
 });
 
-test('−0 is 0, 1.0 is an integer, and a number too large for JSON answers 422', async () => {
+test('−0 is stored as 0, 1.0 is an integer, and a number too large for JSON responds 422', async () => {
   expect((await call('POST', '/api/things', '{"number":-0,"integer":1.0}')).body.data).toMatchObject({
     number: 0,
     integer: 1,
@@ -281,7 +281,7 @@ test('−0 is 0, 1.0 is an integer, and a number too large for JSON answers 422'
 });
 
 test.each(['__proto__', 'constructor', 'prototype', 'toString', '_id', '__v', 'NUL\u0000', '\ud800', ''])(
-  'the key %j is an unknown field, at the top and inside an object, and pollutes nothing',
+  'the key %j is an unknown field, at the top level and inside an object, and pollutes nothing',
   async (key) => {
     const pair = `${JSON.stringify(key)}:{"polluted":1}`;
     const top = await call('POST', '/api/things', `{${pair}}`);
@@ -292,7 +292,7 @@ test.each(['__proto__', 'constructor', 'prototype', 'toString', '_id', '__v', 'N
   },
 );
 
-test('a json field keeps such keys as plain data', async () => {
+test('a json field stores such keys as plain data', async () => {
   const text = '{"json":{"a":{"b":1},"__proto__":{"polluted":1},"constructor":{"prototype":{"polluted":1}}}}';
   const { status, body } = await call('POST', '/api/things', text);
   expect(status).toBe(201);
@@ -300,7 +300,7 @@ test('a json field keeps such keys as plain data', async () => {
   expect(({} as { polluted?: number }).polluted).toBeUndefined();
 });
 
-test('defaults: a function is called per record, an object is cloned per record, a value is normalised like a sent one', async () => {
+test('a default function is called per record, a default object is copied per record, and a default value is normalized', async () => {
   const one = (await call('POST', '/api/things', {})).body.data;
   const two = (await call('POST', '/api/things', { needed: 'x' })).body.data;
   expect(two.made).toBe(one.made + 1);
@@ -310,14 +310,14 @@ test('defaults: a function is called per record, an object is cloned per record,
   expect((await app.service('thing').create({})).cloned).toEqual({ list: ['x'] });
 });
 
-test('required: empty strings and null are refused even where there is a default', async () => {
+test('a required field refuses empty strings and null even if it has a default', async () => {
   for (const empty of ['', '  ', null]) {
     const { body } = await call('POST', '/api/things', { needed: empty });
     expect(body.error.details).toEqual({ needed: 'Say something' });
   }
 });
 
-test('null for an optional field is nothing on create, and clears it on update', async () => {
+test('null for an optional field is ignored on create and clears the field on update', async () => {
   const { body } = await call('POST', '/api/things', {
     string: null,
     json: null,
@@ -339,7 +339,7 @@ test('null for an optional field is nothing on create, and clears it on update',
   });
 });
 
-test('an update changes what is sent and nothing else; an object is replaced as a whole', async () => {
+test('an update changes only the fields that are sent, and an object is replaced as a whole', async () => {
   const { id } = (
     await call('POST', '/api/things', { string: 'x', integer: 1, object: { city: 'Bern', deep: { on: true } } })
   ).body.data;
@@ -348,7 +348,7 @@ test('an update changes what is sent and nothing else; an object is replaced as 
   expect(body.data.object).not.toHaveProperty('deep');
 });
 
-test('a check sees the record as it would become, on create and on update', async () => {
+test('a check sees the record as it would be stored, on create and on update', async () => {
   const message = { checkedAgain: 'Must differ from integer' };
   expect((await call('POST', '/api/things', { integer: 1, checkedAgain: 1 })).body.error.details).toEqual(message);
   const { id } = (await call('POST', '/api/things', { integer: 1, checkedAgain: 2 })).body.data;
@@ -360,7 +360,7 @@ test.each([8, 128])('a password of %d characters is accepted', async (length) =>
   expect((await call('POST', '/api/things', { password: 'Bell '.repeat(26).slice(0, length) })).status).toBe(201);
 });
 
-test('a password is stored as a hash, is in no answer, and is not changed by an update', async () => {
+test('a password is stored as a hash, is never returned, and cannot be changed by an update', async () => {
   const { id, ...created } = (await call('POST', '/api/things', { password: 'correct horse' })).body.data;
   expect(created).not.toHaveProperty('password');
   const database = new Client({ connectionString: env.DATABASE_URL });
@@ -375,7 +375,7 @@ test('a password is stored as a hash, is in no answer, and is not changed by an 
   ]);
 });
 
-test('a long text is filtered by equality whatever its length', async () => {
+test('a long text can be filtered by equality whatever its length', async () => {
   const long = Array.from({ length: 4000 }, () => Math.random().toString(36))
     .join('')
     .slice(0, 20_000);
@@ -383,7 +383,7 @@ test('a long text is filtered by equality whatever its length', async () => {
   expect((await app.service('thing').list({ long })).meta.total).toBe(1);
 });
 
-test('a record that was received may be sent back: id and timestamps are ignored', async () => {
+test('a record can be sent back as received: id and timestamps are ignored', async () => {
   const { data } = (await call('POST', '/api/things', { string: 'x', object: { city: 'Bern' } })).body;
   const again = await call('PATCH', `/api/things/${data.id}`, { ...data, id: HEX, createdAt: 'x', string: 'y' });
   expect(again.body.data).toMatchObject({ id: data.id, createdAt: data.createdAt, string: 'y' });

@@ -50,7 +50,7 @@ const values = [
   {},
 ];
 const plain = Object.entries(needed).map(([name, field]): [string, AnyField] => [name, field.optional()]);
-test.each(plain)('what the schema of a %s says of a value is what happens to it', (_name, field) => {
+test.each(plain)('the schema of a %s accepts exactly the values that validation accepts', (_name, field) => {
   const validate = ajv.compile(fieldJsonSchema(field.spec, 'input'));
   const rules = fieldSchema(field.spec, 'reject');
   for (const value of values.filter((one) => one !== null)) {

@@ -1,4 +1,4 @@
-// A field type is one object: everything that Belfry does with fields, it does with a type that only this test knows.
+// A field type is a single object: all features work with a type that only this test defines.
 import { Client } from 'pg';
 import { afterAll, describe, expect, test } from 'vitest';
 import { z } from 'zod';
@@ -18,7 +18,7 @@ const timeOf = (minutes: number) =>
 const canonical = (value: unknown) =>
   typeof value === 'string' && TIME.test(value) ? value.padStart(5, '0') : undefined;
 
-/** Minutes since midnight. */
+/** Converts a time of day to minutes since midnight. */
 const MINUTES: ColumnType = {
   sql: 'smallint',
   noun: 'a time of day',
@@ -88,8 +88,8 @@ const sorted = ['00:00', '09:05', '10:00', '12:30', '23:59'];
 const found = async (query: string) =>
   (await call('GET', `/api/visits?sort=at&${query}`)).body.data.map((record: { at: string }) => record.at);
 
-describe('a type that only a test knows', () => {
-  test('validates, and converts between records and its column', async () => {
+describe('a field type that only this test defines', () => {
+  test('is validated, and converted between records and its column', async () => {
     expect(await found('')).toEqual(sorted);
     const { rows } = await database.query('select at, breaks, usual from visits order by at limit 2');
     expect(rows).toEqual([
@@ -101,7 +101,7 @@ describe('a type that only a test knows', () => {
     expect(events).toEqual(times.map((at) => at.padStart(5, '0')));
   });
 
-  test('is filtered by clients and by scope filters', async () => {
+  test('can be filtered by clients and by scope filters', async () => {
     expect(await found('at[gt]=9:05')).toEqual(['10:00', '12:30', '23:59']);
     expect(await found('at[in]=9:05,12:30')).toEqual(['09:05', '12:30']);
     expect(await found('breaks=9:05')).toEqual(['09:05']);
@@ -111,7 +111,7 @@ describe('a type that only a test knows', () => {
     scope = undefined;
   });
 
-  test('is sorted and paged by cursor', async () => {
+  test('can be sorted and paged by cursor', async () => {
     const all: string[] = [];
     let next = '';
     do {
@@ -122,30 +122,30 @@ describe('a type that only a test knows', () => {
     expect(all).toEqual(sorted.toReversed());
   });
 
-  test('is in the OpenAPI document', async () => {
+  test('is described in the OpenAPI document', async () => {
     const { body } = await call('GET', '/api/openapi.json');
     expect(body.components.schemas.Visit.properties.at).toMatchObject({ type: 'string', format: 'time-of-day' });
   });
 
-  test('is in events as records have it', async () => {
+  test('is stored in events as in records', async () => {
     const { rows } = await database.query(`select payload from outbox where name = 'visit.created' limit 1`);
     expect(rows[0].payload.record).toMatchObject({ at: 545, usual: 480 });
   });
 
-  test('is emptied by an erasure to its default, and as free text personal in the user resource', () => {
+  test('is reset to its default by an erasure, and counts as personal data like free text in the user resource', () => {
     const left = Object.fromEntries(erasurePlan(visit, false).personal.map(({ name, left }) => [name, left]));
     expect(left).toEqual({ at: null, usual: '08:00' });
     const user = defineUser({ fields: { reachable: time() } });
     expect(erasurePlan(user, true).personal.map(({ name }) => name)).toContain('reachable');
   });
 
-  test('is checked when it is declared', () => {
+  test('is checked at its declaration', () => {
     const wrong = defineResource('wrong', { fields: { at: time().min(1) } });
     expect(() => createApp({ resources: [defineUser(), wrong] }, env)).toThrow('min() does nothing on a time field');
   });
 });
 
-test('migrations add a column of such a type, fill it, and convert others by what the type says', async () => {
+test('migrations add a column of such a type, fill it, and convert other columns according to the type', async () => {
   const project = await migrating();
   const shape = (fields: Record<string, Field<never>>) => defineResource('visit', { fields });
   const before = shape({ minutes: f.integer() as never });

@@ -12,7 +12,7 @@ interface Case {
   bad: [sent: unknown, message: string][];
 }
 
-/** Every type and every rule of a value, once. */
+/** Contains every type and every rule of a value once. */
 const cases: Record<string, Case> = {
   string: { field: f.string(), good: [[' x ', 'x'], ['']], bad: [[1, 'Must be a string']] },
   untrimmed: { field: f.string().trim(false), good: [[' x ']], bad: [[{}, 'Must be a string']] },
@@ -153,7 +153,7 @@ const cases: Record<string, Case> = {
   },
 };
 
-/** Where a value can stand: how it is declared, sent and found there, and under which path its fault is told. */
+/** The places of a value in a record: how to declare it, send it and find it there, and the path of its errors. */
 const places: Record<string, { of(field: AnyField): AnyField; at(value: unknown): unknown; path: string }> = {
   top: { of: (field) => field, at: (value) => value, path: '' },
   item: { of: (field) => f.array(field), at: (value) => [value], path: '.0' },
@@ -174,7 +174,7 @@ const boxes = Object.keys(places).map((place) =>
 );
 const { call } = await startTestApp({ resources: boxes });
 
-/** A value as it is sent in a field of its own, and what must come of it. */
+/** A value sent in its own field, with the expected outcome. */
 interface Sent {
   title: string;
   field: string;
@@ -184,7 +184,7 @@ interface Sent {
   message?: string | undefined;
 }
 
-/** One record of a place, with a value for each field that has one more to try: all are accepted, or all are refused. */
+/** One record per batch, with one value for each field that has values left: either all are accepted, or all are refused. */
 interface Batch {
   title: string;
   url: string;
@@ -201,7 +201,7 @@ const batches: Batch[] = Object.entries(places).flatMap(([place, { at, path }]) 
   };
   for (const [name, { good, bad }] of Object.entries(cases)) {
     const field = `${name}_${place}`;
-    // Where a field may be left out, null is nothing; and no field of the record itself is required here.
+    // Where a field may be omitted, null counts as missing. No field at the top level is required here.
     const passes = (sent: unknown) =>
       (sent === null && ['top', 'member', 'list'].includes(place) && !name.startsWith('required')) ||
       (place === 'top' && name.startsWith('required') && (sent === null || String(sent).trim() === ''));
@@ -211,7 +211,7 @@ const batches: Batch[] = Object.entries(places).flatMap(([place, { at, path }]) 
     };
     for (const [i, [sent, stored = sent]] of good.entries())
       add(`accepted ${i + 1}`, one(sent, { stored: at(stored) }));
-    // Checks run once every other rule is met.
+    // Checks run only if every other rule passes.
     const refused =
       name === 'checks'
         ? 'refused by one of several checks'
@@ -245,7 +245,7 @@ describe.each(batches)('$title', ({ url, values }) => {
     }
   });
 
-  test('nothing else is refused', () => {
+  test('no other path is refused', () => {
     const refused = values.filter(({ message }) => message !== undefined).map(({ path }) => path);
     expect(Object.keys(created.body.error?.details ?? {}).sort()).toEqual(refused.sort());
   });

@@ -5,7 +5,7 @@ import { startTestApp } from '../../support/app.ts';
 const open = { create: 'public', read: 'public', update: 'public' } as const;
 const say = (name: string) => `Give a ${name}`;
 
-/** A field of each type that must be there, each with a message of its own. */
+/** A required field of each type, each with its own message. */
 const needs = {
   string: f.string().required(say('string')),
   text: f.text().required(say('text')),
@@ -101,7 +101,7 @@ const filled = defineResource('filled', {
 const { app, call } = await startTestApp({ resources: [need, preset, broken, filled] });
 const create = (path: string, body: object) => call('POST', `/api/${path}`, body);
 
-test('a create that leaves required fields out, or sends null or an empty text for them, names each with its message', async () => {
+test('a create with required fields missing, null or empty reports each field with its message', async () => {
   const messages = Object.fromEntries(names.map((name) => [name, say(name)]));
   const all = (value: unknown) => Object.fromEntries(names.map((name) => [name, value]));
   for (const body of [{}, all(null), all('')]) {
@@ -110,7 +110,7 @@ test('a create that leaves required fields out, or sends null or an empty text f
   }
 });
 
-test('an update may leave required fields out, and can empty none of them', async () => {
+test('an update may omit required fields, but cannot clear them', async () => {
   const key = '0123456789abcdef01234567';
   const values = {
     string: 'x',
@@ -132,12 +132,12 @@ test('an update may leave required fields out, and can empty none of them', asyn
   }
 });
 
-test('optional() undoes required(), required() undoes optional()', async () => {
+test('optional() cancels required(), and required() cancels optional()', async () => {
   expect((await create('presets', {})).body.error.details).toEqual({ later: 'Said' });
   expect((await create('presets', { later: 'x' })).status).toBe(201);
 });
 
-test('a default fills what a create leaves out; a function is called for each record, and its value normalised', async () => {
+test('a default fills a field missing in a create, its function is called for each record, and its value is normalized', async () => {
   const one = (await create('presets', { later: 'x' })).body.data;
   const two = (await create('presets', { later: 'x' })).body.data;
   expect(two.counted).toBeGreaterThan(one.counted);
@@ -153,7 +153,7 @@ test('a default fills what a create leaves out; a function is called for each re
   expect(sent.object).not.toHaveProperty('list');
 });
 
-test('defaults inside an object and inside the objects of an array are made anew for each of them', async () => {
+test('defaults inside an object and inside the objects of an array are created anew for each of them', async () => {
   const body = { later: 'x', inside: {}, rows: [{ name: 'a' }, { name: 'b' }] };
   const [one, two] = [(await create('presets', body)).body.data, (await create('presets', body)).body.data];
   const counts = [one, two].flatMap(({ inside, rows }) => [
@@ -175,20 +175,20 @@ test('defaults inside an object and inside the objects of an array are made anew
   expect((await create('presets', { later: 'x', inside: {} })).body.data.inside.shared).toEqual(['x']);
 });
 
-test('null for a member with a default gives the default, unless the member is required', async () => {
+test('null for a member with a default sets the default, unless the member is required', async () => {
   const given = await create('presets', { later: 'x', inside: { shared: null, deep: null } });
   expect(given.body.data.inside).toMatchObject({ shared: ['x'], deep: {} });
   const refused = await create('presets', { later: 'x', both: null, inside: { both: null }, rows: [{ name: null }] });
   expect(refused.body.error.details).toEqual({ both: 'Said', 'inside.both': 'Said', 'rows.0.name': 'Named' });
 });
 
-test('an update fills no default of the record, and those inside an object that it sends', async () => {
+test('an update fills only the defaults inside an object that it sends', async () => {
   const { id, counted } = (await create('presets', { later: 'x', both: 'y' })).body.data;
   const { data } = (await call('PATCH', `/api/presets/${id}`, { plain: 'z', inside: {} })).body;
   expect(data).toMatchObject({ counted, both: 'y', plain: 'z', inside: { both: 'x', shared: ['x'] } });
 });
 
-test('a function default that breaks the field’s own rules is the declaration’s fault: 500 without a word of it', async () => {
+test("a default function whose value breaks the field's rules is an error of the declaration: 500 without details", async () => {
   for (const body of [{ empty: 'x' }, { top: 'x', empty: 'x', inside: {} }]) {
     const { status, body: answer } = await create('brokens', body);
     expect([status, answer.error.code]).toEqual([500, 'INTERNAL']);
@@ -196,12 +196,12 @@ test('a function default that breaks the field’s own rules is the declaration�
   }
 });
 
-test('a required field whose default gives nothing is missing', async () => {
+test('a required field whose default function returns nothing is missing', async () => {
   const { body } = await create('brokens', { top: 'x', emptyInside: {} });
   expect(body.error.details).toMatchObject({ 'emptyInside.x': 'Empty', empty: 'Empty' });
 });
 
-test('a hook fills required fields that clients cannot send; what it leaves out is its own fault', async () => {
+test('a hook fills required fields that clients cannot send, and leaving one out is an error of the hook', async () => {
   const { status, body } = await create('filleds', { title: 'hello' });
   expect([status, body.data.slug]).toEqual([201, 'hello']);
   expect((await create('filleds', {})).body.error.details).toEqual({ title: 'Is required' });

@@ -7,10 +7,10 @@ import type { StandardSchema } from '../../../src/declare/standard-schema.ts';
 import { defineResource, f } from '../../../src/index.ts';
 import { startTestApp } from '../../support/app.ts';
 
-/** The same three rules in each library: a text that is not "bad" and gets "!", a pair of numbers in order, a free form. */
+/** The same rules in each library: a text that is not "bad" and gets "!", an ordered pair of numbers, an object with tags. */
 interface Library {
   shout: StandardSchema<string>;
-  /** Asynchronous where the library has that. */
+  /** Asynchronous if the library supports it. */
   later: StandardSchema<string>;
   range: StandardSchema<{ from: number; to: number }>;
   form: StandardSchema<{ tags: string[] }>;
@@ -148,7 +148,7 @@ describe.each(Object.keys(libraries))('%s', (name) => {
   const path = name === 'valibot' ? '/api/valibots' : name === 'zod' ? '/api/zods' : '/api/arktypes';
   const create = (body: object) => call('POST', path, body);
 
-  test('the output replaces the value, at the top, in arrays and in objects, on create and on update', async () => {
+  test('the output replaces the value at the top level, in arrays and in objects, on create and on update', async () => {
     const range = { from: 1, to: 2 };
     const body = {
       short: ' hello ',
@@ -177,7 +177,7 @@ describe.each(Object.keys(libraries))('%s', (name) => {
     expect((await call('GET', `${path}/${answer.data.id}`)).body.data).toMatchObject(made);
   });
 
-  test('it runs after the built-in rules, and not at all where those do not hold', async () => {
+  test('the schema runs after the built-in rules, and only if they pass', async () => {
     expect((await create({ short: 'toolong', ordered: { from: 2, to: 1 } })).body.error.details).toEqual({
       short: 'Must be at most 5 characters',
     });
@@ -213,11 +213,11 @@ describe.each(Object.keys(libraries))('%s', (name) => {
     ]);
   });
 
-  test('what is in the value fails first: the outer rule does not see it', async () => {
+  test('inner values fail first, so the outer schema does not run', async () => {
     expect((await create({ outer: ['a', 'bad'] })).body.error.details).toEqual({ 'outer.1': 'Not bad' });
   });
 
-  test('code that creates records gets the same', async () => {
+  test('records created by code are validated and transformed in the same way', async () => {
     const service = app.service(name as 'zod');
     expect(await service.create({ short: 'x', texts: ['y'] } as never)).toMatchObject({ short: 'x!', texts: ['y!'] });
     await expect(service.create({ short: 'bad' } as never)).rejects.toMatchObject({ details: { short: 'Not bad' } });
@@ -226,13 +226,13 @@ describe.each(Object.keys(libraries))('%s', (name) => {
 
 const details = async (body: object) => (await call('POST', '/api/odds', body)).body.error?.details;
 
-test('issues: a path of keys, none at all, several of one place', async () => {
+test('an issue may have a path of keys or no message, and of several issues at one path the first is reported', async () => {
   expect(await details({ keyed: 1 })).toEqual({ 'keyed.a.0.b': 'Here' });
   expect(await details({ wordless: 'x' })).toEqual({ wordless: 'Must be valid' });
   expect(await details({ twofold: 'x' })).toEqual({ twofold: 'One' });
 });
 
-test('an output that is nothing leaves the field without a value, unless it is required', async () => {
+test('an undefined or null output leaves the field without a value, unless the field is required', async () => {
   const { status, body } = await call('POST', '/api/odds', { nothing: 'x', cleared: 'x' });
   expect([status, Object.keys(body.data).includes('nothing'), Object.keys(body.data).includes('cleared')]).toEqual([
     201,
@@ -243,13 +243,13 @@ test('an output that is nothing leaves the field without a value, unless it is r
   expect([refused.status, refused.body.error.details]).toEqual([422, { needed: 'Needed' }]);
 });
 
-test('a Date is a date', async () => {
+test('a Date as output is stored as a date', async () => {
   const { body } = await call('POST', '/api/odds', { date: '2026-01-01' });
   expect(body.data.date).toBe('2026-01-01T00:00:00.000Z');
 });
 
 test.each([{ number: 'x' }, { cyclic: 1 }, { parts: ['x'] }, { thrown: 'x' }])(
-  'an output that the field cannot hold, or a library that throws, is a fault of the declaration: %j answers 500',
+  'an output that the field cannot hold, or a library that throws, is an error of the declaration: %j responds 500',
   async (body) => {
     const { status, body: answer } = await call('POST', '/api/odds', body);
     expect([status, answer.error.code]).toEqual([500, 'INTERNAL']);
@@ -270,7 +270,7 @@ test.each<[object, Record<string, string>]>([
   [{ indexed: 'abc' }, { indexed: 'Must be at most 2600 bytes' }],
   [{ items: ['a', 'abc'] }, { 'items.1': 'Must be at most 2600 bytes' }],
   [{ pair: 'ab' }, { pair: 'Must be at most 1300 bytes' }],
-])('an output that no column or index has room for is a fault of the value: %j', async (body, details) => {
+])('an output that does not fit into its column or index is a validation error: %j', async (body, details) => {
   const { status, body: answer } = await call('POST', '/api/helds', body);
   expect([status, answer.error.code, answer.error.details]).toEqual([422, 'VALIDATION_ERROR', details]);
 });
@@ -280,7 +280,7 @@ test('an output that fits is stored', async () => {
   expect([status, body.data.free.length]).toEqual([201, 4000]);
 });
 
-test('what a hook changes inside of a value is checked again; what it leaves is not transformed twice', async () => {
+test('changes of a hook inside a value are validated again, and unchanged values are not transformed twice', async () => {
   expect((await call('POST', '/api/odds', { calls: [1, 2] })).body.data.calls).toEqual([1, 2, 1]);
   expect((await call('POST', '/api/odds', { calls: [] })).body.data.calls).toEqual([1, 9, 1]);
 });

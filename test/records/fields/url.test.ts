@@ -21,7 +21,7 @@ async function sendLink(values: object): Promise<{ link?: string; details?: Reco
   return body.data ?? { details: body.error.details };
 }
 
-test('every http and https URL that the WHATWG parser accepts is accepted, and nothing else', async () => {
+test('a URL is accepted exactly if the WHATWG parser accepts it as http or https', async () => {
   const piece = fc.constantFrom(...URL_PIECES);
   const text = fc.tuple(
     fc.constantFrom('http://', 'https://', 'https:', 'https:/', 'https:\\\\', ''),
@@ -32,7 +32,7 @@ test('every http and https URL that the WHATWG parser accepts is accepted, and n
     const isWebUrl = /^https?:$/.test(URL.parse(sent.trim())?.protocol ?? '');
     const { link, details } = await sendLink({ link: sent });
     if (!isWebUrl) expect(details).toMatchObject({ link: expect.stringMatching(/^(Must be|Is required)/) });
-    // All readers of what is stored see the same address as the sender.
+    // Every reader of the stored value sees the same address as the sender.
     else expect(URL.parse(link!)!.href).toBe(URL.parse(sent.trim())!.href);
   });
   await fc.assert(property, { numRuns: runs(300) });
@@ -45,7 +45,7 @@ describe('long URLs', () => {
     ['path', `https://example.org/${long}`],
     ['query', `https://example.org?${long}`],
     ['fragment', `https://example.org#${long}`],
-  ])('one with a long %s is stored as it was sent', async (_, link) => {
+  ])('a URL with a long %s is stored as sent', async (_, link) => {
     expect((await sendLink({ link })).link).toBe(link);
   });
 
@@ -57,7 +57,7 @@ describe('long URLs', () => {
     });
   });
 
-  // Converting these takes the square of their length, so that a few kilobytes would cost seconds.
+  // The conversion is quadratic in the length, so a few kilobytes would take seconds.
   test.each([
     ['beyond ASCII', (length: number) => 'ж'.repeat(length)],
     ['in punycode', (length: number) => `xn--${'a'.repeat(length - 4)}`],
@@ -80,7 +80,7 @@ describe('long URLs', () => {
     },
   );
 
-  test('a URL over its declared maximum gives only that error', async () => {
+  test('a URL over its declared maximum reports only that error', async () => {
     const link = 'https://example.org';
     for (const short of [`https://e.org/${long}`, `https:\\\\e.org\\${long}`, long]) {
       expect(await sendLink({ link, short })).toEqual({ details: { short: 'Must be at most 30 characters' } });
@@ -89,7 +89,7 @@ describe('long URLs', () => {
 });
 
 test.each(['http://example.com /path', 'http://example.com:80 ?x', 'http://u@h #f'])(
-  'a host that ends in white space is refused: %s',
+  'a host followed by white space is refused: %s',
   async (link) => {
     expect(URL.canParse(link)).toBe(false);
     expect(await sendLink({ link })).toHaveProperty('details.link');

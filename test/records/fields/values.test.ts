@@ -14,12 +14,12 @@ const STORABLE = 'Must not contain NUL or broken characters';
 const JSON_ONLY = 'Must be JSON without NUL or broken characters';
 const DATE = 'Must be a date: an ISO 8601 string or epoch milliseconds';
 
-/** The column type with a name in Postgres, which for an array ends with `[]`. */
+/** The column type for a Postgres type name. The name of an array type ends with `[]`. */
 function columnType(sql: string): ColumnType {
   return sql.endsWith('[]') ? arrayColumn(columnTypeNamed(sql.slice(0, -2))!) : columnTypeNamed(sql)!;
 }
 
-/** The stored value, or the first message. */
+/** Returns the stored value, or the first error message. */
 function checked({ spec }: AnyField, value: unknown, unknownFields: 'reject' | 'strip' = 'reject'): unknown {
   const parsed = fieldSchema(spec, unknownFields).safeParse(value);
   return parsed.success ? { stored: parsed.data } : parsed.error.issues[0]!.message;
@@ -39,7 +39,7 @@ describe('a value in a query string', () => {
     [f.id(), 'A'.repeat(24), ID],
     [f.ref('thing'), ID, ID],
     [f.array(f.integer()), '7', 7],
-  ])('of a field %#: %s is read as %j', ({ spec }, text, value) => {
+  ])('of a field %#: %s is parsed as %j', ({ spec }, text, value) => {
     expect(fieldTypeOf(spec).fromQuery!(text, spec)).toBe(value);
   });
 
@@ -51,12 +51,12 @@ describe('a value in a query string', () => {
     [f.enum(['a']), ['', 'A', 'toString']],
     [f.id(), ['', 'a'.repeat(23), 'g'.repeat(24)]],
     [f.array(f.integer()), ['x']],
-  ])('of a field %#: what it cannot hold is of the wrong type: %j', ({ spec }, texts) => {
+  ])('of a field %#: is rejected if the field cannot hold it: %j', ({ spec }, texts) => {
     for (const text of texts) expect([text, fieldTypeOf(spec).fromQuery!(text, spec)]).toEqual([text, undefined]);
   });
 });
 
-describe('a value that code compares with', () => {
+describe('a comparison value from code', () => {
   test.each<[AnyField, unknown, unknown]>([
     [f.boolean(), false, false],
     [f.number(), 0.1, 0.1],
@@ -77,7 +77,7 @@ describe('a value that code compares with', () => {
     [f.date(), [true, null, [DAY], { valueOf: () => 0 }, new Date(Number.NaN)]],
     [f.enum(['a']), [1, null]],
     [f.id(), [1, null]],
-  ])('%#: of another type is none: %j', ({ spec }, values) => {
+  ])('%#: is rejected if it has another type: %j', ({ spec }, values) => {
     for (const value of values) expect(fieldTypeOf(spec).comparable!(value, spec)).toBeUndefined();
   });
 });
@@ -96,7 +96,7 @@ describe('a date', () => {
     expect(checked(f.date(), '2026-01-01T00:00-05:00')).toEqual({ stored: '2026-01-01T05:00:00.000Z' });
   });
 
-  test('out of bounds is refused with the message of the bound, the bounds included', () => {
+  test('out of bounds is refused with the message of the bound, and the bounds themselves are allowed', () => {
     const field = f.date().min('2026-01-01', 'Too early').max('2026-12-31', 'Too late');
     expect([Date.parse(DAY) - 1, '2027-01-01'].map((value) => checked(field, value))).toEqual([
       'Too early',
@@ -109,7 +109,7 @@ describe('a date', () => {
 
 describe('a number', () => {
   test.each([f.number(), f.integer()])(
-    'out of bounds is refused with the message of the bound, the bounds included',
+    'out of bounds is refused with the message of the bound, and the bounds themselves are allowed',
     (kind) => {
       const field = kind.min(-1, 'Too small').max(1, 'Too great');
       expect([-2, 2].map((value) => checked(field, value))).toEqual(['Too small', 'Too great']);
@@ -131,7 +131,7 @@ test('an e-mail address has at most 254 characters', () => {
 describe('a password', () => {
   const letters = '💚a'.repeat(64);
 
-  test('has 8 to 128 characters, whatever they take in memory', () => {
+  test('has 8 to 128 characters, whatever their size in memory', () => {
     for (const text of ['a bell!!', letters, `${'💚'.repeat(127)}a`])
       expect(checked(f.password(), text)).toEqual({ stored: text });
     for (const text of ['a bell!', '💚a💚a💚a💚', `${letters}a`, 'a bell'.repeat(1000)]) {
@@ -160,17 +160,17 @@ test.each([
   ['Ｂｅｌｌ', 'bell'],
   ['É', 'e\u0301'],
   ['\u0390', '\u0399\u0308\u0301'],
-])('%j and %j read alike, so that a list of passwords knows both', (one, other) => {
+])('%j and %j are equal in the list of common passwords', (one, other) => {
   expect(folded(one)).toBe(folded(other));
 });
 
-test('an enum takes the bytes of its longest value in an index', () => {
+test('an enum in an index takes the bytes of its longest value', () => {
   const { spec } = f.enum(['a', 'ää', 'abc']);
   expect(fieldTypeOf(spec).indexedBytes!(spec)).toBe(4);
 });
 
 describe('an array', () => {
-  test('of too few or too many items is refused with the message of the bound', () => {
+  test('with too few or too many items is refused with the message of the bound', () => {
     const field = f.array(f.integer()).min(1, 'Too few').max(2, 'Too many');
     expect([[], [1, 2, 3]].map((value) => checked(field, value))).toEqual(['Too few', 'Too many']);
     expect(checked(f.array(f.integer()).min(2), [1])).toBe('Must be at least 2 items');
@@ -184,7 +184,7 @@ describe('an array', () => {
     [f.array(f.object({ n: f.integer() })), 'jsonb', undefined],
     [f.array(f.json()), 'jsonb', undefined],
   ])(
-    '%#: is a %s column with the index %s, and is compared only where that is an array',
+    '%#: is a %s column with the index %s, and supports comparisons only if the column is an array',
     ({ spec }, column, method) => {
       const type = fieldTypeOf(spec);
       const [value] = [[1]];
@@ -196,14 +196,14 @@ describe('an array', () => {
     },
   );
 
-  test('from the JSON of a row has its items as they are stored', () => {
+  test('from the JSON of a row has its items in stored form', () => {
     const stored = (field: AnyField, value: unknown) => fieldTypeOf(field.spec).fromJson!(value, field.spec);
     expect(stored(f.array(f.date()), ['2026-01-01T01:00:00+01:00'])).toEqual([DAY]);
     expect(stored(f.array(f.integer()), [1])).toEqual([1]);
     expect(stored(f.array(f.array(f.date())), [['2026-01-01']])).toEqual([['2026-01-01']]);
   });
 
-  test('of indexed texts takes only texts that fit into the index', () => {
+  test('of indexed texts accepts only texts that fit into the index', () => {
     const long = 'x'.repeat(3000);
     expect(checked(f.array(f.text()).index(), [long])).toMatch(/^Must be at most \d+ bytes$/);
     expect(checked(f.array(f.text()), [long])).toEqual({ stored: [long] });
@@ -218,7 +218,7 @@ describe('an object', () => {
     note: f.string(),
   });
 
-  test('has its members filled with their defaults, and without those that are null', () => {
+  test('has its members filled with their defaults, and drops members that are null', () => {
     expect(checked(field, { name: 'a', code: null, note: null })).toEqual({
       stored: { name: 'a', code: 'x', both: 'y' },
     });
@@ -226,7 +226,7 @@ describe('an object', () => {
     for (const body of [{}, { name: null }, { name: '' }]) expect(checked(field, body)).toBe('Is required');
   });
 
-  test('is refused with unknown keys, or loses them where a resource strips them', () => {
+  test('with unknown keys is refused, or loses them if the resource strips unknown fields', () => {
     expect(checked(f.object({}), { x: 1 })).toContain('"x"');
     expect(checked(f.object({}), { x: 1 }, 'strip')).toEqual({ stored: {} });
     for (const unknownFields of ['reject', 'strip'] as const) {
@@ -263,7 +263,7 @@ describe('JSON', () => {
   });
 });
 
-describe('what code made of a value', () => {
+describe('an output value of project code', () => {
   test.each<[string, unknown, unknown]>([
     ['text', 'a', 'a'],
     ['boolean', false, false],
@@ -276,7 +276,7 @@ describe('what code made of a value', () => {
     ['text[]', ['a', 'b'], ['a', 'b']],
     ['text[]', [], []],
     ['timestamp(3) with time zone[]', ['2026-01-01'], [DAY]],
-  ])('a %s column holds %j as %j', (column, value, held) => {
+  ])('in a %s column: %j is stored as %j', (column, value, held) => {
     expect(columnType(column).hold(value)).toEqual({ value: held });
   });
 
@@ -296,11 +296,11 @@ describe('what code made of a value', () => {
     ['text[]', 'a', [], undefined],
     ['text[]', ['a', 1], [1], undefined],
     ['text[]', ['a', 'b', '\0'], [2], STORABLE],
-  ])('a %s column does not hold %j: at %j, %s', (column, value, path, message) => {
+  ])('is refused in a %s column: %j at %j, %s', (column, value, path, message) => {
     expect(columnType(column).hold(value)).toEqual({ path, message });
   });
 
-  test('has at most the bytes for which the index of a text, or of the texts of an array, has room', () => {
+  test('is limited to the size of an index entry if the text, or the texts of the array, are indexed', () => {
     expect(columnType('text').hold('ää', 4)).toEqual({ value: 'ää' });
     expect(columnType('text').hold('ää', 3)).toEqual({ path: [], message: 'Must be at most 3 bytes' });
     expect(columnType('text[]').hold(['a', 'ää'], 3)).toEqual({ path: [1], message: 'Must be at most 3 bytes' });
@@ -344,11 +344,11 @@ describe('the JSON Schema', () => {
     [f.integer().schema(standard), 'output', { type: 'integer' }],
     [f.integer().encrypted().schema(standard), 'output', {}],
     [f.integer().encrypted(), 'output', plain],
-  ])('%# for %s has the description, the example and the default that hold there: %j', (field, direction, schema) => {
+  ])('%# for %s has the description, example and default that apply there: %j', (field, direction, schema) => {
     expect(fieldJsonSchema(field.spec, direction)).toEqual(schema);
   });
 
-  test('of a date takes epoch milliseconds; in a query, only those of six digits and more', () => {
+  test('of a date accepts epoch milliseconds, and in a query only those of six or more digits', () => {
     const least = (direction: Direction) =>
       (fieldJsonSchema(f.date().spec, direction).anyOf as { minimum?: number }[]).at(-1)!.minimum;
     expect([least('input'), least('query')]).toEqual([Date.parse('0001-01-01'), 100_000]);

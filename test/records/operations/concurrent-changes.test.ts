@@ -21,7 +21,7 @@ const counted = defineResource('counted', {
   policies: open,
   hooks: {
     async beforeUpdate(changes, record, { service }) {
-      // It takes its time.
+      // Widens the window for concurrent changes.
       await service('checked').count();
       return { ...changes, changes: record.changes! + 1 };
     },
@@ -56,7 +56,7 @@ const statusesOf = async (calls: ReturnType<Client>[]) => {
 test.each([
   ['a check over two fields', 'checkeds', {}, (n: number) => ({ from: n })],
   ['a function of writableBy', 'ruleds', { text: 'x' }, (n: number) => ({ text: `${n}` })],
-])('40 valid changes of one record at once all succeed: %s', async (_what, path, values, change) => {
+])('40 concurrent valid changes of one record all succeed: %s', async (_what, path, values, change) => {
   for (let round = 0; round < 3; round++) {
     const { body } = await call('POST', `/api/${path}`, values);
     const at = `/api/${path}/${body.data.id}`;
@@ -64,14 +64,14 @@ test.each([
   }
 });
 
-test('a hook that counts sees each of 40 changes at once, in two processes', async () => {
+test('a counting hook sees each of 40 concurrent changes in two processes', async () => {
   const { id } = await app.service('counted').create({ name: 'x' });
   const calls = FORTY.map((n) => (n % 2 === 0 ? call : callSecond)('PATCH', `/api/counteds/${id}`, { name: `${n}` }));
   expect(await statusesOf(calls)).toEqual({ 200: 40 });
   expect((await app.service('counted').read(id)).changes).toBe(40);
 });
 
-test('a removal among 40 changes at once goes through, and they find nothing after it', async () => {
+test('a delete among 40 concurrent changes succeeds, and later changes find no record', async () => {
   const { id } = await app.service('ruled').create({ text: 'x' });
   const at = `/api/ruleds/${id}`;
   const changes = FORTY.map((n) => call('PATCH', at, { text: `${n}` }));
@@ -81,13 +81,13 @@ test('a removal among 40 changes at once goes through, and they find nothing aft
   expect((statuses['200'] ?? 0) + (statuses['404'] ?? 0)).toBe(40);
 });
 
-test('20 transactions that change one record at once all succeed', async () => {
+test('20 concurrent transactions that change one record all succeed', async () => {
   const { id } = await app.service('checked').create({});
   const calls = FORTY.slice(20).map(() => call('POST', `/api/checkeds/${id}/within`));
   expect(await statusesOf(calls)).toEqual({ 200: 20 });
 });
 
-test('a hook that changes the record it is asked about is told so, and holds up nobody for long', async () => {
+test('a hook that changes the record it was called for gets a conflict, and does not block other requests for long', async () => {
   const { id } = await app.service('wound').create({ text: 'x' });
   const at = `/api/wounds/${id}`;
   const answer = await call('PATCH', at, { text: 'outer' });

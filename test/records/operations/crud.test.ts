@@ -23,7 +23,7 @@ const ann = await person('Ann');
 const bob = await person('Bob');
 const admin = await person('Root', ['user', 'admin']);
 
-test('a record is created, read, listed, changed and deleted', async () => {
+test('a record can be created, read, listed, updated and deleted', async () => {
   const created = await ann.call('POST', '/api/posts', { title: ' Hello ', tags: ['a', 'b'], score: 3 });
   expect(created.status).toBe(201);
   const { id } = created.body.data;
@@ -56,7 +56,7 @@ test('a record is created, read, listed, changed and deleted', async () => {
   expect((await call('GET', `/api/posts/${id}`)).status).toBe(404);
 });
 
-test('each field fault has its message, and all are told at once', async () => {
+test('each invalid field has its own message, and all are reported together', async () => {
   const { status, body } = await ann.call('POST', '/api/posts', {
     title: '',
     status: 'lost',
@@ -83,7 +83,7 @@ test('each field fault has its message, and all are told at once', async () => {
   });
 });
 
-test('a duplicate of a unique field answers 409 CONFLICT, and of twenty at once one is created', async () => {
+test('a duplicate of a unique field responds 409 CONFLICT, and of twenty concurrent creates one succeeds', async () => {
   const answers = await Promise.all(
     Array.from({ length: 20 }, () => ann.call('POST', '/api/posts', { title: 'one', slug: 'same' })),
   );
@@ -95,13 +95,13 @@ test('a duplicate of a unique field answers 409 CONFLICT, and of twenty at once 
   });
 });
 
-test('an immutable field is refused in an update', async () => {
+test('an update of an immutable field is refused', async () => {
   const { body } = await ann.call('POST', '/api/posts', { title: 'fixed', slug: 'fixed' });
   const answer = await ann.call('PATCH', `/api/posts/${body.data.id}`, { slug: 'other' });
   expect(answer.body.error.details).toEqual({ slug: 'Cannot be changed after creation' });
 });
 
-test('code without a user acts as the system: hidden fields are there, policies are not asked', async () => {
+test('code without a user acts as the system: it sees hidden fields and skips policies', async () => {
   const made = await app.service('post').create({ title: 'by code', internal: 'for us' });
   expect(made.internal).toBe('for us');
   expect((await app.service('post').list({ q: 'by co' })).data).toHaveLength(1);
@@ -110,7 +110,7 @@ test('code without a user acts as the system: hidden fields are there, policies 
   });
 });
 
-test('a page holds at most 100 records unless the project says otherwise', async () => {
+test('a page has at most 100 records unless the project sets another limit', async () => {
   expect((await call('GET', '/api/posts?limit=100')).status).toBe(200);
   const { status, body } = await call('GET', '/api/posts?limit=101');
   expect([status, body.error.code]).toEqual([400, 'BAD_REQUEST']);

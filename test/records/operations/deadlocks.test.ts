@@ -17,7 +17,7 @@ const slot = defineResource('slot', {
   ],
 });
 
-// Of two that wait for each other the one that looks first is ended: the app, however long a busy machine takes to let the other wait.
+// Postgres ends the transaction that checks for the deadlock first. Here that is always the app, however slow the machine is.
 const looksAfter = (ms: number) => `?options=${encodeURIComponent(`-c deadlock_timeout=${ms}`)}`;
 const { app, call, env } = await startTestApp(
   { resources: [slot] },
@@ -28,7 +28,7 @@ await other.connect();
 afterAll(() => other.end());
 
 const make = async (place: string) => (await app.service('slot').create({ place })).id;
-/** Waits until a statement of the app waits for a lock. */
+/** Waits until a statement of the app is blocked by a lock. */
 const blocked = () =>
   vi.waitUntil(
     async () => {
@@ -41,20 +41,20 @@ const blocked = () =>
   );
 const codeOf = ({ status, body }: Awaited<ReturnType<Client>>) => [status, body?.error?.code];
 
-test('a change that a deadlock ends is made again, and goes through', async () => {
+test('a change ended by a deadlock is retried and succeeds', async () => {
   const [a, b] = [await make('a-1'), await make('b-1')];
   await other.query('begin');
   await other.query(`update slots set place = 'wanted' where id = $1`, [b]);
   const changing = call('PATCH', `/api/slots/${a}`, { place: 'wanted' });
   await blocked();
-  // Each waits for the other now.
+  // Now each transaction waits for the other.
   await other.query(`update slots set note = 'x' where id = $1`, [a]);
   await other.query('rollback');
   const answer = await changing;
   expect([answer.status, answer.body.data?.place]).toEqual([200, 'wanted']);
 });
 
-test('a transaction that a deadlock ends answers 503 with Retry-After, and nothing of it stays', async () => {
+test('a transaction ended by a deadlock responds 503 with Retry-After and leaves no changes', async () => {
   const [a, b] = [await make('a-2'), await make('b-2')];
   await other.query('begin');
   await other.query(`update slots set note = 'theirs' where id = $1`, [b]);
@@ -68,7 +68,7 @@ test('a transaction that a deadlock ends answers 503 with Retry-After, and nothi
   for (const id of [a, b]) expect((await call('GET', `/api/slots/${id}`)).body.data.note).toBe('theirs');
 });
 
-test('24 clients that change unique values among 4 records never get 500', async () => {
+test('24 clients that change unique values among 4 records never get a 500', async () => {
   const quick = await startTestApp({ resources: [slot] });
   const places = ['n', 'e', 's', 'w'];
   const ids: string[] = [];

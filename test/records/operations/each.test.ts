@@ -35,7 +35,7 @@ test('each() returns every record once while other records are changed and delet
   expect(await items.count({ kind: 'odd' })).toBe(0);
 });
 
-test('each() reads a page at a time: a loop that ends early reads no further', async () => {
+test('each() reads one page at a time: a loop that ends early reads no further', async () => {
   const seen: number[] = [];
   for await (const { n } of items.each()) {
     if (n === 99) await items.create({ n: 250, kind: 'late' });
@@ -43,11 +43,11 @@ test('each() reads a page at a time: a loop that ends early reads no further', a
     if (seen.length === 120) break;
   }
   expect(seen).toEqual(numbers.slice(0, 120));
-  // The page with the late record is read after the record was made.
+  // The late record is created before the page that contains it is read.
   expect((await collect(items.each())).at(-1)).toMatchObject({ n: 250 });
 });
 
-test('each() keeps the policy of a user, and runs in a transaction', async () => {
+test("each() applies the policies of a user, and runs in the caller's transaction", async () => {
   const ada = await person('Ada');
   const user = { id: ada.id, roles: ['user'] };
   await items.create({ n: 1000, owner: ada.id });
@@ -59,12 +59,12 @@ test('each() keeps the policy of a user, and runs in a transaction', async () =>
   });
 });
 
-test('each() refuses what would make a part of the list', async () => {
+test('each() refuses options that would return only a part of the list', async () => {
   const part = { limit: 5 } as never;
   await expect(collect(items.each(part))).rejects.toThrow('each() reads every record of a list: leave out "limit"');
 });
 
-test('a call of code takes up to 1,000 records, for a user as well', async () => {
+test('a call of code can read up to 1,000 records, for a user as well', async () => {
   const user = { id: (await person('Bob', ['user', 'admin'])).id, roles: ['admin'] };
   expect((await items.list({ limit: 1000 }, { user })).data.length).toBeGreaterThan(250);
   await expect(items.list({ limit: 1001 }, { user })).rejects.toMatchObject({ code: 'BAD_REQUEST' });

@@ -25,7 +25,7 @@ const visitor = defineResource('visitor', {
   policies: open,
 });
 
-// Everything that the process says is kept: nothing encrypted may be in it.
+// Records all output of the process. No plaintext of an encrypted field may occur in it.
 const said: string[] = [];
 const write = vi.spyOn(process.stdout, 'write').mockImplementation((chunk) => {
   said.push(String(chunk));
@@ -55,7 +55,7 @@ const ENCRYPTED = ['iban', 'other', 'count', 'notes', 'due', 'data', 'pin'];
 const { id } = (await call('POST', '/api/patients', { ...values, pin: '1234-pin' })).body.data;
 const row = async (of: string) => (await database.query('select * from patients where id = $1', [of])).rows[0];
 
-test('encrypted fields of every type come back as they went in, on every door', async () => {
+test('encrypted fields of every type are returned as they were sent, on every channel', async () => {
   expect((await call('GET', `/api/patients/${id}`)).body.data).toMatchObject(values);
   expect((await call('GET', '/api/patients')).body.data[0]).toMatchObject(values);
   expect(await app.service('patient').read(id)).toMatchObject({ ...values, pin: '1234-pin' });
@@ -63,13 +63,13 @@ test('encrypted fields of every type come back as they went in, on every door', 
   await call('PATCH', `/api/patients/${id}`, { count: 42 });
 });
 
-test('the table holds ciphertext only, and equal values look different', async () => {
+test('the table contains only ciphertexts, and equal values have different ciphertexts', async () => {
   const stored = await row(id);
   for (const name of ENCRYPTED) expect(stored[name]).toMatch(/^v1\.[0-9a-f]{8}\./);
   expect(stored.iban).not.toBe(stored.other);
 });
 
-test('a change writes only the ciphertexts that it changes', async () => {
+test('an update replaces only the ciphertexts of changed fields', async () => {
   const before = await row(id);
   await call('PATCH', `/api/patients/${id}`, { name: 'Ann', count: 42 });
   const after = await row(id);
@@ -82,13 +82,13 @@ test('null clears an encrypted field', async () => {
   expect((await row(other)).iban).toBeNull();
 });
 
-test('a webhook tells the record as its owner sees it; the outbox on the way holds ciphertexts only, the log nothing', async () => {
-  // Who may see an event is asked when it is sent: those of the tests before would still come to a new endpoint.
+test('a webhook contains the record as its owner sees it, the outbox only ciphertexts, and the log neither', async () => {
+  // Event visibility is evaluated on delivery, so wait for earlier events: a new endpoint would still receive them.
   await vi.waitUntil(async () => (await database.query('select 1 from outbox')).rowCount === 0, { timeout: 60_000 });
   const receiver = await startReceiver();
   const ann = await person('Ann');
   await ann.call('POST', '/api/webhooks', { url: receiver.url, events: ['patient.*'] });
-  // Keeps the relay off the events of this moment.
+  // Keeps the relay from handling new events.
   await database.query(`
     create or replace function hold() returns trigger language plpgsql as $$ begin new.available_at := 'infinity'; return new; end $$`);
   await database.query('create trigger hold before insert on outbox for each row execute function hold()');
@@ -117,20 +117,20 @@ test.each([
   ['notes', [{ text: 5, CH93: 'x' }]],
   ['due', 'CH93 is no date'],
   ['iban', { CH93: 'x' }],
-])('the refusal of a wrong %s does not repeat it', async (field, value) => {
+])('the error for an invalid %s does not repeat the value', async (field, value) => {
   const { status, body } = await call('PATCH', `/api/patients/${id}`, { [field]: value });
   expect(status).toBe(422);
   expect(JSON.stringify(body)).not.toMatch(/is no/);
 });
 
 test.each(['iban=CH93', 'sort=iban', 'q=CH93', 'iban[gt]=CH', 'iban[exists]=true'])(
-  'nobody can search by an encrypted field: ?%s is refused, or finds nothing by it',
+  'encrypted fields cannot be queried: ?%s is refused',
   async (query) => {
     expect((await call('GET', `/api/patients?${query}`)).status).toBe(400);
   },
 );
 
-describe('a stored value that does not decrypt is a 500 that tells neither text, for its record alone', () => {
+describe('a stored value that does not decrypt responds 500 for its record only, and reveals neither text', () => {
   const parts = (text: string) => text.split('.');
   const withPart = (text: string, at: number, change: (part: string) => string) =>
     parts(text)
@@ -150,24 +150,24 @@ describe('a stored value that does not decrypt is a 500 that tells neither text,
     ['of another record', () => source.iban],
     ['of another field', () => source.other],
     ['of another field of the same record', () => source.other],
-    ['with another tag', ({ iban }) => withPart(iban, 3, flipped)],
-    ['with another iv', ({ iban }) => withPart(iban, 2, flipped)],
+    ['with another authentication tag', ({ iban }) => withPart(iban, 3, flipped)],
+    ['with another initialization vector', ({ iban }) => withPart(iban, 2, flipped)],
     ['with other data', ({ iban }) => withPart(iban, 4, flipped)],
-    ['that was cut', ({ iban }) => iban.slice(0, -5)],
+    ['that was truncated', ({ iban }) => iban.slice(0, -5)],
     ['without its data', ({ iban }) => parts(iban).slice(0, 4).join('.')],
     ['under an unknown key', ({ iban }) => withPart(iban, 1, () => '00000000')],
     ['of an unknown version', ({ iban }) => withPart(iban, 0, () => 'v2')],
-    ['that is plain', () => 'CH93 plain'],
+    ['in plaintext', () => 'CH93 plain'],
     ['that is empty', () => ''],
     ['of another resource', ({ id: own }) => createKeyring([key]).encrypt('"CH93"', `visitor/iban/${own}`)],
     [
-      'of a key with the same id, and another',
+      'of another key with the same id',
       ({ id: own, iban }) => {
         const foreign = createKeyring([randomBytes(32).toString('base64')]).encrypt('"CH93"', `patient/iban/${own}`);
         return withPart(foreign, 1, () => parts(iban)[1]!);
       },
     ],
-  ])('one %s', async (_what, forged) => {
+  ])('a value %s', async (_what, forged) => {
     const { id: target } = (await call('POST', '/api/patients', { name: 'Ben', iban: 'CH93 of Ben' })).body.data;
     await database.query('update patients set iban = $2 where id = $1', [target, forged(await row(target))]);
     const before = said.length;
@@ -181,7 +181,7 @@ describe('a stored value that does not decrypt is a 500 that tells neither text,
     await database.query('delete from patients where id = $1', [target]);
   });
 
-  test('one of another resource with the same field and the same record id', async () => {
+  test('a value of another resource with the same field and the same record id', async () => {
     await database.query('insert into visitors (id, name, iban) values ($1, $2, $3)', [id, 'Ann', source.iban]);
     expect((await call('GET', `/api/visitors/${id}`)).status).toBe(500);
     await database.query('delete from visitors');
@@ -191,7 +191,7 @@ describe('a stored value that does not decrypt is a 500 that tells neither text,
 describe.each([
   ['under a lost key', (text: string) => text.replace(/^v1\.[0-9a-f]{8}/, 'v1.00000000')],
   ['that was altered', (text: string) => `${text.slice(0, -4)}AAAA`],
-])('a change of a record with a value %s stands and is told, whatever was there before', (_what, forge) => {
+])('a change of a record with a value %s is committed and published', (_what, forge) => {
   const told: { record: unknown; previous?: unknown }[] = [];
   for (const name of ['patient.updated', 'patient.deleted'] as const)
     app.on(name, ({ record, previous }) => void told.push({ record, previous }));
@@ -209,7 +209,7 @@ describe.each([
       .split('\n')
       .filter((line) => line.includes('the change of its record stands') && line.includes(target));
 
-  test('a new value takes its place', async () => {
+  test('a new value replaces it', async () => {
     const { target, before } = await broken();
     const { status, body } = await call('PATCH', `/api/patients/${target}`, { iban: 'CH94 anew' });
     expect([status, body.data]).toEqual([200, expect.objectContaining({ iban: 'CH94 anew' })]);
@@ -221,7 +221,7 @@ describe.each([
     await database.query('delete from patients where id = $1', [target]);
   });
 
-  test('left in place it is not in the answer', async () => {
+  test('it is missing in the response if the change keeps it', async () => {
     const { target, before } = await broken();
     const { status, body } = await call('PATCH', `/api/patients/${target}`, { name: 'Eva' });
     expect(status).toBe(200);
@@ -233,7 +233,7 @@ describe.each([
     await database.query('delete from patients where id = $1', [target]);
   });
 
-  test('it is deleted', async () => {
+  test('the record can be deleted', async () => {
     const { target, before } = await broken();
     expect((await call('DELETE', `/api/patients/${target}`)).status).toBe(204);
     await expect.poll(() => told).toHaveLength(1);
@@ -243,7 +243,7 @@ describe.each([
   });
 });
 
-test('every column of any table that holds ciphertexts is one that rotations know of', async () => {
+test('every column of any table that contains ciphertexts is covered by key rotation', async () => {
   const repeatable = { 'idempotency-key': 'one' };
   expect((await call('POST', '/api/patients', { name: 'Cem', iban: 'CH93' }, repeatable)).status).toBe(201);
   const columns = await database.query(
@@ -252,7 +252,7 @@ test('every column of any table that holds ciphertexts is one that rotations kno
   );
   const text = columns.rows.map((one) => one.text).join(' union all ');
   const sum = (counts: { count: number }[]) => counts.reduce((all, { count }) => all + count, 0);
-  // The relay may add deliveries between the two counts, so count until nothing is under way.
+  // The relay may add deliveries between the two counts, so retry until they agree.
   await vi.waitFor(
     async () => {
       const found = (await database.query(text, ['^v1[.][0-9a-f]{8}[.]'])).rows.filter(({ count }) => count > 0);
@@ -268,7 +268,7 @@ test('every column of any table that holds ciphertexts is one that rotations kno
   );
 });
 
-test('nothing encrypted, and no ciphertext, is in the log of all this', () => {
+test('the log of all these tests contains neither plaintexts of encrypted fields nor ciphertexts', () => {
   expect(said.join('')).toContain('"msg":"request"');
   expect(said.join('')).not.toMatch(/CH9[34]|1234-pin|💚|v1\.[0-9a-f]{8}\./);
 });

@@ -2,7 +2,7 @@ import { afterAll, beforeEach, expect, test, vi } from 'vitest';
 import { defineResource, defineUser, f } from '../../../src/index.ts';
 import { startTestApp } from '../../support/app.ts';
 
-/** What the hooks add to the values of the next write. */
+/** The values that the hooks add to the next write. */
 const base = { needed: 'x', closed: 'x' };
 let filled: Record<string, unknown> = {};
 const fill = (values: object) => ({ ...values, ...filled });
@@ -30,7 +30,7 @@ const order = defineResource('order', {
   hooks: { beforeCreate: fill as never, beforeUpdate: fill as never },
 });
 
-// Before the app is there: its log takes what it finds.
+// Spied on before the app starts, because its log uses the write function that it finds at the start.
 const written = vi.spyOn(process.stdout, 'write').mockImplementation(() => true);
 afterAll(() => written.mockRestore());
 const { app, call, person } = await startTestApp(
@@ -79,7 +79,7 @@ test.each(HIDDEN)(
 );
 
 test.each([...HIDDEN, ['once', 'too long'], ['pass', 'correct horse battery']])(
-  'what a hook put wrongly into "%s" on update is a fault of the hook',
+  'an invalid value that a hook sets in "%s" on update is an error of the hook',
   async (name, value) => {
     next = { [name as string]: value };
     const { status, body } = await change();
@@ -106,7 +106,7 @@ test('an invalid value that a hook sets in a field that the client may see and s
     await wrong(name, create(as));
     filled = { ...base };
     next = { [name]: 'much too long' };
-    // Where the roles do not tell, it is the record before the change that does.
+    // If the roles do not decide, the record before the change does.
     if (name !== 'once') await wrong(name, change(as));
   }
   filled = { ...base, byFunction: 'much too long' };
@@ -119,20 +119,20 @@ test('an invalid value that a hook sets in a field that the client may see and s
   expect(logged()).toBe('');
 });
 
-test('"owner" is asked of the record: it is another one\'s fault for another one', async () => {
+test('"owner" refers to the record: an invalid value there is an error of the hook for any other user', async () => {
   next = { owned: 'too long' };
   expect((await change(bob.call)).status).toBe(500);
   filled = { ...base, owned: 'too long' };
   expect((await create(call)).status).toBe(500);
 });
 
-test("one fault that is not the client's hides all others", async () => {
+test('an error of the hook hides all errors of the client', async () => {
   filled = { ...base, title: 'much too long', risk: 'too long' };
   const { status, body } = await create();
   expect([status, JSON.stringify(body)]).toEqual([500, expect.not.stringContaining('title')]);
 });
 
-test('code that acts as the system is told every fault', async () => {
+test('code that acts as the system receives every error', async () => {
   filled = { risk: 'too long' };
   await expect(app.service('order').create({ title: 'x' } as never)).rejects.toMatchObject({
     code: 'VALIDATION_ERROR',

@@ -81,7 +81,7 @@ test('hooks run around each write, with the values, the record, the user and the
   ]);
 });
 
-test('a hook refuses by throwing: an ApiError is the answer, anything else a 500 that tells nothing', async () => {
+test('a hook refuses by throwing: an ApiError is the response, any other error a 500 without details', async () => {
   const forbidden = await ann.call('POST', '/api/posts', { title: 'forbidden' });
   expect([forbidden.status, forbidden.body.error.message]).toEqual([403, 'Not this title']);
   const broken = await ann.call('POST', '/api/posts', { title: 'broken' });
@@ -108,7 +108,7 @@ test('a before hook that returns false is an error of the project, and nothing i
   }
 });
 
-test('what a hook changes is validated, whether it returns it or writes it into the values', async () => {
+test('values changed by a hook are validated, whether it returns them or modifies its argument', async () => {
   expect((await ann.call('POST', '/api/posts', { title: 'invalid' })).body.error.details).toEqual({
     slug: 'Must be at most 20 characters',
   });
@@ -118,11 +118,11 @@ test('what a hook changes is validated, whether it returns it or writes it into 
   expect((await ann.call('POST', '/api/posts', { title: 'mutated' })).body.data.slug).toBe('by mutation');
 });
 
-test('what a hook leaves as it is is not transformed a second time', async () => {
+test('values that a hook leaves unchanged are not transformed a second time', async () => {
   expect((await ann.call('POST', '/api/posts', { title: 'Once', shout: 'hey' })).body.data.shout).toBe('hey!');
 });
 
-test('a listener gets the change with the record as stored; one that fails harms nobody', async () => {
+test('a listener receives the change with the stored record, and a failing listener affects no other', async () => {
   events.length = 0;
   const made = await ann.call('POST', '/api/posts', { title: 'Told' }, { 'x-request-id': 'my-request' });
   expect(made.status).toBe(201);

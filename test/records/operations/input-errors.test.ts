@@ -74,11 +74,11 @@ test.each([
   ['hook as the system', 500],
   ['hook as a visitor', 500],
   ['hook refuses', 422],
-])('a call in a hook counts as the project’s, whoever made the change: "%s" responds %i', async (x, code) => {
+])('invalid input of a call in a hook is a project error, whatever caused the change: "%s" responds %i', async (x, code) => {
   expect((await call('POST', '/api/works', { x })).status).toBe(code);
 });
 
-test('code gets the error with its details, and may mend it', async () => {
+test('code receives the error with its details and can handle it', async () => {
   const asked = app.service('work').create({ x: 5 as never });
   await expect(asked).rejects.toMatchObject({ code: 'VALIDATION_ERROR', details: { x: 'Must be a string' } });
   await expect(asked).rejects.toBeInstanceOf(ApiError);

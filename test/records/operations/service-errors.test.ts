@@ -6,7 +6,7 @@ import { startTestApp } from '../../support/app.ts';
 
 const { app, env } = await startTestApp({ resources: [defineResource('gone', { fields: { name: f.string() } })] });
 
-test('a service throws the errors of the database as ApiErrors, with the error as the cause', async () => {
+test('a service throws database errors as ApiErrors with the original error as the cause', async () => {
   const client = new pg.Client({ connectionString: env.DATABASE_URL });
   await client.connect();
   await client.query('drop table gones');
@@ -34,12 +34,12 @@ test.each([
   ['57P01', 'UNAVAILABLE'],
   ['57014', 'UNAVAILABLE'],
   ['22003', 'VALIDATION_ERROR'],
-])('an error of the class %s is %s', (code, expected) => {
+])('an error of the class %s becomes %s', (code, expected) => {
   const error = Object.assign(new Error('of the database'), { code });
   expect(serviceError(error, false)).toMatchObject({ code: expected, cause: error });
 });
 
-test('what project code throws stays what it is', () => {
+test('errors thrown by project code stay unchanged', () => {
   const error = new RangeError('mine');
   expect(serviceError(error, false)).toBe(error);
 });

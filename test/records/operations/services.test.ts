@@ -36,7 +36,7 @@ const board = defineResource('board', {
 
 const { app, person } = await startTestApp({ resources: [defineUser(), member, board] });
 
-test('a declaration stands for its resource wherever there are services', async () => {
+test('a declaration identifies its resource wherever services are available', async () => {
   const ann = await person('Ann');
   const ben = await person('Ben');
   for (const team of ['red', 'blue']) await app.service(member).create({ team, person: ann.id });
@@ -53,7 +53,7 @@ test('a declaration stands for its resource wherever there are services', async 
   expect((await ben.call('GET', '/api/boards/count')).body.data).toEqual({ count: 3 });
 });
 
-test('a name may be written in any case', async () => {
+test('a resource name can be written in any case style', async () => {
   const byName = app.service as (name: string) => { count(): Promise<number> };
   expect(await byName('TeamMember').count()).toBe(3);
   expect(await byName('team-member').count()).toBe(3);
@@ -64,7 +64,7 @@ test.each([
   ['a declaration that the app does not have', defineResource('absent', { fields: {} }), 'absent'],
   ['a name that the app does not have', 'absent', 'absent'],
   ['nothing', undefined, 'undefined'],
-])('%s is named, with what there is', async (_what, given, told) => {
+])('the error for %s names it and lists the resources', async (_what, given, told) => {
   const message = `there is no resource "${told}"; resources: user, team-member, board`;
   expect(() => app.service(given as never)).toThrow(message);
   await expect(app.transaction(async (tx) => tx.service(given as never))).rejects.toThrow(message);

@@ -37,7 +37,7 @@ const { url, call, person, app } = await startTestApp({
 const ann = await person('Ann');
 const bob = await person('Bob');
 
-test('no field name gets in the way of writes or can put something else into an event', async () => {
+test('no field name interferes with writes or injects anything into an event', async () => {
   const receiver = await startReceiver();
   await ann.call('POST', '/api/webhooks', { url: receiver.url, events: ['odd.*'] });
   const forged = {
@@ -55,7 +55,7 @@ test('no field name gets in the way of writes or can put something else into an 
   await receiver.close();
 });
 
-test('a rule over two fields holds however often both are changed at once', async () => {
+test('a rule over two fields holds, however often both are changed concurrently', async () => {
   for (let round = 0; round < 10; round++) {
     const { body } = await call('POST', '/api/spans', { from: 1, to: 10 });
     const path = `/api/spans/${body.data.id}`;
@@ -65,7 +65,7 @@ test('a rule over two fields holds however often both are changed at once', asyn
   }
 });
 
-test('a policy function is asked of the record that is changed, also without timestamps', async () => {
+test('a policy function is evaluated for the current record, also without timestamps', async () => {
   for (let round = 0; round < 10; round++) {
     const { body } = await call('POST', '/api/lockeds', {});
     const path = `/api/lockeds/${body.data.id}`;
@@ -74,7 +74,7 @@ test('a policy function is asked of the record that is changed, also without tim
   }
 });
 
-test('who may change a record but not read it gets 404 and nothing of it, and changes nothing', async () => {
+test('a user who may update but not read a record gets 404, no part of the record, and changes nothing', async () => {
   const { body } = await ann.call('POST', '/api/secrets', { text: 'mine' });
   const path = `/api/secrets/${body.data.id}`;
   for (const [method, sent] of [
@@ -87,7 +87,7 @@ test('who may change a record but not read it gets 404 and nothing of it, and ch
   expect((await ann.call('GET', path)).body.data.text).toBe('mine');
 });
 
-test('a policy that throws for one subscriber keeps the event from nobody else', async () => {
+test('a policy that throws for one subscriber does not keep the event from others', async () => {
   const receiver = await startReceiver();
   await ann.call('PATCH', '/api/auth/me', { bio: 'here' });
   await ann.call('POST', '/api/webhooks', { url: receiver.url, events: ['touchy.created'] });
@@ -97,7 +97,7 @@ test('a policy that throws for one subscriber keeps the event from nobody else',
   await receiver.close();
 });
 
-test('a body that is kept back does not outlive a logout', async () => {
+test('a slowly sent body does not outlive a logout', async () => {
   const eve = await person('Eve');
   const done = Promise.withResolvers<number>();
   const headers = { authorization: `Bearer ${eve.token}`, 'content-type': 'application/json' };
@@ -105,7 +105,7 @@ test('a body that is kept back does not outlive a logout', async () => {
   slow.on('error', done.reject);
   slow.write('{"text":');
   await eve.call('POST', '/api/auth/logout');
-  // Longer than a body that is just on its way takes.
+  // Longer than a body in transit usually takes.
   await new Promise((resolve) => setTimeout(resolve, 400));
   slow.end('"late"}');
   expect(await done.promise).toBe(401);

@@ -54,7 +54,7 @@ const make = async (values: object = {}) =>
   (await ann.call('POST', '/api/notes', { title: title(), ...values })).body.data;
 const change = (as: typeof call, id: string, values: object) => as('PATCH', `/api/notes/${id}`, values);
 
-test('writableBy is asked per record: a role, the owner, a function', async () => {
+test('writableBy is evaluated per record, for a role, the owner and a function', async () => {
   const { id } = await make();
   const draft = await make({ title: 'draft' });
   const every = { forAdmins: 'x', forOwner: 'x', forDrafts: 'x' };
@@ -69,13 +69,13 @@ test('writableBy is asked per record: a role, the owner, a function', async () =
   expect((await change(bob.call, draft.id, { forDrafts: 'yes' })).body.data.forDrafts).toBe('yes');
 });
 
-test('on create the maker is the owner, for writableBy too', async () => {
+test('on create the creator is the owner, for writableBy too', async () => {
   expect(await make({ forOwner: 'mine', forDrafts: 'x' })).toMatchObject({ forOwner: 'mine', forDrafts: 'x' });
   const { status, body } = await ann.call('POST', '/api/notes', { title: title(), forAdmins: 'x' });
   expect([status, body.error.details]).toEqual([422, { forAdmins: denied }]);
 });
 
-test('a field that may be neither set nor seen is refused with null as well', async () => {
+test('a field that the user may neither set nor see is refused with null as well', async () => {
   const { id } = await make();
   expect((await change(ann.call, id, { adminOnly: null })).body.error.details).toEqual({ adminOnly: denied });
   expect((await change(ann.call, id, { shown: null })).body.error.details).toEqual({ shown: 'Is read-only' });
@@ -84,7 +84,7 @@ test('a field that may be neither set nor seen is refused with null as well', as
   });
 });
 
-test('a writeOnly field is taken and never returned; a readOnly one is set by code', async () => {
+test('a writeOnly field is accepted and never returned, and a readOnly one is set by code', async () => {
   const made = await make({ pin: '1234' });
   expect(made).not.toHaveProperty('pin');
   expect(await app.service('note').read(made.id)).toMatchObject({ pin: '1234' });
@@ -92,7 +92,7 @@ test('a writeOnly field is taken and never returned; a readOnly one is set by co
   expect((await call('GET', `/api/notes/${made.id}`)).body.data).toMatchObject({ shown: 'by code', once: 'late' });
 });
 
-test('a duplicate answers 409 on update too, names its field, and does not say whose the value is', async () => {
+test('a duplicate responds 409 on update too, names its field, and does not reveal the conflicting record', async () => {
   const [one, two] = [await make({ slug: 'taken' }), await make({ slug: 'free' })];
   const { status, body } = await change(bob.call, two.id, { slug: 'taken' });
   expect([status, body.error.code, body.error.details]).toEqual([409, 'CONFLICT', { slug: 'Is already taken' }]);
@@ -100,7 +100,7 @@ test('a duplicate answers 409 on update too, names its field, and does not say w
   expect((await change(bob.call, one.id, { slug: 'taken' })).status).toBe(200);
 });
 
-test('a duplicate in an index over several fields names those that everybody sees', async () => {
+test('a duplicate in an index over several fields names those visible to every viewer', async () => {
   const { title: same } = await make({ once: 'a' });
   const { status, body } = await ann.call('POST', '/api/notes', { title: same, once: 'a' });
   expect([status, body.error.code, body.error.details]).toEqual([
@@ -116,7 +116,7 @@ test('a duplicate in an index over several fields names those that everybody see
   });
 });
 
-test('a duplicate in a hidden field answers 409 without a field', async () => {
+test('a duplicate in a hidden field responds 409 without naming the field', async () => {
   await app.service('note').create({ title: title(), secretSlug: 'x' });
   await expect(app.service('note').create({ title: title(), secretSlug: 'x' })).rejects.toMatchObject({
     code: 'CONFLICT',
@@ -124,7 +124,7 @@ test('a duplicate in a hidden field answers 409 without a field', async () => {
   });
 });
 
-test('unknownFields strip drops what is not declared, at every depth, and still refuses what may not be set', async () => {
+test('unknownFields strip drops undeclared fields at every depth, and still refuses fields that the user may not set', async () => {
   const { body } = await lenient.call('POST', '/api/auth/register', {
     name: 'Eve',
     email: 'eve@example.com',
@@ -141,7 +141,7 @@ test('unknownFields strip drops what is not declared, at every depth, and still 
   expect([status, refused.error.details]).toEqual([422, { shown: 'Is read-only' }]);
 });
 
-test('the owner option makes a field the owner: set from the session, read-only, and it powers the policies', async () => {
+test('the owner option turns a field into the owner: set from the session, read-only, and used by policies', async () => {
   const broken = await ann.call('POST', '/api/plains', { title: 'x' });
   expect([broken.status, JSON.stringify(broken.body)]).toEqual([500, expect.not.stringContaining('too long')]);
   const made = await ann.call('POST', '/api/plains', { title: 'x', broken: 'ok' });
@@ -153,7 +153,7 @@ test('the owner option makes a field the owner: set from the session, read-only,
   expect((await ann.call('PATCH', `/api/plains/${made.body.data.id}`, { title: 'y' })).status).toBe(200);
 });
 
-test('parallel updates all hold: none is lost, each answer tells its own', async () => {
+test('concurrent updates are all kept, and each response contains its own values', async () => {
   const { id } = await make();
   const names = ['slug', 'forOwner', 'pin'] as const;
   const answers = await Promise.all(names.map((name) => change(ann.call, id, { [name]: `${name}-value` })));
@@ -162,7 +162,7 @@ test('parallel updates all hold: none is lost, each answer tells its own', async
   for (const name of names) expect(stored[name]).toBe(`${name}-value`);
 });
 
-test('an update moves updatedAt and not createdAt', async () => {
+test('an update changes updatedAt and keeps createdAt', async () => {
   const made = await make();
   await new Promise((resolve) => setTimeout(resolve, 5));
   const { body } = await change(ann.call, made.id, { slug: 'moved' });
@@ -170,7 +170,7 @@ test('an update moves updatedAt and not createdAt', async () => {
   expect(Date.parse(body.data.updatedAt)).toBeGreaterThan(Date.parse(made.updatedAt));
 });
 
-test('code gets the same errors as a client: fields, statuses, codes', async () => {
+test('code receives the same errors as a client: fields, statuses, codes', async () => {
   const notes = app.service('note');
   await expect(notes.create({ title: '', nope: 1 } as never)).rejects.toMatchObject({
     status: 422,

@@ -49,7 +49,7 @@ await tickets.create({
 });
 await tickets.create({ number: 3, title: 'three, or more' });
 
-/** The numbers of the tickets that the system finds. */
+/** The numbers of the tickets that a system query returns. */
 async function found(query: Record<string, never>): Promise<(number | undefined)[]> {
   const { data, meta } = await tickets.list({ sort: 'number', ...query });
   expect(await tickets.count(query)).toBe(meta.total);
@@ -91,7 +91,7 @@ test.each<[Record<string, unknown>, number[]]>([
   [{ createdAt: { lte: new Date(Date.now() + 60_000) } }, [1, 2, 3]],
   [{ number: { gte: 1 }, secret: 'a' }, [1]],
   [{ notes: 'n' }, [1]],
-])('the system filters by every stored field, whatever clients may: %j', async (query, numbers) => {
+])('the system can filter by every stored field, whatever clients may filter by: %j', async (query, numbers) => {
   expect(await found(query as never)).toEqual(numbers);
 });
 
@@ -113,7 +113,7 @@ test.each<[Record<string, unknown>, string]>([
   [{ sort: 'word' }, 'Cannot sort by "word"'],
   [{ limit: 1001 }, 'must be a whole number from 1 to 1000'],
   [{ count: 'all' }, 'The query parameter "count" can only be "none"'],
-])('what cannot be answered is refused, for the system too: %j', async (query, message) => {
+])('a filter that no query can evaluate is refused, for the system too: %j', async (query, message) => {
   const error = await tickets.list(query as never).catch((thrown) => thrown);
   expect(error).toBeInstanceOf(ApiError);
   expect([error.code, error.message]).toEqual(['BAD_REQUEST', expect.stringContaining(message)]);
@@ -127,7 +127,7 @@ test.each<Record<string, unknown>>([
   { assignee: { in: [undefined] } },
   { nope: undefined },
 ])(
-  'a filter that is undefined is refused, for the system and for users: it would find everybody’s records: %j',
+  'an undefined filter is refused for the system and for users, since it would match every record: %j',
   async (query) => {
     for (const as of [undefined, { user: undefined }]) {
       for (const ask of [tickets.list, tickets.first, tickets.count]) {
@@ -137,7 +137,7 @@ test.each<Record<string, unknown>>([
   },
 );
 
-test('undefined is allowed for the words that are no filters', async () => {
+test('undefined is allowed for list options that are not filters', async () => {
   const words = {
     page: undefined,
     limit: undefined,
@@ -150,7 +150,7 @@ test('undefined is allowed for the words that are no filters', async () => {
   expect(meta).toMatchObject({ total: 3, limit: 20 });
 });
 
-test('the system sorts by every single value that is stored, and goes on behind any record', async () => {
+test('the system can sort by every scalar field, and continue after any record', async () => {
   for (const sort of ['secret', '-secret', 'due', 'title', 'id', '-assignee', 'urgent,-number']) {
     const first = await tickets.list({ sort, limit: 2, count: 'none' });
     const rest = await tickets.list({ sort, limit: 2, after: first.meta.next! });
@@ -160,14 +160,14 @@ test('the system sorts by every single value that is stored, and goes on behind 
   expect((await tickets.list({ sort: 'secret', limit: 1000 })).meta.limit).toBe(1000);
 });
 
-test('who acts for a user is held to what clients may, in the same words', async () => {
+test('a call with a user is limited to what clients may query, in the same syntax', async () => {
   const as = { user: await app.service('user').read(ann.id) };
   expect((await tickets.list({ status: ['open', 'done'] }, as)).meta.total).toBe(2);
   expect((await tickets.list({ status: { ne: 'open' } }, as)).meta.total).toBe(2);
   expect((await tickets.list({ status: null }, as)).meta.total).toBe(1);
   expect(await tickets.count({ status: 'open' }, as)).toBe(1);
   expect((await tickets.first({ status: 'done' }, as))?.number).toBe(2);
-  // A field that he does not see tells him nothing.
+  // A field that the user does not see reveals nothing.
   expect(await tickets.count({ notes: 'n' }, as)).toBe(0);
   for (const query of [
     { number: 1 },
@@ -182,7 +182,7 @@ test('who acts for a user is held to what clients may, in the same words', async
   expect((await call('GET', '/api/tickets?number=1')).status).toBe(400);
 });
 
-test('a field called count is filtered by; a parameter of the list keeps its name', async () => {
+test('a field named count can be filtered by, and a list parameter keeps its meaning', async () => {
   const tallies = app.service('tally');
   await tallies.create({ count: 5, page: 9 });
   await tallies.create({ count: 6 });

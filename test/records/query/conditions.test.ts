@@ -49,11 +49,11 @@ describe('a record in memory', () => {
     ['list', 'nin', [3], true],
     ['list', 'all', [1, 2], true],
     ['list', 'all', [1, 3], false],
-  ])('is compared as the database compares it: %s %s %j', (field, op, value, expected) => {
+  ])('is compared like in the database: %s %s %j', (field, op, value, expected) => {
     expect(matches({ field, op, value }, record)).toBe(expected);
   });
 
-  test('is ordered by code point, not by UTF-16 unit', () => {
+  test('is ordered by code point, not by UTF-16 code unit', () => {
     const after = (text: string, value: string) => matches({ field: 'text', op: 'gt', value }, { ...record, text });
     expect([after('\u{1f49a}', '\uff5e'), after('\uff5e', '\u{1f49a}')]).toEqual([true, false]);
   });
@@ -63,14 +63,14 @@ describe('a record in memory', () => {
     { field: 'text', op: 'eq', value: 'x' },
   ];
 
-  test('meets one of several conditions, all of them, or none', () => {
+  test('matches one of several conditions, all of them, or none', () => {
     expect([yes, no].map((one) => matches(one, record))).toEqual([true, false]);
     expect([[yes, no], [no], []].map((any) => matches({ any }, record))).toEqual([true, false, false]);
     expect([[yes, no], [yes], []].map((every) => matches({ every }, record))).toEqual([false, true, true]);
     expect(matches({ never: true }, record)).toBe(false);
   });
 
-  test('may meet every condition on a field whose value is not known', () => {
+  test('may match any condition on a field whose value is unknown', () => {
     const unknown = new Set(['text']);
     expect([mayMatch(no, record, unknown), mayMatch(no, record, NOTHING)]).toEqual([true, false]);
     expect(mayMatch({ every: [yes, no] }, record, unknown)).toBe(true);
@@ -141,12 +141,12 @@ describe('the conditions of a scope', () => {
     [new (class {})(), 'gave an object'],
     [new (class Filter {})(), 'gave a Filter'],
     [[[{ n: 1 }]], 'gave a list with an Array in it'],
-  ])('%#: of what is no filter are an error: %j', (given, message) => {
+  ])('%#: are an error for an invalid filter: %j', (given, message) => {
     expect(() => conditionsOf(given)).toThrow(message);
   });
 
   test.each(['word', 'createdAt', 'updatedAt'])(
-    'are an error for a password, or a time that the resource does not keep: %s',
+    'are an error for a password, or a timestamp that the resource does not have: %s',
     (name) => {
       const timeless = { fields: { word: f.password() }, timestamps: false, scope: () => ({ [name]: null }) };
       const [compiled] = compileResources([defineResource('timeless', timeless)], 'reject');
@@ -155,7 +155,7 @@ describe('the conditions of a scope', () => {
     },
   );
 
-  test('are asked of the scope once for a viewer, if the scope gives a promise', async () => {
+  test('are evaluated once per viewer if the scope returns a promise', async () => {
     filter = Promise.resolve({ n: 1 });
     asked = 0;
     const viewer = { user: undefined, service: (() => undefined) as never };

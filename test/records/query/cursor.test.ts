@@ -74,7 +74,7 @@ for (let i = 0; i < COUNT; i++) {
   await rows.create({ ...Object.fromEntries(values), author: i % 2 === 0 ? ann.id : admin.id });
 }
 
-/** All records of a list, page by page behind the cursor, and how many pages there were. */
+/** Walks a list by cursor. Returns all its records and the number of pages. */
 async function walk(as: Client, path: string, query: string, between?: (page: number) => Promise<unknown>) {
   const found: Row[] = [];
   const join = query === '' ? '' : '&';
@@ -98,7 +98,7 @@ const order = fc
     fc.tuple(...names.map((name) => fc.boolean().map((down) => (down ? `-${name}` : name)))).map((list) => list.join()),
   );
 
-test('cursors and pages give the same records in the same order, each once, whatever the sort, the limit and the filter', async () => {
+test('cursors and page numbers return the same records in the same order, each once, for any sort, limit and filter', async () => {
   const property = fc.asyncProperty(
     order,
     fc.integer({ min: 5, max: 130 }),
@@ -120,7 +120,7 @@ test('cursors and pages give the same records in the same order, each once, what
   await fc.assert(property, { numRuns: 40 });
 });
 
-test('records without the value come last, or first when the sort is turned round; the id breaks ties', async () => {
+test('records without the value come last, or first in descending order, and the id breaks ties', async () => {
   const after = (a: unknown, b: unknown) =>
     a === b ? 0 : a === undefined ? 1 : b === undefined ? -1 : Number(a) - Number(b);
   for (const sort of ['int', '-int']) {
@@ -132,14 +132,14 @@ test('records without the value come last, or first when the sort is turned roun
   }
 });
 
-test('records that were there are seen once each while others are inserted, changed elsewhere and removed', async () => {
+test('existing records are returned once each while others are inserted, changed and removed', async () => {
   const before = new Set(idsOf((await rows.list({ limit: 200 })).data as Row[]));
   for (const sort of ['-createdAt', 'createdAt', 'int', '-text,live']) {
     const made: string[] = [];
     const { found } = await walk(call, 'rows', `sort=${sort}&limit=9&count=none`, async (page) => {
       const values = { int: page % 3, text: 'a', live: true };
       made.push((await rows.create(values)).id);
-      // The record at which the cursor stands may go.
+      // The record that the cursor points to may be deleted.
       if (page === 2) await rows.delete(made[0]!);
     });
     const old = idsOf(found).filter((id) => before.has(id));
@@ -148,7 +148,7 @@ test('records that were there are seen once each while others are inserted, chan
   }
 });
 
-test('a cursor goes on behind a record that was removed', async () => {
+test('a cursor continues after a deleted record', async () => {
   const made = [];
   for (const int of [71, 72, 73]) made.push(await rows.create({ int }));
   const first = (await call('GET', '/api/rows?int[gt]=70&int[lt]=80&sort=int&limit=1')).body;
@@ -159,7 +159,7 @@ test('a cursor goes on behind a record that was removed', async () => {
   for (const { id } of made.slice(1)) await rows.delete(id);
 });
 
-test('the total is left out with count=none and behind a cursor; the last page says that there is no more', async () => {
+test('the total is omitted with count=none and after a cursor, and the last page has no next cursor', async () => {
   const get = async (query: string) => (await call('GET', `/api/rows?${query}`)).body.meta;
   const next = expect.any(String);
   expect(await get('limit=50')).toEqual({ total: COUNT, page: 1, limit: 50, pages: 3, next });
@@ -172,7 +172,7 @@ test('the total is left out with count=none and behind a cursor; the last page s
   expect(await get(`limit=60&after=${(await get('limit=60')).next}`)).toEqual({ limit: 60, next: null });
 });
 
-test('a cursor may be used with another limit, other filters and by another viewer: it is a place in an order', async () => {
+test('a cursor is a position in an order: it works with another limit, other filters and another viewer', async () => {
   const { next } = (await ann.call('GET', '/api/rows?sort=at&limit=30')).body.meta;
   const all = idsOf((await call('GET', '/api/rows?sort=at&limit=200')).body.data);
   expect(idsOf((await call('GET', `/api/rows?sort=at&limit=5&after=${next}`)).body.data)).toEqual(all.slice(30, 35));
@@ -181,7 +181,7 @@ test('a cursor may be used with another limit, other filters and by another view
   expect(idsOf(rest)).toEqual(idsOf(filtered).filter((id) => all.indexOf(id) >= 30));
 });
 
-test('lists that the owner filters go on behind a cursor, too', async () => {
+test('cursors also work on lists filtered by owner', async () => {
   for (let i = 0; i < 12; i++) {
     await app.service('own').create({ name: `n${i % 3}`, author: i % 2 === 0 ? ann.id : admin.id });
   }
@@ -191,7 +191,7 @@ test('lists that the owner filters go on behind a cursor, too', async () => {
   }
 });
 
-test('a service lists behind a cursor: as a user, and as the system', async () => {
+test('a service lists by cursor as a user and as the system', async () => {
   for (const as of [undefined, { user: { id: ann.id, roles: ['user'] } }]) {
     const seen: string[] = [];
     let next: string | null | undefined = (await rows.list({ limit: 50, sort: 'text' }, as)).meta.next;
@@ -212,7 +212,7 @@ test('a service lists behind a cursor: as a user, and as the system', async () =
   expect(stretch.meta).toEqual({ limit: 5, next: expect.any(String) });
 });
 
-test('a list without timestamps, and default orders by fields that are not sortable, scalar or in the answer', async () => {
+test('cursors work without timestamps, and with default orders by fields not sortable, not scalar or not in the response', async () => {
   for (let i = 0; i < 20; i++) {
     await app.service('bare').create({ name: 'same' });
     const some = i % 4 === 0 ? {} : { tags: i % 2 === 0 ? [] : [String(i % 3), 'x'] };
@@ -231,7 +231,7 @@ test('a list without timestamps, and default orders by fields that are not sorta
   }
 });
 
-test('a cursor of a default order, handed to somebody else, shows him no more than his own records', async () => {
+test('a cursor of a default order used by another viewer returns only records that this viewer may list', async () => {
   for (const rank of [41_414, 42_424, 43_434]) await app.service('ranked').create({ name: 'x', room: 'green', rank });
   const green = { 'x-room': 'green' };
   const { meta } = (await call('GET', '/api/rankeds?limit=1', undefined, green)).body;
@@ -240,7 +240,7 @@ test('a cursor of a default order, handed to somebody else, shows him no more th
   expect(elsewhere.body.data.map((one: Row) => one.room)).not.toContain('green');
 });
 
-test('a cursor that names its record stands only where that record may be listed', async () => {
+test('a cursor that contains the id of its record is valid only if the viewer may list that record', async () => {
   const green = { 'x-room': 'green' };
   for (const tag of ['a', 'b', 'c']) await app.service('listed').create({ tags: [tag], room: 'green' });
   const { data, meta } = (await call('GET', '/api/listeds?limit=1', undefined, green)).body;
@@ -250,14 +250,14 @@ test('a cursor that names its record stands only where that record may be listed
   expect([status, body.error.message]).toEqual([400, expect.stringMatching(/"after" .*gone/)]);
 });
 
-test('a cursor whose record names its place is refused once that record is gone', async () => {
+test('a cursor that refers to a record for its position is refused once the record is deleted', async () => {
   const { data, meta } = (await call('GET', '/api/listeds?limit=2')).body;
   await app.service('listed').delete(data[1].id);
   const { status, body } = await call('GET', `/api/listeds?limit=2&after=${meta.next}`);
   expect([status, body.error.message]).toEqual([400, expect.stringMatching(/"after" .*gone/)]);
 });
 
-test('a list that the system sorts by what not everybody sees puts no value into its cursor, which others may get', async () => {
+test('a system list sorted by a restricted field puts no values into its cursor, since clients may receive the cursor', async () => {
   await rows.create({ salary: 987_654, int: 1 });
   const { data, meta } = await rows.list({ sort: 'salary', limit: 1 });
   expect(data[0]!.salary).toBe(987_654);
@@ -279,14 +279,14 @@ const forged = (record: Record<string, unknown>, sort = intSort) =>
   cursorAfter(compiled, { sort, open: true }, record as never);
 const valid = forged({ int: 1, id: ids[0] });
 
-test('a cursor that is made up well is taken: it holds nothing that the viewer could not ask for', async () => {
+test('a well-formed forged cursor is accepted: it contains nothing that the viewer could not request', async () => {
   expect((await call('GET', `/api/rows?sort=int&after=${valid}`)).status).toBe(200);
 });
 
 test.each<[string, string]>([
   ['empty', ''],
   ['garbage', 'garbage'],
-  ['no base64url', 'a+b/c='],
+  ['not base64url', 'a+b/c='],
   ['padded', `${valid}=`],
   ['too long', 'A'.repeat(20_000)],
   ['cut', valid.slice(0, -3)],
@@ -298,23 +298,23 @@ test.each<[string, string]>([
   ['NUL', '%00'],
   ['SQL', encodeURIComponent("'; select pg_sleep(10)--")],
   ['of another order', forged({ int: 1, id: ids[0] }, [{ ...intSort[0]!, descending: true }, intSort[1]!])],
-  ['of a text for a number', forged({ int: '1', id: ids[0] })],
-  ['of a fraction for an integer', forged({ int: 1.5, id: ids[0] })],
-  ['of a number beyond integers', forged({ int: 2 ** 60, id: ids[0] })],
-  ['of a list', forged({ int: [1], id: ids[0] })],
-  ['of an object', forged({ int: { $gt: 0 }, id: ids[0] })],
-  ['of a truth value', forged({ int: true, id: ids[0] })],
+  ['with a text for a number', forged({ int: '1', id: ids[0] })],
+  ['with a fraction for an integer', forged({ int: 1.5, id: ids[0] })],
+  ['with a number beyond safe integers', forged({ int: 2 ** 60, id: ids[0] })],
+  ['with a list', forged({ int: [1], id: ids[0] })],
+  ['with an object', forged({ int: { $gt: 0 }, id: ids[0] })],
+  ['with a boolean', forged({ int: true, id: ids[0] })],
   ['without an id', forged({ int: 1 })],
   ['with a number for an id', forged({ int: 1, id: 5 })],
   ['with NUL in its id', forged({ int: 1, id: '\u0000' })],
-  ['with half a letter in its id', forged({ int: 1, id: '\ud800' })],
-])('a cursor that is %s answers 400 naming "after"', async (_, cursor) => {
+  ['with a lone surrogate in its id', forged({ int: 1, id: '\ud800' })],
+])('an invalid cursor (%s) responds 400 naming "after"', async (_, cursor) => {
   const { status, body } = await call('GET', `/api/rows?sort=int&after=${cursor}`);
   expect([status, body.error.code]).toEqual([400, 'BAD_REQUEST']);
   expect(body.error.message).toContain('"after"');
 });
 
-test('cursors of another resource, given twice, or beside a page number are refused', async () => {
+test('cursors of another resource, given twice, or combined with a page number are refused', async () => {
   const other = (await call('GET', '/api/bares?limit=1')).body.meta.next;
   for (const query of [`after=${other}`, `sort=int&after=${valid}&after=${valid}`, `sort=int&after=${valid}&page=2`]) {
     const { status, body } = await call('GET', `/api/rows?${query}`);
@@ -325,11 +325,11 @@ test('cursors of another resource, given twice, or beside a page number are refu
 });
 
 test.each(['count=', 'count=all', 'count=true', 'count=none&count=none', 'count[eq]=none', 'count=0'])(
-  '?%s answers 400',
+  '?%s responds 400',
   async (query) => expect((await call('GET', `/api/rows?${query}`)).status).toBe(400),
 );
 
-test('a filterable field called count is filtered by its name', async () => {
+test('a filterable field named count is filtered by its name', async () => {
   await app.service('counted').create({ count: 3 });
   expect((await call('GET', '/api/counteds?count=3')).body.meta.total).toBe(1);
   expect((await call('GET', '/api/counteds?count=4')).body.meta.total).toBe(0);

@@ -1,4 +1,4 @@
-// Whatever comes in: never a 5xx, never a field that is not declared or not for this viewer, never database text.
+// For any request: no 5xx, no undeclared field, no field hidden from the viewer, and no database error text.
 import fc from 'fast-check';
 import { afterAll, expect, test } from 'vitest';
 import { defineResource, defineUser, f } from '../../../src/index.ts';
@@ -38,7 +38,7 @@ const { app, call, person } = await startTestApp({ resources: [user, thing] });
 const ann = await person('Ann');
 const base = await app.service('thing').create({ title: 'base', staff: SECRET, pin: SECRET, author: ann.id });
 
-// A 5xx that the client's pool would hide is still one: statuses are counted where they come in.
+// Record statuses as they arrive, so that a 5xx that the client would retry still fails the test.
 const statuses = new Map<number, number>();
 afterAll(() => expect([...statuses.keys()].filter((status) => status >= 500)).toEqual([]));
 
@@ -228,7 +228,7 @@ const body = fc.oneof(
   fc.string({ maxLength: 30 }),
 );
 
-test('any query string of a list or a read', async () => {
+test('any query string of a list or a read is handled without a leak or a 5xx', async () => {
   const property = fc.asyncProperty(query, fc.boolean(), fc.boolean(), (text, signedIn, one) =>
     ask(signedIn ? ann.call : call, 'GET', `/api/things${one ? `/${base.id}` : ''}?${text}`),
   );
@@ -236,7 +236,7 @@ test('any query string of a list or a read', async () => {
   expect(statuses.get(200)).toBeGreaterThan(10);
 });
 
-test('any body of a create or an update', async () => {
+test('any body of a create or an update is handled without a leak or a 5xx', async () => {
   const property = fc.asyncProperty(body, fc.boolean(), (text, creating) =>
     creating ? ask(ann.call, 'POST', '/api/things', text) : ask(ann.call, 'PATCH', `/api/things/${base.id}`, text),
   );
@@ -244,11 +244,11 @@ test('any body of a create or an update', async () => {
   expect(statuses.get(201)).toBeGreaterThan(10);
 });
 
-test('what was taken comes back as it was sent, trimmed where strings are, from the create and the read alike', async () => {
+test('accepted values are returned as sent, with strings trimmed, from the create and the read alike', async () => {
   const trimmed = (text: string) => text.trim();
   const property = fc.asyncProperty(good, async (value) => {
     const made = await ann.call('POST', '/api/things', value);
-    // A json value may hold what cannot be stored; a site may be taken.
+    // A json value may be impossible to store, and a unique site may already be taken.
     if (made.status === 422 || made.status === 409) return;
     expect(made.status).toBe(201);
     const { id, title, sealed, tags, count, numbers, at, price, data, place } = made.body.data;
@@ -268,7 +268,7 @@ test('what was taken comes back as it was sent, trimmed where strings are, from 
   await fc.assert(property, { numRuns: runs(50) });
 });
 
-test('any JSON to every route', async () => {
+test('any JSON to any route is handled without a leak or a 5xx', async () => {
   const routes: [string, string][] = [
     ['POST', '/api/auth/register'],
     ['POST', '/api/auth/login'],
@@ -302,7 +302,7 @@ test('any JSON to every route', async () => {
   await fc.assert(property, { numRuns: runs(100) });
 });
 
-test('any path below a resource', async () => {
+test('any path below a resource is handled without a leak or a 5xx', async () => {
   const segment = fc
     .oneof(text, fc.constantFrom('..', '.', '%00', '%2e%2e', base.id, 'echo'))
     .map((part) => encoded(part).slice(0, 500));

@@ -1,4 +1,4 @@
-// What a page costs is what Postgres reads for it: counted in rows, from the plan of the very statement that was sent.
+// Measures the cost of a page in rows that Postgres reads, taken from the plan of the statement that was sent.
 import pg from 'pg';
 import { afterAll, expect, test, vi } from 'vitest';
 import { defineResource, defineUser, f } from '../../../src/index.ts';
@@ -57,7 +57,7 @@ interface Node {
   'Rows Removed by Filter'?: number;
 }
 
-/** Rows that the scans of a plan read. */
+/** The number of rows that the scans of a plan read. */
 function rowsRead(node: Node): number {
   const own = (node['Actual Rows'] + (node['Rows Removed by Filter'] ?? 0)) * node['Actual Loops'];
   const below = (node.Plans ?? []).reduce((sum, one) => sum + rowsRead(one), 0);
@@ -66,7 +66,7 @@ function rowsRead(node: Node): number {
 
 const sent = vi.spyOn(pg.Client.prototype, 'query');
 
-/** What a list answers, and the rows that its page took. */
+/** Requests a list, and returns the response with the number of rows that its page read. */
 async function read(as: typeof ann.call, path: string) {
   sent.mockClear();
   const { status, body } = await as('GET', path);
@@ -81,7 +81,7 @@ async function read(as: typeof ann.call, path: string) {
 }
 
 test.each<[string, string, number]>([
-  // The last number: records that share a value of the first field are read with it; of `due`, half have none.
+  // Last number: rows that are also read because they share a value of the first field. Half of all records have no `due`.
   ['entries', 'sort=-createdAt', 0],
   ['entries', 'sort=createdAt', 0],
   ['entries', 'sort=title', 0],
@@ -94,7 +94,7 @@ test.each<[string, string, number]>([
   ['entries', 'sort=views,-createdAt', 80],
   ['entries', 'category=c7&sort=-createdAt', 0],
   ['rankeds', 'count=none', 0],
-])('%s?%s: a page reads about its own records, wherever it begins', async (path, query, ties) => {
+])('%s?%s: a page reads about as many rows as it returns, wherever it begins', async (path, query, ties) => {
   const list = `/api/${path}?${query}&limit=${LIMIT}`;
   const first = await read(admin.call, list);
   expect(first.rows).toBeLessThanOrEqual(2 * (LIMIT + 1) + ties);
@@ -108,7 +108,7 @@ test.each<[string, string, number]>([
 });
 
 test.each(['entries?', 'rankeds?', 'entries?sort=createdAt&'])(
-  '%s: an owner’s page reads his own records and no other’s',
+  "%s: a page of an owner reads only the owner's records",
   async (path) => {
     const list = `/api/${path}limit=${LIMIT}`;
     const first = await read(ann.call, list);
@@ -119,12 +119,12 @@ test.each(['entries?', 'rankeds?', 'entries?sort=createdAt&'])(
   },
 );
 
-test('a search from three letters on reads what it finds', async () => {
+test('a search of three letters or more reads only the matching rows', async () => {
   const { body, rows } = await read(admin.call, '/api/entries?q=CARILLON');
   expect([body.meta.total, rows <= 5 * 2]).toEqual([5, true]);
 });
 
-test('a search in arrays reads what it finds', async () => {
+test('a search in arrays reads only the matching rows', async () => {
   const { body, rows } = await read(admin.call, '/api/entries?q=CAMPANILE');
   expect([body.meta.total, rows <= 5 * 2]).toEqual([5, true]);
 });

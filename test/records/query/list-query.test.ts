@@ -56,7 +56,7 @@ function refusal(act: () => unknown): string {
 }
 
 describe('a list without parameters', () => {
-  test('is the first page, newest first, with its total', () => {
+  test('is the first page, newest first, with the total', () => {
     expect(list({})).toMatchObject({ page: 1, limit: 20, counted: true, conditions: [], open: true, slow: false });
     expect(list({}).sort.map(({ field, descending }) => [field, descending])).toEqual([
       ['createdAt', true],
@@ -65,7 +65,7 @@ describe('a list without parameters', () => {
     for (const name of ['after', 'fields', 'deleted'] as const) expect(list({})[name]).toBeUndefined();
   });
 
-  test('has no more records than the greatest limit, even if the usual one is greater', () => {
+  test('returns at most the maximum limit, even if the default limit is higher', () => {
     const options = { limits: { defaultLimit: 100, maxLimit: 50 }, resourceOf, byCode: false };
     expect(parseListQuery(note!, {}, undefined, options).limit).toBe(50);
   });
@@ -83,7 +83,7 @@ describe('page and limit', () => {
     ],
     [{ page: '1000000000' }, { page: 1e9, limit: 20 }],
     [{ count: 'none' }, { counted: false }],
-  ])('%j is read', (query, expected) => {
+  ])('are parsed: %j', (query, expected) => {
     expect(list(query)).toMatchObject(expected);
   });
 
@@ -98,24 +98,24 @@ describe('page and limit', () => {
     [{ count: 'all' }, 'The query parameter "count" can only be "none"'],
     [{ after: 'x', page: '1' }, 'The query parameters "after" and "page" exclude each other'],
     [{ deleted: 'only' }, 'Unknown query parameter "deleted"; filterable fields: title, views, tags, private, pay'],
-  ])('%j is refused: %s', (query, message) => {
+  ])('are refused: %j, %s', (query, message) => {
     expect(refusal(() => list(query))).toBe(message);
   });
 });
 
-describe('a list that may take long', () => {
+describe('a list that may take a long time', () => {
   test.each<[string, RawQuery, QueryViewer, boolean]>([
     ['a search', { q: 'a' }, undefined, true],
     ['an empty search', { q: '' }, undefined, false],
-    ['a page behind 10,000 records', { page: '501' }, undefined, false],
-    ['a page behind more than 10,000 records', { page: '502' }, undefined, true],
-    ['a page behind 10,001 records', { page: '10002', limit: '1' }, undefined, true],
+    ['a page after 10,000 records', { page: '501' }, undefined, false],
+    ['a page after more than 10,000 records', { page: '502' }, undefined, true],
+    ['a page after 10,001 records', { page: '10002', limit: '1' }, undefined, true],
     ['a filter of a client', { 'title[eq]': 'a' }, undefined, false],
     ['an order of a client', { sort: '-views' }, undefined, false],
     ['a filter of code by a field without an index', { plain: 'a' }, 'system', true],
     ['a filter of code by a field with an index', { title: 'a' }, 'system', false],
     ['a filter of code by an array with an index', { tags: 'a' }, 'system', false],
-    ['filters of code of which one has an index', { plain: 'a', 'views[gt]': 1 }, 'system', false],
+    ['filters of code, one with an index', { plain: 'a', 'views[gt]': 1 }, 'system', false],
     ['a filter of code by the id', { id: ID, plain: 'a' }, 'system', false],
     ['no filter of code', {}, 'system', false],
     ['an order of code by a field without an index', { sort: 'plain' }, 'system', true],
@@ -128,11 +128,11 @@ describe('a list that may take long', () => {
     ['words', true],
     ['once', true],
     ['prefix', true],
-  ])('a filter of code is fast only if an index answers it: %s', (name, slow) => {
+  ])('a filter of code counts as fast only if an index supports it: %s', (name, slow) => {
     expect(list({ [name]: 'a' }, 'system', prose!).slow).toBe(slow);
   });
 
-  test('deleted records are looked for without an index, whichever are meant', () => {
+  test('always counts as slow for deleted records, since they have no index for lists', () => {
     for (const deleted of ['only', 'with']) {
       expect(list({ deleted }, undefined, kept!)).toMatchObject({ deleted, slow: true });
     }
@@ -143,15 +143,15 @@ describe('a list that may take long', () => {
   });
 });
 
-describe('count', () => {
-  test('is a filter where a field of this name may be filtered by', () => {
+describe('the parameter count', () => {
+  test('is a filter if a field named count is filterable', () => {
     expect(list({ count: '3' }, undefined, counted!)).toMatchObject({
       counted: true,
       conditions: [{ field: 'count', op: 'eq', value: 3 }],
     });
   });
 
-  test('of a field that clients may not filter by is a filter for code alone, unless it is "none"', () => {
+  test('is a filter only in code if clients may not filter by the field named count, unless its value is "none"', () => {
     expect(refusal(() => list({ count: '3' }, undefined, hiddenCount!))).toContain('can only be "none"');
     expect(list({ count: 3 }, 'system', hiddenCount!)).toMatchObject({
       counted: true,
@@ -163,7 +163,7 @@ describe('count', () => {
 });
 
 describe('filters', () => {
-  test('take 1,000 values and no more, without empty ones', () => {
+  test('accept up to 1,000 values, not counting empty texts', () => {
     const many = (count: number) => ({ 'views[in]': Array.from({ length: count }, (_, i) => i).join() });
     expect(list(many(1000)).conditions).toMatchObject([{ op: 'in', value: { length: 1000 } }]);
     expect(refusal(() => list(many(1001)))).toBe('The query parameter "views[in]" takes at most 1000 values');
@@ -195,7 +195,7 @@ describe('filters', () => {
     expect(refusal(() => list(query))).toBe(message);
   });
 
-  test('by a field that not everybody sees are about the records on which the viewer sees it', () => {
+  test('by a restricted field match only records on which the viewer sees the field', () => {
     const comparison = { field: 'private', op: 'eq', value: 'x' };
     const own = { field: 'author', op: 'eq', value: ID };
     expect(list({ private: 'x' }).conditions).toEqual([{ never: true }, comparison]);
@@ -220,7 +220,7 @@ describe('filters of code', () => {
     [{ views: { exists: 'true' } }, { field: 'views', op: 'exists', value: true }],
     [{ views: { exists: 'false' } }, { field: 'views', op: 'exists', value: false }],
     [{ createdAt: new Date(0) }, { field: 'createdAt', op: 'eq', value: '1970-01-01T00:00:00.000Z' }],
-  ])('%j compares as the field stores its values', (query, condition) => {
+  ])('%j compares in the format in which the field is stored', (query, condition) => {
     expect(byCode(query)).toEqual([condition]);
   });
 
@@ -233,12 +233,12 @@ describe('filters of code', () => {
     expect(refusal(() => byCode(query))).toContain(message);
   });
 
-  test('take 1,000 values and no more', () => {
+  test('accept up to 1,000 values', () => {
     expect(byCode({ views: Array(1000).fill(1) })).toMatchObject([{ op: 'in', value: { length: 1000 } }]);
     expect(refusal(() => byCode({ views: Array(1001).fill(1) }))).toBe('The filter "views" takes at most 1000 values');
   });
 
-  test('for the system are by every field except passwords', () => {
+  test('of the system can use every field except passwords', () => {
     const fields = user!.fields.map(({ name }) => name).filter((name) => name !== 'password');
     for (const name of ['password', 'nope']) {
       expect(refusal(() => byCode({ [name]: 'x' }, 'system', user!))).toBe(
@@ -247,7 +247,7 @@ describe('filters of code', () => {
     }
   });
 
-  test('for a user are those of the user: fields that clients may filter by, on records where the user sees them', () => {
+  test('of a user are limited to fields that clients may filter by, on records where the user sees them', () => {
     expect(byCode({ private: 'x' }, ann)).toEqual([
       { field: 'author', op: 'eq', value: ID },
       { field: 'private', op: 'eq', value: 'x' },
@@ -257,13 +257,13 @@ describe('filters of code', () => {
     }
   });
 
-  test.each([undefined, { gt: undefined }, [1, undefined], { in: [undefined] }])('are never undefined: %j', (views) => {
+  test.each([undefined, { gt: undefined }, [1, undefined], { in: [undefined] }])('are refused if undefined: %j', (views) => {
     expect(() => byCode({ views })).toThrow(TypeError);
   });
 });
 
 describe('a search', () => {
-  test('is over every searchable field, where the viewer sees it, and takes 500 characters', () => {
+  test('covers every searchable field where the viewer sees it, and accepts 500 characters', () => {
     const [title, hidden] = [
       { field: 'title', contains: 'x' },
       { field: 'private', contains: 'x' },
@@ -277,8 +277,8 @@ describe('a search', () => {
   });
 });
 
-describe('an order', () => {
-  test('is by the fields that are named, each up or down, and last by the id', () => {
+describe('a sort order', () => {
+  test('uses the given fields, each ascending or descending, and the id last', () => {
     expect(list({ sort: '-views,title' }).sort).toMatchObject([
       { field: 'views', column: 'views', descending: true },
       { field: 'title', column: 'title', descending: false },
@@ -286,7 +286,7 @@ describe('an order', () => {
     ]);
   });
 
-  test('is by fields that the viewer sees on every record, and its cursors carry only what everybody sees', () => {
+  test('requires fields that the viewer sees on every record, and its cursors carry only values visible to every viewer', () => {
     const mine = 'Cannot sort by "pay"; sortable fields: title, views, createdAt, updatedAt';
     for (const viewer of [undefined, ann]) expect(refusal(() => list({ sort: 'pay' }, viewer))).toBe(mine);
     expect(list({ sort: 'pay' }, { id: ID, roles: ['admin'] }).open).toBe(true);
@@ -297,7 +297,7 @@ describe('an order', () => {
     expect(refusal(() => list({ sort: 'createdAt' }, undefined, counted!))).toContain('sortable fields: none');
   });
 
-  test('of code is by fields whose values have an order: not by JSON, encrypted texts and passwords', () => {
+  test('of code requires fields with ordered values: not JSON, encrypted texts or passwords', () => {
     const names = 'long, words, once, prefix, id, createdAt, updatedAt';
     for (const field of ['data', 'sealed']) {
       expect(refusal(() => list({ sort: field }, 'system', prose!))).toBe(
@@ -307,7 +307,7 @@ describe('an order', () => {
     expect(refusal(() => list({ sort: 'password' }, 'system', user!))).toContain('Cannot sort by "password"');
   });
 
-  test('takes 8 fields, none of them twice', () => {
+  test('accepts up to 8 fields, each once', () => {
     const eight = 'title,views,plain,author,private,pay,secret,id';
     expect(list({ sort: eight }, 'system').sort).toHaveLength(8);
     expect(refusal(() => list({ sort: `${eight},createdAt` }, 'system'))).toBe(
@@ -318,7 +318,7 @@ describe('an order', () => {
 });
 
 describe('fields and include', () => {
-  test('select what is returned: the id always, and the references that are expanded', () => {
+  test('select the returned fields: the id always, and the references that are expanded', () => {
     expect([...list({ fields: 'title' }).fields!]).toEqual(['id', 'title']);
     expect([...list({ fields: 'title', include: 'author' }).fields!]).toEqual(['id', 'title', 'author']);
     expect(list({ include: 'author' }).fields).toBeUndefined();
@@ -330,13 +330,13 @@ describe('fields and include', () => {
     [note!, 'id, createdAt, updatedAt, title, views, tags, plain, author, private, pay'],
     [kept!, 'id, createdAt, updatedAt, deletedAt, name'],
     [counted!, 'id, count'],
-  ])('a field that cannot be selected is refused with those that can', (resource, fields) => {
+  ])('refuse a field that cannot be selected, and list the ones that can', (resource, fields) => {
     expect(refusal(() => list({ fields: 'secret' }, undefined, resource))).toBe(
       `Cannot select the field "secret"; fields: ${fields}`,
     );
   });
 
-  test('are all that the read of one record takes', () => {
+  test('are the only parameters of a read of one record', () => {
     expect(parseReadQuery(note!, {}, resourceOf)).toEqual({ include: new Map(), fields: undefined });
     const both = parseReadQuery(note!, { fields: 'views', include: 'author' }, resourceOf);
     expect([...both.fields!]).toEqual(['id', 'views', 'author']);

@@ -1,4 +1,4 @@
-// What Postgres answers and what memory answers must be one: a record that an event carries is judged in memory.
+// Postgres and memory must agree on which records match: a record in an event is evaluated in memory.
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { defineResource, defineUser, f } from '../../../src/index.ts';
@@ -45,7 +45,7 @@ const { app, call } = await startTestApp({
   settings: { pagination: { maxLimit: 500 } },
 });
 
-// Around what sorts and compares otherwise in JavaScript, in a language's order, or as text.
+// Texts that JavaScript, a language's collation, or a text comparison of numbers would sort or compare differently.
 const TEXTS = [
   '',
   'a',
@@ -142,7 +142,7 @@ const scoped = fc.constantFrom(...NAMES).chain((name) =>
   }),
 );
 
-test('a scope filter leaves the same of any records in the database and in memory', async () => {
+test('a scope filter matches the same records in the database and in memory', async () => {
   const property = fc.asyncProperty(
     fc.oneof(
       scoped,
@@ -171,7 +171,7 @@ const filters = fc.constantFrom(...NAMES).chain((name) =>
 );
 const limits = { defaultLimit: 20, maxLimit: 500 };
 
-test('the filters of a query find the same of any records in the database and in memory', async () => {
+test('the filters of a query match the same records in the database and in memory', async () => {
   let found = 0;
   const property = fc.asyncProperty(fc.uniqueArray(filters, { minLength: 1, maxLength: 2 }), async (parts) => {
     const raw = new Map(parts.map((part) => part.split('=') as [string, string]));
@@ -180,7 +180,7 @@ test('the filters of a query find the same of any records in the database and in
     const given = Object.fromEntries([...raw].map(([name, value]) => [name, decodeURIComponent(value)]));
     const parse = () =>
       parseListQuery(compiled, given, undefined, { limits, resourceOf: () => compiled, byCode: false });
-    // A list of nothing but empty texts.
+    // A list that contains only empty texts.
     if (status === 400) {
       expect(parse).toThrow('needs at least one value');
       return;
@@ -205,7 +205,7 @@ test.each<[string, (value: unknown) => boolean]>([
   ['integers[all]=0,1', (value) => Array.isArray(value) && value.includes(0) && value.includes(1)],
   ['integers[exists]=true', (value) => Array.isArray(value)],
 ])(
-  '?%s: a field without a value differs from every value, and is not greater or less than one',
+  '?%s: a field without a value differs from every value, and is neither greater nor less than any',
   async (query, rule) => {
     const { data } = (await call('GET', `/api/things?limit=500&${query}`)).body;
     const name = /^\w+/.exec(query)![0];

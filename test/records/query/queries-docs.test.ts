@@ -1,4 +1,4 @@
-// The examples of docs/queries.md are asked as they stand there, of the resource that it declares.
+// Requests the examples of docs/queries.md exactly as written, from the resource that the page declares.
 import { readFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
 import { defineResource, defineUser, f } from '../../../src/index.ts';
@@ -27,16 +27,16 @@ for (let i = 0; i < 55; i++) {
 
 const examples = [...page.matchAll(/^GET (\/api\/\S+)$/gm)].map((match) => match[1]!);
 
-test('there are examples of every part', () => expect(examples.length).toBeGreaterThan(10));
+test('every section has examples', () => expect(examples.length).toBeGreaterThan(10));
 
-test.each(examples)('GET %s', async (path) => {
+test.each(examples)('GET %s works as documented', async (path) => {
   const before = path.replace(/&after=.*/, '');
   const cursor = path === before ? '' : (await call('GET', before)).body.meta.next;
   const { status, body } = await call('GET', path.replace('<next>', cursor));
   expect([status, body.error]).toEqual([200, undefined]);
 });
 
-test('the bounds are those that the page tells', () => {
+test('the documented limits are those of the code', () => {
   for (const words of [
     `up to ${MAX_VALUES.toLocaleString('en')} values`,
     `up to ${LONGEST_SEARCH} characters`,

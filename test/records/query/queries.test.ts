@@ -117,7 +117,7 @@ test.each<[string, number[]]>([
   ['title=%27%3B%20select%20pg_sleep(10)--', []],
   ['title=%24%24', []],
   ['title=first&amount=2', []],
-])('?%s finds %j', async (query, counts) => {
+])('?%s returns %j', async (query, counts) => {
   expect(await found(query)).toEqual(counts);
 });
 
@@ -219,13 +219,13 @@ test.each([
   '%ff=1',
   'title=x&'.repeat(1001),
   'token=svc_x',
-])('?%s answers 400 BAD_REQUEST', async (query) => {
+])('?%s responds 400 BAD_REQUEST', async (query) => {
   const { status, body } = await get(query);
   expect([status, body.error.code]).toEqual([400, 'BAD_REQUEST']);
 });
 
 test.each(['secret', 'pin', 'word', 'locked'])(
-  'a query on %s is answered byte for byte like one on an unknown field',
+  'the response to a query on %s equals that for an unknown field, byte for byte',
   async (field) => {
     for (const query of [
       'X=v',
@@ -253,7 +253,7 @@ test.each(['secret', 'pin', 'word', 'locked'])(
 );
 
 test.each(['title=x&title[eq]=y', 'title[eq]=x&title=x', 'title=x&title=x', 'title[eq]=x&title[eq]=y'])(
-  '?%s gives one filter twice: 400, however it is written',
+  '?%s repeats a filter and responds 400, whatever its notation',
   async (query) => {
     const { status, body } = await get(query);
     expect([status, body.error.code]).toEqual([400, 'BAD_REQUEST']);
@@ -262,7 +262,7 @@ test.each(['title=x&title[eq]=y', 'title[eq]=x&title=x', 'title=x&title=x', 'tit
   },
 );
 
-test('a query that is malformed as a whole is refused on every route, after who asks was looked at', async () => {
+test('a malformed query string is refused on every route, after authentication', async () => {
   for (const path of ['/api/items', `/api/items/${first.id}`, '/api/auth/me']) {
     const { status } = await call('GET', `${path}?x=%zz`);
     expect([path, status]).toEqual([path, path === '/api/auth/me' ? 401 : 400]);
@@ -272,7 +272,7 @@ test('a query that is malformed as a whole is refused on every route, after who 
   expect((await get(many(1000))).body.error.message).toContain('"title" must be given once');
 });
 
-test('what a client called something is said back, but not at any length', async () => {
+test('error messages repeat names from the request, at limited length', async () => {
   const long = 'x'.repeat(20_000);
   for (const query of [
     `${long}=1`,
@@ -287,7 +287,7 @@ test('what a client called something is said back, but not at any length', async
   }
 });
 
-test('a refused query says what is allowed', async () => {
+test('the error for a refused query lists what is allowed', async () => {
   expect((await get('nope=1')).body.error.message).toMatch(/filterable fields: title, code/);
   expect((await get('title[gt]=1')).body.error.message).toMatch(/its operators: eq, ne/);
   expect((await get('sort=nope')).body.error.message).toMatch(
@@ -295,7 +295,7 @@ test('a refused query says what is allowed', async () => {
   );
 });
 
-test('in takes 1,000 values, ids included, and not 1,001; 66,000 are refused', async () => {
+test('the operator in accepts 1,000 values, ids included, and not 1,001; 66,000 are refused', async () => {
   const ids = Array.from({ length: 999 }, (_, i) => i.toString(16).padStart(24, 'f'));
   expect(await found(`other[in]=${[first.id, ...ids].join(',')}`)).toEqual([2]);
   expect((await get(`amount[in]=${Array.from({ length: 1001 }, (_, i) => i).join(',')}`)).status).toBe(400);
@@ -305,7 +305,7 @@ test('in takes 1,000 values, ids included, and not 1,001; 66,000 are refused', a
   });
 });
 
-test('q takes 500 characters, page a billion, sort eight fields, and no more', async () => {
+test('q accepts 500 characters, page a billion and sort eight fields, and no more', async () => {
   for (const query of [`q=${'x'.repeat(500)}`, 'page=1000000000', 'limit=50'])
     expect((await get(query)).status).toBe(200);
   for (const query of [`q=${'x'.repeat(501)}`, 'page=1000000001', 'limit=51'])
@@ -318,13 +318,13 @@ test('q takes 500 characters, page a billion, sort eight fields, and no more', a
   });
 });
 
-test('a name of 100 characters is said back whole, a longer one is cut', async () => {
+test('error messages repeat a name of 100 characters in full, and truncate a longer one', async () => {
   const messageOf = async (name: string) => (await get(`${name}=1`)).body.error.message as string;
   expect(await messageOf('x'.repeat(100))).toContain(`"${'x'.repeat(100)}"`);
   expect(await messageOf('x'.repeat(101))).toContain(`"${'x'.repeat(100)}…"`);
 });
 
-test('a page is 20 records unless asked otherwise; one far past the end is empty', async () => {
+test('a page has 20 records by default, and a page far past the end is empty', async () => {
   for (let i = 0; i < 22; i++) await items.create({ title: 'many', amount: 100 + i });
   const { body } = await get('title=many');
   const next = expect.any(String);
@@ -335,7 +335,7 @@ test('a page is 20 records unless asked otherwise; one far past the end is empty
   expect([far.status, far.body.data, far.body.meta.total]).toEqual([200, [], 22]);
 });
 
-test('pages neither repeat nor skip a record, whatever the sort: ties are broken by the id', async () => {
+test('pages neither repeat nor skip a record in any sort order, because the id breaks ties', async () => {
   for (const sort of ['title', '-title', 'at', '-createdAt,title', 'title,-amount']) {
     const seen: string[] = [];
     for (let page = 1; page <= 4; page++) {
@@ -345,7 +345,7 @@ test('pages neither repeat nor skip a record, whatever the sort: ties are broken
   }
 });
 
-test('sort orders by several fields, each up or down; newest first by default', async () => {
+test('sort accepts several fields, each ascending or descending, and the default is newest first', async () => {
   const counts = (await get('title=many&sort=-amount&limit=3')).body.data.map(
     (record: { amount: number }) => record.amount,
   );
@@ -354,7 +354,7 @@ test('sort orders by several fields, each up or down; newest first by default', 
   expect(newest.amount).toBe(121);
 });
 
-test('fields selects, id always included; include expands a reference; populate expands without being asked', async () => {
+test('fields selects and always includes the id, include expands a reference, and populate expands by default', async () => {
   const one = (query: string) => call('GET', `/api/items/${second.id}?${query}`);
   expect((await one('fields=title,amount')).body.data).toEqual({ id: second.id, title: second.title, amount: 2 });
   expect((await one('fields=id')).body.data).toEqual({ id: second.id });
@@ -366,7 +366,7 @@ test('fields selects, id always included; include expands a reference; populate 
   }
 });
 
-test('a reference to a record that is gone stays an id', async () => {
+test('a reference to a missing record stays an id', async () => {
   const gone = await items.create({ title: 'gone' });
   const left = await items.create({ title: 'left', other: gone.id });
   await items.delete(gone.id);

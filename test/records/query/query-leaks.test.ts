@@ -1,5 +1,5 @@
-// Two resources that are alike but for what a viewer may not see: whatever he asks, both must answer him the same. What an answer
-// depends on is what it can tell.
+// Two resources whose records differ only in what a viewer may not see. Every query must have the same response for both: a response
+// that depends on a value reveals it.
 import fc from 'fast-check';
 import pg from 'pg';
 import { afterAll, expect, test } from 'vitest';
@@ -53,7 +53,7 @@ afterAll(() => client.end());
 
 const tags: string[] = [];
 for (const label of ['t0', 't1', 't2']) tags.push((await app.service('tag').create({ label })).id);
-/** Two values of each field: those of the red records, and what the blue ones have instead where the viewer may not see it. */
+/** Two values per field: the value in red records, and the one in blue records wherever the viewer may not see the field. */
 const other: Record<string, [unknown, unknown]> = {
   ...Object.fromEntries(Object.keys(fields).map((name) => [name, [`red ${name}`, `blue ${name}`]])),
   hiddenTag: [tags[0], tags[1]],
@@ -66,7 +66,7 @@ const other: Record<string, [unknown, unknown]> = {
 };
 const SECRETS = Object.keys(fields).filter((name) => !['open', 'author'].includes(name)) as Name[];
 
-/** Whether this viewer sees the field of a record of that author. */
+/** Whether this viewer sees the field on a record of that author. */
 function sees(viewer: Viewer, name: Name, author: string): boolean {
   const own = viewer === 'owner' && author === people.owner.id;
   const { hidden, writeOnly, type, visibleTo } = fields[name].spec;
@@ -83,7 +83,7 @@ for (let i = 0; i < 6; i++) {
   ids.push({ id: (await app.service('red').create(input as never)).id, author });
 }
 
-/** Makes the blue records those of red, with everything else in what the viewer may not see. */
+/** Copies the red records to the blue ones, with other values in every field that the viewer may not see. */
 async function paint(viewer: Viewer): Promise<void> {
   await client.query('truncate blues');
   const plain = Object.keys(fields).filter((name) => !['sealed', 'sealedHidden'].includes(name));
@@ -105,7 +105,7 @@ async function paint(viewer: Viewer): Promise<void> {
   await client.query('update blues set updated_at = reds.updated_at from reds where reds.id = blues.id');
 }
 
-/** An answer without what differs by nature: the resource's name, the request's id, a cursor's seal. */
+/** A response without parts that always differ: the resource's name, the request id, the seal of a cursor. */
 function comparable(answer: {
   status: number;
   body: { meta?: { next?: string }; error?: { requestId: string } };
@@ -158,7 +158,7 @@ const secret = (field: string) =>
 const anyName = fc.constantFrom(...Object.keys(fields));
 const returned = fc.constantFrom(...Object.keys(fields).filter((field) => !secret(field)));
 const reference = fc.constantFrom('author', 'adminTag', 'adminTags', 'ownerTag');
-/** Mostly what is declared, so that there are answers to compare; sometimes anything. */
+/** Mostly valid names, so that there are responses to compare; sometimes any name. */
 const mostly = (right: fc.Arbitrary<string>) =>
   fc.oneof({ weight: 9, arbitrary: right }, { weight: 1, arbitrary: anyName });
 const text = (one: unknown) => encodeURIComponent(String(one));
@@ -212,7 +212,7 @@ const parameter = fc.oneof(
 const query = fc.uniqueArray(parameter, { minLength: 1, maxLength: 3, selector: (one) => one.split('=')[0] });
 
 for (const viewer of VIEWERS) {
-  test(`${viewer}: no query depends on a value that he may not see`, async () => {
+  test(`${viewer}: no response depends on a value that the viewer may not see`, async () => {
     await paint(viewer);
     const ask = (path: string, text: string) => as(viewer)('GET', `/api/${path}?${text}`);
     let answered = 0;
@@ -235,7 +235,7 @@ for (const viewer of VIEWERS) {
     expect(answered).toBeGreaterThan(0.3 * RUNS);
   });
 
-  test(`${viewer}: a field that nobody may query answers byte for byte like one that there is not`, async () => {
+  test(`${viewer}: the response for a field closed to queries equals that for an unknown field, byte for byte`, async () => {
     const shapes = [
       'X=v',
       'X[in]=v',
@@ -267,7 +267,7 @@ for (const viewer of VIEWERS) {
     }
   });
 
-  test(`${viewer}: a sort by what he does not see everywhere answers byte for byte like one by an unknown field`, async () => {
+  test(`${viewer}: the response to a sort by a partly visible field equals that for an unknown field, byte for byte`, async () => {
     const blind = SECRETS.filter(
       (one) => fields[one].spec.sortable && ids.some(({ author }) => !sees(viewer, one, author)),
     );

@@ -16,8 +16,8 @@ const { app, call, env } = await startTestApp({
 await app.service('note').create({ text: 'quick' });
 for (let number = 0; number < 30; number++) await app.service('book').create({ title: `Book ${number % 3}`, number });
 
-test('a search that takes too long answers 503 and says what helps; lists, reads and writes go on meanwhile', async () => {
-  // What waits for a table that is locked takes as long as one wants.
+test('a search that takes too long responds 503 with advice, and does not block lists, reads and writes', async () => {
+  // A query on a locked table takes as long as the test needs.
   const locker = new pg.Client({ connectionString: env.DATABASE_URL });
   await locker.connect();
   await locker.query('begin');
@@ -32,7 +32,7 @@ test('a search that takes too long answers 503 and says what helps; lists, reads
     expect((await call('GET', '/api/notes?limit=1')).body.meta.total).toBe(rounds + 2);
     if (ended === 0) rounds += 1;
   }
-  // However slow the machine is: a round that waited for the searches would have ended after them.
+  // Holds on any machine: a round that waited for the searches would have ended after them.
   expect(rounds).toBeGreaterThan(0);
   const answers = await Promise.all(searches);
   await locker.query('rollback');
@@ -46,12 +46,12 @@ test('a search that takes too long answers 503 and says what helps; lists, reads
   expect((await call('GET', '/api/books?q=book')).body.meta.total).toBe(30);
 });
 
-test('a page far past the end is not looked for: the count says that it is empty', async () => {
+test('a page far past the end is not queried, because the count shows that it is empty', async () => {
   const sent = vi.spyOn(pg.Client.prototype, 'query');
   const asked = async (query: string) => {
     sent.mockClear();
     const { body } = await call('GET', `/api/books?${query}`);
-    // The relay's, too: some of them are texts.
+    // Includes statements of the relay, some of which are plain texts.
     const texts = sent.mock.calls.map(([statement]) => (statement as unknown as { text?: string }).text);
     return { body, texts: texts.filter((text) => text?.includes('from "books"')) };
   };

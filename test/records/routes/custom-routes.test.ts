@@ -101,7 +101,7 @@ const [ann, bob, blind] = [await person('Ann'), await person('Bob'), await perso
 const path = '/api/blog/articles';
 const { id } = (await ann.call('POST', path, { title: 'open' })).body.data;
 
-test('a value answers 200 with data, nothing answers 204, status is the declared one', async () => {
+test('a value responds 200 with data, undefined responds 204, and a declared status is used', async () => {
   expect(await call('GET', `${path}/hello`)).toMatchObject({ status: 200, body: { data: 'hello' } });
   expect(await call('GET', `${path}/nothing`)).toMatchObject({ status: 204, body: undefined });
   expect(await call('GET', `${path}/null`)).toMatchObject({ status: 200, body: { data: null } });
@@ -110,7 +110,7 @@ test('a value answers 200 with data, nothing answers 204, status is the declared
   expect(await call('GET', `${path}/written`)).toMatchObject({ status: 418, body: { tea: true } });
 });
 
-/** What goes over the wire for a request. A second one on the connection would be answered with what a body left there. */
+/** Sends requests on one connection, and returns the raw responses. Leftover body bytes would end up in the next response. */
 async function answersOf(requests: string[]): Promise<string[]> {
   const { hostname, port } = new URL(url);
   const socket = connect(Number(port), hostname);
@@ -123,12 +123,12 @@ async function answersOf(requests: string[]): Promise<string[]> {
 }
 
 test.each([204, 205, 304])(
-  'a status without a body is sent without one, whatever the handler gives: %i',
+  'a status without a body is sent without one, whatever the handler returns: %i',
   async (status) => {
     const [first, second] = await answersOf([`GET ${path}/empty-${status}`, `GET ${path}/hello`]);
     expect(first).toMatch(new RegExp(`^HTTP/1.1 ${status} `));
     expect(first).not.toMatch(/^(content-type|etag|transfer-encoding):/im);
-    // RFC 9110 §8.6, §15.3.6: 205 says that it ends here; 204 says nothing, and 304 would say how long the other answer is.
+    // RFC 9110 §8.6, §15.3.6: 205 needs a length of 0, 204 has none, and 304 would state the length of the 200 response.
     expect(/^content-length: .*$/im.exec(first!)?.[0].toLowerCase()).toBe(
       status === 205 ? 'content-length: 0' : undefined,
     );
@@ -137,18 +137,18 @@ test.each([204, 205, 304])(
   },
 );
 
-test('nothing is 204, and the declared status where that has no body either', async () => {
+test('undefined responds 204, or the declared status if that has no body either', async () => {
   expect(await call('POST', `${path}/empty-205`)).toMatchObject({ status: 205, body: undefined });
 });
 
-test('a route without a policy is for who is signed in; roles are asked like anywhere', async () => {
+test('a route without a policy requires sign-in, and roles are evaluated as in other policies', async () => {
   expect((await call('GET', `${path}/default`)).status).toBe(401);
   expect((await ann.call('GET', `${path}/default`)).body.data).toBe('Ann');
   expect((await call('GET', `${path}/admins`)).status).toBe(401);
   expect((await ann.call('GET', `${path}/admins`)).status).toBe(403);
 });
 
-test('input checks the body, with a message per field', async () => {
+test('the input schema validates the body, with a message per field', async () => {
   const { status, body } = await call('POST', `${path}/made`, { n: 1.5, m: 1, __proto__x: 1 });
   expect([status, Object.keys(body.error.details).sort()]).toEqual([422, ['__proto__x', 'm', 'n']]);
   expect(body.error.details.m).toBe('Unknown field');
@@ -157,7 +157,7 @@ test('input checks the body, with a message per field', async () => {
   expect((await call('POST', `${path}/made`, '{')).status).toBe(400);
 });
 
-test('a route with :id loads the record, through the scope, and asks the policy: 401, 403, 404', async () => {
+test('a route with :id loads the record within the scope and applies the policy: 401, 403, 404', async () => {
   const publish = `${path}/${id}/publish`;
   expect((await call('POST', publish)).status).toBe(401);
   expect((await bob.call('POST', publish)).status).toBe(404);
@@ -167,7 +167,7 @@ test('a route with :id loads the record, through the scope, and asks the policy:
   expect((await call('DELETE', `${path}/${id}/parts/7`)).body.data).toEqual(['open', '7']);
 });
 
-test('a policy function of a route is asked with the record, and never without one', async () => {
+test('a policy function of a route is called with the record, and never without one', async () => {
   expect((await ann.call('PUT', `${path}/${id}/asked`)).body.data).toEqual({ id });
   for (const bad of ['zzz', '%00', '0123456789abcdef01234567']) {
     expect((await ann.call('PUT', `${path}/${bad}/asked`)).status).toBe(404);
@@ -175,7 +175,7 @@ test('a policy function of a route is asked with the record, and never without o
   }
 });
 
-test('records in an answer are shown as the caller may see them; code as the system is not in his way', async () => {
+test('records in a response contain only fields visible to the caller, and code can still act as the system', async () => {
   const { body } = await call('POST', `${path}/system`);
   expect(body.data).toMatchObject({ title: 'by code' });
   expect(body.data).not.toHaveProperty('secret');
@@ -184,7 +184,7 @@ test('records in an answer are shown as the caller may see them; code as the sys
   for (const one of people) expect(Object.keys(one).sort()).toEqual(['createdAt', 'id', 'name', 'updatedAt']);
 });
 
-test('no copy of a record takes along what not everybody may see', async () => {
+test('copies of a record drop fields that are not visible to every viewer', async () => {
   const { id } = await app.service('post').create({ title: 'copied', secret: 's3cret', draft: 'd' });
   const { data } = (await call('GET', `${path}/${id}/copies`)).body;
   expect(data.read).toBe(true);
@@ -192,7 +192,7 @@ test('no copy of a record takes along what not everybody may see', async () => {
   expect(data.copies.map((copy: object) => Object.keys(copy).sort())).toEqual(Array(6).fill(names));
 });
 
-test('a service that is handed the user of a visitor acts as a visitor, not as the system', async () => {
+test('a service called with the user of a visitor acts as a visitor, not as the system', async () => {
   expect((await call('POST', `${path}/as-caller`)).status).toBe(401);
   expect((await ann.call('POST', `${path}/as-caller`)).body.data.author).toBe(ann.id);
 });
@@ -202,18 +202,18 @@ test('middleware runs before the handler', async () => {
   expect(middleware).toEqual(['PATCH']);
 });
 
-test('a handler that fails in the middle of its own answer breaks that answer off, and nothing else', async () => {
+test('a handler that fails in the middle of its response aborts only that response', async () => {
   await expect(call('GET', `${path}/late`)).rejects.toThrow();
   expect((await call('GET', `${path}/hello`)).status).toBe(200);
 });
 
-test('a route sees the query flat, a repeated parameter as a list', async () => {
+test('a route receives a flat query, with a repeated parameter as a list', async () => {
   expect((await call('GET', `${path}/query?a=1&a=2&__proto__=3`)).body.data).toEqual(
     JSON.parse('{"a":["1","2"],"__proto__":"3"}'),
   );
 });
 
-test('crud false leaves only custom routes; a list of actions only those', async () => {
+test('crud false leaves only custom routes, and a list of actions only those actions', async () => {
   expect((await call('GET', '/api/silents')).body.data).toBe('list of mine');
   expect((await call('POST', '/api/silents', {})).status).toBe(405);
   expect((await call('GET', '/api/silents/0123456789abcdef01234567')).status).toBe(404);
@@ -221,7 +221,7 @@ test('crud false leaves only custom routes; a list of actions only those', async
   expect((await call('GET', '/api/product-categories/0123456789abcdef01234567')).status).toBe(404);
 });
 
-test('a resource without timestamps has none, and is listed in the order of its ids', async () => {
+test('a resource without timestamps returns none, and is listed in the order of its ids', async () => {
   await call('POST', '/api/product-categories', { a: 'y' });
   const { body } = await call('GET', '/api/product-categories');
   expect(body.data.map((record: { a: string }) => record.a)).toEqual(['x', 'y']);

@@ -38,7 +38,7 @@ const send = (method: string, path: string, body?: string, type = 'application/j
   call(method, `/api/hooks${path}`, body, body === undefined ? {} : { 'content-type': type });
 
 test.each(['POST', 'PUT', 'PATCH'])(
-  'a route without input gets a JSON body as input and as req.body, as it came: %s',
+  'a route without input receives the JSON body unchanged as input and as req.body: %s',
   async (method) => {
     for (const value of [{ a: [1, { b: null }] }, [1], 'text', 0, false, null]) {
       const { status, body } = await send(method, '/any', JSON.stringify(value));
@@ -49,7 +49,7 @@ test.each(['POST', 'PUT', 'PATCH'])(
   },
 );
 
-test('without a body, or with an empty one, input is undefined', async () => {
+test('with no body or an empty one, input is undefined', async () => {
   for (const method of ['POST', 'PUT', 'PATCH', 'DELETE', 'GET']) {
     expect((await send(method, '/any')).body.data).toEqual({ input: 'undefined', same: true });
   }
@@ -60,7 +60,7 @@ test('the body of a DELETE is not read', async () => {
   expect((await send('DELETE', '/any', '{"a":1}')).body.data).toEqual({ input: 'undefined', same: true });
 });
 
-test('the normal limits hold: malformed, too large, nested too deep, not in UTF-8', async () => {
+test('the usual body limits apply: malformed, too large, nested too deep, not UTF-8', async () => {
   expect((await send('POST', '/any', '{not json')).body.error.code).toBe('INVALID_JSON');
   expect((await send('POST', '/any', JSON.stringify('x'.repeat(1000)))).body.error.code).toBe('PAYLOAD_TOO_LARGE');
   const deep = '['.repeat(400) + ']'.repeat(400);
@@ -69,7 +69,7 @@ test('the normal limits hold: malformed, too large, nested too deep, not in UTF-
   expect(latin.body.error.code).toBe('UNSUPPORTED_MEDIA_TYPE');
 });
 
-test('a body that is no JSON stays a stream for the handler; body: "raw" leaves JSON unread, too', async () => {
+test('a body that is not JSON stays a stream for the handler, and body: "raw" leaves JSON unread too', async () => {
   const stream = await send('POST', '/stream', 'a=1', 'text/plain');
   expect(stream.body.data).toEqual({ text: 'a=1', input: 'undefined' });
   expect((await send('POST', '/any', 'a=1', 'text/plain')).body.data.input).toBe('undefined');
@@ -77,12 +77,12 @@ test('a body that is no JSON stays a stream for the handler; body: "raw" leaves 
   expect(raw.body.data).toEqual({ text: '{"a": 1}', input: 'undefined' });
 });
 
-test('what middleware has read is input, whatever its type', async () => {
+test('a body that middleware has read becomes input, whatever its type', async () => {
   expect((await send('POST', '/signed', '{"a": 1}')).body.data).toBe('{"a": 1}');
   expect((await send('POST', '/parsed', '{"a":1}')).body.data).toEqual({ input: { a: 1 }, same: true });
 });
 
-test('an Idempotency-Key that comes again with another body is refused', async () => {
+test('an Idempotency-Key repeated with another body is refused', async () => {
   const once = (body: string) => call('POST', '/api/hooks/once', body, { 'idempotency-key': 'body-1' });
   expect((await once('{"a":1,"b":2}')).body.data).toBe(1);
   expect((await once('{"b":2,"a":1}')).body.data).toBe(1);
@@ -90,7 +90,7 @@ test('an Idempotency-Key that comes again with another body is refused', async (
   expect(runs).toBe(1);
 });
 
-test('the OpenAPI document has an optional body of any JSON for such a route, and none for one that is raw', async () => {
+test('the OpenAPI document has an optional JSON body for such a route, and none if the body is raw', async () => {
   const { paths } = (await call('GET', '/api/openapi.json')).body;
   const any = { required: false, content: { 'application/json': { schema: {} } } };
   expect(paths['/api/hooks/any'].post.requestBody).toEqual(any);
@@ -99,7 +99,7 @@ test('the OpenAPI document has an optional body of any JSON for such a route, an
   }
 });
 
-test('body takes "raw" alone, and not beside input', () => {
+test('the option body accepts only "raw", and not together with input', () => {
   const withBody = (options: object) => () =>
     createApp(
       { resources: [defineResource('one', { fields: {}, routes: (route) => [route.post('/x', options, () => 1)] })] },

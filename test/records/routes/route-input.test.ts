@@ -69,12 +69,12 @@ const { call } = await startTestApp({ resources: [thing] });
 describe.each(Object.keys(libraries))('the input of a route by %s', (name) => {
   const post = (body: unknown, path = '') => call('POST', `/api/things/${name}${path}`, body);
 
-  test('its output is what the handler gets', async () => {
+  test('the handler receives the output of the schema', async () => {
     const { status, body } = await post({ name: ' Ann ', lines: [{ n: 1 }], free: 'free' });
     expect([status, body.data]).toEqual([200, { name: 'Ann', lines: [{ n: 1 }], free: 'free' }]);
   });
 
-  test('the paths of its issues are those of the details', async () => {
+  test('the paths of issues become the keys of the details', async () => {
     const { status, body } = await post({ name: 'Ann', lines: [{ n: 1 }, { n: 10 }], free: 'x' });
     expect([status, body.error.code, body.error.details]).toEqual([
       422,
@@ -83,24 +83,24 @@ describe.each(Object.keys(libraries))('the input of a route by %s', (name) => {
     ]);
   });
 
-  test('a message that somebody chose stays, whatever is missing', async () => {
+  test('a custom message is kept, even for a missing value', async () => {
     expect((await post({}, '/chosen')).body.error.details).toEqual({ a: 'Say it' });
   });
 
-  test('an issue of the body as a whole stands at "body"', async () => {
+  test('an issue of the body as a whole is reported as "body"', async () => {
     const { status, body } = await post({ a: -1 }, '/whole');
     expect([status, body.error.details]).toEqual([422, { body: 'Not positive' }]);
   });
 
-  test('what is missing is told as it is of records, wherever it is', async () => {
+  test('missing values have the same message as in records, at any depth', async () => {
     const missing = await post({ lines: [{}], free: 'free' });
     expect(missing.body.error.details).toEqual({ name: 'Is required', 'lines.0.n': 'Is required' });
     expect((await post(undefined)).body.error.details).toMatchObject({ name: 'Is required', lines: 'Is required' });
-    // What is there, and wrong, is told by the library.
+    // The library's own message is used for a value that is present and invalid.
     expect((await post({ name: 1, lines: [], free: 'free' })).body.error.details.name).toMatch(/string/);
   });
 
-  test.each([undefined, [], 'x', 1, null])('a body that is no object is refused: %j', async (body) => {
+  test.each([undefined, [], 'x', 1, null])('a body that is not an object is refused: %j', async (body) => {
     const { status, body: answer } = await post(body === undefined ? body : JSON.stringify(body));
     expect([status, answer.error.code]).toEqual([422, 'VALIDATION_ERROR']);
   });
@@ -109,12 +109,12 @@ describe.each(Object.keys(libraries))('the input of a route by %s', (name) => {
 test.each([
   ['none', undefined, {}],
   ['JSON', '{"a":1}', {}],
-  ['what is no JSON', '{"a":', {}],
+  ['malformed JSON', '{"a":', {}],
   ['text', 'a=1', { 'content-type': 'application/x-www-form-urlencoded' }],
-  ['more than may be sent', `"${'x'.repeat(2 ** 21)}"`, {}],
+  ['more than the size limit', `"${'x'.repeat(2 ** 21)}"`, {}],
 ])('a route with body: "raw" does not read its body: %s', async (_what, body, headers) => {
   const answer = await call('POST', '/api/things/none', body, headers);
   expect([answer.status, answer.body.data]).toEqual([200, ['undefined', 'undefined', 'undefined']]);
-  // The next request on the connection is not taken for the rest of it.
+  // The next request on the connection is not parsed as the rest of the body.
   expect((await call('POST', '/api/things/none')).status).toBe(200);
 });

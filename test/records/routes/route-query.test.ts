@@ -59,7 +59,7 @@ const refused = async (path: string) => {
 };
 
 describe.each(Object.keys(libraries))('the query of a route by %s', (name) => {
-  test('its output is what the handler gets', async () => {
+  test('the handler receives the output of the schema', async () => {
     const { body } = await call('GET', `/api/things/${name}?from=2030-01-02&least=7&tags=a&tags=b`);
     expect(body.data).toEqual({ from: '2030-01-02', least: 7, tags: ['a', 'b'] });
   });
@@ -71,12 +71,12 @@ describe.each(Object.keys(libraries))('the query of a route by %s', (name) => {
     ['?from=2030-01-02&from=2030-01-03', 'The query parameter "from" must be given once'],
     ['?from=2030-01-02&least=10', 'The query parameter "least": Too high'],
     ['?from=2030-01-02&tags=abc&tags=abcd', 'The query parameter "tags.1": Too long'],
-  ])('%s is refused with 400, naming the parameter', async (query, message) => {
+  ])('%s is refused with 400, and the error names the parameter', async (query, message) => {
     expect(await refused(`${name}${query}`)).toEqual([400, 'BAD_REQUEST', message]);
   });
 });
 
-test('a parameter that a strict schema does not know is named, cut where it is long', async () => {
+test('a parameter unknown to a strict schema is named in the error, truncated if it is long', async () => {
   expect(await refused('strict?b=1')).toEqual([400, 'BAD_REQUEST', 'Unknown query parameter "b"']);
   expect((await refused(`strict?${'b'.repeat(5000)}=1`))[2]).toBe(`Unknown query parameter "${'b'.repeat(100)}…"`);
   expect((await refused('strict?__proto__=1'))[2]).toBe('Unknown query parameter "__proto__"');
@@ -86,11 +86,11 @@ test('an issue of the query as a whole names no parameter', async () => {
   expect(await refused('whole')).toEqual([400, 'BAD_REQUEST', 'The query string: Say a']);
 });
 
-test('without a schema the handler gets what came', async () => {
+test('without a schema the handler receives the query as sent', async () => {
   expect((await call('GET', '/api/things/raw?a=1&b=2&b=3')).body.data).toEqual({ a: '1', b: ['2', '3'] });
 });
 
-test('who may not use the route is told that first, and the query is checked before the body', async () => {
+test('authorization precedes the validation of the query, and the query is validated before the body', async () => {
   expect((await call('POST', '/api/things/signed')).status).toBe(401);
   const ann = await person('Ann');
   expect((await ann.call('POST', '/api/things/signed', '{"a":')).status).toBe(400);

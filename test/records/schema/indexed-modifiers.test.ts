@@ -1,4 +1,4 @@
-// unique(), index(), sortable() and searchable() on the types for which an index over the plain column will not do.
+// unique(), index(), sortable() and searchable() on types for which an index over the plain column does not work.
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { defineResource, defineUser, f } from '../../../src/index.ts';
@@ -32,13 +32,13 @@ const list = defineResource('list', {
 });
 const { app, call } = await startTestApp({ resources: [defineUser(), essay, page, list] });
 
-/** Does not compress to what an index has room for. */
+/** A text that does not compress to the size of an index entry. */
 const long = (seed: string, length = 40_000) =>
   Array.from({ length }, (_, i) =>
     String.fromCodePoint(0x4e00 + ((i * 7919 + seed.length * 131 + (i % 997) * i) % 20_000)),
   ).join('') + seed;
 
-test('a long text is unique by all of it: a duplicate answers 409, a text that differs at its end does not', async () => {
+test('a long text is unique in full: a duplicate responds 409, a text with a different end is accepted', async () => {
   const one = await call('POST', '/api/essays', { body: long('a') });
   expect([one.status, one.body.data.body.length]).toEqual([201, 40_001]);
   const twin = await call('POST', '/api/essays', { body: long('a') });
@@ -59,11 +59,11 @@ test.each([
   ['\\x41', '\\\\x41'],
   ['\\101', 'A'],
   ['', ' '],
-])('the unique texts %j and %j are two, and each is a duplicate of itself', async (a, b) => {
+])('the unique texts %j and %j are distinct, and each conflicts with itself', async (a, b) => {
   const group = JSON.stringify([a, b]);
   for (const body of [`${group}${a}`, `${group}${b}`, a, b]) {
     const { status } = await call('POST', '/api/essays', { body });
-    // Pairs share texts: what another pair made already is a duplicate.
+    // Pairs share texts, so an earlier pair may already have created this one.
     expect([201, 409]).toContain(status);
     expect((await call('POST', '/api/essays', { body })).status).toBe(409);
   }
@@ -72,14 +72,14 @@ test.each([
   ).toHaveLength(2);
 });
 
-test('of many creates of one long text at the same time, one succeeds', async () => {
+test('of many concurrent creates with the same long text, one succeeds', async () => {
   const answers = await Promise.all(
     Array.from({ length: 8 }, () => call('POST', '/api/essays', { body: long('race') })),
   );
   expect(answers.map(({ status }) => status).sort()).toEqual([201, ...Array(7).fill(409)]);
 });
 
-test('a sortable text takes texts of any length, and is sorted by its first 600 characters, by page and by cursor', async () => {
+test('a sortable text field accepts texts of any length, and sorts by the first 600 characters, by page and by cursor', async () => {
   const same = long('', 300);
   const texts = [`${same}b`, `${same}a`, 'b', 'a', same, long('x'), `${long('x')}y`, '', `${same}a`];
   expect(same.length).toBeLessThan(600);
@@ -117,7 +117,7 @@ test('a sortable text takes texts of any length, and is sorted by its first 600 
   expect((await call('GET', `/api/essays?about=b`)).body.data).toHaveLength(1);
 });
 
-test('whatever the texts, cursors pass over each record once', async () => {
+test('a cursor walk returns each record once, whatever the texts', async () => {
   const start = 'z'.repeat(599);
   const text = fc.option(
     fc.oneof(fc.constantFrom('', start, `${start}é`, `${start}éa`, `${start}ab`, '𝄞'), fc.string({ maxLength: 3 })),
@@ -148,7 +148,7 @@ test('whatever the texts, cursors pass over each record once', async () => {
   await fc.assert(property, { numRuns: runs(15) });
 });
 
-test('an array of texts is found by what an item contains, in either case, and not across two items', async () => {
+test('an array of texts is searched by the content of its items, case-insensitively, and never across two items', async () => {
   const make = async (record: object) => (await call('POST', '/api/lists', record)).body.data.id;
   const [a, b, c] = [
     await make({ tags: ['Red wine', 'cheese'] }),
@@ -167,13 +167,13 @@ test('an array of texts is found by what an item contains, in either case, and n
   expect(await found('%')).toEqual([]);
 });
 
-test('a text in a declared index is refused where the index has no room for it', async () => {
+test('a text in a declared index is refused if it does not fit into the index', async () => {
   const answer = await call('POST', '/api/essays', { remark: long('r') });
   expect([answer.status, answer.body.error.details]).toEqual([422, { remark: 'Must be at most 2600 bytes' }]);
   expect((await call('POST', '/api/essays', { remark: 'short' })).status).toBe(201);
 });
 
-test('a unique boolean is true once and false once', async () => {
+test('a unique boolean can be true once and false once', async () => {
   const statuses = [];
   for (const first of [true, true, false, false]) statuses.push((await call('POST', '/api/lists', { first })).status);
   expect(statuses).toEqual([201, 409, 201, 409]);

@@ -56,7 +56,7 @@ await database.connect();
 afterAll(() => database.end());
 
 const create = (path: string, body: object) => call('POST', `/api/${path}`, body);
-/** A text that no compression makes shorter. */
+/** A text that does not compress. */
 const noise = (characters: number) => randomBytes(characters).toString('base64').slice(0, characters);
 
 test.each<[string, unknown, unknown]>([
@@ -70,7 +70,7 @@ test.each<[string, unknown, unknown]>([
   ['key', HEX, HEX.toUpperCase()],
   ['ref', HEX, HEX.toUpperCase()],
 ])(
-  '%s: a value that is the same after normalising is a duplicate, and 409 names the field',
+  '%s: a value that is equal after normalization is a duplicate, and the 409 names the field',
   async (field, one, same) => {
     expect((await create('uniques', { [field]: one })).status).toBe(201);
     const { status, body } = await create('uniques', { [field]: same });
@@ -78,19 +78,19 @@ test.each<[string, unknown, unknown]>([
   },
 );
 
-test('records without a value do not count as duplicates', async () => {
+test('records without a value are not duplicates of each other', async () => {
   for (let i = 0; i < 3; i++) expect((await create('uniques', {})).status).toBe(201);
   for (let i = 0; i < 2; i++) expect((await create('paireds', { a: 'same' })).status).toBe(201);
 });
 
-test('an index over several fields makes their values together unique', async () => {
+test('an index over several fields makes the combination of their values unique', async () => {
   expect((await create('paireds', { a: 'x', n: 1 })).status).toBe(201);
   expect((await create('paireds', { a: 'x', n: 2 })).status).toBe(201);
   const { status, body } = await create('paireds', { a: ' x ', n: 1 });
   expect([status, body.error.code]).toEqual([409, 'CONFLICT']);
 });
 
-test('texts in an index over several fields are kept to what fits into it; others are as long as they like', async () => {
+test('texts in an index over several fields are limited to the size of an index entry, and other texts are unlimited', async () => {
   const fits = await create('paireds', { a: noise(1300), b: noise(1300), c: noise(100), n: 5, free: noise(9000) });
   expect(fits.status).toBe(201);
   const { status, body } = await create('paireds', { a: noise(1301), b: noise(1301) });
@@ -101,7 +101,7 @@ test('texts in an index over several fields are kept to what fits into it; other
   expect((await call('PATCH', `/api/paireds/${fits.body.data.id}`, { a: noise(1301) })).status).toBe(422);
 });
 
-test('a default order by texts that do not fit into one index together takes records of any length', async () => {
+test('a default order by texts too long for a common index accepts records of any length', async () => {
   const long = { first: noise(2600), second: `https://a.co/${noise(2580).replaceAll('/', '_')}` };
   expect((await create('ordereds', long)).status).toBe(201);
   const { status, body } = await create('ordereds', { first: noise(2601) });
@@ -109,7 +109,7 @@ test('a default order by texts that do not fit into one index together takes rec
   expect((await call('GET', '/api/ordereds')).body.data).toHaveLength(1);
 });
 
-test('index() and a default order by short fields have their index', async () => {
+test('index() and a default order by short fields create their indexes', async () => {
   const { rows } = await database.query(`select indexdef from pg_indexes where tablename = 'shorts'`);
   const definitions = rows.map((row) => row.indexdef.replace(/.* using /i, ''));
   expect(definitions).toContain('btree (plain)');
@@ -122,7 +122,7 @@ test.each([
   ['strings', ''],
   ['texts', ''],
   ['urls', 'https://a.co/'],
-])('an item of a filterable list that its index has no room for is refused: %s', async (name, head) => {
+])('an item of a filterable list that does not fit into the index is refused: %s', async (name, head) => {
   const item = (bytes: number) => head + noise(bytes - head.length);
   const fits = await create('listeds', { [name]: [item(2600), `${head}x`] });
   expect(fits.status).toBe(201);
@@ -134,7 +134,7 @@ test.each([
   expect(body.error.details).toEqual({ [`${name}.0`]: 'Must be at most 2600 bytes' });
 });
 
-test('an item of a list without an index is as long as it likes', async () => {
+test('an item of a list without an index can have any length', async () => {
   const { status } = await create('listeds', { free: [noise(6000)], deep: [[noise(6000)]] });
   expect(status).toBe(201);
 });

@@ -43,7 +43,7 @@ const resource = (name: string) =>
     })
     .map((options) => defineResource(name, { ...options, collection: name }));
 
-test('no two relations of a schema ever have one name, no index does the work of another', () => {
+test('no two relations of a schema have the same name, and no index duplicates another one', () => {
   fc.assert(
     fc.property(resource('t'), resource('t_a'), (one, other) => {
       const taken = ['t_a_index', 't_b_a_index', 't_pkey'];
@@ -57,7 +57,7 @@ test('no two relations of a schema ever have one name, no index does the work of
         );
         expect(new Set(works).size).toBe(works.length);
         const first = (name: string) => indexes.filter(({ terms }) => terms.length === 1 && terms[0]!.field === name);
-        // Whatever is asked to be unique is.
+        // Every field declared unique has a unique index.
         for (const { fields, unique } of [one, other][compiled.findIndex((each) => each.indexes === indexes)]!
           .indexes ?? []) {
           const own = fields[0]!.replace('-', '');
@@ -68,7 +68,7 @@ test('no two relations of a schema ever have one name, no index does the work of
   );
 });
 
-test('a name is what it was before another index came that would have the same', () => {
+test('an index keeps its name when another index that would have the same name is added', () => {
   const fields = { a: f.string(), b: f.string(), aB: f.string() };
   const namesOf = (...indexes: string[][]) =>
     compileResources(
@@ -86,7 +86,7 @@ test('a name is what it was before another index came that would have the same',
   expect(namesOf(['a', 'b'], ['aB'])).toEqual(['ts_a_b_index', expect.stringMatching(/^ts_a_b_index_[0-9a-f]{8}$/)]);
 });
 
-test('a duplicate tells the field of the index that it ran into, whatever its name', async () => {
+test('a duplicate reports the fields of the index that it violates, whatever the name of the index', async () => {
   const create = async (body: object) => (await call('POST', '/api/pairs', body)).body.error?.details;
   expect(await create({ a: '1', b: '1', aB: 'x', alone: 'x' })).toBeUndefined();
   const { status, body } = await call('POST', '/api/pairs', { a: '1', b: '1' });

@@ -5,7 +5,7 @@ import { startTestApp } from '../../support/app.ts';
 // biome-ignore lint/suspicious/noExplicitAny: a stored record of any resource
 type Doc = any;
 
-/** What handlers do with a record before they return it. `whole`: the record itself is in the response, and not a copy. */
+/** Ways in which handlers copy a record before they return it. `whole`: the response contains the record itself, not a copy. */
 const SHAPES: Record<string, { whole: boolean; make: (doc: Doc) => unknown; find: (data: Doc) => Doc }> = {
   record: { whole: true, make: (doc) => doc, find: (data) => data },
   list: { whole: true, make: (doc) => [doc], find: (data) => data[0] },
@@ -45,7 +45,7 @@ const note = defineResource('note', {
   routes: (route) =>
     Object.entries(SHAPES).map(([name, { make }]) =>
       route.get(`/:id/${name}` as '/:id/x', { policy: 'public' }, ({ doc }) => {
-        // The values are there for code: what a copy lacks was not missing from the record.
+        // Code sees every value, so a field missing in the copy was not missing from the record.
         if (doc.hidden !== 'h' || doc.hiddenEncrypted !== 'he') throw new Error('the record lacks its hidden fields');
         return make(doc);
       }),
@@ -65,7 +65,7 @@ const RESTRICTED = { forAdmins: 'fa', forOwner: 'fo', byFunction: 'bf', adminEnc
 const OPEN = { title: 't', encrypted: 'e' } as const;
 const { id } = await app.service('note').create({ ...OPEN, ...SECRETS, ...RESTRICTED, owner: owner.id });
 
-/** The fields with `visibleTo` that a viewer sees of a record. */
+/** The fields with `visibleTo` that a viewer may see on a record. */
 const VISIBLE: Record<string, (keyof typeof RESTRICTED)[]> = {
   visitor: [],
   other: [],
@@ -76,7 +76,7 @@ const VISIBLE: Record<string, (keyof typeof RESTRICTED)[]> = {
 const cases = Object.keys(SHAPES).flatMap((shape) => Object.keys(viewers).map((viewer) => [shape, viewer] as const));
 
 test.each(cases)(
-  'a custom route that returns a record as "%s" sends %s only what they may see',
+  'a custom route that returns a record as "%s" sends %s only visible fields',
   async (shape, viewer) => {
     const { status, body } = await viewers[viewer]!('GET', `/api/notes/${id}/${shape}`);
     expect(status).toBe(200);
@@ -93,7 +93,7 @@ test.each(cases)(
   },
 );
 
-test('a custom route sends the same of a record as the CRUD routes', async () => {
+test('a custom route sends the same fields of a record as the CRUD routes', async () => {
   for (const as of Object.values(viewers)) {
     const { data } = (await as('GET', `/api/notes/${id}`)).body;
     expect((await as('GET', `/api/notes/${id}/record`)).body.data).toEqual(data);

@@ -36,7 +36,7 @@ for (let i = 0; i < 12; i++) {
   await app.service('post').create({ title: `t${i}`, draft: 'd', author: ann.id, topics });
 }
 
-test('records anywhere in a response are serialized for the caller, and anything else stays as it is', async () => {
+test('records anywhere in a response are serialized for the caller, and all other values stay unchanged', async () => {
   const { data } = (await call('GET', '/api/posts/scored')).body;
   const shown = (title: string) => ({
     id: expect.any(String),
@@ -56,7 +56,7 @@ test('records anywhere in a response are serialized for the caller, and anything
   expect((await admin.call('GET', '/api/posts/scored')).body.data.scored[0].doc.draft).toBe('d');
 });
 
-test('the records of a response cost one query per reference field, wherever they are', async () => {
+test('the records of a response cost one query per reference field, wherever they occur', async () => {
   const sent = vi.spyOn(pg.Client.prototype, 'query');
   expect((await call('GET', '/api/posts/scored')).status).toBe(200);
   const texts = sent.mock.calls.map(([statement]) => (statement as unknown as { text?: string }).text ?? '');

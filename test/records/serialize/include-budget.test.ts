@@ -33,7 +33,7 @@ const make = async (name: 'tag' | 'sheet' | 'folder' | 'post', values: object) =
 
 const KILO = 1024;
 const expanded = (values: unknown) => (values as unknown[]).filter((value) => typeof value === 'object').length;
-/** The posts of a query, with what they include, and how large the answer is. */
+/** Lists posts. Returns them with their included records, and the size of the response. */
 async function listed(query: string): Promise<{ data: Record<string, unknown>[]; size: number }> {
   const { status, body, headers } = await call('GET', `/api/posts?${query}`);
   expect(status).toBe(200);
@@ -45,7 +45,7 @@ test.each([
   ['json', { json: { text: Array(KILO).fill('x'.repeat(98)) } }],
   ['items', { list: Array(KILO).fill('x'.repeat(97)) }],
 ])(
-  'a large record that is named 10,000 times is expanded while its copies have room in 4 MB: %s',
+  'a large record referenced 10,000 times is expanded until its copies fill 4 MB: %s',
   async (what, values) => {
     const big = await make('sheet', values);
     await make('post', { title: `same ${what}`, sheets: Array(10_000).fill(big) });
@@ -56,7 +56,7 @@ test.each([
   },
 );
 
-test('of many large records no more is read and expanded than has room in 4 MB', async () => {
+test('many large records are read and expanded only up to 4 MB', async () => {
   const sheets: string[] = [];
   for (let i = 0; i < 100; i++) sheets.push(await make('sheet', { text: `${i} `.repeat(30 * KILO) }));
   await make('post', { title: 'all different', sheets });
@@ -66,14 +66,14 @@ test('of many large records no more is read and expanded than has room in 4 MB',
   expect(size).toBeLessThan(5 * KILO * KILO);
 });
 
-test('the copies of a record in single references count, too', async () => {
+test('copies of a record in single references count towards the limit', async () => {
   const big = await make('sheet', { text: 'x'.repeat(100 * KILO) });
   for (let i = 0; i < 60; i++) await make('post', { title: 'single', sheet: big });
   const { data } = await listed('title=single&include=sheet&fields=title&limit=100');
   expect(expanded(data.map((post) => post.sheet))).toBe(41);
 });
 
-test('a record that stands in many places takes its own references along as long as all of them have room', async () => {
+test('a record referenced in many places includes its own references while all of them fit', async () => {
   const cover = await make('sheet', { text: 'x'.repeat(100 * KILO) });
   const label = await make('tag', { label: 'a' });
   const both = await make('folder', { cover, label });
@@ -83,7 +83,7 @@ test('a record that stands in many places takes its own references along as long
   expect(one).toMatchObject({ cover, label: { label: 'a' } });
 });
 
-test('a single record is expanded however large it is', async () => {
+test('a single record is expanded whatever its size', async () => {
   const huge = await make('sheet', { text: 'x'.repeat(6 * KILO * KILO) });
   await make('post', { title: 'huge sheet', sheet: huge, sheets: [huge] });
   const { data } = await listed('title=huge sheet&include=sheet,sheets&fields=title');
@@ -91,7 +91,7 @@ test('a single record is expanded however large it is', async () => {
   expect(data[0]!.sheets).toEqual([huge]);
 });
 
-test('what one record of a batch takes in is at no expense of the payloads of others', async () => {
+test('the expansions of one record in a batch do not reduce those in the payloads of others', async () => {
   const big = await make('sheet', { text: 'x'.repeat(100 * KILO) });
   const receiver = await startReceiver();
   const ann = await person('Ann');

@@ -38,11 +38,11 @@ test.each([
   ['author.friend', 'Cannot include "author.friend"; references of "author" that lead on: firm'],
   ['author.firm.x', 'Cannot include "author.firm.x"; references of "author.firm" that lead on: land'],
   ['author.firm.land.ruler', 'Cannot include "author.firm.land.ruler"; a path has at most 3 references'],
-])('include=%s is refused: it comes back, leads nowhere, or is too long', (text, message) => {
+])('include=%s is refused because it is circular, not a reference, or too long', (text, message) => {
   expect(() => parseInclude(post, text, resourceOf)).toThrow(message);
 });
 
-test('an include takes 20 different paths and no more', () => {
+test('an include accepts up to 20 different paths', () => {
   const names = Array.from({ length: 21 }, (_, i) => `to${i}`);
   const fields = Object.fromEntries(names.map((name) => [name, f.ref('wide')]));
   const [wide] = compileResources([defineResource('wide', { fields })], 'reject');
@@ -56,7 +56,7 @@ test.each<[number, string[]]>([
   [1, ['author', 'parent']],
   [2, ['author', 'parent', 'author.firm', 'parent.author']],
   [3, ['author', 'parent', 'author.firm', 'parent.author', 'author.firm.land', 'parent.author.firm']],
-])('the paths of at most %d references are those that an include takes, the short ones first', (most, paths) => {
+])('the paths of at most %d references are exactly those that an include accepts, shortest first', (most, paths) => {
   expect(includablePaths(post, resourceOf, most)).toEqual(paths);
   for (const path of paths) expect(() => parseInclude(post, path, resourceOf)).not.toThrow();
 });

@@ -8,7 +8,7 @@ const country = defineResource('country', { fields: { name: f.string() }, polici
 const company = defineResource('company', {
   fields: { name: f.string(), country: f.ref('country'), hiddenBoss: f.ref('user').hidden(), boss: f.ref('user') },
   policies: open,
-  // A company called Ghost does not exist, but for who is called so.
+  // A company named Ghost is visible only to a user of the same name.
   scope: ({ user }) => (user?.name === 'Ghost' ? undefined : [{ name: { ne: 'Ghost' } }]),
 });
 const user = defineUser({
@@ -77,7 +77,7 @@ const read = async (as: typeof call, id: string, query: string) => {
   return body.data;
 };
 
-test('a path expands a reference of a reference, on a list and on a read', async () => {
+test('a path expands a reference of a reference, on lists and reads', async () => {
   const query = 'include=author.company.country,parent.editor';
   const data = await read(call, first, query);
   expect(data.author).toMatchObject({
@@ -94,19 +94,19 @@ test('a path expands a reference of a reference, on a list and on a read', async
   });
 });
 
-test('only what is asked for is expanded: a shorter path stops earlier, an included record keeps its own references', async () => {
+test('only the requested paths are expanded: a shorter path stops earlier, and other references stay ids', async () => {
   expect((await read(call, first, 'include=author')).author).toMatchObject({ company: firm, home: land });
   expect((await read(call, first, 'include=author.company')).author.company).toMatchObject({ country: land });
   expect((await read(call, first, 'include=author,author.company,author.company')).author.company.id).toBe(firm);
 });
 
-test('the same record included through two fields is expanded in both, each as it was asked for', async () => {
+test('a record included through two fields is expanded in both, each with its own paths', async () => {
   const { author, editor } = await read(call, first, 'include=author.company,editor');
   expect(author.company).toMatchObject({ name: 'Firm' });
   expect(editor).toMatchObject({ name: 'Ann', company: firm });
 });
 
-test('references in an array are expanded item by item, with what they refer to; what is gone stays an id', async () => {
+test('references in an array are expanded item by item with their own references, and a missing record stays an id', async () => {
   const data = await read(admin.call, first, 'include=tags.group,sealed');
   const [a, b] = ['a', 'b'].map((label) =>
     expect.objectContaining({ label, group: expect.objectContaining({ name: 'crowd' }) }),
@@ -117,7 +117,7 @@ test('references in an array are expanded item by item, with what they refer to;
   expect((await read(call, second, 'include=tags')).tags).toEqual([]);
 });
 
-test('populate() on an array of references expands it on every read, an answer of a custom route and a payload', async () => {
+test('populate() on an array of references expands it on reads, in custom responses and in payloads', async () => {
   const labels = [expect.objectContaining({ label: 'c' })];
   expect((await read(call, first, '')).labels).toEqual(labels);
   expect((await call('GET', `/api/posts/${first}/custom`)).body.data.labels).toEqual(labels);
@@ -125,7 +125,7 @@ test('populate() on an array of references expands it on every read, an answer o
   expect((await app.service('post').read(first)).labels).toEqual([tags[2]]);
 });
 
-test('an included reference is selected, too; a populated one only when it is named', async () => {
+test('an included reference is selected automatically, a populated one only if it is named', async () => {
   expect(await read(call, first, 'fields=title&include=author.company')).toEqual({
     id: first,
     title: 'first',
@@ -151,7 +151,7 @@ test('every level follows the rules of its target for the viewer: scope, referen
   }
 });
 
-test('a field that the viewer may not see is not followed: the answer is that of a query without it', async () => {
+test('a field that the viewer may not see is not expanded: the response is that of a query without it', async () => {
   const text = async (as: typeof call, query: string) => JSON.stringify(await read(as, first, query));
   for (const as of [call, ghost.call]) {
     expect(await text(as, 'include=author.payer')).toBe(await text(as, 'include=author'));
@@ -190,7 +190,7 @@ test.each<[string, string]>([
   ['__proto__', 'references: author'],
   ['author.constructor', 'references of "author"'],
   ['author.company[id]', 'references of "author"'],
-])('include=%s answers 400 and says what is allowed', async (path, allowed) => {
+])('include=%s responds 400 and lists what is allowed', async (path, allowed) => {
   for (const at of ['/api/posts', `/api/posts/${first}`]) {
     const { status, body } = await call('GET', `${at}?include=${path}`);
     expect([status, body.error.code]).toEqual([400, 'BAD_REQUEST']);
@@ -198,12 +198,12 @@ test.each<[string, string]>([
   }
 });
 
-test('21 paths are refused', async () => {
+test('an include of 21 paths is refused', async () => {
   const paths = Array.from({ length: 21 }, (_, i) => `author.x${i}`);
   expect((await call('GET', `/api/posts?include=${paths}`)).body.error.message).toContain('at most 20');
 });
 
-test('a page costs one query for each field and level, whatever the number of records', async () => {
+test('a page costs one query per field and level, whatever the number of records', async () => {
   for (let i = 0; i < 15; i++) {
     await make('post', { title: 'many', author: i % 2 === 0 ? ann.id : ghost.id, editor: ann.id, tags, parent: first });
   }
@@ -212,7 +212,7 @@ test('a page costs one query for each field and level, whatever the number of re
     sent.mockClear();
     expect((await call('GET', `/api/posts?title=many&${query}`)).body.data).toHaveLength(15);
     const texts = sent.mock.calls.map(([statement]) => (statement as unknown as { text: string }).text);
-    // The relay asks, too.
+    // Includes queries of the relay.
     return texts.flatMap((text) => /^select .*? from "(\w+)"/s.exec(text)?.[1] ?? []).sort();
   };
   expect(await tables('')).toEqual(['posts', 'posts']);
@@ -231,7 +231,7 @@ test('a page costs one query for each field and level, whatever the number of re
   sent.mockRestore();
 });
 
-test('an answer expands at most 10,000 items of arrays: those beyond stay ids', async () => {
+test('a response expands up to 10,000 array items, and the rest stay ids', async () => {
   const many = Array.from({ length: 6000 }, (_, i) => tags[i % 3]);
   for (let i = 0; i < 2; i++) await make('post', { title: 'huge', tags: many });
   const { data } = (await call('GET', '/api/posts?title=huge&include=tags&fields=title')).body;

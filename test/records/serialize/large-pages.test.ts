@@ -14,7 +14,7 @@ const sheet = defineResource('sheet', {
   },
   policies: open,
 });
-// Without timestamps a record's version is a column of Postgres's own.
+// Without timestamps the version of a record comes from a system column of Postgres.
 const plain = defineResource('plain', { fields: { text: f.text() }, policies: open, timestamps: false });
 const note = defineResource('note', { fields: { text: f.text() }, policies: open, softDelete: true });
 
@@ -33,7 +33,7 @@ async function make(kind: string, count: number, values: object): Promise<string
   return ids;
 }
 
-/** Walks a list by its cursors. */
+/** Walks a list by cursor. */
 async function walk(path: string): Promise<{ ids: string[]; sizes: number[]; pages: number }> {
   const [ids, sizes]: [string[], number[]] = [[], []];
   let next: string | null | undefined;
@@ -57,7 +57,7 @@ test.each([
   ['an array', { list: Array(100).fill('fifteen letters') }],
   ['an encrypted field', { sealed: 'x'.repeat(1500) }],
 ])(
-  'a page holds as many records as have room in its bytes, and its cursor goes on behind them: %s',
+  'a page contains as many records as fit into its size limit, and its cursor continues after them: %s',
   async (kind, values) => {
     const ids = await make(kind, 20, values);
     for (const count of ['', '&count=none']) {
@@ -73,7 +73,7 @@ test.each([
   },
 );
 
-test('a record that is larger than a page is a page of its own', async () => {
+test('a record larger than the size limit of a page is returned as a page of its own', async () => {
   const ids = await make('huge', 3, { text: 'x'.repeat(3 * PAGE_BYTES) });
   expect(await walk('/api/sheets?limit=3&sort=place&kind=huge')).toMatchObject({ ids, pages: 3 });
 });
@@ -91,14 +91,14 @@ test('a truncated page has `truncated: true`, and keeps total, page, limit and p
   expect(behind.meta).toEqual({ limit: 6, next: expect.any(String), truncated: true });
 });
 
-test('a whole page has no `truncated`, even when only the record after it has no room', async () => {
+test('a full page has no `truncated`, even if only the record after it does not fit', async () => {
   await make('whole', 4, { text: 'x'.repeat(3000) });
   const { body } = await call('GET', '/api/sheets?kind=whole&sort=place&limit=3&count=none');
   expect(body.data).toHaveLength(3);
   expect(body.meta).toEqual({ limit: 3, next: expect.any(String) });
 });
 
-test('lists of records without timestamps and of deleted records are cut alike', async () => {
+test('lists of records without timestamps and of deleted records are truncated in the same way', async () => {
   const [plains, notes]: [string[], string[]] = [[], []];
   for (let i = 0; i < 5; i++) {
     plains.push((await app.service('plain').create({ text: 'x'.repeat(4000) })).id);
@@ -109,12 +109,12 @@ test('lists of records without timestamps and of deleted records are cut alike',
   expect((await call('GET', '/api/plains?limit=5')).body.data).toHaveLength(2);
 });
 
-test('code gets as many records as it asks for', async () => {
+test('code receives as many records as it requests', async () => {
   await make('code', 12, { text: 'x'.repeat(3000) });
   expect((await app.service('sheet').list({ kind: 'code', limit: 12 })).data).toHaveLength(12);
 });
 
-test('the OpenAPI document describes what a truncated page says of itself', async () => {
+test('the OpenAPI document describes the `truncated` property', async () => {
   await make('described', 20, { text: 'x'.repeat(1500) });
   const { meta } = (await call('GET', '/api/sheets?limit=20&kind=described')).body;
   const { ListMeta } = (await call('GET', '/api/openapi.json')).body.components.schemas;

@@ -5,7 +5,7 @@ import { ApiError, createApp, defineResource, defineUser, f, type HookContext, w
 import { startTestApp } from '../../support/app.ts';
 
 type Act = (ctx: HookContext, record: { id?: string }) => unknown;
-/** What the hooks of `post` do, by the title. */
+/** The actions of the hooks of `post`, by title. */
 const acts = new Map<string | undefined, Act>();
 const seen: string[] = [];
 
@@ -34,7 +34,7 @@ const post = defineResource('post', {
 const sent = webhooks({ events: { 'post.told': { schema: z.object({ text: z.string() }) } } });
 
 const resources = [defineUser(), note, count, post] as const;
-// Without a relay what is in the outbox stays there.
+// Without a relay, events stay in the outbox.
 const running = await startTestApp(
   {
     resources,
@@ -51,7 +51,7 @@ const running = await startTestApp(
 );
 const { call, env } = running;
 const typed = () => createApp({ resources, extensions: [sent] }, env);
-// The helper knows nothing of what extensions bring.
+// The type of `running.app` does not include the APIs of extensions.
 const app = running.app as unknown as ReturnType<typeof typed>;
 const notes = app.service(note);
 const database = new Client({ connectionString: env.DATABASE_URL });
@@ -71,11 +71,11 @@ const openTransactions = async () =>
   ).n;
 const send = (title: string, more: object = {}) => call('POST', '/api/posts', { title, ...more });
 
-test('what a before hook writes is committed with the record, and told after it, in the order of the writes', async () => {
+test('writes of a before hook are committed with the record, and their events follow in the order of the writes', async () => {
   acts.set('told', async ({ service }) => {
     const { id } = await service(note).create({ text: 'first' });
     await service(note).update(id, { text: 'second' });
-    // It sees what it wrote, and nobody else does.
+    // The hook sees its own writes; no other request does.
     expect(await service(note).count({ text: 'second' })).toBe(1);
     expect((await service(note).read(id)).text).toBe('second');
     expect((await call('GET', '/api/notes')).body.meta.total).toBe(0);
@@ -91,7 +91,7 @@ test.each<[string, number, Act, object]>([
   ['is refused by the hook', 403, () => Promise.reject(new ApiError('FORBIDDEN')), {}],
   ['fails in the hook', 500, () => Promise.reject(new Error('inside')), {}],
   ['is made invalid by the hook', 422, () => ({ title: 'x', slug: 'longer than it may be' }), {}],
-])('nothing stays of what a before hook wrote when the record %s', async (_what, status, then, more) => {
+])('the writes of a before hook are rolled back when the record %s', async (_what, status, then, more) => {
   await app
     .service(post)
     .create({ title: 'there', slug: 'taken' })
@@ -118,7 +118,7 @@ test('an event that a before hook publishes is stored with the record', async ()
   expect(stored.n).toBe(1);
 });
 
-test('a change that is tried again writes what its hook writes once', async () => {
+test('a change that is retried commits the writes of its hook once', async () => {
   const { id } = await app.service(post).create({ title: 'x' });
   acts.set('again', async ({ service }) => {
     await service(count).create({ of: 'again' });
@@ -130,7 +130,7 @@ test('a change that is tried again writes what its hook writes once', async () =
   expect(await app.service(count).count({ of: 'again' })).toBe(changed);
 });
 
-test('what a removal writes is written once, and not at all when the record stays', async () => {
+test('the writes of a delete hook are committed once, and not at all if the record is kept', async () => {
   const { id } = await app.service(post).create({ title: 'removed' });
   acts.set('removed', async ({ service }) => {
     await service(note).create({ text: 'a removal' });
@@ -144,7 +144,7 @@ test('what a removal writes is written once, and not at all when the record stay
   expect(await notes.count({ text: 'a removal' })).toBe(1);
 });
 
-test('a hook that writes nothing costs no transaction; one that writes has one from its first write', async () => {
+test('a hook that only reads costs no transaction, and one that writes has a transaction from its first write', async () => {
   const counted: number[] = [];
   acts.set('counted', async ({ service }) => {
     await service(post).count();
@@ -156,7 +156,7 @@ test('a hook that writes nothing costs no transaction; one that writes has one f
   expect([counted, await openTransactions()]).toEqual([[0, 1], 0]);
 });
 
-test('a write that fails is undone alone: the hook may catch its error and go on', async () => {
+test('a failed write is rolled back alone: the hook can catch its error and continue', async () => {
   acts.set('caught', async ({ service }) => {
     await service(note).create({ text: 'unique' });
     await expect(service(note).create({ text: 'unique' })).rejects.toMatchObject({ code: 'CONFLICT' });
@@ -166,7 +166,7 @@ test('a write that fails is undone alone: the hook may catch its error and go on
   expect(await notes.count({ text: ['unique', 'unique too'] })).toBe(2);
 });
 
-test('services of the app work in a hook until it has written, and then throw at once: they would wait for its locks', async () => {
+test('a hook can use services of the app until its first write; afterwards they throw, since they would wait for its locks', async () => {
   acts.set('elsewhere', async ({ service }) => {
     const { id } = await notes.create({ text: 'outside' });
     await service(note).update(id, { text: 'inside' });
@@ -174,11 +174,11 @@ test('services of the app work in a hook until it has written, and then throw at
     throw new ApiError('CONFLICT');
   });
   expect((await send('elsewhere')).status).toBe(409);
-  // It was no part of the transaction.
+  // It was not part of the transaction.
   expect(await notes.count({ text: 'outside' })).toBe(1);
 });
 
-test('in a transaction of code the hooks write in that one', async () => {
+test('inside a transaction of code, hooks write in that transaction', async () => {
   acts.set('within', async ({ service }) => {
     await service(note).create({ text: 'within' });
   });
@@ -191,7 +191,7 @@ test('in a transaction of code the hooks write in that one', async () => {
   expect(await notes.count({ text: 'within' })).toBe(0);
 });
 
-test('what a hook has started and not waited for goes on outside once the record is written', async () => {
+test('work that a hook starts without awaiting continues outside the transaction once the record is written', async () => {
   const go = Promise.withResolvers<void>();
   const late = vi.fn();
   acts.set('late', ({ service }) => {
@@ -204,7 +204,7 @@ test('what a hook has started and not waited for goes on outside once the record
   expect([await notes.count({ text: 'late' }), seen.includes('after late')]).toEqual([1, true]);
 });
 
-test('a hook that changes a record before it looks lets one of many at once through', async () => {
+test('a hook that updates a record before its check lets one of many concurrent requests through', async () => {
   const { id } = await app.service(count).create({ of: 'room' });
   acts.set('booked', async ({ service }) => {
     await service(count).update(id, {});

@@ -17,7 +17,7 @@ const order = defineResource('order', {
     async afterCreate(record, { service }) {
       seen.push(`afterCreate ${record.number}`);
       if (record.number === 'throws') throw new Error('after the fact');
-      // What an after hook sees is what everybody sees.
+      // An after hook sees only committed data, like any other reader.
       const { meta } = await service('order').list({ number: record.number });
       if (record.number.startsWith('noted')) seen.push(`committed ${meta.total}`);
     },
@@ -54,7 +54,7 @@ const { app, person, call } = await startTestApp({
 const orders = app.service('order');
 const notes = app.service('note');
 
-test('all changes of a transaction are there after it, none before', async () => {
+test('all changes of a transaction become visible together after its commit', async () => {
   const made = await app.transaction(async (tx) => {
     const one = await tx.service('order').create({ number: 'a-1' });
     await tx.service('note').create({ text: 'with a-1' });
@@ -88,7 +88,7 @@ test('events and after hooks follow the commit, in the order of the changes', as
   ]);
 });
 
-test('an error undoes every change, what hooks did in it included, and no event of them is sent', async () => {
+test('an error rolls back every change, including those of hooks, and no event is sent', async () => {
   seen.length = 0;
   const failed = app.transaction(async (tx) => {
     await tx.service('order').create({ number: 'noted-undone' });
@@ -102,7 +102,7 @@ test('an error undoes every change, what hooks did in it included, and no event 
   expect(seen).toEqual([]);
 });
 
-test('a change that fails is undone alone: code may catch its error and go on', async () => {
+test('a failed change is rolled back alone: code can catch its error and continue', async () => {
   await orders.create({ number: 'taken' });
   await app.transaction(async (tx) => {
     await tx.service('order').create({ number: 'kept' });
@@ -117,7 +117,7 @@ test('a change that fails is undone alone: code may catch its error and go on', 
   expect((await orders.list({ 'number[in]': 'kept,kept-2' })).meta.total).toBe(2);
 });
 
-test('changes that are made side by side in one transaction do not get into each other', async () => {
+test('concurrent changes in one transaction do not interfere with each other', async () => {
   const numbers = Array.from({ length: 20 }, (_, i) => `side-${i}`);
   const results = await app.transaction((tx) =>
     Promise.allSettled([...numbers, 'side-3'].map((number) => tx.service('order').create({ number }))),
@@ -126,12 +126,12 @@ test('changes that are made side by side in one transaction do not get into each
   expect((await orders.list({ 'number[in]': numbers.join(',') })).meta.total).toBe(20);
 });
 
-test('two transactions that change one record do so one after the other, and no change is lost', async () => {
+test('two transactions that change one record run one after the other, and no change is lost', async () => {
   const { id } = await orders.create({ number: 'counter' });
   const add = () =>
     app.transaction(async (tx) => {
       const service = tx.service('order');
-      // The first change takes the row, so what is read after it is not changed by others.
+      // The first update locks the row, so other transactions cannot change the values read after it.
       await service.update(id, {});
       return service.update(id, { items: (await service.read(id)).items + 1 });
     });
@@ -139,7 +139,7 @@ test('two transactions that change one record do so one after the other, and no 
   expect((await orders.read(id)).items).toBe(10);
 });
 
-test('who acts for a user in a transaction is held to his policies', async () => {
+test("calls as a user in a transaction apply the user's policies", async () => {
   const ann = await person('Ann');
   const user = await app.service('user').read(ann.id);
   const refused = app.transaction((tx) => tx.service('note').create({ text: 'not mine' }, { user }));
@@ -148,14 +148,14 @@ test('who acts for a user in a transaction is held to his policies', async () =>
   expect(own.buyer).toBe(ann.id);
 });
 
-test('a custom route has transactions too, and its client gets the error of what failed', async () => {
+test('a custom route can use transactions too, and its client gets the error of the failed change', async () => {
   const ben = await person('Ben');
   const { status, body } = await ben.call('POST', '/api/orders/pair');
   expect([status, body.error.code]).toEqual([409, 'CONFLICT']);
   expect((await orders.list({ number: 'pair-1' })).meta.total).toBe(0);
 });
 
-test('a push of a transaction is sent once it is committed, and not at all when it is not', async () => {
+test('a push of a transaction is sent after the commit, and not at all after a rollback', async () => {
   const pushes = async (title: string) =>
     (await app.captured.pushes()).filter(({ message }) => (message as { title?: string }).title === title).length;
   const cleo = await person('Cleo');
@@ -175,7 +175,7 @@ test('a push of a transaction is sent once it is committed, and not at all when 
   expect(await pushes('Undone')).toBe(0);
 });
 
-test('services that are not of the transaction are refused in it at once: they would wait for its locks', async () => {
+test('services outside the transaction are refused in it immediately, because they would wait for its locks', async () => {
   const { id } = await orders.create({ number: 'locked' });
   const wrong = 'app.service(…) inside a transaction works on another connection: use tx.service';
   await app.transaction(async (tx) => {
@@ -192,7 +192,7 @@ test('services that are not of the transaction are refused in it at once: they w
   expect(await orders.count({ number: 'elsewhere' })).toBe(0);
 });
 
-test('what a transaction has started and not waited for has the services of the app, once it has ended', async () => {
+test('work started without awaiting in a transaction can use the services of the app once the transaction has ended', async () => {
   const ended = Promise.withResolvers<void>();
   const after = await app.transaction(async (tx) => {
     const { id } = await tx.service('order').create({ number: 'goes on' });
@@ -202,7 +202,7 @@ test('what a transaction has started and not waited for has the services of the 
   expect((await after.read).number).toBe('goes on');
 });
 
-test('what is asked of a transaction after its end is refused', async () => {
+test('calls on a transaction after its end are refused', async () => {
   let late: (() => Promise<unknown>) | undefined;
   await app.transaction(async (tx) => {
     late = () => tx.service('order').create({ number: 'late' });
@@ -211,12 +211,12 @@ test('what is asked of a transaction after its end is refused', async () => {
   expect((await orders.list({ number: 'late' })).meta.total).toBe(0);
 });
 
-test('an unknown resource is named as outside of a transaction', async () => {
+test('the error for an unknown resource is the same inside and outside of a transaction', async () => {
   const asked = app.transaction(async (tx) => (tx.service as (name: string) => unknown)('nope'));
   await expect(asked).rejects.toThrow('there is no resource "nope"');
 });
 
-test('an after hook that fails does not make a stored record look failed', async () => {
+test('a failing after hook does not make a stored record look failed', async () => {
   const ann = await person('Ann');
   const { status, body } = await ann.call('POST', '/api/orders', { number: 'throws' });
   expect(status).toBe(201);
