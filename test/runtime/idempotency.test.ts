@@ -206,7 +206,7 @@ test.each([
   ['a body', () => ann.call('POST', '/api/posts', { title: 'Other' }, withKey('reused'))],
   ['a query', () => ann.call('POST', '/api/posts?x=1', { title: 'First' }, withKey('reused'))],
   ['no body', () => ann.call('POST', '/api/posts', undefined, withKey('reused'))],
-])('%s that reuses a key returns 422 IDEMPOTENCY_KEY_REUSED', async (_what, act) => {
+])('%s: a different request that reuses a key returns 422 IDEMPOTENCY_KEY_REUSED', async (_what, act) => {
   const { status } = await ann.call('POST', '/api/posts', { title: 'First' }, withKey('reused'));
   expect(status).toBe(201);
   const answer = await act();

@@ -221,7 +221,7 @@ const itemOf = (type: string) => type.replace(/\[\]$/, '');
 const listed = (type: string, text: string, json: boolean) =>
   type.endsWith('[]') ? (json ? `[${text}]` : `{"${text}"}`) : text;
 
-/** Columns of one type, with values that could be of another. */
+/** A value for a column of type `from` that can be converted to type `to`. */
 function valueFor(from: string, to: string): string {
   if (from === 'jsonb') return listed(to, JSONS[itemOf(to)]!, true);
   if (from === 'text') return TEXTS[itemOf(to)]!;
@@ -232,7 +232,7 @@ function valueFor(from: string, to: string): string {
 const COLUMNS = [...TYPES, ...TYPES.filter((type) => type !== 'jsonb').map((type) => `${type}[]`)];
 
 test.each(COLUMNS)(
-  'every expression proposed for values of %s runs over each value that it can convert, and over an empty table',
+  'every expression proposed for values of %s runs over a value that it can convert, and over NULL',
   async (from) => {
     const { query } = await migrating();
     let proposed = 0;
@@ -287,13 +287,13 @@ test.each([
   [['--check'], '<name> --drop posts.v'],
   [['--check', 'age'], 'age --drop posts.v'],
   [['--check', '--drop', 'posts.other'], '<name> --drop posts.other --drop posts.v'],
-])('the commands proposed by %j write what they say', async (given, expected) => {
+])('the command proposed for %j repeats its arguments', async (given, expected) => {
   const project = await withValues(f.string(), []);
   const { lines } = await project.generate([defineResource('post', { fields: { v: f.integer() } })], ...given);
   expect(lines.at(-1)).toBe(`      to drop the values: npm run migration:generate -- ${expected}`);
 });
 
-test("a custom expression converts the values", async () => {
+test('a custom expression converts the values', async () => {
   const project = await withValues(f.string(), ['12', '']);
   await project.change([post(f.integer().filterable())], 'age', '--using', `posts.v=nullif(v, '')::bigint`);
   expect(await project.query('select v from posts order by id')).toEqual([{ v: '12' }, { v: null }, { v: null }]);
