@@ -84,7 +84,7 @@ const ORIGINS: [string, boolean][] = [
   ['null', false],
 ];
 
-test('in development, pages on the same machine may call the API in addition to the origins in CORS_ORIGINS; in production they may not', async () => {
+test('in development, pages on this machine may call the API, as may the origins in CORS_ORIGINS; in production they may not', async () => {
   const allowed = async (env: Record<string, string>, origin: string) => {
     const { call } = await start(env);
     const { headers } = await call('GET', '/api/notes', undefined, { origin });

@@ -72,7 +72,7 @@ test('in production every process prints only JSON lines, and each names its rol
   }
 });
 
-test('in production a failed start is one JSON line with every error in the environment, whatever the log level, and the exit code is 1', async () => {
+test('in production a failed start is one JSON line with every environment error, at any log level, and exit code 1', async () => {
   const faulty = { PORT: '70000', REDIS_URL: 'http://x', SVC_ENCRYPTION_KEYS: 'short', RELAY: 'maybe' };
   const always = ['DATABASE_URL', ...Object.keys(faulty)];
   const starts = [

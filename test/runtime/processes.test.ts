@@ -14,7 +14,7 @@ vi.setConfig({ testTimeout: 240_000 });
 const env = { ...envOfOneRole(database), LOG_LEVEL: 'info' };
 const started = { timeout: 60_000, interval: 25 };
 
-test('an unreachable database is retried a few times, each with a log line; then the process reports it in plain text and exits with 1', async () => {
+test('an unreachable database is retried a few times with a log line each; then the process reports it and exits with 1', async () => {
   const web = startBlog('web', {
     ...env,
     LOG_LEVEL: 'warn',

@@ -67,7 +67,7 @@ beforeEach(() => {
   seen.length = 0;
 });
 
-test('responses report the limit, the remaining requests and the seconds to the reset; one request too many gets 429 with Retry-After', async () => {
+test('responses report the limit, the remaining requests and the seconds to the reset; over the limit they are 429', async () => {
   const call = newClient();
   for (let left = 24; left >= 0; left--) {
     const answer = await call('GET', '/api/posts');

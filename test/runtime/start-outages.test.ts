@@ -13,7 +13,7 @@ afterAll(() => holder.end());
 const start = (app: ReturnType<typeof createApp>) => app.start({ port: 0 });
 const sync = (app: ReturnType<typeof createApp>) => app.migrate({ mode: 'sync' });
 
-// Each step waits for its locked table.
+// The third column is the table that the step waits for while it is locked.
 test.each([
   ['the tables are looked at', start, 'pg_namespace'],
   ['the keys are noted', start, 'encryption_keys'],

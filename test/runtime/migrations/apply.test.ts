@@ -51,7 +51,7 @@ test('indexes of an existing table are built in a separate file, while writes co
   expect(await applying).toEqual(['0002_change']);
 });
 
-test('a unique index over duplicates fails by name, explains how to find them, and leaves nothing behind; once fixed, it succeeds', async () => {
+test('a unique index over duplicates fails by name, explains how to find them, and leaves nothing behind; then it succeeds', async () => {
   const project = await migrating();
   await project.change([note({ a: f.string() })]);
   await project.query(DUPLICATES);

@@ -307,7 +307,7 @@ test('routes that differ only in the name of a parameter share their path', () =
   expect(operations.get('getThingsPagedListByPage2')!.path).toBe('/api/things/paged/list');
 });
 
-test('title, version and description come from the settings; when unknown fields are stripped, a body may have additional fields', async () => {
+test('title, version and description come from the settings; if unknown fields are stripped, bodies may have more fields', async () => {
   const contract = await readContract(other.stripping.url);
   expect(contract.document.info).toEqual(ABOUT);
   const { UserCreate, PlaceCreate } = contract.document.components.schemas;

@@ -87,9 +87,9 @@ test.each(cases.slice(0, 2))('%s: values that the document forbids are refused',
 test.each(['listPlains', 'listLenients'])('%s: a query that the document allows succeeds', async (id) => {
   const operation = contract.operations.get(id)!;
   const all = (operation.spec.parameters as Json[]).map(contract.resolve).filter((one) => one.in === 'query');
-  // Cursors come from an earlier list. Sorting one field in both directions is refused, which no schema can express,
+  // Cursors come from an earlier list, and sorting by one field in both directions is refused, which no schema can express.
   const parameters = all.filter(({ name }) => name !== 'after' && name !== 'sort');
-  // and so is one filter in two spellings.
+  // A filter in two spellings is refused too.
   const plain = (name: string) => name.replace(/\[eq\]$/, '');
   const some = fc
     .subarray(parameters, { minLength: 1, maxLength: 3 })
