@@ -19,7 +19,7 @@ function examplesOf(page: string): string[] {
     .filter((example) => !example.includes("'./api.d.ts'"));
 }
 
-// A deployment's own files, which differ between clones, and the output of tests.
+// Files of a deployment, which differ between clones, and the output of tests.
 const MAY_BE_MISSING = /^(src\/app\/(resources|extensions)\/|migrations\/\d+_|test\/\.output\/)/;
 
 /** The files and folders of this repository that a page mentions. */
@@ -91,7 +91,7 @@ test('the examples of the docs compile against the public API', { timeout: 240_0
   expect(count).toBeGreaterThan(3);
   writeFileSync(join(folder, 'tsconfig.json'), JSON.stringify({ extends: '../../tsconfig.json', include: ['*.ts'] }));
   const tsc = join(root, 'node_modules', 'typescript', 'bin', 'tsc');
-  // With several threads each checks much of the same anew: twice the work.
+  // Several threads would each check much of the same code again, which doubles the work.
   const run = promisify(execFile)(process.execPath, [tsc, '-p', folder, '--noEmit', '--singleThreaded']);
   await expect(run.catch((error: { stdout: string }) => error)).resolves.toMatchObject({ stdout: '' });
 });

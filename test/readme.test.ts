@@ -19,7 +19,7 @@ function blocksOf(section: string, language: 'sh' | 'ts'): string[] {
   return [...text.matchAll(/```(\w+)\n([\s\S]*?)```/g)].flatMap(([, name, block]) => (name === language ? block! : []));
 }
 
-/** A shell that takes one block of commands after another, as a person types them. */
+/** A shell that runs one block of commands after another, as if typed. */
 function openShell(env: Record<string, string>) {
   const shell = spawn('bash', [], { cwd: root, env: { ...process.env, ...env }, stdio: 'pipe' });
   let said = '';
@@ -28,7 +28,7 @@ function openShell(env: Record<string, string>) {
   let blocks = 0;
   return {
     said: () => said,
-    /** Gives what the block printed. */
+    /** Returns the output of the block. */
     async run(block: string): Promise<string> {
       const mark = `done-with-block-${++blocks}`;
       const from = said.length;
@@ -47,7 +47,7 @@ async function freePort(): Promise<number> {
   return port;
 }
 
-/** The files of the resources in a folder, with what each says; imports of the public API are left out, as their paths differ. */
+/** The files of the resources in a folder, with their content but without imports of the public API, whose paths differ. */
 function resourcesIn(folder: string): Record<string, string> {
   const path = join(root, folder, 'resources');
   if (!existsSync(path)) return {};
@@ -60,12 +60,12 @@ function resourcesIn(folder: string): Record<string, string> {
   );
 }
 
-// A team replaces the resources of src/app, so the quick start no longer fits them.
+// Runs only with the original src/app: a team replaces its resources, and then the quick start no longer fits them.
 const isSample = isDeepStrictEqual(resourcesIn('src/app'), resourcesIn('test/fixtures/blog'));
 
 const ROLES = ['web', 'relay', 'webhook-worker', 'push-worker'] as const;
 
-/** Runs four processes with a database of their own until `use` has ended, and gives their exit codes. */
+/** Runs four processes with their own database until `use` ends, and returns their exit codes. */
 async function withProcesses(
   start: (role: (typeof ROLES)[number], env: Record<string, string>) => AppProcess,
   use: (url: string) => Promise<void>,
@@ -74,7 +74,7 @@ async function withProcesses(
   onTestFinished(() => database.drop());
   const env = { ...envOfOneRole(database), LOG_LEVEL: 'info' };
   const web = start('web', env);
-  // In development web makes the tables; the others need them.
+  // In development web creates the tables; the others need them.
   const url = await web.url();
   const processes = [web, ...ROLES.slice(1).map((role) => start(role, env))];
   const run = () => processes.every((one) => one.said().includes('with the roles'));
@@ -87,7 +87,7 @@ async function withProcesses(
 const startSrcApp = (role: (typeof ROLES)[number], env: Record<string, string>) =>
   startProcess(role === 'web' ? 'src/web.ts' : `workers/${role}.ts`, env);
 
-/** Types the quick start and the webhook of the README into a shell, for an app at an address. */
+/** Runs the quick start and the webhook section of the README in a shell, for an app at an address. */
 async function takeTour(url: string): Promise<void> {
   const port = await freePort();
   const shell = openShell({ RECEIVER_PORT: String(port) });
@@ -110,12 +110,12 @@ async function takeTour(url: string): Promise<void> {
   shell.close();
 }
 
-test('src/app runs in its four processes and stops cleanly, its document is valid, and the commands of the README work as written', {
+test('src/app runs as four processes and stops cleanly, its document is valid, and the commands of the README work as written', {
   timeout: 240_000,
 }, async () => {
   const codes = await withProcesses(startSrcApp, async (url) => {
     const answer = await fetch(`${url}/api/openapi.json`);
-    // An app may have switched the document off.
+    // The app may have turned the document off.
     if (answer.status !== 404) expect(await faultsOf((await answer.json()) as Record<string, unknown>)).toEqual([]);
     if (isSample) await takeTour(url);
   });

@@ -3,11 +3,11 @@ import { join } from 'node:path';
 import { type Browser, type BrowserContext, chromium, type Page } from 'playwright-core';
 import { test } from 'vitest';
 
-/** Undefined: there is no browser, and these tests are skipped. */
+/** If undefined, there is no browser, and these tests are skipped. */
 const executablePath = process.env.TEST_CHROMIUM;
 
 /**
- * A test that needs a browser. It is skipped once it runs: of a file whose tests are all skipped before, what it has started is not ended.
+ * A test that needs a browser. It skips itself at run time: if all tests of a file are skipped up front, its services are not closed.
  *
  * @param timeout ms
  */
@@ -19,11 +19,11 @@ export function browserTest(name: string, timeout: number, run: () => Promise<vo
 }
 
 interface How {
-  /** Beside the usual arguments. */
+  /** In addition to the usual arguments. */
   args?: string[];
-  /** Arguments of playwright's that are left out. */
+  /** Playwright arguments to leave out. */
   without?: string[];
-  /** Beside the environment of the tests. */
+  /** In addition to the environment of the tests. */
   env?: Record<string, string>;
 }
 
@@ -37,17 +37,17 @@ function launchOptions({ args = [], without = [], env = {} }: How) {
   };
 }
 
-/** Starts the browser. Whoever does closes it. */
+/** Starts the browser. The caller closes it. */
 export function startBrowser(how: How = {}): Promise<Browser> {
   return chromium.launch(launchOptions(how));
 }
 
-/** Starts a browser with a profile that is thrown away: its pages may subscribe, those of other contexts are incognito. */
+/** Starts a browser with a temporary profile. Only its pages may subscribe, because pages of other contexts are incognito. */
 export function startProfile(how: How = {}): Promise<BrowserContext> {
   return chromium.launchPersistentContext('', launchOptions(how));
 }
 
-/** Keeps what a page looks like in `test/.output/`, to be looked at. */
+/** Saves a screenshot of the page in `test/.output/`, for manual review. */
 export async function keepScreenshot(page: Page, name: string): Promise<void> {
   const folder = join(import.meta.dirname, '..', '.output');
   mkdirSync(folder, { recursive: true });

@@ -31,7 +31,7 @@ async function openConsole(look: Look): Promise<Page> {
   return page;
 }
 
-/** What is wider than the page: nothing may be. A list within the page may scroll, and what is cut with an ellipsis may be longer. */
+/** Elements wider than the page, which must not exist. A list within the page may scroll, and text cut with an ellipsis may be longer. */
 const overflowing = (page: Page): Promise<string[]> =>
   page.evaluate(`(() => {
     const { scrollWidth, clientWidth } = document.documentElement;
@@ -46,8 +46,8 @@ const overflowing = (page: Page): Promise<string[]> =>
   })()`);
 
 /**
- * Texts whose contrast with what is behind them is below WCAG AA: 4.5 to 1, of large letters 3 to 1. Behind a text is the nearest colour
- * that is opaque; of a gradient each of its colours.
+ * Texts whose contrast is below WCAG AA: 4.5 to 1, or 3 to 1 for large letters. The background of a text is the nearest opaque
+ * colour; for a gradient, each of its colours.
  */
 const faintTexts = (page: Page): Promise<string[]> =>
   page.evaluate(`(() => {
@@ -87,7 +87,7 @@ async function expectReadable(page: Page): Promise<void> {
 }
 
 browserTest(
-  'without users and devices the console says what is missing, and offers no send, in every look',
+  'without users and devices the console says what is missing and offers no send, in every look',
   120_000,
   async () => {
     const page = await openConsole(LOOKS[0]!);
@@ -108,7 +108,7 @@ const LONG_NAME = 'Wide'.repeat(16);
 const LONGEST = 'Mm'.repeat(125);
 
 browserTest(
-  'long titles, bodies, names, groups and addresses stay within the page, and every text can be read, in every look',
+  'long titles, bodies, names, groups and addresses fit the page, and every text is readable, in every look',
   180_000,
   async () => {
     const ada = await person('Ada');
@@ -157,7 +157,7 @@ browserTest(
 );
 
 browserTest(
-  'a send names a device that was removed since by its name, or by its owner when it had none',
+  'a send names a device that has been removed by its name, or by its owner if it had no name',
   60_000,
   async () => {
     const ben = await person('Ben');
@@ -177,7 +177,7 @@ browserTest(
   },
 );
 
-browserTest('whatever the keyboard reaches has a visible focus, in light and in dark', 120_000, async () => {
+browserTest('every element that the keyboard reaches has a visible focus, in light and in dark mode', 120_000, async () => {
   const cleo = await person('Cleo');
   await simulated.create({ user: cleo.id, platform: 'ios', name: 'Phone of Cleo' });
   await app.push.send({ to: cleo.id, title: 'Look' });

@@ -22,7 +22,7 @@ const PICTURE = `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 300 200">
   <rect width="300" height="200" fill="#9cc4e4"/><circle cx="220" cy="60" r="26" fill="#f7d774"/>
   <path d="M0 200 90 80l60 70 40-40 110 90z" fill="#4d7c5a"/></svg>`;
 
-/** Opens the console. Gives what the page complained of, too: its policy refuses in the log of the browser. */
+/** Opens the console. Also returns the errors of the page; the browser logs violations of its content security policy there. */
 async function openConsole(): Promise<{ page: Page; complaints: string[] }> {
   const page = await browser.newPage({ viewport: { width: 1440, height: 1100 } });
   const complaints: string[] = [];
@@ -40,7 +40,7 @@ async function openConsole(): Promise<{ page: Page; complaints: string[] }> {
 const deviceOf = (page: Page, name: string) => page.getByRole('article', { name });
 
 browserTest(
-  'a notification is shown on each device as its system would, live; a newer one takes its place; the send stands in the history',
+  'each device shows a notification live, as its system would; a newer one replaces it; the send is in the history',
   60_000,
   async () => {
     const ada = await person('Ada');
@@ -67,7 +67,7 @@ browserTest(
       collapseId: 'answer',
     });
 
-    // The page shows one state at a time: once it has the last result, it has all that was before.
+    // The page shows one state at a time: when it shows the last result, it has all earlier ones.
     const sends = page.locator('#sends > li');
     await expect
       .poll(() => sends.first().textContent(), { timeout: 60_000 })
@@ -96,7 +96,7 @@ browserTest(
   },
 );
 
-browserTest('a device goes offline, comes back to what was held for it, and is tapped', 60_000, async () => {
+browserTest('a device goes offline, gets the held notifications when it comes back, and is tapped', 60_000, async () => {
   const ben = await person('Ben');
   const { id: device } = await simulated.create({ user: ben.id, platform: 'ios', name: 'Phone of Ben' });
   const { page, complaints } = await openConsole();
@@ -118,7 +118,7 @@ browserTest('a device goes offline, comes back to what was held for it, and is t
   await page.close();
 });
 
-browserTest('a device is added and sent to from the page; what is refused is told', 60_000, async () => {
+browserTest('the page adds a device and sends to it; refusals are shown', 60_000, async () => {
   await person('Cleo');
   const { page } = await openConsole();
   const form = page.locator('#add');

@@ -20,7 +20,7 @@ beforeAll(async () => {
 });
 
 browserTest(
-  'the reference shows a lock on protected operations alone, open until a token is given',
+  'the reference shows a lock only on protected operations, open until a token is entered',
   60_000,
   async () => {
     const page = await browser.newPage({ viewport: { width: 1280, height: 1000 } });

@@ -9,9 +9,9 @@ import { startTestApp } from '../support/app.ts';
 import { newVapidKeys } from '../support/vapid-keys.ts';
 import { browserTest, startProfile } from './browser.ts';
 
-// A Chromium with a real subscription: it registers with a push service on this machine that speaks Google's protocol, decrypts what
-// the app sends there by its real transport, runs the service worker of the app, and shows notifications on a desktop, where they are
-// clicked. Only the push service and the desktop are fakes.
+// A Chromium with a real subscription. It registers with a push service on this machine that speaks Google's protocol, decrypts the
+// messages that the app's real transport sends there, runs the service worker of the app, and shows notifications on a desktop, where
+// the tests click them. Only the push service and the desktop are fakes.
 const vapid = newVapidKeys();
 const [google, desktop] = await Promise.all([startGooglePush(), startDesktop()]);
 const undo = redirect({ 'jmt17.google.com': google.address, 'fcm.googleapis.com': google.address }, ca);
@@ -51,13 +51,13 @@ const { app, url, call, person } = await startTestApp(
 const inPage = <T>(page: Page, name: string, options: object): Promise<T> =>
   page.evaluate(`import('/push/client.js').then((client) => client.${name}(${JSON.stringify(options)}))`);
 
-/** Waits until these are what is on the desktop. */
+/** Waits until the notifications on the desktop have these titles. */
 const onDesktop = (titles: string[]) =>
   expect.poll(() => desktop.shown().map((one) => one.title), { timeout: 60_000 }).toEqual(titles);
 
 /**
- * What the worker shows. Only to be asked when the desktop shows it: between a notification's storing and its showing, Chromium takes
- * one that is asked for as gone, and forgets it.
+ * The notifications of the service worker. Call this only when the desktop shows them: between storing and showing a notification,
+ * Chromium treats one that is queried as gone, and forgets it.
  */
 const shown = (worker: Worker) =>
   worker.evaluate(async () => {
@@ -68,7 +68,7 @@ const shown = (worker: Worker) =>
     }));
   });
 
-/** Clicks the only notification that is on the desktop. */
+/** Clicks the only notification on the desktop. */
 async function clickShown(title: string): Promise<void> {
   await onDesktop([title]);
   desktop.click(desktop.shown()[0]!.id);
@@ -76,10 +76,10 @@ async function clickShown(title: string): Promise<void> {
 }
 
 browserTest(
-  'a browser that has subscribed shows what was sent to its user; a click opens its link and is told; then it unsubscribes',
+  'a subscribed browser shows its user’s pushes; a click opens the link and is reported; then the browser unsubscribes',
   150_000,
   async () => {
-    // What is sent while the browser is not connected yet is shown once it is.
+    // A push sent before the browser is connected is shown once it is.
     google.hold();
     const context = await startProfile({
       args: google.browserArgs,
@@ -132,7 +132,7 @@ browserTest(
           data: { url: '/shop/orders' },
         },
       ]);
-    // A page that is there is shown, and what is no link of the web opens nothing; both are told.
+    // A page that is already open is reused, and a link that is not a web address opens nothing; both clicks are reported.
     for (const link of ['/shop/orders', 'javascript:alert(1)']) {
       opened.length = 0;
       await app.push.send({ to: ada.id, title: 'Again', url: link });
@@ -149,7 +149,7 @@ browserTest(
   },
 );
 
-test('the client and the worker are served as scripts that no cache keeps unasked', async () => {
+test('the client and the worker are served as scripts that caches must revalidate', async () => {
   for (const name of ['client.js', 'sw.js', 'key.js']) {
     const answer = await fetch(`${url}/push/${name}`);
     expect(answer.headers.get('content-type')).toBe('text/javascript; charset=utf-8');

@@ -1,14 +1,14 @@
 import { createSocket } from 'node:dgram';
 import { once } from 'node:events';
 
-/** What the server says to a question: addresses (an empty list: the name has none of this type), an error, or nothing at all. */
+/** The server's reply to a query: addresses (an empty list if the name has none of this type), an error, or no reply. */
 type Answer = string[] | 'nxdomain' | 'servfail' | 'silence';
 
 /**
- * A DNS server on 127.0.0.1 that answers A and AAAA questions from a table.
+ * A DNS server on 127.0.0.1 that replies to A and AAAA queries from a table.
  *
- * @param answer gives the answer for a name and a type
- * @returns `address`: `127.0.0.1:<port>`; `questions`: what was asked, as `A name`; `close`
+ * @param answer returns the reply for a name and a type
+ * @returns `address`: `127.0.0.1:<port>`; `questions`: the queries received, as `A name`; `close`
  */
 export async function startDnsServer(answer: (name: string, type: 'A' | 'AAAA') => Answer) {
   const socket = createSocket('udp4');
@@ -32,7 +32,7 @@ export async function startDnsServer(answer: (name: string, type: 'A' | 'AAAA') 
   };
 }
 
-// RFC 1035, 4.1: the header with the answer bits set, the question as asked, records that point back to its name.
+// RFC 1035, 4.1: the header with the response bits set, the question as received, records that point back to its name.
 function reply(question: Buffer, said: Exclude<Answer, 'silence'>): Buffer {
   const addresses = typeof said === 'string' ? [] : said;
   const header = Buffer.from(question.subarray(0, 12));

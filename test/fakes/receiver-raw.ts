@@ -1,20 +1,20 @@
 import { once } from 'node:events';
 import { type AddressInfo, createServer, type Socket } from 'node:net';
 
-/** A receiver that speaks no HTTP by itself: a script says what it does with each request on a connection. */
+/** A receiver without an HTTP server: a script decides what happens to each request on a connection. */
 export interface RawReceiver {
   url: string;
-  /** Requests that arrived whole, over all connections. */
+  /** The number of complete requests received, over all connections. */
   requests: number;
   connections: number;
   close(): void;
 }
 
 /**
- * Starts one.
+ * Starts a receiver.
  *
- * @param script called for every request that arrived whole; `nth` counts those of its connection, from 1
- * @param options `early`: called with the first bytes of each connection instead, and nothing more is read
+ * @param script called for every complete request; `nth` is its number on the connection, from 1
+ * @param options `early`: called instead with the first bytes of each connection, after which nothing more is read
  */
 export async function startRawReceiver(
   script: (socket: Socket, nth: number) => void,

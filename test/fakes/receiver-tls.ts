@@ -9,18 +9,18 @@ const pem = (name: string) => readFileSync(new URL(`../data/tls/${name}`, import
 /** A receiver behind TLS. */
 export interface TlsReceiver {
   port: number;
-  /** What a client must trust to call it. */
+  /** The certificate authority that a client must trust to call it. */
   ca: string;
-  /** Requests that arrived. */
+  /** The number of requests received. */
   requests: number;
   close(): void;
 }
 
 /**
- * Starts one on 127.0.0.1, which answers 200.
+ * Starts a receiver on 127.0.0.1 that responds with 200.
  *
- * @param host whose certificate it shows: `hooks.example.com` or `expired.example.com`
- * @param newest the newest version of TLS that it speaks
+ * @param host the host in its certificate: `hooks.example.com` or `expired.example.com`
+ * @param newest the newest TLS version that it supports
  */
 export async function startTlsReceiver(host: string, newest: SecureVersion = 'TLSv1.3'): Promise<TlsReceiver> {
   const ca = pem(`${host}.crt`);

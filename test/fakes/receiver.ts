@@ -13,19 +13,19 @@ export interface Received {
   body: string;
 }
 
-/** An answer: a status, or code that answers by itself. */
+/** A response: a status, or code that responds itself. */
 type Answer = number | ((request: Received, res: ServerResponse, req: IncomingMessage) => unknown);
 
 /** A receiver of webhooks: a real server on loopback. */
 export interface Receiver {
   url: string;
-  /** Everything that arrived, in order. */
+  /** All requests, in order of arrival. */
   requests: Received[];
-  /** Requests in flight now, and the most there were at once. */
+  /** The number of requests in flight now, and the highest number so far. */
   inFlight: { now: number; most: number };
-  /** What is answered from now on; a list is used up first, its last answer stays. Default 204. */
+  /** Sets the responses from now on. A list is used in order, and its last response repeats. Default 204. */
   answer(...answers: Answer[]): void;
-  /** Resolves when so many requests have arrived; rejects after `ms` (60 s). */
+  /** Resolves when this many requests have arrived; rejects after `ms` (60 s). */
   received(count: number, ms?: number): Promise<Received[]>;
   close(): Promise<void>;
 }
@@ -54,7 +54,7 @@ export async function startReceiver(): Promise<Receiver> {
       if (typeof answer === 'function') await answer(request, res, req);
       else res.writeHead(answer).end();
     } catch {
-      res.destroy(); // the sender went away in the middle
+      res.destroy(); // the sender disconnected before the response
     }
   });
   server.listen(0, '127.0.0.1');

@@ -1,38 +1,38 @@
 import { once } from 'node:events';
 import { SMTPServer, type SMTPServerOptions } from 'smtp-server';
 
-/** An e-mail as a mail server took it over. */
+/** An e-mail as a mail server accepted it. */
 export interface TakenMail {
   from: string;
   to: string[];
-  /** Headers and body, as they came. */
+  /** The headers and the body as received. */
   raw: string;
-  /** Whether it came through TLS. */
+  /** Whether it was sent over TLS. */
   secure: boolean;
   user: string | undefined;
 }
 
-/** A mail server of a test. */
+/** A mail server for tests. */
 export interface FakeSmtpServer {
   /** `smtp://localhost:…` */
   url: string;
   port: number;
-  /** What it took over, oldest first. */
+  /** The accepted e-mails, oldest first. */
   mails: TakenMail[];
-  /** How many connections it had. */
+  /** The number of connections. */
   connections(): number;
   close(): Promise<void>;
 }
 
-/** What a refusal says: a code of RFC 5321 §4.2.3 and a text. */
+/** The reply of a refusal: a code of RFC 5321 §4.2.3 and a text. */
 export function refusal(responseCode: number, text: string): Error {
   return Object.assign(new Error(text), { responseCode });
 }
 
 /**
- * Starts a mail server that takes over every e-mail.
+ * Starts a mail server that accepts every e-mail.
  *
- * @param options of smtp-server; a handler that is given here decides instead of taking over
+ * @param options of smtp-server; a handler in them replaces the one that accepts e-mails
  */
 export async function startSmtpServer(options: SMTPServerOptions = {}, port = 0): Promise<FakeSmtpServer> {
   const mails: TakenMail[] = [];
@@ -62,7 +62,7 @@ export async function startSmtpServer(options: SMTPServerOptions = {}, port = 0)
     },
     ...options,
   });
-  // A client that hangs up in the middle is no fault of the server.
+  // A client that disconnects in the middle is not a server error.
   server.on('error', () => undefined);
   const listening = server.listen(port, '127.0.0.1');
   if (!listening.listening) await once(listening, 'listening');

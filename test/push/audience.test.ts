@@ -20,7 +20,7 @@ const finished: unknown[] = [];
 const { app, person, env } = await startTestApp({
   resources: [defineUser()],
   transports: [transport],
-  // A result that is not waited for cannot be late.
+  // Long, so that no send returns before its result is complete.
   settings: { relay: { sweepMs: 200 }, push: { waitMs: 100_000 } },
   listeners: (app) => app.on('push.sent', (payload) => finished.push(payload)),
 });
@@ -36,7 +36,7 @@ beforeEach(() => {
   finished.length = 0;
 });
 
-/** Users with so many devices each. Gives the users' ids. */
+/** Creates users with this many devices each. Returns the ids of the users. */
 async function seed(users: number, devices: number, name: string): Promise<string[]> {
   const ids = Array.from({ length: users }, newId);
   await sql.query(
@@ -56,7 +56,7 @@ async function seed(users: number, devices: number, name: string): Promise<strin
 const tokensOf = (users: number, devices: number, name: string) =>
   Array.from({ length: users * devices }, (_, i) => `${name}-${1 + Math.floor(i / devices)}-${1 + (i % devices)}`);
 
-test('a large audience is sent to device by device, each once, however its devices are reached', async () => {
+test('a large audience is sent to every device exactly once, however its devices are reached', async () => {
   const users = await seed(1500, 3, 'large');
   const { rows } = await sql.query('select id from devices where user_id = any($1)', [users]);
   const raw = Array.from({ length: 2500 }, (_, i) => `raw-${i}`);
@@ -73,12 +73,12 @@ test('a large audience is sent to device by device, each once, however its devic
   expect(left.rows).toEqual([]);
 });
 
-test('users without devices, and device ids that are unknown, are passed over; nobody in the end is no-devices', async () => {
+test('users without devices and unknown device ids are skipped; if no device is left, the status is no-devices', async () => {
   const { id } = await app.push.enqueue({ to: Array.from({ length: 3000 }, newId), deviceIds: [newId()], title: 'Hi' });
   await expect.poll(() => finished, { timeout: 60_000 }).toEqual([{ id, status: 'no-devices', devices: 0 }]);
 });
 
-test('a raw token of a registered device that the push reaches on another page is sent to once, as that device', async () => {
+test('a raw token of a registered device that is also on another page of the audience is sent to once, as that device', async () => {
   const ann = await person('Ann');
   await ann.call('POST', '/api/auth/devices', { token: 'both-raw-and-registered', platform: 'android' });
   const tokens = [...Array.from({ length: 1500 }, (_, i) => `other-${i}`), 'both-raw-and-registered'];
@@ -88,7 +88,7 @@ test('a raw token of a registered device that the push reaches on another page i
   expect(result.results.filter((one) => one.device !== null)).toHaveLength(1);
 });
 
-test('a send to more devices than it waits for gives control back, and they are sent to', async () => {
+test('a send to more devices than it waits for returns early, and the devices are still sent to', async () => {
   const users = await seed(100, 150, 'many');
   const result = await app.push.send({ to: users, title: 'Hi' });
   expect(result).toMatchObject({ status: 'queued', results: [] });
@@ -97,7 +97,7 @@ test('a send to more devices than it waits for gives control back, and they are 
   expect(sent).toHaveLength(15_000);
 }, 90_000);
 
-test('an audience whose job or worker was lost is looked up to its end by another', async () => {
+test('an audience whose job or worker was lost is completed by another worker', async () => {
   const queue = platform.queues.queue('push-audiences');
   await queue.pause();
   const tokens = Array.from({ length: 2500 }, (_, i) => `lost-${i}`);
@@ -108,7 +108,7 @@ test('an audience whose job or worker was lost is looked up to its end by anothe
   await expect.poll(() => finished, { timeout: 60_000 }).toMatchObject([{ id, status: 'sent', devices: 2500 }]);
 });
 
-test('a page holds 1,000 registered devices at most, and the next goes on behind it', async () => {
+test('a page holds at most 1,000 registered devices, and the next page continues after it', async () => {
   const users = await seed(2, 800, 'page');
   const entries = { userIds: users, deviceIds: [], tokens: ['a'], platform: 'android', registered: 2, raw: 1 } as const;
   const database = {

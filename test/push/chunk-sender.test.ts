@@ -7,7 +7,7 @@ const KEY = { pushId: 'p', chunk: 0, size: 1 };
 const CHUNK = ['p', 0, 1, 'hanging', 0, 1, false, 1, new Date().toISOString(), null, { title: 'Hi' }];
 const DEVICE = [1, 0, null, 'web', null, null, 'token', null, 0];
 
-/** A sender whose claims take until `claim`, and whose transport never answers. */
+/** A sender whose claim completes when `claim` is called, and whose transport never responds. */
 function hangingSender() {
   const claimed = Promise.withResolvers<unknown[]>();
   const asked: string[] = [];
@@ -29,13 +29,13 @@ function hangingSender() {
   return { sender, asked, claim: () => claimed.resolve([CHUNK]) };
 }
 
-test('a job that comes while the worker stops is left to others at once', async () => {
+test('a job that arrives while the worker stops is left to other workers at once', async () => {
   const { sender } = hangingSender();
   sender.dropUnclaimed();
   await sender.send(KEY);
 });
 
-test('what is claimed when nobody waits any longer is not handed to the transport, and its job ends', async () => {
+test('a chunk claimed after the sender gave up waiting is not passed to the transport, and its job ends', async () => {
   const { sender, asked, claim } = hangingSender();
   const sent = sender.send(KEY);
   sender.dropUnclaimed();
@@ -45,7 +45,7 @@ test('what is claimed when nobody waits any longer is not handed to the transpor
   expect(asked).toEqual([]);
 });
 
-test('what the transport has when nobody waits any longer ends its job as failed', async () => {
+test('a chunk that the transport holds when the sender gives up waiting ends its job as failed', async () => {
   const { sender, asked, claim } = hangingSender();
   const sent = sender.send(KEY);
   claim();

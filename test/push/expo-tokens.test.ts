@@ -36,7 +36,7 @@ test.each(TOKENS.flatMap((token) => ['ios', 'android', 'web'].map((platform) => 
   },
 );
 
-test('an app with a transport that accepts them registers tokens of Expo and sends to them, on the platforms that it accepts', async () => {
+test('an app with a transport for Expo tokens registers them and sends to them, on the platforms that the transport accepts', async () => {
   const ann = await withExpo.person('Ann');
   const [token, raw] = TOKENS;
   const registered = await ann.call('POST', DEVICES, { token, platform: 'ios' });

@@ -7,7 +7,7 @@ import { type Person, startTestApp } from '../support/app.ts';
 
 const calls: Parameters<Transport['send']>[] = [];
 let answer: (token: string, call: number) => TransportResult;
-/** Each with its own guard: what one test says of a transport must not count in the next. */
+/** Each test uses its own transport, so that failures in one test do not count in the next. */
 const transports = ['retry', 'gone', 'mixed', 'guard', 'window', 'stuck', 'refused', 'message', 'small'].map(
   (name): Transport => {
     const transport: Transport = {
@@ -55,7 +55,7 @@ const devicesOf = async (who: Person) => (await who.call('GET', '/api/auth/devic
 const shown = async (id: string) => (await admin.call('GET', `/api/push/${id}`)).body.data;
 const named = (name: string) => events.filter((event) => event.name === name).map((event) => event.payload);
 
-/** Lets time pass for a push that waits. */
+/** Advances the time for a push that waits. */
 async function pass(id: string): Promise<void> {
   await sql.query(
     `update push_results set retry_at = now() - interval '1 minute' where push_id = $1 and retry_at is not null`,
@@ -67,8 +67,8 @@ async function pass(id: string): Promise<void> {
   );
 }
 
-describe('what may work later', () => {
-  test('is tried again for the devices concerned alone; then the result is right and a receipt told', async () => {
+describe('a retryable failure', () => {
+  test('is retried only for the affected devices; then the result is updated and a receipt is emitted', async () => {
     const ann = await person('Ann');
     const [bad, good] = [await register(ann, 'retry-bad'), await register(ann, 'retry-good')];
     answer = (token, call) =>
@@ -100,7 +100,7 @@ describe('what may work later', () => {
     expect(named('push.sent')).toHaveLength(1);
   });
 
-  test('waits for as long as the provider asks', async () => {
+  test('is retried no sooner than the provider allows', async () => {
     answer = () => ({ ok: false, error: 'MessageRateExceeded', retryable: true, retryAfterMs: 3_600_000 });
     const { id } = await app.push.send({ tokens: ['retry-after'], title: 'Hi' });
     const { rows } = await sql.query(
@@ -111,13 +111,13 @@ describe('what may work later', () => {
     expect(rows[0].wait).toBeLessThanOrEqual(3600 * 1.2 + 1);
   });
 
-  test('is given up after five more tries, with a receipt', async () => {
+  test('is given up after five retries, with a receipt', async () => {
     answer = () => ({ ok: false, error: 'Busy', retryable: true });
     const { id } = await app.push.send({ tokens: ['retry-always'], title: 'Hi' });
     const retries = async () =>
       (await shown(id)).devices[0].timeline.filter(({ event }: { event: string }) => event === 'retry').length;
     for (let tries = 2; tries <= 6; tries++) {
-      // The answer of the last try is stored.
+      // Waits until the result of the last try is stored.
       await expect.poll(retries, { timeout: 60_000 }).toBe(tries - 1);
       await pass(id);
       await expect.poll(() => calls.length, { timeout: 60_000 }).toBe(tries);
@@ -129,13 +129,13 @@ describe('what may work later', () => {
     expect(rows).toEqual([]);
   });
 
-  test.each([0, 1])('is not tried again when its ttl of %i s is over by then', async (ttl) => {
+  test.each([0, 1])('is not retried if its ttl of %i s would be over by then', async (ttl) => {
     answer = () => ({ ok: false, error: 'Busy', retryable: true, retryAfterMs: 2000 });
     const { id } = await app.push.send({ tokens: ['retry-ttl'], title: 'Hi', ttl });
     expect((await shown(id)).counts).toMatchObject({ retrying: 0, failed: 1 });
   });
 
-  test('is not tried again after its ttl when the workers were away meanwhile; transports know when it ends', async () => {
+  test('is not retried after its ttl, even if no worker ran in the meantime; transports get the expiry time', async () => {
     answer = () => ({ ok: false, error: 'Busy', retryable: true, retryAfterMs: 60_000 });
     const { id } = await app.push.send({ tokens: ['retry-late'], title: 'Hi', ttl: 3600 });
     expect(calls[0]![2].expiresAt! - Date.now()).toBeGreaterThan(3_500_000);
@@ -146,7 +146,7 @@ describe('what may work later', () => {
   });
 });
 
-test('a bad message is final for the device, which is kept', async () => {
+test('a bad message is a permanent failure for the device, which is kept', async () => {
   const ann = await person('Ann');
   await register(ann, 'message');
   answer = () => ({ ok: false, error: 'InvalidMessage' });
@@ -155,7 +155,7 @@ test('a bad message is final for the device, which is kept', async () => {
   expect(await devicesOf(ann)).toBe(1);
 });
 
-test('a bad configuration is final, keeps the device, and raises the alarm once', async () => {
+test('a bad configuration is a permanent failure that keeps the device and raises the alarm once', async () => {
   const ann = await person('Ann');
   for (let i = 0; i < 3; i++) await register(ann, 'refused');
   answer = () => ({ ok: false, error: 'InvalidCredentials', misconfigured: true, unregistered: false });
@@ -168,7 +168,7 @@ test('a bad configuration is final, keeps the device, and raises the alarm once'
 describe('a device that is gone', () => {
   const gone: TransportResult = { ok: false, error: 'DeviceNotRegistered', unregistered: true };
 
-  test('is removed, and 19 at once are', async () => {
+  test('is removed, even if 19 are gone at once', async () => {
     const ann = await person('Ann');
     for (let i = 0; i < 19; i++) await register(ann, 'gone');
     answer = () => gone;
@@ -177,7 +177,7 @@ describe('a device that is gone', () => {
     expect(named('push.misconfigured')).toEqual([]);
   });
 
-  test('is removed beside others that are reached, however many are gone', async () => {
+  test('is removed if other devices are reached, however many are gone', async () => {
     const ann = await person('Ann');
     for (let i = 0; i < 25; i++) await register(ann, 'mixed-gone');
     await register(ann, 'mixed-ok');
@@ -186,7 +186,7 @@ describe('a device that is gone', () => {
     await expect.poll(() => devicesOf(ann)).toBe(1);
   });
 
-  test('is kept when 20 are and none is reached: the alarm is raised once, until one is reached again', async () => {
+  test('is kept if 20 are gone and none is reached; the alarm is raised once, until a device is reached again', async () => {
     const ann = await person('Ann');
     for (let i = 0; i < 20; i++) await register(ann, 'guard-gone');
     answer = () => gone;
@@ -205,7 +205,7 @@ describe('a device that is gone', () => {
     await expect.poll(() => devicesOf(ann)).toBe(19);
   });
 
-  test('that cannot be removed now is told all the same, and removed by the next send', async () => {
+  test('is reported even if it cannot be removed, and the next send removes it', async () => {
     const ann = await person('Ann');
     await register(ann, 'stuck');
     await sql.query(`create function refuse() returns trigger language plpgsql as $$ begin raise 'not now'; end $$`);
@@ -219,7 +219,7 @@ describe('a device that is gone', () => {
     await expect.poll(() => devicesOf(ann)).toBe(0);
   });
 
-  test('is kept from the 20th on when they come one by one', async () => {
+  test('is kept from the 20th on if the failures come one by one', async () => {
     const ann = await person('Ann');
     const ids: string[] = [];
     for (let i = 0; i < 22; i++) ids.push(await register(ann, 'window'));
@@ -230,8 +230,8 @@ describe('a device that is gone', () => {
   });
 });
 
-describe('a message over the limit of the provider', () => {
-  test('is refused with its size when no device can carry it', async () => {
+describe('a message over the size limit of the provider', () => {
+  test('is refused with its size if no device can receive it', async () => {
     await expect(app.push.send({ tokens: ['small'], body: 'x'.repeat(101) })).rejects.toMatchObject({
       status: 422,
       details: {
@@ -240,7 +240,7 @@ describe('a message over the limit of the provider', () => {
     });
   });
 
-  test('is sent to the devices that can carry it, and the others are told its size', async () => {
+  test('is sent to the devices that can receive it, and the others get an error with its size', async () => {
     const ann = await person('Ann');
     const android = await register(ann, 'small');
     const { body } = await ann.call('POST', '/api/auth/devices', {
@@ -263,7 +263,7 @@ describe('a call that never settles', () => {
     vi.useRealTimers();
   });
 
-  test('is a failure that may work later, after 60 s', async () => {
+  test('is a retryable failure after 60 s', async () => {
     vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
     const hung: Transport = { name: 'hung', send: () => new Promise(() => undefined) };
     const device = { id: null, platform: 'ios', token: 't', user: null, locale: null } as const;

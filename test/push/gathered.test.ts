@@ -44,7 +44,7 @@ const hanging: Transport = { name: 'hanging', send: () => new Promise(() => unde
 const { app, env } = await startTestApp({
   resources: [defineUser()],
   transports: [bulk, plain, hanging],
-  // Calls that hang must not hold up the end of the test.
+  // Calls that hang must not delay the end of the test.
   settings: { graceMs: 500 },
   listeners: (app) => app.on('push.sent', ({ id }: { id: string }) => finished.push(id)),
 });
@@ -58,7 +58,7 @@ beforeEach(() => {
   most = 0;
 });
 
-/** A gate that transports wait at, until `open`. */
+/** Closes the gate at which transports wait, until `open` is called. */
 function closeGate(): void {
   gate = new Promise((resolve) => {
     open = resolve;
@@ -66,10 +66,10 @@ function closeGate(): void {
 }
 afterEach(() => open());
 
-test('small pushes that come together go in few calls of at most 500 devices, each with its own message and result', async () => {
+test('small pushes that arrive together share few calls of at most 500 devices, each with its own message and result', async () => {
   closeGate();
   const ids: string[] = [];
-  // The database has a few connections; who waits for one for seconds is refused.
+  // The pool has only a few connections, and a query that waits for one for seconds is refused.
   while (ids.length < 300) {
     const some = Array.from({ length: 20 }, (_, i) => ids.length + i);
     const enqueued = some.map((i) => app.push.enqueue({ tokens: [`a${i}`, `b${i}`], title: `T${i}` }));
@@ -97,12 +97,12 @@ test('small pushes that come together go in few calls of at most 500 devices, ea
   }
 });
 
-test('a push alone is sent at once, by itself', async () => {
+test('a single push is sent at once, in its own call', async () => {
   const { id } = await app.push.send({ tokens: ['alone'], title: 'Hi' });
   expect([single, many]).toEqual([[id], []]);
 });
 
-test('without sendMany each push has a call of its own', async () => {
+test('without sendMany each push has its own call', async () => {
   const sends = Array.from({ length: 50 }, (_, i) =>
     app.push.send({ tokens: [`p${i}`], platform: 'ios', title: 'Hi' }),
   );
@@ -110,12 +110,12 @@ test('without sendMany each push has a call of its own', async () => {
   expect(single.toSorted()).toEqual(ids.toSorted());
 });
 
-test('a transport has no more than 2,500 devices under way in a process', async () => {
+test('a transport has at most 2,500 devices in flight per process', async () => {
   closeGate();
   const tokens = Array.from({ length: 8000 }, (_, i) => `w${i}`);
   const { id } = await app.push.enqueue({ tokens, title: 'Hi' });
   await expect.poll(() => inFlight, { timeout: 60_000 }).toBeGreaterThanOrEqual(2000);
-  // A small push finds the calls full, and is sent before the rest of the large one.
+  // All calls are busy when the small push arrives; it is sent before the rest of the large one.
   const small = app.push.send({ tokens: ['small'], title: 'Hi' });
   open();
   expect((await small).status).toBe('sent');
@@ -125,7 +125,7 @@ test('a transport has no more than 2,500 devices under way in a process', async 
   expect(most).toBeLessThanOrEqual(2500);
 });
 
-test('a transport that hangs holds up no other', async () => {
+test('a transport that hangs does not delay any other', async () => {
   const web = (i: number) =>
     JSON.stringify({ endpoint: `https://push.example/${i}`, keys: { p256dh: 'k', auth: 'a' } });
   const tokens = Array.from({ length: 3000 }, (_, i) => web(i));
@@ -135,7 +135,7 @@ test('a transport that hangs holds up no other', async () => {
   expect((await app.push.send({ tokens: ['free'], title: 'Hi' })).status).toBe('sent');
 });
 
-test('a provider that refuses its credentials stops the start of a push-worker, and is named; silence does not', async () => {
+test('a push-worker does not start if a provider refuses its credentials, and the error names the transport; web starts', async () => {
   const check = (name: string, answer: () => Promise<void>): Transport => ({ name, send: hanging.send, check: answer });
   const transports = [
     check('one', async () => {

@@ -27,7 +27,7 @@ const titles = async () =>
     (row) => row.title,
   );
 
-test('after hooks send by ctx.push; what a before hook enqueues is stored with the change or not at all', async () => {
+test('after hooks send with ctx.push; a push that a before hook enqueues is stored in the transaction of the change', async () => {
   const ann = await person('Ann');
   const device = await ann.call('POST', '/api/auth/devices', { token: 'a'.repeat(64), platform: 'android' });
   const { id } = (await ann.call('POST', '/api/orders', {})).body.data;

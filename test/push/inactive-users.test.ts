@@ -1,4 +1,4 @@
-// Devices of users who are deleted or not active. No relay runs here, so nothing cleans up after a deletion.
+// Devices of deleted or inactive users. No relay runs here, so nothing cleans up after a deletion.
 import { Client } from 'pg';
 import { afterAll, beforeEach, expect, test } from 'vitest';
 import { defineUser } from '../../src/index.ts';
@@ -42,11 +42,11 @@ test.each<[string, (who: Person, device: string) => Promise<unknown>]>([
   ['was deleted a moment ago', ({ id }) => app.service('user').delete(id)],
   ['is disabled', (who) => disable(who)],
   [
-    // As a version that left this to the relay did.
+    // Earlier versions left the removal of devices to the relay.
     'is gone while the rows of their devices are still there',
     async ({ id }) => sql.query('delete from users where id = $1', [id]),
   ],
-])('a push reaches no device of a user who %s, however the device is named', async (_who, end) => {
+])('a push reaches no device of a user who %s, however the device is addressed', async (_who, end) => {
   const [ann, ben] = [await person('Ann'), await person('Ben')];
   const [gone, kept] = [await register(ann), await register(ben)];
   await end(ann, gone);
@@ -58,7 +58,7 @@ test.each<[string, (who: Person, device: string) => Promise<unknown>]>([
   expect(sent).toEqual([kept, kept]);
 });
 
-test('a user who is enabled again gets pushes again', async () => {
+test('a user who is enabled again receives pushes again', async () => {
   const ann = await person('Ann');
   const device = await register(ann);
   await disable(ann);
@@ -70,7 +70,7 @@ test('a user who is enabled again gets pushes again', async () => {
 test.each<[string, (who: Person) => Promise<unknown>]>([
   ['deleted', ({ id }) => app.service('user').delete(id)],
   ['disabled', (who) => disable(who)],
-])('a push that is tried again is not sent to a user who was %s meanwhile', async (_how, end) => {
+])('a push is not retried for a user who was %s in the meantime', async (_how, end) => {
   const ann = await person('Ann');
   const device = await register(ann);
   onSend = () => end(ann);

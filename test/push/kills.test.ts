@@ -14,7 +14,7 @@ const claimChunks = createClaimChunks(undefined);
 const CALLS_ANSWERED = 3;
 const TOKENS = 6000;
 
-/** Every token of every call, in order; calls after the first few wait at the gate. */
+/** All tokens of all calls, in order. Calls after the first few wait at the gate. */
 const calls: string[][] = [];
 let open: () => void = () => undefined;
 const gate = new Promise<void>((resolve) => {
@@ -46,13 +46,13 @@ const patience = { timeout: 60_000, interval: 50 };
 const countOf = async (where: string) =>
   Number((await sql.query(`select count(*) from push_results where ${where}`)).rows[0].count);
 
-test('a worker that is killed in mid-send: no device gets the push twice but those that were in flight', async () => {
+test('if a worker is killed during a send, only devices in flight may get the push twice', async () => {
   const url = `http://127.0.0.1:${(provider.address() as AddressInfo).port}`;
   const start = () => startProcess('test/fixtures/push-worker.ts', { ...env, LOG_LEVEL: 'error', PUSH_URL: url });
   const first = start();
   const tokens = Array.from({ length: TOKENS }, (_, i) => `token-${i}`);
   const { id } = await app.push.enqueue({ tokens, title: 'Hi' });
-  // What was answered is stored while other calls are in flight: a chunk does not wait for its neighbours.
+  // Results are stored while other calls are in flight: a chunk does not wait for its neighbours.
   const answered = async () => (await countOf('ok')) === calls.slice(0, CALLS_ANSWERED).flat().length;
   await expect.poll(async () => calls.length > CALLS_ANSWERED && (await answered()), patience).toBe(true);
   first.child.kill('SIGKILL');
@@ -62,7 +62,7 @@ test('a worker that is killed in mid-send: no device gets the push twice but tho
   expect(inFlight.size).toBeLessThanOrEqual(2500);
   open();
 
-  // Its claims run out by themselves, as its jobs do; a test need not wait for that.
+  // The claims and jobs expire by themselves; the test does not wait for that.
   await sql.query(
     'update push_chunks set claimed_until = now() - make_interval(secs => 1) where claimed_until is not null',
   );
@@ -80,7 +80,7 @@ test('a worker that is killed in mid-send: no device gets the push twice but tho
   expect([...times.values()].every((list) => list.length <= 2)).toBe(true);
 }, 120_000);
 
-test('a worker that lives renews its claims, so that nobody takes what it waits for', async () => {
+test('a live worker renews its claims, so that no other worker takes its chunks', async () => {
   const { id } = await app.push.enqueue({ tokens: ['a'], title: 'Hi' });
   const key = [{ pushId: id, chunk: 0 }];
   const [held] = await claimChunks(platform.database, key);
@@ -89,7 +89,7 @@ test('a worker that lives renews its claims, so that nobody takes what it waits 
   await renewClaims(platform.database, [held!]);
   const left = `select claimed_until > now() + interval '20 seconds' as long from push_chunks where push_id = $1`;
   expect((await sql.query(left, [id])).rows).toEqual([{ long: true }]);
-  // Who lost his claim renews nothing.
+  // A worker that lost its claim does not renew it.
   await sql.query(`update push_chunks set claimed_until = now() - make_interval(secs => 1) where push_id = $1`, [id]);
   expect(await claimChunks(platform.database, key)).toHaveLength(1);
   await sql.query(`update push_chunks set claimed_until = now() - make_interval(secs => 1) where push_id = $1`, [id]);
@@ -97,7 +97,7 @@ test('a worker that lives renews its claims, so that nobody takes what it waits 
   expect((await sql.query(left, [id])).rows).toEqual([{ long: false }]);
 });
 
-test('what kills its workers again and again is given up', async () => {
+test('a chunk whose workers die again and again is given up', async () => {
   const { id } = await app.push.enqueue({ tokens: ['a'], title: 'Hi' });
   const refusals: (string | undefined)[] = [];
   for (let claim = 1; claim <= 6; claim++) {

@@ -18,7 +18,7 @@ function detailsOf(message: unknown): unknown {
   return undefined;
 }
 
-test('defaults are filled: sound and priority, and the url is also in the data', () => {
+test('defaults are set for sound and priority, and the url is also in the data', () => {
   expect(read({ to: USER, title: 'Hi', url: '/posts/1' }).content).toEqual({
     title: 'Hi',
     url: '/posts/1',
@@ -28,7 +28,7 @@ test('defaults are filled: sound and priority, and the url is also in the data',
   });
 });
 
-test('a silent message has no sound, whatever it names', () => {
+test('a silent message has no sound, even if one is given', () => {
   expect(read({ to: USER, silent: true, data: { a: 1 } }).content).toEqual({
     silent: true,
     sound: false,
@@ -38,7 +38,7 @@ test('a silent message has no sound, whatever it names', () => {
   expect(read({ to: USER, silent: true, sound: 'ping', data: {} }).content.sound).toBe(false);
 });
 
-test('raw tokens are android unless a platform is given, and are not in what is stored as the message', () => {
+test('raw tokens are android unless a platform is given, and are not part of the stored message', () => {
   const message = read({ tokens: ['one', 'two'], title: 'Hi' });
   expect(message.audience).toMatchObject({ platform: 'android', tokens: ['one', 'two'] });
   expect(JSON.stringify([message.content, message.given])).not.toContain('one');
@@ -49,11 +49,11 @@ test.each<[string, object, object]>([
   ['users and devices, repeated', { to: [USER, USER], deviceIds: [USER] }, { to: [USER, USER], deviceIds: [USER] }],
   ['devices', { deviceIds: [USER] }, { deviceIds: [USER] }],
   ['tokens', { tokens: ['one'] }, {}],
-])('the audience is stored as it was given: %s', (_, audience, given) => {
+])('the audience is stored as given: %s', (_, audience, given) => {
   expect(read({ ...audience, title: 'Hi' }).given).toEqual(given);
 });
 
-test('100,000 users, devices and tokens are accepted, repeated ones counted', () => {
+test('100,000 users, devices and tokens are accepted, and duplicates count', () => {
   const users = Array<string>(100_000).fill(USER);
   expect(read({ to: users, deviceIds: users, tokens: users, title: 'Hi' }).audience).toMatchObject({
     userIds: [USER],
@@ -62,7 +62,7 @@ test('100,000 users, devices and tokens are accepted, repeated ones counted', ()
   });
 });
 
-test('every field at its limit is accepted', () => {
+test('every field is accepted at its limit', () => {
   const full = {
     to: [USER],
     deviceIds: [USER],
@@ -169,7 +169,7 @@ test.each<[string, object, object]>([
   expect(detailsOf({ to: USER, ...message })).toEqual(details);
 });
 
-test('whatever is given, it is either a message or a 422 that names a field', () => {
+test('any input is either a message or a 422 that names a field', () => {
   const names = [
     'to',
     'deviceIds',
@@ -211,7 +211,7 @@ test('whatever is given, it is either a message or a 422 that names a field', ()
         return;
       }
       const { content, given } = read(input);
-      // What passes can be stored.
+      // Every accepted message can be stored.
       expect(JSON.stringify([content, given]).replaceAll('\\\\', '')).not.toMatch(/\\u0000|\\ud[89a-f]/);
     }),
     { numRuns: 1000 },

@@ -11,7 +11,7 @@ import { createQueues } from '../../src/platform/queues.ts';
 import { openRedis } from '../../src/platform/redis.ts';
 import { readSettings } from '../../src/platform/settings.ts';
 
-/** A platform of its own on the services of a test app: for parts that no app offers one by one. */
+/** A separate platform on the services of a test app, for components that an app does not expose. */
 export async function openPlatform(
   variables: Record<string, string>,
   push = {},

@@ -4,7 +4,7 @@ import { createPush } from '../../src/push/index.ts';
 import { startTestApp } from '../support/app.ts';
 import { openPlatform } from './platform.ts';
 
-// The tables come from an app that plays no role; production is a platform beside it.
+// An app without roles creates the tables; the production platform uses the same database.
 const { env } = await startTestApp({ resources: [defineUser()] }, { start: { roles: [] } });
 const production = {
   ...env,
@@ -13,7 +13,7 @@ const production = {
   SVC_ENCRYPTION_KEYS: Buffer.alloc(32, 1).toString('base64'),
 };
 
-test('in production a push that no transport accepts is failed for every device, and nothing is captured', async () => {
+test('in production a push that no transport accepts fails for every device, and nothing is captured', async () => {
   const platform = await openPlatform(production);
   const push = createPush(platform, []);
   const events: unknown[] = [];
@@ -31,7 +31,7 @@ test('in production a push that no transport accepts is failed for every device,
   }
 });
 
-test('while Redis is away a send is stored and queued within its wait, and sent once Redis is back', async () => {
+test('while Redis is down a send is stored and queued within its wait time, and sent once Redis is back', async () => {
   const away = await openPlatform({ ...env, REDIS_URL: 'redis://127.0.0.1:1' }, { waitMs: 400 });
   const push = createPush(away, []);
   const ids: string[] = [];

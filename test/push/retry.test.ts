@@ -11,21 +11,21 @@ test.each([
   [3, 30_000],
   [4, 120_000],
   [5, 600_000],
-])('after try %i it waits %i ms, a fifth more or less', (attempts, wait) => {
+])('after try %i the next one is %i ms later, plus or minus a fifth', (attempts, wait) => {
   const at = (random: number) => retryAt({ ...failed, attempts }, NOW, random)! - NOW;
   expect([at(0), at(0.5), at(1)]).toEqual([wait * 0.8, wait, wait * 1.2]);
 });
 
-test('after the sixth try it is given up', () => {
+test('no try follows the sixth', () => {
   expect(retryAt({ ...failed, attempts: 6 }, NOW, 0.5)).toBeUndefined();
 });
 
-test('it is not tried again at the moment when the ttl runs out, but 1 ms earlier it is', () => {
+test('a retry that would fall on the end of the ttl is dropped; 1 ms earlier it is made', () => {
   expect(retryAt({ ...failed, expiresAt: NOW + 1000 }, NOW, 0.5)).toBeUndefined();
   expect(retryAt({ ...failed, expiresAt: NOW + 1001 }, NOW, 0.5)).toBe(NOW + 1000);
 });
 
-test('never before the provider allows it, never at or after the end of the ttl, never after 28 days', () => {
+test('a retry is never before the time that the provider allows, never at or after the end of the ttl, and never after 28 days', () => {
   const some = fc.record({
     attempts: fc.integer({ min: 1, max: 8 }),
     retryAfterMs: fc.option(fc.integer({ min: 1, max: 10 ** 10 }), { nil: undefined }),

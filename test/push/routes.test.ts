@@ -28,7 +28,7 @@ const keyOf = async (who: Person, scopes: string[]) => {
   return clientOf(url, body.data.key);
 };
 
-test('an admin sends, and gets the result', async () => {
+test('an admin sends a push and gets the result', async () => {
   const ann = await person('Ann');
   const device = await register(ann);
   const { status, body } = await admin.call('POST', '/api/push', { to: ann.id, title: 'Hi' });
@@ -39,7 +39,7 @@ test('an admin sends, and gets the result', async () => {
 });
 
 test.each(['POST /api/push', 'GET /api/push/000000000000000000000000'])(
-  '%s is for admins and their keys with the scope alone',
+  '%s requires the admin role, and an API key needs the scope',
   async (route) => {
     const [method, path] = route.split(' ') as [string, string];
     const body = method === 'POST' ? { tokens: ['a'], platform: 'ios', title: 'Hi' } : undefined;
@@ -54,13 +54,13 @@ test.each(['POST /api/push', 'GET /api/push/000000000000000000000000'])(
   },
 );
 
-test('a message that is wrong is 422 with a message per field, and so is a body that is none', async () => {
+test('an invalid message returns 422 with a message per field, and so does a body that is not a message', async () => {
   const wrong = await admin.call('POST', '/api/push', { to: 'x', titel: 'Hi' });
   expect([wrong.status, wrong.body.error.details]).toEqual([422, { to: 'Must be an id', titel: 'Unknown field' }]);
   expect((await admin.call('POST', '/api/push', '[]')).body.error.details).toEqual({ message: 'Must be an object' });
 });
 
-test('repeated with the same Idempotency-Key it is sent once', async () => {
+test('a request repeated with the same Idempotency-Key is sent once', async () => {
   const ann = await person('Ann');
   await register(ann);
   let calls = 0;
@@ -75,7 +75,7 @@ test('repeated with the same Idempotency-Key it is sent once', async () => {
   answer = accepting;
 });
 
-test('the timeline of a device tells what happened, in order; tokens are masked', async () => {
+test('the timeline of a device shows the events in order; tokens are masked', async () => {
   const ann = await person('Ann');
   const device = await register(ann);
   const { id } = await app.push.send({
@@ -116,7 +116,7 @@ test('the timeline of a device tells what happened, in order; tokens are masked'
   expect(times).toEqual(times.toSorted());
 });
 
-test('a tap is noted for the device that got the push, and for nobody else', async () => {
+test('a tap is recorded for the device that got the push, and for no other device', async () => {
   const [ann, ben] = [await person('Ann'), await person('Ben')];
   await register(ann);
   await register(ben);
@@ -126,7 +126,7 @@ test('a tap is noted for the device that got the push, and for nobody else', asy
   await expect.poll(async () => (await admin.call('GET', `/api/push/${id}`)).body.data.counts.opened).toBe(1);
 });
 
-test('the devices are paged', async () => {
+test('the list of devices is paginated', async () => {
   const tokens = Array.from({ length: 7 }, (_, i) => `paged-${i}`);
   const { id } = await app.push.send({ tokens, platform: 'ios', title: 'Hi' });
   const second = await admin.call('GET', `/api/push/${id}?page=3&limit=3`);
@@ -140,17 +140,17 @@ test.each([
   ['page=0', 'page must be a whole number from 1 to 100000'],
   ['page=1&page=2', 'page must be a whole number from 1 to 100000'],
   ['colour=red', 'There is no parameter "colour"'],
-])('?%s is 400', async (query, message) => {
+])('?%s returns 400', async (query, message) => {
   const { id } = await app.push.send({ tokens: ['a'], platform: 'ios', title: 'Hi' });
   const answered = await admin.call('GET', `/api/push/${id}?${query}`);
   expect([answered.status, answered.body.error.message]).toEqual([400, message]);
 });
 
-test.each(['x', '0'.repeat(24), 'A'.repeat(24)])('an id that is malformed or unknown is 404: %s', async (id) => {
+test.each(['x', '0'.repeat(24), 'A'.repeat(24)])('a malformed or unknown id returns 404: %s', async (id) => {
   expect((await admin.call('GET', `/api/push/${id}`)).status).toBe(404);
 });
 
-test('of a user who registers more than 100 devices those seen longest ago go', async () => {
+test('if a user registers more than 100 devices, the least recently seen ones are removed', async () => {
   const ann = await person('Ann');
   const ids: string[] = [];
   for (let i = 0; i < 2; i++) ids.push(await register(ann));

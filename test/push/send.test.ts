@@ -40,7 +40,7 @@ async function register(who: Person, token = `token-${++count}-0123456789abcdefg
 const devicesOf = async (who: Person) => (await who.call('GET', '/api/auth/devices')).body.data;
 
 describe('without a transport, outside production', () => {
-  test('a handler sends by ctx.push: it gets the result, and a bad message is a 422 with the fields', async () => {
+  test('a handler sends with ctx.push and gets the result; an invalid message is a 422 with the fields', async () => {
     const ann = await person('Ann');
     const device = await register(ann);
     const { status, body } = await ann.call('POST', '/api/greetings/send', { title: 'Hi' });
@@ -65,7 +65,7 @@ describe('without a transport, outside production', () => {
     expect(events).toEqual([{ name: 'push.sent', payload: { id: result.id, status: 'captured', devices: 2 } }]);
   });
 
-  test('captured pushes are read newest first, with the normalised message and no whole token', async () => {
+  test('captured pushes are listed newest first, with the normalized message and masked tokens', async () => {
     const ann = await person('Ann');
     const device = await register(ann, 'captured-token-0123456789');
     const first = await app.push.send({ to: ann.id, title: 'One' });
@@ -84,7 +84,7 @@ describe('without a transport, outside production', () => {
   });
 });
 
-test('a user without devices, an unknown user and an empty list are no-devices, with one event each', async () => {
+test('a user without devices, an unknown user and an empty list have the status no-devices, with one event each', async () => {
   const ann = await person('Ann');
   for (const to of [ann.id, '0'.repeat(24), []]) {
     const result = await app.push.send({ to, title: 'Hi' });
@@ -106,7 +106,7 @@ test('an invalid message throws 422 with field errors and stores nothing', async
   expect((await sql.query('select count(*) from pushes')).rows).toEqual(before.rows);
 });
 
-test('a device that is reached in several ways is sent to once', async () => {
+test('a device that is addressed in several ways is sent to once', async () => {
   const ann = await person('Ann');
   const device = await register(ann, 'reached-thrice');
   const result = await app.push.send({
@@ -121,7 +121,7 @@ test('a device that is reached in several ways is sent to once', async () => {
   ]);
 });
 
-test('devices of an expired session are skipped and removed at the next send', async () => {
+test('devices of an expired session are skipped and removed by the next send', async () => {
   const ann = await person('Ann');
   const device = await register(ann);
   await sql.query(`update sessions set expires_at = now() - interval '1 second' where user_id = $1`, [ann.id]);
@@ -129,14 +129,14 @@ test('devices of an expired session are skipped and removed at the next send', a
   expect((await sql.query('select 1 from devices where id = $1', [device])).rows).toEqual([]);
 });
 
-test('enqueue gives an id at once; the result is stored and told later', async () => {
+test('enqueue returns an id at once; the result is stored and emitted later', async () => {
   const ann = await person('Ann');
   await register(ann);
   const { id } = await app.push.enqueue({ to: ann.id, title: 'Later' });
   await expect.poll(() => events).toEqual([{ name: 'push.sent', payload: { id, status: 'captured', devices: 1 } }]);
 });
 
-test('a send of more devices than a chunk holds answers for each of them, and is told once', async () => {
+test('a send to more devices than fit into one chunk has a result for each of them, and emits one event', async () => {
   const tokens = Array.from({ length: 1201 }, (_, i) => `many-${i}`);
   const result = await app.push.send({ tokens, title: 'Many' });
   expect(result).toMatchObject({ status: 'captured', devices: 1201 });
@@ -144,7 +144,7 @@ test('a send of more devices than a chunk holds answers for each of them, and is
   expect(events).toHaveLength(1);
 });
 
-test('a send resolves when its result is there, not at the next look at the store', async () => {
+test('a send resolves as soon as its result exists, before the store is polled again', async () => {
   const times: number[] = [];
   for (let i = 0; i < 5; i++) {
     const started = performance.now();
@@ -161,7 +161,7 @@ test('the devices of a deleted user are removed', async () => {
   await expect.poll(async () => (await sql.query('select 1 from devices where id = $1', [device])).rows).toEqual([]);
 });
 
-test('many sends at once all get their own result', async () => {
+test('many concurrent sends each get their own result', async () => {
   const people = await Promise.all(Array.from({ length: 10 }, (_, i) => person(`P${i}`)));
   const ids = await Promise.all(people.map((who) => register(who)));
   const sends = people.flatMap((who, i) => Array.from({ length: 10 }, () => ({ who, device: ids[i]! })));
@@ -172,7 +172,7 @@ test('many sends at once all get their own result', async () => {
 });
 
 describe('a receipt', () => {
-  test('is stored and told', async () => {
+  test('is stored and emitted', async () => {
     const ann = await person('Ann');
     const device = await register(ann);
     const { id } = await app.push.send({ to: ann.id, title: 'Hi' });
@@ -186,7 +186,7 @@ describe('a receipt', () => {
     expect(await devicesOf(ann)).toHaveLength(1);
   });
 
-  test('that says unregistered removes the device, unless it registered again since', async () => {
+  test('with unregistered removes the device, unless it has registered again since', async () => {
     const ann = await person('Ann');
     const [gone, back] = [await register(ann), await register(ann, 'comes-back')];
     const { id } = await app.push.send({ to: ann.id, title: 'Hi' });
@@ -195,7 +195,7 @@ describe('a receipt', () => {
     expect((await devicesOf(ann)).map((device: { id: string }) => device.id)).toEqual([back]);
   });
 
-  test('of an unknown push or device changes and tells nothing', async () => {
+  test('for an unknown push or device changes nothing and emits nothing', async () => {
     const ann = await person('Ann');
     const device = await register(ann);
     const { id } = await app.push.send({ tokens: ['raw'], title: 'Hi' });
@@ -211,7 +211,7 @@ describe('a receipt', () => {
     expect(await devicesOf(ann)).toHaveLength(1);
   });
 
-  test('that is malformed throws 422', async () => {
+  test('throws 422 if it is malformed', async () => {
     await expect(app.push.receipt('0'.repeat(24), '0'.repeat(24), {} as never)).rejects.toMatchObject({
       status: 422,
       details: { ok: 'Must be true or false' },

@@ -29,7 +29,7 @@ test.each<[SimulatedBehavior, object, string | undefined, boolean]>([
   ['invalid-token', { ok: false, error: 'InvalidRegistration' }, undefined, false],
   ['rate-limited', { ok: false, error: 'MessageRateExceeded' }, undefined, true],
 ])(
-  '%s: what its provider answers, what is seen of it, whether the device stays',
+  '%s: the provider’s result, the visible notification, and whether the device is kept',
   async (behavior, result, state, stays) => {
     events.length = 0;
     const ann = await person('Ann');
@@ -48,7 +48,7 @@ test.each<[SimulatedBehavior, object, string | undefined, boolean]>([
   },
 );
 
-test('a real transport that takes every device is not asked for a simulated one', async () => {
+test('a real transport that accepts every device does not get simulated devices', async () => {
   const ann = await person('Ann');
   await simulated.create({ user: ann.id, platform: 'web', name: 'Browser' });
   await ann.call('POST', '/api/auth/devices', { token: 'a-real-token-0123456789', platform: 'android' });
@@ -56,7 +56,7 @@ test('a real transport that takes every device is not asked for a simulated one'
   expect(results.map((one) => one.id).filter((id) => id === 'real')).toHaveLength(1);
 });
 
-test('brought online, a device shows what it held, but not what is too old', async () => {
+test('a device that comes online shows the notifications held for it, except expired ones', async () => {
   const ann = await person('Ann');
   const { id } = await simulated.create({ user: ann.id, behavior: 'offline' });
   const kept = await app.push.send({ to: ann.id, title: 'Kept' });
@@ -67,14 +67,14 @@ test('brought online, a device shows what it held, but not what is too old', asy
   expect(events).toEqual([{ name: 'push.simulated', payload: { id: kept.id, device: id, state: 'shown' } }]);
 });
 
-test('with notifications off by then, what it held is hidden', async () => {
+test('notifications held for a device are hidden if it has turned off notifications by then', async () => {
   const ann = await person('Ann');
   const { id } = await simulated.create({ user: ann.id, behavior: 'offline' });
   await app.push.send({ to: ann.id, title: 'Hi' });
   expect((await simulated.setBehavior(id, 'notifications-off')).notifications).toMatchObject([{ state: 'hidden' }]);
 });
 
-test('a newer notification with the same collapseId takes the place of the older one on each device', async () => {
+test('a newer notification with the same collapseId replaces the older one on each device', async () => {
   const ann = await person('Ann');
   const { id } = await simulated.create({ user: ann.id });
   for (const [title, collapseId] of [
@@ -87,7 +87,7 @@ test('a newer notification with the same collapseId takes the place of the older
   expect((await notificationsOf(id))!.map(({ message }) => message.title)).toEqual(['C', 'B']);
 });
 
-test('a push that comes twice, since a worker was lost before it stored the answer, is shown once', async () => {
+test('a push that arrives twice, because a worker was lost before it stored the result, is shown once', async () => {
   const ann = await person('Ann');
   const { id } = await simulated.create({ user: ann.id });
   const sent = await app.push.send({ to: ann.id, title: 'Hi' });
@@ -102,14 +102,14 @@ test('a push that comes twice, since a worker was lost before it stored the answ
   expect(await notificationsOf(id)).toMatchObject([{ push: sent.id, state: 'shown' }]);
 });
 
-test('a silent message is seen by nobody', async () => {
+test('a silent message is not shown', async () => {
   const ann = await person('Ann');
   const { id } = await simulated.create({ user: ann.id });
   await app.push.send({ to: ann.id, silent: true, data: { refresh: true } });
   expect(await notificationsOf(id)).toMatchObject([{ state: 'hidden' }]);
 });
 
-test('a tap is told as an opened push, with what the notification carried', async () => {
+test('a tap is emitted as an opened push, with the data of the notification', async () => {
   const ann = await person('Ann');
   const { id } = await simulated.create({ user: ann.id });
   const sent = await app.push.send({ to: ann.id, title: 'Hi', url: '/posts/1', data: { a: 1 } });
@@ -128,7 +128,7 @@ test('a tap is told as an opened push, with what the notification carried', asyn
   expect((await notificationsOf(id))![0]!.tappedAt).not.toBeNull();
 });
 
-test('a notification that is not shown cannot be tapped; unknown ones are 404', async () => {
+test('a notification that is not shown cannot be tapped; unknown ids return 404', async () => {
   const ann = await person('Ann');
   const { id } = await simulated.create({ user: ann.id, behavior: 'offline' });
   await app.push.send({ to: ann.id, title: 'Hi' });
@@ -151,14 +151,14 @@ test.each<[unknown, string]>([
   [{ user: 'a'.repeat(24), behavior: 'explodes' }, 'behavior'],
   [{ user: 'a'.repeat(24), platform: 'symbian' }, 'platform'],
   [5, 'device'],
-])('a device that is wrong is 422: %j', async (device, field) => {
+])('an invalid device returns 422: %j', async (device, field) => {
   await expect(simulated.create(device as never)).rejects.toMatchObject({
     status: 422,
     details: { [field]: expect.any(String) },
   });
 });
 
-test('a rate-limited device is tried again, and told when it took the push later', async () => {
+test('a rate-limited device is retried, and a receipt is emitted when it accepts the push later', async () => {
   const ann = await person('Ann');
   const { id } = await simulated.create({ user: ann.id, behavior: 'rate-limited' });
   const sent = await app.push.send({ to: ann.id, title: 'Hi' });
@@ -169,7 +169,7 @@ test('a rate-limited device is tried again, and told when it took the push later
   expect(await notificationsOf(id)).toMatchObject([{ push: sent.id, state: 'shown' }]);
 });
 
-test('in production there are none: those that are in the database are skipped', async () => {
+test('in production there are no simulated devices: existing ones in the database are skipped', async () => {
   const ann = await person('Ann');
   const { id } = await simulated.create({ user: ann.id });
   const key = Buffer.alloc(32, 1).toString('base64');
@@ -186,7 +186,7 @@ test('in production there are none: those that are in the database are skipped',
   }
 });
 
-test('no other transport may have its name', () => {
+test('no other transport may use the name of the simulated one', () => {
   const transports = [{ ...real, name: 'simulated' }];
   expect(() => createApp({ resources: [defineUser()], transports }, env)).toThrow(
     /the name is that of simulated devices/,

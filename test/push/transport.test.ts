@@ -6,7 +6,7 @@ import type { Logger } from '../../src/platform/log.ts';
 import { sendThrough, type Transport, transportFor } from '../../src/push/transport.ts';
 import { type Person, startTestApp } from '../support/app.ts';
 
-/** A transport whose answers a test decides. Takes iOS devices only. */
+/** A transport whose results a test decides. It accepts only iOS devices. */
 const calls: Parameters<Transport['send']>[] = [];
 let answer: Transport['send'];
 const accepting: Transport['send'] = (_message, devices) => devices.map((_, i) => ({ ok: true, id: `provider-${i}` }));
@@ -55,7 +55,7 @@ async function register(who: Person, platform = 'ios'): Promise<{ id: string; to
 const idsOf = async (who: Person) =>
   (await who.call('GET', '/api/auth/devices')).body.data.map((device: { id: string }) => device.id);
 
-test('a device goes to the first transport that accepts it; one whose accepts() throws does not', async () => {
+test('a device goes to the first transport that accepts it; a transport whose accepts() throws does not get it', async () => {
   const ann = await person('Ann');
   const { id, token } = await register(ann);
   const result = await app.push.send({ to: ann.id, title: 'Hi', url: '/x' });
@@ -75,7 +75,7 @@ test('a device goes to the first transport that accepts it; one whose accepts() 
   expect(events).toEqual([{ name: 'push.sent', payload: { id: result.id, status: 'sent', devices: 1 } }]);
 });
 
-test('what a transport delivers is not captured; what none accepts is', async () => {
+test('a push that a transport delivers is not captured; one that no transport accepts is', async () => {
   const ann = await person('Ann');
   await register(ann, 'ios');
   const android = await register(ann, 'android');
@@ -85,7 +85,7 @@ test('what a transport delivers is not captured; what none accepts is', async ()
   expect(captured?.devices.map((device) => device.id)).toEqual([android.id]);
 });
 
-test('a push that some devices accept is partial', async () => {
+test('a push that only some devices accept is partial', async () => {
   const ann = await person('Ann');
   await register(ann);
   await register(ann);
@@ -96,7 +96,7 @@ test('a push that some devices accept is partial', async () => {
   expect(events).toEqual([{ name: 'push.sent', payload: { id: result.id, status: 'partial', devices: 2 } }]);
 });
 
-test('unregistered: true removes the device, another failure does not', async () => {
+test('unregistered: true removes the device; other failures do not', async () => {
   const ann = await person('Ann');
   const [gone, kept] = [await register(ann), await register(ann)];
   answer = (_, devices) => devices.map((device) => ({ ok: false, error: 'no', unregistered: device.id === gone.id }));
@@ -106,7 +106,7 @@ test('unregistered: true removes the device, another failure does not', async ()
   expect(events).toEqual([{ name: 'push.failed', payload: { id: result.id, status: 'failed', devices: 2 } }]);
 });
 
-test('a raw token that is gone takes the device with it that is registered with it', async () => {
+test('a raw token that is gone also removes the device registered with it', async () => {
   const ann = await person('Ann');
   const [gone, kept] = [await register(ann), await register(ann)];
   answer = (_, devices) => devices.map(({ token }) => ({ ok: false, error: 'no', unregistered: token === gone.token }));
@@ -114,7 +114,7 @@ test('a raw token that is gone takes the device with it that is registered with 
   await expect.poll(() => idsOf(ann)).toEqual([kept.id]);
 });
 
-test('a raw token that is gone on one platform does not remove the device that has it on another', async () => {
+test('a raw token that is gone on one platform does not remove a device with the same token on another', async () => {
   const ann = await person('Ann');
   const kept = await register(ann, 'android');
   answer = (_, devices) => devices.map(() => ({ ok: false, error: 'no', unregistered: true }));
@@ -172,12 +172,12 @@ describe('a send resolves with failed results', () => {
         { ok: false, error: 'x'.repeat(1e6) },
       ],
     ],
-  ])('when the transport %s', async (_, send) => {
+  ])('if the transport %s', async (_, send) => {
     const ann = await person('Ann');
     await register(ann);
     await register(ann);
     answer = send;
-    // What is thrown may be tried again later, but not after the ttl.
+    // An exception may be retried later, but not after the ttl.
     const result = await app.push.send({ to: ann.id, title: 'Hi', ttl: 0 });
     expect(result).toMatchObject({ status: 'failed', devices: 2 });
     for (const one of result.results) {
@@ -187,7 +187,7 @@ describe('a send resolves with failed results', () => {
   });
 });
 
-describe('no token is told by a transport of your own', () => {
+describe('no token is revealed by a custom transport', () => {
   const endpoint = 'https://push.example.com/subscription-0123456789';
   const web = JSON.stringify({ endpoint, keys: { p256dh: 'BNk3-public-key', auth: 'aVery-secret-key' } });
   const device = { id: null, platform: 'ios', token: 'ios-token-0123456789', user: null, locale: null } as const;
@@ -222,7 +222,7 @@ describe('no token is told by a transport of your own', () => {
   });
 });
 
-test('a transport that answers for fewer devices than asked fails the rest only', async () => {
+test('a transport that returns too few results fails only the remaining devices', async () => {
   const ann = await person('Ann');
   await register(ann);
   await register(ann);
@@ -232,7 +232,7 @@ test('a transport that answers for fewer devices than asked fails the rest only'
   expect(result.results.map((one) => one.ok)).toEqual([true, false]);
 });
 
-test('a device that is removed, or that another user took, after the send is not sent to', async () => {
+test('a device that is removed, or registered by another user, after the send was requested is not sent to', async () => {
   const [ann, ben] = [await person('Ann'), await person('Ben')];
   const [removed, moved, kept] = [await register(ann), await register(ann), await register(ann)];
   const first = new Promise<void>((resolve) => {
@@ -246,7 +246,7 @@ test('a device that is removed, or that another user took, after the send is not
   const gate = new Promise<void>((resolve) => {
     open = resolve;
   });
-  // The worker takes 2,000 devices at once: with that many held up, others wait in the queue.
+  // The worker sends to 2,000 devices concurrently: with that many held up, other pushes wait in the queue.
   const tokens = Array.from({ length: 500 }, (_, i) => `hold-${i}`);
   const holding = Array.from({ length: 4 }, () => app.push.send({ tokens, platform: 'ios', title: 'Hold' }));
   await first;
@@ -265,14 +265,14 @@ test('a device that is removed, or that another user took, after the send is not
   }
 });
 
-test('chunks have at most 500 devices', async () => {
+test('a chunk has at most 500 devices', async () => {
   const tokens = Array.from({ length: 1001 }, (_, i) => `chunk-${i}`);
   await app.push.send({ tokens, platform: 'ios', title: 'Hi' });
   expect(calls.map(([, devices]) => devices.length).sort()).toEqual([1, 500, 500]);
   expect(new Set(calls.flatMap(([, devices]) => devices.map((device) => device.token))).size).toBe(1001);
 });
 
-test('malformed transports stop the start, all named at once', () => {
+test('malformed transports prevent the start, and one error names all of them', () => {
   const transports = [{ name: 'a', send: accepting }, { name: 'a', send: accepting }, { send: 5 }] as never;
   expect(() => createApp({ resources: [defineUser()], transports }, env)).toThrow(
     /"a" is installed twice[\s\S]*transports\[2\] has no name[\s\S]*no method send/,

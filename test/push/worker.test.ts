@@ -6,7 +6,7 @@ import type { Transport } from '../../src/push/transport.ts';
 import { startTestApp } from '../support/app.ts';
 import { openPlatform } from './platform.ts';
 
-/** Every token that a transport was given, in any process of this test. */
+/** Every token that a transport received, in any process of this test. */
 const sent: string[] = [];
 const events: string[] = [];
 let before: () => Promise<unknown>;
@@ -27,7 +27,7 @@ const options = {
   },
 };
 
-// The sender plays no role that would send; two more apps are push-workers, as processes of their own would be.
+// The sender runs no role that sends; two more apps are push-workers, as separate processes would be.
 const { app, env } = await startTestApp(options, { start: { roles: ['web'] } });
 const workers = [createApp(options, env), createApp(options, env)];
 await Promise.all(workers.map((worker) => worker.start({ roles: ['push-worker'] })));
@@ -56,7 +56,7 @@ const jobOf = (id: string, chunk = 0, size = 1) => {
   return { name: 'send', data: { id: name }, opts: { jobId: name } };
 };
 
-/** A gate that transports wait at. */
+/** A gate at which transports wait. */
 function closeGate(): () => void {
   let open: () => void = () => undefined;
   const gate = new Promise<void>((resolve) => {
@@ -66,15 +66,15 @@ function closeGate(): () => void {
   return open;
 }
 
-test('a send in one process is answered by workers in others', async () => {
+test('a send in one process gets its result from workers in others', async () => {
   const result = await app.push.send({ tokens: tokens(3), title: 'Hi' });
   expect(result).toMatchObject({ status: 'sent', devices: 3 });
   expect(events).toEqual(['push.sent']);
 });
 
-test('two workers share the chunks of a push: every device once, one final status, one event', async () => {
+test('two workers share the chunks of a push: each device is sent to once, with one final status and one event', async () => {
   const all = tokens(3000);
-  // On a busy machine this takes longer than a send waits, so the outcome is read afterwards.
+  // On a busy machine this takes longer than a send waits, so the result is read later.
   const { id } = await app.push.send({ tokens: all, title: 'Hi' });
   await expect.poll(() => statusOf(id)).toBe('sent');
   expect((await sql.query('select devices from pushes where id = $1', [id])).rows).toEqual([{ devices: 3000 }]);
@@ -106,7 +106,7 @@ test('a job that runs twice, during the send and after it, sends to no device tw
   expect(events).toEqual(['push.sent']);
 });
 
-test('a push whose result does not come in time is queued; its result is stored and told later', async () => {
+test('a push whose result is late is queued; its result is stored and emitted later', async () => {
   const open = closeGate();
   const started = performance.now();
   const result = await app.push.send({ tokens: tokens(1), title: 'Hi' });
@@ -119,11 +119,11 @@ test('a push whose result does not come in time is queued; its result is stored 
   await expect.poll(() => events).toEqual(['push.sent']);
 });
 
-test('an answer that is given when the event of its end was lost still ends the wait', async () => {
+test('a send whose completion event was lost still returns when the result is stored', async () => {
   const open = closeGate();
   const sending = app.push.send({ tokens: tokens(1), title: 'Hi' });
   await expect.poll(async () => await queue().getActiveCount()).toBe(1);
-  // The answer of a worker that died before it could report the job.
+  // Simulates the result of a worker that died before it could report the job.
   await sql.query(`with c as (update push_chunks set finished_at = now() where finished_at is null)
     update pushes set status = 'sent', open_chunks = 0, finished_at = now() where finished_at is null`);
   const result = await sending;
@@ -131,7 +131,7 @@ test('an answer that is given when the event of its end was lost still ends the 
   open();
 });
 
-test('a worker that answers after its claim ran out changes nothing that another has answered', async () => {
+test('a worker that reports after its claim expired changes nothing that another worker has reported', async () => {
   const openFirst = closeGate();
   const { id } = await app.push.enqueue({ tokens: tokens(2), title: 'Hi' });
   const claims = `select 1 from push_chunks where push_id = $1 and claimed_until > now()`;
@@ -150,7 +150,7 @@ test('a worker that answers after its claim ran out changes nothing that another
 });
 
 describe('the sweep', () => {
-  test('gives a chunk that lost its job another, and nobody else', async () => {
+  test('gives a chunk that lost its job exactly one new job', async () => {
     await queue().pause();
     const { id } = await app.push.enqueue({ tokens: tokens(600), title: 'Hi' });
     await queue().drain(true);
@@ -164,7 +164,7 @@ describe('the sweep', () => {
     expect(events).toEqual(['push.sent']);
   });
 
-  test('leaves a chunk to the worker that holds it, and gives it to another when that one is lost', async () => {
+  test('leaves a chunk to the worker that holds it, and gives it to another worker if that one is lost', async () => {
     await queue().pause();
     const { id } = await app.push.enqueue({ tokens: tokens(1), title: 'Hi' });
     await queue().drain(true);
@@ -185,7 +185,7 @@ describe('the sweep', () => {
     expect(sent).toEqual(tokens(1));
   });
 
-  test('removes pushes after 30 days with all that belongs to them, and no younger ones', async () => {
+  test('removes pushes older than 30 days with all their data, and no younger ones', async () => {
     const [old, young] = await Promise.all(
       ['old', 'young'].map((name) => app.push.send({ tokens: tokens(2, name), title: 'Hi' })),
     );

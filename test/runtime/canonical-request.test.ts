@@ -8,7 +8,7 @@ import { runs } from '../support/runs.ts';
 const request = (query: object, more: object = {}) => ({ query, headers: {}, ...more }) as unknown as Request;
 const textOf = (body: unknown) => canonicalRequest(request({}), body);
 
-/** JSON of few keys and values, so that equal ones are common. */
+/** JSON with few distinct keys and values, so that equal values are common. */
 const { json } = fc.letrec((tie) => ({
   json: fc.oneof(
     fc.constantFrom<unknown>(
@@ -43,7 +43,7 @@ function reversed(value: unknown): unknown {
   );
 }
 
-test('two bodies have the same text exactly when they are equal, whatever the order of their fields', () => {
+test('two bodies have the same canonical text exactly when they are equal, regardless of field order', () => {
   const property = fc.property(json, json, (one, other) => {
     const [a, b] = [structuredClone(one), structuredClone(other)];
     expect(textOf(a) === textOf(b)).toBe(isDeepStrictEqual(a, b));
@@ -52,7 +52,7 @@ test('two bodies have the same text exactly when they are equal, whatever the or
   fc.assert(property, { numRuns: runs(1000) });
 });
 
-test('the text depends on the query, and on whether there is a body', () => {
+test('the canonical text depends on the query and on whether there is a body', () => {
   expect(canonicalRequest(request({ a: '1', b: '2' }), { x: 1 })).toBe(
     canonicalRequest(request({ b: '2', a: '1' }), { x: 1 }),
   );
@@ -69,7 +69,7 @@ test('a body parsed by middleware is compared as JSON', () => {
   expect(parsed(Buffer.from('a'))).not.toBe(parsed(Buffer.from('b')));
 });
 
-test.each([new URLSearchParams('a=1'), new Map([['a', 1]])])('a body that JSON cannot hold is refused: %s', (body) => {
+test.each([new URLSearchParams('a=1'), new Map([['a', 1]])])('a body that JSON cannot represent is refused: %s', (body) => {
   const sent = request({}, { body, headers: { 'content-length': '3' } });
   expect(() => canonicalRequest(sent, undefined)).toThrow('cannot be compared');
 });

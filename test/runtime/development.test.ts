@@ -20,7 +20,7 @@ const production = {
   SVC_ENCRYPTION_KEYS: Buffer.from('belfry-development-key-not-secret').subarray(0, 32).toString('base64'),
 };
 
-/** Starts an app on the same database, with limits of its own. It is closed when the test ends. */
+/** Starts an app with its own limits on the same database. It is closed when the test ends. */
 async function start(env: Record<string, string>, options: Partial<AppOptions<typeof resources>> = {}) {
   const REDIS_PREFIX = `${base.env.REDIS_PREFIX}-${Math.random().toString(36).slice(2)}`;
   const app = createApp(
@@ -34,7 +34,7 @@ async function start(env: Record<string, string>, options: Partial<AppOptions<ty
 
 const html = { accept: 'text/html' };
 
-test('the home page of development links the reference and the console, with no script and nothing from elsewhere', async () => {
+test('the development home page links to the reference and the console, and loads no scripts and nothing from other hosts', async () => {
   const { url } = await start({}, { extensions: [developerConsole()] });
   const answer = await fetch(url, { headers: html });
   expect(answer.status).toBe(200);
@@ -52,7 +52,7 @@ test('the home page of development links the reference and the console, with no 
   for (const [, path] of text.matchAll(/<a href="([^"]+)"/g)) expect((await fetch(url + path)).status).toBe(200);
 });
 
-test('the home page links only what the app has, and leaves a page that the app has at / alone', async () => {
+test('the home page links only to pages that the app has, and does not replace a page that the app serves at /', async () => {
   const without = await start({}, { settings: { openapi: { enabled: false } } });
   expect(await (await fetch(without.url)).text()).not.toContain('<a ');
   const home = { method: 'GET', path: '/', policy: 'public', handler: () => 'own' } as const;
@@ -60,7 +60,7 @@ test('the home page links only what the app has, and leaves a page that the app 
   expect((await own.call('GET', '/')).body).toEqual({ data: 'own' });
 });
 
-test('a client that takes no HTML, and every client in production and in tests, gets the 404 of the API at /', async () => {
+test('at /, a client that does not accept HTML gets the 404 of the API, and so does every client in production and in tests', async () => {
   const [development, live] = [await start({}), await start(production)];
   for (const [call, headers] of [
     [development.call, { accept: 'application/json' }],
@@ -84,7 +84,7 @@ const ORIGINS: [string, boolean][] = [
   ['null', false],
 ];
 
-test('development lets pages of the same machine call the API, besides the origins in CORS_ORIGINS; production does not', async () => {
+test('in development, pages on this machine may call the API, as may the origins in CORS_ORIGINS; in production they may not', async () => {
   const allowed = async (env: Record<string, string>, origin: string) => {
     const { call } = await start(env);
     const { headers } = await call('GET', '/api/notes', undefined, { origin });
@@ -118,7 +118,7 @@ test('NODE_ENV=development alone keeps the rate limits; LOOPBACK_RATE_LIMITS=off
   expect(await statuses(OFF)).toEqual([200, 200, 200, 200, 404]);
 });
 
-test('LOOPBACK_RATE_LIMITS=off lifts no limit of a client behind a proxy, with TRUST_PROXY and without', async () => {
+test('LOOPBACK_RATE_LIMITS=off does not lift the limits of a client behind a proxy, with or without TRUST_PROXY', async () => {
   for (const env of [OFF, { ...OFF, TRUST_PROXY: 'true' }]) {
     const { call } = await start(env, { settings: tooMany });
     const forwarded = { 'x-forwarded-for': '203.0.113.7' };
@@ -129,7 +129,7 @@ test('LOOPBACK_RATE_LIMITS=off lifts no limit of a client behind a proxy, with T
   }
 });
 
-test.runIf(otherAddress)('LOOPBACK_RATE_LIMITS=off lifts no limit of another machine, whatever it forges', async () => {
+test.runIf(otherAddress)('LOOPBACK_RATE_LIMITS=off does not lift the limits of another machine, whatever headers it forges', async () => {
   const { url } = await start(OFF, { settings: tooMany });
   const call = clientOf(`http://${otherAddress}:${new URL(url).port}`);
   const statuses = [];
@@ -138,7 +138,7 @@ test.runIf(otherAddress)('LOOPBACK_RATE_LIMITS=off lifts no limit of another mac
   expect(statuses).toEqual([200, 200, 429]);
 });
 
-test('a 429 in development names the limit, the wait and the setting; in production it keeps its text', async () => {
+test('a 429 in development names the limit, the wait and the setting; in production its text is unchanged', async () => {
   const message = async (env: Record<string, string>, path: string, times: number, settings = {}) => {
     const { call } = await start(env, { settings });
     for (let i = 1; i < times; i++) await call('GET', path);
@@ -158,7 +158,7 @@ test('a 429 in development names the limit, the wait and the setting; in product
   expect((await message(production, '/api/notes/own', 2)).text).toBe('Too many requests; try again later');
 });
 
-test('HOST chooses the address that web listens on', async () => {
+test('HOST sets the address that the web process listens on', async () => {
   const { url } = await start({ HOST: '127.0.0.1' });
   expect(url).toMatch(/^http:\/\/127\.0\.0\.1:\d+$/);
   const reaches = (host: string) =>

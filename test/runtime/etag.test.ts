@@ -87,7 +87,7 @@ test.each([
   ['a list that is empty', '/api/posts?title=nothing'],
   ['a custom route', '/api/posts/shared'],
   ['a record of a custom route', `${path}/card`],
-])('%s carries a strong entity tag; HEAD has the same headers and no body', async (_what, at) => {
+])('%s has a strong entity tag; HEAD returns the same headers and no body', async (_what, at) => {
   const get = await call('GET', at);
   const head = await call('HEAD', at);
   expect(tagOf(get)).toMatch(/^"[\x21\x23-\x7e]+"$/);
@@ -97,13 +97,13 @@ test.each([
   expect([head.status, head.body]).toEqual([200, undefined]);
 });
 
-test('an answer with a tag is private, to be asked for again each time, and varies by who asks', async () => {
+test('a response with a tag is private, must be revalidated each time, and varies by viewer', async () => {
   const answer = await call('GET', path);
   expect(answer.headers.get('cache-control')).toBe('private, no-cache');
   expect(answer.headers.get('vary')).toBe('Origin, Authorization');
 });
 
-test('what a handler says of caching stands', async () => {
+test('caching headers set by a handler are kept', async () => {
   const shared = await call('GET', '/api/posts/shared');
   expect([shared.headers.get('cache-control'), tagOf(shared)]).toEqual(['public, max-age=60', expect.any(String)]);
   const kept = await call('GET', '/api/posts/secret');
@@ -114,7 +114,7 @@ test.each([
   ['a record that both see alike', `${path}?fields=title`],
   ['a record of which one sees more', path],
   ['a list', '/api/posts'],
-])('tags differ by viewer, of %s, and are the same for the same viewer', async (_what, at) => {
+])('tags of %s differ between viewers and stay the same for the same viewer', async (_what, at) => {
   const callers: Client[] = [ann.call, bob.call, call];
   const first = await Promise.all(callers.map(async (one) => tagOf(await one('GET', at))));
   const again = await Promise.all(callers.map(async (one) => tagOf(await one('GET', at))));
@@ -122,7 +122,7 @@ test.each([
   expect(again).toEqual(first);
 });
 
-test('the tag of a create and of a change is that of a read right after', async () => {
+test('the tag returned by a create or an update is the tag of a read right after it', async () => {
   const created = await ann.call('POST', '/api/posts', { title: 'Made', note: 'x' });
   const at = `/api/posts/${created.body.data.id}`;
   expect(tagOf(created)).toBe(tagOf(await ann.call('GET', at)));
@@ -131,14 +131,14 @@ test('the tag of a create and of a change is that of a read right after', async 
   expect(tagOf(changed)).not.toBe(tagOf(created));
 });
 
-test('the answer of a PUT has no tag: what was sent is not what is stored, byte for byte', async () => {
+test('the response to a PUT has no tag, because the stored representation differs byte for byte from what was sent', async () => {
   const { path: at } = await newPost();
   const answer = await ann.call('PUT', at, { title: 'Put' });
   expect([answer.status, tagOf(answer)]).toEqual([200, null]);
 });
 
 test.each(['%s', 'W/%s', '"other", %s', '%s , "other"', '*', '"a,b",,\t%s'])(
-  'If-None-Match: %s answers 304 with the same headers and no body',
+  'If-None-Match: %s returns 304 with the same headers and no body',
   async (form) => {
     const full = await ann.call('GET', path);
     const answer = await ann.call('GET', path, undefined, { 'if-none-match': form.replace('%s', tagOf(full)) });
@@ -152,20 +152,20 @@ test.each(['%s', 'W/%s', '"other", %s', '%s , "other"', '*', '"a,b",,\t%s'])(
 );
 
 test.each(['"other"', 'W/"other"', '', 'junk', '"unclosed', '*, "a"', '"a" "b"', "'a'"])(
-  'If-None-Match: %s is no match: the whole answer',
+  'If-None-Match: %s does not match, so the whole response is returned',
   async (header) => {
     expect((await ann.call('GET', path, undefined, { 'if-none-match': header })).status).toBe(200);
   },
 );
 
-test('a tag of another viewer, or of before a change, brings the whole answer', async () => {
+test('a tag from another viewer, or from before a change, returns the whole response', async () => {
   const { path: at, tag } = await newPost();
   expect((await bob.call('GET', at, undefined, { 'if-none-match': tag })).status).toBe(200);
   await ann.call('PATCH', at, { title: 'New' });
   expect((await ann.call('GET', at, undefined, { 'if-none-match': tag })).status).toBe(200);
 });
 
-test('nobody is told 304 who would not be told 200', async () => {
+test('a client gets 304 only if it would otherwise get 200', async () => {
   const made = await ann.call('POST', '/api/secrets', { text: 'mine' });
   const at = `/api/secrets/${made.body.data.id}`;
   for (const header of ['*', tagOf(made)]) {
@@ -178,7 +178,7 @@ test('nobody is told 304 who would not be told 200', async () => {
   }
 });
 
-test('answers of accounts, with secrets, without a body and of errors have no tag', async () => {
+test('account responses, responses with secrets or without a body, and errors have no tag', async () => {
   const answers = [
     await ann.call('GET', '/api/auth/me'),
     await ann.call('PATCH', '/api/auth/me', { name: 'Ann' }),
@@ -193,7 +193,7 @@ test('answers of accounts, with secrets, without a body and of errors have no ta
   expect(tagOf(await call('GET', '/api/posts/none'))).toBeNull();
 });
 
-test('If-Match on a read: 412 unless the record still has that version', async () => {
+test('If-Match on a read returns 412 unless the record still has that version', async () => {
   const { path: at, tag } = await newPost();
   expect((await ann.call('GET', at, undefined, { 'if-match': tag })).status).toBe(200);
   expect((await bob.call('GET', at, undefined, { 'if-match': tag })).status).toBe(200);
@@ -207,7 +207,7 @@ test('If-Match on a read: 412 unless the record still has that version', async (
 });
 
 test.each(['PATCH', 'PUT', 'DELETE'])(
-  '%s with If-Match of the record as it is goes ahead; of an older one 412',
+  '%s with If-Match of the current version succeeds; with an older version it returns 412',
   async (method) => {
     const { path: at, tag } = await newPost();
     const fresh = tagOf(await ann.call('PATCH', at, { title: 'Newer' }));
@@ -224,15 +224,15 @@ test.each([
   ['some of its fields', (at: string) => ann.call('GET', `${at}?fields=title`)],
   ['its author with it', (at: string) => ann.call('GET', `${at}?include=author`)],
   ['a custom route', (at: string) => ann.call('GET', `${at}/card`)],
-])('any view of a record gives a tag to change it by, since its version counts: %s', async (_what, look) => {
+])('any view of a record returns a tag that can be used to change it, because only its version counts: %s', async (_what, look) => {
   const { path: at } = await newPost();
   const asks = { 'if-match': tagOf(await look(at)) };
   expect((await ann.call('PATCH', at, {}, asks)).status).toBe(200);
-  // Even a change of nothing is a change.
+  // Even an update without any difference counts as a change.
   expect((await ann.call('PATCH', at, {}, asks)).status).toBe(412);
 });
 
-test('If-Match costs no statement more', async () => {
+test('If-Match costs no additional statement', async () => {
   const { path: at, tag } = await newPost();
   const sent = countStatements();
   const count = async (method: string, asks?: Record<string, string>) => {
@@ -242,7 +242,7 @@ test('If-Match costs no statement more', async () => {
   };
   const guarded = await count('PATCH', { 'if-match': tag });
   const plain = await count('PATCH');
-  // The session, and the change.
+  // One statement for the session, one for the change.
   expect([guarded.statements, plain.statements]).toEqual([2, 2]);
   expect((await count('DELETE', { 'if-match': plain.tag })).statements).toBe(2);
   sent.end();
@@ -269,7 +269,7 @@ test.each([
   ['w/"lower"', 400],
   ['%s %s', 400],
   ['"a\\"b"', 400],
-])('If-Match: %s answers %i', async (form, status) => {
+])('If-Match: %s returns %i', async (form, status) => {
   const { path: at, tag } = await newPost();
   const answer = await ann.call('PATCH', at, { title: 'x' }, { 'if-match': form.replaceAll('%s', tag) });
   expect([answer.status, answer.body.error?.code]).toEqual([
@@ -279,7 +279,7 @@ test.each([
 });
 
 test.each(['', ',', 'unquoted', '"unclosed', 'w/"lower"'])(
-  'the malformed If-Match %j on a read answers 400',
+  'the malformed If-Match %j on a read returns 400',
   async (form) => {
     const { path: at } = await newPost();
     for (const path of [at, '/api/posts']) {
@@ -288,13 +288,13 @@ test.each(['', ',', 'unquoted', '"unclosed', 'w/"lower"'])(
   },
 );
 
-test('the tag of a list is no tag of a record', async () => {
+test('the tag of a list does not match a record', async () => {
   const { path: at } = await newPost();
   const tag = tagOf(await ann.call('GET', '/api/posts'));
   expect((await ann.call('PATCH', at, { title: 'x' }, { 'if-match': tag })).status).toBe(412);
 });
 
-test('who may not see or change the record is told that, and nothing of its version', async () => {
+test('a client that may not see or change the record gets that error, which reveals nothing about the version', async () => {
   const made = await ann.call('POST', '/api/secrets', { text: 'mine' });
   const at = `/api/secrets/${made.body.data.id}`;
   const { path: readable } = await newPost();
@@ -312,14 +312,14 @@ test('who may not see or change the record is told that, and nothing of its vers
   expect((await ann.call('GET', at)).body.data.text).toBe('mine');
 });
 
-test('a record that may be changed but not read answers 404 to If-Match too', async () => {
+test('a record that may be changed but not read returns 404 to If-Match too', async () => {
   const { id } = await app.service('shy').create({ text: 'x' });
   for (const header of ['"old"', '*']) {
     expect((await ann.call('PATCH', `/api/shies/${id}`, { text: 'y' }, { 'if-match': header })).status).toBe(404);
   }
 });
 
-test('a version that is over is told before what is wrong with the body, whether or not rules need the record', async () => {
+test('an outdated version is reported before errors in the body, whether or not rules need the record', async () => {
   const { path: at, tag } = await newPost();
   await ann.call('PATCH', at, { from: 1, to: 5 });
   for (const body of [{ title: '' }, { nothing: 1 }, { from: 9 }, [], '"x"']) {
@@ -328,7 +328,7 @@ test('a version that is over is told before what is wrong with the body, whether
   }
 });
 
-test('hooks do not run for a version that is over, and policies that are functions are asked first', async () => {
+test('hooks do not run for an outdated version, and policy functions run before the version is checked', async () => {
   const made = await call('POST', '/api/watcheds', { text: 'one' });
   const at = `/api/watcheds/${made.body.data.id}`;
   const second = await call('PATCH', at, { text: 'two' }, { 'if-match': tagOf(made) });
@@ -353,7 +353,7 @@ test.each([
   ['timeless json', '/api/timelesses', { anything: { b: 1, a: [1.5, null] } }, (n: number) => ({ anything: n })],
   ['timeless encrypted', '/api/timelesses', { sealed: 'x' }, (n: number) => ({ sealed: `${n}` })],
   ['timeless encrypted, empty before', '/api/timelesses', {}, (n: number) => ({ sealed: `${n}` })],
-])('of 20 changes at once with one If-Match one wins and 19 get 412: %s', async (_what, at, body, change) => {
+])('of 20 concurrent changes with the same If-Match, one succeeds and 19 get 412: %s', async (_what, at, body, change) => {
   const made = await ann.call('POST', at, body);
   const one = `${at}/${made.body.data.id}`;
   const answers = await Promise.all(
@@ -365,7 +365,7 @@ test.each([
   expect([now.body, tagOf(now)]).toEqual([winner.body, tagOf(winner)]);
 });
 
-test('a change and a removal at once with one If-Match: one wins', async () => {
+test('of a concurrent update and delete with the same If-Match, one succeeds', async () => {
   for (const at of ['/api/posts', '/api/timelesses']) {
     for (let round = 0; round < 5; round++) {
       const made = await ann.call('POST', at, at === '/api/posts' ? { title: 'x' } : { list: ['x'] });
@@ -383,7 +383,7 @@ test('a change and a removal at once with one If-Match: one wins', async () => {
   }
 });
 
-test('without If-Match 20 changes at once all succeed, and no two of them have one version', async () => {
+test('without If-Match, 20 concurrent changes all succeed, and each produces a different version', async () => {
   for (const [at, body] of [
     ['/api/posts', { title: 'x' }],
     ['/api/watcheds', { text: 'x' }],
@@ -397,7 +397,7 @@ test('without If-Match 20 changes at once all succeed, and no two of them have o
   }
 });
 
-test('a record never goes back to a version, even when the clock does', async () => {
+test('a record never returns to an earlier version, even when the clock goes back', async () => {
   const { id } = await app.service('post').create({ title: 'x' });
   const changes = Array.from({ length: 30 }, () => app.service('post').update(id, { title: 'x' }));
   expect(new Set((await Promise.all(changes)).map((record) => record.updatedAt)).size).toBe(30);
@@ -408,7 +408,7 @@ test('a record never goes back to a version, even when the clock does', async ()
   expect((await app.service('post').update(id, {})).updatedAt).toBe('2999-01-01T00:00:00.001Z');
 });
 
-test('the version of a record without timestamps follows changes of hidden fields', async () => {
+test('the version of a record without timestamps changes when hidden fields change', async () => {
   const { id } = await app.service('timeless').create({ text: 'x', pin: '1234', when: '2026-01-01', amount: 0.1 });
   const at = `/api/timelesses/${id}`;
   const before = await call('GET', at);
@@ -420,7 +420,7 @@ test('the version of a record without timestamps follows changes of hidden field
   expect((await call('PATCH', at, { text: 'x' }, { 'if-match': '*' })).status).toBe(200);
 });
 
-test('no version of a record without timestamps comes back with a value, so that tags tell nothing of hidden ones', async () => {
+test('a record without timestamps gets a new version even when a value returns, so tags reveal nothing about hidden fields', async () => {
   const { id } = await app.service('timeless').create({ text: 'x', pin: '1234', code: 'a' });
   const at = `/api/timelesses/${id}`;
   const first = await call('GET', at);
@@ -438,14 +438,14 @@ test('no version of a record without timestamps comes back with a value, so that
 });
 
 test.each(['"0-x"', '"4294967296-x"', '"99999999999-x"', '"zz-x"', '"1e5-x"'])(
-  'a tag that no record without timestamps can have is 412: %s',
+  'a tag that no record without timestamps can have returns 412: %s',
   async (tag) => {
     const { id } = await app.service('timeless').create({ text: 'x' });
     expect((await call('PATCH', `/api/timelesses/${id}`, {}, { 'if-match': tag })).status).toBe(412);
   },
 );
 
-test('a custom route of a record keeps to If-Match, and code may pass on what it saw', async () => {
+test('a custom route of a record honours If-Match, and application code can pass on the version that it read', async () => {
   const { path: at, tag } = await newPost('quiet');
   const shouted = await ann.call('POST', `${at}/shout`, undefined, { 'if-match': tag });
   expect([shouted.status, shouted.body.data.title]).toEqual([200, 'QUIET']);
@@ -467,7 +467,7 @@ test('a custom route of a record keeps to If-Match, and code may pass on what it
   await app.service('post').delete(record.id, { ifMatch: changed.updatedAt });
 });
 
-test('a precondition that cannot be kept is refused, not passed over', async () => {
+test('a precondition that the server cannot enforce is refused, not ignored', async () => {
   const { path: at, tag } = await newPost();
   for (const [method, path, body] of [
     ['POST', '/api/posts', { title: 'x' }],

@@ -15,7 +15,7 @@ import { clientOf, type Person, startTestApp } from '../support/app.ts';
 
 const PASSWORD = 'correct horse battery';
 
-/** An extension that signs in by tokens `ext_<user id>`, with an `auth` that the test decides. */
+/** An extension that authenticates tokens of the form `ext_<user id>`, with an `auth` that the test chooses. */
 let auth: Omit<Auth, 'scopes'> & { scopes?: readonly string[] };
 const tokens = defineExtension({
   name: 'tokens',
@@ -49,7 +49,7 @@ const withKeys = await startTestApp({
 test.each([
   ['', plain],
   [' beside API keys', withKeys],
-])('a credential of an extension that is no session is held to its scopes%s', async (_, run) => {
+])('a credential of an extension that is not a session is limited to its scopes%s', async (_, run) => {
   const ann = await run.person('Ann');
   const call = clientOf(run.url, `ext_${ann.id}`);
   const statuses = async (scopes: readonly string[] | undefined) => {
@@ -86,14 +86,14 @@ async function accountRoutes(who: Person) {
   ].map(({ status }) => status);
 }
 
-test('no route of the account takes a credential that is no session, whatever its scopes', async () => {
+test('no account route accepts a credential that is not a session, whatever its scopes', async () => {
   const ann = await plain.person('Ann');
   auth = { via: 'api-key', id: 'x', scopes: ['*', 'auth:*'] };
   expect(await accountRoutes(ann)).toEqual(Array(7).fill(403));
   expect((await ann.call('GET', '/api/auth/me')).body.data.name).toBe('Ann');
 });
 
-test('a session of an extension may do everything that its user may', async () => {
+test('a session of an extension may do everything that its user may do', async () => {
   const ann = await plain.person('Ann');
   auth = { via: 'session', id: 'x', scopes: ['*'] };
   const call = clientOf(plain.url, `ext_${ann.id}`);
@@ -101,7 +101,7 @@ test('a session of an extension may do everything that its user may', async () =
   expect((await call('POST', '/api/auth/me/erase', { password: PASSWORD })).status).toBe(202);
 });
 
-test('a session of an extension registers devices, makes keys, endpoints and exports, and keeps streams open', async () => {
+test('a session of an extension can register devices, create keys, endpoints and exports, and keep streams open', async () => {
   const [ann, bob] = [await withKeys.person('Ann'), await withKeys.person('Bob')];
   auth = { via: 'session', id: 'x', scopes: ['*'] };
   const token = `ext_${ann.id}`;
@@ -116,14 +116,14 @@ test('a session of an extension registers devices, makes keys, endpoints and exp
   ];
   expect(answers.map(({ status }) => status)).toEqual([201, 201, 201, 202]);
   expect(answers[0]!.body.data.signedIn).toBe(false);
-  // By then it was asked which sessions are over.
+  // By then, the extension has been asked which sessions have ended.
   await bob.call('POST', '/api/auth/logout');
   await own.ended;
   await call('POST', '/api/notes', { title: 'Still there' });
   expect(JSON.stringify((await stream.named('note.created')).data)).toContain('Still there');
 });
 
-test('a webhook takes no key of an extension, of which nothing tells when it ends', async () => {
+test('webhook endpoints cannot be created with an API key of an extension, because nothing reports when such a key ends', async () => {
   const ann = await withKeys.person('Ann');
   auth = { via: 'api-key', id: 'x', scopes: ['*'] };
   const call = clientOf(withKeys.url, `ext_${ann.id}`);

@@ -12,7 +12,7 @@ const { app, call, person } = await startTestApp({
 });
 const ada = await person('Ada', ['user', 'admin']);
 
-test('the example of docs/extensions.md is this fixture', () => {
+test('the example in docs/extensions.md matches this fixture', () => {
   const root = join(import.meta.dirname, '..', '..');
   const fixture = readFileSync(join(root, 'test', 'fixtures', 'reports.ts'), 'utf8');
   expect(readFileSync(join(root, 'docs', 'extensions.md'), 'utf8')).toContain(
@@ -20,7 +20,7 @@ test('the example of docs/extensions.md is this fixture', () => {
   );
 });
 
-test('an extension from outside has a table, routes, a job and an event', async () => {
+test('an extension from another package has a table, routes, a job and an event', async () => {
   const told: unknown[] = [];
   app.on('report.finished', (event) => void told.push(event));
   await ada.call('POST', '/api/things', { name: 'one' });
@@ -34,7 +34,7 @@ test('an extension from outside has a table, routes, a job and an event', async 
   expect(told).toEqual([{ report: id }]);
 });
 
-test('its routes are guarded and in the OpenAPI document like any other', async () => {
+test('the routes of the extension are guarded and are in the OpenAPI document like any others', async () => {
   const bob = await person('Bob');
   expect((await call('POST', '/api/reports')).status).toBe(401);
   expect((await bob.call('POST', '/api/reports')).status).toBe(403);

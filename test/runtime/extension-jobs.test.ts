@@ -3,7 +3,7 @@ import { defineExtension, defineUser, type ExtensionHost } from '../../src/index
 import { startTestApp } from '../support/app.ts';
 import { startupError } from '../support/startup-error.ts';
 
-/** An extension with one job, which notes what it is given. */
+/** An extension with one job, which records its input. */
 function worker(name: string, job: string, ran: string[]) {
   const held: { jobs?: ExtensionHost['jobs'] } = {};
   const extension = defineExtension({
@@ -16,11 +16,11 @@ function worker(name: string, job: string, ran: string[]) {
   return { extension, add: (ids: string[]) => held.jobs!.add(job, ids) };
 }
 
-test('two extensions never do the jobs of each other, however they and their jobs are named', async () => {
+test('two extensions never run each other’s jobs, whatever they and their jobs are called', async () => {
   const ran: string[] = [];
   const one = worker('mail', 'sync-now', ran);
   const two = worker('mail-sync', 'now', ran);
-  // The queue of large audiences is push-audiences.
+  // The queue for large audiences is called push-audiences.
   const three = worker('push', 'audiences', ran);
   await startTestApp({ resources: [defineUser()], extensions: [one, two, three].map(({ extension }) => extension) });
   const ids = Array.from({ length: 10 }, (_, i) => `row-${i}`);
@@ -32,7 +32,7 @@ test('two extensions never do the jobs of each other, however they and their job
   expect(ran.toSorted()).toEqual(expected.toSorted());
 });
 
-test('a job may be of any text: whole numbers, colons and nothing at all; the same text twice is one job, two are two', async () => {
+test('a job id may be any text (integers, colons, empty); the same text twice is one job, two texts are two jobs', async () => {
   const ran: string[] = [];
   const { extension, add } = worker('mail', 'send', ran);
   await startTestApp({ resources: [defineUser()], extensions: [extension] });
@@ -44,7 +44,7 @@ test('a job may be of any text: whole numbers, colons and nothing at all; the sa
 
 const run = async () => undefined;
 
-test('jobs that no queue takes, or no process would do, are refused with all their mistakes at once', () => {
+test('jobs whose names no queue accepts, or that no process would run, are refused with all errors at once', () => {
   const jobs = {
     'j:k': { run },
     'a/b': { run },

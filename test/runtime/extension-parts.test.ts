@@ -13,7 +13,7 @@ const env = { NODE_ENV: 'test', DATABASE_URL: 'postgres://localhost/none', REDIS
 const app = createApp({ resources: [defineUser()] }, env);
 
 test.each([...Object.keys(app), 'then', 'toString', 'constructor', '__proto__'])(
-  'an extension whose api would take the place of app.%s is refused',
+  'an extension whose api would replace app.%s is refused',
   (name) => {
     expect(mistakesOf(bringing(name, { api: { mine: 1 } }))).toEqual([
       `  - extension "${name}": its api would stand in place of app.${name}; rename it`,
@@ -24,7 +24,7 @@ test.each([...Object.keys(app), 'then', 'toString', 'constructor', '__proto__'])
 
 const hello = async () => undefined;
 
-test('two makers of e-mails of one kind are refused, by name', () => {
+test('two e-mail builders for the same kind of e-mail are refused by name', () => {
   const one = bringing('one', { mails: { hello } });
   const two = bringing('two', { mails: { hello, 'password-reset': hello } });
   expect(mistakesOf(one, two)).toEqual([
@@ -38,14 +38,14 @@ test.each([
   ['null', null],
   ['a list', []],
   ['a promise', Promise.resolve({})],
-])('an extension whose setup gives %s is refused, with the mistakes of others', (_what, given) => {
+])('an extension whose setup returns %s is refused, together with the errors of other extensions', (_what, given) => {
   expect(mistakesOf(bringing('one', given), bringing('push', { api: {} }))).toEqual([
     '  - extension "one": setup(host) must return an object of its parts, and no promise',
     '  - extension "push": its api would stand in place of app.push; rename it',
   ]);
 });
 
-test('what is no extension is refused by its place', () => {
+test('a value that is not an extension is refused, and its position is reported', () => {
   expect(mistakesOf(null, bringing('one', {}), undefined, 'webhooks')).toEqual([
     '  - extensions[0]: null is no extension; make it with defineExtension',
     '  - extensions[2]: undefined is no extension; make it with defineExtension',

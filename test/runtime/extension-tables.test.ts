@@ -27,19 +27,19 @@ test.each([
   ['a key of ours', 'mails_pkey', OURS],
   ['the table of sync', 'belfry_sync', OURS],
   ['the deleted records of a resource', 'notes_deleted', 'where the deleted records of "note" are'],
-])('a table of an extension is refused that has the name of %s, under whatever key', (_what, name, held) => {
+])('an extension table with the name of %s is refused, whatever its key', (_what, name, held) => {
   const told = [`  - extension "mine": table "${name}": "${name}" is ${held}; rename it`];
   expect(mistakesOf(extension('mine', { [name]: table(name) }))).toEqual(told);
   expect(mistakesOf(extension('mine', { other: table(name) }))).toEqual(told);
 });
 
-test('a table of an extension is refused that has the name of a resource’s', () => {
+test('an extension table with the name of a resource table is refused', () => {
   expect(mistakesOf(extension('mine', { x: table('notes') }))).toEqual([
     '  - resource "note": collection: "notes" is a table, an index or a key of Belfry\'s own or of an extension; set collection to another name',
   ]);
 });
 
-test('tables of extensions are refused that have a name of each other, or one twice', () => {
+test('extension tables with the same name are refused, across extensions and within one', () => {
   expect(mistakesOf(extension('one', { x: table('things') }), extension('two', { y: table('things') }))).toEqual([
     '  - table "things": two extensions have it, "one" and "two"; rename one',
   ]);
@@ -51,7 +51,7 @@ test('tables of extensions are refused that have a name of each other, or one tw
   ]);
 });
 
-test('a name of an extension that Postgres would cut is refused, be it of a table, a column, an index or a constraint', () => {
+test('an extension name that Postgres would truncate is refused, for a table, a column, an index or a constraint', () => {
   const long = (what: string) => `${what}_${'x'.repeat(60)}`;
   const other = pgTable('others', { id: text('id').primaryKey() });
   const named = pgTable(
@@ -83,7 +83,7 @@ test.each([
   ]);
 });
 
-test('what is no table is refused, with all other mistakes', () => {
+test('a value that is not a table is refused, together with all other errors', () => {
   expect(mistakesOf(extension('one', { x: {}, y: undefined, z: table('outbox') }))).toEqual([
     '  - extension "one": table "x": it is not a table; make it with drizzle\'s pgTable',
     '  - extension "one": table "y": it is not a table; make it with drizzle\'s pgTable',
@@ -91,7 +91,7 @@ test('what is no table is refused, with all other mistakes', () => {
   ]);
 });
 
-test('a table under the key of another is made under its own name, and the other stays', async () => {
+test('a table under the key of another table is created under its own name, and the other table is unchanged', async () => {
   const { app, person } = await startTestApp({
     resources: [defineUser()],
     extensions: [extension('mine', { sessions: table('mine') })],

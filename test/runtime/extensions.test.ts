@@ -87,11 +87,11 @@ test.each([
   expect(withPages(...paths)).toContain(text);
 });
 
-test('a page may have a path like one of the API', () => {
+test('a page may have a path that looks like a path of the API', () => {
   expect(withPages('/', '/users', '/apis', '/.well-known/probe')).toBe('');
 });
 
-test('a resource whose path an extension has is refused', () => {
+test('a resource whose path an extension already uses is refused', () => {
   const resources = [defineUser(), defineResource('webhook', { fields: {} })];
   expect(configErrors({ resources, extensions: [webhooks()] })).toContain(
     'GET /webhooks: a resource or extension has it already',
@@ -110,20 +110,20 @@ const requiring = (requires: string) =>
     extensions: [defineExtension({ name: 'probe', requires, setup: () => ({}) })],
   });
 
-test('an extension that needs another version of Belfry is refused, with both versions', () => {
+test('an extension that requires another version of Belfry is refused, and the error names both versions', () => {
   expect(requiring('>=99')).toContain(`extension "probe" needs Belfry >=99; this is ${VERSION}`);
 });
 
-test('an extension that needs this version is not refused', () => {
+test('an extension that requires this version is accepted', () => {
   expect(requiring(`>=${VERSION} <99`)).toBe('');
   expect(requiring('*')).toBe('');
 });
 
-test('a range of versions that is none is refused', () => {
+test('an invalid version range is refused', () => {
   expect(requiring('new')).toContain('extension "probe": requires: "new" is not a range of versions');
 });
 
-test('two extensions with a table of one name are refused', () => {
+test('two extensions with a table of the same name are refused', () => {
   const table = pgTable('notes', { id: text('id').primaryKey() });
   const extension = (name: string) => defineExtension({ name, tables: { notes: table }, setup: () => ({}) });
   expect(configErrors({ resources: [defineUser()], extensions: [extension('one'), extension('two')] })).toContain(
@@ -131,7 +131,7 @@ test('two extensions with a table of one name are refused', () => {
   );
 });
 
-test('a job that an extension does not have cannot be handed out', async () => {
+test('a job that an extension does not have cannot be enqueued', async () => {
   let jobs: ExtensionHost['jobs'] | undefined;
   const extension = defineExtension({
     name: 'probe',

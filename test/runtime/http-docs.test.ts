@@ -8,7 +8,7 @@ import { startTestApp } from '../support/app.ts';
 
 const { person, url } = await startTestApp(blog);
 
-test('the commands of docs/http.md answer as it says', async () => {
+test('the commands in docs/http.md return what the page says', async () => {
   const page = readFileSync(join(import.meta.dirname, '..', '..', 'docs', 'http.md'), 'utf8');
   const commands = [...page.matchAll(/```sh\n([\s\S]*?)```/g)].map((match) => match[1]!).join('\n');
   const ada = await person('Ada');

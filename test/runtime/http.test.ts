@@ -37,7 +37,7 @@ const toAll = await startTestApp({ resources: [frozen] }, { env: () => ({ CORS_O
 const ann = await person('Ann');
 const json = { 'content-type': 'application/json' };
 
-/** Sends a body as it is, and reads the answer. */
+/** Sends a body unchanged and reads the response. */
 async function send(body: string | Buffer, headers: Record<string, string>, path = '/api/posts') {
   const all = { authorization: `Bearer ${ann.token}`, ...headers };
   const response = await fetch(url + path, { method: 'POST', headers: all, body: body as string });
@@ -45,7 +45,7 @@ async function send(body: string | Buffer, headers: Record<string, string>, path
   return { status: response.status, body: text === '' ? undefined : JSON.parse(text) };
 }
 
-/** Sends bytes on a socket and gives all that comes back until the server closes or half a second passes. */
+/** Sends bytes on a socket and returns everything received until the server closes it or half a second passes. */
 function raw(bytes: string): Promise<string> {
   return new Promise((resolve) => {
     const socket = connect(Number(new URL(url).port), '127.0.0.1');
@@ -82,7 +82,7 @@ test.each([
   ['application/json charset=utf-8', 415],
   ['application/json; x="open', 415],
   ['application/merge-patch+json', 201],
-])('a body of type %s answers %i', async (type, status) => {
+])('a body of type %s returns %i', async (type, status) => {
   expect((await send('{"title":"x"}', { 'content-type': type })).status).toBe(status);
 });
 
@@ -92,18 +92,18 @@ test.each([
   ['parameters', ';x=y'],
   ['letters', 'x'],
   ['quotes', ';x="\\"'],
-])('a content type of 60 kB of %s that ends in no ASCII answers 415', async (_what, part) => {
+])('a content type with 60 kB of %s, ending in a non-ASCII character, returns 415', async (_what, part) => {
   const type = `application/json;${part.repeat(60_000 / part.length)}\u00e4`;
   expect((await send('{"title":"x"}', { 'content-type': type })).status).toBe(415);
 });
 
-test('a body without a content type answers 415', async () => {
+test('a body without a content type returns 415', async () => {
   const answer = await send(Buffer.from('{"title":"x"}'), {});
   expect([answer.status, answer.body.error.code]).toEqual([415, 'UNSUPPORTED_MEDIA_TYPE']);
 });
 
 test.each(['{', '', '{"title":}', "{'title':1}", '{"title":"x"}{}', 'NaN', '{"title":"\u0000"}', '[1,]'])(
-  'the body %j is not JSON: 400 INVALID_JSON, or 422 when there is none',
+  'the body %j is not JSON and returns 400 INVALID_JSON, or 422 when it is empty',
   async (body) => {
     const answer = await send(body, json);
     expect([answer.status, answer.body.error.code]).toEqual(
@@ -112,7 +112,7 @@ test.each(['{', '', '{"title":}', "{'title':1}", '{"title":"x"}{}', 'NaN', '{"ti
   },
 );
 
-test.each(['[]', '"x"', '1', 'true', 'null'])('the body %s is no object: 422', async (body) => {
+test.each(['[]', '"x"', '1', 'true', 'null'])('the body %s is not an object and returns 422', async (body) => {
   const answer = await send(body, json);
   expect([answer.status, answer.body.error.details]).toEqual([422, { body: 'Must be an object' }]);
 });
@@ -124,11 +124,11 @@ test.each([
     Buffer.concat([Buffer.from('{"title":"'), Buffer.from([0xed, 0xa0, 0x80]), Buffer.from('"}')]),
   ],
   ['an overlong form', Buffer.concat([Buffer.from('{"title":"'), Buffer.from([0xc0, 0x80]), Buffer.from('"}')])],
-])('invalid UTF-8 answers 400: %s', async (_what, bytes) => {
+])('invalid UTF-8 returns 400: %s', async (_what, bytes) => {
   expect((await send(bytes, json)).status).toBe(400);
 });
 
-test('gzip is inflated; another encoding answers 415; a broken one 400', async () => {
+test('gzip is decompressed; another encoding returns 415, and corrupt gzip returns 400', async () => {
   const gzip = { ...json, 'content-encoding': 'gzip' };
   expect((await send(gzipSync('{"title":"packed"}'), gzip)).body.data.title).toBe('packed');
   expect((await send('{"title":"x"}', { ...json, 'content-encoding': 'zstd' })).status).toBe(415);
@@ -143,30 +143,30 @@ test.each([
   ['gzip', gzipSync],
   ['deflate', deflateSync],
   ['br', brotliCompressSync],
-])('the limit of a body is counted on its inflated size: a bomb of %s answers 413', async (encoding, pack) => {
+])('the body limit counts the decompressed size: a bomb of %s returns 413', async (encoding, pack) => {
   const bomb = pack(Buffer.alloc(50_000_000, 0x20));
   expect(bomb.length).toBeLessThan(100_000);
   const answer = await send(bomb, { ...json, 'content-encoding': encoding });
   expect([answer.status, answer.body.error.code]).toEqual([413, 'PAYLOAD_TOO_LARGE']);
 });
 
-test('a body above the limit answers 413', async () => {
+test('a body above the limit returns 413', async () => {
   expect((await send(`{"title":"${'x'.repeat(100_000)}"}`, json)).status).toBe(413);
 });
 
-test('a body far above the limit is answered, and not by a broken connection', async () => {
+test('a body far above the limit gets a response, not a broken connection', async () => {
   for (let i = 0; i < 5; i++) {
     expect((await send(Buffer.alloc(20_000_000, 0x20), json)).status).toBe(413);
   }
 });
 
-test.each([33, 3000, 40_000])('JSON %i levels deep answers 422, and the next request is fine', async (depth) => {
+test.each([33, 3000, 40_000])('JSON %i levels deep returns 422, and the next request succeeds', async (depth) => {
   const deep = '['.repeat(depth) + ']'.repeat(depth);
   expect((await send(`{"title":"x","anything":${deep}}`, json)).status).toBe(422);
   expect((await send('{"title":"x","anything":[[]]}', json)).status).toBe(201);
 });
 
-test('too many values answer 422, too many keys 422 or 413', async () => {
+test('too many values return 422, too many keys 422 or 413', async () => {
   const many = await startValues(99_999);
   expect([413, 422]).toContain(many);
   const keys = `{${Array.from({ length: 9000 }, (_, i) => `"k${i}":1`).join(',')}}`;
@@ -177,12 +177,12 @@ async function startValues(count: number): Promise<number> {
   return (await send(`{"title":"x","anything":[${'1,'.repeat(count)}1]}`, json)).status;
 }
 
-test('of a repeated key the last counts, for validation and for storage alike', async () => {
+test('the last of several repeated keys counts, both for validation and for storage', async () => {
   expect((await send('{"title":"first","title":"last"}', json)).body.data.title).toBe('last');
   expect((await send('{"title":"first","title":5}', json)).status).toBe(422);
 });
 
-test('an unknown method on a known path answers 405 with Allow, whatever an override header says', async () => {
+test('an unknown method on a known path returns 405 with Allow, whatever an override header says', async () => {
   const answer = await call('POST', '/api/pages', { title: 'x' }, { 'x-http-method-override': 'GET' });
   expect([answer.status, answer.headers.get('allow'), answer.body.error.code]).toEqual([
     405,
@@ -195,7 +195,7 @@ test('an unknown method on a known path answers 405 with Allow, whatever an over
   expect((await ann.call('POST', '/api/posts?_method=DELETE', { title: 'kept' })).status).toBe(201);
 });
 
-test('HEAD is GET without a body, OPTIONS needs no sign-in', async () => {
+test('HEAD is GET without a body, and OPTIONS needs no authentication', async () => {
   const get = await call('GET', '/api/posts?limit=1');
   const head = await call('HEAD', '/api/posts?limit=1');
   expect([head.status, head.body, head.headers.get('content-type')]).toEqual([
@@ -228,13 +228,13 @@ test.each([
   '/api/posts/%c3%28',
   '/api/__proto__',
   '/api/constructor',
-])('the path %s is no other spelling of a route: 404', async (path) => {
+])('the path %s is not an alternative spelling of a route and returns 404', async (path) => {
   const answer = await raw(`GET ${path} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n`);
   expect(answer).toMatch(/^HTTP\/1\.1 404 /);
   expect(answer).toContain('"code":"NOT_FOUND"');
 });
 
-test('the name of a parameter makes no other path: a custom GET beside the CRUD routes of the same shape', async () => {
+test('parameter names do not distinguish paths: a custom GET shares its path with CRUD routes of the same shape', async () => {
   const { body } = await ann.call('POST', '/api/posts', { title: 'mine' });
   expect((await call('GET', `/api/posts/${body.data.id}`)).body.data).toEqual({ slug: body.data.id });
   expect((await call('GET', '/api/posts/feed')).body.data).toEqual(['feed']);
@@ -247,7 +247,7 @@ test('the name of a parameter makes no other path: a custom GET beside the CRUD 
 test.each([
   ['a fault of ours', 'boom'],
   ['a URIError of code that decodes something else than the path', 'undecodable'],
-])('%s answers 500 INTERNAL and tells nothing of it', async (_what, path) => {
+])('%s returns 500 INTERNAL and reveals no details', async (_what, path) => {
   const answer = await call('GET', `/api/posts/${path}`);
   expect(answer.status).toBe(500);
   expect(answer.body).toEqual({
@@ -255,7 +255,7 @@ test.each([
   });
 });
 
-test('a body with ever so many faults is answered with the first of them, wherever it is checked', async () => {
+test('a body with very many errors returns the first of them, wherever they are detected', async () => {
   const keys = Array.from({ length: 8000 }, (_, i) => [`f${i}`, 1] as const);
   for (const path of ['/api/posts', '/api/posts/checked']) {
     const { status, body } = await ann.call('POST', path, Object.fromEntries([...keys, ['title', 5]]));
@@ -263,7 +263,7 @@ test('a body with ever so many faults is answered with the first of them, wherev
   }
 });
 
-test('an ApiError is answered as it is', async () => {
+test('an ApiError is returned as it is', async () => {
   const answer = await call('GET', '/api/posts/teapot');
   expect([answer.status, answer.body.error]).toEqual([
     409,
@@ -271,7 +271,7 @@ test('an ApiError is answered as it is', async () => {
   ]);
 });
 
-test('a request id from outside is kept when it is short and plain, else made anew; it is in the header and in every error', async () => {
+test('a short, plain request id from the client is kept and any other is replaced; it is in the header and in every error', async () => {
   const kept = await call('GET', '/api/nothing', undefined, { 'x-request-id': 'abc.DEF_1-2' });
   expect([kept.headers.get('x-request-id'), kept.body.error.requestId]).toEqual(['abc.DEF_1-2', 'abc.DEF_1-2']);
   for (const bad of ['x'.repeat(129), 'a b', 'a/b', '<script>', 'ä']) {
@@ -285,7 +285,7 @@ test('a request id from outside is kept when it is short and plain, else made an
   expect(answer).toMatch(/^X-Request-Id: [0-9a-f-]{36}\r$/m);
 });
 
-test('answers are private to who asked', async () => {
+test('responses are private to the client', async () => {
   expect((await call('GET', '/api/posts')).headers.get('cache-control')).toMatch(/private|no-store/);
   expect((await call('GET', '/api/nothing')).headers.get('cache-control')).toContain('no-store');
   expect((await ann.call('GET', '/api/auth/me')).headers.get('cache-control')).toContain('no-store');
@@ -310,7 +310,7 @@ test.each([
   ['an origin that is not listed', { origin: 'https://evil.example.com' }],
   ['no origin', {}],
 ])(
-  '%s gets no CORS header at all, whatever it asks, and caches are told what the answer goes by',
+  '%s gets no CORS headers, whatever it requests, and Vary tells caches what the response depends on',
   async (_what, from) => {
     const preflight = { ...from, 'access-control-request-method': 'POST' };
     for (const answer of [
@@ -325,7 +325,7 @@ test.each([
   },
 );
 
-test('a preflight needs no sign-in', async () => {
+test('a preflight request needs no authentication', async () => {
   const asks = { origin: 'https://app.example.com', 'access-control-request-method': 'PATCH' };
   const answer = await call('OPTIONS', '/api/users/0123456789abcdef01234567', undefined, asks);
   expect(answer.status).toBe(204);
@@ -336,13 +336,13 @@ test('a preflight needs no sign-in', async () => {
   }
 });
 
-test('with every origin allowed none may send credentials of its own', async () => {
+test('when every origin is allowed, none may send credentials', async () => {
   const { headers } = await toAll.call('GET', '/api/pages', undefined, { origin: 'https://any.example.org' });
   expect(headers.get('access-control-allow-origin')).toBe('*');
   expect(headers.get('access-control-allow-credentials')).toBeNull();
 });
 
-test('a browser may send what is conditional or repeated, and read what is answered to it', async () => {
+test('a browser may send conditional and idempotency headers, and read the corresponding response headers', async () => {
   const origin = 'https://app.example.com';
   const asks = { origin, 'access-control-request-method': 'POST' };
   const allowed = (await call('OPTIONS', '/api/posts', undefined, asks)).headers.get('access-control-allow-headers');
@@ -374,7 +374,7 @@ test.each([
   ['a space before the colon', 'Host: x\r\nX-Odd : 1'],
   ['a folded line', 'Host: x\r\nX-Odd: 1\r\n 2'],
   ['NUL in a header', 'Host: x\r\nX-Odd: 1\0'],
-])('%s answers 400 with the envelope, once', async (_what, headers) => {
+])('%s returns one 400 with the error envelope', async (_what, headers) => {
   const authorization = `Authorization: Bearer ${ann.token}\r\nContent-Type: application/json`;
   const before = (await call('GET', '/api/posts?title=smuggled')).body.meta.total;
   const answer = await raw(`POST /api/posts HTTP/1.1\r\n${authorization}\r\n${headers}\r\n\r\n${body}`);
@@ -383,7 +383,7 @@ test.each([
   expect((await call('GET', '/api/posts?title=smuggled')).body.meta.total).toBe(before);
 });
 
-test('what is malformed behind a whole request does not touch the answer of that', async () => {
+test('malformed bytes after a complete request do not affect the response to that request', async () => {
   const answer = await raw('GET /api/pages HTTP/1.1\r\nHost: x\r\n\r\nnonsense\r\n\r\n');
   expect(answer).toMatch(/^HTTP\/1\.1 200 .*^Connection: close\r$.*\{"data":/ms);
   expect(answer.match(/HTTP\/1\.1/g)).toHaveLength(1);
@@ -398,7 +398,7 @@ test.each(['x', 'api.example.com:443', '127.0.0.1:80', '[::1]', '[2001:db8::1]:5
   },
 );
 
-test('HTTP/1.0 has no chunks', async () => {
+test('HTTP/1.0 requests may not be chunked', async () => {
   const head = `Authorization: Bearer ${ann.token}\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked`;
   const chunks = `${body.length.toString(16)}\r\n${body}\r\n0\r\n\r\n`;
   const ask = (version: string) => raw(`POST /api/posts HTTP/${version}\r\nHost: x\r\n${head}\r\n\r\n${chunks}`);
@@ -406,11 +406,11 @@ test('HTTP/1.0 has no chunks', async () => {
   expect(await ask('1.1')).toMatch(/^HTTP\/1\.1 201 /);
 });
 
-test('HTTP/1.0 needs no host', async () => {
+test('HTTP/1.0 requires no Host header', async () => {
   expect(await raw('GET /api/pages HTTP/1.0\r\n\r\n')).toMatch(/^HTTP\/1\.1 200 /);
 });
 
-test('an expectation other than 100-continue answers 417 with the envelope', async () => {
+test('an expectation other than 100-continue returns 417 with the error envelope', async () => {
   const ask = (expect: string) =>
     raw(
       `POST /api/posts HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${ann.token}\r\nExpect: ${expect}\r\nContent-Type: application/json\r\nContent-Length: 15\r\nConnection: close\r\n\r\n{"title":"100"}`,
@@ -424,24 +424,24 @@ test.each([
   ['TRACE /api/posts', 405],
   ['OPTIONS *', 404],
   ['GET *', 404],
-])('%s answers %i with the envelope', async (start, status) => {
+])('%s returns %i with the error envelope', async (start, status) => {
   const answer = await raw(`${start} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n`);
   expect(answer).toMatch(new RegExp(`^HTTP/1\\.1 ${status} .*"error":`, 's'));
 });
 
-test('a target with scheme and host is the route of its path, with the same checks', async () => {
+test('a target with scheme and host is routed by its path, with the same checks', async () => {
   const ask = (target: string) => raw(`GET ${target} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n`);
   expect(await ask('http://evil.example.com/api/pages')).toMatch(/^HTTP\/1\.1 200 /);
   expect(await ask('http://evil.example.com/api/users')).toMatch(/^HTTP\/1\.1 401 /);
   expect(await ask('http://evil.example.com/api/pages?nothing=1')).toMatch(/^HTTP\/1\.1 400 /);
 });
 
-test('an upgrade is passed over: the request is answered as it stands', async () => {
+test('an upgrade is ignored: the request is handled as if it had none', async () => {
   const upgrade = 'Host: x\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n';
   expect(await raw(`GET /api/pages HTTP/1.1\r\n${upgrade}`)).toMatch(/^HTTP\/1\.1 200 /);
 });
 
-test('of two Authorization headers the first counts', async () => {
+test('the first of two Authorization headers counts', async () => {
   const ask = (first: string, second: string) =>
     raw(
       `GET /api/auth/me HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${first}\r\nAuthorization: Bearer ${second}\r\nConnection: close\r\n\r\n`,
@@ -450,7 +450,7 @@ test('of two Authorization headers the first counts', async () => {
   expect(await ask('junk', ann.token)).toMatch(/^HTTP\/1\.1 401 /);
 });
 
-test('a request line beyond every bound answers 431, and what is no HTTP 400, both with the envelope', async () => {
+test('a request line over every limit returns 431, and bytes that are not HTTP return 400, both with the error envelope', async () => {
   const long = await raw(`GET /api/posts?q=${'x'.repeat(70_000)} HTTP/1.1\r\nHost: x\r\n\r\n`);
   expect(long).toMatch(/^HTTP\/1\.1 431 /);
   expect(long).toContain('"error":{"code":"HEADERS_TOO_LARGE"');
@@ -460,14 +460,14 @@ test('a request line beyond every bound answers 431, and what is no HTTP 400, bo
   expect(await raw('hello\r\n\r\n')).toMatch(/^HTTP\/1\.1 400 .*"error":/s);
 });
 
-test('a body that breaks off leaves the server as it was', async () => {
+test('a body that breaks off does not affect the server', async () => {
   await raw(
     `POST /api/posts HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${ann.token}\r\nContent-Type: application/json\r\nContent-Length: 50\r\n\r\n{"title"`,
   );
   expect((await call('GET', '/api/posts')).status).toBe(200);
 });
 
-test('who may not send a body is told so before it is read', async () => {
+test('a client that may not send a body is refused before the body is read', async () => {
   for (const [method, path] of [
     ['POST', '/api/posts'],
     ['PATCH', '/api/posts/0123456789abcdef01234567'],
@@ -478,7 +478,7 @@ test('who may not send a body is told so before it is read', async () => {
   }
 });
 
-test('the server says what it is healthy with', async () => {
+test('the server reports which dependencies are healthy', async () => {
   expect(await call('GET', '/healthz')).toMatchObject({ status: 200, body: { status: 'ok' } });
   const ready = await call('GET', '/readyz');
   expect([ready.status, ready.body]).toEqual([

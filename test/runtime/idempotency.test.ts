@@ -90,7 +90,7 @@ const { app, call, person, env, url } = await startTestApp(
     resources: [defineUser({ roles: ['user', 'admin', 'editor'] }), post, note, slip, draft, late],
     extensions: [softDelete(), webhooks()],
   },
-  // Without a relay events stay where they can be counted.
+  // Without a relay, events stay in the outbox, where they can be counted.
   { env: () => ({ TRUST_PROXY: 'loopback' }), start: { roles: ['web'] } },
 );
 const ann = await person('Ann');
@@ -114,12 +114,12 @@ const codeOf = (answer: Answer) => [answer.status, answer.body?.error?.code];
 const replayed = (answer: Answer) => answer.headers.get('idempotency-replayed');
 const times = (name: string) => ran.filter((one) => one === name).length;
 
-/** The rows whose request was made since, oldest first. */
+/** The stored keys, oldest first. */
 async function rows(): Promise<{ id: string; status: number | null; answer: string | null; record_id: string }[]> {
   return (await database.query('select * from idempotency_keys order by created_at, id')).rows;
 }
 
-test('a create that is repeated with its key gives the first answer again and makes no second record', async () => {
+test('a create repeated with its key gets the first response again and creates no second record', async () => {
   const key = newKey();
   const first = await ann.call('POST', '/api/posts', { title: 'Once' }, withKey(key));
   expect([first.status, replayed(first)]).toEqual([201, null]);
@@ -132,7 +132,7 @@ test('a create that is repeated with its key gives the first answer again and ma
   expect(created.filter((id) => id === first.body.data.id)).toHaveLength(1);
 });
 
-test('without a key every create makes a record, and nothing is noted', async () => {
+test('without a key every create creates a record, and no key is stored', async () => {
   const before = (await rows()).length;
   const [one, two] = [
     await ann.call('POST', '/api/posts', { title: 'x' }),
@@ -142,18 +142,18 @@ test('without a key every create makes a record, and nothing is noted', async ()
   expect(await rows()).toHaveLength(before);
 });
 
-test('a key costs two statements, and none when there is none', async () => {
+test('a key costs two additional statements, and a request without one costs none', async () => {
   const sent = countStatements();
   const count = async (asks?: Record<string, string>) => {
     expect((await ann.call('POST', '/api/posts', { title: 'x' }, asks)).status).toBe(201);
     return sent.count();
   };
-  // The session, and the record with its event.
+  // One statement for the session, one for the record with its event.
   expect([await count(), await count(withKey(newKey()))]).toEqual([2, 4]);
   sent.end();
 });
 
-test('50 creates at once with one key make one record and one event, and all get the same answer', async () => {
+test('50 concurrent creates with one key create one record and one event, and all get the same response', async () => {
   const key = newKey();
   const answers = await Promise.all(
     Array.from({ length: 50 }, () => ann.call('POST', '/api/posts', { title: 'Fifty' }, withKey(key))),
@@ -170,7 +170,7 @@ test('50 creates at once with one key make one record and one event, and all get
   expect(new Set(answers.map((answer) => answer.headers.get('etag'))).size).toBe(1);
 });
 
-test('a custom route that is repeated with its key runs once; its headers and status come again', async () => {
+test('a custom route repeated with its key runs once; its status and headers are replayed', async () => {
   const key = newKey();
   const before = times('pay');
   const first = await ann.call('POST', '/api/posts/pay', undefined, withKey(key));
@@ -180,7 +180,7 @@ test('a custom route that is repeated with its key runs once; its headers and st
   expect(times('pay')).toBe(before + 1);
 });
 
-test('20 at once on a custom route: it runs once', async () => {
+test('a custom route runs once for 20 concurrent requests with one key', async () => {
   const key = newKey();
   const before = times('pay');
   const open = Promise.withResolvers<void>();
@@ -194,7 +194,7 @@ test('20 at once on a custom route: it runs once', async () => {
   expect(times('pay')).toBe(before + 1);
 });
 
-test('an answer without a body comes again', async () => {
+test('a response without a body is replayed', async () => {
   const key = newKey();
   const before = times('silent');
   for (let n = 0; n < 3; n++)
@@ -206,7 +206,7 @@ test.each([
   ['a body', () => ann.call('POST', '/api/posts', { title: 'Other' }, withKey('reused'))],
   ['a query', () => ann.call('POST', '/api/posts?x=1', { title: 'First' }, withKey('reused'))],
   ['no body', () => ann.call('POST', '/api/posts', undefined, withKey('reused'))],
-])('%s that is not the first with this key: 422 IDEMPOTENCY_KEY_REUSED', async (_what, act) => {
+])('%s: a different request that reuses a key returns 422 IDEMPOTENCY_KEY_REUSED', async (_what, act) => {
   const { status } = await ann.call('POST', '/api/posts', { title: 'First' }, withKey('reused'));
   expect(status).toBe(201);
   const answer = await act();
@@ -216,7 +216,7 @@ test.each([
   ]);
 });
 
-test('a key is of one user, one route and one record: elsewhere it is another key', async () => {
+test('a key belongs to one user, one route and one record; anywhere else it is another key', async () => {
   const key = newKey();
   const asks = withKey(key);
   const mine = await ann.call('POST', '/api/posts', { title: 'Same' }, asks);
@@ -228,14 +228,14 @@ test('a key is of one user, one route and one record: elsewhere it is another ke
   expect([times(`like ${a}`), times(`like ${b}`)]).toEqual([1, 1]);
 });
 
-test('who is signed out has keys by his address', async () => {
+test('the keys of signed-out clients belong to their address', async () => {
   const key = newKey();
   const first = await call('POST', '/api/slips', { text: 'x' }, withKey(key));
   const again = await call('POST', '/api/slips', { text: 'x' }, withKey(key));
   expect([again.body, replayed(again)]).toEqual([first.body, 'true']);
 });
 
-test('an address is one however a proxy spells it: port, case, IPv4 in IPv6, the network of an IPv6 customer', async () => {
+test('an address is the same in every spelling of a proxy: port, case, IPv4 in IPv6, the network of an IPv6 customer', async () => {
   const from = (address: string, key: string) =>
     call('POST', '/api/slips', { text: 'x' }, { ...withKey(key), 'x-forwarded-for': address });
   for (const spellings of [
@@ -250,7 +250,7 @@ test('an address is one however a proxy spells it: port, case, IPv4 in IPv6, the
   }
 });
 
-test('the order of members makes no other body, and that of parameters no other query; the order of items does', async () => {
+test('the order of object members and of query parameters does not matter; the order of array items does', async () => {
   const key = newKey();
   const act = (text: string, query = '?a=1&b=2') =>
     ann.call('POST', `/api/posts${query}`, text, { ...withKey(key), 'content-type': 'application/json' });
@@ -264,7 +264,7 @@ test('the order of members makes no other body, and that of parameters no other 
 test.each([
   ['application/json', '{"n":1}', '{"n":2}'],
   ['application/octet-stream', 'one', 'two'],
-])('a body of type %s that middleware has parsed is compared, too', async (type, one, two) => {
+])('a body of type %s that middleware has parsed is compared too', async (type, one, two) => {
   const key = newKey();
   const act = (text: string) => ann.call('POST', '/api/posts/parsed', text, { ...withKey(key), 'content-type': type });
   const first = await act(one);
@@ -277,7 +277,7 @@ test.each([
   ['that nobody has read', '/api/posts/pay', 'text/plain'],
   ['that middleware did not parse', '/api/posts/parsed', 'text/plain'],
   ['with files', '/api/posts/parsed', 'multipart/form-data; boundary=x'],
-])('a body %s cannot be compared: with a key 400, and nothing runs', async (_what, path, type) => {
+])('a body %s cannot be compared: with a key it returns 400, and nothing runs', async (_what, path, type) => {
   const before = ran.length;
   const sent = { ...withKey(newKey()), 'content-type': type };
   expect(codeOf(await ann.call('POST', path, '{"n":1}', sent))).toEqual([400, 'BAD_REQUEST']);
@@ -304,18 +304,18 @@ test.each([
   ['"a"b', 400],
   ['\u00e4', 400],
   ['"a";p=1', 400],
-])('the key %s answers %i', async (key, status) => {
+])('the key %s returns %i', async (key, status) => {
   const answer = await ann.call('POST', '/api/posts', { title: 'key' }, withKey(key));
   expect(codeOf(answer)).toEqual([status, status === 400 ? 'BAD_REQUEST' : undefined]);
 });
 
-test('a key with quotes is the one without them', async () => {
+test('a quoted key equals the same key without quotes', async () => {
   const first = await ann.call('POST', '/api/posts', { title: 'x' }, withKey('"same-key"'));
   const again = await ann.call('POST', '/api/posts', { title: 'x' }, withKey('same-key'));
   expect(again.body).toEqual(first.body);
 });
 
-test('what is refused for its content frees its key, whatever comes with it next', async () => {
+test('a request refused for its content frees its key for any later request', async () => {
   const key = newKey();
   expect(codeOf(await ann.call('POST', '/api/posts', { title: '' }, withKey(key)))).toEqual([422, 'VALIDATION_ERROR']);
   expect(codeOf(await ann.call('POST', '/api/posts', { title: '' }, withKey(key)))).toEqual([422, 'VALIDATION_ERROR']);
@@ -328,7 +328,7 @@ test('what is refused for its content frees its key, whatever comes with it next
   ]);
 });
 
-test('a create that is refused for a duplicate frees its key', async () => {
+test('a create refused for a duplicate frees its key', async () => {
   const key = newKey();
   const taken = await ann.call('POST', '/api/posts', { title: 'x', slug: 'taken' });
   expect((await ann.call('POST', '/api/posts', { title: 'x', slug: 'taken' }, withKey(key))).status).toBe(409);
@@ -336,7 +336,7 @@ test('a create that is refused for a duplicate frees its key', async () => {
   expect((await ann.call('POST', '/api/posts', { title: 'x', slug: 'taken' }, withKey(key))).status).toBe(201);
 });
 
-test('a create that fails after its record is made keeps its key: the same body gets the record, another one 422', async () => {
+test('a create that fails after storing its record keeps its key: the same body gets the record, a different body gets 422', async () => {
   const key = newKey();
   const act = (text: string) => call('POST', '/api/lates', { text }, withKey(key));
   hiding = Object.assign(new Error('the database is away'), { code: '57P01' });
@@ -348,7 +348,7 @@ test('a create that fails after its record is made keeps its key: the same body 
   expect((await database.query('select 1 from lates')).rowCount).toBe(1);
 });
 
-test('a create whose record was deleted before it was repeated gets that record, and makes no other', async () => {
+test('a create whose record was deleted before the repetition returns that record and creates no other', async () => {
   const key = newKey();
   const act = () => call('POST', '/api/lates', { text: 'deleted' }, withKey(key));
   hiding = Object.assign(new Error('the database is away'), { code: '57P01' });
@@ -361,7 +361,7 @@ test('a create whose record was deleted before it was repeated gets that record,
   expect((await database.query(`select 1 from lates where text = 'deleted'`)).rowCount).toBe(0);
 });
 
-test('a route that removes its record answers a repetition to the same user, and to nobody else', async () => {
+test('a route that deletes its record replays its response to the same user and to no other client', async () => {
   const { id } = (await ann.call('POST', '/api/posts', { title: 'Consumed' })).body.data;
   const asks = withKey(newKey());
   const path = `/api/posts/${id}/consume`;
@@ -387,7 +387,7 @@ test('a route that removes its record answers a repetition to the same user, and
   expect((await ann.call('POST', path, undefined, asks)).body).toEqual(first.body);
 });
 
-test('a record that is still there, and no longer for who asks, stays 404 to a repetition', async () => {
+test('a record that still exists but is no longer visible to the client returns 404 to a repetition', async () => {
   const { id } = (await ann.call('POST', '/api/drafts', { text: 'x' })).body.data;
   const asks = withKey(newKey());
   const path = `/api/drafts/${id}/stamp`;
@@ -396,7 +396,7 @@ test('a record that is still there, and no longer for who asks, stays 404 to a r
   expect(codeOf(await ann.call('POST', path, undefined, asks))).toEqual([404, 'NOT_FOUND']);
 });
 
-test('what says when to come back is not kept', async () => {
+test('a response with Retry-After is not kept', async () => {
   const key = newKey();
   const before = times('busy');
   for (let n = 0; n < 2; n++) {
@@ -406,7 +406,7 @@ test('what says when to come back is not kept', async () => {
   expect(times('busy')).toBe(before + 2);
 });
 
-test('the refusal of a custom route is kept and comes again, with the request id of its own request', async () => {
+test('an error response of a custom route is kept and replayed, with the request id of the repeated request', async () => {
   const key = newKey();
   const before = times('pay');
   const first = await ann.call('POST', '/api/posts/pay?refuse', undefined, withKey(key));
@@ -430,7 +430,7 @@ test('a 422 of a custom route is not kept', async () => {
   expect((await ann.call('POST', '/api/posts/pay', undefined, withKey(key))).status).toBe(202);
 });
 
-test('a fault is not kept: the same request is tried again at once, another one is still refused', async () => {
+test('an internal error is not kept: the same request runs again at once, a different one is still refused', async () => {
   const key = newKey();
   failing = true;
   expect((await ann.call('POST', '/api/posts/pay', undefined, withKey(key))).status).toBe(500);
@@ -443,7 +443,7 @@ test('a fault is not kept: the same request is tried again at once, another one 
   expect([again.status, replayed(again)]).toEqual([202, null]);
 });
 
-test('authorisation is asked every time: nobody is shown an answer that he would not get now', async () => {
+test('authorization is checked each time: a client never gets a response that it could not get now', async () => {
   const key = newKey();
   const act = () => ed.call('POST', '/api/notes', { text: 'x' }, withKey(key));
   const first = await act();
@@ -458,7 +458,7 @@ test('authorisation is asked every time: nobody is shown an answer that he would
   expect((await call('POST', '/api/notes', { text: 'x' }, withKey(key))).status).toBe(401);
 });
 
-test('who has lost a role is not shown what was answered to him while he had it', async () => {
+test('a user who lost a role does not get the response that they got while they had it', async () => {
   const key = newKey();
   const eve = await person('Eve', ['user', 'editor']);
   const act = () => eve.call('POST', '/api/posts', { title: 'x', secret: 'for editors' }, withKey(key));
@@ -473,7 +473,7 @@ test('who has lost a role is not shown what was answered to him while he had it'
   expect((await act()).body.data.secret).toBe('for editors');
 });
 
-test('who was refused once is not refused for ever: refusals of authorisation are not kept', async () => {
+test('authorization errors are not kept: a refused user can succeed later with the same key', async () => {
   const key = newKey();
   const tim = await person('Tim');
   expect((await tim.call('POST', '/api/notes', { text: 'x' }, withKey(key))).status).toBe(403);
@@ -481,7 +481,7 @@ test('who was refused once is not refused for ever: refusals of authorisation ar
   expect((await tim.call('POST', '/api/notes', { text: 'x' }, withKey(key))).status).toBe(201);
 });
 
-test('answers are stored encrypted, and neither key, body nor address in the clear', async () => {
+test('responses are stored encrypted, and neither key, body nor address is stored in plain text', async () => {
   const key = 'an-easy-key-to-find';
   await ann.call('POST', '/api/posts', { title: 'a very secret title' }, withKey(key));
   const text = JSON.stringify(await rows());
@@ -494,7 +494,7 @@ test.each([
   ['a webhook', 'POST', '/api/webhooks', () => ({ url: 'https://example.com/', events: ['*'] })],
   ['a route that says so', 'POST', '/api/posts/each', () => undefined],
   ['a change', 'PATCH', '/api/auth/me', () => ({ name: 'Ann' })],
-])('the key is passed over where answers hold secrets or nothing is made: %s', async (_what, method, path, body) => {
+])('the key is ignored if responses hold secrets or nothing is created: %s', async (_what, method, path, body) => {
   const before = (await rows()).length;
   const answers = [1, 2].map(() => ann.call(method, path, body(), withKey('passed-over')));
   for (const answer of await Promise.all(answers))
@@ -502,7 +502,7 @@ test.each([
   expect(await rows()).toHaveLength(before);
 });
 
-test('a handler that answers by itself is run each time', async () => {
+test('a handler that writes the response itself runs each time', async () => {
   const key = newKey();
   const before = times('self');
   for (let n = 0; n < 2; n++) {
@@ -511,7 +511,7 @@ test('a handler that answers by itself is run each time', async () => {
   expect(times('self')).toBe(before + 2);
 });
 
-test('an answer that is too large to be kept is given once; then 409, and nothing runs again', async () => {
+test('a response too large to keep is returned once; repetitions get 409, and nothing runs again', async () => {
   const key = newKey();
   const before = times('large');
   expect((await ann.call('POST', '/api/posts/large', undefined, withKey(key))).status).toBe(200);
@@ -519,7 +519,7 @@ test('an answer that is too large to be kept is given once; then 409, and nothin
   expect(times('large')).toBe(before + 1);
 });
 
-test('a repeated request with If-Match gets its first answer, though the record has changed by it', async () => {
+test('a repeated request with If-Match gets its first response, even though that request changed the record', async () => {
   const { body, headers } = await ann.call('POST', '/api/posts', { title: 'x' });
   const asks = { ...withKey(newKey()), 'if-match': headers.get('etag')! };
   const path = `/api/posts/${body.data.id}/like`;
@@ -530,7 +530,7 @@ test('a repeated request with If-Match gets its first answer, though the record 
   expect((await ann.call('POST', path, undefined, { ...asks, ...withKey(newKey()) })).status).toBe(412);
 });
 
-test('after 24 hours a key begins anew, swept or not; the sweep removes what is over and nothing else', async () => {
+test('after 24 hours a key starts anew, swept or not; the sweep removes only expired keys', async () => {
   const [old, young] = [newKey(), newKey()];
   const first = await ann.call('POST', '/api/posts', { title: 'Old' }, withKey(old));
   await ann.call('POST', '/api/posts', { title: 'Young' }, withKey(young));
@@ -550,9 +550,9 @@ test('after 24 hours a key begins anew, swept or not; the sweep removes what is 
   expect(left).not.toContain(anew.body.data.id);
 });
 
-// Each waits for seconds.
-describe.concurrent('an answer that is not there', () => {
-  test('who waits longer than the first one takes is told to come back', { timeout: 240_000 }, async () => {
+// Concurrent, because each test waits for seconds.
+describe.concurrent('a response that is missing', () => {
+  test('a repetition that waits too long for the first request gets 409 with Retry-After', { timeout: 240_000 }, async () => {
     const key = newKey();
     const before = times('pay');
     const open = Promise.withResolvers<void>();
@@ -567,7 +567,7 @@ describe.concurrent('an answer that is not there', () => {
     expect((await ann.call('POST', '/api/posts/pay', undefined, withKey(key))).body).toEqual((await first).body);
   });
 
-  test('a try whose process died is taken over when its lease is over; a create finds its record', async () => {
+  test('a request whose process died is taken over when its lease expires; a create then finds its record', async () => {
     const key = newKey();
     const first = await ann.call('POST', '/api/posts', { title: 'Found' }, withKey(key));
     const { id } = first.body.data;
@@ -582,7 +582,7 @@ describe.concurrent('an answer that is not there', () => {
     expect(
       (await database.query('select answer from idempotency_keys where record_id = $1', [id])).rows[0].answer,
     ).not.toBeNull();
-    // Nor is a lease waited for, when the record is there.
+    // If the record exists, the lease is not waited for.
     await forget('1 hour');
     const waited = await ann.call('POST', '/api/posts', { title: 'Found' }, withKey(key));
     expect([waited.status, waited.body, replayed(waited)]).toEqual([201, first.body, 'true']);
@@ -590,7 +590,7 @@ describe.concurrent('an answer that is not there', () => {
   }, 240_000);
 });
 
-test('an answer that cannot be noted is given all the same; repeated, the create finds its record', async () => {
+test('a response that cannot be stored is still returned; when repeated, the create finds its record', async () => {
   const key = newKey();
   const act = () => ann.call('POST', '/api/posts', { title: 'Unnoted' }, withKey(key));
   await database.query(
@@ -605,7 +605,7 @@ test('an answer that cannot be noted is given all the same; repeated, the create
   expect([first.status, again.status, again.body, replayed(again)]).toEqual([201, 201, first.body, 'true']);
 }, 240_000);
 
-test('a route that says idempotent without being a POST, or by another word, is a mistake', () => {
+test('an `idempotent` option on a route other than POST, or with an unknown value, is a configuration error', () => {
   const mistaken = defineResource('mistaken', {
     fields: {},
     routes: (route) => [
@@ -618,7 +618,7 @@ test('a route that says idempotent without being a POST, or by another word, is 
   expect(make).toThrow('route POST /mistakens/b: idempotent: must be true or false, and is for POST routes');
 });
 
-test('of 20 that come when a lease is over one takes it over', async () => {
+test('when a lease expires, one of 20 concurrent repetitions takes it over', async () => {
   const key = newKey();
   await ann.call('POST', '/api/posts/pay', undefined, withKey(key));
   const before = times('pay');
@@ -632,7 +632,7 @@ test('of 20 that come when a lease is over one takes it over', async () => {
   expect(times('pay')).toBe(before + 1);
 });
 
-test('a try that died before its record was made makes it in the end, with the id that was reserved', async () => {
+test('a create that died before storing its record stores it when repeated, with the reserved id', async () => {
   const key = newKey();
   const { body } = await ann.call('POST', '/api/posts', { title: 'Late' }, withKey(key));
   await database.query('delete from posts where id = $1', [body.data.id]);
@@ -644,7 +644,7 @@ test('a try that died before its record was made makes it in the end, with the i
   expect([again.status, again.body.data.id, replayed(again)]).toEqual([201, body.data.id, null]);
 });
 
-test('web is killed between the record and its answer: repeated at another process, the create gives that one record', {
+test('when web is killed between record and response, a repetition at another process returns that one record', {
   timeout: 240_000,
 }, async () => {
   const own = await createTestDatabase();
@@ -669,7 +669,7 @@ test('web is killed between the record and its answer: repeated at another proce
   const create = (url: string) => clientOf(url, token)('POST', '/api/posts', { title: 'Killed' }, withKey('killed'));
   const patience = { timeout: 60_000, interval: 10 };
 
-  // The table of posts is held until the key is there; then the key's row is, so that the record comes and its answer does not.
+  // Lock the posts table until the key is stored, then lock the row of the key, so that the record is stored and its response is not.
   await gate.query('begin; lock table posts in share mode');
   const broken = create(first.url).catch(() => 'broken off');
   await vi.waitUntil(async () => (await count('select 1 from idempotency_keys')) === 1, patience);
@@ -679,7 +679,7 @@ test('web is killed between the record and its answer: repeated at another proce
   await vi.waitUntil(async () => (await count(`select 1 ${stuck}`)) === 1, patience);
   first.child.kill('SIGKILL');
   await first.ended;
-  // What the dead process had sent last must not be carried out after all.
+  // The last statement of the dead process must not be executed after all.
   await watch.query(`select pg_terminate_backend(pid) ${stuck}`);
   await vi.waitUntil(async () => (await count(`select 1 ${stuck}`)) === 0, patience);
   await hold.query('rollback');

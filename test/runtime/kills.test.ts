@@ -11,7 +11,7 @@ const env = { ...envOfOneRole(database), TRUST_PROXY: 'loopback', CHEAP_PASSWORD
 const patience = { timeout: 90_000, interval: 50 };
 const longWait = { ...patience, interval: 250 };
 
-test('relay, worker and web killed in the middle lose no event of an acknowledged record, and repeat one only with its id', {
+test('killing relay, worker and web loses no event of an acknowledged record and repeats events only with their id', {
   timeout: 240_000,
 }, async () => {
   const receiver = await startReceiver();
@@ -28,11 +28,11 @@ test('relay, worker and web killed in the middle lose no event of an acknowledge
   const acknowledged = new Set<string>();
   let sent = 0;
   const client = async (_: unknown, index: number) => {
-    // One address may not ask so often.
+    // A single address may not send that many requests.
     const from = { 'x-forwarded-for': `203.0.113.${index}` };
     while (sent < RECORDS) {
       const title = `Post ${sent++}`;
-      // A request that the killed web broke off was not acknowledged: nothing is promised of it.
+      // A request that the killed web process broke off was not acknowledged, so nothing is promised about it.
       const answer = await clientOf(url, token)('POST', '/api/posts', { title }, from).catch(() => undefined);
       if (answer?.status === 201) acknowledged.add(answer.body.data.id);
     }

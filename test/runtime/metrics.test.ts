@@ -10,7 +10,7 @@ const note = defineResource('note', {
 const declared = () => ({ resources: [defineUser(), note], extensions: [webhooks({ retrySchedule: [1] })] });
 const { url, env, person } = await startTestApp(declared(), { start: { roles: ['web', 'relay'] } });
 
-/** Another process of the same app, with these settings of its metrics. */
+/** Another process of the same app, with its own metrics settings. */
 async function processOf(metrics: Record<string, string>, role: 'web' | 'relay' | 'webhook-worker') {
   const made = createApp(declared(), { ...env, ...metrics });
   return { ...(await made.start({ port: 0, roles: [role] })), close: () => made.close() };
@@ -22,11 +22,11 @@ async function ask(from: string, token?: string) {
   return { status: response.status, text: await response.text(), type: response.headers.get('content-type') };
 }
 
-test('without METRICS_TOKEN and METRICS_PORT there are no metrics anywhere', async () => {
+test('without METRICS_TOKEN and METRICS_PORT no metrics are served', async () => {
   expect((await clientOf(url)('GET', '/metrics')).status).toBe(404);
 });
 
-test('with METRICS_TOKEN web tells its metrics to who shows it, and to nobody else', async () => {
+test('with METRICS_TOKEN, web serves its metrics only to clients that send the token', async () => {
   const web = await processOf({ METRICS_TOKEN: 'scrape-me' }, 'web');
   expect(web.metricsUrl).toBe('');
   const metrics = `${web.url}/metrics`;
@@ -43,7 +43,7 @@ test('with METRICS_TOKEN web tells its metrics to who shows it, and to nobody el
   await web.close();
 });
 
-test('with METRICS_PORT a worker tells its metrics on that port, to this machine alone', async () => {
+test('with METRICS_PORT, a worker serves its metrics on that port, to this machine only', async () => {
   const relay = await processOf({ METRICS_PORT: '0' }, 'relay');
   expect(relay.url).toBe('');
   expect((await ask(relay.metricsUrl)).text).toContain('belfry_webhooks_queued');
@@ -52,14 +52,14 @@ test('with METRICS_PORT a worker tells its metrics on that port, to this machine
   await expect(ask(relay.metricsUrl)).rejects.toThrow();
 });
 
-test('with both the port demands the token too', async () => {
+test('with both set, the port requires the token too', async () => {
   const relay = await processOf({ METRICS_PORT: '0', METRICS_TOKEN: 'scrape-me' }, 'relay');
   expect((await ask(relay.metricsUrl)).status).toBe(401);
   expect((await ask(relay.metricsUrl, 'scrape-me')).status).toBe(200);
   await relay.close();
 });
 
-test('a worker tells how its attempts ended, and how long they waited', async () => {
+test('a worker reports how its delivery attempts ended and how long they waited', async () => {
   const worker = await processOf({ METRICS_PORT: '0' }, 'webhook-worker');
   const receiver = await startReceiver();
   receiver.answer(503, 204);

@@ -5,7 +5,7 @@ import { type AppProcess, envOfOneRole, startProcess } from '../support/processe
 
 const database = await createTestDatabase();
 afterAll(() => database.drop());
-// Each starts processes, which take long on a busy machine.
+// Each test starts processes, which takes long on a busy machine.
 vi.setConfig({ testTimeout: 240_000 });
 
 const development = {
@@ -24,7 +24,7 @@ beforeAll(async () => {
   await own.close();
 });
 
-/** Every line that a process printed, parsed. Throws for one that is no JSON. */
+/** Every line that a process printed, parsed. Throws for a line that is not JSON. */
 const linesOf = (one: AppProcess) =>
   one
     .said()
@@ -32,13 +32,13 @@ const linesOf = (one: AppProcess) =>
     .filter((line) => line !== '')
     .map((line) => JSON.parse(line) as Record<string, unknown>);
 
-/** Resolves when a process runs. */
+/** Resolves when a process is running. */
 async function running(one: AppProcess): Promise<void> {
   const said = vi.waitUntil(() => one.said().includes('with the roles'), { timeout: 60_000, interval: 25 });
   await Promise.race([said, one.ended.then(() => expect.fail(`it ended: ${one.said()}`))]);
 }
 
-test('a web process that runs all roles calls itself web, and its first line lists the roles', async () => {
+test('a web process that runs all roles is called web, and its first log line lists the roles', async () => {
   const { RELAY: _, WEBHOOKS_WORKER: __, PUSH_WORKER: ___, ...all } = development;
   const one = startProcess(FILE, all, 'web');
   const url = await one.url();
@@ -55,7 +55,7 @@ test('a web process that runs all roles calls itself web, and its first line lis
   });
 });
 
-test('in production every process prints JSON lines that name its role, from the first to the last', async () => {
+test('in production every process prints only JSON lines, and each names its role', async () => {
   for (const role of ROLES) {
     const one = startProcess(FILE, production, role);
     await running(one);
@@ -64,7 +64,7 @@ test('in production every process prints JSON lines that name its role, from the
     const lines = linesOf(one);
     expect(lines.map((line) => line.process)).toEqual(lines.map(() => role));
     expect(lines).toContainEqual(expect.objectContaining({ level: 'info', roles: [role] }));
-    // What the declarations print while they are loaded, and a warning of Node's.
+    // Includes the output of declarations while they load, and a warning of Node.
     expect(lines[0]).toMatchObject({ level: 'info', msg: 'the declarations are loaded: 3 of them' });
     expect(lines).toContainEqual(
       expect.objectContaining({ level: 'warn', msg: 'it is old', err: expect.objectContaining({ code: 'DEP_OLD' }) }),
@@ -72,7 +72,7 @@ test('in production every process prints JSON lines that name its role, from the
   }
 });
 
-test('in production a start that fails is one JSON line with every fault of the environment, whatever the log level, and the exit code is 1', async () => {
+test('in production a failed start is one JSON line with every environment error, at any log level, and exit code 1', async () => {
   const faulty = { PORT: '70000', REDIS_URL: 'http://x', SVC_ENCRYPTION_KEYS: 'short', RELAY: 'maybe' };
   const always = ['DATABASE_URL', ...Object.keys(faulty)];
   const starts = [
@@ -93,7 +93,7 @@ test('in production a start that fails is one JSON line with every fault of the 
   await Promise.all(ended);
 });
 
-test('in production declarations that cannot be loaded are one JSON line, and the exit code is 1', async () => {
+test('in production declarations that fail to load are one JSON line, and the exit code is 1', async () => {
   const one = startProcess(FILE, { ...production, FAULT: 'load' }, 'push-worker');
   expect(await one.ended).toBe(1);
   expect(linesOf(one)).toEqual([
@@ -101,7 +101,7 @@ test('in production declarations that cannot be loaded are one JSON line, and th
   ]);
 });
 
-test('in production an error that nothing catches is one JSON line with its stack, and the exit code is 1', async () => {
+test('in production an uncaught error is one JSON line with its stack, and the exit code is 1', async () => {
   for (const [fault, origin] of [
     ['throw', 'uncaughtException'],
     ['reject', 'unhandledRejection'],

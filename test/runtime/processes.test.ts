@@ -8,13 +8,13 @@ import { envOfOneRole, startBlog } from '../support/processes.ts';
 
 const database = await createTestDatabase();
 afterAll(() => database.drop());
-// Each starts processes, which take long on a busy machine.
+// Each test starts processes, which takes long on a busy machine.
 vi.setConfig({ testTimeout: 240_000 });
 
 const env = { ...envOfOneRole(database), LOG_LEVEL: 'info' };
 const started = { timeout: 60_000, interval: 25 };
 
-test('a database that cannot be reached is tried a few times, each with a line, then the process says so in plain text and exits with 1', async () => {
+test('an unreachable database is retried a few times with a log line each; then the process reports it and exits with 1', async () => {
   const web = startBlog('web', {
     ...env,
     LOG_LEVEL: 'warn',
@@ -26,7 +26,7 @@ test('a database that cannot be reached is tried a few times, each with a line, 
   expect(web.said()).not.toContain('hidden');
 });
 
-test('a database without the declared tables stops production from starting, with the command that mends it', async () => {
+test('a database without the declared tables prevents a start in production, and the error names the command that fixes it', async () => {
   const empty = await createTestDatabase();
   onTestFinished(() => empty.drop());
   const web = startBlog('web', {
@@ -40,7 +40,7 @@ test('a database without the declared tables stops production from starting, wit
   expect(web.said()).toContain('npm run migrate');
 });
 
-test('four processes apart carry a change to a receiver, log no password, token or hash at any level, and stop cleanly at SIGTERM', {
+test('four separate processes deliver a change to a receiver, log no password, token or hash at any level, and stop cleanly on SIGTERM', {
   timeout: 240_000,
 }, async () => {
   const receiver = await startReceiver();
@@ -55,7 +55,7 @@ test('four processes apart carry a change to a receiver, log no password, token 
   const ada = clientOf(url, token);
   expect((await ada('POST', '/api/webhooks', { url: receiver.url, events: ['post.created'] })).status).toBe(201);
   await ada('POST', '/api/posts', { title: 'carried' });
-  // A client's mistake: the token stands in the path, and in the query.
+  // A client error: the token is in the path and in the query.
   await call('GET', `/api/auth/${token}?token=${token}`);
   await call('POST', '/api/auth/register', account);
   await call('POST', '/api/auth/login', { ...account, name: undefined });
@@ -79,7 +79,7 @@ test('four processes apart carry a change to a receiver, log no password, token 
     .map((line) => JSON.parse(line));
   const requests = lines.filter((line) => line.msg === 'request');
   expect(requests.filter(({ route }) => route?.startsWith('/api/'))).toHaveLength(10);
-  // The path with the token matched no route.
+  // The path with the token matched no route, so it is not logged.
   expect(requests.filter(({ route }) => route === undefined)).toEqual([
     expect.objectContaining({ method: 'GET', status: 404 }),
   ]);
@@ -93,7 +93,7 @@ test('four processes apart carry a change to a receiver, log no password, token 
       via: 'session',
     }),
   ]);
-  // The pattern of a route, and no path: ids and what else clients put there stay out of the log.
+  // Only route patterns are logged, never paths: this keeps ids and other client input out of the log.
   for (const line of requests) expect(line).not.toHaveProperty('path');
   for (const one of [web, ...others]) {
     expect(one.said()).not.toMatch(/secret passphrase|device-secret|scrypt\$/);
@@ -102,7 +102,7 @@ test('four processes apart carry a change to a receiver, log no password, token 
   await receiver.close();
 });
 
-test('a port in use is said, with exit code 1', async () => {
+test('a port in use is reported, with exit code 1', async () => {
   const first = createServer().listen(0);
   onTestFinished(() => void first.close());
   await once(first, 'listening');

@@ -15,11 +15,11 @@ const note = defineResource('note', {
   ],
 });
 const resources = [defineUser(), note] as const;
-// One key for all, as they share a database.
+// One key for all apps, because they share a database.
 const SVC_ENCRYPTION_KEYS = Buffer.alloc(32, 1).toString('base64');
 const base = await startTestApp({ resources }, { env: () => ({ SVC_ENCRYPTION_KEYS }), start: { roles: ['web'] } });
 
-/** What an app with these settings, on a prefix of its own, answers to some requests: status and limit told. */
+/** Sends requests to an app with these settings and its own prefix. Returns each status and the limit in the headers. */
 async function ask(rateLimit: SettingsInput['rateLimit'], paths: readonly string[], env: Record<string, string> = {}) {
   const REDIS_PREFIX = `${base.env.REDIS_PREFIX}-${Math.random().toString(36).slice(2)}`;
   const app = createApp(
@@ -39,13 +39,13 @@ async function ask(rateLimit: SettingsInput['rateLimit'], paths: readonly string
 const TWICE = ['/api/notes', '/api/notes/auth', '/api/notes/own', '/api/notes/own', '/api/nothing'];
 const free = [200, null];
 
-test('in test mode no limit holds, nor where they are switched off', async () => {
+test('no limit applies in test mode, or if limits are turned off', async () => {
   const none = [free, free, free, free, [404, null]];
   expect(await ask(undefined, TWICE)).toEqual(none);
   expect(await ask({ enabled: false }, TWICE, { NODE_ENV: 'development' })).toEqual(none);
 });
 
-test('in development, in production and where they are switched on they hold, 300 and 10 by default', async () => {
+test('in development, in production and if turned on, the limits apply: 300 and 10 by default', async () => {
   const some = [
     [200, '300'],
     [200, '10'],
@@ -58,7 +58,7 @@ test('in development, in production and where they are switched on they hold, 30
   expect(await ask({}, TWICE, { NODE_ENV: 'production', APP_URL: 'https://x.example' })).toEqual(some);
 });
 
-test('each limit can be set or left out by itself', async () => {
+test('each limit can be set or turned off separately', async () => {
   const rule = (limit: number) => ({ limit, windowMs: 3_600_000 });
   expect(await ask({ enabled: true, global: false, auth: rule(7) }, TWICE)).toEqual([
     free,
@@ -95,7 +95,7 @@ test('without TRUST_PROXY a forged X-Forwarded-For changes nothing', async () =>
 test.each([
   ['2', '203.0.113.9, 203.0.113.1, 203.0.113.2', '203.0.113.8, 203.0.113.1, 203.0.113.3'],
   ['loopback,10.0.0.0/8', '203.0.113.9, 203.0.113.1, 10.1.2.3', '203.0.113.8, 203.0.113.1'],
-])('with TRUST_PROXY=%s only the hop before the trusted ones counts', async (TRUST_PROXY, one, other) => {
+])('with TRUST_PROXY=%s only the last untrusted hop identifies the client', async (TRUST_PROXY, one, other) => {
   const REDIS_PREFIX = `${base.env.REDIS_PREFIX}-${TRUST_PROXY.replace(/\W/g, '')}`;
   const app = createApp(
     { resources, settings: { rateLimit: { enabled: true } } },
@@ -114,12 +114,12 @@ test.each([
   }
 });
 
-test('of 400 requests at once to two web processes exactly 300 pass', { timeout: 240_000 }, async () => {
+test('of 400 concurrent requests to two web processes, exactly 300 pass', { timeout: 240_000 }, async () => {
   const database = await createTestDatabase();
   const env = { ...envOfOneRole(database), TRUST_PROXY: 'loopback' };
   const other = startBlog('web', env);
   const otherUrl = await other.url();
-  // This process is the second one.
+  // This process is the second web process.
   const own = blog(env);
   onTestFinished(async () => {
     await own.close();
@@ -134,7 +134,7 @@ test('of 400 requests at once to two web processes exactly 300 pass', { timeout:
     return [200, 429].map((status) => all.filter((each) => each === status).length);
   };
   expect(await statuses('203.0.113.1')).toEqual([300, 100]);
-  // Spent in one process is spent in both; another client is not touched.
+  // Requests to one process count in both; another client is not affected.
   for (const call of webs) {
     const ask = (ip: string) => call('GET', '/api/posts', undefined, { 'x-forwarded-for': ip });
     expect((await ask('203.0.113.1')).status).toBe(429);

@@ -50,7 +50,7 @@ const { url, app, env } = await startTestApp(
 );
 
 let clients = 0;
-/** A client with an address that nobody had before. */
+/** A client with an address that no other client uses. */
 function newClient(token?: string) {
   const number = ++clients;
   const ip = `198.51.${number >> 8}.${number & 255}`;
@@ -67,7 +67,7 @@ beforeEach(() => {
   seen.length = 0;
 });
 
-test('answers tell limit, rest and seconds to the end; one request too many is 429 with the envelope and Retry-After', async () => {
+test('responses report the limit, the remaining requests and the seconds to the reset; over the limit they are 429', async () => {
   const call = newClient();
   for (let left = 24; left >= 0; left--) {
     const answer = await call('GET', '/api/posts');
@@ -90,14 +90,14 @@ test('answers tell limit, rest and seconds to the end; one request too many is 4
     expect(limitsOf(refused)).toEqual([25, 0, expect.any(Number)]);
     expect(refused.headers.get('retry-after')).toBe(refused.headers.get('ratelimit-reset'));
     expect(refused.headers.get('cache-control')).toBe('no-store');
-    // A page in a browser can read why.
+    // CORS lets a page in a browser read the reason.
     expect(refused.headers.get('access-control-allow-origin')).toBe('https://app.example.com');
     expect(refused.headers.get('access-control-expose-headers')).toContain('Retry-After');
   }
   expect((await newClient()('GET', '/api/posts')).status).toBe(200);
 });
 
-test('what is left of a window is rounded up: Retry-After is never too early and never 0', async () => {
+test('the rest of a window is rounded up: Retry-After is never too early and never 0', async () => {
   const call = newClient();
   const answers = [];
   for (let i = 0; i < 3; i++) answers.push(await call('GET', '/api/posts/short'));
@@ -110,7 +110,7 @@ test('what is left of a window is rounded up: Retry-After is never too early and
   });
 });
 
-test('every request counts, also one that finds no route', async () => {
+test('every request counts, even one that matches no route', async () => {
   for (const [method, path, status] of [
     ['GET', '/api/posts', 200],
     ['HEAD', '/api/posts', 200],
@@ -137,7 +137,7 @@ test('every request counts, also one that finds no route', async () => {
   }
 });
 
-test('whoever has spent the limit gets 429 for whatever he asks, in whatever spelling, but preflights and health stay free', async () => {
+test('a client over the limit gets 429 for every path, in every spelling; preflights and health checks are exempt', async () => {
   const call = newClient('svc_no_token_at_all');
   for (let i = 0; i < 25; i++) expect((await call('GET', '/api/posts')).status).toBe(401);
   for (const path of [
@@ -161,7 +161,7 @@ test('whoever has spent the limit gets 429 for whatever he asks, in whatever spe
   }
 });
 
-test('a limit of a route holds for the route, whatever its parameters, before its middleware and its handler', async () => {
+test('a route limit applies to the route, whatever its parameters, before its middleware and its handler', async () => {
   const account = { name: 'Ann', email: 'ann@example.com', password: 'correct horse battery' };
   const { token } = (await newClient()('POST', '/api/auth/register', account)).body.data;
   const [one, other] = (await Promise.all([1, 2].map((i) => app.service('post').create({ title: `${i}` })))).map(
@@ -180,20 +180,20 @@ test('a limit of a route holds for the route, whatever its parameters, before it
   expect((await newClient(token)('POST', `/api/posts/${one}/ring`)).status).toBe(204);
 });
 
-test('a request that its route hands over counts once', async () => {
+test('a request that its route passes on to the next route counts once', async () => {
   const call = newClient();
   const handed = await call('GET', '/api/posts/handed/over');
   expect([handed.status, ...limitsOf(handed).slice(0, 2)]).toEqual([405, 25, 24]);
   expect(limitsOf(await call('GET', '/api/posts'))[1]).toBe(23);
 });
 
-test('of two limits the answer tells the one that leaves less', async () => {
+test('if two limits apply, the response reports the one with fewer remaining requests', async () => {
   const call = newClient();
   expect(limitsOf(await call('GET', '/api/posts/short')).slice(0, 2)).toEqual([2, 1]);
   expect(limitsOf(await call('GET', '/api/posts/strict')).slice(0, 2)).toEqual([25, 23]);
 });
 
-test('login and register take 10 requests each in 15 minutes, and no password is checked beyond', async () => {
+test('login and register allow 10 requests each in 15 minutes, and no password is checked beyond that', async () => {
   const failed: unknown[] = [];
   app.on('security.login_failed', (payload) => failed.push(payload));
   const call = newClient();
@@ -210,13 +210,13 @@ test('login and register take 10 requests each in 15 minutes, and no password is
   expect(Number(right.headers.get('retry-after'))).toBeGreaterThan(890);
   expect(failed).toHaveLength(10);
 
-  // The other endpoint, and the other client, have their own.
+  // The other endpoint, and the other client, have separate limits.
   expect((await call('POST', '/api/auth/register', account)).status).toBe(409);
   const { email, password } = account;
   expect((await newClient()('POST', '/api/auth/login', { email, password })).status).toBe(200);
 });
 
-test('sessions and events keep the address that limits go by, in its one spelling', async () => {
+test('sessions and events store the address that limits use, in its canonical spelling', async () => {
   const logins: { ip: string }[] = [];
   app.on<{ ip: string }>('auth.login', (payload) => logins.push(payload));
   const email = 'eve@example.com';
@@ -236,7 +236,7 @@ test('sessions and events keep the address that limits go by, in its one spellin
   expect(rows.map(({ ip }) => ip).toReversed()).toEqual(addresses);
 });
 
-test('one request is one write to Redis, its two limits included; one that is known to be too many is none', async () => {
+test('a request costs one write to Redis, even with two limits; a request known to be over the limit costs none', async () => {
   const call = newClient();
   await call('GET', '/api/posts/short');
   proxy.sent.length = 0;
@@ -248,7 +248,7 @@ test('one request is one write to Redis, its two limits included; one that is kn
   expect(proxy.sent).toEqual([]);
 });
 
-test('every key in Redis carries the prefix and ends by itself', async () => {
+test('every key in Redis has the prefix and expires', async () => {
   await newClient()('POST', '/api/auth/login');
   const redis = new Redis(process.env.TEST_REDIS_URL!);
   const keys = await redis.keys(`${env.REDIS_PREFIX}:limit:*`);
@@ -267,7 +267,7 @@ test.each([
   ['a forged one before it', '198.51.100.99, 203.0.113.4'],
   ['a thousand before it', `${'198.51.100.98, '.repeat(1000)}203.0.113.5`],
   ['nonsense before it', '<script>, %00, , 203.0.113.6'],
-])('behind one trusted proxy %s is the client that the proxy saw', async (_what, forwarded) => {
+])('behind one trusted proxy, %s is the client that the proxy saw', async (_what, forwarded) => {
   const last = forwarded.split(', ').at(-1)!;
   const call = clientOf(url);
   const left = async (text: string) =>
@@ -290,7 +290,7 @@ test.each([
 });
 
 test.each(['', ',', ', ,', 'unknown', '_hidden', 'a'.repeat(50_000), '1.2.3.4.5', ':::', '127.1', '"[::1"'])(
-  'a proxy that tells no address is itself the client, and nothing breaks (%#)',
+  'a proxy that sends no valid address is itself the client, and no request fails (%#)',
   async (forwarded) => {
     const { status, headers } = await clientOf(url)('GET', '/healthz', undefined, { 'x-forwarded-for': forwarded });
     expect([status, headers.get('ratelimit-limit')]).toEqual([200, null]);
@@ -300,7 +300,7 @@ test.each(['', ',', ', ,', 'unknown', '_hidden', 'a'.repeat(50_000), '1.2.3.4.5'
   },
 );
 
-test('a client that is gone before its verdict does no harm', async () => {
+test('a client that disconnects before its limit is checked causes no error', async () => {
   for (let i = 0; i < 5; i++) {
     await new Promise<void>((resolve) => {
       const socket = connect(Number(new URL(url).port), '127.0.0.1', () => {
@@ -314,7 +314,7 @@ test('a client that is gone before its verdict does no harm', async () => {
 });
 
 test.each(['shut', 'hang'] as const)(
-  'with Redis gone (%s) requests are answered and still counted, and all together again when it is back',
+  'while Redis is down (%s), requests are served and still counted; once it is back, all processes count together again',
   async (how) => {
     expect(limitsOf(await newClient()('GET', '/api/posts'))[1]).toBe(24);
     proxy[how]();

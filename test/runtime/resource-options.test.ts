@@ -46,14 +46,14 @@ test('an extension reads the option that it adds to resources', () => {
   ]);
 });
 
-test('the schema of the extension checks the option, and the error names the resource', () => {
+test('the schema of the extension validates the option, and the error names the resource', () => {
   expect(errorsOf({ retention: 'long' }, retention())).toEqual([
     '  - resource "note": retention: must be a number of days',
   ]);
   expect(errorsOf({ retention: -1 }, retention())).toEqual(['  - resource "note": retention: must be above 0']);
 });
 
-test('an option that no extension brings is refused, with the option that it may stand for', () => {
+test('an option that no extension provides is refused, and the error suggests the closest option', () => {
   expect(errorsOf({ retention: 30 }).join()).toContain(
     'resource "note": "retention" is not an option; options: fields',
   );
@@ -65,7 +65,7 @@ test('an option that no extension brings is refused, with the option that it may
   ]);
 });
 
-test('an extension may not bring an option that every resource has, nor one without a schema', () => {
+test('an extension may not add an option that every resource already has, or one without a schema', () => {
   const bringing = (resourceOptions: object) => defineExtension({ name: 'probe', resourceOptions, setup: () => ({}) });
   expect(errorsOf({}, bringing({ path: z.string(), kept: true }))).toEqual([
     '  - extension "probe": resourceOptions: "path": every resource has this option; rename it',

@@ -7,7 +7,7 @@ import { app as sheets } from '../fixtures/sheets/app.ts';
 import { createTestDatabase } from '../support/database.ts';
 import { envOfOneRole, startProcess } from '../support/processes.ts';
 
-// Each starts a process, and some fill it with work: that takes long on a busy machine.
+// Each test starts a process, and some put it under load, which takes long on a busy machine.
 vi.setConfig({ testTimeout: 240_000, hookTimeout: 60_000 });
 
 const database = await createTestDatabase();
@@ -22,20 +22,20 @@ await app.migrate({ mode: 'sync' });
 const MEBIBYTE = 2 ** 20;
 const READERS = 200;
 const MAX_RESIDENT = 768 * MEBIBYTE;
-// So that a busy machine has the time to look before stalled connections are destroyed.
+// Long, so that even a busy machine checks the state before stalled connections are destroyed.
 const PATIENT = { STALL_MS: '3600000' };
 const isLinux = process.platform === 'linux';
 
 const startWeb = (more: Record<string, string> = {}) =>
   startProcess('test/fixtures/sheets/process.ts', { ...env, ...more });
 
-/** The most bytes that were resident of a process at a time. */
+/** The peak resident memory of a process, in bytes. */
 function peakMemoryOf(pid: number): number {
   const status = readFileSync(`/proc/${pid}/status`, 'utf8');
   return Number(/^VmHWM:\s+(\d+) kB/m.exec(status)?.[1]) * 1024;
 }
 
-/** Opens a connection, sends requests and reads no answer. */
+/** Opens a connection, sends requests and reads no response. */
 function stall(url: string, paths: readonly string[], from = '127.0.0.1'): Socket {
   const socket = connect({ port: Number(new URL(url).port), host: '127.0.0.1', localAddress: from });
   socket.on('error', () => undefined);
@@ -47,7 +47,7 @@ function stall(url: string, paths: readonly string[], from = '127.0.0.1'): Socke
   return socket;
 }
 
-/** Reads a whole answer from an address of this machine. */
+/** Reads a whole response, from a local address. */
 async function readFrom(
   url: string,
   path: string,
@@ -60,7 +60,7 @@ async function readFrom(
   return { status: answer.statusCode, bytes, retryAfter: answer.headers['retry-after'] };
 }
 
-/** Makes records of a kind. */
+/** Creates records of a kind. */
 async function makeSheets(kind: string, count: number, values: object): Promise<string[]> {
   const ids: string[] = [];
   for (let i = 0; i < count; i++) ids.push((await app.service('sheet').create({ kind, ...values })).id);
@@ -70,9 +70,9 @@ async function makeSheets(kind: string, count: number, values: object): Promise<
 const list = (kind: string) => `/api/sheets?limit=100&kind=${kind}`;
 
 test.skipIf(!isLinux)(
-  'a web process with 200 readers that stall stays below 768 MB, and other clients are served, whatever makes the answers large',
+  'with 200 stalled readers a web process stays below 768 MB and serves other clients, whatever makes the responses large',
   async () => {
-    // JSON writes a control character with six bytes.
+    // JSON encodes a control character in six bytes.
     await makeSheets('control', 100, { text: '\u0001'.repeat(20_000) });
     await makeSheets('json', 10, { json: { text: 'x'.repeat(1_000_000) } });
     const included = await makeSheets('included', 40, { text: '\u0001'.repeat(100_000) });
@@ -85,12 +85,12 @@ test.skipIf(!isLinux)(
     await Promise.all(readers.map((socket) => once(socket, 'readable')));
 
     for (const path of paths) {
-      // Another client gets the very same page.
+      // Another client gets the same page.
       const other = await readFrom(url, path, '127.0.0.2');
       expect(other.status).toBe(200);
       expect(other.bytes).toBeGreaterThan(MEBIBYTE);
     }
-    // From the address of the readers there is still room for small answers.
+    // The address of the readers may still get small responses.
     expect((await readFrom(url, '/healthz', '127.0.0.1')).status).toBe(200);
     expect((await readFrom(url, '/api/sheets?limit=100&kind=none', '127.0.0.1')).status).toBe(200);
     expect(peakMemoryOf(web.child.pid!)).toBeLessThan(MAX_RESIDENT);
@@ -98,7 +98,7 @@ test.skipIf(!isLinux)(
 );
 
 test.skipIf(!isLinux)(
-  'readers from many addresses together hold no more than a process allows, and small answers still go out',
+  'readers from many addresses together hold no more than the process limit, and small responses are still sent',
   async () => {
     await makeSheets('many', 100, { text: '\u0001'.repeat(20_000) });
     const web = startWeb(PATIENT);
@@ -116,13 +116,13 @@ test.skipIf(!isLinux)(
 );
 
 test.skipIf(!isLinux)(
-  'requests that a client sends one behind another, without reading, are refused beyond its share',
+  'pipelined requests of a client that does not read are refused beyond its share',
   async () => {
     await makeSheets('behind', 40, { text: 'x'.repeat(50_000) });
     const web = startWeb(PATIENT);
     const url = await web.url();
     stall(url, Array(READERS).fill(list('behind')));
-    // Nothing of it but the first answer reaches the connection, so what the client gets next is what shows that all were handled.
+    // Only the first response reaches the connection, so a 503 for the next request of the client shows that all were handled.
     await vi.waitUntil(async () => (await readFrom(url, list('behind'), '127.0.0.1')).status === 503, {
       timeout: 60_000,
     });
@@ -132,12 +132,12 @@ test.skipIf(!isLinux)(
 );
 
 test.skipIf(!isLinux)(
-  'a connection whose client takes nothing, or a byte now and then, is destroyed; one that reads slowly gets its whole answer',
+  'a connection whose client reads nothing, or a byte now and then, is destroyed; a slow reader gets its whole response',
   async () => {
-    // More than the kernels of both sides hold.
+    // More than the kernel buffers on both sides hold.
     const length = 10 * MEBIBYTE;
     const { id } = await app.service('sheet').create({ kind: 'slow', text: 'x'.repeat(length) });
-    // Answers of this size crowd their clients: each must read 64 KiB in any 4 s, a sixth of this.
+    // Responses of this size crowd their clients: each must read 64 KiB in any 4 s, a sixth of `STALL_MS`.
     const web = startWeb({ STALL_MS: '24000' });
     const url = await web.url();
     const [stalled, trickling, slow] = ['127.0.0.3', '127.0.0.4', '127.0.0.5'].map((from) =>
@@ -156,7 +156,7 @@ test.skipIf(!isLinux)(
     const clock = setInterval(() => {
       trickling.read(1);
       slow.resume();
-      // A client that does not read learns by writing that its connection is gone. Line ends between requests mean nothing.
+      // A client that does not read notices a closed connection only when it writes. Line ends between requests are ignored.
       for (const socket of [stalled, trickling]) if (!socket.destroyed) socket.write('\r\n');
     }, 50);
     onTestFinished(() => clearInterval(clock));

@@ -13,12 +13,12 @@ afterAll(() => holder.end());
 const start = (app: ReturnType<typeof createApp>) => app.start({ port: 0 });
 const sync = (app: ReturnType<typeof createApp>) => app.migrate({ mode: 'sync' });
 
-// The table is what the step waits for while it is locked.
+// The third column is the table that the step waits for while it is locked.
 test.each([
   ['the tables are looked at', start, 'pg_namespace'],
   ['the keys are noted', start, 'encryption_keys'],
   ['the database is made to match', sync, 'pg_namespace'],
-])('a start that loses Postgres while %s begins anew when it is back', async (_, work, table) => {
+])('a start that loses Postgres while %s begins again when Postgres is back', async (_, work, table) => {
   const proxy = await startTcpProxy(new URL(env.DATABASE_URL!));
   const app = createApp({ resources }, { ...env, DATABASE_URL: proxy.url, LOG_LEVEL: 'silent' });
   onTestFinished(async () => {

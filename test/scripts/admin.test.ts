@@ -16,7 +16,7 @@ import { newKey } from '../support/patients.ts';
 import { BARE_ENV } from '../support/processes.ts';
 import { BLOG, makeProject } from '../support/project.ts';
 
-// A command is a process that loads the whole app.
+// Each command is a process that loads the whole app.
 vi.setConfig({ testTimeout: 240_000, hookTimeout: 240_000 });
 
 const project = makeProject();
@@ -29,11 +29,11 @@ const login = (email: string, password: string) => clientOf(url)('POST', '/api/a
 
 const script = join(project.folder, 'scripts', 'admin.ts');
 
-/** Does a command in this process, on the app that runs. */
+/** Runs a command in this process, on the running app. */
 const admin = (args: string) =>
   inProcess(() => run(app as unknown as App, readAdminArguments(args.split(' ')), new AbortController().signal));
 
-/** Runs a command in a process of its own, as its npm command does. */
+/** Runs a command in a separate process, as its npm command does. */
 async function command(args: string, { input, env = stores }: { input?: string; env?: Record<string, string> } = {}) {
   const child = spawn(process.execPath, [script, ...args.split(' ')], { env: { ...BARE_ENV, ...env } });
   onTestFinished(() => void child.kill('SIGKILL'));
@@ -45,7 +45,7 @@ async function command(args: string, { input, env = stores }: { input?: string; 
   return { code, said: out.said.trim(), wrong: out.wrong.trim() };
 }
 
-test('the first admin is made from the command line: with a password that is printed once, or with one of his own', async () => {
+test('the first admin is created on the command line, with a generated password that is printed once or with a given one', async () => {
   const made = await admin('create --email Root@Example.com --name Root');
   expect(made).toMatchObject({ code: 0, wrong: '' });
   expect(made.said).toMatch(/^root@example.com is admin now \([0-9a-f]{24}\)\.\nPassword \(shown only once\): \S+$/);
@@ -77,7 +77,7 @@ test('the first admin is made from the command line: with a password that is pri
   });
 });
 
-test('roles are given and taken, accounts disabled and enabled, sessions shown and ended', async () => {
+test('roles are granted and revoked, accounts disabled and enabled, and sessions listed and ended', async () => {
   const email = 'ann@example.com';
   const account = { name: 'Ann', email, password: 'a bell rings at noon' };
   const { token, user } = (await clientOf(url)('POST', '/api/auth/register', account)).body.data;
@@ -100,7 +100,7 @@ test('roles are given and taken, accounts disabled and enabled, sessions shown a
   expect(await admin(`disable --email ${email}`)).toMatchObject({ code: 0, said: `${email} is disabled.` });
   expect([await isIn(next), (await login(email, account.password)).status]).toEqual([false, 403]);
   expect(await admin(`enable --email ${email}`)).toMatchObject({ said: `${email} is active.` });
-  // Those of before are over for good.
+  // Earlier sessions stay ended.
   expect([await isIn(next), (await login(email, account.password)).status]).toEqual([false, 200]);
 
   const role = await admin(`promote --email ${email} --role king`);
@@ -111,7 +111,7 @@ test('roles are given and taken, accounts disabled and enabled, sessions shown a
   });
 });
 
-test('users are imported from a file; what is refused is listed beside it, for its owner alone', async () => {
+test('users are imported from a file; refused rows are listed in a file next to it that only its owner can read', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'belfry-import-'));
   onTestFinished(() => rmSync(folder, { recursive: true }));
   const file = join(folder, 'users.ndjson');
@@ -119,7 +119,7 @@ test('users are imported from a file; what is refused is listed beside it, for i
   writeFileSync(file, rows.map((row) => JSON.stringify(row)).join('\n'));
   expect(await admin(`import ${file}`)).toEqual({
     code: 0,
-    // A line for each second that it took may stand before.
+    // Progress lines, one per second, may come first.
     said: expect.stringMatching(/(^|\n)1,200 lines: 1,200 imported, 0 already stored, 0 refused$/),
     wrong: '',
   });
@@ -137,7 +137,7 @@ test('users are imported from a file; what is refused is listed beside it, for i
   expect((await admin(`import ${file}.none`)).wrong).toMatch(/ENOENT/);
 });
 
-test('captured e-mails are shown, the newest first', async () => {
+test('captured e-mails are shown, newest first', async () => {
   expect((await admin('mails')).said).toBe('No e-mails captured.');
   for (const to of ['a@example.com', 'b@example.com'])
     await app.mail.send({ to, subject: `For ${to}`, text: 'A link: https://example.com/x' });
@@ -147,19 +147,19 @@ test('captured e-mails are shown, the newest first', async () => {
   expect((await admin('mails --limit 1')).said).toContain('b@example.com');
 });
 
-test('without an encryption key it says so in plain words', async () => {
+test('a missing encryption key is reported in plain words', async () => {
   const { code, wrong } = await command('list', { env: { DATABASE_URL: stores.DATABASE_URL } });
   expect([code, wrong]).toEqual([1, expect.stringMatching(/^SVC_ENCRYPTION_KEYS is missing/)]);
   expect(wrong).not.toMatch(/\n {4}at /);
 });
 
-test('a malformed DATABASE_URL is told of in plain words', async () => {
+test('a malformed DATABASE_URL is reported in plain words', async () => {
   const { code, wrong } = await command('list', { env: { ...stores, DATABASE_URL: 'mysql://x' } });
   expect([code, wrong]).toEqual([1, expect.stringMatching(/DATABASE_URL is malformed/)]);
   expect(wrong).not.toMatch(/\n {4}at /);
 });
 
-test('a database without the tables is told of, with the command that makes them', async () => {
+test('a database without tables is reported with the command that creates them', async () => {
   const empty = await createTestDatabase();
   const other = createApp(blog, { ...own, DATABASE_URL: empty.databaseUrl });
   onTestFinished(async () => {

@@ -9,7 +9,7 @@ import { inProcess } from '../support/in-process.ts';
 import { makeProject } from '../support/project.ts';
 import { runScript } from '../support/scripts.ts';
 
-// A command is a process that loads the whole app.
+// Each command is a process that loads the whole app.
 vi.setConfig({ testTimeout: 240_000, hookTimeout: 240_000 });
 
 const project = makeProject();
@@ -25,7 +25,7 @@ afterAll(() => client.end());
 
 const { audit: trail } = app as unknown as { audit: AuditApi };
 
-/** Does `verify` in this process. */
+/** Runs `verify` in this process. */
 const verifying = (...args: string[]) => inProcess(() => verify(trail, readAuditArguments(['verify', ...args])));
 
 test.each([
@@ -34,13 +34,13 @@ test.each([
   ['verify all', 'Unknown argument all.'],
   ['verify --fix', 'Unknown argument --fix.'],
   ['verify --expect 12', '--expect must be a row as verify prints it (1234:9f86d0…), not 12.'],
-])('npm run audit -- %s: what is wrong is told with how the command is called', (args, says) => {
+])('npm run audit -- %s: the error is followed by the usage', (args, says) => {
   const read = () => readAuditArguments(args.split(' ').filter(Boolean));
   expect(read).toThrow(says);
   expect(read).toThrow('npm run audit -- verify [--expect <row>:<hash>] [--json]');
 });
 
-test('npm run audit -- verify says that all is well with the row to note, and else names the first broken row and fails', async () => {
+test('npm run audit -- verify confirms an intact log and prints the row to note, else names the first broken row and fails', async () => {
   for (const title of ['a', 'b', 'c']) await app.service('note').create({ title });
   await vi.waitFor(
     async () => {

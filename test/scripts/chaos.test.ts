@@ -16,7 +16,7 @@ afterAll(project.remove);
 async function chaos(args: string) {
   const script = join(project.folder, 'scripts', 'chaos.ts');
   const child = spawn(process.execPath, [script, ...args.split(' ')], { env: BARE_ENV });
-  // It stops its servers when it is asked to end.
+  // On SIGTERM it stops its servers.
   onTestFinished(() => void child.kill('SIGTERM'));
   let said = '';
   let wrong = '';
@@ -27,7 +27,7 @@ async function chaos(args: string) {
   return { code, said, wrong };
 }
 
-test('relay and worker killed, Redis emptied and Postgres restarted in the middle: each delivery arrives, and comes twice only when it was in flight', {
+test('with relay and worker killed, Redis flushed and Postgres restarted, each delivery arrives, twice only if it was in flight', {
   timeout: 240_000,
 }, async () => {
   const { code, said, wrong } = await chaos('--deliveries 200 --kills 1 --seed 5 --hurry --json');
@@ -42,7 +42,7 @@ test('relay and worker killed, Redis emptied and Postgres restarted in the middl
   expect(code).toBe(0);
 });
 
-test('the same seed makes the same faults, another one others', () => {
+test('the same seed creates the same faults; another seed creates others', () => {
   const plan = (seed: number) => planFaults(3, seeded(seed));
   expect(plan(1)).toEqual(plan(1));
   expect(plan(1)).not.toEqual(plan(2));
@@ -54,7 +54,7 @@ test('the same seed makes the same faults, another one others', () => {
   );
 });
 
-test('books tell what is lost, repeated without a reason, under another id, or at the wrong place', () => {
+test('the balance shows deliveries that are lost, repeated without a reason, under another id, or at the wrong endpoint', () => {
   const arrived = (entries: Record<string, Record<string, number>>) => ({
     arrivals: () => new Map(Object.entries(entries).map(([record, ids]) => [record, new Map(Object.entries(ids))])),
     refused: () => 0,

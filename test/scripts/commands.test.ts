@@ -21,7 +21,7 @@ test.each([
   expect(await begin(command).ended).toEqual({ code: 1, said: line });
 });
 
-test('npm run migrate is asked for one thing', () => {
+test('npm run migrate accepts only one option', () => {
   expect(() => readMigrateArguments(['--status', '--dry-run'])).toThrow(
     'Too many arguments. Usage: npm run migrate [-- --status | --dry-run]',
   );
@@ -41,7 +41,7 @@ test.each<[string[], string | undefined, string]>([
   expect(() => readReceiverArguments(given, port)).toThrow(new Error(line));
 });
 
-test('the receiver says when its port is in use, and does not take that of web', async () => {
+test('the receiver reports a port in use, and does not use the port of web', async () => {
   const server = createServer().listen(0);
   await once(server, 'listening');
   const { port } = server.address() as { port: number };
@@ -50,7 +50,7 @@ test('the receiver says when its port is in use, and does not take that of web',
   server.close();
 });
 
-test('the receiver answers a GET and says nothing of it; a POST without a signature it refuses aloud', async () => {
+test('the receiver responds to a GET without printing it; it prints that it refuses a POST without a signature', async () => {
   const { out } = begin(`receiver.ts ${SECRET}`, { RECEIVER_PORT: '0' });
   const url = await vi.waitUntil(() => /http:\S+/.exec(out.said)?.[0], { timeout: 60_000 });
   expect((await fetch(url)).status).toBe(200);
@@ -59,7 +59,7 @@ test('the receiver answers a GET and says nothing of it; a POST without a signat
   await vi.waitUntil(() => out.said.includes('refused: The header webhook-id is missing'), { timeout: 60_000 });
 });
 
-test('npm run migrate needs DATABASE_URL and nothing else, in production too', async () => {
+test('npm run migrate needs only DATABASE_URL, even in production', async () => {
   const database = await createTestDatabase();
   onTestFinished(() => database.drop());
   const env = { DATABASE_URL: database.databaseUrl, NODE_ENV: 'production' };
@@ -74,7 +74,7 @@ test('npm run migrate needs DATABASE_URL and nothing else, in production too', a
   await client.end();
 });
 
-test('npm run migrate says in plain words that Postgres does not answer, after a few tries whose log lines name the command', async () => {
+test('npm run migrate reports that Postgres does not respond, after a few tries whose log lines name the command', async () => {
   const { code, said } = await begin('migrate.ts', { DATABASE_URL: 'postgres://a:hidden@127.0.0.1:1/b' }).ended;
   expect(code).toBe(1);
   expect(said).toContain('trying again');

@@ -27,7 +27,7 @@ const project = makeProject();
 project.declare(APP);
 afterAll(project.remove);
 
-/** Runs `npm run dev` in a project of this file's until it says what to try. It is stopped when the test ends. */
+/** Runs `npm run dev` in this file's project until it prints the next steps. It is stopped when the test ends. */
 async function startDev(env: Record<string, string>) {
   const port = await freePort();
   const services = {
@@ -49,7 +49,7 @@ async function startDev(env: Record<string, string>) {
   return { said: dev.out.said, port };
 }
 
-/** The statuses of so many requests to a route whose limit is 10 in 15 minutes. */
+/** The distinct statuses of this many requests to a route with a limit of 10 in 15 minutes. */
 async function askOften(url: string, times: number): Promise<Set<number>> {
   const call = clientOf(url);
   const statuses = new Set<number>();
@@ -58,7 +58,7 @@ async function askOften(url: string, times: number): Promise<Set<number>> {
   return statuses;
 }
 
-test('npm run dev listens on this machine alone, prints its pages, and says that it lifts rate limits here', {
+test('npm run dev listens only on this machine, prints its pages, and says that rate limits are lifted here', {
   timeout: 240_000,
 }, async () => {
   const { said, port } = await startDev({});
@@ -72,7 +72,7 @@ test('npm run dev listens on this machine alone, prints its pages, and says that
   if (otherAddress !== undefined) await expect(fetch(`http://${otherAddress}:${port}/healthz`)).rejects.toThrow();
 });
 
-test('npm run dev with HOST=0.0.0.0 answers other machines, but not in the console; LOOPBACK_RATE_LIMITS=on keeps the limits', {
+test('npm run dev with HOST=0.0.0.0 serves other machines, except the console; LOOPBACK_RATE_LIMITS=on keeps the limits', {
   timeout: 240_000,
 }, async () => {
   const { said, port } = await startDev({ HOST: '0.0.0.0', LOOPBACK_RATE_LIMITS: 'on' });
@@ -87,7 +87,7 @@ test('npm run dev with HOST=0.0.0.0 answers other machines, but not in the conso
   expect([status, body.error.message]).toEqual([403, expect.stringContaining('came from another one')]);
 });
 
-test('npm run dev names a HOST that this machine does not have', { timeout: 240_000 }, async () => {
+test('npm run dev reports a HOST that this machine does not have', { timeout: 240_000 }, async () => {
   const dev = startScript(project.folder, 'dev.ts', { HOST: '203.0.113.9', PORT: String(await freePort()) });
   const { code, said } = await dev.ended;
   expect([code, said]).toEqual([

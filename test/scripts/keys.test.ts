@@ -16,7 +16,7 @@ afterAll(project.remove);
 
 const begin = (command: string, env?: Record<string, string>) => startScript(project.folder, command, env);
 
-// A command is a process that loads the whole app.
+// Each command is a process that loads the whole app.
 vi.setConfig({ testTimeout: 240_000 });
 
 const database = await createTestDatabase();
@@ -38,14 +38,14 @@ afterAll(async () => {
   await database.drop();
 });
 
-/** What a command does, in this process, with these keys. */
+/** Runs a command in this process, with these keys, and returns its output. */
 const status = (keys: string, databaseUrl?: string) =>
   inProcess(async () => printStatus(made(keys, databaseUrl)).then(() => true));
 const rotating = (keys: string) => inProcess(() => rotate(made(keys), {}));
 
 const idAt = (n: number) => n.toString(16).padStart(24, '0');
 
-/** `count` endpoints, and no others, whose secrets are under the older of two keys, in a database that knows of no key. */
+/** Creates exactly `count` endpoints, with secrets under the older of two keys, in a database that has recorded no key yet. */
 async function endpoints(count: number) {
   await client.query('truncate webhook_endpoints, encryption_keys, encryption_processes, outbox cascade');
   const [old, next] = [newKey(), newKey()];
@@ -64,11 +64,11 @@ async function endpoints(count: number) {
     keys: [old, next] as const,
     both,
     env: { ...own, SVC_ENCRYPTION_KEYS: both },
-    /** How many are under which key. */
+    /** The number of secrets under each key. */
     async under(key: string) {
       return (await stored()).filter(({ secret }) => secret.split('.')[1] === idOf(key)).length;
     },
-    /** Whether all secrets come back under the newer key alone. */
+    /** Whether all secrets can be decrypted with only the newer key. */
     async allReadable() {
       const after = createKeyring([next]);
       const read = (await stored()).map(({ id, secret }) => after.decrypt(secret, `webhook_endpoints/secret/${id}`));
@@ -94,7 +94,7 @@ async function holdSecondBatch() {
   });
   return {
     release,
-    /** Waits until the command is there; rejects when it ends before. */
+    /** Waits until the rotation reaches the second batch; rejects if the command ends before. */
     async reached({ ended }: ReturnType<typeof begin>) {
       const waits = vi.waitUntil(async () => (await client.query(waitingAtHeld)).rowCount === 1, {
         timeout: 60_000,
@@ -121,13 +121,13 @@ test.each([
   expect(await begin(command).ended).toEqual({ code: 1, said: line });
 });
 
-test('keys -- generate prints a key and nothing else, another one each time', async () => {
+test('keys -- generate prints only a key, a different one each time', async () => {
   const [one, other] = await Promise.all([begin('keys.ts generate').ended, begin('keys.ts generate').ended]);
   expect(one.code).toBe(0);
   expect(createKeyring([one.said, other.said]).keyIds).toEqual([idOf(one.said), idOf(other.said)]);
 });
 
-test('a malformed key is refused without being printed, and a database without tables names the command that mends it', async () => {
+test('a malformed key is refused without being printed; without tables, the error names the command that creates them', async () => {
   const database = await createTestDatabase();
   onTestFinished(() => database.drop());
   const malformed = await inProcess(async () => rotate(made('short-and-secret'), {}));
@@ -138,7 +138,7 @@ test('a malformed key is refused without being printed, and a database without t
   expect(bare).toMatchObject({ code: 1, wrong: expect.stringContaining('npm run migrate') });
 });
 
-test('status, rotate, status: what is under which key, and which one may be removed', async () => {
+test('status before and after a rotation shows how much is under which key, and which key may be removed', async () => {
   const { env, both, keys, allReadable } = await endpoints(1200);
   const [old, next] = keys.map(idOf);
   const before = await begin('keys.ts status', env).ended;
@@ -174,7 +174,7 @@ test('status, rotate, status: what is under which key, and which one may be remo
   expect(again.said).toContain(`0 values were encrypted with key ${next}.`);
 });
 
-test('a rotation killed in the middle loses nothing, and the next one does the rest', async () => {
+test('a rotation killed in the middle loses nothing, and the next one completes it', async () => {
   const { env, both, keys, under, allReadable } = await endpoints(1500);
   const [old, next] = keys;
   const { reached, release } = await holdSecondBatch();
@@ -184,7 +184,7 @@ test('a rotation killed in the middle loses nothing, and the next one does the r
   killed.child.kill('SIGKILL');
   expect((await killed.ended).code).toBe('SIGKILL');
   await release();
-  // Postgres finishes the statement of a client that is gone.
+  // Postgres finishes the statement of a client that has disconnected.
   const others = `select 1 from pg_stat_activity where datname = current_database() and pid <> pg_backend_pid()
     and backend_type = 'client backend'`;
   await vi.waitUntil(async () => (await client.query(others)).rowCount === 0, { timeout: 60_000, interval: 10 });
@@ -198,7 +198,7 @@ test('a rotation killed in the middle loses nothing, and the next one does the r
   await allReadable();
 });
 
-test.each(['SIGTERM', 'SIGINT'] as const)('%s ends a rotation after its batch', async (signal) => {
+test.each(['SIGTERM', 'SIGINT'] as const)('%s ends a rotation after the current batch', async (signal) => {
   const { env, keys, under } = await endpoints(2000);
   const { reached, release } = await holdSecondBatch();
   const stopped = begin('keys.ts rotate', env);
@@ -208,14 +208,14 @@ test.each(['SIGTERM', 'SIGINT'] as const)('%s ends a rotation after its batch', 
   const { code, said } = await stopped.ended;
   expect(code).toBe(signal === 'SIGINT' ? 130 : 143);
   const done = await under(keys[1]);
-  // A busy process may hear of the signal only in its next batch.
+  // A busy process may receive the signal only during its next batch.
   expect([1000, 1500]).toContain(done);
   const last = said.split('\n').at(-1);
   expect(last).toBe(`Stopped after ${done.toLocaleString('en-US')} values. Run it again to continue.`);
   expect(await under(keys[0])).toBe(2000 - done);
 });
 
-test('what cannot be decrypted is named by its id, the rest is rotated, and the command fails', async () => {
+test('values that cannot be decrypted are listed by id, the rest is rotated, and the command fails', async () => {
   const { env, keys, under } = await endpoints(600);
   await client.query(`update webhook_endpoints set secret = 'plain and secret' where id = $1`, [idAt(7)]);
   await client.query(`update webhook_endpoints set secret = $2 where id = $1`, [
@@ -230,7 +230,7 @@ test('what cannot be decrypted is named by its id, the rest is rotated, and the 
   expect(await under(keys[1])).toBe(598);
 });
 
-test('a running process that lacks the newest key stops a rotation before it begins', async () => {
+test('a running process that lacks the newest key prevents a rotation from starting', async () => {
   const { both, keys, under } = await endpoints(10);
   await client.query(`insert into encryption_processes (id, key_ids) values ('one', $1)`, [[idOf(keys[0])]]);
   const { code, wrong } = await rotating(both);

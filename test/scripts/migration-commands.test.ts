@@ -55,18 +55,18 @@ async function project() {
     redis: { REDIS_URL: database.redisUrl, REDIS_PREFIX: database.redisPrefix },
     begin,
     generate: (...args: string[]) => begin('scripts/migration-generate.ts', args).ended,
-    /** What `generate` does with these resources, in this process. */
+    /** Runs `generate` with these resources in this process. */
     generating: (resources: AnyResource[], ...args: string[]) =>
       generate(of(resources), migrations, args, database.databaseUrl),
-    /** What `migrate` tells of the migrations, in this process. */
+    /** Runs `migrate` in this process and returns its messages. */
     reading: (what: 'status' | 'sql') => readDatabase(database.databaseUrl, migrations, what),
     migrate: (...args: string[]) => begin('scripts/migrate.ts', args).ended,
-    /** What `generate` does, in this process. */
+    /** Runs `generate` in this process. */
     async write(fields: Fields) {
       const { ok, lines } = await generate(made(fields), migrations, [], undefined);
       expect({ ok, lines }).toMatchObject({ ok: true });
     },
-    /** What `migrate` does, in this process. */
+    /** Runs `migrate` in this process. */
     async apply() {
       const said: string[] = [];
       await made({}).migrate({ mode: 'apply', folder: migrations, say: (line) => said.push(line) });
@@ -92,7 +92,7 @@ const FIRST = `defineResource('post', { fields: { title: f.string(), views: f.in
 const FIELDS = { title: f.string(), views: f.integer(), old: f.string() };
 const UP_TO_DATE = { ok: true, lines: ['The migrations are up to date with the declarations.'] };
 
-test('a team adds, renames, changes a type and drops, by commands alone, and its rows live through all of it', {
+test('a team adds, renames, changes a type and drops with commands alone, and its rows are preserved', {
   timeout: 240_000,
 }, async () => {
   const { declare, generate, generating, migrate, reading, apply, query } = await project();
@@ -153,7 +153,7 @@ test('a team adds, renames, changes a type and drops, by commands alone, and its
   });
 });
 
-test('a migrate that is killed while it waits for a lock leaves nothing, and the next one finishes', {
+test('a migrate that is killed while it waits for a lock leaves nothing behind, and the next one finishes', {
   timeout: 240_000,
 }, async () => {
   const { declare, write, apply, begin, query, another } = await project();
@@ -180,7 +180,7 @@ const BUILDING = `select pid from pg_stat_activity where datname = current_datab
 test.each([
   ['its process is killed', 'process'],
   ['its session in Postgres is ended, which leaves a broken index', 'session'],
-])('when %s while an index is built, the next migrate finishes', { timeout: 240_000 }, async (_, what) => {
+])('if %s while an index is built, the next migrate finishes', { timeout: 240_000 }, async (_, what) => {
   const { declare, write, apply, begin, query, another } = await project();
   declare(FIRST);
   await write(FIELDS);
@@ -217,7 +217,7 @@ test.each([
   ]);
 });
 
-test('two processes that migrate at once apply each migration once, and both succeed', {
+test('of two concurrent migrate processes, each migration is applied once, and both succeed', {
   timeout: 240_000,
 }, async () => {
   const { declare, write, migrate, query } = await project();
@@ -233,7 +233,7 @@ test('two processes that migrate at once apply each migration once, and both suc
   expect(await query('select 1 from drizzle.__drizzle_migrations')).toHaveLength(2);
 });
 
-test('the code before a deploy that was taken back starts on the newer database, and says that it is ahead', {
+test('after a rollback, the older code starts on the newer database and reports that the database is ahead', {
   timeout: 240_000,
 }, async () => {
   const { declare, write, apply, migrate, begin, query, redis } = await project();

@@ -6,7 +6,7 @@ import { expect, onTestFinished, test } from 'vitest';
 
 const root = join(import.meta.dirname, '../..');
 
-/** A copy of what the check reads, and the check on it. */
+/** A copy of the files that the check reads, and the check on it. */
 function project() {
   const folder = mkdtempSync(join(tmpdir(), 'belfry-pinned-'));
   onTestFinished(() => rmSync(folder, { recursive: true }));
@@ -44,7 +44,7 @@ test.each(['package-lock.json', 'scripts/node/package-lock.json'])(
   },
 );
 
-test('a lock file that names the address of a package fails the check', () => {
+test('a lock file that contains the address of a package fails the check', () => {
   const { edit, check } = project();
   edit('package-lock.json', (text) =>
     text.replace('"integrity"', '"resolved": "https://example.com/x.tgz", "integrity"'),

@@ -14,13 +14,13 @@ test.each([
   ['erase', 'Unknown command erase.'],
   ['report user', 'Unknown argument user.'],
   ['report --fix', 'Unknown argument --fix.'],
-])('npm run privacy -- %s: what is wrong is told with how the command is called', (args, says) => {
+])('npm run privacy -- %s: the error is followed by the usage', (args, says) => {
   const read = () => readPrivacyArguments(args.split(' ').filter(Boolean));
   expect(read).toThrow(says);
   expect(read).toThrow('npm run privacy -- report [--json] [--strict]');
 });
 
-test('npm run privacy -- report needs no database, and with --strict it fails where something personal is not marked', {
+test('npm run privacy -- report needs no database, and with --strict it fails if personal data is not marked', {
   timeout: 240_000,
 }, async () => {
   project.declare(`import { createApp, defineResource, defineUser, f, privacy } from '../index.ts';

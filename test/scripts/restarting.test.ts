@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { expect, onTestFinished, test, vi } from 'vitest';
 import { restartOnChange } from '../../scripts/dev/restarting.ts';
 
-test('a file that an editor replaces at every save starts the process anew each time', async () => {
+test('a file that an editor replaces at every save restarts the process each time', async () => {
   const folder = await mkdtemp(join(tmpdir(), 'belfry-restarting-'));
   const file = join(folder, 'a.ts');
   await writeFile(file, '0');

@@ -11,7 +11,7 @@ import { newKey } from '../support/patients.ts';
 import { BLOG, makeProject } from '../support/project.ts';
 import { runScript } from '../support/scripts.ts';
 
-// A command is a process that loads the whole app.
+// Each command is a process that loads the whole app.
 vi.setConfig({ testTimeout: 240_000, hookTimeout: 240_000 });
 
 const project = makeProject();
@@ -29,15 +29,15 @@ const stores = {
   SVC_ENCRYPTION_KEYS,
 };
 
-/** Runs a command in a process of its own, as its npm command does. */
+/** Runs a command in a separate process, as its npm command does. */
 const command = (args: string) => runScript(project.folder, `webhooks.ts ${args}`, stores);
 
 const { webhooks: operations } = app as unknown as { webhooks: WebhookOperations };
 
-/** Does a command in this process, on the app that runs. */
+/** Runs a command in this process, on the running app. */
 const webhooks = (args: string) => inProcess(() => run(operations, readWebhookArguments(args.split(' '))));
 
-test('what is wrong at the command line is told with how the command is called', async () => {
+test('a command line error is followed by the usage', async () => {
   const says = (args: string) => {
     try {
       readWebhookArguments(args.split(' ').filter(Boolean));
@@ -63,7 +63,7 @@ test('what is wrong at the command line is told with how the command is called',
   expect(wrong).toMatch(/^--endpoint or --since is missing/);
 });
 
-test('status tells what waits and what failed, retry sends that again, drain waits until nothing waits', async () => {
+test('status reports waiting and failed deliveries, retry sends the failed ones again, drain waits until none are waiting', async () => {
   const [ada, eve] = [await person('Ada'), await person('Eve')];
   const receiver = await startReceiver();
   onTestFinished(() => receiver.close());
@@ -81,13 +81,13 @@ test('status tells what waits and what failed, retry sends that again, drain wai
   await receiver.received(3);
   const inTurns = async () => (await client.query('select from webhook_turns where holder is not null')).rowCount;
   await vi.waitUntil(async () => (await inTurns()) === 0, { timeout: 60_000 });
-  // As if the schedule had been used up, and one endpoint were disabled.
+  // As if all retries were used up and one endpoint were disabled.
   await client.query(
     `update webhook_deliveries set status = 'failed', next_attempt_at = null, finished_at = now() where status = 'pending' or endpoint_id = $1`,
     [off],
   );
   await client.query(`update webhook_endpoints set enabled = false, disabled_reason = 'failing' where id = $1`, [off]);
-  // A test that fails has no schedule, and nobody sends it again.
+  // A failed test delivery has no schedule, and retry does not send it again.
   receiver.answer(500);
   expect((await ada.call('POST', `/api/webhooks/${working}/test`)).body.data.status).toBe('failed');
   receiver.answer(204);
@@ -128,7 +128,7 @@ test('status tells what waits and what failed, retry sends that again, drain wai
   expect(JSON.parse((await webhooks(`retry --endpoint ${working} --json`)).said)).toEqual([]);
 });
 
-test('drain gives up after its time, with exit code 1 and what is left', async () => {
+test('drain gives up after its timeout, with exit code 1 and the remaining work', async () => {
   const ada = await person('Ida');
   const { body } = await ada.call('POST', '/api/webhooks', { url: 'http://127.0.0.1:9/', events: ['post.created'] });
   await client.query(

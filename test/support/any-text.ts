@@ -1,10 +1,10 @@
-// Texts for property tests. fast-check's own (`unit: 'binary'`, `webUrl`, `webQueryParameters`) compute for three seconds before their first.
+// Texts for property tests. The generators of fast-check (`unit: 'binary'`, `webUrl`, `webQueryParameters`) need three seconds to start.
 import fc from 'fast-check';
 
-/** How many code points are halves of a pair: they are no characters. */
+/** The number of surrogate code points, which are not characters. */
 const SURROGATES = 0x800;
 
-/** Any character of Unicode, as `unit` of `fc.string`. */
+/** Any Unicode character, for use as `unit` of `fc.string`. */
 export const anyCharacter = fc
   .integer({ min: 0, max: 0x10ffff - SURROGATES })
   .map((n) => String.fromCodePoint(n < 0xd800 ? n : n + SURROGATES));
@@ -16,7 +16,7 @@ const pieces = (piece: fc.Arbitrary<string>) => fc.array(fc.oneof(piece, escaped
 /** The query of a URL, well-formed, without its question mark. */
 export const anyQuery = pieces(plain("aZ09-._~!$&'()*+,;=:@/?")).map((list) => list.join(''));
 
-/** A URL of the web. */
+/** An http or https URL. */
 export const anyUrl = fc
   .tuple(fc.constantFrom('http', 'https'), fc.domain(), pieces(plain("aZ09-._~!$&'()*+,;=:@/")), fc.option(anyQuery))
   .map(([scheme, host, path, query]) => `${scheme}://${host}/${path.join('/')}${query === null ? '' : `?${query}`}`);

@@ -5,7 +5,7 @@ import type { App, AppOptions } from '../../src/runtime/create-app.ts';
 import type { StartOptions } from '../../src/runtime/start.ts';
 import { createTestDatabase } from './database.ts';
 
-/** What an HTTP call of a test came back with. */
+/** The response to an HTTP call of a test. */
 export interface Answer {
   status: number;
   headers: Headers;
@@ -13,7 +13,7 @@ export interface Answer {
   body: any;
 }
 
-/** Calls of a running app over HTTP, as one client. */
+/** Calls a running app over HTTP, as one client. */
 export type Client = (
   method: string,
   path: string,
@@ -21,7 +21,7 @@ export type Client = (
   headers?: Record<string, string>,
 ) => Promise<Answer>;
 
-/** A client of an app; with a token it is signed in. */
+/** Creates a client of an app; with a token it is signed in. */
 export function clientOf(url: string, token?: string): Client {
   return async (method, path, body, headers = {}) => {
     const sent = body === undefined ? undefined : typeof body === 'string' ? body : JSON.stringify(body);
@@ -40,7 +40,7 @@ export function clientOf(url: string, token?: string): Client {
   };
 }
 
-/** A person with an account and a session. */
+/** A user with an account and a session. */
 export interface Person {
   id: string;
   email: string;
@@ -48,25 +48,25 @@ export interface Person {
   call: Client;
 }
 
-/** A running app of a test file, with a database of its own. */
+/** A running app of a test file, with its own database. */
 export interface TestApp<R extends readonly AnyResource[]> {
   app: App<R>;
   url: string;
-  /** Signed out. */
+  /** A signed-out client. */
   call: Client;
   env: Record<string, string>;
-  /** Registers a person. With roles other than `user` they are given by the system. */
+  /** Registers a user. Roles other than `user` are assigned by the system. */
   person(name: string, roles?: string[]): Promise<Person>;
 }
 
 let people = 0;
 
 /**
- * Makes and starts an app for the whole test file, or for one test when that asks for it; it is closed, and its database
- * dropped, after the file's last test, or that one.
- * Passwords are hashed cheaply.
+ * Creates and starts an app for the whole test file, or for one test if called within it. The app is closed, and its database
+ * dropped, after the last test of the file, or after that test.
+ * Passwords are hashed with a low cost.
  *
- * @param how `env`: what the environment has beside (or instead of) the test's own services
+ * @param how `env`: environment variables in addition to (or instead of) the test's services
  */
 export async function startTestApp<const R extends readonly AnyResource[]>(
   options: AppOptions<R>,
@@ -81,7 +81,7 @@ export async function startTestApp<const R extends readonly AnyResource[]>(
   const cheap = { logN: 4, r: 8, p: 1 };
   const settings = { ...options.settings, auth: { password: cheap, ...options.settings?.auth } };
   const app = createApp({ ...options, settings }, env);
-  // Within a test vitest takes an afterAll and forgets it.
+  // Within a test, vitest ignores afterAll.
   const atEnd = TestRunner.getCurrentTest() === undefined ? afterAll : onTestFinished;
   atEnd(async () => {
     await app.close();
@@ -96,7 +96,7 @@ export async function startTestApp<const R extends readonly AnyResource[]>(
     call,
     env,
     async person(name, roles) {
-      // Of a domain of their own: the count goes on from file to file, and must not meet one of a test's.
+      // In a separate domain: the counter continues across files, and the address must not collide with one in a test.
       const email = `${name.toLowerCase()}-${++people}@people.example.com`;
       const { status, body } = await call('POST', '/api/auth/register', {
         name,

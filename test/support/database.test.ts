@@ -10,7 +10,7 @@ async function connect(url: string): Promise<Client> {
   return client;
 }
 
-test('two test databases see nothing of each other, and both have pg_trgm', async () => {
+test('two test databases are isolated from each other, and both have pg_trgm', async () => {
   const [first, second] = await Promise.all([createTestDatabase(), createTestDatabase()]);
   const [one, two] = await Promise.all([connect(first.databaseUrl), connect(second.databaseUrl)]);
   await one.query('create table only_here (id int)');
@@ -21,7 +21,7 @@ test('two test databases see nothing of each other, and both have pg_trgm', asyn
   await expect(connect(first.databaseUrl)).rejects.toThrow('does not exist');
 });
 
-test('drop removes the keys of its own prefix and no others', async () => {
+test('drop removes the Redis keys of its own prefix and no others', async () => {
   const [mine, other] = await Promise.all([createTestDatabase(), createTestDatabase()]);
   const redis = new Redis(mine.redisUrl);
   await redis.mset(`${mine.redisPrefix}:a`, '1', `{${mine.redisPrefix}}:b`, '1', `${other.redisPrefix}:a`, '1');
@@ -32,7 +32,7 @@ test('drop removes the keys of its own prefix and no others', async () => {
   await other.drop();
 });
 
-test('drop names the sessions that are still connected, and removes the database all the same', async () => {
+test('drop names the sessions that are still connected, and removes the database anyway', async () => {
   const database = await createTestDatabase();
   const left = await connect(database.databaseUrl);
   await left.query('select 42 as forgotten');

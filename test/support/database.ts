@@ -5,12 +5,12 @@ import { Client } from 'pg';
 import { inject } from 'vitest';
 
 export interface TestDatabase {
-  /** A database of this test file's own, with no tables. */
+  /** The database of this test file, without tables. */
   databaseUrl: string;
   redisUrl: string;
-  /** What every Redis key of this test file must begin with. */
+  /** The prefix of every Redis key of this test file. */
   redisPrefix: string;
-  /** Removes the database and the keys. Throws, naming the sessions, when something is still connected to it. */
+  /** Removes the database and the keys. Throws, naming the sessions, if anything is still connected to the database. */
   drop(): Promise<void>;
 }
 
@@ -20,7 +20,7 @@ const redisUrl = process.env.TEST_REDIS_URL ?? '';
 
 let connected: Promise<Client> | undefined;
 
-/** The process's own connection to the server: to make one for each database, and one to drop it, costs as much as the work. */
+/** One connection to the server per process: a connection for each create and drop would cost as much as the work itself. */
 function admin(): Promise<Client> {
   connected ??= (async () => {
     const client = new Client({ connectionString: databaseServer });
@@ -28,7 +28,7 @@ function admin(): Promise<Client> {
       connected = undefined;
     });
     await client.connect();
-    // It goes with the process. (The library has it, its types do not.)
+    // Does not keep the process alive. (The library has `unref`; its types do not.)
     (client as Client & { unref(): void }).unref();
     return client;
   })();
@@ -42,7 +42,7 @@ interface Session {
   query: string;
 }
 
-/** The sessions still connected to a database. One that was just closed takes a moment to go: waits up to 2 seconds. */
+/** The sessions still connected to a database. A session that was just closed needs a moment to end, so this waits up to 2 seconds. */
 async function leftSessions(client: Client, database: string): Promise<Session[]> {
   for (const end = Date.now() + 2000; ; await sleep(20)) {
     const { rows } = await client.query<Session>(
@@ -57,7 +57,7 @@ async function leftSessions(client: Client, database: string): Promise<Session[]
 async function dropKeys(prefix: string): Promise<void> {
   const redis = new Redis(redisUrl);
   try {
-    // The star before the prefix finds keys whose prefix stands in braces, a hash tag, as well.
+    // The leading star also finds keys whose prefix is in braces (a hash tag).
     for await (const keys of redis.scanStream({ match: `*${prefix}*`, count: 1000 })) {
       if (keys.length) await redis.unlink(...keys);
     }
@@ -79,7 +79,7 @@ async function copyTemplate(name: string): Promise<void> {
   }
 }
 
-/** Makes a database from the run's template and a Redis prefix, for one test file. Call `drop` when it is done. */
+/** Creates a database from the run's template, and a Redis prefix, for one test file. Call `drop` when it is done. */
 export async function createTestDatabase(): Promise<TestDatabase> {
   const id = randomBytes(5).toString('hex');
   const name = `${inject('databasePrefix')}${id}`;

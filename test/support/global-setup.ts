@@ -4,16 +4,16 @@ import type { TestProject } from 'vitest/node';
 
 declare module 'vitest' {
   interface ProvidedContext {
-    /** The database that every test database is copied from. */
+    /** The template that every test database is copied from. */
     templateDatabase: string;
-    /** What the name of every database of this run begins with. */
+    /** The prefix of the name of every database of this run. */
     databasePrefix: string;
   }
 }
 
 /**
- * Makes the template of this run's test databases. Gives the function that removes it at the end, which throws when a
- * test file has left its own database behind.
+ * Creates the template of this run's test databases. Returns the function that removes it at the end, which throws if a
+ * test file has left a database behind.
  */
 export default async function setup(project: TestProject): Promise<() => Promise<void>> {
   const url = process.env.TEST_DATABASE_URL;

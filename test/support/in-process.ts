@@ -1,9 +1,9 @@
 import { vi } from 'vitest';
 
 /**
- * Does in this process what a script does, and gives what it printed.
+ * Runs the work of a script in this process and returns its output.
  *
- * @param work gives whether all was done; what it throws is printed, as a script does
+ * @param work returns whether all of it succeeded; an error that it throws is printed, as in a script
  */
 export async function inProcess(work: () => Promise<boolean>): Promise<{ code: number; said: string; wrong: string }> {
   const [said, wrong]: [string[], string[]] = [[], []];

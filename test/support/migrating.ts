@@ -10,34 +10,34 @@ import type { App } from '../../src/runtime/create-app.ts';
 import type { MigrateOptions } from '../../src/runtime/migrations/migrate.ts';
 import { createTestDatabase } from './database.ts';
 
-// Comparing tables begins with loading drizzle-kit, which takes long on a busy machine.
+// Comparing tables loads drizzle-kit first, which takes long on a busy machine.
 vi.setConfig({ testTimeout: 240_000 });
 
-/** A project that changes: an empty database, and an empty folder of migrations. */
+/** A project for migration tests: an empty database and an empty folder of migrations. */
 export interface Migrating {
   env: Record<string, string>;
   url: string;
   folder: string;
-  /** Makes an app of these resources; it is closed when the test ends. */
+  /** Creates an app with these resources; it is closed when the test ends. */
   app(...resources: AnyResource[]): App;
-  /** `npm run migration:generate` for these resources, with a command line. */
+  /** `npm run migration:generate` for these resources, with command-line arguments. */
   generate(resources: AnyResource[], ...given: string[]): Promise<Outcome>;
-  /** `npm run migrate`. Gives the names of what was applied. */
+  /** `npm run migrate`. Returns the names of the applied migrations. */
   apply(): Promise<string[]>;
-  /** Generates and applies; the generation must succeed. */
+  /** Generates and applies a migration; throws if the generation fails. */
   change(resources: AnyResource[], ...given: string[]): Promise<string[]>;
-  /** `npm run dev`, up to the database. */
+  /** The database part of `npm run dev`. */
   sync(resources: AnyResource[], mayDrop?: MigrateOptions['mayDrop']): Promise<void>;
   // biome-ignore lint/suspicious/noExplicitAny: rows as the test knows them
   query(text: string, values?: unknown[]): Promise<any[]>;
-  /** Removes both before the test ends, where it makes many. */
+  /** Removes both before the test ends, for tests that create many projects. */
   remove(): Promise<void>;
 }
 
 /**
- * Makes a database and a folder for one test; both are gone when it ends.
+ * Creates a database and a folder for one test; both are removed when it ends.
  *
- * @param atEnd what else removes them: for several tests
+ * @param atEnd registers the removal; pass another function to share the project between several tests
  */
 export async function migrating(atEnd: (remove: () => Promise<void>) => void = onTestFinished): Promise<Migrating> {
   const database = await createTestDatabase();
@@ -97,7 +97,7 @@ const INDEXES = `select indexdef || ' ' || i.indisvalid as line from pg_indexes 
 const CONSTRAINTS = `select conrelid::regclass || ' ' || conname || ' ' || pg_get_constraintdef(oid) as line
   from pg_constraint where connamespace = 'public'::regnamespace and contype <> 'n'`;
 
-/** Everything that a database's tables are made of, a line each, whatever the order of columns. */
+/** The schema of a database, one line per object, independent of column order. */
 export async function schemaOf({ query }: Pick<Migrating, 'query'>): Promise<string[]> {
   const rows = await query(`${COLUMNS} union all ${INDEXES} union all ${CONSTRAINTS}`);
   return rows

@@ -1,6 +1,6 @@
 import { networkInterfaces } from 'node:os';
 
-/** An IPv4 address of this machine that is not a loopback one: connections to it come from it. Undefined where there is none. */
+/** A non-loopback IPv4 address of this machine; connections to it also come from it. Undefined if the machine has none. */
 export const otherAddress: string | undefined = Object.values(networkInterfaces())
   .flatMap((addresses) => addresses ?? [])
   .find(({ internal, family }) => !internal && family === 'IPv4')?.address;

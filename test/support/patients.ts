@@ -6,10 +6,10 @@ import { createApp, defineResource, defineUser, f, webhooks } from '../../src/in
 import { createKeyring } from '../../src/platform/crypto/keyring.ts';
 import { createTestDatabase } from './database.ts';
 
-/** A new encryption key. */
+/** Creates a new encryption key. */
 export const newKey = () => randomBytes(32).toString('base64');
 
-/** The id that ciphertexts of a key carry. */
+/** The key id in ciphertexts that were encrypted with a key. */
 export const idOf = (key: string) => createHash('sha256').update(Buffer.from(key, 'base64')).digest('hex').slice(0, 8);
 
 /** A resource with an encrypted field of every type that can be encrypted. */
@@ -34,7 +34,7 @@ const patient = defineResource('patient', {
   policies: { list: 'public', read: 'public', create: 'public', update: 'public', delete: 'public' },
 });
 
-/** A value for every encrypted field; `mark` stands in each that can hold a text. */
+/** A value for every encrypted field; `mark` is in each value that can hold text. */
 export const valuesOf = (mark: string) => ({
   string: `${mark} s`,
   text: `${mark}\n💚 "\\`,
@@ -52,13 +52,13 @@ export const valuesOf = (mark: string) => ({
   pinCode: `${mark} pin`,
 });
 
-/** The columns of its encrypted fields. */
+/** The columns of the encrypted fields. */
 export const ENCRYPTED_COLUMNS = Object.keys(valuesOf('')).map((name) => (name === 'pinCode' ? 'pin_code' : name));
 
 /**
- * A database of a test file's own, and apps on it that differ in their encryption keys.
+ * Creates a database for a test file, and apps on it with different encryption keys.
  *
- * @param atEnd when it is cleaned up: `onTestFinished` for the database of one test
+ * @param atEnd registers the clean-up; pass `onTestFinished` for the database of one test
  */
 export async function patientsDatabase(atEnd: (clean: () => Promise<void>) => void = afterAll) {
   const database = await createTestDatabase();
@@ -78,9 +78,9 @@ export async function patientsDatabase(atEnd: (clean: () => Promise<void>) => vo
   });
   return {
     env,
-    /** Rows of a query. */
+    /** Returns the rows of a query. */
     rows: async (sql: string, values: unknown[] = []) => (await client.query(sql, values)).rows,
-    /** An app with these keys, newest first. Not started. */
+    /** Creates an app with these keys, newest first, without starting it. */
     app(keys: readonly string[], more: { extensions?: Extension[]; env?: Record<string, string> } = {}) {
       const app = createApp(
         {
@@ -96,7 +96,7 @@ export async function patientsDatabase(atEnd: (clean: () => Promise<void>) => vo
   };
 }
 
-/** A database with tables, and two keys: everything is written with the older one. */
+/** A database with tables and two keys, in which everything is encrypted with the older key. */
 export async function written() {
   const database = await patientsDatabase(onTestFinished);
   const [old, next] = [newKey(), newKey()];
@@ -114,7 +114,7 @@ export async function written() {
 
 type Written = Awaited<ReturnType<typeof written>>;
 
-/** Many patients, straight into the table: ids and their `string`. */
+/** Inserts many patients directly into the table; returns their ids and the values of `string`. */
 export async function manyPatients({ rows, old }: Written, count: number): Promise<Map<string, string>> {
   const ring = createKeyring([old]);
   const ids = Array.from({ length: count }, (_, i) => i.toString(16).padStart(24, '0'));

@@ -10,18 +10,18 @@ const root = join(import.meta.dirname, '..', '..');
 /** A process of the app, as the Procfile starts it. */
 export interface AppProcess {
   child: ChildProcess;
-  /** Everything that it printed so far. */
+  /** Everything that it has printed so far. */
   said(): string;
-  /** Where it listens, once it does. */
+  /** The URL on which it listens, once it does. */
   url(): Promise<string>;
-  /** Resolves with the exit code, or the signal that ended it. */
+  /** Resolves with the exit code, or with the signal that ended it. */
   ended: Promise<number | string>;
 }
 
-/** What every process of a test gets from its environment: nothing that a setting of the app could come from. */
+/** The environment that every test process inherits; it has no variable that could configure the app. */
 export const BARE_ENV = { PATH: process.env.PATH, NODE_COMPILE_CACHE: process.env.NODE_COMPILE_CACHE };
 
-/** The environment of a process that plays its role alone, as in the Procfile, with a database of the test's. */
+/** The environment of a process that runs a single role, as in the Procfile, on the test's database. */
 export const envOfOneRole = (database: TestDatabase) => ({
   NODE_ENV: 'development',
   LOG_LEVEL: 'error',
@@ -34,7 +34,7 @@ export const envOfOneRole = (database: TestDatabase) => ({
   PUSH_WORKER: 'off',
 });
 
-/** Starts the file of a process with this environment and no other. It is killed when the test ends. */
+/** Starts a process from a file with only this environment. It is killed when the test ends. */
 export function startProcess(file: string, env: Record<string, string>, ...args: string[]): AppProcess {
   const child = spawn(process.execPath, [join(root, file), ...args], {
     cwd: root,
@@ -56,6 +56,6 @@ export function startProcess(file: string, env: Record<string, string>, ...args:
   };
 }
 
-/** Starts a process of the blog of test/fixtures: `web` is like src/web.ts, another role like that worker. */
+/** Starts a process of the blog in test/fixtures: `web` like src/web.ts, any other role like its worker. */
 export const startBlog = (role: Role, env: Record<string, string>): AppProcess =>
   startProcess('test/fixtures/blog/process.ts', env, role);

@@ -2,7 +2,7 @@ import { cpSync, mkdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 
-/** A clone of this project with an app of its own: what a team has. */
+/** A clone of this project with its own app, as a team has it. */
 export interface Project {
   folder: string;
   /** Writes its `src/app/index.ts`. */
@@ -10,10 +10,10 @@ export interface Project {
   remove(): void;
 }
 
-/** The `src/app/index.ts` of a project whose app is the blog of test/fixtures. */
+/** The `src/app/index.ts` of a project whose app is the blog in test/fixtures. */
 export const BLOG = `export { app } from '../../test/fixtures/blog/app.ts';`;
 
-/** A folder that nobody else has; one of few names, since Node keeps what it compiled by the path of a file. */
+/** A folder for this process only. Its name is one of few, because Node caches compiled code by file path. */
 function takeFolder(): string {
   for (let n = 0; ; n++) {
     const folder = join(tmpdir(), `belfry-project-${n}`);
@@ -26,7 +26,7 @@ function takeFolder(): string {
   }
 }
 
-/** Clones this project for its commands, without its app and its migrations. */
+/** Clones this project, without its app and its migrations, so that its commands can be run. */
 export function makeProject(): Project {
   const folder = takeFolder();
   const app = join('src', 'app');

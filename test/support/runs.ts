@@ -1,7 +1,7 @@
 const given = process.env.FUZZ_RUNS;
 
-/** Whether properties are tried with other values each time, as many times as FUZZ_RUNS says (docs/development.md). */
+/** Whether properties run with new random values each time, as often as FUZZ_RUNS says (docs/development.md). */
 export const isFuzzing = given !== undefined;
 
-/** How many times a property is tried: `usual`, times FUZZ_RUNS where it is set. */
+/** The number of runs of a property: `usual`, multiplied by FUZZ_RUNS if it is set. */
 export const runs = (usual: number) => Math.ceil(usual * Number(given ?? 1));

@@ -5,10 +5,10 @@ import { onTestFinished } from 'vitest';
 import { BARE_ENV } from './processes.ts';
 
 /**
- * Runs a script as its npm command does, with this environment and no other. It is killed when the test ends.
+ * Runs a script as its npm command does, with only this environment. It is killed when the test ends.
  *
- * @param root of the project
- * @param command `keys.ts rotate`
+ * @param root the root folder of the project
+ * @param command for example `keys.ts rotate`
  */
 export function startScript(root: string, command: string, env: Record<string, string> = {}) {
   const [script, ...args] = command.split(' ');
@@ -23,7 +23,7 @@ export function startScript(root: string, command: string, env: Record<string, s
   return { child, out, ended };
 }
 
-/** The same to its end, with what it says on standard output (`said`) and on standard error (`wrong`) apart. */
+/** Runs a script to its end, with standard output (`said`) and standard error (`wrong`) separate. */
 export async function runScript(root: string, command: string, env: Record<string, string> = {}) {
   const { child, ended } = startScript(root, command, env);
   const out = { said: '', wrong: '' };

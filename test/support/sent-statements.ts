@@ -1,14 +1,14 @@
 import pg from 'pg';
 import { vi } from 'vitest';
 
-/** Counts the statements that this process sends. */
+/** Counts the SQL statements that this process sends. */
 export interface SentStatements {
-  /** Those since the last call, without what a process notes of itself every few seconds. */
+  /** The number of statements since the last call, without the heartbeats that a process writes every few seconds. */
   count(): number;
   end(): void;
 }
 
-/** Begins to count. */
+/** Starts counting. */
 export function countStatements(): SentStatements {
   const sent = vi.spyOn(pg.Client.prototype, 'query');
   return {

@@ -1,6 +1,6 @@
 import type { Client } from 'pg';
 
-/** Every row of every table of a database, as a text each. */
+/** Every row of every table of a database, each as a text. */
 export async function storedTexts(sql: Client): Promise<string[]> {
   const tables = await sql.query<{ name: string }>(
     `select format('%I', relname) as name from pg_class c

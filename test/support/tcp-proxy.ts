@@ -1,22 +1,22 @@
 import { once } from 'node:events';
 import { connect, createServer, type Socket } from 'node:net';
 
-/** A proxy in front of a server: what goes in can be watched, cut off, and held up without a word. */
+/** A TCP proxy in front of a server: it can record what clients send, cut connections, and stall without closing them. */
 export interface TcpProxy {
   /** The server's address through the proxy. */
   url: string;
-  /** What was sent in since it was last emptied, write by write. */
+  /** The data that clients sent since this array was last emptied, one item per write. */
   sent: Buffer[];
   /** Cuts all connections, and every new one. */
   shut(): void;
-  /** Lets nothing through, in either direction; connections stay. */
+  /** Passes nothing through, in either direction, but keeps connections open. */
   hang(): void;
-  /** Lets everything through again, what was held up first. */
+  /** Passes data through again, beginning with the data that was held back. */
   reopen(): void;
   close(): void;
 }
 
-/** Puts a proxy in front of a server. */
+/** Starts a proxy in front of a server. */
 export async function startTcpProxy(target: URL): Promise<TcpProxy> {
   const sockets = new Set<Socket>();
   const sent: Buffer[] = [];

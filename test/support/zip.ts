@@ -3,7 +3,7 @@ import { crc32, inflateRawSync } from 'node:zlib';
 const END = 0x06054b50;
 const CENTRAL = 0x02014b50;
 
-/** The files of a zip archive by path, by its central directory (APPNOTE.TXT 4.3.12). Throws for one that is not whole. */
+/** The files of a zip archive by path, from its central directory (APPNOTE.TXT 4.3.12). Throws if the archive is incomplete. */
 export function readZip(zip: Buffer): Map<string, string> {
   const end = zip.lastIndexOf(Buffer.from('PK\x05\x06'));
   if (end === -1 || zip.readUInt32LE(end) !== END) throw new Error('no zip archive, or its end is missing');

@@ -11,20 +11,20 @@ import type { AddressInfo, Socket } from 'node:net';
 import type { TLSSocket } from 'node:tls';
 import { identity } from './tls.ts';
 
-/** A notification as APNs was sent it. */
+/** A notification as APNs received it. */
 export interface ApnsRequest {
-  /** Of the path. */
+  /** From the path. */
   token: string;
   headers: IncomingHttpHeaders;
   body: string;
   // biome-ignore lint/suspicious/noExplicitAny: tests look at whatever JSON was sent
   payload: any;
   session: ServerHttp2Session;
-  /** Of the client's certificate. */
+  /** From the client's certificate. */
   client: string | undefined;
 }
 
-/** An answer; or one of the ways in which none comes. */
+/** A response, or one of the ways in which no response arrives. */
 export type ApnsReply =
   | { status: number; body?: unknown }
   | 'never'
@@ -33,25 +33,25 @@ export type ApnsReply =
   | 'closed connection'
   | 'reset connection';
 
-/** A refusal as Apple words it. */
+/** An error in Apple's format. */
 export const apnsError = (status: number, reason: string, more: object = {}): ApnsReply => ({
   status,
   body: { reason, ...more },
 });
 
-/** APNs, as far as providers call it. */
+/** A fake of APNs, as far as providers use it. */
 export interface FakeApns {
-  /** `127.0.0.1:…`: to redirect api.push.apple.com or api.sandbox.push.apple.com to. */
+  /** `127.0.0.1:…`, the redirect target for api.push.apple.com or api.sandbox.push.apple.com. */
   address: string;
   requests: ApnsRequest[];
-  /** Connections that were made. */
+  /** The number of connections made. */
   connections: number;
-  /** What to say to a notification. Default: taken. */
+  /** The reply to a notification. Default: accepted. */
   reply: (request: ApnsRequest) => ApnsReply | undefined | Promise<ApnsReply | undefined>;
   close(): Promise<void>;
 }
 
-/** Undefined when the request broke off. */
+/** Undefined if the request broke off. */
 async function bodyOf(request: Http2ServerRequest): Promise<string | undefined> {
   let text = '';
   try {
@@ -62,9 +62,9 @@ async function bodyOf(request: Http2ServerRequest): Promise<string | undefined> 
   return text;
 }
 
-/** Starts one on 127.0.0.1. It takes 1,000 streams of a connection at once, as APNs does. */
+/** Starts a fake APNs on 127.0.0.1. It allows 1,000 streams per connection, as APNs does. */
 export async function startApnsServer(): Promise<FakeApns> {
-  /** By the port at the other end: a session hides its socket. */
+  /** Keyed by remote port, because an HTTP/2 session hides its socket. */
   const sockets = new Map<number, { tcp: Socket; tls?: TLSSocket }>();
 
   function answer(response: Http2ServerResponse, id: string, reply: Exclude<ApnsReply, 'never'>): void {

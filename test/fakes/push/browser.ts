@@ -1,17 +1,17 @@
 import { createDecipheriv, createECDH, createPublicKey, hkdfSync, randomBytes, verify } from 'node:crypto';
 
-/** A browser that has subscribed: what its page sends to the server, and what it does with what a push service hands it. */
+/** A subscribed browser: what its page sends to the server, and how it handles messages from a push service. */
 export interface Browser {
   /** The token of the device: the JSON of a PushSubscription. */
   token(endpoint: string): string;
-  /** Decrypts a body (RFC 8188, aes128gcm; RFC 8291). Throws as a browser drops what it cannot read. */
+  /** Decrypts a body (RFC 8188, aes128gcm; RFC 8291). Throws if it cannot; a browser would drop such a message. */
   decrypt(body: Buffer): string;
 }
 
 const derive = (salt: Buffer, secret: Buffer, info: string | Buffer, length: number) =>
   Buffer.from(hkdfSync('sha256', secret, salt, info, length));
 
-/** Makes one, with keys of its own. */
+/** Creates a browser with its own keys. */
 export function createBrowser(): Browser {
   const pair = createECDH('prime256v1');
   const publicKey = pair.generateKeys();
@@ -44,7 +44,7 @@ export function createBrowser(): Browser {
   };
 }
 
-/** What an `Authorization` of RFC 8292 claims, and whose key signed it. Throws when it does not hold for the origin. */
+/** The claims of an `Authorization` header (RFC 8292) and the key that signed it. Throws if it is not valid for the origin. */
 export function checkVapid(authorization: string | undefined, origin: string): { sub: string; publicKey: string } {
   const [, head, claims, signature, publicKey] =
     /^vapid t=([\w-]+)\.([\w-]+)\.([\w-]+), ?k=([\w-]+)$/.exec(authorization ?? '') ?? [];

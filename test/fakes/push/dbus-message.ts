@@ -1,6 +1,6 @@
-// Messages of D-Bus as far as the fake desktop needs them: https://dbus.freedesktop.org/doc/dbus-specification.html#message-protocol
+// D-Bus messages, as far as the fake desktop needs them: https://dbus.freedesktop.org/doc/dbus-specification.html#message-protocol
 
-/** A message with the parts of its header that are looked at. */
+/** A message with the header fields that the fake desktop reads. */
 export interface DbusMessage {
   type: 'call' | 'return' | 'error' | 'signal';
   serial: number;
@@ -11,13 +11,13 @@ export interface DbusMessage {
   replySerial?: number | undefined;
   destination?: string | undefined;
   sender?: string | undefined;
-  /** Of the body: `s` text, `u` number, `b` boolean, `as` list of texts. Others are not read. */
+  /** The types of the body: `s` text, `u` number, `b` boolean, `as` list of texts. Other types are not read. */
   signature?: string | undefined;
   body: (string | number | boolean | string[])[];
 }
 
 const TYPES = ['call', 'return', 'error', 'signal'] as const;
-/** Header fields: their number, name and type. */
+/** The header fields: number, name and type. */
 const FIELDS = [
   [1, 'path', 'o'],
   [2, 'interface', 's'],
@@ -31,7 +31,7 @@ const FIELDS = [
 
 const align = (at: number, to: number) => Math.ceil(at / to) * to;
 
-/** Reads values one after the other, each at its alignment. */
+/** Reads consecutive values, each at its alignment. */
 function reader(data: Buffer, start: number) {
   let at = start;
   const number = () => {
@@ -72,7 +72,7 @@ function bodyOf(data: Buffer, start: number, signature: string): DbusMessage['bo
   return body;
 }
 
-/** The first message in `data` and its length in bytes; undefined when there is no whole one yet. */
+/** The first message in `data` and its length in bytes; undefined if it is still incomplete. */
 export function readDbusMessage(data: Buffer): { message: DbusMessage; length: number } | undefined {
   if (data.length < 16) return undefined;
   if (data[0] !== 'l'.charCodeAt(0)) throw new Error('only little-endian messages are read');
@@ -94,7 +94,7 @@ export function readDbusMessage(data: Buffer): { message: DbusMessage; length: n
   return { message, length };
 }
 
-/** Writes values one after the other, each at its alignment. */
+/** Writes consecutive values, each at its alignment. */
 function writer() {
   let data = Buffer.alloc(0);
   const add = (more: Buffer) => {
@@ -132,7 +132,7 @@ function bodyBytes(body: DbusMessage['body']): Buffer {
 const typeOf = (value: DbusMessage['body'][number]) =>
   typeof value === 'string' ? 's' : typeof value === 'boolean' ? 'b' : Array.isArray(value) ? 'as' : 'u';
 
-/** The bytes of a message; its signature is made from its body. */
+/** Encodes a message; its signature is derived from its body. */
 export function writeDbusMessage(message: Omit<DbusMessage, 'signature'>): Buffer {
   const body = bodyBytes(message.body);
   const values = { ...message, signature: message.body.map(typeOf).join('') || undefined };

@@ -12,11 +12,11 @@ export interface ShownNotification {
   body: string;
 }
 
-/** A desktop as a browser on Linux sees it: it shows notifications, and a person clicks them. */
+/** A desktop as a browser on Linux sees it: it shows notifications, which a test can click. */
 export interface Desktop {
-  /** What `DBUS_SESSION_BUS_ADDRESS` must be for the browser. */
+  /** The value of `DBUS_SESSION_BUS_ADDRESS` for the browser. */
   busAddress: string;
-  /** What is on the screen, oldest first. */
+  /** The notifications on the screen, oldest first. */
   shown(): ShownNotification[];
   click(id: number): void;
   close(): Promise<void>;
@@ -24,13 +24,13 @@ export interface Desktop {
 
 const NAME = 'org.freedesktop.Notifications';
 const PATH = '/org/freedesktop/Notifications';
-/** The desktop's own name on the bus. */
+/** The desktop's unique name on the bus. */
 const OWNER = ':1.0';
 
 type Reply = DbusMessage['body'] | { error: string };
 const refused = (error: string): Reply => ({ error: `org.freedesktop.DBus.Error.${error}` });
 
-/** What the bus itself answers. */
+/** The replies of the bus itself. */
 function busReply({ member, body }: DbusMessage, client: string): Reply {
   const known = body[0] === NAME;
   switch (member) {
@@ -51,7 +51,7 @@ function busReply({ member, body }: DbusMessage, client: string): Reply {
 }
 
 /**
- * Starts a desktop: a session bus of D-Bus with nobody on it but the service that shows notifications.
+ * Starts a desktop: a D-Bus session bus whose only service shows notifications.
  * https://specifications.freedesktop.org/notification-spec/latest/protocol.html
  */
 export async function startDesktop(): Promise<Desktop> {
@@ -64,7 +64,7 @@ export async function startDesktop(): Promise<Desktop> {
   let ids = 0;
   let serials = 0;
 
-  /** What the service answers. `tell` signals something of a notification to who showed it. */
+  /** The replies of the notification service. `tell` signals an event of a notification to the client that showed it. */
   function serviceReply(
     { member, body }: DbusMessage,
     tell: (member: string, body: DbusMessage['body']) => void,

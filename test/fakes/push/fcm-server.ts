@@ -10,7 +10,7 @@ import type { AddressInfo, Socket } from 'node:net';
 import type { TLSSocket } from 'node:tls';
 import { identity } from './tls.ts';
 
-/** A message as FCM was sent it. */
+/** A message as FCM received it. */
 export interface FcmRequest {
   path: string;
   httpVersion: string;
@@ -27,35 +27,35 @@ interface Answer {
   body?: unknown;
 }
 
-/** An answer; or one of the ways in which none comes. */
+/** A response, or one of the ways in which no response arrives. */
 export type FcmReply = Answer | 'never' | 'refused stream' | 'reset stream' | 'closed connection' | 'reset connection';
 
-/** The answers of the API's documentation, by error code: https://firebase.google.com/docs/reference/fcm/rest/v1/ErrorCode */
+/** The documented error responses, by error code: https://firebase.google.com/docs/reference/fcm/rest/v1/ErrorCode */
 export function fcmError(status: number, state: string, code?: string, message = state): Answer {
   const type = 'type.googleapis.com/google.firebase.fcm.v1.FcmError';
   const details = code === undefined ? [] : [{ '@type': type, errorCode: code }];
   return { status, body: { error: { code: status, message, status: state, details } } };
 }
 
-/** FCM and Google's token server, as far as the Admin SDK calls them. */
+/** A fake of FCM and of Google's token server, as far as the Admin SDK uses them. */
 export interface FakeFcm {
-  /** `127.0.0.1:…`: to redirect fcm.googleapis.com and oauth2.googleapis.com to. */
+  /** `127.0.0.1:…`, the redirect target for fcm.googleapis.com and oauth2.googleapis.com. */
   address: string;
   requests: FcmRequest[];
-  /** Connections of HTTP/2 that were made. */
+  /** The number of HTTP/2 connections made. */
   connections: number;
-  /** Access tokens that were asked for. */
+  /** The number of access tokens requested. */
   tokens: number;
-  /** What to say to a message. Default: taken. */
+  /** The reply to a message. Default: accepted. */
   reply: (request: FcmRequest) => FcmReply | undefined | Promise<FcmReply | undefined>;
-  /** What the token server says. Default: a token. */
+  /** The reply of the token server. Default: a token. */
   tokenReply: () => { status: number; body: unknown };
   close(): Promise<void>;
 }
 
 const GRANTED = { access_token: 'granted-token', expires_in: 3600, token_type: 'Bearer' };
 
-/** Undefined when the request broke off. */
+/** Undefined if the request broke off. */
 async function bodyOf(request: Http2ServerRequest): Promise<string | undefined> {
   let text = '';
   try {
@@ -66,9 +66,9 @@ async function bodyOf(request: Http2ServerRequest): Promise<string | undefined> 
   return text;
 }
 
-/** Starts one on 127.0.0.1. */
+/** Starts a fake FCM on 127.0.0.1. */
 export async function startFcmServer(): Promise<FakeFcm> {
-  /** By the port at the other end: a session hides its socket. */
+  /** Keyed by remote port, because an HTTP/2 session hides its socket. */
   const sockets = new Map<number, { tcp: Socket; tls?: TLSSocket }>();
   let sent = 0;
 

@@ -7,21 +7,21 @@ import tls, { type TLSSocket } from 'node:tls';
 import { bytes, fixed64, int, lengthOf, type Message, readMessage, readVarint } from './protobuf.ts';
 import { identity } from './tls.ts';
 
-/** Google's push service as a Chromium talks to it: it registers, is handed messages, and its endpoints take them (RFC 8030). */
+/** Google's push service as used by Chromium: a browser registers and receives messages, and its endpoints accept them (RFC 8030). */
 export interface FakeGooglePush {
-  /** Arguments by which a Chromium uses it. Playwright's `--disable-background-networking` must be left out. */
+  /** The arguments with which a Chromium uses it. Omit Playwright's `--disable-background-networking`. */
   browserArgs: string[];
-  /** `127.0.0.1:…`: to redirect the hosts of endpoints to. */
+  /** `127.0.0.1:…`, the redirect target for the hosts of endpoints. */
   address: string;
-  /** What endpoints were sent: the encrypted bodies. */
+  /** The encrypted bodies that endpoints received. */
   requests: { path: string; headers: http.IncomingHttpHeaders; body: Buffer }[];
-  /** Until `release` a browser that connects is not answered. */
+  /** Leaves browsers that connect without a response until `release` is called. */
   hold(): void;
   release(): void;
   close(): Promise<void>;
 }
 
-// Of https://chromium.googlesource.com/chromium/src/+/main/google_apis/gcm/protocol/mcs.proto, by their tags.
+// The tags of https://chromium.googlesource.com/chromium/src/+/main/google_apis/gcm/protocol/mcs.proto.
 const HEARTBEAT = 0;
 const HEARTBEAT_ANSWER = 1;
 const LOGIN = 2;
@@ -38,13 +38,13 @@ async function bodyOf(request: IncomingMessage): Promise<Buffer> {
   return Buffer.concat(chunks);
 }
 
-/** Starts one on 127.0.0.1. */
+/** Starts a fake of Google's push service on 127.0.0.1. */
 export async function startGooglePush(): Promise<FakeGooglePush> {
   const tokens = new Map<string, { app: string; subtype: string; sender: string }>();
   const requests: FakeGooglePush['requests'] = [];
   const sockets = new Set<TLSSocket>();
-  // By id. A message is kept until a browser says at its login that it has it: one may have been sent before it was connected, or
-  // have been lost with a connection.
+  // By id. A message is kept until a browser confirms at login that it has it, because the message may have been sent before the
+  // browser was connected, or lost with a connection.
   const kept = new Map<string, Buffer>();
   let browser: TLSSocket | undefined;
   let waiting: (() => void)[] | undefined;
@@ -107,7 +107,7 @@ export async function startGooglePush(): Promise<FakeGooglePush> {
       if (browser === socket) browser = undefined;
     });
     socket.on('data', (chunk) => {
-      // The browser says the version of the protocol first, and hears it.
+      // The browser sends the protocol version first and expects it in the reply.
       if (!begun) socket.write(Buffer.from([VERSION]));
       rest = Buffer.concat([rest, begun ? chunk : chunk.subarray(1)]);
       begun = true;

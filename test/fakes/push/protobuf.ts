@@ -1,4 +1,4 @@
-// As much of the protocol-buffer wire format as Google's push protocol takes: https://protobuf.dev/programming-guides/encoding/
+// The part of the protocol-buffer wire format that Google's push protocol needs: https://protobuf.dev/programming-guides/encoding/
 
 /** A message: the values of its fields by number, in order. */
 export type Message = Map<number, (number | Buffer)[]>;
@@ -15,26 +15,26 @@ function varint(value: number | bigint): Buffer {
 
 const field = (number: number, type: number, value: Buffer) => Buffer.concat([varint((number << 3) | type), value]);
 
-/** A field that is a whole number. */
+/** Encodes an integer field. */
 export const int = (number: number, value: number) => field(number, 0, varint(value));
 
-/** A field of eight bytes. */
+/** Encodes a field of eight bytes. */
 export function fixed64(number: number, value: bigint): Buffer {
   const bytes = Buffer.alloc(8);
   bytes.writeBigUInt64LE(value);
   return field(number, 1, bytes);
 }
 
-/** A field that is text, bytes, or a message. */
+/** Encodes a text, bytes or message field. */
 export function bytes(number: number, value: string | Buffer): Buffer {
   const content = Buffer.from(value as string);
   return field(number, 2, Buffer.concat([varint(content.length), content]));
 }
 
-/** A number with its length before it, as frames have. */
+/** Encodes the length of data, which precedes the data in frames. */
 export const lengthOf = (content: Buffer) => varint(content.length);
 
-/** Reads a number. Gives it and where it ends; undefined when more bytes must come. */
+/** Reads an integer. Returns it and the offset of its end; undefined if bytes are missing. */
 export function readVarint(from: Buffer, start: number): [value: number, end: number] | undefined {
   let value = 0n;
   for (let at = start, shift = 0n; at < from.length; at++, shift += 7n) {
@@ -44,7 +44,7 @@ export function readVarint(from: Buffer, start: number): [value: number, end: nu
   return undefined;
 }
 
-/** Reads a message. Throws at what is none. */
+/** Reads a message. Throws if the data is not one. */
 export function readMessage(from: Buffer): Message {
   const message: Message = new Map();
   for (let at = 0; at < from.length; ) {

@@ -1,5 +1,5 @@
-// Sends the sockets of named hosts to fakes on this machine. Only where a socket goes changes: name, certificate check, ALPN,
-// HTTP version and headers stay the library's own. In a process that knows nothing of tests:
+// Redirects the sockets of named hosts to fakes on this machine. Only the target of the socket changes: name, certificate check,
+// ALPN, HTTP version and headers remain those of the library. In a process without test code:
 //   PUSH_FAKE="fcm.googleapis.com=127.0.0.1:8443" PUSH_FAKE_CA=push-ca.crt node --import ./redirect.ts …
 import { readFileSync } from 'node:fs';
 import http2 from 'node:http2';
@@ -36,7 +36,7 @@ function connectTls(...args: unknown[]): tls.TLSSocket {
   return tlsConnect(options, listener);
 }
 
-// firebase-admin writes ":scheme: https:", with a colon more than HTTP/2 has. Google's servers take it, Node's refuse the stream.
+// firebase-admin sends ":scheme: https:", with a superfluous colon. Google's servers accept it; Node's refuse the stream.
 function connectHttp2(authority: string | URL, ...rest: never[]): http2.ClientHttp2Session {
   const session = http2Connect(authority, ...rest);
   if (targets.has(new URL(authority).hostname)) {
@@ -51,9 +51,9 @@ function connectHttp2(authority: string | URL, ...rest: never[]): http2.ClientHt
 }
 
 /**
- * Redirects hosts (`fcm.googleapis.com`) to fakes (`127.0.0.1:8443`) and trusts their authority.
+ * Redirects hosts (`fcm.googleapis.com`) to fakes (`127.0.0.1:8443`) and trusts the certificate authority of the fakes.
  *
- * @returns takes it back
+ * @returns a function that undoes the redirect
  */
 export function redirect(hosts: Record<string, string>, ca: string): () => void {
   for (const [host, target] of Object.entries(hosts)) targets.set(host, target);

@@ -5,35 +5,35 @@ import type { AddressInfo } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { identity } from './tls.ts';
 
-/** A message as a push service was sent it. */
+/** A message as a push service received it. */
 export interface WebPushRequest {
   path: string;
   headers: IncomingHttpHeaders;
   body: Buffer;
 }
 
-/** An answer; or one of the ways in which none comes. */
+/** A response, or one of the ways in which no response arrives. */
 export type WebPushReply =
   | { status: number; headers?: Record<string, string>; body?: string }
   | 'never'
   | 'closed connection'
   | 'half an answer';
 
-/** A push service of RFC 8030. */
+/** A push service according to RFC 8030. */
 export interface FakeWebPush {
   /** `https://localhost:…` */
   origin: string;
-  /** `127.0.0.1:…`: to redirect a push service's host to. */
+  /** `127.0.0.1:…`, the redirect target for the host of a push service. */
   address: string;
   requests: WebPushRequest[];
-  /** Connections that were made. */
+  /** The number of connections made. */
   connections: number;
-  /** What to say to a message. Default: taken; more than 4,096 bytes are refused. */
+  /** The reply to a message. Default: accepted, but more than 4,096 bytes are refused. */
   reply: (request: WebPushRequest) => WebPushReply | undefined | Promise<WebPushReply | undefined>;
   close(): Promise<void>;
 }
 
-/** Starts one on 127.0.0.1. */
+/** Starts a push service on 127.0.0.1. */
 export async function startWebPushServer(): Promise<FakeWebPush> {
   const sockets = new Set<Duplex>();
   const server = createServer(identity, async (request, response) => {

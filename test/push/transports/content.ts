@@ -4,7 +4,7 @@ import type { TransportDevice } from '../../../src/push/transport.ts';
 /** Id of a push. */
 export const PUSH_ID = '0123456789abcdef01234567';
 
-/** A message with its defaults, as transports get it. */
+/** A message with its defaults, as transports receive it. */
 export const content = (fields: Partial<PushContent> = {}): PushContent => ({
   title: 'Hi',
   sound: 'default',
@@ -12,7 +12,7 @@ export const content = (fields: Partial<PushContent> = {}): PushContent => ({
   ...fields,
 });
 
-/** Every field that a visible message may have. */
+/** A message with every field that a visible message may have. */
 export const FULL = content({
   title: 'Titel',
   subtitle: 'Untertitel',

@@ -4,7 +4,7 @@ import { apnsFailure, isTimeout, isNotProcessed as isUnseenByApns } from '../../
 import { fcmFailure, isNotProcessed as isUnseenByFcm } from '../../../src/push/transports/fcm/errors.ts';
 import { webPushFailure } from '../../../src/push/transports/web-push/errors.ts';
 
-describe('an answer of a web push service', () => {
+describe('a response of a web push service', () => {
   const answer = Buffer.alloc(0);
 
   test.each([200, 201, 299])('%i is a success', (status) => {
@@ -22,14 +22,14 @@ describe('an answer of a web push service', () => {
     expect(webPushFailure({ status, answer })).toMatchObject({ class: kind, name, detail: `status ${status}` });
   });
 
-  test('that never came is retryable, and says whether it was late', () => {
+  test('that never arrives is retryable, and the error says whether it timed out', () => {
     const lost = { class: 'retryable', name: 'ConnectionLost' };
     expect(webPushFailure({ answer, late: true })).toEqual({ ...lost, detail: 'No response in time' });
     expect(webPushFailure({ answer, error: { code: 'ECONNRESET' } })).toEqual({ ...lost, detail: 'ECONNRESET' });
     expect(webPushFailure({ answer, error: undefined })).toEqual({ ...lost, detail: 'No response' });
   });
 
-  test('a refused address is permanent; a host that could not be looked up may have an address later', () => {
+  test('to a refused address is a permanent failure; a host that could not be looked up may have an address later', () => {
     const refusedFor = (cause: unknown) => webPushFailure({ answer, error: new AddressRefusedError(cause) });
     expect(refusedFor(new Error('private'))).toMatchObject({ class: 'permanent', name: 'EndpointRefused' });
     expect(refusedFor(undefined)).toMatchObject({ class: 'permanent', name: 'EndpointRefused' });
@@ -38,7 +38,7 @@ describe('an answer of a web push service', () => {
   });
 });
 
-describe('an answer of APNs without a known reason', () => {
+describe('a response of APNs without a known reason', () => {
   test.each([
     [400, 'permanent', 'InvalidMessage'],
     [499, 'permanent', 'InvalidMessage'],
@@ -49,19 +49,19 @@ describe('an answer of APNs without a known reason', () => {
     expect(apnsFailure({ status, response: { reason: 'New' } })).toMatchObject({ class: kind, name, detail: 'New' });
   });
 
-  test('the status may stand in the text of the library', () => {
+  test('may have its status only in the error text of the library', () => {
     const text = { message: 'stream ended unexpectedly with status 503 and empty body' };
     expect(apnsFailure({ error: text })).toMatchObject({ name: 'ProviderUnavailable', detail: text.message });
     expect(apnsFailure({ error: { message: 'x' } })).toMatchObject({ class: 'retryable', name: 'ConnectionLost' });
   });
 
-  test('that names no time since when the token is gone has none; epoch ms from 1 on are one', () => {
+  test('has no goneSince without a valid time; any epoch time in ms from 1 on is valid', () => {
     const goneSince = (timestamp: unknown) =>
       apnsFailure({ status: 410, response: { reason: 'Unregistered', timestamp } }).goneSince;
     expect([undefined, 0, -1, 1].map(goneSince)).toEqual([undefined, undefined, undefined, 1]);
   });
 
-  test('only a notification that APNs has not looked at may be sent again at once', () => {
+  test('leads to an immediate second try only if APNs did not process the notification', () => {
     const unseen = [
       { error: { message: 'ExpiredProviderToken' } },
       { error: { message: 'Stream closed with error code NGHTTP2_REFUSED_STREAM' } },
@@ -92,17 +92,17 @@ describe('an error of FCM', () => {
     [429, 'retryable', 'MessageRateExceeded'],
     [499, 'permanent', 'InvalidMessage'],
     [500, 'retryable', 'ProviderUnavailable'],
-  ])('answered with %i and nothing more is %s: %s', (status, kind, name) => {
+  ])('with status %i and no details is %s: %s', (status, kind, name) => {
     expect(answered(status)).toMatchObject({ class: kind, name, detail: 'said' });
   });
 
-  test('names a wait only where FCM asks for one in a form that can be read', () => {
+  test('has a wait time only if FCM sends one in a readable form', () => {
     expect(answered(500, { 'retry-after': '7' }).retryAfterMs).toBe(7000);
     expect(answered(500, { 'retry-after': ['7'] }).retryAfterMs).toBeUndefined();
     expect(answered(429, { 'retry-after': 'soon' }).retryAfterMs).toBe(60_000);
   });
 
-  /** What the library says when it got no access token: the answer of Google, if any, is somewhere in the causes. */
+  /** The library's error when it got no access token; the response of Google, if any, is somewhere in the causes. */
   const withoutToken = (message: string, cause?: unknown) =>
     fcmFailure(Object.assign(new Error(message, { cause }), { code: 'app/invalid-credential' })).class;
   const answerOf = (status: number) => Object.assign(new Error('token'), { response: { status } });
@@ -115,18 +115,18 @@ describe('an error of FCM', () => {
     [429, 'retryable'],
     [499, 'misconfigured'],
     [500, 'retryable'],
-  ])('that Google answers the request for an access token with %i is %s', (status, kind) => {
+  ])('caused by status %i of Google’s token server is %s', (status, kind) => {
     expect(withoutToken('x', answerOf(status))).toBe(kind);
     expect(withoutToken('x', new Error('between', { cause: answerOf(status) }))).toBe(kind);
     expect(withoutToken('x', Object.assign(new Error('token'), { status }))).toBe(kind);
   });
 
-  test('without an answer of Google, its words in the text decide whether the key was refused', () => {
+  test('without a response of Google is classified by its text, which shows whether the key was refused', () => {
     expect(withoutToken('invalid_grant: Invalid JWT Signature.')).toBe('misconfigured');
     expect(withoutToken('getaddrinfo ENOTFOUND oauth2.googleapis.com')).toBe('retryable');
   });
 
-  test('that never was an answer is permanent when the library found the message invalid, and retryable otherwise', () => {
+  test('without a response is permanent if the library found the message invalid, and retryable otherwise', () => {
     expect(fcmFailure({ code: 'messaging/invalid-payload', message: 'x' })).toMatchObject({ class: 'permanent' });
     expect(fcmFailure({ code: 'app/network-error', message: 'x' })).toMatchObject({ name: 'ConnectionLost' });
     for (const nothing of [undefined, null, {}]) {

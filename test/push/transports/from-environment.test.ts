@@ -31,7 +31,7 @@ test.each<[string, Record<string, string>, string[]]>([
   ['FCM', FCM, ['fcm']],
   ['APNs', APNS, ['apns']],
   ['VAPID', VAPID, ['web-push']],
-])('the credentials of %s make the transports %3$j', async (_, variables, names) => {
+])('the credentials of %s create the transports %3$j', async (_, variables, names) => {
   const transports = transportsOf(variables);
   expect(transports.map((transport) => transport.name)).toEqual(names);
   await Promise.all(transports.map((transport) => transport.close!()));
@@ -40,7 +40,7 @@ test.each<[string, Record<string, string>, string[]]>([
 test.each([
   ['production', 'api.push.apple.com'],
   ['development', 'api.sandbox.push.apple.com'],
-])('in %s APNs is reached at %s unless APNS_PRODUCTION says otherwise', async (nodeEnv, host) => {
+])('in %s the APNs host is %s unless APNS_PRODUCTION is set', async (nodeEnv, host) => {
   const fakes = {
     'api.push.apple.com': await startApnsServer(),
     'api.sandbox.push.apple.com': await startApnsServer(),
@@ -76,7 +76,7 @@ describe('with all three, a device goes', () => {
   });
 });
 
-test('every fault of every credential is told at once, with the other faults of the start', () => {
+test('one error lists every problem with every credential, together with the other errors of the start', () => {
   const wrong = {
     ...SERVERS,
     PORT: '70000',
@@ -89,12 +89,12 @@ test('every fault of every credential is told at once, with the other faults of 
   );
 });
 
-test('credentials do not matter to an app that names its transports', async () => {
+test('credentials are ignored if an app lists its transports', async () => {
   const app = createApp({ resources: [defineUser()], transports: [] }, { ...SERVERS, FCM_SERVICE_ACCOUNT: '{}' });
   await app.close();
 });
 
-test('an app with all credentials has loaded no library of a provider: what does not send does not pay for them', () => {
+test('an app with all credentials loads no provider library unless it sends', () => {
   const program = `
     import Module from 'node:module';
     import { createApp, defineUser } from './src/index.ts';

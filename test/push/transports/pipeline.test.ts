@@ -26,7 +26,7 @@ const env = {
   VAPID_PRIVATE_KEY: vapid.privateKey,
   VAPID_SUBJECT: vapid.subject,
 };
-/** What a worker's process needs to reach the fakes; it knows nothing of tests. */
+/** The environment with which a worker process reaches the fakes; the process itself has no test code. */
 const redirected = {
   ...env,
   LOG_LEVEL: 'debug',
@@ -51,7 +51,7 @@ beforeEach(() => {
   fcm.reply = () => undefined;
 });
 
-test('one push reaches a phone of each kind and a browser through the real libraries in a worker’s process; a dead device goes; no token is told', {
+test('one push reaches each kind of phone and a browser through the real libraries; a dead device is removed; no token leaks', {
   timeout: 240_000,
 }, async () => {
   fcm.reply = ({ message }) =>
@@ -97,7 +97,7 @@ test('one push reaches a phone of each kind and a browser through the real libra
   }
 });
 
-test('a worker whose credentials are refused does not start, and says which', { timeout: 240_000 }, async () => {
+test('a worker whose credentials are refused does not start, and its error names the credentials', { timeout: 240_000 }, async () => {
   fcm.reply = () => fcmError(403, 'PERMISSION_DENIED', undefined, 'Permission denied');
   const worker = startBlog('push-worker', redirected);
   expect(await worker.ended).toBe(1);

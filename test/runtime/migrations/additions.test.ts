@@ -28,7 +28,7 @@ const DEFAULTS = [
   ['json', f.json().default([1, null, { a: 'b' }]), [1, null, { a: 'b' }]],
 ] as [string, AnyField, unknown][];
 
-describe('rows that are there get the default of a new field, as a new record does; the column keeps none', () => {
+describe('existing rows get the default of a new field, as new records do; the column itself keeps no default', () => {
   const after = post(Object.fromEntries(DEFAULTS.map(([, field], i) => [`v${i}`, field])));
   let project: Migrating;
   let made: Record<string, unknown>;
@@ -50,7 +50,7 @@ describe('rows that are there get the default of a new field, as a new record do
     expect(made[field]).toEqual(value);
   });
 
-  test('the tables are as they are when they are made anew', async () => {
+  test('the tables are the same as when they are created from scratch', async () => {
     const fresh = await migrating();
     await fresh.sync([after]);
     expect(await schemaOf(project)).toEqual(await schemaOf(fresh));
@@ -62,7 +62,7 @@ test.each([
   ['encrypted', f.string().encrypted().default('x'), 'it is encrypted'],
   ['required without one', f.string().required(), 'it is required and has no default'],
 ] as [string, AnyField, string][])(
-  'rows that are there get none where the default is %s, and a note says so',
+  'existing rows get no value when the default is %s, and a note says so',
   async (_, field, why) => {
     const project = await withRow();
     const { lines } = await project.generate([post({ v: field })]);
@@ -72,7 +72,7 @@ test.each([
   },
 );
 
-test('a default is filled in without rewriting the table', async () => {
+test('filling in a default does not rewrite the table', async () => {
   const project = await withRow();
   const node = `select pg_relation_filenode('posts') as node`;
   const before = await project.query(node);
@@ -80,14 +80,14 @@ test('a default is filled in without rewriting the table', async () => {
   expect(await project.query(node)).toEqual(before);
 });
 
-test('a new table comes with its indexes, in one transaction', async () => {
+test('a new table is created with its indexes, in one transaction', async () => {
   const project = await withRow();
   const note = defineResource('note', { fields: { a: f.string().filterable().searchable() } });
   expect(await project.change([post({}), note], 'notes')).toEqual(['0001_notes']);
   expect(readFileSync(join(project.folder, '0001_notes.sql'), 'utf8')).not.toContain('CONCURRENTLY');
 });
 
-test('every snapshot is what its file leaves: each names the one before', async () => {
+test('every snapshot is the schema that its file produces, and names the previous one', async () => {
   const project = await withRow();
   await project.change([post({ v: f.string().filterable() })]);
   await project.change([post({ v: f.string().filterable() })], '--empty');

@@ -13,7 +13,7 @@ const note = (fields: Fields) => defineResource('note', { fields });
 const APPLIED = 'select 1 from drizzle.__drizzle_migrations';
 const DUPLICATES = `insert into notes (id, a) values ('1', 'same'), ('2', 'same'), ('3', 'other')`;
 
-test('ten instances that apply at once apply each migration once, those outside a transaction too, and all succeed', async () => {
+test('ten instances that migrate concurrently apply each migration once, even those outside a transaction, and all succeed', async () => {
   const project = await migrating();
   await project.generate([note({ a: f.string() })]);
   await project.generate([note({ a: f.string().searchable().unique(), b: f.string().sortable() })]);
@@ -24,12 +24,12 @@ test('ten instances that apply at once apply each migration once, those outside 
   await app.start({ port: 0, roles: ['web'] });
 });
 
-test('apply on an empty folder says how the first migration is made', async () => {
+test('migrating with an empty folder explains how to create the first migration', async () => {
   const project = await migrating();
   await expect(project.apply()).rejects.toThrow('npm run migration:generate');
 });
 
-test('indexes of a table that was there are built in a file of their own, while others write', async () => {
+test('indexes of an existing table are built in a separate file, while writes continue', async () => {
   const project = await migrating();
   await project.change([note({ a: f.string() })]);
   await project.query(DUPLICATES);
@@ -51,7 +51,7 @@ test('indexes of a table that was there are built in a file of their own, while 
   expect(await applying).toEqual(['0002_change']);
 });
 
-test('a unique index over duplicates fails by name, says how to find them, and leaves nothing; then it works', async () => {
+test('a unique index over duplicates fails by name, explains how to find them, and leaves nothing behind; then it succeeds', async () => {
   const project = await migrating();
   await project.change([note({ a: f.string() })]);
   await project.query(DUPLICATES);
@@ -67,7 +67,7 @@ test('a unique index over duplicates fails by name, says how to find them, and l
   await expect(project.query(`insert into notes (id, a) values ('4', 'same')`)).rejects.toThrow('notes_a_unique');
 });
 
-test('duplicates of a unique index over several fields are named and found by all of them', async () => {
+test('duplicates of a unique index over several fields are reported with all of the fields', async () => {
   const project = await migrating();
   const fields = { a: f.string(), b: f.string() };
   await project.change([note(fields)]);
@@ -82,7 +82,7 @@ test('duplicates of a unique index over several fields are named and found by al
   ]);
 });
 
-test('a broken index of an earlier run is built anew, and a whole one is not', async () => {
+test('an invalid index of an earlier run is rebuilt, and a valid one is not', async () => {
   const project = await migrating();
   await project.change([note({ a: f.string(), b: f.string() })]);
   await project.query(DUPLICATES);
@@ -96,7 +96,7 @@ test('a broken index of an earlier run is built anew, and a whole one is not', a
   expect(await project.query(broken)).toEqual([{ valid: true }]);
 });
 
-test('a migration that fails in the middle leaves nothing of itself, and those before it stay', async () => {
+test('a migration that fails in the middle leaves nothing behind, and the migrations before it stay applied', async () => {
   const project = await migrating();
   await project.generate([note({ a: f.string() })]);
   await project.generate([note({ a: f.string() })], 'good', '--empty');
@@ -113,7 +113,7 @@ test('a migration that fails in the middle leaves nothing of itself, and those b
   expect(await project.query(APPLIED)).toHaveLength(2);
 });
 
-test('a migration steps back from a lock that others hold, lets them through, and comes again', async () => {
+test('a migration backs off from a held lock, lets other queries through, and retries', async () => {
   const project = await migrating();
   await project.change([note({ a: f.string() })]);
   await project.generate([note({ a: f.string(), b: f.string() })]);
@@ -124,13 +124,13 @@ test('a migration steps back from a lock that others hold, lets them through, an
   const applying = project.apply();
   const waiting = `select count(*)::int as n from pg_locks l join pg_class c on c.oid = l.relation where c.relname = 'notes' and not granted`;
   await vi.waitUntil(async () => (await project.query(waiting))[0].n === 1, { timeout: 60_000 });
-  // This one queues behind the migration, and is let through when that steps back.
+  // This query waits behind the migration, and proceeds when the migration backs off.
   expect(await project.query('select count(*)::int as n from notes')).toEqual([{ n: 0 }]);
   await holder.query('commit');
   expect(await applying).toEqual(['0001_change']);
 });
 
-test('a migration that never gets its lock gives up, leaves nothing, and says how to find who holds it', async () => {
+test('a migration that never gets its lock gives up, leaves nothing behind, and says how to find the session that holds it', async () => {
   const project = await migrating();
   await project.change([note({ a: f.string() })]);
   await project.generate([note({ a: f.string(), b: f.string() })]);
@@ -149,7 +149,7 @@ test('a migration that never gets its lock gives up, leaves nothing, and says ho
   expect(await project.apply()).toEqual(['0001_change']);
 });
 
-test('a file that was edited after it was applied is reported, and nothing is applied', async () => {
+test('a file edited after it was applied is reported, and nothing is applied', async () => {
   const project = await migrating();
   await project.change([note({ a: f.string() })]);
   const file = join(project.folder, '0000_init.sql');
@@ -163,7 +163,7 @@ test('a file that was edited after it was applied is reported, and nothing is ap
   expect(await project.apply()).toEqual(['0001_change']);
 });
 
-test('a migration that came late, by a merge, is applied', async () => {
+test('a migration that arrives late, through a merge, is applied', async () => {
   const project = await migrating();
   await project.change([note({ a: f.string() })]);
   await project.generate([note({ a: f.string(), b: f.string() })], 'early');
@@ -181,7 +181,7 @@ test('a migration that came late, by a merge, is applied', async () => {
 test.each([
   ['not JSON after a merge', '<<<<<<< HEAD\n{}', '_journal.json is not what npm run migration:generate wrote'],
   ['without a file', undefined, '0001_gone.sql is named in its meta/_journal.json and does not exist'],
-])('a folder that is %s is refused with a line', async (_, text, line) => {
+])('a folder that is %s is refused with one line', async (_, text, line) => {
   const project = await migrating();
   await project.generate([note({ a: f.string() })]);
   const file = join(project.folder, 'meta', '_journal.json');
@@ -191,7 +191,7 @@ test.each([
   await expect(project.apply()).rejects.toThrow(line);
 });
 
-test('a database that is ahead of the code is left as it is', async () => {
+test('a database that is newer than the code is not changed', async () => {
   const project = await migrating();
   await project.change([note({ a: f.string() })]);
   await project.query(`insert into drizzle.__drizzle_migrations (hash, created_at) values ('newer', 9999999999999)`);

@@ -15,18 +15,18 @@ export async function withValues(field: AnyField, values: readonly unknown[]): P
   return project;
 }
 
-/** A resource with a field for each kind, `v0`, `v1`, …: they change in one migration, as each would alone. */
+/** A resource with a field for each kind (`v0`, `v1`, …). They change in one migration, as each would alone. */
 const wide = (kinds: readonly AnyField[]) =>
   defineResource('post', { fields: Object.fromEntries(kinds.map((kind, i) => [`v${i}`, kind])) });
 
-/** A field of one kind that becomes another, with values that it holds. */
+/** A field that changes from one kind to another, with the values that it holds. */
 export interface Changing {
   from: AnyField;
   to: AnyField;
   values?: readonly unknown[];
 }
 
-/** One project for fields that change side by side, with records that hold their values, and one without any. */
+/** One project in which all fields change together, with records that hold their values and one record without any. */
 export async function sideBySide(fields: readonly Changing[], atEnd?: Parameters<typeof migrating>[0]) {
   const project = await migrating(atEnd);
   const [before, after] = [wide(fields.map(({ from }) => from)), wide(fields.map(({ to }) => to))];
@@ -40,7 +40,7 @@ export async function sideBySide(fields: readonly Changing[], atEnd?: Parameters
   return {
     project,
     after,
-    /** What a generation says of each field: its refusal and the ways around it; none of one that is safe. */
+    /** What `generate` prints about each field: the refusal and its alternatives; nothing for a safe change. */
     async refusals(...given: string[]): Promise<string[][]> {
       const { lines } = await project.generate([after], ...given);
       return fields.map((_, i) => {
@@ -49,7 +49,7 @@ export async function sideBySide(fields: readonly Changing[], atEnd?: Parameters
         return at < 0 ? [] : lines.slice(at, end < 0 ? undefined : end);
       });
     },
-    /** What the API gives of each field in the records that held a value, in the order in which they were made, and in one that had none. */
+    /** The API’s value of each field, in the records that held a value, in order of creation, and in the one that had none. */
     async values(): Promise<unknown[][]> {
       const { data } = await project.app(after).service('post').list();
       const records = (data as { id: string }[]).sort((a, b) => (a.id < b.id ? -1 : 1)) as Record<string, unknown>[];
@@ -60,13 +60,13 @@ export async function sideBySide(fields: readonly Changing[], atEnd?: Parameters
   };
 }
 
-/** The option of a proposed conversion, as it is given: `--using`, `posts.v=…`. */
+/** The command-line option of a proposed conversion: `--using`, `posts.v=…`. */
 export function proposed(refusal: readonly string[]): string[] {
   const quoted = /--using "(.*)"$/.exec(refusal[1] ?? '')?.[1];
   return quoted === undefined ? [] : ['--using', quoted.replaceAll('\\"', '"')];
 }
 
-/** What the API gives of each record, in the order in which they were made; undefined for one without a value. */
+/** The API’s value of each record, in order of creation; undefined for a record without a value. */
 export async function valuesOf(project: Migrating, field: AnyField): Promise<unknown[]> {
   const { data } = await project.app(post(field)).service('post').list();
   return (data as { id: string; v?: unknown }[]).sort((a, b) => (a.id < b.id ? -1 : 1)).map(({ v }) => v);

@@ -6,7 +6,7 @@ const post = defineResource('post', {
   fields: { title: f.string().unique(), views: f.integer(), tags: f.array(f.string()), at: f.date().filterable() },
 });
 
-test('an app refuses to start on an empty database, naming what is missing and the command that mends it', async () => {
+test('an app refuses to start on an empty database, and names what is missing and the command that fixes it', async () => {
   const project = await migrating();
   await expect(project.app(post).start({ port: 0 })).rejects.toThrow(/missing: .*table posts[\s\S]*npm run migrate/);
 });
@@ -38,7 +38,7 @@ test.each([
   await expect(project.app(post).start({ port: 0 })).rejects.toThrow(line);
 });
 
-test('an app starts without a plain index: it is slow then, not wrong', async () => {
+test('an app starts without a non-unique index, because it is then only slower', async () => {
   const project = await migrating();
   await project.sync([post]);
   await project.query('drop index posts_at_index');

@@ -23,7 +23,7 @@ async function indexes(project: Awaited<ReturnType<typeof migrating>>): Promise<
   return rows.map(({ name, text }) => `${name} USING ${text.split(' USING ')[1]}`);
 }
 
-test('they are made with a new table, after the function that they need, and once', async () => {
+test('they are created with a new table, once, and after the function that they need', async () => {
   const project = await migrating();
   expect(await project.change([post(marked)])).toHaveLength(1);
   expect(await indexes(project)).toEqual(shape().toSorted());
@@ -31,7 +31,7 @@ test('they are made with a new table, after the function that they need, and onc
   expect(again.ok, again.lines.join('\n')).toBe(true);
 });
 
-test('they are added to a table with rows, beside running processes, whatever the length of its texts', async () => {
+test('they are added to a table with rows while processes run, whatever the length of the texts', async () => {
   const project = await migrating();
   await project.change([post(plain)]);
   const posts = project.app(post(plain)).service('post');
@@ -44,14 +44,14 @@ test('they are added to a table with rows, beside running processes, whatever th
   expect(await indexes(project)).toEqual(shape().toSorted());
 });
 
-test('npm run dev makes them, too', async () => {
+test('npm run dev creates them too', async () => {
   const project = await migrating();
   await project.sync([post(plain)]);
   await project.sync([post(marked)]);
   expect(await indexes(project)).toEqual(shape().toSorted());
 });
 
-test('a unique index is refused when rows have the same text, with a message that says so', async () => {
+test('a unique index over rows with the same text is refused with a message that says so', async () => {
   const project = await migrating();
   await project.sync([post(plain)]);
   const posts = project.app(post(plain)).service('post');
@@ -73,7 +73,7 @@ test('a renamed column keeps its index', async () => {
   expect(await indexes(project)).toEqual(shape({ body: 'text' }).toSorted());
 });
 
-test('a start reports a database without the function', async () => {
+test('startup reports a database without the function', async () => {
   const project = await migrating();
   await project.change([post(marked)]);
   await project.query('drop function belfry_array_text(text[]) cascade');

@@ -8,7 +8,7 @@ type Indexes = readonly { fields: readonly string[]; unique?: boolean }[];
 const thing = (fields: Fields, indexes: Indexes = [], more: object = {}) =>
   defineResource('thing', { fields, indexes, ...more });
 
-/** What a migration makes of the resources: names of indexes, a digest in them as #, with what they are over. */
+/** The indexes that a migration creates for the resources: their names, with a digest shown as #, and what they cover. */
 async function made(resources: readonly AnyResource[]): Promise<string[]> {
   const project = await migrating();
   expect(await project.change([...resources])).toHaveLength(1);
@@ -64,7 +64,7 @@ test.each<[string, AnyResource[], string[]]>([
     ],
   ],
   ['the primary key', [thing({ a: a() }, [{ fields: ['id'], unique: true }, { fields: ['-id'] }])], []],
-])('an index that does what %s does already is not made a second time', async (_what, resources, indexes) => {
+])('an index that duplicates %s is not created', async (_what, resources, indexes) => {
   expect(await made(resources)).toEqual([...indexes].sort());
 });
 
@@ -111,11 +111,11 @@ test.each<[string, AnyResource[], string[]]>([
     [thing({ a: a().filterable() }), defineResource('index', { collection: 'things_a_index', fields: { b: b() } })],
     ['things_a_index_#: btree (a)'],
   ],
-])('indexes that differ in %s have names of their own', async (_what, resources, indexes) => {
+])('indexes that differ in %s have different names', async (_what, resources, indexes) => {
   expect(await made(resources)).toEqual([...indexes].sort());
 });
 
-test('a name may pass from one index to another: a migration and a sync make both', async () => {
+test('a name may move from one index to another: both a migration and a sync create both indexes', async () => {
   const before = [thing({ a: a(), b: b(), aB: b() }, [{ fields: ['a', 'b'] }])];
   const after = [thing({ a: a(), b: b(), aB: b().index() }, [{ fields: ['a', 'b'] }, { fields: ['-a', 'b'] }])];
   const indexes = `select indexname as name, indexdef as text from pg_indexes where indexname like 'things_a_%' order by 1`;

@@ -7,7 +7,7 @@ import { defineResource, f } from '../../../src/index.ts';
 import { migrating } from '../../support/migrating.ts';
 import { post, withValues } from './changing-field.ts';
 
-// Postgres would make less of what repeats itself.
+// Random text, because Postgres would compress repeated text.
 const LONG = randomBytes(3000).toString('base64');
 const of = (declared: string) =>
   `${declared} gets an index, which has room for 2600 bytes of a text: longer ones that are there may stop the migration`;
@@ -19,7 +19,7 @@ test.each<[string, AnyField, AnyField, unknown[], string]>([
   ['a text that becomes a string', f.text(), f.string().index(), [LONG], '1 row holds a longer one'],
   ['an array', f.array(f.string()), f.array(f.string()).filterable(), [['x'], ['x', LONG]], '1 row holds a longer one'],
 ])(
-  'a new index over texts of any length is noted in its migration, with the rows counted: %s',
+  'a new index over texts of unlimited length is noted in its migration, with the number of rows at risk: %s',
   async (_what, from, to, values, counted) => {
     const project = await withValues(from, values);
     const { ok, lines } = await project.generate([post(to)], 'indexed');
@@ -36,7 +36,7 @@ test.each<[string, AnyField, AnyField, unknown[], string]>([
     }
     const failed = await project.apply().catch((error: Error) => error.message);
     expect(failed).toContain('posts.v is to be indexed, and rows hold more than an index has room for: 2600 bytes');
-    // What it says finds them; once they are short it goes through.
+    // The query in the note finds the rows; once they are short, the migration succeeds.
     const [, query] = /find them with: (.+)/.exec(failed as string)!;
     const found = await project.query(query!);
     expect(found).toHaveLength(Number(counted[0]));
@@ -51,13 +51,13 @@ test.each<[string, AnyField, AnyField]>([
   ['a string that had an index', f.string().index(), f.string().unique()],
   ['a text, whose index is a hash', f.text(), f.text().filterable(['eq'])],
   ['a substring search', f.string(), f.string().searchable()],
-])('an index that has room for whatever is there is not noted: %s', async (_what, from, to) => {
+])('an index that has room for any existing value is not noted: %s', async (_what, from, to) => {
   const project = await withValues(from, []);
   const { ok, lines } = await project.generate([post(to)], 'indexed');
   expect([ok, lines.filter((line) => line.startsWith('Note: '))]).toEqual([true, []]);
 });
 
-test('of an index over several fields each has its part', async () => {
+test('for an index over several fields, each field has its share of the space', async () => {
   const fields = { v: f.string(), other: f.string() };
   const project = await withValues(f.string(), [LONG]);
   const indexed = defineResource('post', { fields, indexes: [{ fields: ['v', '-other'] }] });
@@ -72,7 +72,7 @@ test('of an index over several fields each has its part', async () => {
   expect(await project.query(/find them with: (.+)/.exec(failed as string)![1]!)).toHaveLength(1);
 });
 
-test('npm run dev says it, too, and changes nothing', async () => {
+test('npm run dev prints the note too, and changes nothing', async () => {
   const project = await migrating();
   await project.sync([post(f.string())]);
   const posts = project.app(post(f.string())).service('post');

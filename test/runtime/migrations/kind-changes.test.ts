@@ -26,7 +26,7 @@ test.each([
   ['string to url', f.string(), f.url(), 'becomes url', ['x'], ''],
   ['an encrypted enum', f.enum(['a', 'x']).encrypted(), f.enum(['a']).encrypted(), 'no longer takes "x"', ['x'], ''],
 ] as [string, AnyField, AnyField, string, unknown[], string][])(
-  'with no other change, %s is noted once, and --check finds it until then',
+  '%s, with no other change, is noted once, and --check reports it until then',
   async (_what, from, to, said, values, counted) => {
     const project = await withValues(from, values);
     const check = await project.generate([post(to)], '--check');
@@ -60,7 +60,7 @@ test.each([
     true,
   ],
 ] as [string, AnyField, AnyField, string, unknown, boolean][])(
-  'a change of %s, which the database does not see, is refused',
+  'a change of %s, which does not affect the database schema, is refused',
   async (_what, from, to, what, value, bySql) => {
     const project = await withValues(from, [value]);
     const { ok, lines } = await project.generate([post(to)], '--check');

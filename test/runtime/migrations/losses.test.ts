@@ -18,7 +18,7 @@ async function withRows() {
 
 const FEWER = [post({ title: f.string(), views: f.integer() })];
 
-test('each loss is named with the rows that hold a value and the command that allows it; nothing is written', async () => {
+test('each loss is listed with the number of rows that hold a value and the command that allows it; nothing is written', async () => {
   const project = await withRows();
   expect(await project.generate(FEWER, 'less')).toEqual({
     ok: false,
@@ -34,7 +34,7 @@ test('each loss is named with the rows that hold a value and the command that al
   expect(await project.apply()).toEqual([]);
 });
 
-test('naming one loss does not allow another', async () => {
+test('allowing one loss does not allow another', async () => {
   const project = await withRows();
   const { ok, lines } = await project.generate(FEWER, '--drop', 'posts.subtitle');
   expect(ok).toBe(false);
@@ -48,7 +48,7 @@ test('naming one loss does not allow another', async () => {
 test.each([
   ['each is named', ['--drop', 'posts.subtitle', '--drop-table', 'notes']],
   ['all are allowed', ['--allow-loss']],
-])('losses are written when %s, and what is declared keeps its values', async (_, given) => {
+])('losses are written when %s, and declared fields keep their values', async (_, given) => {
   const project = await withRows();
   await project.change(FEWER, ...given);
   expect(
@@ -62,7 +62,7 @@ test.each([
 test.each([
   ['--drop', 'posts.title', '--drop posts.title: this migration would not drop that column.'],
   ['--drop-table', 'posts', '--drop-table posts: this migration would not drop that table.'],
-])('%s of what stays is refused', async (option, name, line) => {
+])('%s for a field or resource that is still declared is refused', async (option, name, line) => {
   const project = await withRows();
   await expect(project.generate(FEWER, option, name)).rejects.toThrow(line);
 });
@@ -73,7 +73,7 @@ test('allowing all losses does not allow an unsafe change of type', async () => 
   expect((await project.generate(next, '--allow-loss')).lines[0]).toBe('This cannot be done safely:');
 });
 
-test('without a database, or with one that does not answer, the losses are named and the rows are not', async () => {
+test('without a database, or if it does not respond, losses are listed without the number of rows', async () => {
   const project = await withRows();
   const app = project.app(...FEWER);
   const nowhere = await generate(app, project.folder, [], undefined);
@@ -85,7 +85,7 @@ test('without a database, or with one that does not answer, the losses are named
   );
 });
 
-test('what would be lost is counted under the name that the database still has', async () => {
+test('values that would be lost are counted under the name that the database still uses', async () => {
   const project = await withRows();
   const article = defineResource('article', {
     renamedFrom: 'post',
@@ -100,7 +100,7 @@ test('what would be lost is counted under the name that the database still has',
   ]);
 });
 
-test('a rename is proposed to columns of the same kind only, where there is one', async () => {
+test('a rename is proposed only to columns of the same kind, if there is one', async () => {
   const project = await withRows();
   const next = [
     post({ title: f.string(), a: f.enum(['x']), b: f.string(), c: f.integer(), d: f.string().encrypted() }),
@@ -113,7 +113,7 @@ test('a rename is proposed to columns of the same kind only, where there is one'
   ]);
 });
 
-test('a check says what is behind, exits otherwise than with success, and writes nothing', async () => {
+test('a check lists the pending changes, exits with an error, and writes nothing', async () => {
   const project = await withRows();
   expect(await project.generate(FEWER, '--check')).toEqual({
     ok: false,

@@ -41,7 +41,7 @@ test.each<[string, AnyField, string]>([
     '"deep.floor" is no member any more',
   ],
   ['several', f.object({ ...rest, zip: f.boolean() }), '"city" is no member any more, "zip" was string and is boolean'],
-])('an object that no longer takes what rows hold is noted: %s', (_what, to, said) => {
+])('an object that no longer accepts values that rows may hold is noted: %s', (_what, to, said) => {
   const note = `posts.v: ${said}: values that are there stay as they are, unchecked`;
   for (const wrap of [(field: AnyField) => field, (field: AnyField) => f.array(field)]) {
     expect(noteOf(wrap(before), wrap(to))).toBe(note);
@@ -54,16 +54,16 @@ test.each<[string, AnyField]>([
   ['a member that is optional now', f.object({ ...shape, zip: f.string() })],
   ['a wider kind', f.object({ ...shape, zip: f.text().required(), deep: f.object({ floor: f.number() }) })],
   ['a wider enum', f.object({ ...shape, kind: f.enum(['home', 'work', 'other']) })],
-])('an object that still takes what rows hold needs nothing: %s', (_what, to) => {
+])('an object that still accepts what rows hold needs no note: %s', (_what, to) => {
   expect(noteOf(before, to)).toBeUndefined();
 });
 
-test('nothing is said of objects whose members were not kept', () => {
+test('no note is written for objects whose members were not recorded', () => {
   const now = { members: membersOf(f.object(rest).spec) } as DeclaredColumn;
   expect(membersNote('posts.v', { kind: 'object' }, now)).toBeUndefined();
 });
 
-test('the note stands once, in a migration without statements', async () => {
+test('the note appears once, in a migration without statements', async () => {
   const to = f.array(f.object(rest));
   const project = await withValues(f.array(before), [[{ city: 'Bern', zip: '3000' }]]);
   expect((await project.generate([post(to)], '--check')).lines[1]).toContain('"city" is no member any more');

@@ -29,7 +29,7 @@ async function withRows(atEnd?: Parameters<typeof migrating>[0]) {
   return project;
 }
 
-/** For all that is refused, and so changes nothing. */
+/** Shared by all tests of refused changes, which leave the project unchanged. */
 let refusing: Migrating;
 let remove = async () => {};
 beforeAll(async () => {
@@ -40,7 +40,7 @@ afterAll(() => remove());
 const TITLES = 'select array_agg(headline order by id) as titles from posts';
 const KEPT = [{ titles: ['post 1', 'post 2', 'post 3'] }];
 
-test('a field declared as renamed keeps its values, and its indexes are renamed, not built again', async () => {
+test('a field declared as renamed keeps its values, and its indexes are renamed, not rebuilt', async () => {
   const project = await withRows();
   const files = await project.change([after()], 'headline');
   expect(files).toEqual(['0001_headline']);
@@ -53,7 +53,7 @@ test('a field declared as renamed keeps its values, and its indexes are renamed,
   expect(await schemaOf(project)).toEqual(await schemaOf(fresh));
 });
 
-test('a marker that was applied has no effect any more, and removing it none either', async () => {
+test('a rename marker that was applied has no further effect, and neither has removing it', async () => {
   const project = await withRows();
   await project.change([after()]);
   const upToDate = { ok: true, lines: ['The migrations are up to date with the declarations.'] };
@@ -73,13 +73,13 @@ test('a marker that was applied has no effect any more, and removing it none eit
   ]);
 });
 
-test('a rename can be asked for instead of declared', async () => {
+test('a rename can be requested on the command line instead of declared', async () => {
   const project = await withRows();
   await project.change([after(false)], '--rename', 'posts.title=headline');
   expect(await project.query(TITLES)).toEqual(KEPT);
 });
 
-test('a dropped and an added column of one type are refused with the commands for a rename and for a drop', async () => {
+test('a dropped and an added column of one type are refused with the commands to rename and to drop', async () => {
   const { ok, lines } = await refusing.generate([after(false)], 'new', 'title');
   expect(ok).toBe(false);
   expect(lines).toEqual([
@@ -90,7 +90,7 @@ test('a dropped and an added column of one type are refused with the commands fo
   ]);
 });
 
-test('sync renames what is declared so, and what is not it drops where it may', async () => {
+test('sync applies declared renames, and drops undeclared columns only if it may', async () => {
   const project = await migrating();
   await project.sync([before()]);
   await project.query(`insert into posts (id, title, views) values ('a', 'kept', 1)`);
@@ -100,7 +100,7 @@ test('sync renames what is declared so, and what is not it drops where it may', 
   expect(await project.query('select title from posts')).toEqual([{ title: null }]);
 });
 
-test('sync of a named database refuses an undeclared rename, and says how it is declared', async () => {
+test('sync of a named database refuses an undeclared rename and explains how to declare it', async () => {
   const project = await migrating();
   await project.sync([before()]);
   await expect(project.sync([after(false)], 'nothing')).rejects.toThrow(
@@ -120,7 +120,7 @@ test.each([
   ['declared by the old table', article('posts'), []],
   ['asked for', article(), ['--rename-table', 'posts=articles']],
 ])(
-  'a renamed resource (%s) keeps its rows, and everything that carried the name is renamed',
+  'a renamed resource (%s) keeps its rows, and everything that carried its name is renamed',
   async (_, resource, given) => {
     const project = await withRows();
     const { lines } = await project.generate([resource], ...given);
@@ -134,7 +134,7 @@ test.each([
   },
 );
 
-test('a resource whose table is called otherwise is refused with the command for its rename', async () => {
+test('a resource whose table name changed is refused with the command to rename it', async () => {
   const { ok, lines } = await refusing.generate([article()]);
   expect(ok).toBe(false);
   expect(lines).toContain('  - table posts: it has 3 rows');
@@ -144,7 +144,7 @@ test('a resource whose table is called otherwise is refused with the command for
   expect(lines).toContain('      to drop it: npm run migration:generate -- <name> --drop-table posts');
 });
 
-test('a table and its columns can be renamed at once, in a chain, with a change of type', async () => {
+test('a table and its columns can be renamed together, in a chain, with a change of type', async () => {
   const project = await migrating();
   await project.change([post({ a: f.string().filterable(), b: f.string().filterable(), n: f.integer() })]);
   await project.query(`insert into posts (id, a, b, n) values ('x', 'was a', 'was b', 7)`);
@@ -163,7 +163,7 @@ test('a table and its columns can be renamed at once, in a chain, with a change 
   expect(await schemaOf(project)).toEqual(await schemaOf(fresh));
 });
 
-test('the newest of several earlier names that is there counts', async () => {
+test('the newest of several earlier names that exists counts', async () => {
   const project = await migrating();
   await project.change([post({ first: f.string() })]);
   await project.query(`insert into posts (id, first) values ('x', 'kept')`);
@@ -194,7 +194,7 @@ test.each([
   ],
   [[after(false)], ['--rename', 'notes.title=headline'], '--rename notes.title=headline: no table notes is declared'],
   [[before()], ['--rename-table', 'notes=posts'], '--rename-table notes=posts: the migrations have no table notes'],
-])('a rename that cannot be is refused with a line (%#)', async (resources, given, line) => {
+])('an impossible rename is refused with one line (%#)', async (resources, given, line) => {
   await expect(refusing.generate(resources, ...given)).rejects.toThrow(line);
 });
 
@@ -206,7 +206,7 @@ test.each([
   ['a resource', secret('letter', { renamedFrom: 'post' }), 'letters.note', 'post.note'],
   ['a resource of the same table', secret('letter', { collection: 'posts' }), 'posts.note', 'post.note'],
 ])(
-  'a rename of %s with ciphertexts, which are bound to the name, is refused by generate and by sync',
+  'generate and sync refuse a rename of %s with ciphertexts, because ciphertexts are bound to the name',
   async (_, next, column, bound) => {
     const project = await migrating();
     await project.change([secret('post')]);
@@ -224,7 +224,7 @@ test.each([
   },
 );
 
-test('two fields renamed from the same one are a mistake, and so is a rename inside an object', async () => {
+test('two fields renamed from the same field are a configuration error, and so is a rename inside an object', async () => {
   const project = await migrating();
   const fields = {
     a: f.string().renamedFrom('z'),
@@ -238,7 +238,7 @@ test('two fields renamed from the same one are a mistake, and so is a rename ins
   expect(() => project.app(post(fields))).toThrow('field "o.p": renamedFrom has no effect inside an array or object');
 });
 
-test('a renamed resource, and a renamed field, take the deleted records along', async () => {
+test('renaming a resource, or a field, also renames it in the deleted records', async () => {
   const project = await migrating();
   const fields = { title: f.string() };
   await project.change([defineResource('post', { fields, softDelete: true })]);

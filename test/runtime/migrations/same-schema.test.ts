@@ -5,7 +5,7 @@ import { defineResource, f } from '../../../src/index.ts';
 import { migrating, schemaOf } from '../../support/migrating.ts';
 import { runs } from '../../support/runs.ts';
 
-// A declaration that changes, step by step: fields by name, each of a kind and with tags, in a resource that may be renamed.
+// A declaration that changes step by step: fields by name, each with a kind and tags, in a resource that may be renamed.
 const KINDS = ['integer', 'number', 'string', 'text'] as const;
 const NAMES = ['alpha', 'betaTwo', 'gamma', 'delta'] as const;
 
@@ -89,7 +89,7 @@ const column = (key: string) => (key === 'betaTwo' ? 'beta_two' : key);
 const table = ({ resource }: State) => (resource === 'post' ? 'posts' : 'blog_items');
 const FIRST: State = { resource: 'post', resourceFrom: undefined, fields: new Map() };
 
-test('whatever the steps, migrations and sync both end where a sync from nothing does, and values go along', {
+test('whatever the steps, migrations and sync both end with the schema that sync creates from scratch, and values are preserved', {
   timeout: 240_000,
 }, async () => {
   await fc.assert(
@@ -100,13 +100,13 @@ test('whatever the steps, migrations and sync both end where a sync from nothing
       await synced.sync([declare(FIRST)]);
       for (const { query } of [migrated, synced]) await query(`insert into posts (id, fixed) values ('1', 'here')`);
       let state = FIRST;
-      /** What each field of the row holds, as text. */
+      /** The value of each field of the row, as text. */
       let values = new Map<string, string>();
       for (const [at, change] of steps.entries()) {
         const before = state;
         state = next(state, change);
         const resource = declare(state);
-        // What is no safe change of type is asked for as a loss.
+        // Unsafe changes of type are requested as losses.
         const asked = [...state.fields].flatMap(([key, one]) => {
           const old = before.fields.get(key);
           const worse = old !== undefined && KINDS.indexOf(one.kind) < KINDS.indexOf(old.kind);
@@ -144,7 +144,7 @@ test('whatever the steps, migrations and sync both end where a sync from nothing
         `select to_jsonb(r) - '{id,created_at,updated_at}'::text[] as row from ${table(state)} r`,
       );
       expect(Object.fromEntries(Object.entries(row).map(([key, value]) => [key, String(value)]))).toEqual(expected);
-      // After a failure the test's end does it.
+      // After a failure, the end of the test removes them.
       for (const project of projects) await project.remove();
     }),
     { numRuns: runs(4) },

@@ -29,7 +29,7 @@ async function counted({ query }: Migrating): Promise<number[]> {
   return (await query('select distinct count from counters order by count')).map((row) => row.count);
 }
 
-test('statements of extensions stand in migrations behind the tables, and again when they are written differently', async () => {
+test('statements of extensions come after the tables in a migration, and again when their text changes', async () => {
   const project = await migrating();
   const { folder, url } = project;
   const one = appOf(project, 1);
@@ -50,7 +50,7 @@ test('statements of extensions stand in migrations behind the tables, and again 
   expect(await counted(project)).toEqual([1, 2]);
 });
 
-test('sync runs them too, once, and again when they are written differently', async () => {
+test('sync also runs them, once, and again when their text changes', async () => {
   const project = await migrating();
   await appOf(project, 1).migrate({ mode: 'sync' });
   await project.query('drop trigger counters_count on counters');

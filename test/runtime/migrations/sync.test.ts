@@ -20,14 +20,14 @@ test('sync adds columns and drops empty ones as the declarations change, and kee
   await expect(project.query('select old from things')).rejects.toThrow('column "old" does not exist');
 });
 
-test('sync gives rows that are there the default of a new field', async () => {
+test('sync fills in the default of a new field for existing rows', async () => {
   const project = await migrating();
   await withThings(project, { a: f.string() }, { a: 'x' });
   await project.sync(things({ a: f.string(), status: f.enum(['active', 'gone']).default('active').filterable() }));
   expect(await project.query('select a, status from things')).toEqual([{ a: 'x', status: 'active' }]);
 });
 
-test('a sync that fails changes nothing, says what is in the way and how to find it, and works once it is mended', async () => {
+test('a failed sync changes nothing, names the cause and how to find it, and succeeds once the cause is fixed', async () => {
   const project = await migrating();
   await withThings(project, { a: f.string() }, { a: 'same' }, { a: 'same' });
   await expect(project.sync(things({ a: f.string().unique(), b: f.string() }))).rejects.toThrow(
@@ -38,7 +38,7 @@ test('a sync that fails changes nothing, says what is in the way and how to find
   expect((await app.service('thing').list()).meta.total).toBe(2);
 });
 
-test('values are turned into a new type if they can be', async () => {
+test('values are converted to a new type if possible', async () => {
   const project = await migrating();
   await withThings(project, { a: f.string(), none: f.string() }, { a: '12' });
   await project.sync(things({ a: f.integer(), none: f.date() }));
@@ -52,7 +52,7 @@ test('a boolean becomes a number: 1 and 0', async () => {
   expect(await project.query('select a from things')).toEqual([{ a: '1' }]);
 });
 
-test('a type that the values cannot be turned into is refused, naming the column and the mend, and not the value', async () => {
+test('a type that the values cannot be converted to is refused; the error names the column and the fix, and not the value', async () => {
   const project = await migrating();
   await withThings(project, { a: f.string() }, { a: 'not a number' });
   const refused = project.sync(things({ a: f.integer() }));
@@ -60,7 +60,7 @@ test('a type that the values cannot be turned into is refused, naming the column
   await expect(refused).rejects.not.toThrow('not a number');
 });
 
-test('encryption is not switched on over values that are there, but over none', async () => {
+test('encryption cannot be enabled for existing values, only for an empty column', async () => {
   const project = await migrating();
   await withThings(project, { a: f.string() }, { a: 'plain' });
   await expect(project.sync(things({ a: f.string().encrypted() }))).rejects.toThrow(
@@ -77,7 +77,7 @@ test.each([
     [{ fields: ['a', 'b'], unique: true }],
     'CREATE UNIQUE INDEX things_a_b_unique ON public.things USING btree (a, b)',
   ],
-])('a change of nothing but %s of a declared index is seen', async (_, indexes, definition) => {
+])('a declared index that changes only in %s is updated', async (_, indexes, definition) => {
   const project = await migrating();
   const fields = { a: f.string(), b: f.string() };
   await project.sync([defineResource('thing', { fields, indexes: [{ fields: ['a', 'b'] }] })]);
@@ -86,7 +86,7 @@ test.each([
   expect(found).toEqual([{ indexdef: definition }]);
 });
 
-test('a sync that may drop nothing refuses to drop a column or a table without values, too, and lists them', async () => {
+test('a sync without permission to drop refuses to drop even empty columns and tables, and lists them', async () => {
   const project = await migrating();
   await withThings(project, { a: f.string(), b: f.string() });
   await expect(project.sync(things({ a: f.string() }), 'nothing')).rejects.toThrow(/would lose data[\s\S]*things\.b/);
@@ -95,7 +95,7 @@ test('a sync that may drop nothing refuses to drop a column or a table without v
   await expect(project.query('select 1 from things')).rejects.toThrow('does not exist');
 });
 
-test('sync never drops a column that holds values: renamed and renamed back, it has all of them', async () => {
+test('sync never drops a column that holds values: renamed and renamed back, it still has all of them', async () => {
   const project = await migrating();
   await withThings(project, { notes: f.string() }, { notes: 'kept' }, {});
   await expect(project.sync(things({ remarks: f.string() }))).rejects.toThrow(
@@ -110,7 +110,7 @@ test('sync never drops a column that holds values: renamed and renamed back, it 
   ]);
 });
 
-test('sync never drops a table that has rows; what may be lost is dropped, and told once it is', async () => {
+test('sync never drops a table with rows unless loss is allowed; then it drops the table and reports that', async () => {
   const project = await migrating();
   await withThings(project, { a: f.string(), b: f.string() }, { a: 'x' });
   await expect(project.sync([defineUser()])).rejects.toThrow(/table things: it has 1 row; if it has another name now/);
@@ -119,7 +119,7 @@ test('sync never drops a table that has rows; what may be lost is dropped, and t
   await expect(project.query('select 1 from things')).rejects.toThrow('does not exist');
 });
 
-test('a database kept by migrations is not synced, and one kept by sync is not migrated', async () => {
+test('a database managed by migrations is not synced, and one managed by sync is not migrated', async () => {
   const resources = things({ a: f.string() });
   const migrated = await migrating();
   await migrated.change(resources);

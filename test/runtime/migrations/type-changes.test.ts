@@ -68,7 +68,7 @@ const SAFE = [
   ['array of string', 'json', f.array(f.string()).filterable(), f.json(), [['a', 'b']], [['a', 'b']]],
 ] as [string, string, AnyField, AnyField, unknown[], unknown[]][];
 
-describe('side by side', () => {
+describe('safe changes in one migration', () => {
   let given: unknown[][];
   let remove = async () => {};
   beforeAll(async () => {
@@ -87,13 +87,13 @@ describe('side by side', () => {
   );
 });
 
-test('a value more in an enum changes nothing in the database', async () => {
+test('adding a value to an enum changes nothing in the database', async () => {
   const project = await withValues(f.enum(['a']), ['a']);
   const { lines } = await project.generate([post(f.enum(['a', 'b']))]);
   expect(lines).toEqual(['The migrations are up to date with the declarations.']);
 });
 
-test('a stricter kind of the same type is a note where something is written, and the values stay', async () => {
+test('a stricter kind of the same type is noted in the written migration, and the values stay', async () => {
   const project = await withValues(f.string(), ['x']);
   const { lines } = await project.generate([post(f.enum(['a', 'b']).filterable())]);
   expect(lines).toContain(
@@ -156,7 +156,7 @@ const REFUSED = [
   ['integer', 'email', f.integer(), f.email(), 'a value that is no email would stay as it is', '\\"$v\\"::text'],
 ] as [string, string, AnyField, AnyField, string, string][];
 
-describe('side by side', () => {
+describe('unsafe changes in one migration', () => {
   let refusals: string[][];
   let remove = async () => {};
   beforeAll(async () => {
@@ -168,7 +168,7 @@ describe('side by side', () => {
   afterAll(() => remove());
 
   test.each(REFUSED.map(([from, to, , , why, example], i) => [from, to, why, example, i] as const))(
-    '%s to %s is refused: it says why, how to convert, how to keep and how to lose the values',
+    '%s to %s is refused with the reason and the commands to convert, keep or drop the values',
     (_from, _to, why, example, i) => {
       const using = `posts.v${i}=${example.replaceAll('$v', `v${i}`)}`;
       expect(refusals[i]).toEqual([
@@ -181,7 +181,7 @@ describe('side by side', () => {
   );
 });
 
-test('the expressions that are proposed are accepted by Postgres', async () => {
+test('Postgres accepts the proposed expressions', async () => {
   const { project, after, refusals, values } = await sideBySide([
     { from: f.string(), to: f.integer() },
     { from: f.string(), to: f.number() },
@@ -221,7 +221,7 @@ const itemOf = (type: string) => type.replace(/\[\]$/, '');
 const listed = (type: string, text: string, json: boolean) =>
   type.endsWith('[]') ? (json ? `[${text}]` : `{"${text}"}`) : text;
 
-/** A value of a column that could be one of another type. */
+/** A value for a column of type `from` that can be converted to type `to`. */
 function valueFor(from: string, to: string): string {
   if (from === 'jsonb') return listed(to, JSONS[itemOf(to)]!, true);
   if (from === 'text') return TEXTS[itemOf(to)]!;
@@ -232,7 +232,7 @@ function valueFor(from: string, to: string): string {
 const COLUMNS = [...TYPES, ...TYPES.filter((type) => type !== 'jsonb').map((type) => `${type}[]`)];
 
 test.each(COLUMNS)(
-  'every expression proposed for values of %s runs over one that it could convert, and over none',
+  'every expression proposed for values of %s runs over a value that it can convert, and over NULL',
   async (from) => {
     const { query } = await migrating();
     let proposed = 0;
@@ -258,7 +258,7 @@ test.each(COLUMNS)(
   },
 );
 
-test('the expressions that are proposed mean what the values mean', async () => {
+test('the proposed expressions preserve the meaning of the values', async () => {
   const cases: [AnyField, unknown, AnyField, unknown][] = [
     [f.boolean(), true, f.integer(), 1],
     [f.integer(), 7, f.boolean(), true],
@@ -276,7 +276,7 @@ test('the expressions that are proposed mean what the values mean', async () => 
   expect(await values()).toEqual(cases.map(([, , , expected]) => [expected, undefined]));
 });
 
-test('where there is no expression none is proposed', async () => {
+test('if no expression exists, none is proposed', async () => {
   const project = await withValues(f.boolean(), [true]);
   const { lines } = await project.generate([post(f.date())]);
   expect(lines).toHaveLength(4);
@@ -287,19 +287,19 @@ test.each([
   [['--check'], '<name> --drop posts.v'],
   [['--check', 'age'], 'age --drop posts.v'],
   [['--check', '--drop', 'posts.other'], '<name> --drop posts.other --drop posts.v'],
-])('the commands that %j proposes write what they say', async (given, expected) => {
+])('the command proposed for %j repeats its arguments', async (given, expected) => {
   const project = await withValues(f.string(), []);
   const { lines } = await project.generate([defineResource('post', { fields: { v: f.integer() } })], ...given);
   expect(lines.at(-1)).toBe(`      to drop the values: npm run migration:generate -- ${expected}`);
 });
 
-test("an expression of one's own converts the values", async () => {
+test('a custom expression converts the values', async () => {
   const project = await withValues(f.string(), ['12', '']);
   await project.change([post(f.integer().filterable())], 'age', '--using', `posts.v=nullif(v, '')::bigint`);
   expect(await project.query('select v from posts order by id')).toEqual([{ v: '12' }, { v: null }, { v: null }]);
 });
 
-test('an expression that fails on a value leaves everything as it was, and names the column, not the value', async () => {
+test('an expression that fails on a value changes nothing, and the error names the column, not the value', async () => {
   const project = await withValues(f.string(), ['12', 'a secret']);
   await project.generate([post(f.integer())], '--using', 'posts.v=v::bigint');
   const failure = await project.apply().catch((error: Error) => error.message);
@@ -309,14 +309,14 @@ test('an expression that fails on a value leaves everything as it was, and names
   expect(await project.query('select count(v)::int as n from posts')).toEqual([{ n: 2 }]);
 });
 
-test('an expression for a column whose type stays is refused', async () => {
+test('an expression for a column whose type stays the same is refused', async () => {
   const project = await withValues(f.string(), []);
   await expect(project.generate([post(f.text())], '--using', 'posts.v=lower(v)')).rejects.toThrow(
     '--using posts.v=…: its type does not change',
   );
 });
 
-test('values may be lost on demand: the column is made anew, with its indexes', async () => {
+test('values can be dropped on demand: the column is recreated with its indexes', async () => {
   const project = await withValues(f.string().filterable().searchable(), ['x']);
   await project.change([post(f.integer().filterable())], '--drop', 'posts.v');
   expect(await project.query('select v, other from posts order by id')).toEqual([
@@ -337,7 +337,7 @@ test.each([
   ['no longer a password', f.password(), f.string(), 'its values are hashes of passwords, and post.v would show them'],
   ['a password', f.string(), f.password(), 'its values are no hashes of passwords, and nobody could sign in by post.v'],
 ] as [string, AnyField, AnyField, string][])(
-  'a field that is %s, of the same type in the database, is refused',
+  'a field that is %s, with the same type in the database, is refused',
   async (_, from, to, why) => {
     const project = await migrating();
     await project.change([post(from)]);

@@ -1,4 +1,4 @@
-// Random requests made from the document: valid, nearly valid, hostile.
+// Random requests generated from the document: valid, nearly valid, hostile.
 import fc from 'fast-check';
 import { anyUrl } from '../../support/any-text.ts';
 import type { Contract, Json, Operation } from './contract.ts';
@@ -35,7 +35,7 @@ const HOSTILE = fc.constantFrom<unknown>(
 );
 const anything = fc.oneof(HOSTILE, fc.jsonValue({ maxDepth: 4 }) as fc.Arbitrary<unknown>);
 
-/** Each made once: one of a pattern takes milliseconds to make. */
+/** Caches the generators, because creating one from a pattern takes milliseconds. */
 const texts = new Map<string, fc.Arbitrary<string>>();
 
 function text({ minLength = 0, maxLength = 30, format, pattern }: Json): fc.Arbitrary<string> {
@@ -51,14 +51,14 @@ function makeText({ minLength, maxLength, format, pattern }: Json): fc.Arbitrary
     return fc.date({ min, max, noInvalidDate: true }).map((date) => date.toISOString());
   }
   if (format === 'date') return fc.constantFrom('2026-01-31', '2000-02-29', '9999-12-31');
-  // The format allows odder ones than are taken.
+  // The format allows unusual addresses that the service refuses.
   if (format === 'email') return fc.stringMatching(/^[a-z0-9]{1,9}@[a-z0-9]{1,9}\.com$/);
   if (format === 'uri') return anyUrl;
   if (pattern !== undefined) return fc.stringMatching(new RegExp(pattern)).map((one) => one.slice(0, maxLength));
   const most = Math.min(maxLength, minLength + 20);
   return fc.oneof(
     fc.string({ minLength, maxLength: most, unit: 'grapheme-ascii' }),
-    // Lengths count code points, of which a grapheme may have several.
+    // Lengths count code points, and a grapheme may have several.
     fc.string({ minLength, maxLength: most, unit: 'grapheme' }).filter((one) => [...one].length <= maxLength),
   );
 }
@@ -75,7 +75,7 @@ function integer({ minimum = -1000, maximum = minimum + 1_000_000 }: Json): fc.A
   return fc.integer({ min: Math.max(minimum, -1e9), max: Math.min(maximum, 1e9) });
 }
 
-/** Values that are valid by a schema of the document. */
+/** Values that are valid according to a schema of the document. */
 export function valid(contract: Contract, part: Json, depth = DEPTH): fc.Arbitrary<unknown> {
   const schema = contract.resolve(part);
   const inner = (one: Json) => valid(contract, one, depth - 1);
@@ -109,7 +109,7 @@ export function valid(contract: Contract, part: Json, depth = DEPTH): fc.Arbitra
 function object({ properties = {}, required = [] }: Json, inner: (one: Json) => fc.Arbitrary<unknown>) {
   const optional = Object.keys(properties).filter((name) => !required.includes(name));
   const all = fc.constant(optional);
-  // Few at a time: with all of them one or another is always refused.
+  // Only a few at a time, because with all of them one is nearly always refused.
   const few = fc.subarray(optional, { maxLength: Math.min(3, optional.length) });
   return fc.oneof({ weight: 1, arbitrary: all }, { weight: 4, arbitrary: few }).chain((chosen) => {
     const members = [...required, ...chosen].map((name: string) => [name, inner(properties[name] ?? {})] as const);
@@ -117,7 +117,7 @@ function object({ properties = {}, required = [] }: Json, inner: (one: Json) => 
   });
 }
 
-/** Values that are nearly valid: one member of an object is spoilt, left out, or one too many. */
+/** Nearly valid values: one member of an object is corrupted, missing, or additional. */
 export function spoilt(contract: Contract, schema: Json): fc.Arbitrary<unknown> {
   const names = [
     ...Object.keys(contract.resolve(schema).properties ?? {}),
@@ -138,7 +138,7 @@ export function spoilt(contract: Contract, schema: Json): fc.Arbitrary<unknown> 
 
 function bodies(contract: Contract, operation: Operation): fc.Arbitrary<string | undefined> {
   const { requestBody } = operation.spec;
-  // fetch has no body with a GET.
+  // fetch allows no body with GET.
   if (operation.method === 'GET') return fc.constant(undefined);
   if (requestBody === undefined) return fc.constantFrom(undefined, undefined, '{}', '[');
   const { schema } = requestBody.content['application/json'];
@@ -153,13 +153,13 @@ function bodies(contract: Contract, operation: Operation): fc.Arbitrary<string |
 
 const encoded = (value: unknown) => encodeURIComponent(String(value).toWellFormed());
 
-/** A value of a parameter that the document finds valid, as it stands in a URL. */
+/** A parameter with a value that is valid according to the document, as it appears in a URL. */
 export function validParameter(contract: Contract, { name, schema }: Json): fc.Arbitrary<string> {
   const text = (value: unknown) => (Array.isArray(value) ? value.map(encoded).join(',') : encoded(value));
   return valid(contract, schema).map((value) => `${name}=${text(value)}`);
 }
 
-/** One parameter of a query, as it stands in a URL. */
+/** One query parameter, as it appears in a URL. */
 function queryParameter(contract: Contract, parameter: Json): fc.Arbitrary<string> {
   const wrong = HOSTILE.map((value) => encoded(typeof value === 'object' ? JSON.stringify(value) : value));
   return fc.oneof(
@@ -194,9 +194,9 @@ function headers(parameters: readonly Json[]): fc.Arbitrary<Record<string, strin
 }
 
 /**
- * Requests of an operation.
+ * Generates requests for an operation.
  *
- * @param ids what may stand where the path has the id of a record, the first one most of the time
+ * @param ids values for the record id in the path; the first one is used most of the time
  */
 export function requestsOf(
   contract: Contract,

@@ -1,4 +1,4 @@
-// docs/openapi.md as it is written: a client is generated from the running service, compiled, and run against it.
+// Follows docs/openapi.md as written: generates a client from the running service, compiles it, and runs it against the service.
 import { execFile } from 'node:child_process';
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -10,7 +10,7 @@ import { startTestApp } from '../../support/app.ts';
 const root = join(import.meta.dirname, '..', '..', '..');
 const { url } = await startTestApp(blog);
 
-// Inside the project, so that packages are found, and out of sight of git and of the project's own checks.
+// Inside the project, so that packages resolve, but ignored by git and by the project's checks.
 mkdirSync(join(root, '.data'), { recursive: true });
 const folder = mkdtempSync(join(root, '.data', 'client-'));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
@@ -40,7 +40,7 @@ export const run = async () => {
 };
 `;
 
-/** What does not compile, and the code that shows it. TypeScript takes further fields in a call; `satisfies` refuses them. */
+/** Mistakes and the code that shows them. TypeScript accepts additional fields in a call; `satisfies` refuses them. */
 const WRONG: Record<string, string> = {
   'a field that there is not': `await api.POST('/api/posts', { body: { title: 'x', titel: 'x' } satisfies Schemas['PostCreate'] });`,
   'a required field under another name': `await api.POST('/api/posts', { body: { titel: 'x' } });`,
@@ -101,7 +101,7 @@ beforeAll(async () => {
 
 const complaintsOf = (file: string) => complaints.split('\n').filter((line) => line.startsWith(`${file}(`));
 
-test('the client of the guide compiles strictly, and does what it says', { timeout: 240_000 }, async () => {
+test('the client of the guide compiles in strict mode and does what the guide says', { timeout: 240_000 }, async () => {
   expect(complaintsOf('client.ts')).toEqual([]);
   const { stdout } = await runNode(['client.ts']);
   expect(stdout.trim().split('\n')).toEqual([
@@ -112,7 +112,7 @@ test('the client of the guide compiles strictly, and does what it says', { timeo
   ]);
 });
 
-test('answers and bodies of the client have the types that were declared', () => {
+test('responses and bodies of the client have the declared types', () => {
   expect(complaintsOf('right.ts')).toEqual([]);
   expect(complaints).not.toContain('api.d.ts');
 });

@@ -6,7 +6,7 @@ import type { Answer } from '../../support/app.ts';
 // biome-ignore lint/suspicious/noExplicitAny: tests look into the document freely
 export type Json = Record<string, any>;
 
-/** An operation of the document, with where it stands. */
+/** An operation of the document, with its method and path. */
 export interface Operation {
   id: string;
   method: string;
@@ -15,25 +15,25 @@ export interface Operation {
   spec: Json;
 }
 
-/** What an app's document promises, ready to be held against what the app does. */
+/** The document of an app, in a form that can be compared with the app's behaviour. */
 export interface Contract {
   document: Json;
   operations: ReadonlyMap<string, Operation>;
-  /** A part of the document, references followed. */
+  /** A part of the document, with references resolved. */
   resolve(part: Json): Json;
-  /** What a status of an operation is documented as; undefined for one that is not. */
+  /** The documented response of an operation for a status; undefined for an undocumented status. */
   response(operation: Operation, status: number): Json | undefined;
   /**
-   * Fails when the document does not list the answer's status, or its body is not as documented, or holds more.
+   * Fails if the document does not list the response's status, or if the body differs from the documented one or has additional members.
    *
-   * @param path of the request: with the parameter `fields` the answer holds a subset of the record
+   * @param path of the request: with the parameter `fields` the response holds a subset of the record
    */
   check(operationId: string, answer: Answer, path?: string): void;
-  /** Whether a value is valid by a schema that stands in the document. */
+  /** Whether a value is valid according to a schema of the document. */
   isValid(schema: Json, value: unknown): boolean;
 }
 
-/** The document with every object in it closed: what an answer holds and the document does not name is then found. */
+/** The document with every object closed, so that undocumented members of a response are detected. */
 function closed(part: unknown): unknown {
   if (Array.isArray(part)) return part.map(closed);
   if (typeof part !== 'object' || part === null) return part;
@@ -55,7 +55,7 @@ export async function readContract(url: string): Promise<Contract> {
   const validator = (key: string, schema: Json) => {
     let validate = compiled.get(key);
     if (validate === undefined) {
-      // References in a part are to the document that it was taken from.
+      // References in a part point into the document that the part was taken from.
       const text = JSON.stringify(closed(schema)).replaceAll('"$ref":"#/', '"$ref":"document#/');
       validate = ajv.compile(JSON.parse(text));
       compiled.set(key, validate);

@@ -16,7 +16,7 @@ const apps = {
 };
 
 test.each(Object.entries(apps))(
-  'the reference loads everything from here, with nothing inline, %s',
+  'the reference loads everything from this server, with nothing inline, %s',
   async (_where, { url }) => {
     const page = await fetch(`${url}/api/docs`);
     expect(page.status).toBe(200);
@@ -49,7 +49,7 @@ test.each(Object.entries(apps))(
   },
 );
 
-test('nothing else of the package is served, and no path leads out of it', async () => {
+test('no other file of the package is served, and no path leads out of it', async () => {
   const { url } = apps['in tests'];
   for (const path of ['index.html', 'package.json', '..%2fopenapi.json', '%2e%2e/', 'swagger-ui.css.map', '']) {
     expect([path, (await fetch(`${url}/api/docs/${path}`)).status]).toEqual([path, 404]);

@@ -25,12 +25,12 @@ const parameter = (id: string, name: string) => parameters(id).find((one) => one
 const codes = (id: string, status: number | string): string[] =>
   resolve(at(id).responses[status]).content['application/json'].schema.properties.error.properties.code.enum;
 
-test('two validators find nothing wrong with an app that uses everything', async () => {
+test('two validators find no errors in the document of an app that uses every feature', async () => {
   expect(document.openapi).toMatch(/^3\.1\./);
   expect(await faultsOf(document)).toEqual([]);
 });
 
-test('every route that is mounted is documented, but for hidden ones and what they stand before', async () => {
+test('every mounted route is documented, except hidden routes and the routes that they replace', async () => {
   const options = { resources: everyApp.resources, extensions: everyApp.extensions, transports: [] };
   const assembly = assemble(options, readEnvironment(env), readSettings({}))!;
   await assembly.close();
@@ -46,7 +46,7 @@ test('every route that is mounted is documented, but for hidden ones and what th
   expect(JSON.stringify(document)).not.toMatch(/secret-door|"put":\{"operationId":"update/);
 });
 
-test('anybody may read the document, compressed, and revalidate it', async () => {
+test('the document is public, compressed and can be revalidated', async () => {
   const first = await fetch(`${url}/api/openapi.json`, { headers: { 'accept-encoding': 'gzip' } });
   expect(first.headers.get('content-type')).toBe('application/json; charset=utf-8');
   expect(first.headers.get('content-encoding')).toBe('gzip');
@@ -88,9 +88,9 @@ test.each<[string, string, string[]]>([
   ['user', 'password', ['create', 'register']],
   ['user', 'roles', ALL],
   ['user', 'email', ['read', 'create', 'register']],
-])('%s.%s stands in these views and no others: %j', (resource, field, views) => {
+])('%s.%s is in these views and no others: %j', (resource, field, views) => {
   const name = resource[0]!.toUpperCase() + resource.slice(1);
-  // Another resource is called thing-create.
+  // Thing gets the name ThingCreate2, because another resource is called thing-create.
   const create = resource === 'thing' ? 'ThingCreate2' : `${name}Create`;
   const schema = { read: name, create, update: `${name}Update`, register: `${name}Register` };
   const found = Object.entries(schema).filter(([, key]) => schemas[key]?.properties[field] !== undefined);
@@ -100,12 +100,12 @@ test.each<[string, string, string[]]>([
   );
 });
 
-test('a hidden field is nowhere: not by name, not by value', () => {
+test('a hidden field does not appear in the document, neither by name nor by value', () => {
   const text = JSON.stringify(document);
   for (const part of ['"hidden"', SECRET, '"latch"', 'xml']) expect(text).not.toContain(part);
 });
 
-test('what is always there is required in answers; what must be sent is required in bodies', () => {
+test('fields that are always set are required in responses; fields that must be sent are required in bodies', () => {
   expect(schemas.Thing.required).toEqual(['id', 'title', 'mode', 'createdAt', 'updatedAt']);
   expect(schemas.ThingCreate2.required).toEqual(['title']);
   expect(schemas.ThingUpdate.required).toBe(undefined);
@@ -139,7 +139,7 @@ test('constraints, descriptions, examples and defaults come from the declaration
   expect(schemas.ThingCreate2.additionalProperties).toBe(false);
 });
 
-test('the pattern of a trimmed text stands in bodies and answers, that of an upper-cased one in answers alone', () => {
+test('the pattern of a trimmed text is in bodies and responses, the pattern of an upper-cased text only in responses', () => {
   const inBody = (name: string, field: string) => schemas[name].properties[field].anyOf[0].pattern;
   for (const name of ['ThingCreate2', 'ThingUpdate']) {
     expect(inBody(name, 'badge')).toBe('^[a-z]{1,5}-[0-9]$');
@@ -149,7 +149,7 @@ test('the pattern of a trimmed text stands in bodies and answers, that of an upp
   expect(schemas.Thing.properties.shout.pattern).toBe('^[A-Z]*$');
 });
 
-test('lists and reads are described with the full record, of which `fields` returns a subset', () => {
+test('lists and reads are documented with the full record, of which `fields` returns a subset', () => {
   const data = (id: string) => at(id).responses[200].content['application/json'].schema.properties.data;
   expect(data('listThings')).toEqual({ type: 'array', items: { $ref: '#/components/schemas/Thing' } });
   expect(data('readThing')).toEqual({ $ref: '#/components/schemas/Thing' });
@@ -157,7 +157,7 @@ test('lists and reads are described with the full record, of which `fields` retu
   for (const id of ['listThings', 'readThing']) expect(parameter(id, 'fields')!.description).toContain('subset');
 });
 
-test('what a record has of itself may be sent back, and is ignored', () => {
+test('the automatic fields of a record may be sent back and are ignored', () => {
   for (const view of ['NoteCreate', 'NoteUpdate', 'UserRegister']) {
     for (const name of ['id', 'createdAt', 'updatedAt']) {
       expect(schemas[view].properties[name]).toEqual({
@@ -168,14 +168,14 @@ test('what a record has of itself may be sent back, and is ignored', () => {
   }
 });
 
-test('a reference is an id or the record that it names, alone and in an array', () => {
+test('a reference is an id or the record that it refers to, alone and in an array', () => {
   const user = { $ref: '#/components/schemas/User' };
   expect(schemas.Thing.properties.author.oneOf[1]).toEqual(user);
   expect(schemas.Thing.properties.friends.items.oneOf).toEqual([{ type: 'string', pattern: '^[0-9a-f]{24}$' }, user]);
   expect(schemas.ThingUpdate.properties.friends.anyOf[0].items.oneOf).toBe(undefined);
 });
 
-test('a list takes each filterable field with each of its operators, and nothing else', () => {
+test('a list accepts each filterable field with each of its operators, and nothing else', () => {
   const names = parameters('listThings').map(({ name }) => name);
   const of = (field: string) => names.filter((name) => name === field || name.startsWith(`${field}[`));
   expect(of('amount')).toEqual([
@@ -207,14 +207,14 @@ test('a list takes each filterable field with each of its operators, and nothing
   ]);
   expect(names).toEqual(expect.arrayContaining(['q', 'page', 'after', 'count']));
   expect(parameters('readThing').map(({ name }) => name)).toEqual(['id', 'fields', 'include', 'If-None-Match']);
-  // A field called count keeps its name to itself.
+  // A field called count takes precedence over the parameter of that name.
   expect(parameter('listNotes', 'count')!.schema.type).toBe('integer');
 });
-/** As the parser names them: the record's own fields first. */
+/** In the order of the parser: the automatic fields first. */
 const order = (name: string) =>
   ['id', 'createdAt', 'updatedAt'].indexOf(name) + (['id', 'createdAt', 'updatedAt'].includes(name) ? -10 : 1);
 
-test('a route says how one may be signed in, and the scope that it needs', () => {
+test('a route lists its authentication methods and the scope that it requires', () => {
   expect(document.components.securitySchemes).toMatchObject({
     session: { type: 'http', scheme: 'bearer' },
     apiKey: { type: 'http', scheme: 'bearer' },
@@ -246,11 +246,11 @@ test.each<[string, number | string, string[]]>([
   ['login', 429, ['RATE_LIMITED']],
   ['readMe', 401, ['UNAUTHORIZED']],
   ['readMe', 503, ['UNAVAILABLE']],
-])('%s answers %s with the codes %j', (id, status, expected) => {
+])('%s returns %s with the codes %j', (id, status, expected) => {
   expect(codes(id, status)).toEqual(expected);
 });
 
-test('only a route whose code may refuse as it likes answers with any status', () => {
+test('only a route whose code may return any error is documented with any status', () => {
   const open = [...operations.keys()].filter((id) => '4XX' in at(id).responses);
   expect(open.sort()).toEqual(
     [
@@ -269,7 +269,7 @@ test('only a route whose code may refuse as it likes answers with any status', (
   expect(codes('echoThing', '4XX')).toContain('LIMIT_REACHED');
 });
 
-test('answers tell their headers', () => {
+test('responses document their headers', () => {
   const headers = (id: string, status: number) => Object.keys(resolve(at(id).responses[status]).headers);
   expect(headers('readThing', 200)).toEqual(expect.arrayContaining(['X-Request-Id', 'ETag', 'RateLimit-Remaining']));
   expect(headers('createThing', 201)).toContain('Idempotency-Replayed');
@@ -281,7 +281,7 @@ test('answers tell their headers', () => {
   }
 });
 
-test('bodies and answers of custom routes come from their schemas, of whatever library', () => {
+test('bodies and responses of custom routes come from their schemas, whatever the library', () => {
   const body = (id: string) => at(id).requestBody?.content['application/json'].schema;
   const data = (id: string, status = 200) =>
     at(id).responses[status].content['application/json'].schema.properties.data;
@@ -289,12 +289,12 @@ test('bodies and answers of custom routes come from their schemas, of whatever l
   expect(data('retitleThing')).toEqual({ $ref: '#/components/schemas/Thing' });
   expect(body('updateThingsSettings')).toEqual({ type: 'object', properties: { dark: { type: 'boolean' } } });
   expect(body('replaceThingsSettings')).toEqual({ type: 'object', additionalProperties: true });
-  // Without an input any JSON may come.
+  // Without an input schema any JSON is accepted.
   expect(body('echoThing')).toEqual({});
   expect(data('getThingsStats').properties.newest.anyOf[0]).toEqual({ $ref: '#/components/schemas/Thing' });
   expect(parameter('getThingsStats', 'since')!.schema).toMatchObject({ type: 'string', format: 'date' });
   expect(data('runProbe', 202)).toMatchObject({ properties: { ok: { type: 'boolean' } } });
-  // Recursive: it refers to itself.
+  // The schema is recursive: it refers to itself.
   expect(resolve(body('treeThings')).properties.children.items).toEqual(body('treeThings'));
   expect(Object.keys(at('getProbe').responses)).toEqual(expect.arrayContaining(['200', '204']));
   expect(Object.keys(at('logout').responses)).not.toContain('200');
@@ -307,7 +307,7 @@ test('routes that differ only in the name of a parameter share their path', () =
   expect(operations.get('getThingsPagedListByPage2')!.path).toBe('/api/things/paged/list');
 });
 
-test('title, version and description come from the settings; with unknown fields stripped a body may hold more', async () => {
+test('title, version and description come from the settings; if unknown fields are stripped, bodies may have more fields', async () => {
   const contract = await readContract(other.stripping.url);
   expect(contract.document.info).toEqual(ABOUT);
   const { UserCreate, PlaceCreate } = contract.document.components.schemas;
@@ -315,7 +315,7 @@ test('title, version and description come from the settings; with unknown fields
   expect(JSON.stringify(PlaceCreate)).not.toContain('additionalProperties');
 });
 
-test('the setting turns the reference off, or both', async () => {
+test('the setting turns off the reference, or both the reference and the document', async () => {
   const statuses = (at: string) =>
     Promise.all(
       ['openapi.json', 'docs', 'docs/start.js'].map(async (path) => (await fetch(`${at}/api/${path}`)).status),
@@ -324,7 +324,7 @@ test('the setting turns the reference off, or both', async () => {
   expect(await statuses(other.withoutAny.url)).toEqual([404, 404, 404]);
 });
 
-/** What createApp says of custom routes. */
+/** The configuration errors of an app with these custom routes. */
 function startupError(routes: Parameters<typeof defineResource>[1]['routes']): string {
   try {
     const resources = [defineUser(), defineResource('post', { fields: { a: f.string() }, ...(routes && { routes }) })];
@@ -335,7 +335,7 @@ function startupError(routes: Parameters<typeof defineResource>[1]['routes']): s
   }
 }
 
-test('two routes with one operationId, or a name that no method can have, stop the start', () => {
+test('two routes with one operationId, or an invalid method name, prevent the start', () => {
   const handler = () => 1;
   expect(startupError((route) => [route.get('/x', { operationId: 'listPosts' }, handler)])).toContain(
     'route GET /posts/x and route GET /posts share the operationId "listPosts"; set operationId on one of them',
@@ -346,11 +346,11 @@ test('two routes with one operationId, or a name that no method can have, stop t
   );
   const twice = { tags: ['x'] };
   expect(startupError((route) => [route.get('/x', twice, handler), route.get('/y', twice, handler)])).toBe('');
-  // What stands before a CRUD route replaces it.
+  // A custom route with the path of a CRUD route replaces it.
   expect(startupError((route) => [route.get('/', { operationId: 'listPosts' }, handler)])).toBe('');
 });
 
-test('what a route says of itself stands in the document: description, tags, summary', () => {
+test('the description, tags and summary of a route are in the document', () => {
   expect(at('getThingsStats').description).toContain('How many there are.');
   expect(at('runProbe').tags).toEqual(['probe']);
   expect(at('runProbe').summary).toBe('Run the probe');

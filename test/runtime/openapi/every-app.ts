@@ -15,7 +15,7 @@ import {
   webhooks,
 } from '../../../src/index.ts';
 
-/** What must never stand in an answer. */
+/** Must never appear in a response. */
 export const SECRET = 'S3CRET-VALUE';
 
 const place = f.object({
@@ -205,14 +205,14 @@ const note = defineResource('note', {
   },
 });
 
-/** No routes, but it is referred to. */
+/** Has no routes, but other resources refer to it. */
 const vault = defineResource('vault', {
   crud: false,
   fields: { label: f.string(), latch: f.string().hidden() },
   policies: { read: 'authenticated' },
 });
 
-/** A name that another one's create schema has. */
+/** Its name is also the name of another resource's create schema. */
 const thingCreate = defineResource('thing-create', {
   fields: { note: f.string() },
   crud: ['list'],

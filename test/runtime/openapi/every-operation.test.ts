@@ -1,4 +1,4 @@
-// The document of an app is valid, and every operation in it answers as it says.
+// The document of an app is valid, and every operation in it responds as documented.
 import { expect, test, vi } from 'vitest';
 import { codeOf } from '../../extensions/two-factor/two-factor-user.ts';
 import { blog } from '../../fixtures/blog/app.ts';
@@ -9,7 +9,7 @@ import { faultsOf } from './validators.ts';
 const { app, url } = await startTestApp(blog);
 const contract = await readContract(url);
 
-/** What a call of an operation takes, beside who calls. */
+/** The input of a call, apart from the client. */
 interface Given {
   path?: Record<string, string>;
   query?: string;
@@ -19,7 +19,7 @@ interface Given {
 
 const succeeded = new Set<string>();
 
-/** Calls an operation as the document says, and holds its answer against it. */
+/** Calls an operation as documented and compares the response with the document. */
 async function call(as: Client, id: string, { path = {}, query, body, headers }: Given = {}): Promise<Answer> {
   const operation = contract.operations.get(id)!;
   const where = operation.path.replaceAll(/\{(\w+)\}/g, (_, name: string) => encodeURIComponent(path[name]!));
@@ -43,11 +43,11 @@ const registered = await good(nobody, 'register', { body: ada });
 const asAda = clientOf(url, registered.token);
 await app.service('user').update(registered.user.id, { roles: ['user', 'admin'] });
 
-test('two validators find nothing wrong with the document', async () => {
+test('two validators find no errors in the document', async () => {
   expect(await faultsOf(contract.document)).toEqual([]);
 });
 
-test('accounts', async () => {
+test('the account operations respond as documented', async () => {
   const { token } = await good(nobody, 'login', { body: { email: ada.email, password: PASSWORD } });
   const here = clientOf(url, token);
   expect((await good(here, 'readMe')).email).toBe(ada.email);
@@ -82,7 +82,7 @@ test('accounts', async () => {
   await good(nobody, 'resetPassword', { body: { token: /token=([\w-]+)/.exec(mail.text)![1], password } });
 });
 
-test('records, with references expanded, fields selected, and pages told of in every way', async () => {
+test('the record operations respond as documented, with expanded references, selected fields and every kind of pagination', async () => {
   const first = await good(asAda, 'createPost', { body: { title: 'One', body: 'Text', tags: ['a', 'b'] } });
   const second = await good(asAda, 'createPost', { body: { title: 'Two', status: null } });
   const id = { id: first.id };
@@ -114,7 +114,7 @@ test('records, with references expanded, fields selected, and pages told of in e
   await good(asAda, 'deletePost', { path: { id: second.id } });
 });
 
-test('users, as an administrator and as anybody sees them', async () => {
+test('the user operations respond as documented, for an administrator and for other users', async () => {
   const made = await good(asAda, 'createUser', {
     body: { name: 'Bob', email: 'bob@example.com', password: PASSWORD, roles: ['editor'] },
   });
@@ -124,7 +124,7 @@ test('users, as an administrator and as anybody sees them', async () => {
   await good(asAda, 'deleteUser', { path: { id: made.id } });
 });
 
-test('two-factor: both answers of a login, and the second step', async () => {
+test('the two-factor operations respond as documented: both responses of a login, and the second step', async () => {
   const eve = { name: 'Eve', email: 'eve@example.com', password: PASSWORD };
   const { user, token } = await good(nobody, 'register', { body: eve });
   const asEve = clientOf(url, token);
@@ -147,7 +147,7 @@ test('two-factor: both answers of a login, and the second step', async () => {
   await good(asAda, 'disableTwoFactorOfUser', { path: { id: user.id } });
 });
 
-test('API keys, and what they open', async () => {
+test('the API key operations respond as documented, and so do operations called with a key', async () => {
   const made = await good(asAda, 'createApiKey', { body: { name: 'Export', scopes: ['posts:read', 'posts:publish'] } });
   const script = clientOf(url, made.key);
   const { id } = await good(asAda, 'createPost', { body: { title: 'By a script' } });
@@ -165,8 +165,8 @@ test('API keys, and what they open', async () => {
   await good(asAda, 'revokeApiKey', { path: { id: other.id } });
 });
 
-test('webhooks, with deliveries in their log', { timeout: 240_000 }, async () => {
-  // Nobody listens there.
+test('the webhook operations respond as documented, with deliveries in their log', { timeout: 240_000 }, async () => {
+  // No server listens on this port.
   const { id, secret } = await good(asAda, 'createWebhook', {
     body: { url: 'http://127.0.0.1:9/', events: ['post.*'], description: 'Mine' },
   });
@@ -190,7 +190,7 @@ test('webhooks, with deliveries in their log', { timeout: 240_000 }, async () =>
   await good(asAda, 'deleteWebhook', { path });
 });
 
-test('refusals are documented with their codes', async () => {
+test('errors are documented with their codes', async () => {
   const post = await good(asAda, 'createPost', { body: { title: 'Four' } });
   const carl = await good(nobody, 'register', { body: { ...ada, name: 'Carl', email: 'carl@example.com' } });
   const asCarl = clientOf(url, carl.token);
@@ -221,6 +221,6 @@ test('refusals are documented with their codes', async () => {
   await refused(422, asAda, 'createPost', { body: { title: 'Six' }, headers: key });
 });
 
-test('every documented operation was called, and succeeded: a new one needs a call above', () => {
+test('every documented operation was called and succeeded: a new one needs a call above', () => {
   expect([...contract.operations.keys()].filter((id) => !succeeded.has(id))).toEqual([]);
 });

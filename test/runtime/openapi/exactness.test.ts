@@ -1,4 +1,4 @@
-// Where all rules of a field can be said in JSON Schema, the document is neither stricter nor laxer than the service.
+// If JSON Schema can express all rules of a field, the document is neither stricter nor laxer than the service.
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { defineResource, defineUser, f } from '../../../src/index.ts';
@@ -57,13 +57,13 @@ const cases = [
   ['LenientUpdate', 'PATCH', '/api/lenients'],
 ] as const;
 
-/** NUL and half characters are refused in every text: no schema says so again and again. */
+/** NUL and lone surrogates are refused in every text; the schemas do not repeat that. */
 const isStorable = (body: unknown) => !/\\u0000|\\ud[89a-f]/.test(JSON.stringify(body));
 
 const send = (method: string, path: string, body: unknown) =>
   ann.call(method, method === 'PATCH' ? `${path}/${made[path]}` : path, JSON.stringify(body));
 
-test.each(cases)('%s: what the document finds valid is taken', async (name, method, path) => {
+test.each(cases)('%s: values that the document allows are accepted', async (name, method, path) => {
   const property = fc.asyncProperty(valid(contract, schemas[name]), async (body) => {
     if (!isStorable(body)) return;
     const answer = await send(method, path, body);
@@ -73,8 +73,8 @@ test.each(cases)('%s: what the document finds valid is taken', async (name, meth
   await fc.assert(property, { numRuns: RUNS });
 });
 
-// A date, an e-mail, a trimmed string are taken in more forms than the document tells of.
-test.each(cases.slice(0, 2))('%s: what the document finds invalid is refused', async (name, method, path) => {
+// Dates, e-mail addresses and trimmed strings are accepted in more forms than the document lists.
+test.each(cases.slice(0, 2))('%s: values that the document forbids are refused', async (name, method, path) => {
   const property = fc.asyncProperty(spoilt(contract, schemas[name]), async (value) => {
     const body = JSON.parse(JSON.stringify(value ?? null));
     if (!isStorable(body)) return;
@@ -84,12 +84,12 @@ test.each(cases.slice(0, 2))('%s: what the document finds invalid is refused', a
   await fc.assert(property, { numRuns: RUNS });
 });
 
-test.each(['listPlains', 'listLenients'])('%s: a query that the document finds valid is answered', async (id) => {
+test.each(['listPlains', 'listLenients'])('%s: a query that the document allows succeeds', async (id) => {
   const operation = contract.operations.get(id)!;
   const all = (operation.spec.parameters as Json[]).map(contract.resolve).filter((one) => one.in === 'query');
-  // A cursor comes from a list before; both directions of one field at once are refused, which no schema can say.
+  // Cursors come from an earlier list, and sorting by one field in both directions is refused, which no schema can express.
   const parameters = all.filter(({ name }) => name !== 'after' && name !== 'sort');
-  // So is one filter in two spellings.
+  // A filter in two spellings is refused too.
   const plain = (name: string) => name.replace(/\[eq\]$/, '');
   const some = fc
     .subarray(parameters, { minLength: 1, maxLength: 3 })

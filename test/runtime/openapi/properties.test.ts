@@ -1,5 +1,5 @@
-// Whatever is sent, made from the document for every operation of an app that uses everything: never a 5xx, always a status
-// that the document lists, always an answer as it describes, never a field that it does not name.
+// For every operation of an app that uses every feature, random requests generated from the document never cause a 5xx and always
+// return a documented status, with a body that matches the document and has no undocumented field.
 import fc from 'fast-check';
 import { afterAll, expect, test } from 'vitest';
 import { type Client, clientOf, startTestApp } from '../../support/app.ts';
@@ -10,7 +10,7 @@ import { everyApp, SECRET } from './every-app.ts';
 
 const RUNS = runs(10);
 
-// Web alone: nothing is sent to the addresses that come up.
+// Only the web role runs, so that nothing is sent to the generated addresses.
 const { app, url, person } = await startTestApp(everyApp, { start: { roles: ['web'] } });
 const contract = await readContract(url);
 const ann = await person('Ann');
@@ -34,10 +34,10 @@ const MESSAGE = new RegExp(
     '^(?:This password is too |Your password must not contain your )',
   ].join('|'),
 );
-/** Custom routes whose input is validated by a schema of the project, in the words of its library. */
+/** Custom routes whose input is validated by a schema of the project; their messages come from its library. */
 const PROJECT_SCHEMA = /^\/api\/(?:things\/|probe)/;
 
-/** Makes what an operation is about, so that it can succeed: the id that its path takes. */
+/** Creates the object of an operation, so that it can succeed, and returns the id for its path. */
 async function subject(path: string): Promise<string> {
   const service = app.service as (name: string) => ReturnType<typeof app.service>;
   const create = async (name: string, input: object) => (await service(name).create(input as never)).id as string;
@@ -64,13 +64,13 @@ async function subject(path: string): Promise<string> {
   return ann.id;
 }
 
-// Who is signed in must stay so for what follows: what ends sessions is asked for by somebody who is not needed any more.
+// The viewers must stay signed in for later requests, so operations that end sessions are called by an extra user.
 const ENDS_SESSIONS = new Set(['logout', 'logoutAll']);
 
 const statuses = new Map<string, Set<number>>();
 afterAll(() => {
-  // Requests that are all refused would show little: most operations must have done what was asked at least once. (What
-  // takes a token or a code that was e-mailed never does.)
+  // If all requests were refused, this test would prove little: most operations must succeed at least once. (Operations that
+  // need a token or a code from an e-mail never do.)
   const never = [...statuses].filter(([, seen]) => ![...seen].some((status) => status < 300)).map(([id]) => id);
   expect(never.length, `never succeeded: ${never.join(', ')}`).toBeLessThan(0.4 * statuses.size);
 });
@@ -79,7 +79,7 @@ test.each([...contract.operations.keys()])('%s', { timeout: 240_000 }, async (id
   const operation = contract.operations.get(id)!;
   const seen = new Set<number>();
   statuses.set(id, seen);
-  // Nobody may be disabled or removed on whose behalf the others ask.
+  // The users that send the requests must not be disabled or deleted, so these operations get other users.
   const ids = [
     await subject(operation.path),
     operation.path.startsWith('/api/users') ? (await person('Other')).id : ann.id,

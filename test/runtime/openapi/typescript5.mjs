@@ -1,4 +1,4 @@
-// `node --import`: openapi-typescript gets the TypeScript that it needs. Version 7, which checks this project, has no API for it.
+// `node --import`: provides openapi-typescript with TypeScript 5. Version 7, which checks this project, has no API for it.
 import { registerHooks } from 'node:module';
 
 registerHooks({

@@ -2,7 +2,7 @@ import { createConfig, lintFromString } from '@redocly/openapi-core';
 import { Validator } from '@seriousme/openapi-schema-validator';
 import type { Json } from './contract.ts';
 
-/** What two validators of different makers find wrong with a document, a line each. */
+/** The errors that two independent validators find in a document, one per line. */
 export async function faultsOf(document: Json): Promise<string[]> {
   const byOne = await new Validator().validate(structuredClone(document));
   const config = await createConfig({

@@ -38,12 +38,12 @@ test.each([
   expect(fault(line)).toBe(text);
 });
 
-test('after a fault it says how the command is called, or which commands there are', () => {
+test('an error is followed by the usage of the command, or by the list of commands', () => {
   expect(() => read('disable')).toThrow('--email is missing.\nnpm run admin -- disable --email ann@example.com');
   expect(() => read('')).toThrow(/admin -- create [\s\S]*admin -- import users.ndjson$/);
 });
 
-test('what is left out has its default', () => {
+test('omitted options have their defaults', () => {
   const given = read('create --email a@b.co');
   expect(given).toMatchObject({
     command: 'create',
@@ -55,7 +55,7 @@ test('what is left out has its default', () => {
   expect(read('list')).toMatchObject({ role: undefined, limit: 50 });
 });
 
-test('further fields are texts, or JSON', () => {
+test('additional fields are texts or JSON', () => {
   const { fields } = read('create --email a@b.co --set phone=123 --set age:=30 --set tags:=["a"] --set note=a=b');
   expect(fields).toEqual({ phone: '123', age: 30, tags: ['a'], note: 'a=b' });
 });

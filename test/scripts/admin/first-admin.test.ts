@@ -10,9 +10,9 @@ import { inProcess } from '../../support/in-process.ts';
 const account = { email: f.email().required().unique(), password: f.password().required() };
 const roles = (...words: [string, ...string[]]) => f.array(f.enum(words)).writableBy('admin');
 
-/** What a command says on an app with these users, and what one of them is told at the sign-in. */
+/** An app with these users. Returns functions that run a command and that sign in with the printed password. */
 async function withUsers(user: AnyResource) {
-  // Another resource's fields are not the user's.
+  // Fields of another resource must not be taken for fields of the user.
   const post = defineResource('post', { fields: { name: f.string(), roles: f.array(f.enum(['user'])) } });
   const { app, url } = await startTestApp({ resources: [user, post] });
   return {
@@ -28,7 +28,7 @@ async function withUsers(user: AnyResource) {
 
 const CREATE = 'create --email root@example.com';
 
-test('the first admin is made where users have no name, and no role "user"', async () => {
+test('the first admin can be created if users have no name and no role "user"', async () => {
   const { admin, signIn } = await withUsers(
     defineResource('user', { fields: { ...account, roles: roles('admin', 'staff') }, owner: '_id' }),
   );
@@ -45,13 +45,13 @@ test('the first admin is made where users have no name, and no role "user"', asy
   expect(user).not.toHaveProperty('name');
 });
 
-test('the first admin gets the role "user" beside where users have it', async () => {
+test('the first admin also gets the role "user" if users have that role', async () => {
   const { admin, signIn } = await withUsers(defineUser());
   const { said } = await admin(CREATE);
   expect(await signIn(said)).toMatchObject({ name: 'root', roles: ['user', 'admin'] });
 });
 
-test('where users have no roles an account is made, and nobody is told that it has one', async () => {
+test('if users have no roles, an account is created, and the output does not claim that it has one', async () => {
   const { admin, signIn } = await withUsers(defineResource('user', { fields: account, owner: '_id' }));
   const { code, said, wrong } = await admin(CREATE);
   expect([code, wrong]).toEqual([0, '']);

@@ -23,22 +23,22 @@ test.each<[string, string[]]>([
   expect(await read(text)).toEqual(lines);
 });
 
-test('characters of several bytes that stand across two reads stay whole', async () => {
+test('multi-byte characters that span two reads stay intact', async () => {
   const long = `x${'ü'.repeat(200_000)}`;
   expect(await read(`${long}\n${long}`)).toEqual([long, long]);
 });
 
-test('a line above a megabyte is left out, and those around it are not', async () => {
+test('a line longer than a megabyte is skipped, and the lines around it are not', async () => {
   const [long, fault] = ['x'.repeat(3_000_000), { error: 'Is too long' }];
   expect(await read(`a\n${long}\nb\n${long}`)).toEqual(['a', fault, 'b', fault]);
   expect(await read(`${'x'.repeat(1_048_576)}\n${'x'.repeat(1_048_577)}`)).toEqual(['x'.repeat(1_048_576), fault]);
 });
 
-test('a byte order mark is no part of the first line', async () => {
+test('a byte order mark is not part of the first line', async () => {
   expect(await read('\ufeffa\nb')).toEqual(['a', 'b']);
 });
 
-test('a line that is not UTF-8 is told of, and not made into something else', async () => {
+test('a line that is not UTF-8 is reported, not converted', async () => {
   const latin = Buffer.from('Jos\xe9', 'latin1');
   expect(await read(Buffer.concat([Buffer.from('a\n'), latin, Buffer.from('\nb')]))).toEqual([
     'a',

@@ -12,7 +12,7 @@ test.each([
   expect(readMigrationArguments(given).name).toBe(name);
 });
 
-test('loss is allowed, and a check made, only when that is said', () => {
+test('loss is allowed, and a check made, only if requested', () => {
   const nothing = { allowLoss: false, check: false, empty: false };
   expect(readMigrationArguments(['add'])).toMatchObject(nothing);
   expect(readMigrationArguments(['add', '--allow-loss'])).toMatchObject({ ...nothing, allowLoss: true });
@@ -20,7 +20,7 @@ test('loss is allowed, and a check made, only when that is said', () => {
   expect(readMigrationArguments(['--empty'])).toMatchObject({ ...nothing, empty: true });
 });
 
-test('options are given with a space or with =, as often as needed, and fields by their names or their columns', () => {
+test('options take a space or =, can be repeated, and accept fields by field name or column name', () => {
   const { requested } = readMigrationArguments([
     '--rename',
     'posts.subTitle=headLine',

@@ -28,7 +28,7 @@ function read(variables: Record<string, string>, production = true) {
 const TOKEN = 'b2'.repeat(32);
 const send = (transport: typeof apns) => transport.send(content(), [device('ios', TOKEN)], { id: PUSH_ID });
 
-test('a certificate proves who sends, without token', async () => {
+test('with a client certificate the sender is authenticated without a token', async () => {
   const own = createApnsTransport(read({ APNS_CERT: CERT, APNS_CERT_KEY: CERT_KEY, ...TOPIC }).credentials!);
   expect(await send(own)).toMatchObject([{ ok: true }]);
   expect(fake.requests).toMatchObject([{ client: 'Apple Push Services: com.example.app' }]);
@@ -36,7 +36,7 @@ test('a certificate proves who sends, without token', async () => {
   await own.close!();
 });
 
-test('a certificate that is not for the environment is refused before anything is sent; the device is kept', async () => {
+test('a certificate that is not valid for the environment is refused before anything is sent; the device is kept', async () => {
   const files = { APNS_CERT: CERT, APNS_CERT_KEY: CERT_KEY, APNS_PRODUCTION: 'false', ...TOPIC };
   const own = createApnsTransport(read(files).credentials!);
   expect(await send(own)).toEqual([
@@ -46,7 +46,7 @@ test('a certificate that is not for the environment is refused before anything i
   await own.close!();
 });
 
-test('the sandbox is another host', async () => {
+test('the sandbox uses another host', async () => {
   const sandbox = await startApnsServer();
   const undo = redirect({ 'api.sandbox.push.apple.com': sandbox.address }, ca);
   const own = createApnsTransport(read({ ...VARIABLES, APNS_PRODUCTION: 'false' }).credentials!);
@@ -58,7 +58,7 @@ test('the sandbox is another host', async () => {
   await sandbox.close();
 });
 
-test('the environment is that of NODE_ENV where APNS_PRODUCTION does not say', () => {
+test('NODE_ENV selects the environment unless APNS_PRODUCTION is set', () => {
   expect(read(VARIABLES, true).credentials?.production).toBe(true);
   expect(read(VARIABLES, false).credentials?.production).toBe(false);
   expect(read({ ...VARIABLES, APNS_PRODUCTION: 'true' }, false).credentials?.production).toBe(true);
@@ -69,14 +69,14 @@ describe('the check at start', () => {
     ['APNs finds nothing wrong but the token', apnsError(400, 'BadDeviceToken')],
     ['APNs is down', apnsError(503, 'Shutdown')],
     ['the connection breaks', 'reset connection'],
-  ])('passes when %s', async (_, reply) => {
+  ])('passes if %s', async (_, reply) => {
     fake.reply = () => reply;
     await expect(apns.check!()).resolves.toBeUndefined();
     expect(fake.requests).toMatchObject([{ token: '0'.repeat(64), headers: { 'apns-push-type': 'background' } }]);
   });
 
   test.each(['InvalidProviderToken', 'BadEnvironmentKeyInToken', 'TopicDisallowed'])(
-    'fails, naming environment and topic, when APNs says %s',
+    'fails, naming environment and topic, if APNs says %s',
     async (reason) => {
       fake.reply = () => apnsError(reason === 'TopicDisallowed' ? 400 : 403, reason);
       await expect(apns.check!()).rejects.toThrow(
@@ -85,7 +85,7 @@ describe('the check at start', () => {
     },
   );
 
-  test('passes when APNs cannot be reached', async () => {
+  test('passes if APNs cannot be reached', async () => {
     const own = createApnsTransport({ ...credentials, production: false });
     const undo = redirect({ 'api.sandbox.push.apple.com': '127.0.0.1:1' }, ca);
     await expect(own.check!()).resolves.toBeUndefined();
@@ -95,7 +95,7 @@ describe('the check at start', () => {
 });
 
 describe('the environment', () => {
-  test('gives PEMs by their files, as they are, or with \\n for line breaks', () => {
+  test('provides PEMs as files, as text, or as text with \\n for line breaks', () => {
     const pem = readFileSync(CERT, 'utf8') + readFileSync(CERT_KEY, 'utf8');
     expect(read({ APNS_CERT: pem, ...TOPIC })).toMatchObject({
       faults: [],
@@ -129,7 +129,7 @@ describe('the environment', () => {
       { APNS_CERT: path('expired.example.com.crt'), APNS_CERT_KEY: path('expired.example.com.key'), ...TOPIC },
       [/^APNS_CERT has expired on /],
     ],
-  ])('with %s is refused, saying how it should look, and without a secret', (_, variables, faults) => {
+  ])('with %s is refused with an error that shows the expected form and no secret', (_, variables, faults) => {
     const found = read(variables).faults;
     expect(found).toEqual(faults.map((fault) => expect.stringMatching(fault)));
     expect(found.join()).not.toMatch(/BEGIN|secret/);

@@ -12,7 +12,7 @@ beforeEach(() => {
 const TOKEN = 'a1'.repeat(32);
 const seconds = () => Math.floor(Date.now() / 1000);
 
-/** What APNs is sent for a device. */
+/** The request that APNs receives for a device. */
 async function sent(message: PushContent, expiresAt?: number) {
   fake.requests.length = 0;
   const context = { id: PUSH_ID, ...(expiresAt === undefined ? {} : { expiresAt }) };
@@ -20,7 +20,7 @@ async function sent(message: PushContent, expiresAt?: number) {
   return fake.requests[0]!;
 }
 
-test('every field', async () => {
+test('every field is sent', async () => {
   const before = seconds();
   const { headers, payload, token } = await sent(FULL);
   expect(token).toBe(TOKEN);
@@ -52,7 +52,7 @@ test('every field', async () => {
   expect(expiry).toBeLessThanOrEqual(seconds() + 3600);
 });
 
-test('a message with little: no sound, normal priority, kept for 28 days, with the push’s id as collapse id', async () => {
+test('a minimal message has no sound and normal priority, is kept for 28 days, and has the push’s id as collapse id', async () => {
   const before = seconds();
   const { headers, payload } = await sent(content({ sound: false, priority: 'normal', badge: 0 }));
   expect(payload).toEqual({ pushId: PUSH_ID, aps: { alert: { title: 'Hi' }, badge: 0 } });
@@ -75,12 +75,12 @@ test('a silent message is a background notification that shows nothing', async (
 });
 
 describe('ttl', () => {
-  test('0 is one try: APNs keeps nothing', async () => {
+  test('of 0 means one try: APNs does not store the notification', async () => {
     expect((await sent(content({ ttl: 0 }))).headers['apns-expiration']).toBe('0');
     expect((await sent(content({ ttl: 3600 }), Date.now() - 1)).headers['apns-expiration']).toBe('0');
   });
 
-  test('a retry has what is left of it', async () => {
+  test('of a retry is the remaining time', async () => {
     const { headers } = await sent(content({ ttl: 3600 }), Date.now() + 60_000);
     expect(Number(headers['apns-expiration'])).toBeLessThanOrEqual(seconds() + 60);
   });
@@ -91,18 +91,18 @@ test.each([
   ['64 bytes', 'x'.repeat(64), 'x'.repeat(64)],
   ['hashed when it is no ASCII', 'Bestellung für Ö', expect.stringMatching(/^[0-9a-f]{64}$/)],
   ['hashed when it would break a header', 'a\r\nx: y', expect.stringMatching(/^[0-9a-f]{64}$/)],
-])('a collapse id goes out %s', async (_, collapseId, expected) => {
+])('a collapse id is sent %s', async (_, collapseId, expected) => {
   expect((await sent(content({ collapseId }))).headers['apns-collapse-id']).toEqual(expected);
 });
 
-test('data.aps is reserved: the message is refused unsent', async () => {
+test('data.aps is reserved: the message is refused before it is sent', async () => {
   const results = await apns.send(content({ data: { aps: {} } }), [device('ios', TOKEN)], { id: PUSH_ID });
   expect(results).toEqual([{ ok: false, error: 'InvalidMessage: data.aps is reserved by APNs' }]);
   expect(fake.requests).toEqual([]);
 });
 
 test.each([FULL, content(), content({ title: '🎉'.repeat(200), data: { 'Ω\n"': 'ä'.repeat(90) } })])(
-  'the size is that of the body which APNs is sent, to the byte',
+  'the size is the exact number of bytes in the body that APNs receives',
   async (message) => {
     const { body } = await sent(message);
     expect(apns.sizeOf!(message, 'ios')).toBe(Buffer.byteLength(body));
@@ -110,7 +110,7 @@ test.each([FULL, content(), content({ title: '🎉'.repeat(200), data: { 'Ω\n"'
   },
 );
 
-test('a token signed with the key says who sends', async () => {
+test('a token signed with the key authenticates the sender', async () => {
   const { headers } = await sent(content());
   const [head, claims, signature] = /^bearer (.+)$/.exec(headers.authorization!)![1]!.split('.') as [
     string,
@@ -124,7 +124,7 @@ test('a token signed with the key says who sends', async () => {
   expect(verify('sha256', Buffer.from(`${head}.${claims}`), key, Buffer.from(signature, 'base64url'))).toBe(true);
 });
 
-test('it takes iOS devices with a token of APNs: hexadecimal, so that none can reach another path', () => {
+test('it accepts iOS devices with a hexadecimal APNs token, so that no token can change the request path', () => {
   const accepts = (platform: 'ios' | 'android' | 'web', token: string) => apns.accepts!(device(platform, token));
   expect(accepts('ios', TOKEN)).toBe(true);
   expect(accepts('ios', TOKEN.toUpperCase())).toBe(true);

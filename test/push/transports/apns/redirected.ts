@@ -8,10 +8,10 @@ import { ca } from '../../../fakes/push/tls.ts';
 
 const pair = generateKeyPairSync('ec', { namedCurve: 'P-256' });
 
-/** Of the key below: what Apple checks the provider's tokens with. */
+/** Belongs to the key below; Apple verifies the provider’s tokens with it. */
 export const publicKey = pair.publicKey;
 
-/** The environment with a key that nobody knows. */
+/** The environment with a generated key. */
 export const VARIABLES = {
   APNS_KEY: pair.privateKey.export({ type: 'pkcs8', format: 'pem' }) as string,
   APNS_KEY_ID: 'KEYID12345',
@@ -19,10 +19,10 @@ export const VARIABLES = {
   APNS_TOPIC: 'com.example.app',
 };
 
-/** As the transport takes it. */
+/** The credentials in the form that the transport accepts. */
 export const credentials = readApnsCredentials(VARIABLES, { production: true }, () => undefined)!;
 
-/** The transport of that key, and the fake that it reaches until the test file ends. */
+/** The transport with that key, and the fake that it connects to until the test file ends. */
 export async function apnsAndFake() {
   const fake = await startApnsServer();
   const undo = redirect({ 'api.push.apple.com': fake.address }, ca);

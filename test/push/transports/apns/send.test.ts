@@ -25,7 +25,7 @@ async function answerTo(reply: ApnsReply) {
   return (await send([token(1)]))[0]!;
 }
 
-test('a notification goes to every device over one connection, and each gets the apns-id of its own, the same at a retry', async () => {
+test('notifications to all devices share one connection, and each has its own apns-id, which a retry repeats', async () => {
   const first = await send([token(1), token(2)]);
   expect(first.every((result) => result.ok)).toBe(true);
   expect(new Set(first.map(({ id }) => id)).size).toBe(2);
@@ -35,7 +35,7 @@ test('a notification goes to every device over one connection, and each gets the
   expect(fake.connections).toBeLessThanOrEqual(1);
 });
 
-test('answers come back to the device that they are of, in whatever order APNs gives them', async () => {
+test('responses are assigned to the right devices, whatever order APNs returns them in', async () => {
   fake.reply = async ({ token: name }) => {
     for (let turn = Number.parseInt(name, 16) % 7; turn > 0; turn--) await new Promise(setImmediate);
     return name.endsWith('3') ? apnsError(410, 'Unregistered', { timestamp: 1 }) : undefined;
@@ -44,7 +44,7 @@ test('answers come back to the device that they are of, in whatever order APNs g
   for (const [i, result] of results.entries()) expect(result.ok).toBe(!token(i).endsWith('3'));
 });
 
-test('at most 500 are under way at once over all sends, and 3,000 get through', { timeout: 240_000 }, async () => {
+test('at most 500 requests are in flight over all sends, and 3,000 notifications are delivered', { timeout: 240_000 }, async () => {
   const patient = createApnsTransport(credentials, { responseTimeoutMs: 60_000, maxWaitMs: 60_000 });
   const { promise: gate, resolve: open } = Promise.withResolvers<undefined>();
   fake.reply = () => gate;
@@ -100,7 +100,7 @@ describe('errors', () => {
     expect(fake.requests).toHaveLength(1);
   });
 
-  test('410 tells since when: a device that registered again after that is kept', async () => {
+  test('a 410 reports since when the device has been gone: a device that registered again after that is kept', async () => {
     const since = Date.UTC(2026, 0, 2);
     expect(await answerTo(apnsError(410, 'Unregistered', { timestamp: since }))).toMatchObject({ goneSince: since });
     for (const timestamp of ['soon', -1, null, {}]) {
@@ -119,7 +119,7 @@ describe('errors', () => {
     expect(await send([token(1)])).toMatchObject([{ ok: true }]);
   });
 
-  test('a token of the provider that has expired is renewed, and the notification sent again at once', async () => {
+  test('an expired provider token is renewed, and the notification is sent again at once', async () => {
     let refused = '';
     fake.reply = ({ headers }) => {
       if (refused !== '') return undefined;
@@ -130,14 +130,14 @@ describe('errors', () => {
     expect(fake.requests).toHaveLength(2);
   });
 
-  test('a token that is refused again and again is retryable in the end', async () => {
+  test('a provider token that is refused again and again is finally a retryable failure', async () => {
     expect(await answerTo(apnsError(403, 'ExpiredProviderToken'))).toMatchObject({ ok: false, retryable: true });
     expect(fake.requests).toHaveLength(3);
   });
 });
 
-describe('what goes wrong on the way', () => {
-  test('what APNs refused unseen is sent again at once; nobody gets it twice', async () => {
+describe('connection problems', () => {
+  test('requests that APNs refused before processing are sent again at once; no device gets the notification twice', async () => {
     const refused = new Set<string>();
     fake.reply = ({ token: name }) => {
       if (!name.endsWith('7') || refused.has(name)) return undefined;
@@ -148,7 +148,7 @@ describe('what goes wrong on the way', () => {
     expect(fake.requests).toHaveLength(500 + refused.size);
   });
 
-  test('GOAWAY in mid-batch: what was not taken goes over a new connection; nobody gets it twice', async () => {
+  test('after GOAWAY during a batch, unprocessed requests use a new connection; no device gets the notification twice', async () => {
     let told = false;
     fake.reply = ({ session }) => {
       if (!told && fake.requests.length === 200) {
@@ -166,7 +166,7 @@ describe('what goes wrong on the way', () => {
     expect(fake.requests).toHaveLength(1000);
   });
 
-  test('a connection that breaks in mid-batch costs what was under way only, and it is retryable', async () => {
+  test('a connection that breaks during a batch fails only the requests in flight, and these are retryable', async () => {
     let broken = false;
     fake.reply = () => {
       if (broken || fake.requests.length < 100) return undefined;
@@ -180,7 +180,7 @@ describe('what goes wrong on the way', () => {
     expect((await send(open)).every((result) => result.ok)).toBe(true);
   });
 
-  test('no answer: retryable after its time; and a connection on which nothing is answered is given up for a new one', async () => {
+  test('no response is retryable after its timeout; a connection without any responses is replaced by a new one', async () => {
     const hasty = createApnsTransport(credentials, { responseTimeoutMs: 1500 });
     fake.reply = () => 'never';
     const results = await send([token(1), token(2)], hasty);
@@ -193,7 +193,7 @@ describe('what goes wrong on the way', () => {
     await hasty.close!();
   });
 
-  test('a single notification that is not answered leaves the connection to the others', async () => {
+  test('a single notification without a response does not close the connection for the others', async () => {
     const hasty = createApnsTransport(credentials, { responseTimeoutMs: 1500 });
     fake.reply = ({ token: name }) => (name === token(1) ? 'never' : undefined);
     const lost = send([token(1)], hasty);
@@ -205,7 +205,7 @@ describe('what goes wrong on the way', () => {
     await hasty.close!();
   });
 
-  test('what waited too long for its turn is not sent', async () => {
+  test('a notification that waited too long for a free slot is not sent', async () => {
     const hasty = createApnsTransport(credentials, { responseTimeoutMs: 300, maxWaitMs: 100 });
     fake.reply = () => 'never';
     const results = await send(tokens(600), hasty);
@@ -216,7 +216,7 @@ describe('what goes wrong on the way', () => {
     await hasty.close!();
   });
 
-  test('a closed transport has no connection left', async () => {
+  test('a closed transport has no open connection', async () => {
     const own = createApnsTransport(credentials);
     await send([token(1)], own);
     const { session } = fake.requests[0]!;

@@ -37,7 +37,7 @@ async function withFresh<T>(work: (fresh: ReturnType<typeof createFcmTransport>)
   }
 }
 
-test('the access token is asked for once, not for each send', async () => {
+test('the access token is requested once, not for each send', async () => {
   const send = () => fcm.send(content(), [device('android', 'a')], { id: PUSH_ID });
   await send();
   const before = fake.tokens;
@@ -55,7 +55,7 @@ describe('the check at start', () => {
     ['FCM finds nothing wrong but the token', invalidToken],
     ['FCM is down', { ...fcmError(503, 'UNAVAILABLE', 'UNAVAILABLE'), headers: { 'retry-after': '90' } }],
     ['the connection breaks', 'reset stream'],
-  ])('passes when %s', async (_, reply) => {
+  ])('passes if %s', async (_, reply) => {
     fake.reply = () => reply;
     await expect(fcm.check!()).resolves.toBeUndefined();
   });
@@ -64,12 +64,12 @@ describe('the check at start', () => {
     ['the project is not known', fcmError(404, 'NOT_FOUND', undefined, 'Requested entity was not found.')],
     ['the account lacks the role', fcmError(403, 'PERMISSION_DENIED', undefined, 'Permission denied')],
     ['the access token is refused', fcmError(401, 'UNAUTHENTICATED', undefined, 'Invalid credentials')],
-  ])('fails, naming the project, when %s', async (_, reply) => {
+  ])('fails, naming the project, if %s', async (_, reply) => {
     fake.reply = () => reply;
     await expect(fcm.check!()).rejects.toThrow(/^FCM refuses the credentials of project "demo": InvalidCredentials: /);
   });
 
-  test('fails when Google refuses the key', async () => {
+  test('fails if Google refuses the key', async () => {
     fake.tokenReply = () => refused;
     await withFresh(async (fresh) => {
       await expect(fresh.check!()).rejects.toThrow(/Google refused the key of the service account/);
@@ -77,23 +77,23 @@ describe('the check at start', () => {
     expect(fake.requests).toEqual([]);
   });
 
-  test('passes when the token server is down', async () => {
+  test('passes if the token server is down', async () => {
     fake.tokenReply = () => ({ status: 503, body: {} });
     await withFresh((fresh) => expect(fresh.check!()).resolves.toBeUndefined());
   });
 });
 
-describe('a send without access token', () => {
+describe('a send without an access token', () => {
   const sendWith = (fresh: ReturnType<typeof createFcmTransport>) =>
     fresh.send(content(), [device('android', 'a')], { id: PUSH_ID });
 
-  test('is misconfigured when the key is refused; the device is kept', async () => {
+  test('is misconfigured if the key is refused; the device is kept', async () => {
     fake.tokenReply = () => refused;
     const result = { ok: false, error: expect.stringMatching(/^InvalidCredentials: /), misconfigured: true };
     await withFresh(async (fresh) => expect(await sendWith(fresh)).toEqual([result]));
   });
 
-  test('is retryable when the token server is down, and works once it is back', async () => {
+  test('is retryable while the token server is down, and succeeds once it is back', async () => {
     fake.tokenReply = () => ({ status: 503, body: {} });
     await withFresh(async (fresh) => {
       const result = { ok: false, error: expect.stringMatching(/^ProviderUnavailable: /), retryable: true };
@@ -111,7 +111,7 @@ describe('FCM_SERVICE_ACCOUNT', () => {
   };
   const json = (fields: object) => JSON.stringify({ ...SERVICE_ACCOUNT, ...fields });
 
-  test('is the JSON, or the path of a file that holds it', async () => {
+  test('is the JSON, or the path of a file that contains it', async () => {
     const folder = await mkdtemp(join(tmpdir(), 'belfry-'));
     const file = join(folder, 'account.json');
     writeFileSync(file, json({}));
@@ -135,7 +135,7 @@ describe('FCM_SERVICE_ACCOUNT', () => {
       /\(project_id, client_email missing or wrong\)/,
     ],
     ['a key that is none', json({ private_key: 'secret' }), /has a private_key that is no key/],
-  ])('%s: one fault that says how it should look, and repeats no secret', (_, value, fault) => {
+  ])('%s: one error that shows the expected form and repeats no secret', (_, value, fault) => {
     const { account: none, faults } = read(value);
     expect(none).toBeUndefined();
     expect(faults).toEqual([expect.stringMatching(fault)]);

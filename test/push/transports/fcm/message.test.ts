@@ -8,14 +8,14 @@ beforeEach(() => {
   fake.requests.length = 0;
 });
 
-/** What FCM is sent for a device. */
+/** The request that FCM receives for a device. */
 async function sent(message: PushContent, platform: 'android' | 'ios' = 'android', expiresAt?: number) {
   const context = { id: PUSH_ID, ...(expiresAt === undefined ? {} : { expiresAt }) };
   await fcm.send(message, [device(platform, 'fcm:token')], context);
   return fake.requests[0]!.message;
 }
 
-test('every field, as Android gets it', async () => {
+test('every field is sent in the form for Android', async () => {
   expect(await sent(FULL)).toEqual({
     token: 'fcm:token',
     notification: { title: 'Titel', body: 'Grüße', image: 'https://example.com/image.png' },
@@ -36,7 +36,7 @@ test('every field, as Android gets it', async () => {
   });
 });
 
-test('every field, as an iOS app gets it that registers with FCM', async () => {
+test('every field is sent in the form for an iOS app that registers with FCM', async () => {
   const now = Math.floor(Date.now() / 1000);
   const { apns, android, notification } = await sent(FULL, 'ios');
   expect(android).toBeUndefined();
@@ -63,13 +63,13 @@ test('every field, as an iOS app gets it that registers with FCM', async () => {
   expect(Number(apns.headers['apns-expiration']) - now).toBeGreaterThanOrEqual(3600);
 });
 
-test('a message without collapseId has the push’s id as tag, and no collapse key: FCM keeps only four', async () => {
+test('a message without collapseId has the push’s id as tag and no collapse key, because FCM keeps only four keys', async () => {
   const { android } = await sent(content());
   expect(android.notification.tag).toBe(PUSH_ID);
   expect(android).not.toHaveProperty('collapse_key');
 });
 
-test('a message without ttl leaves it to FCM; priority and no sound are told', async () => {
+test('a message without ttl uses the default of FCM; its priority and missing sound are sent', async () => {
   const { android } = await sent(content({ sound: false, priority: 'normal' }));
   expect(android).toEqual({ priority: 'normal', notification: { tag: PUSH_ID } });
 });
@@ -86,7 +86,7 @@ describe('ttl', () => {
   });
 });
 
-test('a silent message is data alone, in normal priority', async () => {
+test('a silent message is sent as data only, with normal priority', async () => {
   const silent = content({ silent: true, sound: false, data: { sync: 1 } });
   expect(await sent(silent)).toEqual({
     token: 'fcm:token',
@@ -100,12 +100,12 @@ test('a silent message is data alone, in normal priority', async () => {
   });
 });
 
-test('a pushId of the message’s own goes before ours', async () => {
+test('a pushId in the message’s own data takes precedence over the added one', async () => {
   expect((await sent(content({ data: { pushId: 'mine' } }))).data).toEqual({ pushId: 'mine' });
 });
 
 test.each(['from', 'message_type', 'collapse_key', 'google.x', 'gcm.notification.title'])(
-  'data.%s is reserved: the message is refused unsent',
+  'data.%s is reserved: the message is refused before it is sent',
   async (key) => {
     const results = await fcm.send(content({ data: { [key]: 'x' } }), [device('android', 'a')], { id: PUSH_ID });
     expect(results).toEqual([{ ok: false, error: `InvalidMessage: data.${key} is reserved by FCM` }]);
@@ -113,7 +113,7 @@ test.each(['from', 'message_type', 'collapse_key', 'google.x', 'gcm.notification
   },
 );
 
-test('the size counts bytes of UTF-8 of what is shown and of the data, not of token, ttl and priority', () => {
+test('the size counts the UTF-8 bytes of visible text and data, not of token, ttl and priority', () => {
   const size = (fields: Partial<PushContent>) => fcm.sizeOf!(content(fields), 'android');
   const bare = size({});
   expect(size({ title: 'Hi' })).toBe(bare);
@@ -126,14 +126,14 @@ test('the size counts bytes of UTF-8 of what is shown and of the data, not of to
 });
 
 test.each(['android', 'ios'] as const)(
-  'the longest title and body that a message may have are carried to %s',
+  'the longest allowed title and body reach %s',
   (platform) => {
     const longest = content({ title: 'x'.repeat(250), body: 'x'.repeat(2000) });
     expect(fcm.sizeOf!(longest, platform)).toBeLessThan(2600);
   },
 );
 
-test('it takes Android, and iOS unless the token is of APNs', () => {
+test('it accepts Android devices, and iOS devices unless their token is an APNs token', () => {
   const accepts = (platform: 'ios' | 'android' | 'web', token: string) => fcm.accepts!(device(platform, token));
   expect(accepts('android', 'a'.repeat(64))).toBe(true);
   expect(accepts('ios', 'fcm:token')).toBe(true);

@@ -8,7 +8,7 @@ import { ca } from '../../../fakes/push/tls.ts';
 
 const { privateKey } = generateKeyPairSync('rsa', { modulusLength: 2048 });
 
-/** A service account as Firebase's console gives it out, with a key that nobody knows. */
+/** A service account as exported by the Firebase console, with a generated key. */
 export const SERVICE_ACCOUNT = {
   type: 'service_account',
   project_id: 'demo',
@@ -16,10 +16,10 @@ export const SERVICE_ACCOUNT = {
   private_key: privateKey.export({ type: 'pkcs8', format: 'pem' }) as string,
 };
 
-/** As the transport takes it. */
+/** The credentials in the form that the transport accepts. */
 export const account = readServiceAccount(JSON.stringify(SERVICE_ACCOUNT), () => undefined)!;
 
-/** The transport of that account, and the fake that it reaches until the test file ends. */
+/** The transport with that account, and the fake that it connects to until the test file ends. */
 export async function fcmAndFake() {
   const fake = await startFcmServer();
   const undo = redirect({ 'fcm.googleapis.com': fake.address, 'oauth2.googleapis.com': fake.address }, ca);

@@ -20,13 +20,13 @@ const send = async (names: readonly string[], fields = {}) =>
     names.map((token) => device('android', token)),
     { id: PUSH_ID },
   );
-/** The answer of a device for which the fake says something. */
+/** The result of a device for which the fake sends this reply. */
 async function answerTo(reply: FcmReply) {
   fake.reply = ({ message }) => (message.token === 'one' ? reply : undefined);
   return (await send(['one']))[0]!;
 }
 
-test('a message goes to every device over HTTP/2 as the service account, and each gets the name of its own', async () => {
+test('a message goes to every device over HTTP/2, authenticated as the service account, and each gets its own message name', async () => {
   const results = await send(['a', 'b']);
   expect(results).toEqual([
     { ok: true, id: expect.stringMatching(/^projects\/demo\/messages\/\d+$/) },
@@ -43,13 +43,13 @@ test('a message goes to every device over HTTP/2 as the service account, and eac
   );
 });
 
-test('500 devices are one call, over one connection', async () => {
+test('500 devices are sent to in one call, over one connection', async () => {
   expect((await send(tokens(500))).every((result) => result.ok)).toBe(true);
   expect(fake.connections).toBe(1);
   expect(new Set(fake.requests.map(({ message }) => message.token)).size).toBe(500);
 });
 
-test('sends of many pushes to few devices share calls; every device gets its own message and its own answer', async () => {
+test('pushes to few devices share calls; every device gets its own message and its own result', async () => {
   fake.reply = ({ message }) => (message.token.endsWith('-1') ? fcmError(404, 'NOT_FOUND', 'UNREGISTERED') : undefined);
   const all = await Promise.all(Array.from({ length: 40 }, (_, i) => send(tokens(2, `push${i}`), { title: `T${i}` })));
   expect(fake.connections).toBeLessThan(10);
@@ -63,13 +63,13 @@ test('sends of many pushes to few devices share calls; every device gets its own
   expect(fake.requests).toHaveLength(80);
 });
 
-test('at most four calls are under way at once, however much is sent', { timeout: 240_000 }, async () => {
+test('at most four calls are in flight, however much is sent', { timeout: 240_000 }, async () => {
   const patient = createFcmTransport(account, { deadlineMs: 60_000, maxWaitMs: 60_000 });
   const { promise: gate, resolve: open } = Promise.withResolvers<undefined>();
   fake.reply = () => gate;
   const to = tokens(3000).map((name) => device('android', name));
   const sending = patient.send(content(), to, { id: PUSH_ID });
-  // FCM takes 100 streams of a connection at once.
+  // FCM allows 100 streams per connection.
   await expect.poll(() => fake.requests.length, { timeout: 60_000 }).toBe(400);
   expect(fake.connections).toBe(4);
   open(undefined);
@@ -216,12 +216,12 @@ describe('errors', () => {
     expect(await answerTo(reply)).toEqual({ ok: false, ...expected });
   });
 
-  test('one device’s error is no other’s', async () => {
+  test('an error of one device does not affect another', async () => {
     fake.reply = ({ message }) => (message.token === 'b' ? fcmError(404, 'NOT_FOUND', 'UNREGISTERED') : undefined);
     expect((await send(['a', 'b', 'c'])).map(({ ok }) => ok)).toEqual([true, false, true]);
   });
 
-  test('no error repeats a token, whatever FCM answers', async () => {
+  test('no error contains a token, whatever FCM responds', async () => {
     const secret = 'dGhpcy1pcy1hLXNlY3JldA:APA91b-registration-token';
     fake.reply = () => ({ status: 400, body: `no JSON, and the token ${secret}` });
     const [result] = await send([secret]);
@@ -230,8 +230,8 @@ describe('errors', () => {
   });
 });
 
-describe('what goes wrong on the way', () => {
-  test('what FCM refused unseen is sent again at once; nobody gets it twice', async () => {
+describe('connection problems', () => {
+  test('requests that FCM refused before processing are sent again at once; no device gets the message twice', async () => {
     const refused = new Set<string>();
     fake.reply = ({ message: { token } }) => {
       if (!token.endsWith('7') || refused.has(token)) return undefined;
@@ -244,7 +244,7 @@ describe('what goes wrong on the way', () => {
     expect(fake.requests).toHaveLength(110);
   });
 
-  test('GOAWAY in mid-batch: what was not taken goes over a new connection', async () => {
+  test('after GOAWAY during a batch, unprocessed requests use a new connection', async () => {
     let told = false;
     fake.reply = ({ session }) => {
       if (!told && fake.requests.length === 50) {
@@ -258,13 +258,13 @@ describe('what goes wrong on the way', () => {
     expect(new Set(fake.requests.map(({ message }) => message.token)).size).toBe(500);
   });
 
-  test('a refusal that does not end is given up, retryable', async () => {
+  test('a refusal that repeats forever ends as a retryable failure', async () => {
     const result = await answerTo('refused stream');
     expect(result).toMatchObject({ ok: false, retryable: true, error: expect.stringMatching(/^ConnectionLost/) });
     expect(fake.requests).toHaveLength(3);
   });
 
-  test('a connection that is reset costs what was under way only, and it is retryable', async () => {
+  test('a connection that is reset fails only the requests in flight, and these are retryable', async () => {
     fake.reply = ({ message }) => (message.token === 'token-5' ? 'reset connection' : undefined);
     const results = await send(tokens(10));
     expect(results[5]).toMatchObject({ ok: false, retryable: true });
@@ -280,7 +280,7 @@ describe('what goes wrong on the way', () => {
     await hasty.close!();
   });
 
-  test('what waited too long for its turn is not sent', async () => {
+  test('a message that waited too long for a free slot is not sent', async () => {
     const hasty = createFcmTransport(account, { deadlineMs: 300, maxWaitMs: 100 });
     fake.reply = () => 'never';
     const to = tokens(2500).map((token) => device('android', token));

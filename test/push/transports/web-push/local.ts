@@ -5,19 +5,19 @@ import { ca } from '../../../fakes/push/tls.ts';
 import { startWebPushServer } from '../../../fakes/push/web-push-server.ts';
 import { newVapidKeys } from '../../../support/vapid-keys.ts';
 
-/** A pair that nobody knows. */
+/** A generated key pair. */
 export const vapid = {
   ...newVapidKeys(),
   subject: 'mailto:push@example.com',
 };
 
-/** Where push services run on the same machine. */
+/** The environment in which push services on this machine are allowed. */
 export const rule = { allowPrivate: true, hosts: [] };
 
-/** The transport of that pair, and a push service on this machine until the test file ends. */
+/** The transport with that key pair, and a push service on this machine until the test file ends. */
 export async function webPushAndFake() {
   const fake = await startWebPushServer();
-  // Nothing is redirected: endpoints name the fake. Its authority must be trusted.
+  // Nothing is redirected, because endpoints name the fake. Its certificate authority must be trusted.
   const undo = redirect({}, ca);
   const webPush = createWebPushTransport(vapid, { rule });
   afterAll(async () => {

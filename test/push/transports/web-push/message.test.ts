@@ -10,7 +10,7 @@ beforeEach(() => {
 });
 const browser = createBrowser();
 
-/** What a browser is sent. */
+/** The message that a browser receives. */
 async function sent(message: PushContent, expiresAt?: number) {
   fake.requests.length = 0;
   const context = { id: PUSH_ID, ...(expiresAt === undefined ? {} : { expiresAt }) };
@@ -19,7 +19,7 @@ async function sent(message: PushContent, expiresAt?: number) {
   return { headers, body, shown: JSON.parse(browser.decrypt(body)) };
 }
 
-test('every field', async () => {
+test('every field is sent', async () => {
   const { headers, shown } = await sent(FULL);
   expect(shown).toEqual({
     pushId: PUSH_ID,
@@ -42,7 +42,7 @@ test('every field', async () => {
   });
 });
 
-test('a message with little: silence, normal urgency, kept for 28 days, the push’s id as tag, and no topic', async () => {
+test('a minimal message is silent, has normal urgency, is kept for 28 days, and has the push’s id as tag and no topic', async () => {
   const { headers, shown } = await sent(content({ sound: false, priority: 'normal' }));
   expect(shown).toEqual({ pushId: PUSH_ID, title: 'Hi', tag: PUSH_ID, silent: true });
   expect(headers).toMatchObject({ ttl: '2419200', urgency: 'normal' });
@@ -60,12 +60,12 @@ test.each([
   expect(shown.tag).toBe(collapseId);
 });
 
-test('a retry has what is left of the ttl; 0 is one try', async () => {
+test('a retry has the remaining ttl; a ttl of 0 means one try', async () => {
   expect(Number((await sent(content({ ttl: 3600 }), Date.now() + 60_000)).headers.ttl)).toBeLessThanOrEqual(60);
   expect((await sent(content({ ttl: 0 }))).headers.ttl).toBe('0');
 });
 
-test('a silent message is refused unsent: browsers take back a subscription that shows nothing', async () => {
+test('a silent message is refused before it is sent, because browsers cancel a subscription that shows nothing', async () => {
   const silent = content({ silent: true, sound: false, data: { sync: 1 } });
   const results = await webPush.send(silent, [device('web', browser.token(`${fake.origin}/x`))], { id: PUSH_ID });
   expect(results).toEqual([{ ok: false, error: expect.stringMatching(/^SilentNotSupported: /) }]);
@@ -74,14 +74,14 @@ test('a silent message is refused unsent: browsers take back a subscription that
 
 describe('the size', () => {
   test.each([FULL, content(), content({ title: '🎉'.repeat(200) })])(
-    'is that of the encrypted body, to the byte',
+    'is the exact number of bytes in the encrypted body',
     async (message) => {
       const { body } = await sent(message);
       expect(webPush.sizeOf!(message, 'web')).toBe(body.length);
     },
   );
 
-  test('at the limit a push service still takes it', async () => {
+  test('at the limit is still accepted by a push service', async () => {
     const room = webPush.limitBytes! - webPush.sizeOf!(content({ body: '' }), 'web');
     const full = content({ body: 'x'.repeat(room) });
     expect(webPush.sizeOf!(full, 'web')).toBe(4096);
@@ -94,7 +94,7 @@ describe('the size', () => {
   });
 });
 
-test('it takes browsers', () => {
+test('it accepts browsers', () => {
   expect(webPush.accepts!(device('web', '{}'))).toBe(true);
   expect(webPush.accepts!(device('ios', 'a'.repeat(64)))).toBe(false);
   expect(webPush.accepts!(device('android', 'a'))).toBe(false);

@@ -24,7 +24,7 @@ async function answerTo(reply: WebPushReply) {
   return (await send(['/push/one-subscription']))[0]!;
 }
 
-test('each browser gets the message encrypted for it, signed for the origin, and its own answer', async () => {
+test('each browser gets a message that is encrypted for it and signed for its origin, and has its own result', async () => {
   const other = createBrowser();
   const results = await webPush.send(content(), [at('/a'), device('web', other.token(`${fake.origin}/b`))], {
     id: PUSH_ID,
@@ -36,11 +36,11 @@ test('each browser gets the message encrypted for it, signed for the origin, and
   expect(() => other.decrypt(a!.body)).toThrow();
   const { sub, publicKey } = checkVapid(a!.headers.authorization, fake.origin);
   expect({ sub, publicKey }).toEqual({ sub: vapid.subject, publicKey: vapid.publicKey });
-  // One signature serves the origin for hours: signing is a fifth of the work.
+  // One signature is reused for the origin for hours, because signing is a fifth of the work.
   expect(b!.headers.authorization).toBe(a!.headers.authorization);
 });
 
-test('connections are kept, at most 64 to an origin', async () => {
+test('connections are reused, at most 64 per origin', async () => {
   const { promise: gate, resolve: open } = Promise.withResolvers<undefined>();
   fake.reply = () => gate;
   const sending = send(Array.from({ length: 200 }, (_, i) => `/${i}`));
@@ -51,7 +51,7 @@ test('connections are kept, at most 64 to an origin', async () => {
   expect(fake.connections).toBeLessThanOrEqual(64);
 });
 
-test('an origin that does not answer holds up no other', async () => {
+test('an origin that does not respond does not delay any other', async () => {
   const hasty = createWebPushTransport(vapid, { rule, timeoutMs: 2000 });
   fake.reply = ({ headers }) => (headers.host!.startsWith('127') ? 'never' : undefined);
   const stuck = Array.from({ length: 64 }, (_, i) =>
@@ -138,21 +138,21 @@ describe('errors', () => {
         keys: { p256dh: Buffer.alloc(65, 4).toString('base64url'), auth: Buffer.alloc(16).toString('base64url') },
       }),
     ],
-  ])('a subscription with %s is gone: nothing can be encrypted for it', async (_, token) => {
+  ])('a subscription with %s is gone, because nothing can be encrypted for it', async (_, token) => {
     expect(await webPush.send(content(), [device('web', token)], { id: PUSH_ID })).toEqual([
       { ok: false, error: expect.stringMatching(/^InvalidRegistration: /), unregistered: true },
     ]);
   });
 
-  test('no result repeats the secret part of an endpoint, whatever the push service answers', async () => {
+  test('no result contains the secret part of an endpoint, whatever the push service responds', async () => {
     fake.reply = ({ path }) => ({ status: 500, body: `cannot deliver to ${fake.origin}${path}` });
     const [result] = await send(['/wpush/v2/gAAAAABsecret-of-a-subscription']);
     expect(result!.error).toBe(`ProviderUnavailable: cannot deliver to ${fake.origin}/wpush/v2/…`);
   });
 });
 
-describe('what goes wrong on the way', () => {
-  test('no answer within the time for one is retryable', async () => {
+describe('connection problems', () => {
+  test('no response within the timeout is retryable', async () => {
     const hasty = createWebPushTransport(vapid, { rule, timeoutMs: 200 });
     fake.reply = () => 'never';
     const late = { ok: false, error: 'ConnectionLost: No response in time', retryable: true };
@@ -160,7 +160,7 @@ describe('what goes wrong on the way', () => {
     await hasty.close!();
   });
 
-  test('what waited too long for its turn is not sent', async () => {
+  test('a message that waited too long for a free slot is not sent', async () => {
     const hasty = createWebPushTransport(vapid, { rule, timeoutMs: 300, maxWaitMs: 100 });
     fake.reply = () => 'never';
     const results = await send(
@@ -173,7 +173,7 @@ describe('what goes wrong on the way', () => {
     await hasty.close!();
   });
 
-  test('a connection that cannot be made is retryable', async () => {
+  test('a connection that cannot be established is retryable', async () => {
     const results = await webPush.send(content(), [device('web', browser.token('https://localhost:1/x'))], {
       id: PUSH_ID,
     });
@@ -208,13 +208,13 @@ describe('in production', () => {
     'https://127.0.0.1/x',
     'https://localhost/x',
     'http://fcm.googleapis.com/x',
-  ])('%s is not called, though the device is stored; it is no reason to remove it', async (endpoint) => {
+  ])('%s is not called, although the device is stored, and the device is kept', async (endpoint) => {
     const refusal = { ok: false, error: expect.stringMatching(/^EndpointRefused: Must be a PushSubscription/) };
     expect(await sendTo(endpoint, ['1.1.1.1'])).toEqual(refusal);
   });
 
   test.each([['127.0.0.1'], ['10.0.0.1'], ['169.254.169.254'], ['::1']])(
-    'a name of a known service that resolves to %s is not called',
+    'a host of a known service that resolves to %s is not called',
     async (address) => {
       const refusal = { ok: false, error: 'EndpointRefused: The host has no public address' };
       expect(await sendTo('https://push.example.com/x', [address])).toEqual(refusal);
@@ -222,7 +222,7 @@ describe('in production', () => {
     },
   );
 
-  test('a name that cannot be looked up now may be later', async () => {
+  test('a host that cannot be looked up is retryable', async () => {
     const agent = createGuardedAgent({
       allowPrivate: false,
       connectTimeoutMs: 2000,

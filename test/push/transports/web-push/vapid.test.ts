@@ -13,7 +13,7 @@ function read(changes: Record<string, string> = {}) {
   return { vapid: readVapid({ ...VARIABLES, ...changes }, (text) => faults.push(text)), faults };
 }
 
-test.each(['mailto:push@example.com', 'https://example.com/contact'])('a pair of keys, and %s', (subject) => {
+test.each(['mailto:push@example.com', 'https://example.com/contact'])('accepted: a key pair and %s', (subject) => {
   expect(read({ VAPID_SUBJECT: subject })).toEqual({ vapid: { ...vapid, subject }, faults: [] });
 });
 
@@ -35,7 +35,7 @@ test.each<[string, Record<string, string>, RegExp[]]>([
     [/do not belong together/],
   ],
   ['a key out of range', { VAPID_PRIVATE_KEY: Buffer.alloc(32).toString('base64url') }, [/do not belong together/]],
-])('%s: refused', (_, changes, faults) => {
+])('refused: %s', (_, changes, faults) => {
   expect(read(changes).faults).toEqual(faults.map((fault) => expect.stringMatching(fault)));
 });
 
@@ -46,6 +46,6 @@ test.each([
   'http://example.com',
   'https://localhost',
   'mailto:a@b@c.de',
-])('the subject %s is refused: push services refuse every message of such a sender', (subject) => {
+])('the subject %s is refused, because push services refuse every message from such a sender', (subject) => {
   expect(read({ VAPID_SUBJECT: subject }).faults).toEqual([expect.stringMatching(/^VAPID_SUBJECT should be/)]);
 });
