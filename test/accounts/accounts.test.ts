@@ -447,20 +447,21 @@ const slow = await startTestApp({
   settings: { auth: { password: { logN: 13, r: 8, p: 1 }, lockout: { maxAttempts: 0 } } },
 });
 
-test('login takes the same time for an unknown e-mail, a wrong password and a disabled account', async () => {
+test('login takes the same time for an unknown e-mail, a wrong password and a disabled account', { timeout: 120_000 }, async () => {
   const emails = ['active@example.com', 'disabled@example.com', 'nobody@example.com'];
   for (const email of emails.slice(0, 2)) await slow.call('POST', '/api/auth/register', account({ email }));
   const { data } = await slow.app.service('user').list({ email: 'disabled@example.com' });
   await slow.app.service('user').update(data[0]!.id, { status: 'disabled' });
   const times = new Map<string, number[]>(emails.map((email) => [email, []]));
-  for (let i = 0; i < 15; i++) {
+  const quickest = () => [...times.values()].map((list) => Math.min(...list));
+  const areAlike = () => Math.max(...quickest()) < 2 * Math.min(...quickest());
+  // The quickest attempts show the work of each case. A busy machine slows single attempts, so it gets more of them.
+  for (let round = 0; round < 15 || (round < 150 && !areAlike()); round++) {
     for (const email of emails) {
       const before = performance.now();
       await slow.call('POST', '/api/auth/login', { email, password: 'wrong horse battery' });
       times.get(email)!.push(performance.now() - before);
     }
   }
-  // The quickest tell what there is to do; how busy the machine was, the others.
-  const quickest = [...times.values()].map((list) => Math.min(...list));
-  expect(Math.max(...quickest)).toBeLessThan(2 * Math.min(...quickest));
+  expect(areAlike(), JSON.stringify(quickest())).toBe(true);
 });

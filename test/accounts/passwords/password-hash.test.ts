@@ -95,18 +95,17 @@ describe('malformed or absurd stored hashes', () => {
       'from before the cost rose': () => hasher.verify('wrong', former),
     };
     const times: Record<string, number[]> = Object.fromEntries(Object.keys(acts).map((name) => [name, []]));
-    for (let run = 0; run < 7; run++) {
+    const quickest = () => Object.values(times).map((list) => Math.min(...list));
+    const areAlike = () => Math.max(...quickest()) < 3 * Math.min(...quickest());
+    // The quickest runs show the work of each case. A busy machine slows single runs, so it gets more of them.
+    for (let run = 0; run < 7 || (run < 100 && !areAlike()); run++) {
       for (const [name, act] of Object.entries(acts)) {
         const start = performance.now();
         await act();
         times[name]!.push(performance.now() - start);
       }
     }
-    const quickest = (name: string) => Math.min(...times[name]!);
-    for (const name of ['malformed', 'unknown', 'from before the cost rose']) {
-      expect(quickest(name)).toBeGreaterThan(quickest('wrong') / 3);
-      expect(quickest(name)).toBeLessThan(quickest('wrong') * 3);
-    }
+    expect(areAlike(), JSON.stringify(quickest())).toBe(true);
   });
 });
 
