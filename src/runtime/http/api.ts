@@ -109,8 +109,7 @@ function mountRoutes(
     [...segments].map(([segment, own]) => {
       const router = Router({ caseSensitive: true, strict: true });
       // Paths without parameters go first: `/posts/feed` is not a post with the id "feed". Parameter names do not matter: `/posts/:slug`
-      // and
-      // `/posts/:id` are the same path and share their methods.
+      // and `/posts/:id` are the same path and share their methods.
       const byPath = [...Map.groupBy(own, (route) => route.path.replace(/:\w+/g, ':x'))];
       for (const [, list] of byPath.sort(([a], [b]) => specificity(a, b))) mountPath(router, list, parts, limits);
       return [segment, router] as const;

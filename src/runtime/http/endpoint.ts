@@ -128,8 +128,7 @@ export function createEndpoint(route: Route, parts: EndpointParts): Endpoint {
 
   /**
    * Whether a missing record existed when the same user sent a request with the same key: the first request may have deleted the record,
-   * and
-   * its response may be repeated to that user. A record that exists but is not visible to the user stays not found.
+   * and its response may be repeated to that user. A record that exists but is not visible to the user stays not found.
    */
   async function hadRecord(req: Request, user: SignedIn['user'], error: unknown): Promise<boolean> {
     if (idempotent === undefined || item === undefined || user === undefined) return false;

@@ -36,7 +36,7 @@ const idempotencyKeys = pgTable(
     claimedUntil: timestamptz('claimed_until').notNull(),
     /** Null: no response yet. */
     status: integer('status'),
-    /** Ciphertext of the response; null: it was not stored. */
+    /** Ciphertext of the response; null: the response was not stored. */
     answer: text('answer'),
     createdAt: timestamptz('created_at').notNull().defaultNow(),
   },
