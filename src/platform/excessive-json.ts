@@ -1,4 +1,4 @@
-/** How deep arrays and objects may be nested. */
+/** Maximum nesting depth of arrays and objects. */
 const MAX_LEVELS = 32;
 
 const MAX_VALUES = 100_000;
@@ -68,7 +68,7 @@ export function exceededJsonLimit(json: Uint8Array, maxKeys: number, maxRootKeys
         if (fields.push(0) > MAX_LEVELS + 1) return `Must be nested at most ${MAX_LEVELS} levels deep`;
         while (json[at + 1]! <= SPACE) at++;
         const next = json[at + 1];
-        // The first value has no comma before it, so an opening bracket counts it.
+        // The first value has no comma before it, so count it here.
         if (next !== CLOSE_ARRAY && next !== CLOSE_OBJECT && ++values > MAX_VALUES)
           return `Must have at most ${MAX_VALUES} values`;
         break;

@@ -13,7 +13,7 @@ export interface WorkLine {
   [field: string]: unknown;
 }
 
-/** How a line is logged. */
+/** Options of a log line. */
 export interface WorkLineOptions {
   /** Default `info`. */
   level?: 'info' | 'warn' | 'error';

@@ -27,7 +27,7 @@ export interface AppOptions<R extends readonly AnyResource[], E extends readonly
   resources: R;
   extensions?: E;
   settings?: SettingsInput;
-  /** Push transports, tried in order. Default: APNs, FCM and Web Push, if their credentials are in the environment. */
+  /** Push transports; the first one that accepts a device sends to it. Default: APNs, FCM and Web Push, if their credentials are set. */
   transports?: readonly Transport[];
   /** Called once with the app, to register listeners. */
   listeners?: (app: App<R> & Apis<E>) => void;

@@ -31,7 +31,7 @@ export function reclaimSweep<Row>({
 /** A statement that removes old rows: at most as many as its last parameter says, returning each of them. */
 export interface Removal {
   text: string;
-  /** Its other parameters. */
+  /** The other parameters of the statement. */
   values?: readonly unknown[];
   rowsPerBatch?: number;
 }

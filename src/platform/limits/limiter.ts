@@ -11,7 +11,7 @@ export interface Verdict {
   leftMs: number;
 }
 
-/** Applies one rule to any number of keys. */
+/** Applies a rule to any number of keys. */
 export interface Limiter {
   /** Whether a key is known to be over its limit. Counts nothing and does not query Redis. */
   isSpent(key: string): boolean;

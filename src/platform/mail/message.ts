@@ -4,7 +4,7 @@ import { isStorable } from '../postgres/storable.ts';
 
 /** An e-mail to one recipient. */
 export interface MailMessage {
-  /** One address, without a name. */
+  /** A single address, without a name. */
   to: string;
   subject: string;
   text: string;

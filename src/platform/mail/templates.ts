@@ -2,7 +2,10 @@ import type { MailContent } from './message.ts';
 
 /** The input of the password reset e-mail. */
 export interface PasswordResetMail {
-  /** The user's record: every field except passwords. Users control these values, so the template must treat them as untrusted. */
+  /**
+   * The user's record: every field except passwords. Treat the values as untrusted: a user can enter another person's e-mail address, so
+   * that this person receives them.
+   */
   user: { id: string; [field: string]: unknown };
   /** The link for setting a new password: `auth.resetUrl` with the token. */
   link: string;

@@ -44,7 +44,7 @@ export async function signIn(req: Request, authenticators: readonly Authenticato
 export function beginSignIn(req: Request, authenticators: readonly Authenticator[]): void {
   if (req.headers.authorization === undefined) return;
   const early = signIn(req, authenticators);
-  // `signIn` handles a failure; a refused request never gets there.
+  // The next `signIn` reports a failure. A request that a limit refuses never calls it.
   early.catch(() => undefined);
   begun.set(req, early);
 }

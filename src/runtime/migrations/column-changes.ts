@@ -37,7 +37,7 @@ export type Unchecked = {
       values: readonly string[];
     }
   | {
-      /** Bytes that an index has room for in a text. */
+      /** Maximum bytes of a text that fit into an index. */
       room: number;
     }
 );
@@ -49,7 +49,7 @@ interface ColumnChanges {
   replaced: { table: string; column: string }[];
   notes: string[];
   unchecked: Unchecked[];
-  /** Columns with a `--using` whose type does not change. */
+  /** Columns with an unused `--using`, because their type does not change. */
   unused: string[];
 }
 

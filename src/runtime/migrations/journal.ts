@@ -11,7 +11,7 @@ export interface Journal {
   entries: { idx: number; version: string; when: number; tag: string; breakpoints: boolean }[];
 }
 
-/** One file of the migrations folder. */
+/** A file of the migrations folder. */
 export interface Migration {
   /** `0003_add_tasks`, `belfry/0001_device_tokens`: the file's path in the folder, without `.sql`. */
   name: string;

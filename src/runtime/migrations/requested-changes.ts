@@ -4,9 +4,9 @@ export interface RequestedChanges {
   renamedColumns: readonly { table: string; from: string; to: string }[];
   /** Expressions that convert a column's values to its new type, by `<table>.<column>`. */
   using: ReadonlyMap<string, string>;
-  /** Columns whose values may be lost: `<table>.<column>`. */
+  /** Columns that may be dropped although they contain values: `<table>.<column>`. */
   dropped: ReadonlySet<string>;
-  /** Tables that may be lost. */
+  /** Tables that may be dropped although they contain rows. */
   droppedTables: ReadonlySet<string>;
 }
 

@@ -20,7 +20,7 @@ export interface MigrationState {
   unknown: number;
 }
 
-/** Whether the database was ever migrated. */
+/** Whether migrations were ever applied to the database. */
 export async function isMigrated(client: Queryable): Promise<boolean> {
   const { rows } = await client.query(`select to_regclass('drizzle.__drizzle_migrations') is not null as is`);
   return rows[0].is;

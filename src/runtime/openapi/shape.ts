@@ -12,7 +12,7 @@ interface Convertible {
 
 const OPEN_OBJECT: Json = { type: 'object', additionalProperties: true };
 
-/** Applies `change` to every object of a schema, innermost first. */
+/** Applies `change` to every object inside a schema, innermost first. */
 function mapObjects(value: unknown, change: (one: Json) => Json): unknown {
   if (Array.isArray(value)) return value.map((item) => mapObjects(item, change));
   if (typeof value !== 'object' || value === null) return value;
