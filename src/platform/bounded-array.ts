@@ -4,8 +4,8 @@ import { MAX_DETAILS } from './errors.ts';
 const countOf = (items: number) => `${items} ${items === 1 ? 'item' : 'items'}`;
 
 /**
- * Returns the schema of an array that a client sends. The length is checked before any item, and the check ends after 100 errors, so
- * that refusing a long array is cheap. (`z.array(item).max(n)` checks every item first.)
+ * Returns the schema of an array that a client sends. The length is checked before any item, and validation stops after 100 errors, so
+ * that rejecting a long array is cheap. (`z.array(item).max(n)` checks every item first.)
  *
  * @param item the schema of each item
  * @param limits `min` and `max` items; `error`: the message for a value that is not an array; `tooFew`, `tooMany`: other messages
@@ -36,7 +36,7 @@ export function boundedArray<Item extends z.ZodType>(
     .transform((input, context): z.output<Item>[] => {
       const message = arrayError(input);
       if (message !== undefined) {
-        // Without `input`: an issue that refers to a large value keeps it alive until the next full garbage collection.
+        // Omit `input`: an issue that refers to a large value keeps it alive until the next full garbage collection.
         context.issues.push({ code: 'custom', message } as z.core.$ZodRawIssue);
         return z.NEVER;
       }

@@ -1,11 +1,11 @@
-/** Whether JSON.stringify writes a value as it is: it would write null for 1e400, which is parsed as Infinity. */
+/** Whether JSON.stringify preserves a value: it writes null for Infinity, which is how 1e400 is parsed. */
 function isNative(value: unknown): boolean {
   return typeof value === 'number' ? Number.isFinite(value) : typeof value !== 'object' || value === null;
 }
 
 /**
- * Returns a JSON value as the one text that all equal values have: fields sorted by name (their order is insignificant, RFC 8259 §4), no
- * white space. Hand-written, because JSON.stringify with a replacer is several times slower than parsing.
+ * Returns the canonical text of a JSON value, which is the same for all equal values: fields sorted by name (their order is insignificant,
+ * RFC 8259 §4), no white space. Hand-written, because JSON.stringify with a replacer is several times slower than parsing.
  */
 export function canonicalJson(value: unknown): string {
   if (typeof value === 'string') return JSON.stringify(value);

@@ -3,7 +3,7 @@ import { didYouMean } from './did-you-mean.ts';
 
 /** Collects configuration errors, so that an app that cannot start reports all of them at once. */
 export class ConfigErrors {
-  /** Each error on a line, its place first: `resource "post": field "title": …`. */
+  /** One line per error, beginning with its place: `resource "post": field "title": …`. */
   readonly lines: string[];
   readonly #place: string;
 
@@ -12,21 +12,21 @@ export class ConfigErrors {
     this.lines = lines;
   }
 
-  /** Reports what is wrong at this place, and how to fix it. */
+  /** Reports what is wrong at this place and how to fix it. */
   report(text: string): void {
     this.lines.push(this.#place === '' ? text : `${this.#place}: ${text}`);
   }
 
-  /** The same collection, for errors at a place inside this one: `errors.at('resource "post"').at('field "title"')`. */
+  /** Returns a view of this collection for a nested place: `errors.at('resource "post"').at('field "title"')`. */
   at(place: string): ConfigErrors {
     return new ConfigErrors(this.#place === '' ? place : `${this.#place}: ${place}`, this.lines);
   }
 }
 
-/** The keys of the object at a path of a schema, as far as the schema tells them. */
+/** The keys of the object at a path of a schema; empty if the schema has no object there. */
 function keysAt(schema: unknown, path: readonly PropertyKey[]): string[] {
   let inner = schema;
-  // Defaults and optional() wrap an object.
+  // Defaults and optional() wrap the object schema.
   while (!(inner instanceof z.ZodObject)) {
     const wrapped = (inner as { def?: { innerType?: unknown } } | undefined)?.def?.innerType;
     if (wrapped === undefined) return [];
@@ -37,9 +37,9 @@ function keysAt(schema: unknown, path: readonly PropertyKey[]): string[] {
 }
 
 /**
- * Reports the settings that a schema refused, each by its full name: `webhooks.timeoutMs`.
+ * Reports each setting that the schema rejected by its full name, such as `webhooks.timeoutMs`.
  *
- * @param name what the settings belong to
+ * @param name the prefix of the names, such as `webhooks`
  */
 export function reportSettings(name: string, schema: z.ZodType, error: z.ZodError, errors: ConfigErrors): void {
   for (const issue of error.issues) {

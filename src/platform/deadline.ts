@@ -1,4 +1,4 @@
-/** What `withDeadline` rejects with when the work takes too long. */
+/** The error with which `withDeadline` rejects when the work takes too long. */
 export class DeadlineError extends Error {
   override readonly name = 'DeadlineError';
 }
@@ -7,10 +7,10 @@ const MAX_STEPS = 10;
 const MIN_STEP_MS = 30;
 
 /**
- * Calls `late` after `ms`. Counted in steps, and with one more look at the sockets at the end: time in which this process was too busy
- * to read a result is not held against the one that sent it.
+ * Calls `late` after `ms`. The countdown runs in steps and polls the sockets once more at the end, so that time in which this process was
+ * too busy to read a result is not counted against the sender of that result.
  *
- * @returns stops the count
+ * @returns a function that stops the countdown
  */
 function startCountdown(ms: number, late: () => void): () => void {
   const steps = Math.max(1, Math.min(MAX_STEPS, Math.floor(ms / MIN_STEP_MS)));
@@ -29,8 +29,8 @@ function startCountdown(ms: number, late: () => void): () => void {
 }
 
 /**
- * Resolves as `work` does, or with `fallback` after `ms`. Only the waiting ends: the work itself goes on, and what becomes of it later,
- * failures included, is ignored.
+ * Settles as `work` does, or resolves with `fallback` after `ms`. Only the waiting ends: the work continues, and its later result or
+ * failure is ignored.
  */
 export async function resolveWithin<T, F>(work: Promise<T>, ms: number, fallback: F): Promise<T | F> {
   const { promise: late, resolve } = Promise.withResolvers<F>();

@@ -1,4 +1,4 @@
-/** Edits (insert, delete, replace, swap two neighbours) that turn one name into another. */
+/** The number of edits (insert, delete, replace, swap two neighbours) that turn one name into another. */
 function distance(from: string, to: string): number {
   let beforeLast: number[] = [];
   let last = Array.from({ length: to.length + 1 }, (_, i) => i);
@@ -15,12 +15,12 @@ function distance(from: string, to: string): number {
 }
 
 /**
- * Suggests the known name that a misspelled one stands for, as the end of an error message.
+ * Suggests the known name that is closest to a misspelled one, as the end of an error message.
  *
- * @returns `. Did you mean "title"?`, or an empty string when no known name is close
+ * @returns `. Did you mean "title"?`, or an empty string if no known name is close
  */
 export function didYouMean(name: string, known: Iterable<string>): string {
-  // Untyped declarations may hold anything.
+  // Untyped declarations may contain a value that is not a string.
   const folded = String(name).toLowerCase();
   let best: { name: string; edits: number } | undefined;
   for (const candidate of known) {
@@ -32,9 +32,9 @@ export function didYouMean(name: string, known: Iterable<string>): string {
 }
 
 /**
- * The end of an error message about an unknown name: the known one that it may stand for, or else all of them.
+ * The end of an error message about an unknown name: the closest known name, or all known names if none is close.
  *
- * @param what the known names are, in the plural
+ * @param what the plural noun for the known names, such as `fields`
  * @returns `. Did you mean "title"?` or `; fields: title, body`
  */
 export function knownNames(name: string, what: string, known: Iterable<string>): string {

@@ -22,19 +22,19 @@ function protocolOf(text: string): string {
 
 function isKey(text: string): boolean {
   const bytes = Buffer.from(text, 'base64');
-  // Node's decoder skips what it does not know: only re-encoding shows that the text was exact.
+  // Node's decoder skips invalid characters, so re-encode to check that the text was exact.
   return bytes.length === 32 && bytes.toString('base64') === text;
 }
 
 /** `https://app.example.com`: what a browser sends as `Origin`, or `*` for all. */
 function isOrigin(text: string): boolean {
-  // A host may hold a star, and no browser ever sends one.
+  // `URL` accepts a host with a star, but no browser ever sends one.
   return text === '*' || (URL.canParse(text) && new URL(text).origin === text && !text.includes('*'));
 }
 
-/** A proxy as express takes it: an address, a subnet, or a name for some. */
+/** A proxy in a form that Express accepts: an address, a subnet, or a named group of subnets. */
 function isProxy(text: string): boolean {
-  // The parser of addresses takes `1.5` for 1.0.0.5.
+  // The address parser reads `1.5` as 1.0.0.5.
   const isAddress = isIP(text.split('/', 1)[0]!) !== 0;
   const names = ['loopback', 'linklocal', 'uniquelocal'];
   return names.includes(text) || (isAddress && (ipaddr.isValid(text) || ipaddr.isValidCIDR(text)));
@@ -43,7 +43,7 @@ function isProxy(text: string): boolean {
 const PORT_MALFORMED = 'PORT must be a number from 0 to 65535';
 const METRICS_PORT_MALFORMED = 'METRICS_PORT must be a number from 0 to 65535';
 
-/** `Belfry <no-reply@example.com>`, or the address alone. */
+/** `Belfry <no-reply@example.com>`, or only the address. */
 function isSender(text: string): boolean {
   const address = /^[^<>@]*<([^<>]+)>$/.exec(text)?.[1] ?? text;
   return z.email().safeParse(address).success && !/\p{Cc}/u.test(text);
@@ -138,7 +138,7 @@ const PUSH_NAMES = [
 ];
 const LIKE_PUSH_NAME = /^(FCM|APNS|VAPID)_/;
 
-/** A slip of the pen in a name would leave a provider out, or send to the wrong one. */
+/** Rejects misspelled names: a typo would disable a provider or send to the wrong one. */
 function unknownPushNames(variables: Record<string, string | undefined>): string[] {
   const names = Object.keys(variables).filter((name) => LIKE_PUSH_NAME.test(name) && !PUSH_NAMES.includes(name));
   return names.map((name) => `${name} is not known: the names of push are ${PUSH_NAMES.join(', ')}`);
@@ -149,7 +149,7 @@ function pushVariables(variables: Record<string, string | undefined>): Record<st
   return Object.fromEntries(present);
 }
 
-/** What production needs, where development has a default, and what it must not have. */
+/** Checks the variables that production requires, although development has defaults for them, and those that it forbids. */
 function faultsInProduction(variables: Record<string, string | undefined>): string[] {
   if ((variables.NODE_ENV ?? 'production') !== 'production') return [];
   const faults: string[] = [];
@@ -167,13 +167,13 @@ function faultsInProduction(variables: Record<string, string | undefined>): stri
   return faults;
 }
 
-/** An e-mail needs a sender. */
+/** Sending e-mail requires a sender address. */
 function missingForMail({ SMTP_URL, MAIL_FROM }: Record<string, string | undefined>): string[] {
   if (SMTP_URL === undefined || MAIL_FROM !== undefined) return [];
   return ['MAIL_FROM is missing: SMTP_URL needs it, like Belfry <no-reply@example.com>'];
 }
 
-/** The environment as the rest of the program sees it: validated, defaults filled. */
+/** The validated environment, with defaults filled in. */
 export interface Environment {
   nodeEnv: 'production' | 'development' | 'test';
   appUrl: string | undefined;
@@ -181,7 +181,7 @@ export interface Environment {
   /** The address that `web` listens on; undefined: all addresses of this machine. */
   host: string | undefined;
   logLevel: string;
-  /** The name of this process in log lines; undefined: its roles, once it starts. */
+  /** The name of this process in log lines; undefined: its roles, known once it starts. */
   logProcess: string | undefined;
   corsOrigins: string[];
   trustProxy: string | undefined;
@@ -190,13 +190,13 @@ export interface Environment {
   redisPrefix: string;
   /** Base64 of 32 bytes each, newest first. Never empty. */
   encryptionKeys: string[];
-  /** The mail server and the sender of all e-mail; undefined: there is none. */
+  /** The mail server and the sender of all e-mail; undefined: no e-mail is sent. */
   smtp: { url: string; from: string } | undefined;
-  /** Credentials of push providers as they were given, by name; read and checked where the transports are made. */
+  /** Credentials of push providers by variable name, unparsed; the transports read and check them when they are created. */
   push: Readonly<Record<string, string>>;
-  /** What who asks for metrics must show; undefined: web serves none. */
+  /** The token that a client must send to read the metrics; undefined: the web process serves no metrics. */
   metricsToken: string | undefined;
-  /** Where each process serves its metrics; undefined: nowhere. */
+  /** The port on which each process serves its metrics; undefined: none. */
   metricsPort: number | undefined;
   /** Whether rate limits apply to clients on this machine. Always true in production. */
   loopbackRateLimits: boolean;
@@ -205,7 +205,7 @@ export interface Environment {
   pushWorker: boolean;
 }
 
-/** Thrown when the environment or the declarations cannot be worked with: `faults` lists every mistake found, a line each. */
+/** Thrown if the environment or the declarations are invalid: `faults` lists every error found, one line each. */
 export class StartupError extends Error {
   readonly faults: readonly string[];
 
@@ -216,7 +216,7 @@ export class StartupError extends Error {
   }
 }
 
-// Development and tests work without a key of their own; production refuses to start without one.
+// Development and tests work without a configured key; production refuses to start without one.
 const DEVELOPMENT_KEY = Buffer.from('belfry-development-key-not-secret').subarray(0, 32).toString('base64');
 
 /**

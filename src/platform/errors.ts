@@ -1,4 +1,4 @@
-/** Every code an answer can carry, with its status and default public text: the one catalogue of errors. */
+/** Every error code that a response can contain, with its status and default public text: the only catalogue of errors. */
 export const ERROR_CODES = {
   BAD_REQUEST: { status: 400, message: 'The request is malformed' },
   INVALID_JSON: { status: 400, message: 'The body is not valid JSON' },
@@ -29,8 +29,8 @@ export type ErrorCode = keyof typeof ERROR_CODES;
 /** Field name (or path, `address.city`) to message. */
 export type ErrorDetails = Record<string, string>;
 
-// What is wrong with 90,000 fields is no help, and more than what was sent.
-/** The most details of an error. Validation stops collecting them there. */
+// A list of 90,000 invalid fields helps nobody and would be larger than the request.
+/** The maximum number of details in an error. Validation stops collecting at this number. */
 export const MAX_DETAILS = 100;
 // The start of a very long name is enough to recognize it.
 const LONGEST_NAME = 256;
@@ -42,20 +42,17 @@ function firstOf(details: ErrorDetails): ErrorDetails {
   return Object.fromEntries(names.slice(0, MAX_DETAILS).map((name) => [shortened(name), details[name]!]));
 }
 
-/**
- * An error that a client may see: its message and the first 100 of its details are public. The cause, when there is one, goes to
- * the log only.
- */
+/** An error that a client may see: its message and the first 100 of its details are public. The cause, if any, is only logged. */
 export class ApiError extends Error {
   readonly status: number;
   readonly code: ErrorCode;
   readonly details: ErrorDetails | undefined;
-  /** Seconds after which it is worth trying again: the answer's `Retry-After`. */
+  /** Seconds after which a retry is worthwhile: the `Retry-After` header of the response. */
   readonly retryAfter: number | undefined;
 
   /**
-   * @param code a code of the catalogue; it decides the status
-   * @param message public text; the catalogue's when left out
+   * @param code a code of the catalogue; it determines the status
+   * @param message public text; default: the message in the catalogue
    */
   constructor(
     code: ErrorCode,
@@ -74,12 +71,12 @@ export class ApiError extends Error {
   }
 }
 
-/** The 401 of a token that is there but not valid, on every route, public ones included. */
+/** The 401 response to a token that is present but invalid, on every route, including public ones. */
 export function invalidSession(): ApiError {
   return new ApiError('UNAUTHORIZED', 'Session is invalid or has expired');
 }
 
-/** The 422 of a body whose fields are wrong: `details` maps each field to its message. */
+/** The 422 response to a body with invalid fields: `details` maps each field to its message. */
 export function validationError(details: ErrorDetails): ApiError {
   return new ApiError('VALIDATION_ERROR', undefined, { details });
 }

@@ -4,11 +4,10 @@ type Handler = (payload: never) => unknown;
 
 /** In-process events: listeners run in the process where the event happens. */
 export interface Events {
-  /** Registers a listener. */
   on(name: string, handler: Handler): void;
-  /** Runs the listeners of `name`, in order of registration, without waiting for them. A listener's error goes to the log. */
+  /** Runs the listeners of `name` in order of registration, without waiting for them. A listener's error is logged. */
   emit(name: string, payload: unknown): void;
-  /** Whether anybody listens, so that a caller may spare itself making the payload. */
+  /** Whether an event has listeners, so that a caller can skip building the payload. */
   has(name: string): boolean;
 }
 
@@ -24,7 +23,7 @@ export function createEvents(log: Logger): Events {
     },
     emit(name, payload) {
       for (const handler of handlers.get(name) ?? []) {
-        // A listener is a guest: neither its exception nor its rejection may reach the code that emitted.
+        // The code that emits an event must not fail because of a listener, whether it throws or rejects.
         try {
           Promise.resolve(handler(payload as never)).catch(failed(name));
         } catch (error) {

@@ -1,4 +1,4 @@
-/** How deep arrays and objects may be nested. */
+/** Maximum nesting depth of arrays and objects. */
 const MAX_LEVELS = 32;
 
 const MAX_VALUES = 100_000;
@@ -12,7 +12,7 @@ export function tooManyKeys(maxKeys: number): string {
   return `Must have at most ${maxKeys} fields in one object`;
 }
 
-// The bytes that matter outside of strings; all others (numbers, literals, white space) are 0 and skipped.
+// The bytes that matter outside strings; all others (numbers, literals, white space) are 0 and skipped.
 const STRUCTURAL = new Uint8Array(256);
 for (const byte of [QUOTE, COMMA, COLON, OPEN_ARRAY, CLOSE_ARRAY, OPEN_OBJECT, CLOSE_OBJECT]) STRUCTURAL[byte] = byte;
 
@@ -35,14 +35,14 @@ function endOfString(json: Uint8Array, start: number): number {
 }
 
 /**
- * Checks the limits of a JSON text: its levels, its values, the fields of each object. 100 kB of brackets can be nested
- * 50,000 levels deep, which breaks JSON.stringify, zod and jsonb. Reads the text and not the parsed value: walking
- * thousands of small objects costs more than parsing them. Counts as written: a repeated name counts each time.
+ * Checks the limits of a JSON text: nesting levels, number of values, fields per object. 100 kB of brackets can be nested
+ * 50,000 levels deep, which breaks JSON.stringify, zod and jsonb. Reads the text rather than the parsed value, because walking
+ * thousands of small objects costs more than parsing them. A repeated field name counts each time.
  *
  * @param json valid JSON in UTF-8; for anything else the result is meaningless
- * @param maxKeys the most fields of one object
- * @param maxRootKeys the most fields of the value itself; infinite if its fields are counted later, so that errors can name them
- * @returns the message of the limit that is exceeded first; undefined if none is
+ * @param maxKeys the maximum number of fields in one object
+ * @param maxRootKeys the same for the root object; infinite if the caller counts its fields later, so that errors can name them
+ * @returns the message of the first limit that is exceeded; undefined if none is
  */
 export function exceededJsonLimit(json: Uint8Array, maxKeys: number, maxRootKeys = maxKeys): string | undefined {
   // The number of fields so far of each open object, by level; 0 for an open array.
@@ -68,7 +68,7 @@ export function exceededJsonLimit(json: Uint8Array, maxKeys: number, maxRootKeys
         if (fields.push(0) > MAX_LEVELS + 1) return `Must be nested at most ${MAX_LEVELS} levels deep`;
         while (json[at + 1]! <= SPACE) at++;
         const next = json[at + 1];
-        // The first value has no comma before it.
+        // The first value has no comma before it, so count it here.
         if (next !== CLOSE_ARRAY && next !== CLOSE_OBJECT && ++values > MAX_VALUES)
           return `Must have at most ${MAX_VALUES} values`;
         break;

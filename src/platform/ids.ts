@@ -7,7 +7,7 @@ export function newId(): string {
 
 const ID = /^[0-9a-f]{24}$/;
 
-/** Whether `value` has the form of an id. Ids are lower case: an upper-case spelling is not the same id. */
+/** Whether `value` has the form of an id. Ids are lower case: the same id in upper case is not valid. */
 export function isId(value: unknown): value is string {
   return typeof value === 'string' && ID.test(value);
 }

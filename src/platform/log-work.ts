@@ -2,39 +2,39 @@ import type { Logger } from './log.ts';
 import type { Settings } from './settings.ts';
 
 /**
- * The log line of a finished unit of work: ids, counts, the number of the attempt. It holds no personal data: no address, subject, token
- * or content of a record.
+ * The log line of a finished unit of work: ids, counts, the attempt number. It contains no personal data: no address, subject, token
+ * or record content.
  */
 export interface WorkLine {
-  /** How it ended, in a word: `sent`, `retry`, `failed`. */
+  /** The outcome in a word: `sent`, `retry`, `failed`. */
   outcome: string;
   /** Whole milliseconds: see `createTimer`. */
   durationMs: number;
   [field: string]: unknown;
 }
 
-/** How a line is logged. */
+/** Options of a log line. */
 export interface WorkLineOptions {
-  /** `info` when left out. */
+  /** Default `info`. */
   level?: 'info' | 'warn' | 'error';
   /**
-   * Whether the unit is one of very many that went well, so that `settings.log.sampleRate` applies. Lines of failures are never sampled:
-   * pass `sampled: outcome === 'sent'` or the like.
+   * Whether the unit is one of very many successful ones, so that `settings.log.sampleRate` applies. Failures are never sampled:
+   * pass `sampled: outcome === 'sent'` or similar.
    */
   sampled?: boolean;
 }
 
 /**
- * Logs one line for a finished unit of work: a batch of the relay, an e-mail, an attempt of a delivery.
+ * Logs one line for a finished unit of work: a relay batch, an e-mail, a delivery attempt.
  *
- * @param unit what it was: the `msg` of the line
+ * @param unit the name of the unit: the `msg` of the line
  */
 export type LogWork = (unit: string, line: WorkLine, options?: WorkLineOptions) => void;
 
 /**
- * Creates the function that logs units of work. A sampled line carries `sampleRate`: it stands for `1 / sampleRate` units.
+ * Creates the function that logs units of work. A sampled line includes `sampleRate`, because it stands for `1 / sampleRate` units.
  *
- * @param random returns a number from 0 to 1, without 1
+ * @param random returns a number from 0 (inclusive) to 1 (exclusive)
  */
 export function createLogWork(
   { log, settings }: { log: Logger; settings: Pick<Settings, 'log'> },
@@ -47,7 +47,7 @@ export function createLogWork(
   };
 }
 
-/** Starts a timer. The function that it returns gives the whole milliseconds since then. */
+/** Starts a timer. The returned function returns the whole milliseconds since the start. */
 export function createTimer(): () => number {
   const startedAt = performance.now();
   return () => Math.round(performance.now() - startedAt);

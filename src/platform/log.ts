@@ -2,7 +2,7 @@ import { type Logger, pino } from 'pino';
 
 export type { Logger } from 'pino';
 
-// Secrets are named, wherever they stand one or two levels deep in a log entry.
+// Names of secrets, redacted at the top level of a log entry and up to two levels below.
 const SECRET_NAMES = [
   'password',
   'currentPassword',
@@ -15,10 +15,10 @@ const SECRET_NAMES = [
 ];
 
 /**
- * The process's logger: JSON lines on standard output, secrets replaced by `[redacted]`.
+ * Creates the logger of the process: JSON lines on standard output, secrets replaced by `[redacted]`.
  *
  * @param level a pino level, or `silent`
- * @param process the name of this process, carried by every line; undefined: not known yet
+ * @param process the name of this process, included in every line; undefined: not known yet
  */
 export function createLog(level: string, process: string | undefined): Logger {
   return pino({

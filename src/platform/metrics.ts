@@ -1,13 +1,13 @@
 import { Counter, collectDefaultMetrics, Registry } from 'prom-client';
 
-/** What one app counts and measures, for Prometheus. Features register their own in `registry`; every name begins with `belfry_`. */
+/** The Prometheus metrics of one app. Features register their own in `registry`; every name begins with `belfry_`. */
 export interface Metrics {
   registry: Registry;
-  /** Questions that Redis should have answered and this process answered alone, by `what` was counted. */
+  /** Operations that this process served itself because Redis was down; the `what` label names the operation. */
   redisFallbacks: Counter<'what'>;
 }
 
-/** Makes the metrics of an app. Nothing is served yet, and nothing costs more than adding a number. */
+/** Creates the metrics of an app. Nothing is served yet, and a metric costs no more than adding a number. */
 export function createMetrics(): Metrics {
   const registry = new Registry();
   const redisFallbacks = new Counter({
@@ -19,7 +19,10 @@ export function createMetrics(): Metrics {
   return { registry, redisFallbacks };
 }
 
-/** Adds what Node measures of the process: CPU, memory, event loop, garbage collection. Only where metrics are served: it watches all the time. */
+/**
+ * Adds Node's process metrics: CPU, memory, event loop, garbage collection. Call this only if metrics are served, because it keeps
+ * measuring.
+ */
 export function addProcessMetrics({ registry }: Metrics): void {
   if (registry.getSingleMetric('process_cpu_seconds_total') === undefined)
     collectDefaultMetrics({ register: registry });

@@ -1,13 +1,14 @@
-/** Adds an item; resolves when the batch that it was in is written, rejects when that failed. */
+/** Adds an item. Resolves when its batch is written; rejects if the write fails. */
 export type AddToBatch<Item> = (item: Item) => Promise<void>;
 
 /**
- * Batches that form by themselves: what gathers while the last batch is written makes up the next. No timer: alone, an item is
+ * Creates batches without a timer: items that arrive while a batch is being written form the next batch. An item that arrives alone is
  * written at once.
  *
- * @param write writes a batch, in the order in which the items came
- * @param most items of a batch
- * @param soon calls what writes a batch: in this tick or, by `setImmediate`, when all that came in one turn of the event loop is there
+ * @param write writes a batch, in the order in which the items arrived
+ * @param most the maximum number of items per batch
+ * @param soon schedules the write: `queueMicrotask` writes in this tick; `setImmediate` first collects all items of this turn of the event
+ * loop
  */
 export function createMicroBatch<Item>(
   write: (items: Item[]) => Promise<void>,
@@ -32,7 +33,7 @@ export function createMicroBatch<Item>(
   return (item) =>
     new Promise<void>((resolve, reject) => {
       gathered.push({ item, resolve, reject });
-      // What else is added soon comes along.
+      // Items added before the scheduled flush join the same batch.
       if (!writing) {
         writing = true;
         soon(flush);

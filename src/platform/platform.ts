@@ -10,7 +10,7 @@ import type { Queues } from './queues.ts';
 import type { RedisClients } from './redis.ts';
 import type { Settings } from './settings.ts';
 
-/** The ground that every feature stands on: one of each per app. */
+/** The shared infrastructure of an app's features: one instance of each per app. */
 export interface Platform {
   env: Environment;
   settings: Settings;

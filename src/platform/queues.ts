@@ -2,27 +2,28 @@ import { type JobsOptions, Queue, QueueEvents, Worker } from 'bullmq';
 import type { Logger } from './log.ts';
 import type { RedisClients } from './redis.ts';
 
-/** The data of every job: a pointer to a row. */
+/** The data of every job: the id of a row. */
 export interface Pointer {
   id: string;
 }
 
-/** A job to add: its name says what is done, its data where the row is. */
+/** A job to add: `name` is the kind of work, `data` refers to the row. */
 export interface NewJob {
   name: string;
   data: Pointer;
   opts?: JobsOptions;
 }
 
-/** A worker that runs. */
+/** A worker that is running. */
 export interface RunningWorker {
-  /** Stops taking jobs and waits for those in work. */
+  /** Stops accepting jobs and waits for those in progress. */
   stop(): Promise<void>;
 }
 
 /**
- * How a queue notices that a worker died, in ms: a job is taken over when its lock was not renewed for `lockDuration` and somebody has
- * looked twice since, every `stalledInterval`. A worker that stands still for as long loses its jobs to others, which do them again.
+ * How a queue detects a crashed worker, in ms. Another worker takes over a job if its lock was not renewed for `lockDuration` and two
+ * checks, one every `stalledInterval`, have found it stalled. A worker that is blocked for as long loses its jobs in the same way, and
+ * they run again.
  */
 export interface Watch {
   lockDuration: number;
@@ -32,14 +33,14 @@ export interface Watch {
 /** The queues of one app. */
 export interface Queues {
   /**
-   * Adds jobs in one round trip. A failure (Redis away) is logged and swallowed on purpose: the rows are in Postgres,
-   * and the sweep enqueues what has no job.
+   * Adds jobs in one round trip. A failure (Redis is down) is deliberately logged and ignored: the rows are in Postgres,
+   * and the sweep enqueues rows that have no job.
    */
   add(queue: string, jobs: NewJob[]): Promise<void>;
   /**
    * Runs `process` for each job, up to `concurrency` at once.
    *
-   * @param watch how soon the jobs of a worker that died are taken over; left out, within 20 s
+   * @param watch how soon other workers take over the jobs of a crashed worker; default: within 20 s
    */
   work(
     queue: string,
@@ -47,21 +48,21 @@ export interface Queues {
     concurrency: number,
     watch?: Watch,
   ): RunningWorker;
-  /** The events of a queue: who finished, with what. Made at first use. */
+  /** The events of a queue, such as finished jobs with their results. Connects at first use. */
   events(queue: string): QueueEvents;
-  /** The queue itself, for what `add` does not offer. */
+  /** The queue itself, for operations that `add` does not cover. */
   queue(name: string): Queue;
   close(): Promise<void>;
 }
 
-// A finished job must leave at once: a kept job id would make a later add of the same id a silent no-op.
+// Remove finished jobs at once: if a job id still exists, a later add of the same id is silently ignored.
 const DEFAULTS: JobsOptions = { removeOnComplete: true, removeOnFail: true, attempts: 1 };
 
-// The jobs of a worker that died are taken over within 20 s; BullMQ's own 30 s + 30 s would hold them up for a minute.
+// Take over the jobs of a crashed worker within 20 s; BullMQ's default of 30 s + 30 s would delay them for a minute.
 const WATCH: Watch = { lockDuration: 15_000, stalledInterval: 5_000 };
 const MAX_TAKEOVERS = 10;
 
-/** @param prefix carried by every key, so that two apps may share a Redis */
+/** @param prefix the prefix of every key, so that two apps can share a Redis */
 export function createQueues(redis: RedisClients, prefix: string, log: Logger): Queues {
   const queues = new Map<string, Queue>();
   const events = new Map<string, QueueEvents>();
@@ -70,7 +71,7 @@ export function createQueues(redis: RedisClients, prefix: string, log: Logger): 
     let queue = queues.get(name);
     if (queue === undefined) {
       queue = new Queue(name, { connection: redis.commands, prefix, defaultJobOptions: DEFAULTS });
-      // Redis' own connection already reports that it is away; a queue's copy of that error must only not be fatal.
+      // The main Redis connection already reports that Redis is down; without a listener, the queue's copy of that error would be fatal.
       queue.on('error', () => undefined);
       queues.set(name, queue);
     }
@@ -115,7 +116,7 @@ export function createQueues(redis: RedisClients, prefix: string, log: Logger): 
     },
     queue: queueOf,
     async close() {
-      // While Redis is away there is nothing to say goodbye to, and the rest of the app must still be closed.
+      // Closing fails while Redis is down, but the rest of the app must still be closed.
       await Promise.all([...events.values(), ...queues.values()].map((open) => open.close().catch(() => undefined)));
     },
   };

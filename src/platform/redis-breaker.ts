@@ -1,25 +1,25 @@
 import { withDeadline } from './deadline.ts';
 import type { Logger } from './log.ts';
 
-/** A circuit breaker in front of Redis, so that no request waits for a Redis that is away. */
+/** A circuit breaker in front of Redis, so that no request waits for a Redis that is down. */
 export interface RedisBreaker {
   /**
    * Runs a command.
    *
-   * @param deadlineMs half a second when left out
-   * @throws when Redis fails or does not reply in time, and from then on at once, until a trial succeeds
+   * @param deadlineMs default: half a second
+   * @throws if Redis fails or does not reply in time, and from then on at once, until a trial succeeds
    */
   run<T>(command: () => Promise<T>, deadlineMs?: number): Promise<T>;
 }
 
-/** What a breaker does and says. */
+/** The behaviour and log texts of a breaker. */
 export interface RedisBreakerOptions {
   log: Logger;
-  /** Log texts, once for each change: what happens while Redis is away, and when it is back. */
+  /** Log texts, each logged once per change: what happens while Redis is down, and that it has recovered. */
   messages: { opened: string; closed?: string };
   /**
-   * Whether the caller waits for the trial. If not, the trial runs beside the caller, which is refused like the others: the command may
-   * take effect although its caller is told otherwise.
+   * Whether the caller waits for the trial. If not, the trial runs separately and the caller is refused like the others, so the command
+   * may take effect although its caller received an error.
    */
   waitForTrial?: boolean;
   /** Called for each command that was refused or failed. */
@@ -29,10 +29,10 @@ export interface RedisBreakerOptions {
 const DEADLINE_MS = 500;
 const TRIAL_EVERY_MS = 1000;
 
-/** Thrown without a command: created once, because a flood must not pay for stack traces. */
+/** Created once and thrown without sending a command: a flood of refused commands must not pay for stack traces. */
 const AWAY = new Error('Redis is away');
 
-/** Creates a breaker. While it is open, one command a second is tried, and never two at a time. */
+/** Creates a circuit breaker. While it is open, one command per second is tried, and never two at a time. */
 export function createRedisBreaker({
   log,
   messages,
@@ -66,7 +66,7 @@ export function createRedisBreaker({
     }
   }
 
-  /** Without a deadline: a trial that hangs is the only one until its connection replies or breaks. */
+  /** Runs a trial without a deadline: a trial that hangs blocks further trials until its connection replies or breaks. */
   async function tryBeside(command: () => Promise<unknown>, deadlineMs: number): Promise<void> {
     const startedAt = performance.now();
     try {

@@ -1,19 +1,19 @@
 import { Redis, type RedisOptions } from 'ioredis';
 import type { Logger } from './log.ts';
 
-/** The Redis of one app. Connections are made at first use and come back by themselves. */
+/** The Redis connections of one app. They open at first use and reconnect on their own. */
 export interface RedisClients {
-  /** For commands of requests and producers: fails at once while Redis is away, instead of queueing up. */
+  /** For commands of requests and producers: fails at once while Redis is down, instead of queueing up. */
   commands: Redis;
-  /** A further connection that waits for Redis to come back: for workers and subscribers, which own it. */
+  /** Creates another connection that waits for Redis to recover. For workers and subscribers; the caller owns it. */
   patient(): Redis;
-  /** Why Redis is away; undefined while it is not. */
+  /** Why Redis is down; undefined while it is up. */
   lastFault(): Error | undefined;
   close(): Promise<void>;
 }
 
-// A connection on which commands stay without an answer for so long is given up: of one whose other end vanished the system
-// would think well for many minutes.
+// Close a connection whose commands get no reply for this long. If the other end vanished, the operating system would consider the
+// connection healthy for many minutes.
 const SILENCE_MS = 5000;
 
 /** @param url `redis://…` or `rediss://…` */

@@ -1,16 +1,16 @@
-/** Runs tasks one at a time, in the order in which they were added. A task that fails fails alone. */
+/** Runs tasks one at a time, in the order in which they were added. A failed task does not affect the others. */
 export type SerialQueue = <T>(task: () => Promise<T>) => Promise<T>;
 
 /** Runs the tasks of each key one at a time, in the order in which they were added. */
 export type KeyedQueue = <T>(key: string, task: () => Promise<T>) => Promise<T>;
 
-// A hook of a project may wait for the queue that it runs in, as when it changes the record that it is called for: it must not wait forever.
+// A project's hook may wait for the queue in which it runs, for example when it changes its own record. Such a wait must end.
 const MAX_HOLD_MS = 5000;
 
 /**
  * Creates a serial queue.
  *
- * @param maxHoldMs after this time the next task starts although the one before it still runs; left out: it never does
+ * @param maxHoldMs the next task starts after this time even if the previous one is still running; default: never
  */
 export function createSerialQueue(maxHoldMs?: number): SerialQueue {
   let last: Promise<void> = Promise.resolve();
@@ -29,7 +29,7 @@ export function createSerialQueue(maxHoldMs?: number): SerialQueue {
   };
 }
 
-/** Creates a serial queue for each key, in this process alone. A task holds up the next of its key for at most 5 seconds. */
+/** Creates a serial queue for each key, in this process only. A task delays the next one of its key for at most 5 seconds. */
 export function createKeyedQueue(): KeyedQueue {
   const queues = new Map<string, { run: SerialQueue; tasks: number }>();
   return async (key, task) => {

@@ -6,18 +6,18 @@ import type { MailTemplate, PasswordResetMail } from './mail/templates.ts';
 
 const MAX_HASH_BYTES = 256 * 2 ** 20;
 
-/** A century. More is a slip of the pen, and no date can hold it. */
+/** A century. A larger number is a typo, and no date can hold it. */
 const MAX_DAYS = 36_500;
 
-/** A year. More is a slip of the pen. */
+/** A year. A larger number is a typo. */
 const MAX_MINUTES = 525_600;
 
 const MEBIBYTE = 2 ** 20;
 
-/** An hour. More is a slip of the pen. */
+/** An hour. A larger number is a typo. */
 const MAX_STALL_MS = 3_600_000;
 
-/** Checks passwords of another system against its hashes. */
+/** Checks passwords against hashes imported from another system. */
 export type LegacyPassword = (hash: string, password: string) => boolean | Promise<boolean>;
 
 const aFunction = <F>() => z.custom<F>((value) => typeof value === 'function', { error: 'must be a function' });
@@ -31,19 +31,19 @@ const settingsSchema = z.strictObject({
       register: z.boolean().default(true),
       sessionTtlDays: z.number().positive().max(MAX_DAYS).default(30),
       devicesFollowSessions: z.boolean().default(true),
-      /** The page on which a new password is set; e-mails link to it with `token` in the query. Default `${APP_URL}/reset-password`. */
+      /** The page on which users set a new password; e-mails link to it with `token` in the query. Default `${APP_URL}/reset-password`. */
       resetUrl: z
         .url({ protocol: /^https?$/, error: 'must look like https://app.example.com/reset-password' })
         .optional(),
       resetTokenTtlMinutes: z.number().positive().max(MAX_MINUTES).default(30),
-      /** Checks a password against a hash that came from another system; the first login replaces the hash. */
+      /** Checks a password against a hash imported from another system; the first login replaces the hash. */
       legacyPassword: aFunction<LegacyPassword>().optional(),
-      /** Of sign-ins under one e-mail. */
+      /** Locks sign-in for an e-mail address after repeated failures. */
       lockout: z
         .strictObject({
-          /** The failed sign-in of this number locks; 0: none does. */
+          /** The number of failed sign-ins that locks the address; 0: never lock. */
           maxAttempts: z.number().int().min(0).max(1000).default(5),
-          /** In which they must fall. */
+          /** The period in which the failed sign-ins are counted. */
           windowMinutes: z.number().positive().max(MAX_MINUTES).default(15),
           lockMinutes: z.number().positive().max(MAX_MINUTES).default(15),
         })
@@ -73,25 +73,25 @@ const settingsSchema = z.strictObject({
       bodyLimit: z.number().int().positive().default(1_048_576),
       /** Fields that one object in a request body may have. */
       bodyKeys: z.number().int().positive().default(1000),
-      /** Bytes of the records in one page of a list, as JSON. A page that would be larger holds fewer records. */
+      /** Maximum size of the records in one list page, in bytes of JSON. A page that would be larger contains fewer records. */
       pageBytes: z
         .number()
         .int()
         .positive()
         .default(2 * MEBIBYTE),
-      /** Bytes that answers for one client may hold in memory until they are read. */
+      /** Bytes of unread responses that one client may keep in memory. */
       pendingBytesPerClient: z
         .number()
         .int()
         .positive()
         .default(16 * MEBIBYTE),
-      /** The same for all clients of a process. */
+      /** Bytes of unread responses that all clients of a process together may keep in memory. */
       pendingBytes: z
         .number()
         .int()
         .positive()
         .default(64 * MEBIBYTE),
-      /** ms for which a client may read almost nothing of its answer before its connection is destroyed. */
+      /** ms for which a client may read almost nothing of its response before its connection is destroyed. */
       stallMs: z.number().int().min(100).max(MAX_STALL_MS).default(30_000),
     })
     .refine(({ pendingBytesPerClient, pendingBytes }) => pendingBytesPerClient <= pendingBytes, {
@@ -100,11 +100,11 @@ const settingsSchema = z.strictObject({
     .prefault({}),
   rateLimit: z
     .strictObject({
-      /** Whether any rate limit holds. Undefined: everywhere but in test mode. */
+      /** Whether rate limits apply. Undefined: in every mode except test mode. */
       enabled: z.boolean().optional(),
-      /** Of each client, over all routes; false for none. */
+      /** The limit for each client over all routes; false: no limit. */
       global: ruleOrNone.default({ limit: 300, windowMs: 60_000 }),
-      /** Of each client and route, where a route says `rateLimit: 'auth'`; false for none. */
+      /** The limit for each client and route with `rateLimit: 'auth'`; false: no limit. */
       auth: ruleOrNone.default({ limit: 10, windowMs: 15 * 60_000 }),
     })
     .prefault({}),
@@ -115,15 +115,15 @@ const settingsSchema = z.strictObject({
       /** Whether the reference at `GET /api/docs` is served. */
       docs: z.boolean().default(true),
       title: z.string().min(1).default('API'),
-      /** Of the API, as the team counts it. */
+      /** The version of the API, as the team counts it. */
       version: z.string().min(1).default('1.0.0'),
-      /** What stands at the top of the document; Markdown. */
+      /** The introduction of the document, in Markdown. */
       description: z.string().optional(),
     })
     .prefault({}),
   mail: z
     .strictObject({
-      /** What e-mails say, in place of the built-in texts. */
+      /** Replacements for the built-in e-mail texts. */
       templates: z
         .strictObject({ passwordReset: aFunction<MailTemplate<PasswordResetMail>>().optional() })
         .prefault({}),
@@ -131,21 +131,21 @@ const settingsSchema = z.strictObject({
     .prefault({}),
   relay: z
     .strictObject({
-      /** ms between looks at the outbox when no wake-up comes. */
+      /** ms between checks of the outbox when no wake-up arrives. */
       pollMs: z.number().int().positive().default(1000),
       /** ms between sweeps for overdue work. */
       sweepMs: z.number().int().positive().default(5000),
-      /** Outbox rows taken at once. */
+      /** Outbox rows claimed at once. */
       batch: z.number().int().positive().default(500),
-      /** Batches worked on side by side. */
+      /** Batches processed concurrently. */
       streams: z.number().int().positive().default(2),
     })
     .prefault({}),
   push: z
     .strictObject({
-      /** ms that `push.send` waits for its result before it answers `queued`. */
+      /** ms that `push.send` waits for the result before it returns `queued`. */
       waitMs: z.number().int().positive().default(10_000),
-      /** Hosts of push services that browsers may name, beside those of their makers: `push.example.com`, `*.example.com`, `*` for any. */
+      /** Hosts allowed in browser subscriptions, besides those of the browser vendors: `push.example.com`, `*.example.com`, `*` for any. */
       endpointHosts: z
         .array(
           z.string().regex(/^(\*|(\*\.)?[a-z0-9-]+(\.[a-z0-9-]+)*)$/, {
@@ -158,24 +158,24 @@ const settingsSchema = z.strictObject({
   log: z
     .strictObject({
       /**
-       * The share of successful units of work that are logged where there are very many of them: push chunks, attempts of webhook
-       * deliveries. 1: each; 0: none. Failures are always logged.
+       * The fraction of successful units of work that are logged, for units that occur very often: push chunks, webhook delivery attempts.
+       * 1: all of them; 0: none. Failures are always logged.
        */
       sampleRate: z.number().min(0).max(1).default(1),
     })
     .prefault({}),
-  /** ms that a stopping process waits for what is in flight. */
+  /** ms that a stopping process waits for work in progress. */
   graceMs: z.number().int().positive().default(15_000),
 });
 
 /** A project's settings with all defaults filled. */
 export type Settings = z.output<typeof settingsSchema>;
 
-/** A project's settings as it writes them: everything may be left out. */
+/** A project's settings as written by the project: every key is optional. */
 export type SettingsInput = z.input<typeof settingsSchema>;
 
 /**
- * Fills the defaults.
+ * Validates the settings and fills in the defaults.
  *
  * @throws StartupError naming every setting that is unknown or malformed
  */

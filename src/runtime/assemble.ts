@@ -18,31 +18,31 @@ import { type Declared as DeclaredTables, declaredTables } from './migrations/de
 import { type MigrateOptions, migrateDatabase } from './migrations/migrate.ts';
 import { setUpFeatures } from './set-up-features.ts';
 
-/** Accounts from the command line. */
+/** The account commands of the command line. */
 export interface AppAdministration extends Administration {
   /**
-   * Connects to the database and makes sure that it has the tables.
+   * Connects to the database and checks that it has the tables.
    *
-   * @throws StartupError when it cannot be reached, or lacks some
+   * @throws StartupError if the database cannot be reached or lacks tables
    */
   ready(): Promise<void>;
 }
 
-/** A whole app, put together and not started. */
+/** A whole app, assembled but not started. */
 export interface Assembly {
   platform: Platform;
   host: Host;
   records: Records;
   push: Push;
   mail: Mail;
-  /** Undefined without accounts. */
+  /** Undefined if the app has no accounts. */
   administration: AppAdministration | undefined;
   encryption: Encryption;
-  /** What core features and extensions bring, merged: core first, then extensions in order. */
+  /** The parts of core features and extensions, merged: core first, then extensions in order. */
   parts: FeatureParts;
   apis: readonly { name: string; api: object }[];
   tables: Record<string, PgTable>;
-  /** What migrations need to know of the tables beyond their SQL. */
+  /** Facts about the tables that migrations need beyond their SQL. */
   declared: DeclaredTables;
   migrate(options: MigrateOptions): Promise<void>;
   /** Closes all connections. */
@@ -50,9 +50,9 @@ export interface Assembly {
 }
 
 /**
- * Puts an app together: platform, records, accounts, push, extensions. The declarations have no errors that `checkDeclarations` finds.
+ * Assembles an app: platform, records, accounts, push, extensions. The declarations must have passed `checkDeclarations`.
  *
- * @returns undefined after it has reported errors in what extensions bring
+ * @returns undefined if the parts of extensions have errors, which are then reported
  */
 export function assemble(
   declared: Declarations,

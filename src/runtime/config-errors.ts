@@ -17,11 +17,11 @@ import { VERSION } from './version.ts';
 
 const OPTIONS = ['resources', 'extensions', 'settings', 'transports', 'listeners'];
 const LISTS = ['resources', 'extensions', 'transports'];
-/** What the name of a queue can be made of: BullMQ refuses a colon, and a slash parts extension and job. */
+/** The characters allowed in the parts of a queue name: BullMQ refuses a colon, and a slash separates extension and job. */
 const QUEUE_PART = /^[^:/]+$/;
 const OPERATION_ID = /^[a-z][A-Za-z0-9]*$/;
 
-/** The parts that an extension brings. */
+/** The parts of an extension. */
 export interface ExtensionParts {
   name: string;
   parts: FeatureParts;
@@ -36,9 +36,9 @@ function isObject(part: unknown): boolean {
 }
 
 /**
- * Checks what `createApp` was called with.
+ * Checks the options of `createApp`.
  *
- * @returns whether it is whole enough for the declarations in it to be checked
+ * @returns whether they are complete enough to check the declarations in them
  */
 export function checkAppOptions(options: object, errors: ConfigErrors): boolean {
   const given = options as Record<string, unknown>;
@@ -62,7 +62,7 @@ function checkVersion({ name, requires }: Extension, errors: ConfigErrors): void
   if (requires === undefined) return;
   if (semver.validRange(requires) === null)
     errors.at(`extension "${name}": requires`).report(`"${requires}" is not a range of versions, like ">=${VERSION}"`);
-  // A pre-release of the required version is taken to have what the extension needs.
+  // A pre-release of the required version counts as having what the extension needs.
   else if (!semver.satisfies(VERSION, requires, { includePrerelease: true }))
     errors.report(`extension "${name}" needs Belfry ${requires}; this is ${VERSION}`);
 }
@@ -75,7 +75,7 @@ function checkResourceOptions({ name, resourceOptions }: Extension, errors: Conf
   }
 }
 
-/** The options of resources that extensions bring. */
+/** The resource options that extensions add. */
 export function resourceOptionsOf(extensions: readonly Extension[]): ExtensionOptions {
   const options = extensions
     .flatMap(({ resourceOptions }) => Object.entries(resourceOptions ?? {}))
@@ -84,7 +84,7 @@ export function resourceOptionsOf(extensions: readonly Extension[]): ExtensionOp
   return new Map([...schemas].map(([name, same]) => [name, same.map(([, schema]) => schema)]));
 }
 
-/** Checks extensions, with their settings, before any is set up. */
+/** Checks extensions and their settings before any of them is set up. */
 export function checkExtensions(extensions: readonly Extension[], errors: ConfigErrors): void {
   for (const extension of extensions) {
     const { name, setup } = extension;
@@ -100,14 +100,14 @@ export function checkExtensions(extensions: readonly Extension[], errors: Config
   for (const extension of extensions) extension.checkConfig?.(errors);
 }
 
-/** What has a name in the schema already: an extension, or something in words. */
+/** The owner of a name in the schema: an extension, or a description in words. */
 type Holder = Extension | string;
 
 function reportTaken(extension: Extension, table: string, name: string, holder: Holder, errors: ConfigErrors): void {
   const at = errors.at(`extension "${extension.name}": table "${table}"`);
   if (typeof holder === 'string') at.report(`"${name}" is ${holder}; rename it`);
   else if (holder === extension) at.report(`"${name}" is there twice; rename one`);
-  // An extension that is installed twice is reported as that.
+  // An extension that is installed twice is reported separately.
   else if (holder.name !== extension.name) {
     const what = name === table ? 'table' : 'index or key';
     errors
@@ -116,7 +116,7 @@ function reportTaken(extension: Extension, table: string, name: string, holder: 
   }
 }
 
-/** The names in the schema that Belfry's own tables and those of resources take, each with what has it. */
+/** The schema names used by Belfry's own tables and by resources, each with its owner. */
 function namesInSchema(resources: readonly AnyResource[], core: ReadonlySet<string>): Map<string, Holder> {
   const holders = new Map<string, Holder>(
     [...core].map((name) => [name, "a table, an index or a key of Belfry's own"]),
@@ -133,10 +133,10 @@ function namesInSchema(resources: readonly AnyResource[], core: ReadonlySet<stri
 }
 
 /**
- * Checks the tables of extensions: that they are tables, and that nothing else in the schema has their names. A table with the name of a
- * resource's is reported with the resource.
+ * Checks that the tables of extensions are tables, and that their names are not used elsewhere in the schema. A table with the name of a
+ * resource's table is reported with the resource.
  *
- * @param core the names that Belfry's own tables take
+ * @param core the names of Belfry's own tables
  */
 export function checkTables(
   extensions: readonly Extension[],
@@ -167,13 +167,13 @@ export function checkTables(
   }
 }
 
-/** The e-mail and the password of the user resource, by which accounts sign in; undefined where it does not declare both. */
+/** The e-mail and password fields of the user resource, with which accounts sign in; undefined if it does not declare both. */
 export function accountFields(resources: readonly AnyResource[]) {
   const { email, password } = resources.find((resource) => resource.name === 'user')?.fields ?? {};
   return email && password && { email: email.spec, password: password.spec };
 }
 
-/** Checks the fields by which accounts sign in. */
+/** Checks the fields with which accounts sign in. */
 export function checkAccountFields(resources: readonly AnyResource[], errors: ConfigErrors): void {
   const fields = accountFields(resources);
   if (fields === undefined) return;
@@ -189,7 +189,7 @@ export function checkAccountFields(resources: readonly AnyResource[], errors: Co
     at('email').report('accounts sign in by it; add unique()');
 }
 
-/** Whether `setup` returned parts. A promise of them would be an extension that brings nothing. */
+/** Whether `setup` returned parts. A promise does not count: it would be read as an extension without parts. */
 export function isParts(returned: unknown): returned is FeatureParts {
   return typeof returned === 'object' && returned !== null && !Array.isArray(returned) && !('then' in returned);
 }
@@ -208,7 +208,7 @@ function checkJob(job: Partial<Job> | null | undefined, errors: ConfigErrors): v
   }
 }
 
-/** Checks the jobs of an extension: what no queue takes, and what no process would ever do. */
+/** Checks the jobs of an extension for names that no queue accepts, and for roles that no process has. */
 export function checkJobs({ name, parts }: ExtensionParts, errors: ConfigErrors): void {
   const at = errors.at(`extension "${name}"`);
   const jobs = Object.entries(parts.jobs ?? {});
@@ -222,9 +222,9 @@ export function checkJobs({ name, parts }: ExtensionParts, errors: ConfigErrors)
 }
 
 /**
- * Puts the e-mails of all features together, and reports kinds that two of them make.
+ * Merges the e-mails of all features, and reports kinds that two of them define.
  *
- * @param core those of Belfry itself
+ * @param core the e-mails of Belfry itself
  */
 export function mailsOf(
   extensions: readonly ExtensionParts[],
@@ -246,13 +246,13 @@ export function mailsOf(
 }
 
 /**
- * Reports extensions whose `api` would replace a member that the app, or every object, has.
+ * Reports extensions whose `api` would replace a member of the app, or one that every object has.
  *
- * @param members those of the app, by name
+ * @param members the members of the app, by name
  */
 export function checkApis(extensions: readonly ExtensionParts[], members: object, errors: ConfigErrors): void {
   for (const { name, parts } of extensions) {
-    // `await` would wait for ever for an app that has a `then`.
+    // `await` would wait forever for an app with a `then` member.
     if (parts.api !== undefined && (name in members || name === 'then'))
       errors.at(`extension "${name}"`).report(`its api would stand in place of app.${name}; rename it`);
   }

@@ -6,7 +6,7 @@ import { isTooSlow, isTransient } from '../platform/postgres/errors.ts';
 const ATTEMPTS = 5;
 const FIRST_WAIT_MS = 500;
 
-/** Tries a connection a few times. Returns why it failed, or undefined. */
+/** Tries a connection a few times. Returns the last error, or undefined once connected. */
 async function tryToReach(
   server: string,
   attempt: () => Promise<unknown>,
@@ -46,7 +46,7 @@ function reachRedis({ env, redis, log }: Platform): Promise<string | undefined> 
       if (commands.status === 'wait' || commands.status === 'end') await commands.connect();
       await commands.ping();
     } catch (error) {
-      // The connection knows why it is closed; the error of a command only says that it is.
+      // The connection knows why it was closed; the error of a command only says that it is.
       throw redis.lastFault() ?? error;
     }
   };
@@ -59,8 +59,8 @@ function throwIfAny(problems: readonly (string | undefined)[]): void {
 }
 
 /**
- * Waits until the servers are reached, and does the work. If the connection to Postgres is lost meanwhile, as in a restart, it waits and
- * does the work again. A process that exited instead would be restarted by its platform, but with growing delays.
+ * Waits until the servers are reachable, then runs the work. If the connection to Postgres is lost meanwhile, for example in a restart, it
+ * waits and runs the work again. If the process exited instead, its platform would restart it, but with growing delays.
  */
 async function onceReached<T>(platform: Platform, reach: () => Promise<void>, work: () => Promise<T>): Promise<T> {
   for (let attempts = 1; ; attempts++) {
@@ -77,9 +77,9 @@ async function onceReached<T>(platform: Platform, reach: () => Promise<void>, wo
 }
 
 /**
- * Waits for Postgres, and does work with it. The work runs again if the connection is lost meanwhile.
+ * Waits for Postgres, then runs work with it. The work runs again if the connection is lost meanwhile.
  *
- * @throws StartupError when it cannot be reached
+ * @throws StartupError if Postgres cannot be reached
  */
 export function withPostgres<T>(platform: Platform, work: () => Promise<T>): Promise<T> {
   return onceReached(platform, async () => throwIfAny([await reachPostgres(platform)]), work);
@@ -88,7 +88,7 @@ export function withPostgres<T>(platform: Platform, work: () => Promise<T>): Pro
 /**
  * The same with Postgres and Redis.
  *
- * @throws StartupError naming each that cannot be reached
+ * @throws StartupError naming each server that cannot be reached
  */
 export function withStores<T>(platform: Platform, work: () => Promise<T>): Promise<T> {
   const reach = async () => throwIfAny(await Promise.all([reachPostgres(platform), reachRedis(platform)]));

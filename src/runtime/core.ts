@@ -27,7 +27,7 @@ import { accountFields } from './config-errors.ts';
 import { type Declarations, ownTables } from './declarations.ts';
 import { relationNames } from './migrations/relation-names.ts';
 
-/** Opens what an app works with. Nothing is connected yet. */
+/** Creates the platform of an app. Opens no connection yet. */
 export function createPlatform(env: Environment, settings: Settings): Platform {
   const log = createLog(env.logLevel, env.logProcess);
   const metrics = createMetrics();
@@ -76,28 +76,28 @@ function createTransact(
   };
 }
 
-/** Passwords that came from another system. */
+/** Verifies passwords that were imported from another system. */
 function legacyOf({ settings, log }: Platform) {
   const verify = settings.auth.legacyPassword;
   return verify && { verify, failed: (error: unknown) => log.error({ err: error }, 'auth.legacyPassword failed') };
 }
 
-/** What every app has: records, accounts, push and mail. */
+/** The core of every app: records, accounts, push and mail. */
 export interface Core {
   platform: Platform;
   compiled: readonly CompiledResource[];
   records: Records;
   push: Push;
   mail: Mail;
-  /** Undefined when accounts are not enabled. */
+  /** Undefined if accounts are not enabled. */
   accounts: ReturnType<typeof createAccounts> | undefined;
   host: Host;
 }
 
 /**
- * Makes the core of an app.
+ * Creates the core of an app.
  *
- * @param mails the e-mails of all features, known once these are set up
+ * @param mails returns the e-mails of all features, known once all features are set up
  */
 export function createCore(
   { resources, extensions, transports }: Declarations,

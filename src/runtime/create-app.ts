@@ -22,34 +22,34 @@ import type { Declared } from './migrations/declared.ts';
 import type { MigrateOptions } from './migrations/migrate.ts';
 import { type StartOptions, startRoles } from './start.ts';
 
-/** What an app is made of. */
+/** The options of `createApp`. */
 export interface AppOptions<R extends readonly AnyResource[], E extends readonly Extension[] = readonly Extension[]> {
   resources: R;
   extensions?: E;
   settings?: SettingsInput;
-  /** Push transports, asked in order. Default: APNs, FCM and Web Push, as far as their credentials are in the environment. */
+  /** Push transports; the first one that accepts a device sends to it. Default: APNs, FCM and Web Push, if their credentials are set. */
   transports?: readonly Transport[];
   /** Called once with the app, to register listeners. */
   listeners?: (app: App<R> & Apis<E>) => void;
 }
 
-/** Whether the app's resources are known to the compiler. */
+/** Whether the compiler knows the names of the app's resources. */
 type Known<R extends readonly AnyResource[]> = string extends R[number]['name'] ? false : true;
 
-/** The declaration of a name, or of several. */
+/** The declaration with a name, or a union of several. */
 type Named<R extends readonly AnyResource[], N extends string> =
   Known<R> extends true ? Extract<R[number], { name: N }> : AnyResource;
 
 type RecordIn<X extends AnyResource> = X extends Resource<string, infer F, infer T> ? RecordOf<F, T> : never;
 
-/** The service of a declaration; of one of several an untyped one, which can be called. */
+/** The service of a declaration. For a union of several declarations, an untyped service, so that it can be called. */
 type ServiceIn<X extends AnyResource, All = X> =
   X extends Resource<string, infer F, infer T> ? ([All] extends [X] ? Service<F, T> : AnyService) : never;
 
 type ServiceNamed<R extends readonly AnyResource[], N extends string> =
   Known<R> extends true ? ServiceIn<Named<R, N>> : AnyService;
 
-/** An event that is of none of the app's resources, as far as these are known. */
+/** An event that does not belong to a resource of the app, as far as the compiler knows them. */
 type OtherEvent<R extends readonly AnyResource[], N extends string> = string extends R[number]['name']
   ? N
   : N extends `${R[number]['name']}.${string}`
@@ -58,28 +58,28 @@ type OtherEvent<R extends readonly AnyResource[], N extends string> = string ext
 
 type ApiOf<E extends Extension> = E extends Extension<string, infer Api> ? Api : never;
 
-/** What extensions offer to code, by their names; nothing of those that offer nothing. */
+/** The APIs that extensions offer to code, by extension name; extensions without an API are left out. */
 type Apis<E extends readonly Extension[]> = {
   readonly [X in E[number] as object extends ApiOf<X> ? never : X['name']]: ApiOf<X>;
 };
 
 type TypedTransaction<R extends readonly AnyResource[]> = Omit<Transaction, 'service'> & Pick<App<R>, 'service'>;
 
-/** An app: its records, its events, its processes. */
+/** An app: its records, events and processes. */
 export interface App<R extends readonly AnyResource[] = readonly AnyResource[]> {
-  /** Brings the database up to the declarations. */
+  /** Migrates the database to match the declarations. */
   migrate(options: MigrateOptions): Promise<void>;
   /**
-   * Connects and starts roles in this process; without `roles` those that the environment does not switch off.
+   * Connects and starts roles in this process; default: the roles that the environment does not disable.
    *
-   * @returns `url` of `web`, `metricsUrl` of metrics on a port of their own; empty when this process does not have it
-   * @throws StartupError when something that it needs is missing
+   * @returns `url` of `web`, `metricsUrl` of metrics on a separate port; empty if this process does not serve them
+   * @throws StartupError if a requirement is missing
    */
   start(options?: StartOptions): Promise<{ url: string; metricsUrl: string }>;
-  /** Finishes what is in flight and stops. */
+  /** Finishes work in progress and stops. */
   close(): Promise<void>;
   /**
-   * Registers a listener of in-process events: of a record's change, of the platform, or of an extension.
+   * Registers a listener of in-process events: record changes, platform events, or events of an extension.
    *
    * @throws Error for an event that a resource does not have
    */
@@ -90,28 +90,28 @@ export interface App<R extends readonly AnyResource[] = readonly AnyResource[]> 
   // biome-ignore lint/suspicious/noExplicitAny: what an event of the platform carries is documented with its feature
   on(name: PlatformEvent, handler: (payload: any) => unknown): void;
   on<Payload, N extends string = string>(name: OtherEvent<R, N>, handler: (payload: Payload) => unknown): void;
-  /** The records of a resource, for code: by its declaration or its name. */
+  /** Returns the service of a resource, by its declaration or its name. */
   service<S>(resource: Serviced<S, R[number]['name']>): S;
   service<N extends R[number]['name']>(name: N): ServiceNamed<R, N>;
-  /** Changes of several records, all or nothing; their events are sent on commit only. */
+  /** Changes several records atomically; their events are sent only after the commit. */
   transaction<T>(work: (tx: TypedTransaction<R>) => Promise<T>): Promise<T>;
   push: Push['sender'];
-  /** Devices for development that are sent to and are not there; undefined in production. */
+  /** Simulated devices for development, which receive pushes without a real device; undefined in production. */
   simulated: Push['simulated'];
   mail: MailSender;
-  /** What the command line does with accounts; undefined without them. */
+  /** The account commands of the command line; undefined if the app has no accounts. */
   accounts: AppAdministration | undefined;
-  /** What is encrypted with which key, and the way to the newest one. The database must have its tables. */
+  /** Reports which key encrypts which values, and rotates to the newest key. The database must have its tables. */
   encryption: Pick<Encryption, 'status' | 'rotate'>;
-  /** What was captured instead of sent, in development and tests. */
+  /** E-mails and pushes that were captured instead of sent, in development and tests. */
   captured: Captured & CapturedMails;
-  /** Every table of the app, by name: for migrations. */
+  /** Every table of the app, by name, for migrations. */
   tables: Record<string, PgTable>;
-  /** What the declarations say of the tables beyond their SQL: for migrations. */
+  /** Facts about the tables beyond their SQL, for migrations. */
   declared: Declared;
 }
 
-/** What the app has itself; the compiler sees to it that nothing is missing. */
+/** The app's own members; the type ensures that the list is complete. */
 const MEMBERS: Record<keyof App, true> = {
   migrate: true,
   start: true,
@@ -130,7 +130,7 @@ const MEMBERS: Record<keyof App, true> = {
 };
 
 /**
- * Makes an app from declarations. Nothing is connected yet.
+ * Creates an app from declarations. Opens no connection yet.
  *
  * @param variables the environment, read once: usually `process.env`
  * @throws StartupError listing every configuration error in environment, settings and declarations at once
@@ -179,7 +179,7 @@ export function createApp<const R extends readonly AnyResource[], const E extend
 }
 
 /**
- * Checks everything that an app is made of, and puts it together. Extensions are set up only when nothing else is wrong.
+ * Checks all inputs and assembles the app. Extensions are set up only if there are no other errors.
  *
  * @throws StartupError listing all configuration errors
  */
@@ -201,7 +201,7 @@ function assembleFrom(
   return assembly;
 }
 
-/** What a function returns; undefined after its StartupError is reported. */
+/** Returns the result of a function, or undefined after reporting its StartupError. */
 function collect<T>(errors: ConfigErrors, read: () => T): T | undefined {
   try {
     return read();

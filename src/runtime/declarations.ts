@@ -15,12 +15,12 @@ import { checkAccountFields, checkExtensions, checkTables, resourceOptionsOf } f
 import { idempotencyTables } from './http/idempotency/index.ts';
 import { relationNames } from './migrations/relation-names.ts';
 
-/** What an app is declared with. */
+/** The declarations of an app. */
 export interface Declarations {
   resources: readonly AnyResource[];
   extensions: readonly Extension[];
   transports: readonly Transport[];
-  /** What the app has itself, by name: no extension may take its place. */
+  /** The app's own members, by name: an extension must not replace them. */
   members?: object;
 }
 
@@ -35,13 +35,13 @@ const CORE_TABLES: Record<string, PgTable> = {
   ...mailTables,
 };
 
-/** The tables that are not resources', by name. */
+/** The tables that do not belong to resources, by name. */
 export function ownTables(extensions: readonly Extension[]): Record<string, PgTable> {
   const theirs = extensions.flatMap(({ tables }) => Object.values(tables ?? {})).filter(isTable);
   return { ...CORE_TABLES, ...Object.fromEntries(theirs.map((table) => [getTableConfig(table).name, table])) };
 }
 
-/** Reports what is wrong with declarations, as far as it shows before anything is set up. */
+/** Reports the errors in declarations that can be found before features are set up. */
 export function checkDeclarations(
   { resources, extensions, transports }: Declarations,
   settings: Settings | undefined,

@@ -4,28 +4,28 @@ import type { Queues, RunningWorker } from '../platform/queues.ts';
 const DEFAULTS = { role: 'push-worker', concurrency: 5, attempts: 5 } as const satisfies Partial<Job>;
 const FIRST_PAUSE_MS = 1000;
 
-/** Any text as the id of a job, of which BullMQ takes no whole number and no colon. Two texts never become one. */
+/** Encodes any text as a job id: BullMQ refuses integers and colons. Different texts get different ids. */
 function jobIdOf(id: string): string {
   return `row-${id.replaceAll('%', '%25').replaceAll(':', '%3A')}`;
 }
 
 /** The jobs of one extension. */
 interface ExtensionJobs {
-  /** What the extension hands them out with. */
+  /** The interface with which the extension adds jobs. */
   handout: ExtensionHost['jobs'];
-  /** The workers that do them, a feature for each job. */
+  /** Returns a feature with the worker of each job. */
   features(jobs: FeatureParts['jobs']): FeatureParts[];
 }
 
 /**
- * The jobs of an extension, each in a queue of its own.
+ * Creates the jobs of an extension, each with its own queue.
  *
- * @param extension its name
+ * @param extension the name of the extension
  */
 export function createExtensionJobs(queues: Queues, extension: string): ExtensionJobs {
   let known: FeatureParts['jobs'] = {};
-  // A sign that no job name may have (checkJobs), so that two extensions never share a queue: "mail" has the job "sync-now",
-  // "mail-sync" the job "now". Nor is it a colon, which BullMQ keeps for itself.
+  // Job names cannot contain the slash (see checkJobs), so two extensions never share a queue: "mail" may have the job "sync-now" and
+  // "mail-sync" the job "now". A colon does not work, because BullMQ reserves it.
   const queueOf = (job: string) => `${extension}/${job}`;
   return {
     handout: {
@@ -36,7 +36,7 @@ export function createExtensionJobs(queues: Queues, extension: string): Extensio
           attempts: job.attempts ?? DEFAULTS.attempts,
           backoff: { type: 'exponential', delay: FIRST_PAUSE_MS },
         };
-        // The same id twice is one job, as long as the first waits.
+        // Adding the same id again has no effect while the first job waits.
         const jobs = ids.map((id) => ({ name, data: { id }, opts: { ...opts, jobId: jobIdOf(id) } }));
         if (jobs.length > 0) await queues.add(queueOf(name), jobs);
       },

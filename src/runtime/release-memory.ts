@@ -2,12 +2,12 @@ import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 
 /**
- * Gives memory back to the system. Loading modules and compiling declarations leaves some 100 MB of garbage, and V8 keeps the
- * room for it as long as a process has nothing to do; takes about 100 ms, so it is for the end of a start.
+ * Returns unused memory to the system. Loading modules and compiling declarations leaves some 100 MB of garbage, and an idle V8 keeps
+ * that memory. Takes about 100 ms, so call it at the end of a start.
  */
 export function releaseMemory(): void {
   setFlagsFromString('--expose-gc');
-  // Only a new context gets the function that the flag exposes; `last-resort` frees the room too, not only the garbage.
+  // Only a new context gets the function that the flag exposes; `last-resort` also returns the freed memory to the system.
   const collect = runInNewContext('gc') as (options: { type: string; flavor: string }) => void;
   collect({ type: 'major', flavor: 'last-resort' });
   setFlagsFromString('--no-expose-gc');

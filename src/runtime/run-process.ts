@@ -5,7 +5,7 @@ import { createLog } from '../platform/log.ts';
 import type { App } from './create-app.ts';
 import { releaseMemory } from './release-memory.ts';
 
-// Platforms send SIGKILL after about 30 s; exiting before that loses nothing.
+// Platforms send SIGKILL after about 30 s. Exit earlier, so that nothing is lost.
 const MAX_STOP_MS = 25_000;
 
 type Variables = Record<string, string | undefined>;
@@ -13,7 +13,7 @@ type Variables = Record<string, string | undefined>;
 /** Logs why the process cannot start, and exits with code 1. */
 type Fail = (error: unknown) => never;
 
-/** For a person at a terminal. */
+/** Prints the error for a person at a terminal. */
 function failAsText(error: unknown): never {
   // A configuration error needs no stack trace.
   console.error(error instanceof StartupError ? error.message : error);
@@ -21,17 +21,17 @@ function failAsText(error: unknown): never {
 }
 
 /**
- * Makes everything that this process prints a JSON line that names the process: failed starts, uncaught exceptions, Node's warnings, and
- * what code or a package prints with `console`.
+ * Prints all output of this process as JSON lines with the name of the process: failed starts, uncaught exceptions, Node's warnings, and
+ * the output of `console` in any code or package.
  */
 function logEverything(role: Role, level: string | undefined): Fail {
-  // The level has not been validated yet. The end of a process is logged at any level.
+  // The level has not been validated yet. A fatal error is logged at any level.
   const fatal = createLog('fatal', role);
   const log = createLog(LOG_LEVELS.find((one) => one === level) ?? 'info', role);
   for (const method of ['debug', 'info', 'warn', 'error'] as const)
     console[method] = (...values: unknown[]) => log[method](format(...values));
   console.log = console.info;
-  // Node's own listener prints text.
+  // Node's own listener prints plain text.
   process.removeAllListeners('warning');
   process.on('warning', (warning) => log.warn({ err: warning }, warning.message));
   process.on('uncaughtException', (error, origin) => {
@@ -46,11 +46,11 @@ function logEverything(role: Role, level: string | undefined): Fail {
 }
 
 /**
- * Runs an app as this process until SIGTERM or SIGINT; then it finishes the work in flight and exits. In development it first makes the
+ * Runs an app as this process until SIGTERM or SIGINT; then it finishes work in progress and exits. In development it first makes the
  * database match the declarations. In production every line that it prints is JSON.
  *
- * @param role `web` runs every role that the environment does not switch off, another one only itself
- * @param load loads the app's declarations; if they throw, the process exits with code 1 after listing the configuration errors
+ * @param role `web` runs every role that the environment does not disable; any other role runs alone
+ * @param load loads the app's declarations; if they throw, the process lists the configuration errors and exits with code 1
  * @param environment usually `process.env`
  */
 export async function runProcess(
@@ -81,7 +81,7 @@ export async function runProcess(
   try {
     if (NODE_ENV === 'development') {
       const { ALLOW_LOSS, OWN_DATABASE } = environment;
-      // A database that the developer chose may hold data that others still need.
+      // A database configured by the developer may contain data that is still needed, so drop nothing from it unless ALLOW_LOSS permits it.
       const mayDrop = OWN_DATABASE === 'yes' ? 'empty' : 'nothing';
       await app.migrate({ mode: 'sync', mayDrop: ALLOW_LOSS === 'yes' ? 'anything' : mayDrop });
     }

@@ -13,19 +13,19 @@ import { createExtensionJobs } from './extension-jobs.ts';
 import { idempotencyParts } from './http/idempotency/index.ts';
 import { openApiRoutes } from './openapi/document.ts';
 
-/** What all features of an app bring. */
+/** The combined features of an app. */
 interface Features {
-  /** Merged: core features first, then extensions in order. */
+  /** The merged parts: core features first, then extensions in order. */
   parts: FeatureParts;
   mails: Readonly<Record<string, MailComposer>>;
-  /** What each extension offers to code. */
+  /** The API that each extension offers to code. */
   apis: readonly { name: string; api: object }[];
 }
 
 /**
  * Sets up the features of an app.
  *
- * @returns undefined after it has reported errors in what extensions bring
+ * @returns undefined if the parts of extensions have errors, which are then reported
  */
 export function setUpFeatures(
   core: Core,
@@ -34,7 +34,7 @@ export function setUpFeatures(
 ): Features | undefined {
   const { platform, compiled, records, push, mail, accounts, host } = core;
   const { settings, queues } = platform;
-  // What all features bring is known once all are set up; code that asks for it earlier finds nothing.
+  // The merged parts are available once all features are set up; until then these functions return empty lists.
   let all: FeatureParts = {};
   const routes = () => all.routes ?? [];
   const authenticators = () => all.authenticators ?? [];
@@ -54,7 +54,7 @@ export function setUpFeatures(
     );
     return { name, parts, jobs };
   });
-  // Jobs, e-mails and an API are of one extension each, by name.
+  // Jobs, e-mails and APIs belong to one extension each, so they are not merged.
   const shared = setUp.map(({ parts }) => ({ ...parts, jobs: undefined, mails: undefined, api: undefined }));
   const ofExtensions = mergeParts(...shared);
   const ofCore = mergeParts(
@@ -91,7 +91,7 @@ export function setUpFeatures(
   };
 }
 
-/** The parts that `setup` returns; none after it has reported that it cannot work. */
+/** Returns the parts from `setup`, or no parts after reporting that it failed. */
 function partsOf(setup: () => unknown, errors: ConfigErrors): FeatureParts {
   try {
     const parts = setup();

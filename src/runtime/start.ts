@@ -26,7 +26,7 @@ function rolesOf(env: Environment): Role[] {
   return roles;
 }
 
-/** The name of a process in log lines. A process that runs `web` is `web`, whatever other roles it runs. */
+/** The name of a process in log lines. A process that runs `web` is named `web`, whatever other roles it runs. */
 function processName(roles: readonly Role[]): string {
   return roles.includes('web') ? 'web' : roles.join('+');
 }
@@ -71,7 +71,7 @@ async function startWeb({ platform, parts, host, records, tables }: Assembly, po
   );
 }
 
-/** Serves metrics on a port of their own; without a token only to this machine. */
+/** Serves metrics on a separate port; without a token, only to this machine. */
 async function startMetrics({ platform }: Assembly, port: number) {
   const { metrics, env, log, settings } = platform;
   const host = env.metricsToken === undefined ? '127.0.0.1' : env.host;
@@ -123,7 +123,7 @@ export async function startRoles(
   }
   const server = await startWeb(assembly, options.port ?? platform.env.port);
   stops.push(() => server.close(platform.settings.graceMs));
-  // These stop before the server does, which waits for the responses that they still write.
+  // Stop these before the server, because the server waits for the responses that they are still writing.
   await startWorkers('web');
   platform.log.info({ roles, url: server.url }, `listens on ${server.url} with the roles ${roles.join(', ')}`);
   return { url: server.url, metricsUrl };

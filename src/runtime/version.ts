@@ -1,4 +1,4 @@
 import about from '../../package.json' with { type: 'json' };
 
-/** The version of Belfry that runs. */
+/** The running version of Belfry. */
 export const VERSION: string = about.version;

@@ -3,9 +3,9 @@ import { authorityOf, parseUrl } from '../parse-url.ts';
 import { isPublicAddress } from './is-public-address.ts';
 
 /**
- * Why a URL was refused: it cannot be parsed; it is neither http nor https; it is not https where that is asked for; it carries a
+ * Why a URL was refused: it cannot be parsed; it is neither http nor https; it is not https although https is required; it contains a
  * user name or password; its host name is percent-encoded; its host is not a public name; its host is an address that is not
- * public; its port is 0, which nothing can listen on.
+ * public; its port is 0, on which no server can listen.
  */
 type UrlFault = 'invalid' | 'scheme' | 'https' | 'userinfo' | 'encoded' | 'host' | 'address' | 'port';
 
@@ -14,11 +14,11 @@ const LOCAL_DOMAINS = /(^|\.)(localhost|localdomain|local|internal|intranet|priv
 const LABEL = /^[a-z0-9_]([a-z0-9_-]{0,61}[a-z0-9_])?$/;
 
 /**
- * Checks a URL that a client chose and that this server is to call. A name that passes is not safe yet: what it resolves to is
+ * Checks a URL that a client chose and that this server is to call. A name that passes is not safe yet: its addresses are
  * checked by `createHostCheck` when the URL is stored, and by the guarded agent whenever it is called.
  *
- * @param text the URL as it was given
- * @param options `allowPrivate`: local names and private addresses pass; `requireHttps`: http does not
+ * @param text the URL as sent
+ * @param options `allowPrivate`: accept local names and private addresses; `requireHttps`: refuse http
  * @returns the parsed URL, or the first reason to refuse it
  */
 export function checkUrl(
@@ -34,7 +34,7 @@ function faultOf(url: URL, text: string, allowPrivate: boolean, requireHttps: bo
   if (url.protocol !== 'http:' && url.protocol !== 'https:') return 'scheme';
   if (requireHttps && url.protocol !== 'https:') return 'https';
   if (url.username || url.password) return 'userinfo';
-  // The parser decodes it, so the host that is called would differ from the one that was stored.
+  // The parser decodes the host, so the called host would differ from the stored one.
   if (authorityOf(text).includes('%')) return 'encoded';
   const host = url.hostname.replace(/^\[|\]$/g, '');
   if (isIP(host)) {
@@ -43,7 +43,7 @@ function faultOf(url: URL, text: string, allowPrivate: boolean, requireHttps: bo
     return 'host';
   }
   if (url.port === '0') return 'port';
-  // The parser drops tabs and newlines, so that what is stored and shown would not be what was given.
+  // The parser drops tabs and newlines, so the stored URL would differ from the one that was sent.
   return hasControlCharacter(text) ? 'invalid' : null;
 }
 

@@ -5,8 +5,8 @@ import { isPublicAddress } from './is-public-address.ts';
 import { createHostResolver, type HostResolver } from './resolve-host.ts';
 
 /**
- * A host was not called: it has no address, or one that must not be called. Both have the same code and the same message,
- * so that who may choose hosts cannot learn which private names exist. What it was stands in `cause`, for the log only.
+ * A host was not called because it has no address, or one that must not be called. Both cases have the same code and message,
+ * so that a client that chooses hosts cannot learn which private names exist. `cause` has the actual reason, for the log only.
  */
 export class AddressRefusedError extends Error {
   override readonly name = 'AddressRefusedError';
@@ -17,29 +17,29 @@ export class AddressRefusedError extends Error {
   }
 }
 
-/** What a guarded agent may do, and for how long. */
+/** The permissions and limits of a guarded agent. */
 export interface GuardedAgentOptions {
-  /** Whether private addresses may be called, and `localhost` and the hosts file count. For development. */
+  /** Whether private addresses may be called, and `localhost` and the hosts file are used. For development. */
   allowPrivate: boolean;
-  /** How long resolving, connecting and the TLS handshake may take together. undici rounds it up to about half a second. */
+  /** The time limit for resolving, connecting and the TLS handshake together. undici rounds it up to about half a second. */
   connectTimeoutMs: number;
-  /** Sockets to one origin at once. */
+  /** Concurrent sockets per origin. */
   connections?: number;
   /** Name servers (`address:port`) instead of the system's. */
   nameServers?: readonly string[] | undefined;
-  /** All addresses of a name. Default: DNS, A and AAAA. */
+  /** Returns all addresses of a name. Default: DNS, A and AAAA records. */
   resolve?: HostResolver;
   /** Certificate authorities to trust instead of Node's, and the lowest TLS version. */
   tls?: Pick<ConnectionOptions, 'ca' | 'minVersion'>;
 }
 
 /**
- * Makes an undici agent for URLs that somebody else chose. Before each new socket it resolves the host once, checks every address,
- * and connects to those and no others: an answer that changes in between (DNS rebinding) has no effect. Server name and
+ * Creates an undici agent for URLs chosen by clients. Before each new socket it resolves the host once, checks every address,
+ * and connects only to those addresses: a DNS response that changes in between (DNS rebinding) has no effect. Server name and
  * certificate are checked against the name. HTTP/1.1 only. Use it with `request`, which follows no redirects, under a total deadline.
  *
- * A request to a refused or unresolvable host fails with `AddressRefusedError` before any socket is opened. An error of a socket
- * carries `bytesRead`, what the socket had received before: more than nothing tells that it was kept alive from an earlier request.
+ * A request to a refused or unresolvable host fails with `AddressRefusedError` before any socket is opened. A socket error
+ * has `bytesRead`, the bytes received before the error: if there are any, the socket was reused from an earlier request.
  */
 export function createGuardedAgent({
   allowPrivate,
@@ -60,10 +60,10 @@ export function createGuardedAgent({
   return new Agent({
     connections,
     allowH2: false,
-    // A receiver may ask to be kept alive for longer; sockets of receivers that have nothing due would pile up.
+    // A receiver may request a longer keep-alive; idle sockets of receivers would pile up.
     keepAliveMaxTimeout: 30_000,
     connect(options, callback) {
-      // A look-up is made for names only.
+      // net looks up only names, so check literal addresses here.
       if (isIP(options.hostname) && !isAllowed(options.hostname)) {
         process.nextTick(callback, new AddressRefusedError(new Error(`${options.hostname} is not public`)), null);
         return;
@@ -79,7 +79,7 @@ export function createGuardedAgent({
   });
 }
 
-// net calls back into a socket from here: an error that is thrown, or a call with no address, would end the process.
+// net calls this while connecting a socket: a thrown error, or a callback without an address, would end the process.
 function checkedLookup(resolve: HostResolver, isAllowed: (address: string) => boolean): LookupFunction {
   const checked = async (host: string) => {
     const addresses = await resolve(host);

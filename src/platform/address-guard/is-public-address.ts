@@ -6,26 +6,26 @@ const GLOBAL_UNICAST = ipaddr.IPv6.parseCIDR('2000::/3');
 const SPECIAL_IPV6 = ['2001::/23', '2001:db8::/32', '2002::/16', '3fff::/20', '2620:4f:8000::/48'].map((block) =>
   ipaddr.IPv6.parseCIDR(block),
 );
-// Inside public space, but it is the host that a cloud platform's machines reach their own control plane by.
+// A public address, but the one under which machines of a cloud platform reach its control plane.
 const CLOUD_CONTROL_PLANE = '168.63.129.16';
 
-/** Whether its lower half holds an IPv4 address as ISATAP writes it (RFC 5214, 6.1), whatever network it is said to lie in. */
+/** Whether the lower half of an address contains an IPv4 address in ISATAP form (RFC 5214, 6.1), whatever the network prefix. */
 function isIsatap({ parts }: ipaddr.IPv6): boolean {
   return (parts[4] === 0 || parts[4] === 0x200) && parts[5] === 0x5efe;
 }
 
 /**
- * Whether an address lies in the public internet: outside every block of IANA's special-purpose registries
- * (RFC 6890 and its successors), and for IPv6 inside 2000::/3. Addresses that hold an IPv4 address are not public, whatever they hold.
+ * Whether an address is on the public internet: outside every block of IANA's special-purpose registries
+ * (RFC 6890 and its successors), and for IPv6 inside 2000::/3. IPv6 addresses that embed an IPv4 address are never public.
  *
- * @param address an IPv4 address as four decimals or an IPv6 address; anything else, a zone (`%eth0`) included, is not public
+ * @param address an IPv4 address in dotted decimals or an IPv6 address; anything else, including a zone (`%eth0`), is not public
  */
 export function isPublicAddress(address: string): boolean {
   if (isIP(address) === 0 || address.includes('%') || address === CLOUD_CONTROL_PLANE) return false;
   const parsed = ipaddr.parse(address);
   if (parsed.range() !== 'unicast') return false;
   if (parsed instanceof ipaddr.IPv4) return true;
-  // The library knows no range for ::2 or 4000::1 and so calls them unicast too.
+  // The library knows no range for ::2 or 4000::1 and therefore treats them as unicast.
   const ipv6 = parsed as ipaddr.IPv6;
   return ipv6.match(GLOBAL_UNICAST) && !isIsatap(ipv6) && !SPECIAL_IPV6.some((block) => ipv6.match(block));
 }

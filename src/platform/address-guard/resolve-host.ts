@@ -4,20 +4,20 @@ import { isIP } from 'node:net';
 import { resolveWithin } from '../deadline.ts';
 import { isPublicAddress } from './is-public-address.ts';
 
-/** All addresses of a host name, IPv4 first. Rejects when there is none; see `isUnknownName` for the reason. */
+/** Returns all addresses of a host name, IPv4 first. Rejects if there is none; see `isUnknownName` for the reason. */
 export type HostResolver = (host: string) => Promise<string[]>;
 
-// Some name servers never answer AAAA questions: once there are IPv4 addresses, they are waited for no longer than this.
+// Some name servers never respond to AAAA queries. Once there are IPv4 addresses, wait no longer than this.
 const IPV6_GRACE_MS = 250;
 const LOOPBACK = ['127.0.0.1', '::1'];
 const UNKNOWN_NAME = new Set(['ENOTFOUND', 'ENODATA']);
 
-/** Whether a resolver rejected because DNS says that the name has no address, rather than because a name server failed. */
+/** Whether a resolver rejected because the name has no address in DNS, rather than because a name server failed. */
 export function isUnknownName(error: unknown): boolean {
   return UNKNOWN_NAME.has((error as { code?: string }).code ?? '');
 }
 
-/** Whether a text is an address of a name server: an IP address, with a port or without. */
+/** Whether a text is the address of a name server: an IP address, with or without a port. */
 export function isNameServer(text: string): boolean {
   try {
     new Resolver().setServers([text]);
@@ -28,10 +28,10 @@ export function isNameServer(text: string): boolean {
 }
 
 /**
- * Makes a resolver that asks DNS for A and AAAA records itself. Unlike `dns.lookup` it does not take threads of libuv's pool,
- * where a few slow names would stall files and password hashes.
+ * Creates a resolver that queries DNS for A and AAAA records directly. Unlike `dns.lookup` it does not occupy threads of libuv's pool,
+ * where a few slow names would stall file access and password hashing.
  *
- * @param options `localNames`: `localhost` and the hosts file count too; `timeoutMs`: when to give a question up;
+ * @param options `localNames`: use `localhost` and the hosts file too; `timeoutMs`: the time limit for a query;
  *   `servers`: name servers (`address:port`) instead of the system's; `hostsFile`: instead of /etc/hosts
  */
 export function createHostResolver({
@@ -45,7 +45,7 @@ export function createHostResolver({
   servers?: readonly string[] | undefined;
   hostsFile?: string;
 }): HostResolver {
-  // The second try waits twice as long as the first.
+  // The second attempt waits twice as long as the first.
   const dns = new Resolver({ timeout: Math.ceil(timeoutMs / 3), tries: 2 });
   if (servers) dns.setServers(servers);
 
@@ -66,7 +66,7 @@ async function queryBoth(dns: Resolver, host: string): Promise<string[]> {
   const ipv6 = await (ipv4.length > 0 ? resolveWithin(ipv6Answer, IPV6_GRACE_MS, []) : ipv6Answer);
   const addresses = [...ipv4, ...ipv6];
   if (addresses.length > 0) return addresses;
-  // The name is unknown only if both answers say so: the family whose name server failed might have an address.
+  // The name is unknown only if both queries say so: the family whose name server failed might have an address.
   throw failures.find((error) => !isUnknownName(error)) ?? failures[0];
 }
 
@@ -80,15 +80,15 @@ async function localAddresses(host: string, hostsFile: string): Promise<string[]
   });
 }
 
-/** Checks whether a URL that `checkUrl` has accepted may be stored, by its host. Never rejects. */
+/** Checks whether a URL that `checkUrl` accepted may be stored, based on its host. Never rejects. */
 type HostCheck = (url: URL) => Promise<boolean>;
 
 /**
- * Creates the check of host names for URLs that are about to be stored. A name is refused when it is unknown or when any of its
- * addresses is not public. The result is the same in both cases, so that a client cannot learn which private names exist. A name
- * server that fails, or does not answer in time, refuses nothing: the guarded agent checks the name again before every connection.
+ * Creates the host check for URLs that are about to be stored. A name is refused if it is unknown or if any of its
+ * addresses is not public. The result is the same in both cases, so that a client cannot learn which private names exist. If a name
+ * server fails or does not respond in time, the name is accepted: the guarded agent checks it again before every connection.
  *
- * @param options `allowPrivate`: every host passes, and no name server is queried; `timeoutMs`: the longest wait for an answer;
+ * @param options `allowPrivate`: accept every host without a query; `timeoutMs`: the maximum wait for a response;
  *   `nameServers`: name servers (`address:port`) to use instead of the system's
  */
 export function createHostCheck({
@@ -103,7 +103,7 @@ export function createHostCheck({
   const resolve = createHostResolver({ localNames: false, timeoutMs, servers: nameServers });
 
   return async ({ hostname }) => {
-    // `checkUrl` has checked literal addresses, IPv6 ones in brackets.
+    // `checkUrl` has already checked literal addresses; IPv6 ones are in brackets.
     if (allowPrivate || isIP(hostname) !== 0 || hostname.startsWith('[')) return true;
     // With several name servers, the resolver may take longer than its time-out.
     const found = resolve(hostname).catch((error: unknown) => (isUnknownName(error) ? [] : undefined));

@@ -1,6 +1,6 @@
 import type { EncryptedPlace, KeyCount } from './encrypted-place.ts';
 
-/** How many values of a place stand under which key, by column. Reads the head of every ciphertext, in pages. */
+/** The number of values of a place, by column and key. Reads the head of every ciphertext, in pages. */
 export async function countByKey(place: EncryptedPlace): Promise<KeyCount[]> {
   const totals = new Map<string, KeyCount>();
   let stretch = await place.whole();

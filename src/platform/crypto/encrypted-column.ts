@@ -1,14 +1,14 @@
-/** A column whose values are ciphertexts of the keyring. A rotation finds them by this: a column that is not named is left behind. */
+/** A column whose values are ciphertexts of the keyring. Key rotation covers only the columns declared this way. */
 export interface EncryptedColumn {
-  /** What it is called in reports: `patient.iban`. */
+  /** The name of the column in reports: `patient.iban`. */
   name: string;
   table: string;
-  /** A text; null and the empty text stand for no value. */
+  /** A text column; null and the empty text mean that there is no value. */
   column: string;
-  /** The table's primary key, a text. Default `id`. */
+  /** The primary key of the table, a text column. Default `id`. */
   key?: string;
-  /** What the value of a row is bound to, from the row's primary key. */
+  /** Returns the encryption context of a row's value, from the row's primary key. */
   context(id: string): string;
-  /** The resource whose events carry the column in the outbox. */
+  /** The resource whose outbox events contain the column. */
   resource?: string;
 }

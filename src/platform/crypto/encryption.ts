@@ -12,16 +12,16 @@ import { tablePlace } from './table-place.ts';
 /** A key of the ring or of the database. */
 export interface KeyStatus {
   keyId: string;
-  /** Its place in the ring, from 0: the first one encrypts. Undefined: the ring does not have it. */
+  /** Its position in the ring, from 0: the first key encrypts. Undefined: the ring does not contain the key. */
   place: number | undefined;
-  /** ISO 8601; undefined when no process ever encrypted with it. */
+  /** ISO 8601; undefined if no process has ever encrypted with it. */
   firstUsedAt: string | undefined;
   retiredAt: string | undefined;
-  /** Running processes that encrypt with it. */
+  /** The number of running processes that encrypt with it. */
   processes: number;
 }
 
-/** Which keys there are, and what is under them. */
+/** The known keys, and the number of values under each. */
 export interface EncryptionStatus {
   keys: KeyStatus[];
   /** Every encrypted column that has values. */
@@ -30,23 +30,23 @@ export interface EncryptionStatus {
 
 /** The encryption keys in the database. */
 export interface Encryption {
-  /** Checks the keys against the database, at a start. @throws StartupError, see `registerKeys` */
+  /** Compares the keys with the database at a start. @throws StartupError, see `registerKeys` */
   registerKeys(): Promise<Presence>;
   status(): Promise<EncryptionStatus>;
   rotate(options?: RotationOptions): Promise<Rotation>;
 }
 
-/** The tables with encrypted columns, and the events that carry such columns. */
+/** The tables with encrypted columns, and the outbox events that contain such columns. */
 function placesOf(database: Platform['database'], columns: readonly EncryptedColumn[]): EncryptedPlace[] {
   const byTable = Map.groupBy(columns, ({ table, key = 'id' }) => `${table}\n${key}`);
   return [...[...byTable.values()].map((some) => tablePlace(database, some)), outboxPlace(database, columns)];
 }
 
 /**
- * What there is to know and to do about encryption at rest.
+ * Creates the operations on encryption at rest.
  *
- * @param columns every column that holds ciphertexts, of all features
- * @param ready asked before anything but a start, which has asked already: rejects when the database is away or lacks tables
+ * @param columns every column that contains ciphertexts, of all features
+ * @param ready awaited before `status` and `rotate`; rejects if the database is down or lacks tables
  */
 export function createEncryption(
   platform: Pick<Platform, 'database' | 'keyring' | 'log' | 'env'>,

@@ -2,7 +2,7 @@ import type { Executor } from '../postgres/database.ts';
 import type { Keyring } from './keyring.ts';
 import { IS_RUNNING } from './processes.ts';
 
-/** A key as `encryption_keys` has it. */
+/** A row of `encryption_keys`. */
 export interface KeyRecord {
   keyId: string;
   canary: string;
@@ -12,12 +12,12 @@ export interface KeyRecord {
 
 const CANARY = 'canary';
 
-// Held to the end of the transaction: whoever takes up or retires keys does so alone.
+// Held until the end of the transaction, so that only one process records or retires keys at a time.
 const LOCK = `select pg_advisory_xact_lock(hashtextextended('encryption_keys', 0))`;
 
 const READ = 'select key_id, canary, first_used_at, retired_at from encryption_keys order by first_used_at, key_id';
 
-// A key that had been retired is in use again.
+// A retired key is now in use again.
 const RECORD = `
   insert into encryption_keys (key_id, canary) values ($1, $2)
   on conflict (key_id) do update set canary = excluded.canary, last_used_at = now(), retired_at = null`;
@@ -26,7 +26,7 @@ const RECORD_FOUND = `
   insert into encryption_keys (key_id, canary) select * from unnest($1::text[], $2::text[])
   on conflict (key_id) do nothing`;
 
-// $1 keys that stay, $2 since when nothing may have been written with the others.
+// $1: keys to keep, $2: a time; keys used after it are not retired.
 const RETIRE = `
   update encryption_keys k set retired_at = now()
   where retired_at is null and key_id <> all($1::text[]) and last_used_at <= $2
@@ -36,40 +36,40 @@ function canaryContext(keyId: string): string {
   return `encryption_keys/canary/${keyId}`;
 }
 
-/** Whether a canary was written with the key of the ring that has its id. */
+/** Whether a canary was written with the key of the ring that has the same id. */
 export function isSameKey(keyring: Keyring, { keyId, canary }: KeyRecord): boolean {
   try {
     return keyring.decrypt(canary, canaryContext(keyId)) === CANARY;
   } catch {
-    return false; // the answer is the error: a DecryptionError says no more than that
+    return false; // a DecryptionError contains no further information
   }
 }
 
-/** Keeps others from taking up or retiring keys until the transaction ends. */
+/** Prevents other processes from recording or retiring keys until the transaction ends. */
 export async function lockKeyRecords(tx: Executor): Promise<void> {
   await tx.write({ text: LOCK, values: [] });
 }
 
-/** All keys that the database knows of, retired ones included. */
+/** Returns all keys that the database knows, including retired ones. */
 export async function readKeyRecords(executor: Executor): Promise<KeyRecord[]> {
   const rows = await executor.write<[string, string, string, string | null]>({ text: READ, values: [] });
   return rows.map(([keyId, canary, firstUsedAt, retiredAt]) => ({ keyId, canary, firstUsedAt, retiredAt }));
 }
 
-/** Notes that the newest key is about to encrypt. */
+/** Records that the newest key is about to encrypt. */
 export async function recordNewestKey(executor: Executor, keyring: Keyring): Promise<void> {
   const keyId = keyring.keyIds[0]!;
   await executor.write({ text: RECORD, values: [keyId, keyring.encrypt(CANARY, canaryContext(keyId))] });
 }
 
-/** Notes keys of the ring that values were found under, if they are not noted yet. */
+/** Records keys of the ring that existing values use, if they are not recorded yet. */
 export async function recordFoundKeys(executor: Executor, keyring: Keyring, found: readonly string[]): Promise<void> {
   const held = found.filter((keyId) => keyring.keyIds.includes(keyId));
   const canaries = held.map((keyId) => keyring.encrypt(CANARY, canaryContext(keyId), keyId));
   if (held.length > 0) await executor.write({ text: RECORD_FOUND, values: [held, canaries] });
 }
 
-/** Retires the keys that are not among `kept` and that nobody encrypted with since `from`. */
+/** Retires the keys that are not in `kept` and that no process has encrypted with since `from`. */
 export async function retireKeys(tx: Executor, kept: readonly string[], from: string): Promise<void> {
   await tx.write({ text: RETIRE, values: [kept, from] });
 }

@@ -7,21 +7,21 @@ import {
   randomBytes,
 } from 'node:crypto';
 
-/** Encrypts and decrypts short texts under several keys, the newest of which writes. */
+/** Encrypts and decrypts short texts under several keys. The newest key encrypts. */
 export interface Keyring {
-  /** The ids of its keys, newest first. An id is the fingerprint of a key: it may be shown. */
+  /** The ids of its keys, newest first. An id is the fingerprint of a key and may be shown. */
   readonly keyIds: readonly string[];
   /**
-   * Encrypts `plain`. `context` (`resource/field/record id`) is bound in: only it can decrypt.
+   * Encrypts `plain` bound to `context` (`resource/field/record id`), which is required for decryption.
    *
-   * @param keyId a key of the ring; the newest when left out
+   * @param keyId a key of the ring; default: the newest
    */
   encrypt(plain: string, context: string, keyId?: string): string;
-  /** The plain text of what `encrypt` gave under any key of the ring. Throws `DecryptionError`. */
+  /** Decrypts a result of `encrypt` under any key of the ring. @throws DecryptionError */
   decrypt(text: string, context: string): string;
 }
 
-/** Why a ciphertext was refused: its shape, a key that is not in the ring, or a tag that does not fit. */
+/** Why a ciphertext was refused: its form, a key that is not in the ring, or an authentication tag that does not match. */
 type DecryptionFault = 'malformed' | 'unknown-key' | 'not-authentic';
 
 const FAULT_TEXT: Record<DecryptionFault, string> = {
@@ -30,7 +30,7 @@ const FAULT_TEXT: Record<DecryptionFault, string> = {
   'not-authentic': 'was altered, moved from another place, or written with another key',
 };
 
-/** A stored value could not be decrypted. Says where it stands, and carries neither the plain text nor the ciphertext. */
+/** A stored value could not be decrypted. The error names its location, and contains neither the plain text nor the ciphertext. */
 export class DecryptionError extends Error {
   override readonly name = 'DecryptionError';
   readonly code = 'DECRYPTION_FAILED';
@@ -48,23 +48,23 @@ const KEY_BYTES = 32;
 const IV_BYTES = 12;
 const TAG_BYTES = 16;
 
-/** What every ciphertext of a key begins with: `v1.<key id>.`. */
+/** The prefix of every ciphertext of a key: `v1.<key id>.`. */
 export function ciphertextHead(keyId: string): string {
   return `${VERSION}.${keyId}.`;
 }
 
-/** How long `ciphertextHead` is, and what it looks like, in the regular expressions of Postgres: the group is the key id. */
+/** The length of `ciphertextHead`, and its pattern as a Postgres regular expression: the group is the key id. */
 export const CIPHERTEXT_HEAD = {
   length: ciphertextHead('').length + KEY_ID_DIGITS,
   pattern: `^${VERSION}[.]([0-9a-f]{${KEY_ID_DIGITS}})[.]$`,
 };
 
 /**
- * Makes an AES-256-GCM key ring (NIST SP 800-38D: 96-bit random IV, 128-bit tag).
- * Ciphertexts read `v1.<key id>.<iv>.<tag>.<data>`: key id is the first 8 hex digits of the key's SHA-256, the rest base64url.
+ * Creates an AES-256-GCM key ring (NIST SP 800-38D: 96-bit random IV, 128-bit tag).
+ * Ciphertexts have the form `v1.<key id>.<iv>.<tag>.<data>`: the key id is the first 8 hex digits of the key's SHA-256, the rest base64url.
  *
  * @param keys base64 of 32 bytes each, newest first
- * @throws Error that lists the fault of every unusable key by its position, never a key itself
+ * @throws Error that lists every unusable key by its position, never a key itself
  */
 export function createKeyring(keys: string[]): Keyring {
   const ring = readKeys(keys);
@@ -122,7 +122,7 @@ function readKeys(keys: string[]): Map<string, KeyObject> {
   return ring;
 }
 
-/** Undefined for anything that is no ciphertext. */
+/** Undefined if the text is not a ciphertext. */
 function parseCiphertext(text: string): { keyId: string; iv: Buffer; tag: Buffer; data: Buffer } | undefined {
   const [version, keyId, ...encoded] = text.split('.');
   const [iv, tag, data] = encoded.map((part) => fromBase64(part, 'base64url'));
@@ -131,7 +131,7 @@ function parseCiphertext(text: string): { keyId: string; iv: Buffer; tag: Buffer
   return { keyId, iv, tag, data };
 }
 
-// Node's decoder skips what it does not know and ignores spare bits: only re-encoding shows that the text was exact.
+// Node's decoder skips invalid characters and ignores spare bits, so re-encode to check that the text was exact.
 function fromBase64(text: string, encoding: 'base64' | 'base64url'): Buffer | null {
   const bytes = Buffer.from(text, encoding);
   return bytes.toString(encoding) === text ? bytes : null;

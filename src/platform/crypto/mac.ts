@@ -1,20 +1,20 @@
 import { createHmac, createSecretKey, hkdfSync, type KeyObject } from 'node:crypto';
 
-/** Keyed hashes of texts: without a key nobody can find a text by trying, however few there are to try. */
+/** Keyed hashes of texts: without a key, a text cannot be found by trying, however few candidates there are. */
 export interface Macs {
-  /** The hash of `text` under the newest key, 64 hex digits. Texts of another `context` have other hashes. */
+  /** Returns the hash of `text` under the newest key, 64 hex digits. The hash depends on `context`. */
   of(text: string, context: string): string;
-  /** Whether `mac` is what `of` gave for this text and context under any of the keys. */
+  /** Whether `mac` is the hash of this text and context under any of the keys. */
   isOf(mac: string, text: string, context: string): boolean;
 }
 
-/** Made from the encryption keys, and never the same: one key, one purpose (RFC 5869). */
+/** Derives a MAC key from an encryption key: one key, one purpose (RFC 5869). */
 function derived(key: string): KeyObject {
   return createSecretKey(Buffer.from(hkdfSync('sha256', Buffer.from(key, 'base64'), '', 'belfry mac', 32)));
 }
 
 /**
- * Makes keyed hashes: HMAC-SHA-256.
+ * Creates keyed hashes: HMAC-SHA-256.
  *
  * @param keys the encryption keys: base64 of 32 bytes each, newest first
  */

@@ -3,16 +3,16 @@ import type { EncryptedColumn } from './encrypted-column.ts';
 import type { EncryptedPlace, Replacement } from './encrypted-place.ts';
 import { CIPHERTEXT_HEAD, ciphertextHead } from './keyring.ts';
 
-/** Rows that one statement looks at: each holds a record or two. */
+/** The number of rows that one statement reads; each contains one or two records. */
 const PAGE = 500;
 
 const WHOLE = 'select max(id) from outbox';
 
-// Everywhere $1 and $2 are the stretch.
+// In all statements $1 and $2 are the stretch.
 const REST = 'outbox where id > $1 and id <= $2 order by id';
 
-// Every value of a page of events that an encrypted column put there. $3 rows, $4 resources, $5 their columns. Each record is
-// taken apart once: looking up its columns one by one would decompress it as often.
+// All values of encrypted columns in a page of events. $3 rows, $4 resources, $5 their columns. Each record is expanded once: looking
+// up its columns one by one would decompress it once per column.
 const VALUES = `
   page as materialized (select id, resource, record_id, payload from ${REST} limit $3),
   stored as (
@@ -23,21 +23,21 @@ const VALUES = `
     where part in ('record', 'previous') and value <> ''
   )`;
 
-// The row without a column says where the page ends.
+// The row without a column returns the last id of the page.
 const COUNT = `
   with ${VALUES}
   select n, substring(left(text, ${CIPHERTEXT_HEAD.length}) from '${CIPHERTEXT_HEAD.pattern}') as key, count(*)::int, null::bigint
   from stored group by 1, 2
   union all select null, null, null, max(id) from page`;
 
-// $6 head of the newest key.
+// $6: head of the newest key.
 const STALE = `
   with ${VALUES}
   select id, record_id, n, part, text from stored where left(text, ${CIPHERTEXT_HEAD.length}) <> $6 order by id`;
 
 const SKIP = `select id from ${REST} offset ${PAGE - 1} limit 1`;
 
-// $1 ids, $2 and $3 the record's columns before and after, $4 and $5 those of the previous record. A row that a relay holds is left out.
+// $1: ids, $2 and $3: the record's columns before and after, $4 and $5: those of the previous record. Skips rows that a relay has locked.
 const REPLACE = `
   with free as materialized (
     select v.* from unnest($1::bigint[], $2::text[], $3::text[], $4::text[], $5::text[])
@@ -53,16 +53,16 @@ const REPLACE = `
     and coalesce(o.payload->'previous', '{}') @> free.old_previous::jsonb
   returning o.id`;
 
-/** Columns to ciphertexts, as JSON. */
+/** A JSON object that maps column names to ciphertexts. */
 function patch(values: readonly Replacement[], part: string, text: (value: Replacement) => string | null): string {
   const ofPart = values.filter(({ slot }) => slot === part);
   return JSON.stringify(Object.fromEntries(ofPart.map((value) => [value.column.column, text(value)])));
 }
 
 /**
- * The events that wait in the outbox: they carry records as they were stored, ciphertexts included.
+ * The events that wait in the outbox: they contain records as stored, including ciphertexts.
  *
- * @param columns those of resources
+ * @param columns the encrypted columns; only those of resources are used
  */
 export function outboxPlace(database: Database, columns: readonly EncryptedColumn[]): EncryptedPlace {
   const carried = columns.filter(({ resource }) => resource !== undefined);

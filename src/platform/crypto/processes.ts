@@ -5,10 +5,10 @@ import type { Keyring } from './keyring.ts';
 
 const BEAT_MS = 15_000;
 
-/** A condition on `encryption_processes`: the process still runs. One that was killed is taken for running a little longer. */
+/** A condition on `encryption_processes`: the process is running. A killed process counts as running a little longer. */
 export const IS_RUNNING = `seen_at > now() - interval '60 seconds'`;
 
-// $1 process, $2 its keys, newest first. Gives the keys in use that it does not have.
+// $1: process id, $2: its keys, newest first. Returns the keys in use that it lacks.
 const BEAT = `
   with seen as (
     insert into encryption_processes (id, key_ids) values ($1, $2) on conflict (id) do update set seen_at = now()
@@ -17,7 +17,7 @@ const BEAT = `
   )
   select key_id from encryption_keys where retired_at is null and key_id <> all($2::text[])`;
 
-// What it wrote last it may have written a moment ago: the key was in use until now.
+// The process may have written a moment ago, so its key was in use until now.
 const LEAVE = `
   with gone as (delete from encryption_processes where id = $1)
   update encryption_keys set last_used_at = now() where key_id = $2`;
@@ -26,34 +26,34 @@ const REMOVE_LOST = `
   delete from encryption_processes where id in (
     select id from encryption_processes where not ${IS_RUNNING} for update skip locked)`;
 
-// By the process's first key, and whether it has $1.
+// Grouped by the first key of the process and by whether it has $1.
 const RUNNING = `
   select key_ids[1], $1 = any(key_ids), count(*)::int from encryption_processes where ${IS_RUNNING} group by 1, 2 order by 1, 2`;
 
-/** Processes that run, by the key that they encrypt with. */
+/** The number of running processes, by the key that they encrypt with. */
 export interface RunningProcesses {
   firstKey: string;
   count: number;
-  /** Whether they have the key that was asked about. */
+  /** Whether they have the key in question. */
   hasKey: boolean;
 }
 
-/** What runs now, and whether it can read what `keyId` encrypts. */
+/** The running processes, and whether they can read what `keyId` encrypts. */
 export async function runningProcesses(executor: Executor, keyId: string): Promise<RunningProcesses[]> {
   const rows = await executor.write<[string, boolean, number]>({ text: RUNNING, values: [keyId] });
   return rows.map(([firstKey, hasKey, count]) => ({ firstKey, hasKey, count }));
 }
 
-/** A process's entry among those that run. */
+/** The entry of a process among the running ones. */
 export interface Presence {
   id: string;
-  /** Says again, every 15 seconds, which keys this process has. */
+  /** Renews the entry every 15 seconds. */
   keepUp(): void;
-  /** Takes the entry away. Never rejects: an entry that stays is taken for dead after a minute. */
+  /** Deletes the entry. Never rejects: an entry that stays expires after a minute. */
   leave(): Promise<void>;
 }
 
-/** Enters this process among those that run, in the transaction that records its key. */
+/** Adds this process to the running ones, in the transaction that records its key. */
 export async function enter(tx: Executor, database: Database, keyring: Keyring, log: Logger): Promise<Presence> {
   const id = newId();
   const told = new Set<string>();

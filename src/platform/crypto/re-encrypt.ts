@@ -1,14 +1,14 @@
 import type { EncryptedPlace, Replacement, StoredValue } from './encrypted-place.ts';
 import { ciphertextHead, DecryptionError, type Keyring } from './keyring.ts';
 
-/** What happens while values are re-encrypted. */
+/** Callbacks for re-encryption. */
 export interface Watching {
   /** Runs before the first value is replaced. */
   beforeWriting(): Promise<void>;
   replaced(place: EncryptedPlace, values: number): void;
-  /** Values of the lost key were set to null. */
+  /** Called when values of the lost key were set to null. */
   gaveUp(values: number): void;
-  /** This value stays as it is. */
+  /** Called for a value that no key decrypts. It stays unchanged. */
   undecryptable(value: StoredValue): void;
   /** Whether to stop before the next batch. */
   isStopped(): boolean;
@@ -34,10 +34,10 @@ function reEncrypted(
 }
 
 /**
- * Goes once through a place and puts what is not under the newest key under it, batch by batch. What somebody changes meanwhile
- * is left to the next time.
+ * Goes through a place once, in batches, and re-encrypts the values that are not under the newest key. Rows that are being changed
+ * concurrently are left for the next pass.
  *
- * @param lost a key that is not in the ring and will not be again: values under it are given up where the place allows it
+ * @param lost a key that is permanently missing from the ring: values under it are given up if the place allows it
  */
 export async function reEncrypt(
   place: EncryptedPlace,

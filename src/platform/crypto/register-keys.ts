@@ -21,7 +21,7 @@ interface KeyUse {
   env: Pick<Environment, 'nodeEnv'>;
 }
 
-/** What is wrong with the keys of this process, a line each; ids only. */
+/** The errors in the keys of this process, one line each; they contain only ids. */
 function faultsOf(keyring: Keyring, records: readonly KeyRecord[], found: readonly string[]): string[] {
   const has = `which has ${keyring.keyIds.join(', ')}`;
   const inUse = records.filter(({ retiredAt }) => retiredAt === null);
@@ -62,12 +62,12 @@ function fail(faults: readonly string[], { nodeEnv }: Pick<Environment, 'nodeEnv
 }
 
 /**
- * Compares the keys of this process with those that the database was written with, and notes that its newest one is in use.
- * One process does so at a time: of two that start on an empty database with different keys, one fails. A few short statements;
- * only a database that has no notes yet is searched for ciphertexts.
+ * Compares the keys of this process with those that the database was written with, and records that its newest key is in use.
+ * Only one process does so at a time: if two processes start on an empty database with different keys, one fails. Runs a few short
+ * statements; ciphertexts are searched only in a database without key records.
  *
- * @param places where ciphertexts are kept
- * @throws StartupError naming each key that is missing or is not the same one
+ * @param places the places that contain ciphertexts
+ * @throws StartupError naming each key that is missing or differs
  */
 export async function registerKeys(use: KeyUse, places: readonly EncryptedPlace[]): Promise<Presence> {
   const { database, keyring, log, env } = use;

@@ -8,19 +8,19 @@ import { reEncrypt, type Watching } from './re-encrypt.ts';
 import { type Survey, staleCount, takeSurvey } from './survey.ts';
 
 export interface RotationOptions {
-  /** Aborted: the batch in work is finished, and no further one begun. */
+  /** Stops the rotation: the current batch is finished, and no further batch begins. */
   signal?: AbortSignal;
-  /** The id of a key that is lost for ever: its values in waiting events are set to null. It must not be in the ring. */
+  /** The id of a key that is permanently lost: its values in waiting events are set to null. It must not be in the ring. */
   giveUp?: string;
   onProgress?: (progress: RotationProgress) => void;
 }
 
-/** How far a rotation is with a table. */
+/** The progress of a rotation in one table. */
 export interface RotationProgress {
   table: string;
-  /** Values that were put under the newest key. */
+  /** Values re-encrypted with the newest key so far. */
   done: number;
-  /** Values that were not when it began. */
+  /** Values under other keys when the rotation began. */
   total: number;
 }
 
@@ -28,26 +28,26 @@ export interface RotationProgress {
 export interface Undecryptable {
   name: string;
   count: number;
-  /** Of the rows; the first hundred. */
+  /** The ids of the first hundred rows. */
   ids: string[];
 }
 
-/** What a rotation came to. */
+/** The result of a rotation. */
 export interface Rotation {
-  /** The key that all values are to be under. */
+  /** The key that should encrypt all values. */
   keyId: string;
-  /** Values that it put under that key. */
+  /** Values re-encrypted with that key. */
   rotated: number;
-  /** Values in waiting events that it set to null. */
+  /** Values in waiting events that were set to null. */
   givenUp: number;
   undecryptable: Undecryptable[];
-  /** Other values under older keys at the last count, which a stopped one has only taken at its start: their rows were being changed all the while. */
+  /** Other values under older keys at the last count, because their rows kept changing. A stopped rotation counts only at its start. */
   left: number;
-  /** It was told to stop. */
+  /** Whether the rotation was stopped. */
   stopped: boolean;
-  /** Older keys that running processes encrypt with, and how many those are. */
+  /** Older keys that running processes still encrypt with, and the number of these processes. */
   busy: { keyId: string; processes: number }[];
-  /** Older keys of the ring that no value carries and no process encrypts with: they may be removed from it. */
+  /** Older keys of the ring that no value uses and no process encrypts with: they may be removed from the ring. */
   removable: string[];
 }
 
@@ -55,7 +55,7 @@ const MAX_IDS = 100;
 const MAX_IDLE_PASSES = 20;
 const IDLE_MS = 250;
 
-/** Values under the newest key would be unreadable to some: @throws StartupError saying how many, and what to do first. */
+/** Refuses to rotate if running processes lack the newest key. @throws StartupError with their number and what to do first */
 function refuseUnreadable({ processes }: Survey, newest: string): void {
   const without = processes.filter(({ hasKey }) => !hasKey).reduce((sum, { count }) => sum + count, 0);
   if (without === 0) return;
@@ -76,7 +76,7 @@ async function pass(
   const counts = [...survey.counts.values()].flat();
   let recorded: Promise<void> | undefined;
   const watching: Watching = {
-    // From the first value on, no process may start without this key.
+    // Once the first value is written, no process may start without this key.
     beforeWriting: () =>
       (recorded ??= database.transaction(async (tx) => {
         await lockKeyRecords(tx);
@@ -88,7 +88,7 @@ async function pass(
       const failure = failures.get(column.name) ?? { name: column.name, count: 0, ids: [] };
       failures.set(column.name, failure);
       failure.count += 1;
-      // A record is in as many events as it had changes.
+      // A record occurs in one event for each of its changes.
       if (failure.ids.length < MAX_IDS && !failure.ids.includes(id)) failure.ids.push(id);
     },
     isStopped: () => options.signal?.aborted ?? false,
@@ -97,7 +97,7 @@ async function pass(
   return [...failures.values()];
 }
 
-/** What rotations work with. */
+/** The dependencies of a rotation. */
 export interface RotationParts {
   database: Database;
   keyring: Keyring;
@@ -105,10 +105,10 @@ export interface RotationParts {
 }
 
 /**
- * Puts every value under the newest key. May run while the service does, and several times at once; whatever ends it, the next one
- * goes on where it was. Then retires the keys that nothing is under and nobody encrypts with.
+ * Re-encrypts every value with the newest key. It can run while the app runs, and several times concurrently; if it is interrupted, the
+ * next rotation continues. Finally it retires the keys that no value uses and no process encrypts with.
  *
- * @throws StartupError when a running process could not read the result, or the key to give up is not lost; nothing is changed then
+ * @throws StartupError if a running process could not read the result, or if the key to give up is not lost; nothing is changed then
  */
 export async function rotate(parts: RotationParts, options: RotationOptions): Promise<Rotation> {
   const { database, keyring, places } = parts;
@@ -145,7 +145,7 @@ export async function rotate(parts: RotationParts, options: RotationOptions): Pr
     undecryptable = await pass(parts, options, survey, { replaced, gaveUp });
     if (isStopped()) break;
     survey = await takeSurvey(database, places, keyId);
-    // Somebody holds what is left: a long transaction, or another rotation.
+    // The remaining rows are locked by a long transaction or by another rotation.
     idle = rotated + givenUp > before || left() === 0 ? 0 : idle + 1;
     if (idle > 0) await sleep(IDLE_MS);
   }
@@ -154,7 +154,7 @@ export async function rotate(parts: RotationParts, options: RotationOptions): Pr
   return { ...outcome, stopped: false, ...(await retireUnused(parts, survey)) };
 }
 
-/** Retires what nothing is under, as far as nobody can have written with it since the survey began. */
+/** Retires keys that no value uses, unless a process may have written with them since the survey began. */
 async function retireUnused(
   { database, keyring }: RotationParts,
   survey: Survey,

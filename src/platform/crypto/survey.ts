@@ -3,16 +3,16 @@ import { countByKey } from './count-by-key.ts';
 import type { EncryptedPlace, KeyCount } from './encrypted-place.ts';
 import { type RunningProcesses, runningProcesses } from './processes.ts';
 
-/** What stands under which key, and who runs. */
+/** The number of values under each key, and the running processes. */
 export interface Survey {
-  /** When it began, by the clock of the database. */
+  /** When the survey began, by the clock of the database. */
   from: string;
   counts: ReadonlyMap<EncryptedPlace, readonly KeyCount[]>;
-  /** `hasKey`: whether they have the newest key. */
+  /** `hasKey`: whether the processes have the newest key. */
   processes: readonly RunningProcesses[];
 }
 
-/** Counts everything. Who ran when it began is asked first: what they wrote since may not have been counted. */
+/** Counts all encrypted values. It first reads the running processes, because values that they write from then on may not be counted. */
 export async function takeSurvey(
   database: Database,
   places: readonly EncryptedPlace[],
@@ -25,7 +25,7 @@ export async function takeSurvey(
   return { from: now![0], counts, processes };
 }
 
-/** How many of the counted values are not under a key. */
+/** The number of counted values that are not under the newest key. */
 export function staleCount(counts: readonly KeyCount[], newest: string): number {
   return counts.reduce((sum, { keyId, count }) => (keyId === newest ? sum : sum + count), 0);
 }

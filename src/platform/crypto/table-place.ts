@@ -4,29 +4,29 @@ import type { EncryptedColumn } from './encrypted-column.ts';
 import type { EncryptedPlace } from './encrypted-place.ts';
 import { CIPHERTEXT_HEAD, ciphertextHead } from './keyring.ts';
 
-/** Rows that one statement looks at. */
+/** The number of rows that one statement reads. */
 const PAGE = 5000;
-/** Rows of a batch, and the bytes after which it is cut off sooner. */
+/** The maximum number of rows in a batch, and the number of bytes after which a batch ends early. */
 const BATCH = 500;
 const BATCH_BYTES = 4 * 2 ** 20;
 
 /**
  * The encrypted columns of a table.
  *
- * @param columns all of one table, at least one
+ * @param columns columns of the same table, at least one
  */
 export function tablePlace(database: Database, columns: readonly EncryptedColumn[]): EncryptedPlace {
   const { table, key = 'id' } = columns[0]!;
   const from = quoteIdentifier(table);
   const id = quoteIdentifier(key);
   const names = columns.map(({ column }) => quoteIdentifier(column));
-  // `left` fetches the start of a long value only.
+  // `left` fetches only the start of a long value.
   const head = (name: string) => `left(${name}, ${CIPHERTEXT_HEAD.length})`;
   const isStale = (name: string) => `(${name} <> '' and ${head(name)} <> $3)`;
 
   const WHOLE = `select ${id} from ${from} order by ${id} desc limit 1`;
 
-  // Everywhere $1 and $2 are the stretch. $3 rows. The row without a column says where the page ends.
+  // In all statements $1 and $2 are the stretch. $3: rows. The row without a column returns the last id of the page.
   const rest = `${from} where ${id} > $1 and ${id} <= $2 order by ${id}`;
   const COUNT = `
   with page as materialized (
@@ -38,7 +38,8 @@ export function tablePlace(database: Database, columns: readonly EncryptedColumn
   select n, substring(head from '${CIPHERTEXT_HEAD.pattern}') as key, sum(count)::int, null as last from heads group by 1, 2
   union all select null, null, null, max(id) from page`;
 
-  // $3 head of the newest key, $4 rows looked at, $5 rows, $6 bytes: at least one row. Stops looking when it has its rows.
+  // $3: head of the newest key, $4: rows to read, $5: maximum rows, $6: maximum bytes (at least one row). Stops reading once it has its
+  // rows.
   const STALE = `
   select id, ${names.map((_, i) => `c${i}`).join(', ')} from (
     select id, ${names.map((_, i) => `c${i}`).join(', ')}, row_number() over (order by id) as place, sum(bytes) over (order by id) as bytes
@@ -52,7 +53,7 @@ export function tablePlace(database: Database, columns: readonly EncryptedColumn
 
   const SKIP = `select ${id} from ${rest} offset ${PAGE - 1} limit 1`;
 
-  // $1 ids, then old and new by column; null: this column stays. Whoever holds a row goes first: it is left out.
+  // $1: ids, then old and new values by column; null: the column stays unchanged. Skips rows that are locked.
   const pairs = columns.map((_, i) => [`o${i}`, `n${i}`] as const);
   const places = Array.from({ length: 1 + 2 * columns.length }, (_, i) => `$${i + 1}::text[]`);
   const unchanged = (found: string) => names.map((name, i) => `(${found}.o${i} is null or r.${name} = ${found}.o${i})`);
@@ -67,7 +68,7 @@ export function tablePlace(database: Database, columns: readonly EncryptedColumn
 
   return {
     table,
-    // Columns may have to have a value, and records are their owners': what becomes of them a person says in SQL.
+    // Columns may be not null, and records belong to their owners: deciding about lost values takes a person, who writes SQL.
     canGiveUp: false,
 
     async whole() {

@@ -8,14 +8,14 @@ export function newToken(): string {
 }
 
 /**
- * The SHA-256 of a token, in hex: the only form of it that is stored.
- * A fast hash is enough, because 256 random bits leave nothing to guess.
+ * The SHA-256 of a token in hex, the only form in which it is stored.
+ * A fast hash is enough, because 256 random bits cannot be guessed.
  */
 export function hashToken(token: string): string {
   return createHash('sha256').update(token).digest('hex');
 }
 
-/** Whether `text` has the form that `newToken` gives, so that junk is refused without a query. */
+/** Whether `text` has the form of a token, so that invalid ones are refused without a query. */
 export function isWellFormedToken(text: string): boolean {
   return TOKEN.test(text);
 }

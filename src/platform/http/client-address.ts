@@ -2,21 +2,21 @@ import type { IncomingHttpHeaders } from 'node:http';
 import { isIPv4, isIPv6 } from 'node:net';
 import ipaddr from 'ipaddr.js';
 
-/** A request as far as its sender matters. */
+/** The parts of a request that identify its sender. */
 interface Sent {
-  /** As express gives it: from `X-Forwarded-For` where the proxy in front is trusted. */
+  /** The address as Express determines it: from `X-Forwarded-For` if the proxy in front is trusted. */
   ip?: string | undefined;
   socket: { remoteAddress?: string | undefined };
 }
 
 const MAPPED = '::ffff:';
-// IPv4 addresses in IPv6 clothes: mapped, translated (RFC 7915), and behind a NAT64 (RFC 6052).
+// Forms of IPv6 addresses that embed an IPv4 address: mapped, translated (RFC 7915), and behind a NAT64 (RFC 6052).
 const HOLDS_IPV4 = new Set(['ipv4Mapped', 'rfc6145', 'rfc6052']);
-// Proxies that name the port too write `203.0.113.7:4711` or `[2001:db8::7]:4711`.
+// Some proxies include the port: `203.0.113.7:4711` or `[2001:db8::7]:4711`.
 const WITH_PORT = /^(?:(\d+(?:\.\d+){3}):\d{1,5}|\[([^\]]*)\](?::\d{1,5})?)$/;
 const LONGEST = 64;
 
-/** A dotted end as two groups of hex: the parser takes `::1.2.3.4` for a mapped address, which it is not. */
+/** Rewrites a dotted end as two groups of hex, because the parser mistakes `::1.2.3.4` for a mapped address. */
 function undotted(text: string): string {
   const end = text.lastIndexOf(':') + 1;
   if (!text.includes('.', end)) return text;
@@ -24,11 +24,11 @@ function undotted(text: string): string {
   return `${text.slice(0, end)}${((a << 8) | b).toString(16)}:${((c << 8) | d).toString(16)}`;
 }
 
-/** The one spelling of an address; undefined for what is none. */
+/** The canonical form of an address; undefined if the text is not an address. */
 function canonical(text: string | undefined): string | undefined {
   if (text === undefined || text.length > LONGEST) return undefined;
   if (isIPv4(text)) return text;
-  // Every IPv4 client of a server that listens on both: the common case, so without the parser.
+  // Every IPv4 client of a dual-stack server has this form. It is the common case, so skip the parser.
   if (text.startsWith(MAPPED) && isIPv4(text.slice(MAPPED.length))) return text.slice(MAPPED.length);
   const bare = text.split('%', 1)[0]!;
   if (isIPv6(bare)) {
@@ -41,8 +41,8 @@ function canonical(text: string | undefined): string | undefined {
 }
 
 /**
- * The address that a request comes from, in its one spelling: IPv6 as in RFC 5952, an IPv4 address in IPv6 clothes as
- * itself. What a trusted proxy wrote that is no address is passed over for the proxy's own. Empty when the sender is gone.
+ * The address that a request comes from, in canonical form: IPv6 as in RFC 5952, an embedded IPv4 address as IPv4. If a trusted proxy
+ * sent something that is not an address, the proxy's own address is used. Empty if the sender has disconnected.
  */
 export function addressOf(req: Sent): string {
   return canonical(req.ip) ?? canonical(req.socket.remoteAddress) ?? '';
@@ -65,9 +65,10 @@ export function isFromThisMachine(req: { headers: IncomingHttpHeaders; socket: S
 }
 
 /**
- * The client that an address stands for: itself, or of IPv6 its /64, the least that a provider gives to one customer.
+ * The client that an address stands for: an IPv4 address itself, or the /64 of an IPv6 address, the smallest block that a provider
+ * assigns to one customer.
  *
- * @param address in its one spelling
+ * @param address in canonical form
  */
 export function clientKey(address: string): string {
   if (!address.includes(':')) return address;

@@ -4,37 +4,37 @@ import { ApiError } from '../errors.ts';
 // 132 bits of SHA-256.
 const HASH_LENGTH = 22;
 const VERSION = /^([0-9a-z]+)-/;
-// One element of a list, which may be empty (RFC 9110 §5.6.1, §8.8.3). Headers come as Latin-1.
+// One element of a list; it may be empty (RFC 9110 §5.6.1, §8.8.3). Node decodes headers as Latin-1.
 const ELEMENT = /[ \t]*(?:(W\/)?"([\x21\x23-\x7e\x80-\xff]*)"[ \t]*)?(?:,|$)/y;
 
 /** An entity tag that a client sent. */
 export interface EntityTag {
   weak: boolean;
-  /** Between the quotes. */
+  /** The text between the quotes. */
   opaque: string;
 }
 
 /**
- * The strong entity tag of an answer: `<version>-<hash><viewer>`, or without the first part. No two viewers share one.
+ * The strong entity tag of a response: `<version>-<hash><viewer>`, or `<hash><viewer>` without a version. No two viewers share a tag.
  *
- * @param bytes of the body
- * @param version of the record in it: digits and small letters
- * @param viewer an id; empty for who has none, and where everybody gets the same
+ * @param bytes the body
+ * @param version the version of the record in the body: digits and lower-case letters
+ * @param viewer a user id; empty for a viewer without one, and if all viewers get the same response
  */
 export function entityTag(bytes: Buffer, version: string | undefined, viewer = ''): string {
   const digest = hash('sha256', bytes, 'base64').slice(0, HASH_LENGTH) + viewer;
   return version === undefined ? digest : `${version}-${digest}`;
 }
 
-/** The version in a tag that `entityTag` made; undefined when there is none. */
+/** The version in a tag created by `entityTag`; undefined if it has none. */
 export function versionIn(tag: string): string | undefined {
   return VERSION.exec(tag)?.[1];
 }
 
 /**
- * Reads `If-Match` or `If-None-Match`.
+ * Parses `If-Match` or `If-None-Match`.
  *
- * @returns the tags, `*` for any, or undefined when it is malformed
+ * @returns the tags, `*` for any, or undefined if the header is malformed
  */
 export function readEntityTags(header: string): '*' | EntityTag[] | undefined {
   if (header.trim() === '*') return '*';
@@ -48,7 +48,7 @@ export function readEntityTags(header: string): '*' | EntityTag[] | undefined {
   return tags.length > 0 ? tags : undefined;
 }
 
-/** The 400 of an `If-Match` that `readEntityTags` cannot read. */
+/** The 400 response to an `If-Match` that `readEntityTags` cannot parse. */
 export function malformedIfMatch(): ApiError {
   return new ApiError('BAD_REQUEST', 'If-Match must be * or a list of entity tags in double quotes');
 }

@@ -1,7 +1,7 @@
 import type { IncomingMessage } from 'node:http';
 import { perRequest } from './per-request.ts';
 
-/** How a request is signed in. `id`: of the session or key. */
+/** How a request is signed in. `id`: the id of the session or API key. */
 interface Identity {
   via: 'session' | 'api-key';
   id: string;
@@ -10,12 +10,12 @@ interface Identity {
 
 const identities = perRequest<Identity>('identity');
 
-/** Notes who a request is signed in as, for its line in the log and for what it changes. */
+/** Stores the identity of a request, for its log line and for the changes it makes. */
 export function setIdentity(req: IncomingMessage, identity: Identity | undefined): void {
   if (identity !== undefined) identities.set(req, identity);
 }
 
-/** How a request is signed in; undefined while it is not. */
+/** The identity of a request; undefined if it is not signed in. */
 export function identityOf(req: IncomingMessage): Identity | undefined {
   return identities.get(req);
 }

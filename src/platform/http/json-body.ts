@@ -5,7 +5,7 @@ import { ApiError, validationError } from '../errors.ts';
 import { exceededJsonLimit } from '../excessive-json.ts';
 
 const JSON_TYPE = /^application\/(?:[\w.-]+\+)?json(?![^; \t])/i;
-// Each step takes a semicolon or the end: linear in whatever is sent.
+// Each step consumes a semicolon or the end, so matching is linear in the input.
 const PARAMETER = /[ \t]*(?:;[ \t]*(?:([\w!#$%&'*+.^`|~-]+)[ \t]*=[ \t]*([\w!#$%&'*+.^`|~-]+|"(?:[^"\\]|\\.)*"))?|$)/y;
 
 const INFLATERS = {
@@ -20,11 +20,11 @@ function inflated(req: IncomingMessage): Readable {
   if (!Object.hasOwn(INFLATERS, encoding)) {
     throw new ApiError('UNSUPPORTED_MEDIA_TYPE', 'The content encoding must be gzip, deflate, br or identity');
   }
-  // The error reaches whoever reads the last stream.
+  // The error surfaces on the last stream, which the caller reads.
   return pipeline(req, INFLATERS[encoding as keyof typeof INFLATERS](), () => undefined) as unknown as Readable;
 }
 
-/** Reads at most `limit` bytes. What follows is not read: the connection is closed with the answer. */
+/** Reads at most `limit` bytes. The rest is not read: the connection is closed after the response. */
 function collect(req: IncomingMessage, limit: number): Promise<Buffer> {
   const stream = inflated(req);
   return new Promise((resolve, reject) => {
@@ -47,7 +47,7 @@ function collect(req: IncomingMessage, limit: number): Promise<Buffer> {
   });
 }
 
-// Fatal: invalid UTF-8 would otherwise silently become U+FFFD.
+// `fatal`, because invalid UTF-8 would otherwise silently become U+FFFD.
 const decoder = new TextDecoder('utf-8', { fatal: true });
 
 function parse(bytes: Buffer): unknown {
@@ -58,13 +58,13 @@ function parse(bytes: Buffer): unknown {
   }
 }
 
-/** Whether a request says that it has a body (RFC 9112 §6). */
+/** Whether a request declares a body (RFC 9112 §6). */
 export function hasBody(req: IncomingMessage): boolean {
   const length = req.headers['content-length'];
   return req.headers['transfer-encoding'] !== undefined || (length !== undefined && length !== '0');
 }
 
-/** Whether a content type is that of JSON in UTF-8, whatever other parameters it has (RFC 9110 §8.3.1; RFC 8259 §11 knows none). */
+/** Whether a content type is JSON in UTF-8, regardless of other parameters (RFC 9110 §8.3.1; RFC 8259 §11 defines none). */
 function isJsonType(text: string): boolean {
   const type = JSON_TYPE.exec(text)?.[0];
   if (type === undefined) return false;
@@ -86,10 +86,10 @@ export function claimsJson(req: IncomingMessage): boolean {
 /**
  * Reads a request's JSON body.
  *
- * @param bounds `bodyLimit`: bytes, counted after decompression; `bodyKeys`: fields of one object; `countsRoot`: false if the fields of
- *   the body itself are counted later, when they are checked
- * @returns the parsed value; undefined when there is no body at all
- * @throws ApiError UNSUPPORTED_MEDIA_TYPE, PAYLOAD_TOO_LARGE, INVALID_JSON, or VALIDATION_ERROR for one that is too deep or large
+ * @param bounds `bodyLimit`: bytes, counted after decompression; `bodyKeys`: maximum fields of one object; `countsRoot`: false if the
+ *   fields of the body itself are counted later, during validation
+ * @returns the parsed value; undefined if there is no body
+ * @throws ApiError UNSUPPORTED_MEDIA_TYPE, PAYLOAD_TOO_LARGE, INVALID_JSON, or VALIDATION_ERROR for a body that is too deep or too large
  */
 export async function readJsonBody(
   req: IncomingMessage,

@@ -4,7 +4,7 @@ import { ApiError } from '../errors.ts';
 import { addressOf, clientKey } from './client-address.ts';
 import { perRequest } from './per-request.ts';
 
-/** Bounds of the memory that responses may hold, from the time their data is loaded until the client has received them. */
+/** Limits for the memory that responses use, from the time their data is loaded until the client has received them. */
 export interface PendingBounds {
   /** Bytes for one client. */
   pendingBytesPerClient: number;
@@ -16,78 +16,78 @@ export interface PendingBounds {
 const FREE_BYTES = 16 * 1024;
 /** Responses up to this size may use the reserve. */
 const SMALL_BYTES = 256 * 1024;
-/** The reserve for small responses, as a part of each bound: clients that hold back large responses must not stop small ones. */
+/** The reserve for small responses, as a fraction of each limit: clients that do not read large responses must not block small ones. */
 const RESERVE = 1 / 4;
 const RETRY_AFTER_SECONDS = 5;
 
-/** Counts the bytes that unfinished responses hold, for each client and in all. */
+/** Counts the bytes that unfinished responses hold, for each client and in total. */
 export interface PendingResponses {
   /**
-   * Begins to count the response to a request. Its bytes are released when the response or its connection closes.
+   * Starts counting the response to a request. Its bytes are released when the response or its connection closes.
    *
-   * @throws ApiError UNAVAILABLE when the client, or the process, has no room even for a small response
+   * @throws ApiError UNAVAILABLE if the client, or the process, has no room even for a small response
    */
   begin(req: IncomingMessage, res: ServerResponse): void;
-  /** Whether the client of a connection, or all clients together, hold more than half of what they may. */
+  /** Whether the client of a connection, or all clients together, hold more than half of their limit. */
   isCrowded(socket: Socket): boolean;
 }
 
-/** The response to one request, as far as it is counted. */
+/** The counted state of one response. */
 interface Counted {
   bytes: number;
-  /** How many more bytes have room; at least as many as a small response may have. */
+  /** How many more bytes fit; never fewer than the size of a small response. */
   room(): number;
-  /** Changes the bytes. @throws ApiError UNAVAILABLE where there is no room, unless it is forced */
+  /** Changes the bytes. @throws ApiError UNAVAILABLE if there is no room, unless it is forced */
   set(bytes: number, forced: boolean): void;
   res: ServerResponse;
 }
 
 const counted = perRequest<Counted>('pending response');
 
-/** Whether a response may be refused. The response to a change may not, because the change is already made. */
+/** Whether a response may be refused. The response to a write may not, because the write has already happened. */
 function isRefusable({ method }: IncomingMessage): boolean {
   return method === 'GET' || method === 'HEAD';
 }
 
 /**
- * Adds bytes to the response to a request as soon as they are known: those of the records that were loaded for it. No effect on requests
- * that are not counted.
+ * Adds the bytes of loaded records to the response to a request as soon as they are known. Has no effect on requests that are not
+ * counted.
  *
- * @throws ApiError UNAVAILABLE when there is no room for them
+ * @throws ApiError UNAVAILABLE if there is no room for them
  */
 export function reserveResponseBytes(req: IncomingMessage | undefined, bytes: number): void {
   const response = req && counted.get(req);
   response?.set(response.bytes + bytes, !isRefusable(req!));
 }
 
-/** How many bytes the response to a request may have; a larger response would be refused. */
+/** The maximum number of bytes for the response to a request; a larger response would be refused. */
 export function responseRoom(req: IncomingMessage | undefined): number {
   if (req === undefined || !isRefusable(req)) return Number.POSITIVE_INFINITY;
   return counted.get(req)?.room() ?? Number.POSITIVE_INFINITY;
 }
 
-/** The 503 of a response without room. */
+/** The 503 response if there is no room. */
 export function noResponseRoom(): ApiError {
   const message = 'Too many answers wait to be read: read them, ask for less at once, or try again later';
   return new ApiError('UNAVAILABLE', message, { retryAfter: RETRY_AFTER_SECONDS });
 }
 
 /**
- * Sets the bytes of the response to a request, now that the response is serialized.
+ * Sets the bytes of the response to a request once the response is serialized.
  *
  * @param isSent whether the response has already been passed to the connection
- * @throws ApiError UNAVAILABLE when there is no room for them
+ * @throws ApiError UNAVAILABLE if there is no room for them
  */
 export function setResponseBytes(req: IncomingMessage, bytes: number, isSent = false): void {
   const response = counted.get(req);
   if (response === undefined) return;
-  // Undefined while an earlier response is on the connection.
+  // The socket is undefined while an earlier response uses the connection.
   const { socket } = response.res;
   const isFree = bytes <= FREE_BYTES && socket?.writableLength === 0;
   response.set(isFree ? 0 : bytes, isSent || !isRefusable(req));
 }
 
-/** Excludes a response from the count: its bytes are shared by all responses like it. */
+/** Excludes a response from the count, because all responses like it share the same bytes. */
 export function ignoreResponseBytes(req: IncomingMessage): void {
   counted.delete(req);
 }
@@ -105,7 +105,7 @@ export function createPendingResponses({ pendingBytesPerClient, pendingBytes }: 
     else byClient.set(client, sum);
   }
 
-  /** Whether there is room. A single response always has room: otherwise a large one could never be sent. */
+  /** Whether there is room. The only response of a client always has room: otherwise a large one could never be sent. */
   function hasRoom(held: number, bytes: number, most: number): boolean {
     return held === 0 || held + bytes <= (bytes <= SMALL_BYTES ? most * (1 + RESERVE) : most);
   }
@@ -114,7 +114,7 @@ export function createPendingResponses({ pendingBytesPerClient, pendingBytes }: 
   function releasesOf(socket: Socket, client: string): Set<() => void> {
     const known = connections.get(socket);
     if (known !== undefined) {
-      // Behind a proxy one connection serves many clients.
+      // Behind a proxy, one connection serves many clients.
       known.client = client;
       return known.releases;
     }
@@ -141,7 +141,7 @@ export function createPendingResponses({ pendingBytesPerClient, pendingBytes }: 
       res,
       room() {
         const own = byClient.get(client ?? clientKey(addressOf(req))) ?? 0;
-        // One response always has room.
+        // A single response always has room.
         const ofClient = own === response.bytes ? Number.POSITIVE_INFINITY : pendingBytesPerClient - own;
         const ofAll = total === response.bytes ? Number.POSITIVE_INFINITY : pendingBytes - total;
         return Math.max(SMALL_BYTES, Math.min(ofClient, ofAll));

@@ -1,6 +1,6 @@
 import type { IncomingMessage } from 'node:http';
 
-/** One value per request, for the requests that have one. */
+/** Stores at most one value per request. */
 export interface PerRequest<Value> {
   get(req: IncomingMessage): Value | undefined;
   set(req: IncomingMessage, value: Value): void;
@@ -8,8 +8,8 @@ export interface PerRequest<Value> {
 }
 
 /**
- * Stores one value per request, under a symbol of its own. A WeakMap would keep the request and its body until the next full garbage
- * collection if the value refers to the request.
+ * Stores one value per request, under its own symbol. If the value refers to the request, a WeakMap would keep the request and its
+ * body in memory until the next full garbage collection.
  */
 export function perRequest<Value>(name: string): PerRequest<Value> {
   const key = Symbol(name);

@@ -1,11 +1,11 @@
 import type { Dispatcher } from 'undici';
 
-/** Bytes of an answer that are read; the rest is not waited for. */
+/** The number of response bytes that are read; the rest is not waited for. */
 export const ANSWER_BYTES = 1024;
 
 const EMPTY = Buffer.alloc(0);
 
-/** What came of a request: an answer, or an error. An answer that broke off in its body has both. */
+/** The outcome of a POST: a response, an error, or both if the response broke off in its body. */
 export interface Posted {
   status?: number;
   retryAfter?: string;
@@ -20,15 +20,15 @@ interface Request {
   url: URL;
   headers: Record<string, string>;
   body: string | Buffer;
-  /** For everything together: DNS, connection, TLS, headers, body. */
+  /** The time limit for everything together: DNS, connection, TLS, headers, body. */
   timeoutMs: number;
-  /** Asks for the connection to be closed after the answer. */
+  /** Whether to close the connection after the response. */
   lastOfConnection?: boolean;
 }
 
 /**
- * Sends a POST and reads the start of its answer. Follows no redirect, never rejects, and resolves within `timeoutMs` whatever the
- * receiver does. It drives the dispatcher by hand, since undici's own time-outs start anew with every byte, and an AbortSignal for
+ * Sends a POST and reads the start of its response. Follows no redirect, never rejects, and resolves within `timeoutMs` whatever the
+ * receiver does. It uses the dispatcher directly, because undici's own time-outs restart with every byte, and an AbortSignal for
  * each request costs a third of the throughput.
  */
 export function post(
@@ -58,7 +58,7 @@ export function post(
     const handler: Dispatcher.DispatchHandler = {
       onRequestStart(started) {
         controller = started;
-        // The deadline passed while it waited for a connection.
+        // The deadline passed while the request waited for a connection.
         if (done) stop();
       },
       onResponseStart(_, status, answerHeaders) {

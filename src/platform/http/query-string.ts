@@ -2,7 +2,7 @@ import { ApiError } from '../errors.ts';
 
 const MAX_PARAMETERS = 1000;
 
-/** A part of a query string as text. */
+/** Decodes a part of a query string. */
 function decoded(part: string): string {
   const spaced = part.includes('+') ? part.replaceAll('+', ' ') : part;
   if (!spaced.includes('%')) return spaced;
@@ -15,12 +15,12 @@ function decoded(part: string): string {
 }
 
 /**
- * Takes a query string apart. Stricter than `node:querystring`, which cuts what is too much, and makes something of what is
- * malformed: a filter must never be left out or changed in silence.
+ * Parses a query string. Stricter than `node:querystring`, which drops excess parameters and guesses the meaning of malformed input:
+ * a filter must never be dropped or changed silently.
  *
- * @param text without the question mark; null or empty when there is none
- * @returns flat, with null prototype; a repeated parameter is an array
- * @throws ApiError BAD_REQUEST for a malformed escape, for invalid UTF-8, for too many parameters
+ * @param text without the question mark; null or empty if there is none
+ * @returns a flat object with null prototype; a repeated parameter is an array
+ * @throws ApiError BAD_REQUEST for a malformed escape, invalid UTF-8, or too many parameters
  */
 export function parseQueryString(text: string | null | undefined): Record<string, string | string[]> {
   const query: Record<string, string | string[]> = Object.create(null);

@@ -5,7 +5,7 @@ import { perRequest } from './per-request.ts';
 const ids = perRequest<string>('id');
 const PLAIN = /^[A-Za-z0-9._-]{1,128}$/;
 
-/** Gives a request its id: the `X-Request-Id` it came with when that is short and plain, else a new one. */
+/** Assigns a request its id: its `X-Request-Id` header if that is short and plain, otherwise a new id. */
 export function assignRequestId(req: IncomingMessage): string {
   const given = req.headers['x-request-id'];
   const id = typeof given === 'string' && PLAIN.test(given) ? given : randomUUID();
@@ -13,7 +13,7 @@ export function assignRequestId(req: IncomingMessage): string {
   return id;
 }
 
-/** The id that a request was given; undefined for a request that did not come through the app. */
+/** The id assigned to a request; undefined if the request did not pass through the app. */
 export function requestIdOf(req: IncomingMessage): string | undefined {
   return ids.get(req);
 }

@@ -32,12 +32,12 @@ export async function withData(value: unknown, change: (data: unknown) => Promis
   return new Envelope(await change(value.data), value.meta, value.version);
 }
 
-/** A successful response, ready to be sent. */
+/** A successful response, ready to send. */
 export interface SuccessResponse {
   status: number;
   /** JSON; undefined for a response without a body. */
   text: string | undefined;
-  /** Of the record in it. */
+  /** The version of the record in the response. */
   version: string | undefined;
 }
 
@@ -46,7 +46,7 @@ export function isBodiless(status: number): boolean {
   return status === 204 || status === 205 || status === 304;
 }
 
-/** The response for a value: 204 without a value, else `{ data }` (and `meta`), unless the status allows no body. */
+/** The response for a value: 204 if it is undefined, otherwise `{ data }` (and `meta`), unless the status allows no body. */
 export function successResponse(status: number, value: unknown): SuccessResponse {
   if (isBodiless(status)) return { status, text: undefined, version: undefined };
   if (value === undefined) return { status: 204, text: undefined, version: undefined };
@@ -62,7 +62,7 @@ function sendBytes(res: ServerResponse, status: number, bytes: Buffer): void {
   res.end(res.req.method === 'HEAD' ? undefined : bytes);
 }
 
-/** Sends a value as JSON, without an envelope. No cache may keep it, unless `Cache-Control` is set. */
+/** Sends a value as JSON, without an envelope. Caches must not store it, unless `Cache-Control` is set. */
 export function sendJson(res: ServerResponse, status: number, body: unknown): void {
   if (!res.hasHeader('Cache-Control')) res.setHeader('Cache-Control', 'private, no-store');
   sendBytes(res, status, Buffer.from(JSON.stringify(body)));
@@ -89,12 +89,12 @@ function isKnown(headers: IncomingHttpHeaders, tag: string): boolean {
 }
 
 /**
- * Sends a success. With a viewer, responses to reads, and others that hold a record, carry an entity tag, which no two viewers
- * share; a client that has the same version gets 304. Responses to PUT carry none: it would mean that the body is stored byte for byte
- * (RFC 9110 §9.3.4).
+ * Sends a success response. If there is a viewer, responses to reads, and other responses with a record, get an entity tag, which no
+ * two viewers share; a client that has the same version gets 304. Responses to PUT get none: a tag would mean that the body is stored
+ * byte for byte (RFC 9110 §9.3.4).
  *
- * @param viewer the id of the user, empty without one; undefined when the response must not be cached
- * @throws ApiError UNAVAILABLE when too many responses wait to be read; PRECONDITION_FAILED
+ * @param viewer the user's id, or empty if there is none; undefined if the response must not be cached
+ * @throws ApiError UNAVAILABLE if too many responses are unread; PRECONDITION_FAILED
  */
 export function sendSuccess(res: ServerResponse, response: SuccessResponse, viewer: string | undefined): void {
   const { status, text, version } = response;

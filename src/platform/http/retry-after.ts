@@ -9,11 +9,11 @@ const HTTP_DATES = [
 ].map((form) => new RegExp(`^${form}$`));
 
 /**
- * Reads a `Retry-After` header (RFC 9110, 10.2.3): seconds, or a date in one of the three HTTP forms.
- * Fractions of a second, which the RFC does not know but servers send, round up: `120.1` is 121 s.
+ * Parses a `Retry-After` header (RFC 9110, 10.2.3): seconds, or a date in one of the three HTTP forms.
+ * Fractions of a second, which the RFC does not allow but servers send, round up: `120.1` is 121 s.
  *
- * @param nowMs the time against which a date is read, epoch milliseconds
- * @returns milliseconds from now, 365 days at most; null when it is missing, no valid value, negative or past
+ * @param nowMs the current time, to which a date is compared, in epoch milliseconds
+ * @returns milliseconds from now, 365 days at most; null if the value is missing, invalid, negative or in the past
  */
 export function parseRetryAfter(value: string | undefined, nowMs: number): number | null {
   if (value === undefined) return null;
@@ -22,7 +22,7 @@ export function parseRetryAfter(value: string | undefined, nowMs: number): numbe
   return wait >= 0 ? Math.min(wait, LONGEST_WAIT_MS) : null;
 }
 
-// Date.parse takes almost any text that holds a number for a date, and reads the asctime form as local time.
+// Date.parse accepts almost any text that contains a number, and reads the asctime form as local time.
 function parseHttpDate(text: string, nowMs: number): number {
   const parts = HTTP_DATES.map((form) => form.exec(text)?.groups).find((groups) => groups !== undefined);
   const month = MONTHS.indexOf(parts?.month ?? '');
@@ -34,7 +34,7 @@ function parseHttpDate(text: string, nowMs: number): number {
   return date.setUTCHours(hour!, minute, second);
 }
 
-// RFC 9110, 5.6.7: a two-digit year that would lie more than 50 years ahead is the last past one with those digits.
+// RFC 9110, 5.6.7: a two-digit year that appears more than 50 years ahead is the most recent past year with the same digits.
 function fullYear(digits: string, nowMs: number): number {
   if (digits.length === 4) return Number(digits);
   const latest = new Date(nowMs).getUTCFullYear() + 50;

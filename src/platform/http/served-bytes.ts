@@ -6,7 +6,7 @@ import { ignoreResponseBytes } from './pending-responses.ts';
 
 const compress = promisify(gzip);
 
-/** Bytes that everybody gets alike, ready to be sent. */
+/** Content that is the same for all clients, ready to send. */
 export interface ServedBytes {
   type: string;
   bytes: Buffer;
@@ -15,7 +15,7 @@ export interface ServedBytes {
   headers: Readonly<Record<string, string>>;
 }
 
-/** Makes bytes ready: their compressed form and their entity tag. */
+/** Prepares content: its compressed form and its entity tag. */
 export async function servedBytes(
   type: string,
   bytes: Buffer,
@@ -24,7 +24,7 @@ export async function servedBytes(
   return { type, bytes, gzipped: await compress(bytes), tag: entityTag(bytes, undefined), headers };
 }
 
-/** Remembers what `make` gave once it is asked for; what failed is tried again by the next who asks. */
+/** Caches the result of `make`, which runs at the first call. After a failure, the next call tries again. */
 export function onDemand<T>(make: () => T | Promise<T>): () => Promise<T> {
   let made: Promise<T> | undefined;
   return () => {
@@ -38,11 +38,11 @@ export function onDemand<T>(make: () => T | Promise<T>): () => Promise<T> {
   };
 }
 
-/** Sends bytes, compressed where the client takes that; 304 to who has them already. */
+/** Sends content, compressed if the client accepts that; sends 304 if the client already has it. */
 export function sendBytes(req: Request, res: Response, { type, bytes, gzipped, tag, headers }: ServedBytes): void {
   ignoreResponseBytes(req);
   const zipped = req.acceptsEncodings('gzip', 'identity') === 'gzip';
-  // The two forms are not the same bytes, so their strong tags differ (RFC 9110 §8.8.3.3).
+  // The two forms differ in their bytes, so their strong tags must differ too (RFC 9110 §8.8.3.3).
   const own = zipped ? `${tag}-gzip` : tag;
   for (const [name, value] of Object.entries(headers)) res.setHeader(name, value);
   res.setHeader('ETag', `"${own}"`);

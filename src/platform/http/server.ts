@@ -15,29 +15,29 @@ import { assignRequestId } from './request-id.ts';
 import { sendError } from './response.ts';
 import { destroyStalledConnections } from './stalled-connections.ts';
 
-/** A server that listens. */
+/** A server that is listening. */
 export interface ListeningServer {
   /** `http://127.0.0.1:<port>`, or the address of the given host. */
   url: string;
-  /** Stops accepting, lets requests in work finish within `graceMs`, then closes what is left. */
+  /** Stops accepting connections, lets requests in progress finish within `graceMs`, then closes the remaining ones. */
   close(graceMs: number): Promise<void>;
 }
 
-/** How a server treats clients that do not read their answers. */
+/** How a server treats clients that do not read their responses. */
 export interface StallRules {
-  /** How long a client may read almost nothing. */
+  /** How long a client may read almost nothing, in ms. */
   stallMs: number;
-  /** Whether memory for answers is short for the client of a connection. Then it must read faster. */
+  /** Whether response memory is short for the client of a connection. If so, the client must read faster. */
   isCrowded?(socket: Socket): boolean;
   /** Called for each connection that is destroyed. */
   onStalled?(socket: Socket): void;
 }
 
 /**
- * Listens, on all addresses of this machine unless a host is named.
+ * Starts a server, on all addresses of this machine unless a host is given.
  *
- * @param where `port`: 0 for any free one; `setting`: the name that the port was set by; `host`: an IP address or localhost
- * @throws StartupError when the port is in use, or the host is no address of this machine
+ * @param where `port`: 0 for any free one; `setting`: the name of the setting for the port; `host`: an IP address or localhost
+ * @throws StartupError if the port is in use, or the host is not an address of this machine
  */
 export async function listen(
   handler: RequestListener,
@@ -51,7 +51,7 @@ export async function listen(
       requestTimeout: 60_000,
       // Room for a filter with a thousand ids in the query.
       maxHeaderSize: 65_536,
-      // What it refuses has no envelope.
+      // Node's refusal would have no error envelope; `hasOneHost` checks the header instead.
       requireHostHeader: false,
     },
     (req, res) => {
@@ -89,13 +89,13 @@ function listenFault(
   return undefined;
 }
 
-/** The URL at which a program on this machine reaches a server. */
+/** The URL under which programs on this machine reach a server. */
 function urlOf({ address, family, port }: AddressInfo): string {
   if (address === '::' || address === '0.0.0.0') return `http://127.0.0.1:${port}`;
   return family === 'IPv6' ? `http://[${address}]:${port}` : `http://${address}:${port}`;
 }
 
-/** Refuses a request that never gets to the app. */
+/** Refuses a request before it reaches the app. */
 function refuse(req: IncomingMessage, res: ServerResponse, code: ErrorCode): void {
   const requestId = assignRequestId(req);
   res.setHeader('X-Request-Id', requestId);
@@ -108,17 +108,17 @@ const MALFORMED: Readonly<Record<string, ErrorCode>> = {
   ERR_HTTP_REQUEST_TIMEOUT: 'REQUEST_TIMEOUT',
 };
 
-/** Answers what is no HTTP: with the error envelope like everything else. */
+/** Responds to malformed HTTP with the error envelope, like every other error. */
 function refuseMalformed(error: NodeJS.ErrnoException, socket: Duplex): void {
   const { _httpMessage: begun } = socket as Duplex & { _httpMessage?: ServerResponse | null };
-  // Behind the head of an answer another one would be read as part of it.
+  // After the head of a response has been sent, the client would read a second response as part of the first.
   if (!socket.writable || error.code === 'ECONNRESET' || begun?.headersSent) socket.destroy();
-  // A whole request came before: it gets its own answer, and then the connection ends.
+  // A complete request came before: send its response first, then close the connection.
   else if (begun?.req.complete) begun.setHeader('Connection', 'close');
   else refuseRaw(socket, MALFORMED[error.code ?? ''] ?? 'BAD_REQUEST');
 }
 
-/** Refuses where there is no response object to do it with. */
+/** Refuses a request that has no response object. */
 function refuseRaw(socket: Duplex, code: ErrorCode): void {
   const { status, message } = new ApiError(code);
   const requestId = randomUUID();
@@ -145,7 +145,7 @@ async function closeServer(server: Server, graceMs: number): Promise<void> {
 // RFC 3986 §3.2.2 and §3.2.3: a name or an IPv4 address, or an IPv6 address in brackets; a port.
 const HOST = /^(?:[\w.~!$&'()*+,;=%-]*|\[[\da-f:.]+\])(?::\d*)?$/i;
 
-/** Whether a request names one host, as HTTP/1.1 asks (RFC 9112 §3.2). Two would be read differently by who stands in between. */
+/** Whether a request has exactly one valid host, as HTTP/1.1 requires (RFC 9112 §3.2). Proxies could interpret two hosts differently. */
 function hasOneHost({ rawHeaders, httpVersion, headers }: IncomingMessage): boolean {
   let hosts = 0;
   for (let i = 0; i < rawHeaders.length; i += 2) {
@@ -155,13 +155,13 @@ function hasOneHost({ rawHeaders, httpVersion, headers }: IncomingMessage): bool
   return hosts === 1 ? HOST.test(headers.host!) : hosts === 0 && httpVersion === '1.0';
 }
 
-/** Whether a body comes in a form that everybody on the way reads alike: as it is, or in chunks from HTTP/1.1 on (RFC 9112 §6.1). */
+/** Whether all proxies on the way read the body alike: unencoded, or in chunks since HTTP/1.1 (RFC 9112 §6.1). */
 function hasPlainTransfer({ headers, httpVersion }: IncomingMessage): boolean {
   const coding = headers['transfer-encoding'];
   return coding === undefined || (coding.toLowerCase() === 'chunked' && httpVersion !== '1.0');
 }
 
-/** Whether a head that Node lets pass may get to the app. */
+/** Whether a request head that Node accepts may be passed to the app. */
 function isSoundHead(req: IncomingMessage): boolean {
   return hasOneHost(req) && hasPlainTransfer(req);
 }

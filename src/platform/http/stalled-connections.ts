@@ -1,36 +1,36 @@
 import type { Server } from 'node:http';
 import type { Socket } from 'node:net';
 
-/** The fewest bytes that a client must read in a second. A client that reads a byte now and then is stalled as well. */
+/** The minimum number of bytes that a client must read per second. A client that reads a byte now and then is stalled as well. */
 const SLOWEST_RATE = 1024;
-/** The same while memory for answers is short. */
+/** The minimum while response memory is short. */
 const SLOWEST_RATE_CROWDED = 16 * 1024;
-/** How many times sooner a connection is then destroyed. */
+/** The factor by which a connection is destroyed sooner while response memory is short. */
 const SOONER_CROWDED = 6;
 const LONGEST_PAUSE_MS = 1000;
 
-/** The last time that a connection had nothing to send, or was fast enough. */
+/** The last time at which a connection had nothing to send, or was fast enough. */
 interface Progress {
   sinceMs: number;
-  /** Bytes that the kernel had taken by then. */
+  /** Bytes that the kernel had accepted by then. */
   taken: number;
 }
 
-/** Counters of Node's handle of a connection. Unlike those of the stream, they include parts of a large write. */
+/** Counters of Node's socket handle. Unlike those of the stream, they include parts of a large write. */
 interface Handle {
   bytesWritten: number;
-  /** Of these, the bytes that the kernel has not taken yet. */
+  /** Of these, the bytes that the kernel has not accepted yet. */
   writeQueueSize: number;
 }
 
-/** The bytes of a connection that the kernel has taken. */
+/** The bytes of a connection that the kernel has accepted. */
 function takenBytes(socket: Socket): number {
   const { _handle: handle } = socket as Socket & { _handle?: Handle | null };
   return handle ? handle.bytesWritten - handle.writeQueueSize : 0;
 }
 
 /**
- * Destroys connections whose clients do not read what there is to send: less than 1 KiB a second, over `stallMs`. A connection with
+ * Destroys connections whose clients do not read pending data: less than 1 KiB a second, over `stallMs`. A connection with
  * nothing to send may stay idle.
  *
  * @param isCrowded whether memory is short for the client of a connection: then it must read 16 KiB a second over a sixth of that time

@@ -1,38 +1,38 @@
 import { createTimer, type LogWork } from '../log-work.ts';
 import { LeaseLostError, type LeaseRenewals } from './lease.ts';
 
-/** How an attempt ended, for its log line: an outcome in a word, and counts. No personal data. */
+/** The result of an attempt, for its log line: an outcome in a word, and counts. No personal data. */
 export interface AttemptResult {
-  /** `sent`, `ready`; of failures `retry` or `failed`. */
+  /** `sent` or `ready`; `retry` or `failed` for failures. */
   outcome: string;
   [field: string]: unknown;
 }
 
-/** One kind of leased work that jobs of a queue do, a row for each job. */
+/** A kind of leased work that is done by jobs of a queue, one row per job. */
 export interface LeasedJob<Lease> {
-  /** What it is, in a word: the `msg` of its log lines. */
+  /** The name of the work in a word: the `msg` of its log lines. */
   unit: string;
-  /** Claims the row. Undefined: it is finished, not due, gone, or another worker has it. */
+  /** Claims the row. Undefined: it is finished, not due, deleted, or claimed by another worker. */
   claim(id: string): Promise<Lease | undefined>;
-  /** Left out for work that always ends before its lease. */
+  /** Omit for work that always ends before its lease. */
   renewals?: LeaseRenewals<Lease>;
   /**
-   * Does the work, and stores its result.
+   * Does the work and stores its result.
    *
    * @param lost aborted when a renewal finds that the lease is lost
-   * @throws LeaseLostError when a write finds that
+   * @throws LeaseLostError if a write finds that the lease is lost
    */
   run(lease: Lease, lost: AbortSignal): Promise<AttemptResult>;
-  /** Stores that an attempt failed: `retry` or `failed`. */
+  /** Stores a failed attempt: `retry` or `failed`. */
   fail(lease: Lease, error: unknown): Promise<AttemptResult>;
-  /** Ids and the number of the attempt, for the log line. */
+  /** Returns ids and the attempt number, for the log line. */
   describe(lease: Lease): Record<string, unknown>;
-  /** What the log may say of an error. Left out: all of it. */
+  /** Returns the loggable part of an error. Default: the whole error. */
   describeError?(error: unknown): Record<string, unknown>;
 }
 
 /**
- * Creates the function that does one job of leased work: claims the row, renews its lease while the work runs, stores the result or the
+ * Creates the function that runs one job of leased work: it claims the row, renews its lease while the work runs, stores the result or the
  * failure, and logs one line. A job whose row cannot be claimed does nothing, so a row may have two jobs.
  */
 export function createLeasedJob<Lease>(

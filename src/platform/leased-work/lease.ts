@@ -1,52 +1,52 @@
 /*
- * Leased work: rows of which each is worked on by one worker at a time, and by another one when that worker dies.
+ * Leased work: one worker at a time works on a row, and another worker takes over if that worker dies.
  *
- * - Claim: one statement gives this worker the rows that are due and whose lease is free or has expired. It sets the end of the lease, by
- *   the clock of Postgres, and a new fence. Rows that are locked are being claimed or written by somebody else: where a statement takes
- *   several, it skips them (`for update skip locked`).
+ * - Claim: one statement returns the rows that are due and whose lease is free or has expired. It sets the end of the lease, by the clock
+ *   of Postgres, and a new fence. Locked rows are being claimed or written by another transaction; a statement that claims several rows
+ *   skips them (`for update skip locked`).
  * - Fence: the number of the claim, or a random id. Each later write of the worker is conditional on it, so that a worker whose lease has
- *   expired meanwhile changes nothing. The statement returns the rows that it changed: none means that the lease is lost.
- * - Renew: a worker that lives extends its leases well before they expire. Work that always ends sooner needs no renewal.
+ *   expired changes nothing. The statement returns the rows that it changed: no row means that the lease is lost.
+ * - Renew: a live worker extends its leases well before they expire. Work that always ends sooner needs no renewal.
  * - Release: a result, or a retry at a later time, ends the lease in the statement that stores it.
- * - Reclaim: an expired lease is free. A sweep finds due rows that have no job, those of lost workers among them, and adds their jobs.
- * - Give up: rows whose workers are lost again and again fail for good after a number of claims; they may be what kills the workers.
+ * - Reclaim: an expired lease is free. A sweep finds due rows without a job, including those of dead workers, and adds their jobs.
+ * - Give up: rows whose workers die again and again fail permanently after a number of claims, because they may be the cause.
  *
- * The statements stand next to the table that they are about, whole and named. This folder has what is the same for all of them.
+ * The statements are next to the table that they work on, written out and named. This folder contains the code that they share.
  */
 import type { Logger } from '../log.ts';
 
-/** Work that ended because its lease was lost: another worker has the row, or the row is gone. There is nothing left to do. */
+/** Thrown when work ends because its lease was lost: another worker has the row, or the row was deleted. Nothing is left to do. */
 export class LeaseLostError extends Error {
   override readonly name = 'LeaseLostError';
 }
 
 /**
- * ms between the tries to store the result of finished work while Postgres does not answer. After the last one the lease expires, and the
+ * ms between attempts to store the result of finished work while Postgres is unavailable. After the last one the lease expires, and the
  * work is done again.
  */
 export const STORE_RESULT_RETRY_MS: readonly number[] = [200, 1000, 3000, 10_000, 20_000];
 
-/** Renews the leases of a process while they are held, all of them in one statement. */
+/** Renews all leases that a process holds, in one statement. */
 export interface LeaseRenewals<Lease> {
   /** @param onLost called when a renewal finds that the lease is lost */
   add(lease: Lease, onLost?: () => void): void;
   remove(lease: Lease): void;
-  /** Renews nothing any more: leases that are held still expire. */
+  /** Stops renewing; leases that are still held expire. */
   stop(): void;
 }
 
-/** What leases are renewed with. */
+/** The options of lease renewals. */
 export interface LeaseRenewalsOptions<Lease> {
-  /** A third of a lease or less, so that one renewal may fail. */
+  /** At most a third of the lease duration, so that one renewal may fail. */
   everyMs: number;
-  /** What is leased, in the plural, for the log. */
+  /** The plural noun for the leased rows, for the log. */
   what: string;
   log: Pick<Logger, 'warn'>;
-  /** Extends leases. Returns those that are still held, or nothing where that does not matter. */
+  /** Extends leases. Returns those that are still held, or nothing if lost leases do not matter. */
   renew(leases: readonly Lease[]): Promise<readonly Lease[]> | Promise<void>;
 }
 
-/** Creates what renews leases. Its timer runs only while leases are held. A renewal that fails is made up for by the next. */
+/** Creates the lease renewals. The timer runs only while leases are held. If a renewal fails, the next one makes up for it. */
 export function createLeaseRenewals<Lease>({
   everyMs,
   what,

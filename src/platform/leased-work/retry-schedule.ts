@@ -1,12 +1,12 @@
-/** The share of a wait by which jitter makes it longer or shorter, so that what failed together does not come back together. */
+/** The fraction by which jitter lengthens or shortens a wait, so that work that failed together is not retried together. */
 const JITTER = 0.2;
 
 /**
  * The wait of a schedule after a failed attempt.
  *
  * @param attempt the number of the failed attempt, 1 or more
- * @returns undefined when the schedule is used up
- * @throws RangeError when `attempt` is no positive integer
+ * @returns undefined if the schedule is exhausted
+ * @throws RangeError if `attempt` is not a positive integer
  */
 export function scheduledWait(schedule: readonly number[], attempt: number): number | undefined {
   if (!Number.isInteger(attempt) || attempt < 1) throw new RangeError(`attempt counts from 1, not ${attempt}`);
@@ -22,7 +22,7 @@ export function withJitter(waitMs: number, random: number = Math.random()): numb
   return Math.round(waitMs * (1 + JITTER * (2 * random - 1)));
 }
 
-/** A wait that must not be shortened, as one that a provider asks for, with jitter: up to a fifth longer. */
+/** Adds jitter to a wait that must not be shortened, such as one that a provider requests: up to a fifth longer. */
 export function withLaterJitter(waitMs: number, random: number = Math.random()): number {
   return Math.round(waitMs * (1 + JITTER * random));
 }

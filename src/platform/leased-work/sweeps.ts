@@ -4,7 +4,7 @@ import { removeInBatches } from '../postgres/write-in-batches.ts';
 
 const RETENTION_EVERY_MS = 60_000;
 
-/** A sweep that adds the jobs of rows that are due and have none: their job was lost, or the lease of their worker has expired. */
+/** A sweep that adds jobs for due rows without one: their job was lost, or the lease of their worker has expired. */
 export function reclaimSweep<Row>({
   name,
   everyMs,
@@ -14,7 +14,7 @@ export function reclaimSweep<Row>({
   name: string;
   everyMs: number;
   find(): Promise<readonly Row[]>;
-  /** A row whose job is still there keeps it: adding a job with the id of a live one does nothing. */
+  /** A row whose job still exists keeps it: adding a job with the id of a live one has no effect. */
   addJobs(rows: readonly Row[]): Promise<unknown>;
 }): Sweep {
   return {
@@ -28,15 +28,15 @@ export function reclaimSweep<Row>({
   };
 }
 
-/** A statement that removes old rows: at most as many as its last parameter says, with a returned row for each. */
+/** A statement that removes old rows: at most as many as its last parameter says, returning each of them. */
 export interface Removal {
   text: string;
-  /** Its other parameters. */
+  /** The other parameters of the statement. */
   values?: readonly unknown[];
   rowsPerBatch?: number;
 }
 
-/** A sweep that removes old rows in batches, one statement after the other. @param everyMs a minute when left out */
+/** A sweep that removes old rows in batches, one statement after the other. @param everyMs default: a minute */
 export function retentionSweep(
   database: Executor,
   { name, everyMs = RETENTION_EVERY_MS, removals }: { name: string; everyMs?: number; removals: readonly Removal[] },

@@ -2,13 +2,13 @@ import type { Redis } from 'ioredis';
 import { createMicroBatch } from '../micro-batch.ts';
 import type { RedisBreaker } from '../redis-breaker.ts';
 
-/** Requests in the window so far, this one included, and the ms that are left of it. */
+/** The requests in the window so far, including this one, and the ms left in the window. */
 export type Count = readonly [count: number, leftMs: number];
 
-/** Adds one to a key whose window begins with its first. */
+/** Adds one to the count of a key. The window of a key begins with its first request. */
 export type Counter = (key: string, windowMs: number) => Promise<Count>;
 
-// KEYS: what is counted; ARGV: of each how many more, and its window in ms. A key without an end, whatever made it so, is given one.
+// KEYS: the counters; ARGV: the increment and the window in ms of each key. A key that has no expiry for any reason gets one.
 const COUNT = `
 local counts = {}
 for i, key in ipairs(KEYS) do
@@ -28,17 +28,17 @@ type Scripted = Redis & { belfryCount(keys: number, ...keysAndCounts: (string | 
 interface Counted {
   key: string;
   windowMs: number;
-  /** Once its batch is written. */
+  /** Set once the batch is written. */
   count?: Count;
 }
 
-/** A call of the script for so many counts is bounded, however many requests come at once. */
+/** The maximum number of counts per script call, however many requests arrive at once. */
 const MAX_COUNTS = 1000;
 
 /**
- * A counter in Redis. What is counted in one turn of the event loop, for however many requests and limits, is one script
- * call: one round trip, and atomic. So is what comes while a call is under way: under load calls are few, however the requests
- * are spread.
+ * A counter in Redis. All counts of one turn of the event loop, for any number of requests and limits, are sent in one script
+ * call: one round trip, and atomic. Counts that arrive while a call is in progress form the next call, so under load there are
+ * few calls.
  *
  * The counter's promise rejects as the breaker does.
  */
@@ -52,7 +52,7 @@ export function createCounter(redis: Redis, breaker: RedisBreaker): Counter {
     let place = 0;
     for (const same of byKey.values()) {
       const [all, leftMs] = [counts[place]!, counts[place + 1]!];
-      // Redis counted those of the same key at once; each gets the count that it would have had alone.
+      // Redis added the counts of the same key at once; return to each caller the count that it would have received alone.
       for (const [i, one] of same.entries()) one.count = [all - same.length + i + 1, leftMs];
       place += 2;
     }

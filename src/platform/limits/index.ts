@@ -6,20 +6,20 @@ import { createCounter } from './counter.ts';
 import { createLimiter, type Limiter } from './limiter.ts';
 import type { LimitRule } from './rule.ts';
 
-/** Limits that all processes of an app share. */
+/** Rate limits that all processes of an app share. */
 export interface Limits {
   /**
-   * Creates the limiter of a rule: once, not for each request.
+   * Creates the limiter of a rule. Call it once, not for each request.
    *
-   * @param name what is limited: limiters of one name and window share their counts, in every process
+   * @param name the name of the limit: limiters with the same name and window share their counts in every process
    */
   limiter(name: string, rule: LimitRule): Limiter;
 }
 
 /**
- * Limits counted in Redis; while it is away, in each process by itself.
+ * Creates limits that are counted in Redis; while Redis is down, each process counts for itself.
  *
- * @param prefix carried by every key, so that two apps may share a Redis
+ * @param prefix the prefix of every key, so that two apps can share a Redis
  */
 export function createLimits(redis: Redis, prefix: string, log: Logger, metrics: Metrics): Limits {
   const breaker = createRedisBreaker({
@@ -32,7 +32,7 @@ export function createLimits(redis: Redis, prefix: string, log: Logger, metrics:
   });
   const count = createCounter(redis, breaker);
   return {
-    // The window is part of the name, so that a changed window applies at once, whatever the old one had counted.
+    // The window is part of the key, so that a changed window applies at once, without the counts of the old one.
     limiter: (name, rule) => createLimiter(`${prefix}:limit:${name}:${rule.windowMs}`, rule, count),
   };
 }

@@ -1,34 +1,34 @@
 import type { Count, Counter } from './counter.ts';
 import type { LimitRule } from './rule.ts';
 
-/** What a limit decides about one more request. */
+/** The decision of a limit about one more request. */
 export interface Verdict {
   allowed: boolean;
   limit: number;
   /** How many more requests the window allows. */
   remaining: number;
-  /** ms to the end of the window. */
+  /** ms until the end of the window. */
   leftMs: number;
 }
 
-/** Applies one rule to any number of keys. */
+/** Applies a rule to any number of keys. */
 export interface Limiter {
-  /** Whether a key is known to be over its limit. Asks nobody and counts nothing. */
+  /** Whether a key is known to be over its limit. Counts nothing and does not query Redis. */
   isSpent(key: string): boolean;
-  /** Counts one more and returns the verdict. Never fails: while Redis is away it counts in this process. */
+  /** Counts one more request and returns the verdict. Never fails: while Redis is down, it counts in this process. */
   consume(key: string): Promise<Verdict>;
 }
 
-/** Keys that one limit remembers in this process: some 10 MB. A flood of ever new keys must not fill the memory. */
+/** The maximum number of keys that one limit keeps in this process: some 10 MB. A flood of new keys must not fill the memory. */
 const MAX_KEYS = 50_000;
 
-/** Sets an entry. Beyond the bound the entry that was added first is removed. */
+/** Sets an entry. If the map is then too large, removes the oldest entry. */
 function setBounded<V>(map: Map<string, V>, key: string, value: V): void {
   map.set(key, value);
   if (map.size > MAX_KEYS) map.delete(map.keys().next().value!);
 }
 
-/** Creates a counter in this process, whose windows begin with their first request. */
+/** Creates a counter in this process. The window of a key begins with its first request. */
 export function createMemoryCounter(windowMs: number): (key: string) => Count {
   const windows = new Map<string, { count: number; endsAt: number }>();
   return (key) => {
@@ -46,11 +46,11 @@ export function createMemoryCounter(windowMs: number): (key: string) => Count {
 /**
  * Creates the limiter of a rule.
  *
- * @param name what its keys begin with; the same in every process that shares the counts
+ * @param name the prefix of its keys; the same in every process that shares the counts
  */
 export function createLimiter(name: string, { limit, windowMs }: LimitRule, count: Counter): Limiter {
   const countHere = createMemoryCounter(windowMs);
-  /** When the windows of keys end that are over their limit: a flood costs Redis nothing. */
+  /** The end of the window of each key that is over its limit. Such keys are refused without a call to Redis. */
   const spentUntil = new Map<string, number>();
 
   const spentMs = (key: string) => Math.max(0, (spentUntil.get(key) ?? 0) - Date.now());
@@ -70,7 +70,7 @@ export function createLimiter(name: string, { limit, windowMs }: LimitRule, coun
       try {
         counted = await count(`${name}:${key}`, windowMs);
       } catch {
-        // The circuit breaker has logged it.
+        // The circuit breaker has logged the error.
         return verdict(countHere(key));
       }
       const shared = verdict(counted);

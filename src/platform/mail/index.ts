@@ -12,7 +12,7 @@ export { mailTables } from './tables.ts';
 
 /** E-mails that were captured instead of sent, for development and tests. */
 export interface CapturedMails {
-  /** The newest 1,000 e-mails, newest first. Always empty where a mail server is set, and in production. */
+  /** The newest 1,000 e-mails, newest first. Always empty if a mail server is set, and in production. */
   mails(): Promise<WholeMail[]>;
 }
 
@@ -20,7 +20,7 @@ export interface CapturedMails {
 export interface Mail {
   sender: MailSender;
   captured: CapturedMails;
-  /** Worker and sweeps. */
+  /** The worker and the sweeps. */
   parts: {
     sweeps: readonly Sweep[];
     encrypted: readonly EncryptedColumn[];
@@ -29,9 +29,9 @@ export interface Mail {
 }
 
 /**
- * Creates the e-mail of an app. Nothing is connected yet.
+ * Creates the e-mail of an app. Opens no connection yet.
  *
- * @param composers those of all features, by name; called when an e-mail is composed
+ * @param composers returns the composers of all features, by name; called when an e-mail is composed
  */
 export function createMail(platform: Platform, composers: () => Readonly<Record<string, MailComposer>>): Mail {
   const { database, keyring, queues, settings } = platform;

@@ -2,20 +2,20 @@ import { z } from 'zod';
 import { validationError } from '../errors.ts';
 import { isStorable } from '../postgres/storable.ts';
 
-/** An e-mail to one person. */
+/** An e-mail to one recipient. */
 export interface MailMessage {
-  /** One address, without a name. */
+  /** A single address, without a name. */
   to: string;
   subject: string;
   text: string;
-  /** Made from the text when left out. */
+  /** Default: generated from the text. */
   html?: string | undefined;
 }
 
-/** What an e-mail says. */
+/** The subject and text of an e-mail. */
 export type MailContent = Omit<MailMessage, 'to'>;
 
-/** An e-mail that can be sent as it is. */
+/** An e-mail that is ready to send. */
 export type WholeMail = Required<MailMessage> & { html: string };
 
 const MALFORMED = 'Must be a text without NUL or broken characters';
@@ -28,14 +28,14 @@ const words = (most: number) =>
     .refine(isStorable, { error: MALFORMED });
 
 const schema = z.strictObject({
-  // One address and no list of them: what a user typed must not reach a second box.
+  // A single address, not a list: an address typed by a user must not reach a second mailbox.
   to: z.email({ error: 'Must be one e-mail address' }).max(254, { error: 'Must be at most 254 characters' }),
   subject: words(250).refine((text) => !/[\p{Cc}\u2028\u2029]/u.test(text), { error: 'Must be a single line' }),
   text: words(100_000),
   html: words(500_000).optional(),
 });
 
-/** Text as HTML that says the same: `&`, `<` and the like are what they look like. */
+/** Escapes a text for HTML, so that `&`, `<` and similar characters are shown literally. */
 export function escapeHtml(text: string): string {
   const entities: Record<string, string> = { '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;', "'": '&#39;' };
   return text.replaceAll(/[&<>"']/g, (sign) => entities[sign]!);
@@ -47,7 +47,7 @@ function htmlOf(text: string): string {
 }
 
 /**
- * Checks an e-mail and fills in its HTML.
+ * Validates an e-mail and fills in its HTML.
  *
  * @throws ApiError VALIDATION_ERROR with a message per field
  */

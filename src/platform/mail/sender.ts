@@ -7,12 +7,12 @@ import type { MailStore, NewMail } from './store.ts';
 /** The queue of e-mails. */
 export const MAIL_QUEUE = 'mail';
 
-/** The job of an e-mail. Its id is the e-mail's, so that it has one live job at most. */
+/** The job of an e-mail. The job id contains the e-mail's id, so that an e-mail has at most one live job. */
 export function mailJob(id: string): NewJob {
   return { name: 'send', data: { id }, opts: { jobId: `mail_${id}` } };
 }
 
-/** A transaction that an e-mail belongs to: it is sent when that is committed, and not at all when it is rolled back. */
+/** The transaction of an e-mail: the e-mail is sent when it commits, and not at all if it is rolled back. */
 export interface MailTransaction {
   database: Executor;
   afterCommit(work: () => unknown): void;
@@ -21,16 +21,16 @@ export interface MailTransaction {
 /** Sends e-mail. */
 export interface MailSender {
   /**
-   * Stores an e-mail to be sent, and does not wait for that. It is tried again while the mail server is away.
+   * Stores an e-mail to be sent, without waiting for the send. It is retried while the mail server is down.
    *
    * @throws ApiError VALIDATION_ERROR with a message per field
    */
   send(mail: MailMessage, within?: MailTransaction): Promise<{ id: string }>;
   /**
-   * The same for an e-mail whose text is made when it is sent, by the composer of that name.
+   * Like `send`, but the named composer creates the text when the e-mail is sent.
    *
-   * @param kind the name under which a feature offers its composer in `mails`
-   * @param data what the composer is given: JSON, not encrypted
+   * @param kind the name of the composer in the `mails` of a feature
+   * @param data the input of the composer: JSON, not encrypted
    */
   sendComposed(kind: string, data: Record<string, unknown>, within?: MailTransaction): Promise<{ id: string }>;
 }
@@ -39,7 +39,7 @@ export function createMailSender(store: MailStore, database: Executor, queues: Q
   async function enqueue(given: NewMail, within: MailTransaction | undefined): Promise<{ id: string }> {
     const id = newId();
     await store.insert(id, given, within?.database ?? database);
-    // Not waited for: it never fails, and where it cannot add the job the sweep does.
+    // No need to wait: adding never fails, and the sweep adds the job if this cannot.
     const dispatch = () => void queues.add(MAIL_QUEUE, [mailJob(id)]);
     if (within === undefined) dispatch();
     else within.afterCommit(dispatch);

@@ -1,32 +1,32 @@
 import type { WholeMail } from './message.ts';
 
-/** Connecting and greeting. */
+/** Time limit for connecting and greeting. */
 const CONNECT_MS = 10_000;
-/** Silence of the server. */
+/** Time limit for silence of the server. */
 const SILENCE_MS = 20_000;
-/** Everything, however slowly the server drips. Shorter than the lease of an e-mail. */
+/** Time limit for the whole send, however slowly the server responds. Shorter than the lease of an e-mail. */
 const WHOLE_MS = 60_000;
 
-/** Hands e-mails to a mail server. */
+/** Sends e-mails to a mail server. */
 export interface Smtp {
   /**
-   * Resolves when the server has taken it over.
+   * Resolves when the server has accepted the e-mail.
    *
-   * @param id the same at each attempt: where one was taken over without our hearing so, the receiver can tell the second one
-   * @param signal gives it up
+   * @param id the same for each attempt: if the server accepted an e-mail but its reply was lost, the receiver can recognize the duplicate
+   * @param signal aborts the send
    */
   send(mail: WholeMail, id: string, signal: AbortSignal): Promise<void>;
 }
 
-/** What nodemailer's errors carry: https://nodemailer.com/usage/#error-codes */
+/** The fields of nodemailer's errors: https://nodemailer.com/usage/#error-codes */
 interface SmtpError extends Error {
   code?: string;
   responseCode?: number;
 }
 
 /**
- * Whether a mail server has refused an e-mail for good: a 5xx to its sender, receiver or text (RFC 5321 §4.2.1). Others may be
- * mended by waiting, and so may a refused sign-in, which is the operator's to mend.
+ * Whether a mail server has permanently refused an e-mail: a 5xx response to its sender, receiver or text (RFC 5321 §4.2.1). Other
+ * errors may be temporary, including a refused sign-in, which the operator can fix.
  */
 export function isRefused(error: unknown): boolean {
   const { code, responseCode = 0 } = error as SmtpError;
@@ -38,16 +38,16 @@ function addressIn(from: string): string {
 }
 
 /**
- * Hands e-mails to the server at `url`.
+ * Creates a client of the mail server at `url`.
  *
- * @param url `smtp://user:password@host:587`: with STARTTLS where the server has it, `smtps://…:465` with TLS from the start.
+ * @param url `smtp://user:password@host:587`: with STARTTLS if the server supports it, `smtps://…:465` with TLS from the start.
  *   Options of nodemailer may follow as a query (`?requireTLS=true`)
  * @param from `Name <address>` or an address
- * @param encrypted whether a password is never sent without TLS
+ * @param encrypted if true, the password is never sent without TLS
  */
 export function createSmtp(url: string, from: string, encrypted: boolean): Smtp {
   const { username, searchParams } = new URL(url);
-  // Loaded where e-mail is sent, and not at every start of an app.
+  // Load nodemailer only in processes that send e-mail, not at every start of an app.
   const open = async () => {
     const { createTransport } = await import('nodemailer');
     return createTransport(
@@ -56,7 +56,7 @@ export function createSmtp(url: string, from: string, encrypted: boolean): Smtp 
         connectionTimeout: CONNECT_MS,
         greetingTimeout: CONNECT_MS,
         socketTimeout: SILENCE_MS,
-        // Where somebody on the way removes STARTTLS from the server's greeting, the password must not go out in the clear.
+        // An attacker on the network could remove STARTTLS from the server's greeting; the password must not be sent in the clear.
         ...(encrypted && username !== '' && !searchParams.has('requireTLS') ? { requireTLS: true } : {}),
         disableFileAccess: true,
         disableUrlAccess: true,
@@ -65,19 +65,19 @@ export function createSmtp(url: string, from: string, encrypted: boolean): Smtp 
     );
   };
   const opened = open();
-  // It is awaited by whoever sends first.
+  // Prevent an unhandled rejection; the first `send` awaits the promise.
   opened.catch(() => undefined);
   const domain = addressIn(from).split('@')[1];
   return {
     async send({ to, subject, text, html }, id, signal) {
       await (await opened).sendMail({
-        // As an object it is one address, whatever stands in it.
+        // An object is always a single address, whatever characters it contains.
         to: { name: '', address: to },
         subject,
         text,
         html,
         messageId: `<${id}@${domain}>`,
-        // RFC 3834 §5: no out-of-office answers.
+        // RFC 3834 §5: prevents out-of-office replies.
         headers: { 'Auto-Submitted': 'auto-generated' },
         signal: AbortSignal.any([signal, AbortSignal.timeout(WHOLE_MS)]),
       });

@@ -4,16 +4,16 @@ import { LeaseLostError } from '../leased-work/lease.ts';
 import type { Database, Executor } from '../postgres/database.ts';
 import type { MailContent, WholeMail } from './message.ts';
 
-/** Longer than a send may take, so that two workers never send the same e-mail while both live: it needs no renewal. */
+/** Longer than the time limit of a send, so that two live workers never send the same e-mail. The lease needs no renewal. */
 const LEASE_SECONDS = 180;
-/** E-mails that the sweep adds jobs for at once. */
+/** The maximum number of e-mails for which a sweep adds jobs. */
 const MAX_OVERDUE = 1000;
 const KEPT_DAYS = 7;
 
 const INSERT = `
   insert into mails (id, kind, data, recipient, content) values ($1, $2, $3::jsonb, $4, $5)`;
 
-// The fence is `attempts`, the number of the claim. By primary key.
+// The fence is `attempts`, the number of the claim. Uses the primary key.
 const CLAIM = `
   update mails set attempts = attempts + 1, claimed_until = now() + interval '${LEASE_SECONDS} seconds'
   where id = $1 and finished_at is null and due_at <= now() and (claimed_until is null or claimed_until <= now())
@@ -29,7 +29,7 @@ const RETRY = `
   returning 1`;
 const REMOVE = 'delete from mails where id = $1 and attempts = $2 returning 1';
 
-// Index mails_due_at_index. One that is new most likely has its job.
+// Uses index mails_due_at_index. Skips new e-mails, which most likely have their job.
 const OVERDUE = `
   select id from mails
   where finished_at is null and due_at <= now() and (claimed_until is null or claimed_until <= now())
@@ -39,68 +39,67 @@ const CAPTURED = `
   select id, recipient, content from mails where status = 'captured' and content is not null
   order by created_at desc, id desc limit 1000`;
 
-/** Removes old e-mails, at most $1. Index mails_finished_at_index. */
+/** Removes old e-mails, at most $1. Uses index mails_finished_at_index. */
 export const REMOVE_OLD_MAILS = `
   delete from mails where id in (
     select id from mails where finished_at < now() - interval '${KEPT_DAYS} days' order by finished_at limit $1
     for update skip locked
   ) returning 1`;
 
-/** What a mail's content is bound to. */
+/** The encryption context of an e-mail's content. */
 function contentContext(id: string): string {
   return `mails/content/${id}`;
 }
 
-/** The columns that hold texts of e-mails. */
+/** The columns that contain texts of e-mails. */
 export const encryptedMails: readonly EncryptedColumn[] = [
   { name: 'mails.content', table: 'mails', column: 'content', context: contentContext },
 ];
 
-/** An e-mail to be stored: its text, or the kind of its composer. */
+/** An e-mail to store: its text, or the kind of its composer. */
 export type NewMail = { mail: WholeMail } | { kind: string; data: Record<string, unknown> };
 
 /** An e-mail that this worker has claimed. */
 export interface ClaimedMail {
   id: string;
-  /** Counted from 1. The fence of the claim. */
+  /** The number of the attempt, from 1. The fence of the claim. */
   attempt: number;
-  /** ISO 8601: when it was requested. */
+  /** When the e-mail was requested, ISO 8601. */
   createdAt: string;
-  /** The kind of the composer that makes its text, and what it gets; undefined for one that has a text. */
+  /** The kind of the composer that creates its text, and the composer's input; undefined for an e-mail with a stored text. */
   composed: { kind: string; data: Record<string, unknown> } | undefined;
-  /** Its text. Throws when it cannot be decrypted. */
+  /** Returns its text. Throws if it cannot be decrypted. */
   read(): WholeMail;
 }
 
-/** How an e-mail ended. */
+/** The final result of an e-mail. */
 export interface MailEnd {
   status: 'sent' | 'captured' | 'failed';
   error?: string;
   /** The recipient. */
   to?: string | undefined;
-  /** What is kept of a captured one. */
+  /** The content of a captured e-mail, which is kept. */
   content?: Required<MailContent>;
 }
 
 /**
- * The e-mails in Postgres. Their texts are encrypted there: they carry links that work for anybody who has them. Writes of a claim throw
- * a LeaseLostError when another worker has the e-mail.
+ * The e-mails in Postgres. Their texts are stored encrypted, because they contain links that work for anyone who has them. Writes of a
+ * claim throw a LeaseLostError if another worker has claimed the e-mail.
  */
 export interface MailStore {
   insert(id: string, mail: NewMail, on: Executor): Promise<void>;
-  /** Undefined when it is not due, finished, or claimed by another worker. */
+  /** Claims an e-mail. Undefined if it is not due, finished, or claimed by another worker. */
   claim(id: string): Promise<ClaimedMail | undefined>;
   finish(claimed: ClaimedMail, end: MailEnd): Promise<void>;
   retry(claimed: ClaimedMail, error: string, seconds: number): Promise<void>;
-  /** Removes an e-mail that need not be sent. */
+  /** Removes an e-mail that does not need to be sent. */
   remove(claimed: ClaimedMail): Promise<void>;
-  /** The ids of up to 1,000 e-mails that are due and have no lease. */
+  /** Returns the ids of up to 1,000 e-mails that are due and have no lease. */
   overdue(): Promise<string[]>;
-  /** The newest 1,000 captured ones, newest first. */
+  /** Returns the newest 1,000 captured e-mails, newest first. */
   captured(): Promise<WholeMail[]>;
 }
 
-/** Creates the store. */
 export function createMailStore(database: Database, keyring: Keyring): MailStore {
   const seal = (id: string, { subject, text, html }: Required<MailContent>) =>
     keyring.encrypt(JSON.stringify({ subject, text, html }), contentContext(id));

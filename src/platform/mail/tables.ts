@@ -1,25 +1,25 @@
 import { index, integer, jsonb, pgTable, sql, text, timestamptz } from '../postgres/drizzle.ts';
 
-/** E-mails: what is to be sent, and for a while what became of it. */
+/** E-mails to be sent, and for a while the results of sent ones. */
 const mails = pgTable(
   'mails',
   {
     id: text('id').primaryKey(),
-    /** Who makes its text when it is sent; null: its text is in `content`. */
+    /** The kind of the composer that creates the text when the e-mail is sent; null: the text is in `content`. */
     kind: text('kind'),
-    /** What that maker is given. */
+    /** The input of the composer. */
     data: jsonb('data'),
     recipient: text('recipient'),
     /** The user whose former address the recipient is. Null while the recipient is a current address. */
     userId: text('user_id'),
-    /** Subject and text, encrypted; removed once it is sent. */
+    /** Subject and text, encrypted; removed once the e-mail is sent. */
     content: text('content'),
     /** `queued`, then `sent`, `captured` or `failed`. */
     status: text('status').notNull().default('queued'),
     attempts: integer('attempts').notNull().default(0),
-    /** Not before then. */
+    /** The earliest time of the next attempt. */
     dueAt: timestamptz('due_at').notNull().defaultNow(),
-    /** Until then it belongs to the worker that claimed it. */
+    /** The end of the lease of the worker that claimed it. */
     claimedUntil: timestamptz('claimed_until'),
     createdAt: timestamptz('created_at').notNull().defaultNow(),
     finishedAt: timestamptz('finished_at'),

@@ -1,14 +1,17 @@
 import type { MailContent } from './message.ts';
 
-/** What the e-mail of a password reset is made from. */
+/** The input of the password reset e-mail. */
 export interface PasswordResetMail {
-  /** The user's record, every field but passwords. What they wrote into it may be meant for somebody else's eyes. */
+  /**
+   * The user's record: every field except passwords. Treat the values as untrusted: a user can enter another person's e-mail address, so
+   * that this person receives them.
+   */
   user: { id: string; [field: string]: unknown };
-  /** Where they set a new password: `auth.resetUrl` with the token. */
+  /** The link for setting a new password: `auth.resetUrl` with the token. */
   link: string;
-  /** How long the link works. */
+  /** How long the link works, in minutes. */
   minutes: number;
 }
 
-/** Makes an e-mail's text; without `html` that is made from the text. Values of `html` are to be escaped by it. */
+/** Creates the text of an e-mail. Without `html`, the HTML is generated from the text. The template must escape values in `html` itself. */
 export type MailTemplate<About> = (about: About) => MailContent | Promise<MailContent>;

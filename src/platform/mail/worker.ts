@@ -11,29 +11,29 @@ import { MAIL_QUEUE } from './sender.ts';
 import { createSmtp, isRefused } from './smtp.ts';
 import type { ClaimedMail, MailStore } from './store.ts';
 
-/** E-mails in progress at once in a process: mail servers want few connections. */
+/** The maximum number of e-mails in progress in a process: mail servers expect few connections. */
 const CONCURRENCY = 5;
-/** Seconds between attempts: nine hours in all. */
+/** Seconds between attempts: nine hours in total. */
 const RETRY_SCHEDULE_SECONDS = [10, 60, 300, 900, 3600, 3 * 3600, 5 * 3600];
 const MAX_ATTEMPTS = RETRY_SCHEDULE_SECONDS.length + 1;
 const ERROR_MAX = 500;
 const ADDRESS = /[^\s<>"'(),:;]+@[^\s<>"'(),:;]+/g;
 
-/** What a composer gets for the e-mail that it makes. */
+/** The input of a composer. */
 export interface Composing {
   data: Record<string, unknown>;
-  /** ISO 8601: when it was requested. */
+  /** When the e-mail was requested, ISO 8601. */
   requestedAt: string;
-  /** Counted from 1: an e-mail is composed anew for each attempt. */
+  /** The number of the attempt, from 1: an e-mail is composed anew for each attempt. */
   attempt: number;
 }
 
-/** Makes an e-mail when it is sent; undefined: there is none to send. If it throws, the e-mail is tried again later. */
+/** Composes an e-mail when it is sent; undefined: nothing to send. If it throws, the e-mail is retried later. */
 export type MailComposer = (composing: Composing) => Promise<MailMessage | undefined>;
 
 type Parts = Pick<Platform, 'env' | 'log' | 'queues' | 'settings'>;
 
-/** Checks an e-mail that a composer made. What is wrong with it goes to the log, for the author of the composer. */
+/** Validates an e-mail from a composer. Validation errors are logged, for the author of the composer. */
 function checked(mail: MailMessage, kind: string): WholeMail {
   try {
     return readMail(mail);
@@ -46,9 +46,9 @@ function checked(mail: MailMessage, kind: string): WholeMail {
 const textOf = (error: unknown) => String(error).slice(0, ERROR_MAX);
 
 /**
- * Sends e-mails to the mail server. Outside production, and without a mail server, they are captured instead.
+ * Starts the worker that sends e-mails to the mail server. Outside production without a mail server, they are captured instead.
  *
- * @param composers by name
+ * @param composers composers by name
  */
 export function startMailWorker(
   { env, log, queues, settings }: Parts,
@@ -70,7 +70,7 @@ export function startMailWorker(
     return mail && checked(mail, kind);
   }
 
-  /** An e-mail that was sent must not be sent again only because that could not be stored. */
+  /** Retries storing the result: a sent e-mail must not be sent again only because the result could not be stored. */
   async function storeSent(claimed: ClaimedMail, to: string): Promise<void> {
     try {
       await retryTransient(() => store.finish(claimed, { status: 'sent', to }), STORE_RESULT_RETRY_MS);
@@ -93,7 +93,8 @@ export function startMailWorker(
     if (smtp === undefined) {
       if (production) throw new Error('SMTP_URL is not set');
       await store.finish(claimed, { status: 'captured', to: mail.to, content: mail });
-      // In development the log shows that a user would get an e-mail now. What is sent is logged without recipient and subject.
+      // In development, log the recipient and subject to show that a user would get an e-mail now. For sent e-mails both stay out of the
+      // log.
       return { outcome: 'captured', to: mail.to, subject: mail.subject };
     }
     await smtp.send(mail, claimed.id, stopping.signal);
@@ -118,7 +119,7 @@ export function startMailWorker(
       run: send,
       fail,
       describe: ({ id, attempt, composed }) => ({ mail: id, kind: composed?.kind, attempt }),
-      // Other properties of a mail server's error may name the recipient, and so may its text.
+      // The text and other properties of a mail server's error may contain the recipient.
       describeError: (error) => ({ error: textOf(error).replaceAll(ADDRESS, '[address]') }),
     },
     createLogWork({ log, settings }),

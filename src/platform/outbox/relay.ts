@@ -6,28 +6,31 @@ import type { Database, Executor } from '../postgres/database.ts';
 import { OUTBOX_COLUMNS, type OutboxRow, type RawOutboxRow, readOutboxRow } from './table.ts';
 import { wakeChannel } from './wake.ts';
 
-/** Runs when the transaction is committed: adds the jobs. Must not throw. */
+/** Runs after the transaction commits, to add the jobs. Must not throw. */
 export type AfterCommit = () => Promise<void>;
 
 /** Turns outbox rows into rows of work. */
 export interface OutboxConsumer {
-  /** Which rows it wants. */
+  /** Whether the consumer handles this row. */
   wants(row: OutboxRow): boolean;
-  /** Its turn comes after that of the others: it takes a lock that other relays wait for. */
+  /** Run this consumer after the others, because it takes a lock that other relays wait for. */
   last?: boolean;
   /** Stores the work of these rows in the relay's transaction. Called again with the same rows after a crash: be idempotent. */
   handle(rows: OutboxRow[], tx: Executor): Promise<AfterCommit | undefined>;
 }
 
-/** Periodic work of the relay: finds what is overdue, removes what is old. Runs in every relay, so it must be safe side by side. */
+/**
+ * Periodic work of the relay, such as finding overdue rows or removing old ones. It runs in every relay, so it must be safe to run
+ * concurrently.
+ */
 export interface Sweep {
   name: string;
   everyMs: number;
-  /** Resolves with the number of rows that it handled: a run that handled some is logged. */
+  /** Resolves with the number of rows handled. Runs that handled some are logged. */
   run(): Promise<number> | Promise<void>;
 }
 
-// Relies on the primary key's order; locked rows belong to another stream or relay.
+// Uses the order of the primary key; locked rows belong to another stream or relay.
 const CLAIM = `
   select ${OUTBOX_COLUMNS}
   from outbox where available_at <= now() order by id limit $1 for update skip locked`;
@@ -35,21 +38,21 @@ const CLAIM_ONE = `
   select ${OUTBOX_COLUMNS}
   from outbox where id = $1 for update skip locked`;
 const REMOVE = 'delete from outbox where id = any($1::bigint[])';
-// 5 s, 10 s, 20 s … an hour.
+// Backs off 5 s, 10 s, 20 s, … up to an hour.
 const DEFER = `
   update outbox set attempts = attempts + 1, error = $2,
     available_at = now() + least(5 * power(2, attempts), 3600) * interval '1 second'
   where id = any($1::bigint[])`;
 
-/** A relay that runs. */
+/** A relay that is running. */
 export interface RunningRelay {
-  /** Finishes the batches in work and stops. */
+  /** Finishes the batches in progress and stops. */
   stop(): Promise<void>;
 }
 
 interface RelayOptions {
   database: Database;
-  /** A connection of the relay's own: it subscribes to wake-ups. */
+  /** A connection used only by the relay, which subscribes to wake-ups. */
   subscriber: Redis;
   prefix: string;
   consumers: readonly OutboxConsumer[];
@@ -59,7 +62,7 @@ interface RelayOptions {
   settings: { pollMs: number; batch: number; streams: number };
 }
 
-/** Starts taking outbox rows in batches, side by side in a few streams, and running the sweeps. */
+/** Starts claiming outbox rows in batches, concurrently in a few streams, and running the sweeps. */
 export function startRelay(options: RelayOptions): RunningRelay {
   const { database, log, logWork, settings } = options;
   const consumers = options.consumers.toSorted((a, b) => Number(a.last ?? false) - Number(b.last ?? false));
@@ -78,7 +81,7 @@ export function startRelay(options: RelayOptions): RunningRelay {
     return after;
   }
 
-  /** Takes one batch. Returns the number of rows found. */
+  /** Processes one batch. Returns the number of rows found. */
   async function takeBatch(): Promise<number> {
     let rows: OutboxRow[] = [];
     const elapsed = createTimer();
@@ -96,13 +99,13 @@ export function startRelay(options: RelayOptions): RunningRelay {
       if (rows.length === 0) throw error;
       const line = { outcome: 'failed', rows: rows.length, durationMs: elapsed(), err: error };
       logWork('relay batch', line, { level: 'error' });
-      // One of them may be what no consumer can handle.
+      // A single row may have failed the whole batch, so retry the rows one by one.
       for (const row of rows) await takeOne(row.id);
     }
     return rows.length;
   }
 
-  /** Defers a row that fails, and it alone: a row that no consumer can handle must not hold up the others. */
+  /** Processes one row, and defers it if it fails: a row that no consumer can handle must not block the others. */
   async function takeOne(id: number): Promise<void> {
     try {
       const after = await database.transaction(async (tx) => {
@@ -116,7 +119,7 @@ export function startRelay(options: RelayOptions): RunningRelay {
     }
   }
 
-  /** Waits for a wake-up or the stop, at most `ms`. A wake-up that came since the last wait counts. */
+  /** Waits for a wake-up or the stop, at most `ms`. Returns at once if a wake-up has arrived since the last wait. */
   async function idle(ms: number): Promise<void> {
     if (!woken && !stopping.signal.aborted) {
       await new Promise<void>((resolve) => {
@@ -134,7 +137,7 @@ export function startRelay(options: RelayOptions): RunningRelay {
     const stream = async () => {
       while (!stopping.signal.aborted && (await takeBatch()) === settings.batch);
     };
-    // One look first: while there is little to do, a second stream would only find nothing.
+    // Try one batch first: while there is little to do, a second stream would find nothing.
     if ((await takeBatch()) < settings.batch) return;
     await Promise.all(Array.from({ length: settings.streams }, stream));
   }
@@ -170,8 +173,8 @@ export function startRelay(options: RelayOptions): RunningRelay {
     wakeUp();
   };
   options.subscriber.on('message', wake);
-  // Hints that were sent before it listened are lost: it looks once more.
-  options.subscriber.subscribe(wakeChannel(options.prefix)).then(wake, () => undefined); // the poll goes on without it
+  // Wake-ups sent before the subscription are lost, so check once more.
+  options.subscriber.subscribe(wakeChannel(options.prefix)).then(wake, () => undefined); // polling works without it
   const running = Promise.all([loop(), ...options.sweeps.map(sweepLoop)]);
   return {
     async stop() {

@@ -1,8 +1,8 @@
 import { bigint, index, integer, jsonb, pgTable, text, timestamptz } from '../postgres/drizzle.ts';
 
 /**
- * Everything that happened and is not yet turned into work. A row is written in the statement or transaction of the
- * change that it describes, and deleted by the relay in the transaction that stores the work made from it.
+ * All events that have not been turned into work yet. A row is written in the statement or transaction of the
+ * change that it describes. The relay deletes it in the transaction that stores the resulting work.
  */
 export const outbox = pgTable(
   'outbox',
@@ -16,13 +16,13 @@ export const outbox = pgTable(
     userId: text('user_id'),
     requestId: text('request_id'),
     /**
-     * Record events: `{ record, previous }`, columns by name, as stored, without passwords. Of audited resources also `origin`
-     * and, except of an update, `passwords`: which of them are there. `erased: true`: the erasure of an account made the change.
+     * Record events: `{ record, previous }`, columns by name, as stored, without passwords. For audited resources also `origin`
+     * and, except for updates, `passwords`: the password fields that are set. `erased: true`: the change is part of an account erasure.
      */
     payload: jsonb('payload').notNull(),
-    /** When it happened; changes of one record follow each other. */
+    /** When the event happened; changes of one record are in order. */
     createdAt: timestamptz('created_at').notNull().defaultNow(),
-    /** A row that could not be turned into work waits until then. */
+    /** A row that could not be turned into work is deferred until then. */
     availableAt: timestamptz('available_at').notNull().defaultNow(),
     attempts: integer('attempts').notNull().default(0),
     error: text('error'),
@@ -30,7 +30,7 @@ export const outbox = pgTable(
   (table) => [index('outbox_available_at_index').on(table.availableAt)],
 );
 
-/** A row as consumers get it. */
+/** A row as passed to consumers. */
 export interface OutboxRow {
   id: number;
   eventId: string;
@@ -40,14 +40,14 @@ export interface OutboxRow {
   userId: string | null;
   requestId: string | null;
   payload: Record<string, unknown>;
-  /** ISO 8601: when the event happened. */
+  /** When the event happened, ISO 8601. */
   createdAt: string;
 }
 
 /** The columns that `readOutboxRow` reads, as SQL. */
 export const OUTBOX_COLUMNS = 'id, event_id, name, resource, record_id, user_id, request_id, payload, created_at';
 
-/** A row of these columns. */
+/** A row with these columns. */
 export type RawOutboxRow = [
   id: number,
   eventId: string,
@@ -60,15 +60,14 @@ export type RawOutboxRow = [
   createdAt: string,
 ];
 
-/** Reads a row. */
 export function readOutboxRow(raw: RawOutboxRow): OutboxRow {
   const [id, eventId, name, resource, recordId, userId, requestId, payload, createdAt] = raw;
   return { id, eventId, name, resource, recordId, userId, requestId, payload, createdAt };
 }
 
 /**
- * Whether a row is a change of a record. A row of an extension's own may name a resource, too, so that a change of encryption keys finds
- * what is encrypted in it.
+ * Whether a row is a record change. An extension's own event may also name a resource, so that key rotation finds the encrypted values in
+ * it.
  */
 export function isRecordChange({ name, resource }: Pick<OutboxRow, 'name' | 'resource'>): boolean {
   return resource !== null && name.startsWith(`${resource}.`);

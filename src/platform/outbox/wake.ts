@@ -1,13 +1,13 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Redis } from 'ioredis';
 
-/** Tells relays that there is something to do. */
+/** Notifies relays that there is work. */
 export interface Wake {
-  /** The first hint goes out at once; those of the next 5 ms, and while it is in flight, are gathered into one more. */
+  /** Sends the first hint at once; further hints within 5 ms, or while it is being sent, are combined into one more. */
   hint(): void;
 }
 
-/** A hint for each of thousands of writes a second would cost more than what it hastens. */
+/** A hint for each of thousands of writes per second would cost more than it saves. */
 const GAP_MS = 5;
 
 /** The Redis channel of wake-ups. */
@@ -16,8 +16,8 @@ export function wakeChannel(prefix: string): string {
 }
 
 /**
- * A hint and no more: the relay also polls. It goes through Redis since `NOTIFY` in a write transaction takes a lock that
- * serialises every commit of the database.
+ * Sends wake-ups. They are only hints, because the relay also polls. They use Redis, because `NOTIFY` in a write transaction takes a lock
+ * that serialises every commit of the database.
  */
 export function createWake(redis: Redis, prefix: string): Wake {
   const channel = wakeChannel(prefix);
@@ -26,7 +26,7 @@ export function createWake(redis: Redis, prefix: string): Wake {
 
   async function publish(): Promise<void> {
     busy = true;
-    // Redis is away: the relay's poll is the net under this.
+    // If Redis is down, the relay's poll finds the work.
     await Promise.all([redis.publish(channel, '').catch(() => undefined), sleep(GAP_MS)]);
     busy = false;
     if (!again) return;

@@ -1,9 +1,9 @@
-/** A column of a statement's rows, for `unnest`. */
+/** A value in an array parameter for `unnest`. */
 type Value = string | number | boolean | null;
 
 /**
- * An array parameter as Postgres reads it, of values that need no quotes: numbers, booleans, ids, timestamps. pg's own way escapes
- * each element as if it could hold anything, which takes longer than the statement on long arrays.
+ * The Postgres literal of an array of values that need no quotes: numbers, booleans, ids, timestamps. pg's own conversion escapes
+ * each element, which takes longer than the statement itself on long arrays.
  */
 export function plainArray(values: readonly Value[]): string {
   return `{${values.map((value) => (value === null ? 'NULL' : value)).join(',')}}`;
@@ -11,7 +11,7 @@ export function plainArray(values: readonly Value[]): string {
 
 const SPECIAL = /["\\]/;
 
-/** An array parameter of any texts. */
+/** The Postgres literal of an array of arbitrary texts. */
 export function textArray(values: readonly (string | null)[]): string {
   const elements = values.map((value) => {
     if (value === null) return 'NULL';

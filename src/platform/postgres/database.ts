@@ -7,31 +7,31 @@ import { typeParsers } from './types.ts';
 
 export type { Executor } from './queryable.ts';
 
-/** The Postgres of one app. */
+/** The Postgres connections of one app. */
 export interface Database extends Queryable {
   /** Runs `work` in one transaction: committed when it resolves, rolled back when it rejects. */
   transaction<T>(work: (tx: Executor & { client: pg.PoolClient }) => Promise<T>): Promise<T>;
   pool: pg.Pool;
-  /** Ends all connections after what is running on them. */
+  /** Ends all connections once their running statements have finished. */
   close(): Promise<void>;
 }
 
 const READ_CONNECTIONS = 2;
 const LIST_CONNECTIONS = 2;
-// Enough to keep the connections busy. Answers may be large, and a statement that has not been sent can still be refused.
+// Enough to keep the connections busy. Responses may be large, and a statement that has not been sent can still be refused.
 const MAX_LISTS_SENT = 8;
 const SCAN_CONNECTIONS = 4;
 const WRITE_CONNECTIONS = 20;
 const CONNECT_TIMEOUT_MS = 3000;
 const STATEMENT_TIMEOUT_MS = 15_000;
 const IDLE_IN_TRANSACTION_MS = 60_000;
-// What a client may ask for in any number must end before it hurts others.
+// Clients can request any number of lists, so a slow one must end before it affects others.
 const LIST_TIMEOUT_MS = 5000;
 
-// What values are written and read by: `typeParsers` and `quoteLiteral` know no other.
+// The formats that `typeParsers` and `quoteLiteral` rely on.
 const SESSION = '-c timezone=UTC -c datestyle=ISO -c extra_float_digits=1 -c standard_conforming_strings=on';
 
-/** The address with the session's settings. Those that it names itself stand before: of two the later holds. */
+/** Adds the session settings to the URL. They follow the options that the URL already has, because the later of two values wins. */
 function withSession(url: string): string {
   const address = new URL(url);
   const given = address.searchParams.get('options');
@@ -40,10 +40,10 @@ function withSession(url: string): string {
 }
 
 /**
- * Opens the database: connections are made at first use.
+ * Opens the database. Connections are opened at first use.
  *
  * @param url `postgres://…`
- * @param name shown in pg_stat_activity
+ * @param name the application name in pg_stat_activity
  */
 export function openDatabase(url: string, name: string, log: Logger): Database {
   const config: pg.ClientConfig = {
@@ -51,9 +51,9 @@ export function openDatabase(url: string, name: string, log: Logger): Database {
     application_name: name,
     connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
     statement_timeout: STATEMENT_TIMEOUT_MS,
-    // A server that vanished without a word would otherwise leave its queries waiting for ever.
+    // If the server vanishes without closing the connection, its queries would otherwise wait forever.
     query_timeout: STATEMENT_TIMEOUT_MS + 5000,
-    // Code that goes to sleep in a transaction must not keep its locks for ever.
+    // Code that stalls inside a transaction must not keep its locks forever.
     idle_in_transaction_session_timeout: IDLE_IN_TRANSACTION_MS,
     keepAlive: true,
     types: typeParsers,
@@ -86,7 +86,7 @@ export function openDatabase(url: string, name: string, log: Logger): Database {
     async transaction(work) {
       const client = await pool.connect();
       let broken: Error | undefined;
-      // Between two statements nobody else listens: without this a connection lost then would end the process.
+      // The client has no other error listener between two statements; without this one, a lost connection would end the process.
       const onLost = (error: Error) => {
         broken = error;
       };

@@ -2,12 +2,12 @@ import { createRequire } from 'node:module';
 import type * as Drizzle from 'drizzle-orm';
 import type * as PgCore from 'drizzle-orm/pg-core';
 
-// The CommonJS build: for each of the hundred modules of the other one Node reads drizzle's package.json (180 KB) anew,
-// half a second of every start. Tables made with either build are the same to both.
+// Load the CommonJS build: for each of the hundred modules of the ESM build, Node would read drizzle's package.json (180 KB) again,
+// half a second at every start. Tables created with one build work with the other.
 const load = createRequire(import.meta.url);
 const core = load('drizzle-orm/pg-core') as typeof PgCore;
 
-/** What tables are declared with: https://orm.drizzle.team/docs/sql-schema-declaration */
+/** The builders for table declarations: https://orm.drizzle.team/docs/sql-schema-declaration */
 export const {
   bigint,
   boolean,
@@ -27,16 +27,16 @@ export const timestamptz = (name: string) => core.timestamp(name, { withTimezone
 
 const { is, sql: sqlTag, SQL: Expression, StringChunk } = load('drizzle-orm') as typeof Drizzle;
 
-/** A piece of SQL in a declaration of a table. */
+/** A piece of SQL in a table declaration. */
 export const sql = sqlTag;
 
-/** What an index is over: the name of a column, or the text of an expression that was given as raw SQL. */
+/** Returns what an index term covers: the name of a column, or the text of a raw SQL expression. */
 export function expressionOf(term: unknown): string {
   if (!is(term, Expression)) return (term as PgCore.IndexedColumn).name ?? '';
   return term.queryChunks.map((chunk) => (is(chunk, StringChunk) ? chunk.value.join('') : '')).join('');
 }
 
-/** Whether something is a table. */
+/** Whether a value is a Drizzle table. */
 export function isTable(value: unknown): value is PgCore.PgTable {
   return is(value, core.PgTable);
 }

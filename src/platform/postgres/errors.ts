@@ -10,7 +10,7 @@ interface PostgresError extends Error {
 
 const CONNECTION_CODES = new Set(['ECONNREFUSED', 'ECONNRESET', 'ENOTFOUND', 'EPIPE', 'ETIMEDOUT', 'EAI_AGAIN']);
 
-// Messages that pg gives without a code when a connection ends under a query or none can be had in time.
+// Messages of pg errors without a code: a connection ended during a query, or none was available in time.
 const CONNECTION_TEXTS =
   /connection terminated|timeout exceeded when trying to connect|client was closed|not queryable|query read timeout/i;
 
@@ -20,26 +20,26 @@ function codeOf(error: unknown): string {
 
 // https://www.postgresql.org/docs/current/errcodes-appendix.html
 const CANCELED = '57014';
-// Serialization failure, deadlock, lock not available: nothing was wrong but that others did something at the same time.
+// Serialization failure, deadlock, lock not available: the statement was fine but conflicted with concurrent ones.
 const CONTENDED = new Set(['40001', '40P01', '55P03']);
 const CONTENDED_RETRY_SECONDS = 1;
 
-/** The error of the database behind a service's error. */
+/** The database error that caused a service's error. */
 function causeOf(error: unknown): unknown {
   return error instanceof ApiError ? error.cause : error;
 }
 
-/** Whether a statement, or a service call, was ended because a statement took longer than it may. */
+/** Whether a statement, or a service call, failed because a statement exceeded its time limit. */
 export function isTooSlow(error: unknown): boolean {
   return codeOf(causeOf(error)) === CANCELED;
 }
 
-/** Whether a statement was given up because of what others did at the same time: it may well go through when it is repeated. */
+/** Whether a statement failed because of concurrent statements, so that repeating it may succeed. */
 export function isContended(error: unknown): boolean {
   return CONTENDED.has(codeOf(error));
 }
 
-/** Whether the error says that the database cannot be reached or has no room now (not that a statement is wrong). */
+/** Whether the database cannot be reached or has no capacity at the moment (as opposed to an invalid statement). */
 function isUnavailable(error: unknown): boolean {
   const code = codeOf(error);
   // Classes 08 connection, 53 resources, 57P shutdown.
@@ -48,7 +48,7 @@ function isUnavailable(error: unknown): boolean {
 }
 
 /**
- * Whether a statement or a service call failed because the database did not answer, so that a retry may help. An error that the
+ * Whether a statement or a service call failed because the database was unavailable, so that a retry may help. An error that the
  * project's own code throws does not count, not even an ApiError UNAVAILABLE.
  */
 export function isTransient(error: unknown): boolean {
@@ -56,26 +56,26 @@ export function isTransient(error: unknown): boolean {
   return isUnavailable(cause) || isSemaphoreFull(cause);
 }
 
-/** The name of the unique constraint or index that a write ran into, or undefined when the error is another. */
+/** The name of the unique constraint or index that a write violated; undefined if the error has another cause. */
 export function violatedUnique(error: unknown): string | undefined {
   return codeOf(error) === '23505' ? ((error as PostgresError).constraint ?? '') : undefined;
 }
 
-/** Whether Postgres gave the error. */
+/** Whether the error came from Postgres. */
 export function isDatabaseError(error: unknown): boolean {
   return error instanceof pg.DatabaseError;
 }
 
 /**
- * What a client learns of a database error: 503 when the store is down or others were in the way, 422 for a value that Postgres cannot hold (a net:
- * validation should have said so), undefined when it is a fault of ours.
+ * The public form of a database error: 503 if the database is unavailable or the statement conflicted with others; 422 for a value that
+ * Postgres cannot store (a safety net: validation should have rejected it); undefined if the error is a bug of ours.
  */
 export function publicDatabaseError(error: unknown): ApiError | undefined {
   if (isContended(error)) {
     return new ApiError('UNAVAILABLE', undefined, { retryAfter: CONTENDED_RETRY_SECONDS, cause: error });
   }
   if (isUnavailable(error)) return new ApiError('UNAVAILABLE', undefined, { cause: error });
-  // Class 22 data exception; 54000: larger than an index takes.
+  // Class 22 is a data exception; 54000: the value is too large for an index.
   if (codeOf(error).startsWith('22') || codeOf(error) === '54000') {
     return new ApiError('VALIDATION_ERROR', 'A value cannot be stored', { cause: error });
   }

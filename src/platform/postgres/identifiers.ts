@@ -1,21 +1,21 @@
 import { createHash } from 'node:crypto';
 
-/** Postgres cuts longer identifiers, which could make two of them one: https://www.postgresql.org/docs/current/sql-syntax-lexical.html */
+/** Postgres truncates longer identifiers, so two of them could collide: https://www.postgresql.org/docs/current/sql-syntax-lexical.html */
 export const MAX_IDENTIFIER_BYTES = 63;
 const DIGEST_LENGTH = 8;
 
-/** The start of the SHA-256 digest of a text, to tell names apart. */
+/** The start of a text's SHA-256 digest, to tell names apart. */
 export function shortDigest(text: string): string {
   return createHash('sha256').update(text).digest('hex').slice(0, DIGEST_LENGTH);
 }
 
-/** A generated name as it is; a name that is too long for Postgres is cut, with a digest of the whole at its end. */
+/** Returns a generated name unchanged, or, if it is too long for Postgres, truncated and followed by a digest of the whole name. */
 export function boundedIdentifier(name: string): string {
   if (Buffer.byteLength(name) <= MAX_IDENTIFIER_BYTES) return name;
   return `${name.slice(0, MAX_IDENTIFIER_BYTES - DIGEST_LENGTH - 1)}_${shortDigest(name)}`;
 }
 
-/** The name that Postgres gives a primary key or a sequence: it cuts the longer of both parts until the label fits. */
+/** The name that Postgres chooses for a primary key or a sequence: it shortens the longer of both parts until the label fits. */
 function chosenByPostgres(table: string, column: string, label: string): string {
   let [first, second] = [table.length, column.length];
   const room = MAX_IDENTIFIER_BYTES - label.length - (column === '' ? 1 : 2);
@@ -26,7 +26,7 @@ function chosenByPostgres(table: string, column: string, label: string): string 
   return [table.slice(0, first), ...(column === '' ? [] : [column.slice(0, second)]), label].join('_');
 }
 
-/** The name of a table's primary key where the declaration gives none. */
+/** The name of a table's primary key if the declaration does not name it. */
 export function primaryKeyName(table: string): string {
   return chosenByPostgres(table, '', 'pkey');
 }

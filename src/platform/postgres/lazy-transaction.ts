@@ -2,11 +2,11 @@ import type { Database } from './database.ts';
 import type { Queryable } from './queryable.ts';
 import { inTransaction, type TransactionStatements } from './transaction.ts';
 
-/** A transaction that there may never be. What is asked of it after its end runs outside of it. */
+/** A transaction that is opened only if it is needed. Statements after its end run outside it. */
 interface LazyTransaction {
-  /** Its first write opens the transaction. */
+  /** The first write through this opens the transaction. */
   opening: Queryable;
-  /** Runs in the transaction where it is open, and outside where it is not. */
+  /** Runs statements in the transaction if it is open, otherwise outside it. */
   following: Queryable;
   isOpen(): boolean;
   /** See `TransactionStatements`. */
@@ -14,10 +14,10 @@ interface LazyTransaction {
 }
 
 /**
- * Runs `work` in a transaction that begins with the first write of `opening`: none is made, and no connection held, where there is no
- * such write.
+ * Runs `work` in a transaction that begins with the first write of `opening`. Without such a write, no transaction is opened and no
+ * connection is held.
  *
- * @returns what `work` gives: committed, or, when it gives undefined, rolled back. It is rolled back when `work` rejects, too
+ * @returns the result of `work`. The transaction is committed, or rolled back if the result is undefined or `work` rejects
  */
 export async function inLazyTransaction<T>(
   database: Pick<Database, keyof Queryable | 'transaction'>,
@@ -71,7 +71,7 @@ export async function inLazyTransaction<T>(
       abort: async (error) => (await opened)?.abort(error),
     });
   } catch (error) {
-    // It says more than what became of the connection meanwhile.
+    // Ignore a failed rollback: the error of `work` is more useful.
     await end(false).catch(() => undefined);
     throw error;
   }

@@ -1,10 +1,10 @@
 /**
- * Gathers the look-ups of one turn of the event loop into one: requests that came in together ask together. Equal keys are
- * asked for once. Nothing is kept: the next turn asks again.
+ * Combines the look-ups of one turn of the event loop, for example from requests that arrived together, into one query. Equal keys are
+ * looked up once. Nothing is cached: the next turn queries again.
  *
- * @param load finds what there is for some keys, in any order
- * @param keyOf the key that something found belongs to
- * @returns finds one; undefined when there is none
+ * @param load finds the entries for some keys, in any order
+ * @param keyOf the key of an entry
+ * @returns a function that finds one entry; undefined if there is none
  */
 export function createLoader<Found>(
   load: (keys: string[]) => Promise<Found[]>,

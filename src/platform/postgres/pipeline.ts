@@ -4,7 +4,7 @@ import { ApiError } from '../errors.ts';
 import type { Logger } from '../log.ts';
 import { createSemaphore } from '../semaphore.ts';
 
-/** A statement: text, values, and a name when it is hot enough to be prepared. Rows come as arrays in column order. */
+/** A statement: text, values, and a name if it is used often enough to be prepared. Rows are returned as arrays in column order. */
 export interface Statement {
   name?: string;
   text: string;
@@ -16,30 +16,30 @@ export type Sendable = Statement | (() => Statement);
 
 const MAX_PENDING = 1000;
 
-/** As the server says it of connections: `isTransient` knows it. */
+/** Uses the Postgres code for too many connections, which `isTransient` recognizes. */
 const tooMany = () => Object.assign(new Error('too many reads wait for the database'), { code: '53300' });
 
 interface Lane {
   client: pg.Client | undefined;
-  /** Under the client. Held back while it is corked, until the end of this turn of the event loop. */
+  /** The socket of the client. Corked, it holds back writes until the end of this turn of the event loop. */
   socket: Socket | undefined;
   connecting: Promise<pg.Client> | undefined;
   pending: number;
 }
 
-/** A few connections shared by all reads: queries are sent without waiting for the answers of those before them. */
+/** A few connections shared by all reads: queries are sent without waiting for the responses to earlier ones. */
 export interface Pipeline {
-  /** Runs a read. Fails at once when the database cannot be reached. */
+  /** Runs a read. Fails at once if the database cannot be reached. */
   query<Row extends unknown[]>(statement: Sendable): Promise<Row[]>;
   close(): Promise<void>;
 }
 
 /**
- * Creates the shared read connections. Only reads belong here: a commit's fsync would hold up what is queued behind it.
+ * Creates the shared read connections. Use them for reads only: a commit's fsync would delay the queries behind it.
  *
- * @param config of each connection
- * @param size how many connections
- * @param depth the most unanswered queries on all connections together; further queries wait here. Undefined: no limit
+ * @param config the configuration of each connection
+ * @param size the number of connections
+ * @param depth the maximum number of unanswered queries on all connections together; further queries wait here. Undefined: no limit
  */
 export function createPipeline(config: pg.ClientConfig, size: number, log: Logger, depth?: number): Pipeline {
   const gate = depth === undefined ? undefined : createSemaphore(depth, { maxQueue: size * MAX_PENDING });
@@ -68,7 +68,7 @@ export function createPipeline(config: pg.ClientConfig, size: number, log: Logge
     return client;
   }
 
-  /** Queries of requests that came in together leave in one write: writing costs more than all else that a query does here. */
+  /** Sends the queries of requests that arrived together in one write: the write costs more than everything else that a query does here. */
   function gather({ socket }: Lane): void {
     if (socket === undefined || socket.writableCorked > 0) return;
     socket.cork();
@@ -86,7 +86,7 @@ export function createPipeline(config: pg.ClientConfig, size: number, log: Logge
   async function send<Row extends unknown[]>(sendable: Sendable): Promise<Row[]> {
     const statement = typeof sendable === 'function' ? sendable() : sendable;
     if (closed) throw new Error('Client was closed and is not queryable');
-    // More than can be answered in time: refusing at once beats keeping everybody waiting.
+    // The queue is longer than Postgres can process in time: refuse at once instead of keeping all callers waiting.
     if (lanes.every((lane) => lane.pending >= MAX_PENDING))
       throw new ApiError('UNAVAILABLE', undefined, { cause: tooMany() });
     const lane = lanes.reduce((least, next) => (next.pending < least.pending ? next : least));

@@ -1,17 +1,20 @@
 import type { Sendable, Statement } from './pipeline.ts';
 
-/** Something that runs statements: the database, or a transaction of it. Rows come as arrays in column order. */
+/** Runs write statements, on the database or in a transaction. Rows are returned as arrays in column order. */
 export interface Executor {
-  /** Runs a statement on a connection that may write; outside of a transaction again, when others were in its way. */
+  /** Runs a statement on a connection that may write. Outside a transaction, it is retried after a conflict with concurrent statements. */
   write<Row extends unknown[]>(statement: Statement): Promise<Row[]>;
 }
 
-/** Runs reads too, each kind where it hurts nobody else. A transaction runs all of them on its own connection. */
+/**
+ * Also runs reads, each kind on its own connections so that they cannot delay each other. A transaction runs all of them on its own
+ * connection.
+ */
 export interface Queryable extends Executor {
-  /** Runs a read that an index answers at once (a record, a session) on shared, pipelined connections. */
+  /** Runs a read that is a single index look-up (a record, a session) on shared, pipelined connections. */
   read<Row extends unknown[]>(statement: Statement): Promise<Row[]>;
-  /** The same for lists, on connections of their own: a client's costly list holds up lists, never sign-ins or single reads. */
+  /** Runs a list read on separate connections: a client's expensive list delays other lists, never sign-ins or single reads. */
   readList<Row extends unknown[]>(statement: Sendable): Promise<Row[]>;
-  /** Runs a read that may scan, on a few connections of its own. Fails when none is free in time. */
+  /** Runs a read that may scan, on a few separate connections. Fails if none becomes free in time. */
   readSlowly<Row extends unknown[]>(statement: Statement): Promise<Row[]>;
 }

@@ -5,8 +5,8 @@ const MAX_TRIES = 5;
 const PAUSE_MS = 40;
 
 /**
- * Runs a statement again when concurrent statements were in its way: up to five times, after a short random pause. Only for a statement
- * that is a transaction of its own, so that nothing of it is left when it fails.
+ * Retries a statement that conflicted with concurrent statements: up to five times, after a short random pause. Use it only for a
+ * statement that is a transaction of its own, because a failed attempt must leave nothing behind.
  */
 export async function retryContended<T>(run: () => Promise<T>): Promise<T> {
   for (let tried = 1; ; tried++) {
@@ -20,10 +20,10 @@ export async function retryContended<T>(run: () => Promise<T>): Promise<T> {
 }
 
 /**
- * Runs a statement again after each pause while Postgres does not answer: for the result of work that must not be done twice only because
- * its result could not be stored.
+ * Retries a statement after each pause while Postgres is unavailable. Use it to store the result of work that must not be repeated only
+ * because its result could not be stored.
  *
- * @param pausesMs between the tries; the error of the last try is thrown
+ * @param pausesMs the pauses between attempts; the error of the last attempt is thrown
  */
 export async function retryTransient<T>(run: () => Promise<T>, pausesMs: readonly number[]): Promise<T> {
   for (const pause of pausesMs) {

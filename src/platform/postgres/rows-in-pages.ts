@@ -1,12 +1,12 @@
 import type { Queryable } from './queryable.ts';
 
 /**
- * All rows of a select as objects, a page at a time.
+ * Yields all rows of a select as objects, reading one page at a time.
  *
- * @param text its first column is a key, in whose order they come; it takes the values, then the last key of the page before (empty
- *   at first), then how many
- * @param names of the columns, the key included
- * @param atOnce rows of a page: few, where rows may be large
+ * @param text a statement whose first column is the key by which it is ordered. Its parameters are `values`, then the last key of the
+ *   previous page (empty at first), then the page size
+ * @param names the names of the columns, including the key
+ * @param atOnce the number of rows per page; choose fewer if rows may be large
  */
 export async function* rowsInPages(
   database: Pick<Queryable, 'readSlowly'>,

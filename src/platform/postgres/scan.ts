@@ -5,10 +5,10 @@ import type { Statement } from './pipeline.ts';
 const BATCH_TIMEOUT_MS = 10 * 60_000;
 
 /**
- * Reads all rows of a statement in batches by a cursor, so that memory holds one batch, however many there are, and the table is gone
- * through once, whatever its indexes. It keeps a connection until it ends; whoever stops early must end it (`for await` does).
+ * Reads all rows of a statement in batches through a cursor. Memory holds only one batch, and the table is scanned once, whatever its
+ * indexes. The cursor keeps a connection until it ends; a caller that stops early must close the generator (`for await` does).
  *
- * @param atOnce how many rows the next batch has; asked before each
+ * @param atOnce returns the size of the next batch; called before each batch
  */
 export async function* scan<Row extends unknown[]>(
   { pool }: Pick<Database, 'pool'>,
@@ -17,7 +17,7 @@ export async function* scan<Row extends unknown[]>(
 ): AsyncGenerator<Row[]> {
   const client = await pool.connect();
   let broken: Error | undefined;
-  // Between two batches nobody else listens: without this a connection lost then would end the process.
+  // The client has no other error listener between two batches; without this one, a lost connection would end the process.
   const onLost = (error: Error) => {
     broken = error;
   };

@@ -3,20 +3,20 @@ import { createSerialQueue } from '../serial-queue.ts';
 import type { Statement } from './pipeline.ts';
 import type { Queryable } from './queryable.ts';
 
-/** The statements of one transaction, whoever makes them. */
+/** Runs all statements of one transaction, whichever code issues them. */
 export interface TransactionStatements extends Queryable {
   /**
-   * Makes the transaction fail with this error at its end, even when the caller of the failed statement catches the error: for a change
-   * whose statements are committed together or not at all.
+   * Makes the transaction fail with this error at its end, even if the caller of the failed statement catches the error. For a change
+   * whose statements must be committed together or not at all.
    */
   abort(error: unknown): void;
-  /** Waits for running statements, and refuses later ones. Throws the error of an abort. */
+  /** Waits for running statements and refuses later ones. Throws the error passed to `abort`. */
   end(): Promise<void>;
 }
 
 /**
- * Runs statements on the connection of a transaction, one after the other. A write that fails is undone alone, so that code
- * may catch its error (a duplicate) and go on: without a savepoint Postgres would refuse everything that follows.
+ * Runs statements on the connection of a transaction, one after the other. A failed write alone is rolled back to a savepoint, so that
+ * code may catch its error (a duplicate) and continue; without a savepoint Postgres would refuse every later statement.
  */
 export function inTransaction(client: PoolClient): TransactionStatements {
   const queue = createSerialQueue();

@@ -1,6 +1,6 @@
 import pg from 'pg';
 
-/** `2026-11-21 02:49:37.12+00` (what Postgres prints in UTC) as ISO 8601 with milliseconds. Far cheaper than a Date. */
+/** Converts `2026-11-21 02:49:37.12+00` (the form that Postgres prints in UTC) to ISO 8601 with milliseconds. Far cheaper than a Date. */
 export function isoTimestamp(text: string): string {
   const zone = text.indexOf('+', 19);
   const plain = zone === -1 ? text : text.slice(0, zone);
@@ -22,7 +22,7 @@ const PARSERS = new Map<number, (text: string) => unknown>([
 ]);
 
 /**
- * Type parsers of every connection: bigint as number (the columns hold ±(2^53−1)), timestamptz as an ISO string,
+ * The type parsers of every connection: bigint as number (the columns hold ±(2^53−1)), timestamptz as an ISO string,
  * numeric as a text with all its digits.
  */
 export const typeParsers = {

@@ -1,11 +1,11 @@
 import type { Queryable } from './queryable.ts';
 
 /**
- * Makes what notes that a row was used, while the request that used it goes on.
+ * Creates a function that records the use of a row while the request continues.
  *
- * @param statement `$1` is the row's id. It must leave alone what was noted lately: other processes note it too
- * @param failed gets what went wrong; the request does not
- * @returns notes a use; `more` are the statement's further values
+ * @param statement `$1` is the row's id. It must skip rows that were recorded recently, because other processes record them too
+ * @param failed called with the error of a failed write; the request itself does not fail
+ * @returns a function that records a use; `more` are the statement's further values
  */
 export function createUsageRecorder(
   database: Pick<Queryable, 'write'>,
@@ -14,7 +14,7 @@ export function createUsageRecorder(
 ): (id: string, ...more: unknown[]) => void {
   const recording = new Set<string>();
   return (id, ...more) => {
-    // Requests that came in together see the same old time: one of them writes.
+    // Concurrent requests see the same old time; only one of them needs to write.
     if (recording.has(id)) return;
     recording.add(id);
     database

@@ -1,15 +1,15 @@
 import type { Executor } from './queryable.ts';
 
 const ROWS_PER_BATCH = 1000;
-/** A process that stops waits for the run in progress. */
+/** Limits a sweep, because a process that stops waits for the sweep in progress. */
 const BATCHES_PER_SWEEP = 20;
 
 /**
- * Runs a statement until it affects fewer rows than it may.
+ * Runs a statement repeatedly until it affects fewer rows than its limit.
  *
- * @param text changes at most as many rows as its last parameter says, never the same row twice, and returns a row for each
+ * @param text a statement that changes at most as many rows as its last parameter says, never the same row twice, and returns each of them
  * @param values its other parameters
- * @returns the number of rows
+ * @returns the total number of rows
  */
 export async function writeInBatches(
   database: Executor,
@@ -26,7 +26,7 @@ export async function writeInBatches(
   return total;
 }
 
-/** Removes old rows in a sweep: as `writeInBatches`, but at most 20 batches. The next run of the sweep continues. */
+/** Removes old rows in a sweep: like `writeInBatches`, but at most 20 batches. The next sweep continues. */
 export function removeInBatches(
   database: Executor,
   text: string,

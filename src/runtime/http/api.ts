@@ -28,7 +28,7 @@ import { logRequest, pathOf, recordRoute } from './request-log.ts';
 import { beginSignIn } from './sign-in.ts';
 
 /**
- * `TRUST_PROXY` in the forms that express takes: `true`, `false`, a number of hops, or a comma list of addresses, subnets and
+ * Converts `TRUST_PROXY` to the forms that Express accepts: `true`, `false`, a number of hops, or a comma list of addresses, subnets and
  * the names loopback, linklocal, uniquelocal (https://expressjs.com/en/guide/behind-proxies.html).
  */
 function trustProxy(text: string | undefined): boolean | number | string {
@@ -37,7 +37,7 @@ function trustProxy(text: string | undefined): boolean | number | string {
   return /^\d+$/.test(text) ? Number(text) : text;
 }
 
-/** The endpoint of a route that is for roles alone, those of admins among them: a 403 emits `security.access_refused`. */
+/** Wraps the endpoint of a route that only certain roles, such as admins, may call: a 403 emits `security.access_refused`. */
 function reportRefusals(endpoint: Endpoint, { policy, method }: Route, events: Events): Endpoint {
   if (policy === undefined || !isForRoles(compilePolicy(policy, () => undefined))) return endpoint;
   return async (req, res) => {
@@ -56,10 +56,10 @@ function reportRefusals(endpoint: Endpoint, { policy, method }: Route, events: E
 
 const METHODS = { GET: 'get', POST: 'post', PUT: 'put', PATCH: 'patch', DELETE: 'delete' } as const;
 
-/** What a request of a route goes through: limits first, so that one too many costs nothing else. */
+/** The handlers of a route. The limits come first, so that an excess request causes no other work. */
 function handlersOf(route: Route, parts: EndpointParts, limits: RequestLimits | undefined): RequestHandler[] {
   const middleware = route.middleware ?? [];
-  // What the route's middleware waits for would let the outcome of an early sign-in grow old.
+  // Middleware may take long, and the result of an early sign-in could become outdated.
   const meanwhile = middleware.length > 0 ? undefined : (req: Request) => beginSignIn(req, parts.authenticators);
   return [
     recordRoute(route.path),
@@ -69,7 +69,7 @@ function handlersOf(route: Route, parts: EndpointParts, limits: RequestLimits | 
   ];
 }
 
-/** All routes of one path, so that a known path with another method is 405 and OPTIONS says what there is. */
+/** Mounts all routes of one path together, so that another method on a known path gets 405 and OPTIONS lists the methods. */
 function mountPath(
   router: Router,
   routes: readonly Route[],
@@ -96,8 +96,8 @@ function mountPath(
 }
 
 /**
- * Routers by the first segment of the path. Express looks through a router's routes one by one: with fifty resources in one
- * router the last would pay for all others.
+ * Creates a router for each first path segment. Express tries a router's routes one by one: with fifty resources in a single
+ * router, requests for the last one would be slow.
  */
 function mountRoutes(
   routes: readonly Route[],
@@ -108,8 +108,8 @@ function mountRoutes(
   return new Map(
     [...segments].map(([segment, own]) => {
       const router = Router({ caseSensitive: true, strict: true });
-      // A path without parameters goes first: `/posts/feed` is not a post with the id "feed".
-      // What a parameter is called makes no other path: `/posts/:slug` and `/posts/:id` share their methods.
+      // Paths without parameters go first: `/posts/feed` is not a post with the id "feed". Parameter names do not matter: `/posts/:slug`
+      // and `/posts/:id` are the same path and share their methods.
       const byPath = [...Map.groupBy(own, (route) => route.path.replace(/:\w+/g, ':x'))];
       for (const [, list] of byPath.sort(([a], [b]) => specificity(a, b))) mountPath(router, list, parts, limits);
       return [segment, router] as const;
@@ -123,7 +123,7 @@ function specificity(a: string, b: string): number {
   return rank(a) === rank(b) ? 0 : rank(b) - rank(a);
 }
 
-/** Hands a request to the router of its first segment, if there is one. */
+/** Passes a request to the router of its first segment, if there is one. */
 function bySegment(routers: ReadonlyMap<string, Router>): RequestHandler {
   return (req, res, next) => {
     const router = routers.get(req.path.split('/', 2)[1]!);
@@ -133,9 +133,9 @@ function bySegment(routers: ReadonlyMap<string, Router>): RequestHandler {
 }
 
 /**
- * The HTTP application: every route of the app below `/api`, pages and health next to it, and the error envelope around all.
+ * Creates the HTTP application: every route of the app below `/api`, pages and health checks beside it, and the error envelope around all.
  *
- * @param pages routes whose paths are whole
+ * @param pages routes whose paths do not get the prefix `/api`
  */
 export function createApi(
   { routes, pages }: { routes: readonly Route[]; pages: readonly Route[] },
@@ -157,7 +157,7 @@ export function createApi(
     res.setHeader('X-Request-Id', requestId);
     res.setHeader('X-Content-Type-Options', 'nosniff');
     logRequest(log, req, res, requestId);
-    // The actor for middleware that calls services, until the endpoint has signed the caller in.
+    // The actor for middleware that calls services, until the endpoint signs the caller in.
     runAs({ user: undefined, req, requestId }, next);
   });
   const isDevelopment = env.nodeEnv === 'development';
@@ -189,7 +189,7 @@ export function createApi(
       res.destroy();
       return;
     }
-    // What is left of a refused body is not waited for.
+    // Do not wait for the rest of a refused body.
     if (hasBody(req) && !req.complete) res.setHeader('Connection', 'close');
     sendError(res, told, requestIdOf(req)!);
   });

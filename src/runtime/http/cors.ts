@@ -5,9 +5,9 @@ import type { RequestHandler } from 'express';
 const LOCAL_ORIGIN = /^https?:\/\/(localhost|127\.0\.0\.1|\[::1\])(:\d{1,5})?$/;
 
 /**
- * The middleware that answers preflights and names allowed origins.
+ * Creates the middleware that responds to preflights and names allowed origins.
  *
- * @param local whether origins on the same machine are allowed besides `origins`
+ * @param local whether origins on the same machine are allowed in addition to `origins`
  */
 export function corsOf(origins: readonly string[], local: boolean): RequestHandler {
   const all = origins.includes('*');
@@ -40,7 +40,7 @@ export function corsOf(origins: readonly string[], local: boolean): RequestHandl
   return (req, res, next) => {
     const { origin, 'access-control-request-method': requested } = req.headers;
     res.setHeader('Vary', 'Origin');
-    // The package sends readable headers even to origins that are not listed, and takes every OPTIONS for a preflight. Other OPTIONS
+    // The package sends the exposed headers even to origins that are not listed, and treats every OPTIONS as a preflight. Other OPTIONS
     // requests get the methods of the path.
     if (origin === undefined || !(all || isAllowed(origin)) || (req.method === 'OPTIONS' && requested === undefined))
       next();

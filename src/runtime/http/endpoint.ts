@@ -31,22 +31,22 @@ import { type SignedIn, signIn } from './sign-in.ts';
 
 const READS = new Set(['GET', 'HEAD']);
 
-/** Whether a path names one record of a resource. */
+/** Whether a path refers to one record of a resource. */
 export function isItemPath(path: string): boolean {
   return /\/:id(\/|$)/.test(path);
 }
 
-/** Answers of accounts hold tokens and what belongs to one session: nobody keeps them, so they get no tag. */
+/** Whether responses get an entity tag. Those of account routes contain tokens and data of one session, so they must not be cached. */
 export function isTagged({ path }: Route): boolean {
   return !/^\/auth(\/|$)/.test(path);
 }
 
 /**
- * Checks `If-Match` of a route that changes something, before its handler runs. One that could not be kept is refused: a
- * client that asks for it must not be overheard. Reads evaluate theirs with the answer.
+ * Checks `If-Match` of a route that changes data, before its handler runs. A precondition that cannot be checked is refused, because
+ * ignoring it could overwrite a change. Reads evaluate their preconditions with the response.
  *
- * @param entity of an item route of a resource
- * @param doc the record, where the endpoint has loaded it; a handler that loads it itself checks itself
+ * @param entity the entity of a resource's item route
+ * @param doc the record, if the endpoint has loaded it; a handler that loads the record itself also checks the precondition itself
  * @throws ApiError BAD_REQUEST or PRECONDITION_FAILED
  */
 function checkPreconditions(req: Request, entity: Entity | undefined, doc: unknown): void {
@@ -60,7 +60,7 @@ function checkPreconditions(req: Request, entity: Entity | undefined, doc: unkno
   if (doc !== undefined) assertMatch(entity.versionOf, doc as StoredRecord, ifMatch);
 }
 
-/** What endpoints are made from. */
+/** The dependencies of endpoints. */
 export interface EndpointParts {
   host: Host;
   records: Records;
@@ -69,7 +69,10 @@ export interface EndpointParts {
 
 const SLOW_BODY_MS = 250;
 
-/** Handles one request of a route: sign in, authorise, load what the path names, check the query, read and check the body, run the handler, answer. */
+/**
+ * Handles one request of a route: signs in, authorises, loads the record in the path, validates the query, reads and validates the body,
+ * runs the handler, sends the response.
+ */
 export type Endpoint = (req: Request, res: Response) => Promise<void>;
 
 /** The actor of a request: its service calls are recorded for this user and request. */
@@ -77,7 +80,7 @@ function actorOf(req: Request, user: SignedIn['user']): Actor {
   return { user, req, requestId: requestIdOf(req) };
 }
 
-/** Makes the endpoint of a route. Everything that does not depend on the request is decided here, once. */
+/** Creates the endpoint of a route. Everything that does not depend on the request is decided here, once. */
 export function createEndpoint(route: Route, parts: EndpointParts): Endpoint {
   const { host, records } = parts;
   const policy = compilePolicy(route.policy ?? 'authenticated', () => undefined);
@@ -101,16 +104,16 @@ export function createEndpoint(route: Route, parts: EndpointParts): Endpoint {
   };
   const onPolicyError = (req: Request) => refuseOnError(ruleErrors, rule, req);
 
-  /** Asks the policy. Gives the record of an item route of a resource, or what the route itself loads. */
+  /** Evaluates the policy. Returns the record of a resource's item route, or the result of the route's own `load`. */
   async function authorize(
     viewContext: ResolvedViewContext & { req: Request },
     auth: SignedIn['auth'],
     params: Record<string, string>,
   ): Promise<unknown> {
     if (byHandler) {
-      // The rest is the handler's, but nobody's body is read who may not send one.
+      // The handler does the rest, but never read the body of a caller who must sign in first.
       if (viewContext.user === undefined && needsUser(policy)) throw new ApiError('UNAUTHORIZED');
-      // Nor is anybody shown an answer that was kept.
+      // A stored response must not be shown before the policy is checked either.
       if (creates && viewContext.req.headers['idempotency-key'] !== undefined) {
         await authorizeCollection(policy, 'create', viewContext, onPolicyError(viewContext.req));
       }
@@ -124,8 +127,8 @@ export function createEndpoint(route: Route, parts: EndpointParts): Endpoint {
   }
 
   /**
-   * Whether a record that was not found is gone, and the same user asked with the same key when it was there: the first run may
-   * have removed it, and its answer is theirs. A record that is there, and not for them, stays not found.
+   * Whether a missing record existed when the same user sent a request with the same key: the first request may have deleted the record,
+   * and its response may be repeated to that user. A record that exists but is not visible to the user stays not found.
    */
   async function hadRecord(req: Request, user: SignedIn['user'], error: unknown): Promise<boolean> {
     if (idempotent === undefined || item === undefined || user === undefined) return false;
@@ -135,7 +138,7 @@ export function createEndpoint(route: Route, parts: EndpointParts): Endpoint {
     return (await item.store.read(req.params.id as string)) === undefined;
   }
 
-  /** Who asks, whether they may, and the record that it is about; `gone`: why there is none, where there was one at the first try. */
+  /** Signs in, authorises, and loads the record; `gone`: the error for a record that existed at the first attempt but is missing now. */
   async function admit(req: Request): Promise<Pick<SignedIn, 'user' | 'auth'> & { doc: unknown; gone?: unknown }> {
     const signedIn = await signIn(req, parts.authenticators);
     const { user, auth, authenticator } = signedIn;
@@ -152,7 +155,7 @@ export function createEndpoint(route: Route, parts: EndpointParts): Endpoint {
     }
   }
 
-  /** The body, parsed; undefined when there is none, or none that this route reads. */
+  /** The parsed body; undefined if there is none, or if this route does not read it. */
   async function bodyOf(req: Request): Promise<unknown> {
     if (hasMiddleware && req.readableDidRead) return req.body;
     if (!takesJson && !(route.body === 'any' && claimsJson(req))) return undefined;
@@ -161,12 +164,12 @@ export function createEndpoint(route: Route, parts: EndpointParts): Endpoint {
     return body;
   }
 
-  /** Runs the handler. Undefined when it has answered by itself. */
+  /** Runs the handler. Undefined if the handler has sent the response itself. */
   async function respond(ctx: RouteContext): Promise<SuccessResponse | undefined> {
     checkPreconditions(ctx.req, item, ctx.doc);
     const value = await route.handler(ctx);
     if (ctx.res.headersSent) {
-      // This answer can no longer be refused, but later ones can.
+      // This response can no longer be refused, but later ones can.
       setResponseBytes(ctx.req, ctx.res.writableLength, true);
       return undefined;
     }
@@ -174,12 +177,12 @@ export function createEndpoint(route: Route, parts: EndpointParts): Endpoint {
     return successResponse(status, withVersion(serialized, versionOf(records.entities, recordOf(value))));
   }
 
-  /** The record that a create has made with this id; it may have been deleted since. */
+  /** Returns the record that a create stored with this id; it may have been deleted since. */
   async function made(id: string): Promise<StoredRecord | undefined> {
     return creates ? (entity!.archive?.with ?? entity!.store).read(id) : undefined;
   }
 
-  /** What a create has answered, or would have, when it has made the record with this id. */
+  /** Rebuilds the response of a create that stored the record with this id. */
   async function recover(id: string, ctx: RouteContext): Promise<SuccessResponse | undefined> {
     const record = await made(id);
     if (record === undefined) return undefined;
@@ -189,7 +192,7 @@ export function createEndpoint(route: Route, parts: EndpointParts): Endpoint {
     );
   }
 
-  // A handler of a feature checks `ctx.body` itself.
+  // A feature's handler validates `ctx.body` itself.
   const unchecked = (body: unknown) => (route.body === 'json' ? undefined : body);
 
   return async (req, res) => {
@@ -199,7 +202,7 @@ export function createEndpoint(route: Route, parts: EndpointParts): Endpoint {
     const query = route.query === undefined ? req.query : await checkQuery(route.query, req.query);
     const begun = performance.now();
     const body = await bodyOf(req);
-    // A body that is kept back must not outlive a logout, or the loss of a role, in the meantime.
+    // A client could delay its body beyond a logout or the loss of a role, so authorise again.
     if (performance.now() - begun > SLOW_BODY_MS) admitted = await admit(req);
     const { user, auth, doc, gone } = admitted;
     const answer = await runAs(actorOf(req, user), async () => {

@@ -3,7 +3,7 @@ import type { Route } from '../../declare/route.ts';
 import { ApiError } from '../../platform/errors.ts';
 import { onDemand, sendBytes, servedBytes } from '../../platform/http/served-bytes.ts';
 
-/** The links of the page. Those that the app does not have are left out. */
+/** The links of the page. Links to pages that the app does not have are left out. */
 const LINKS = [
   { path: '/api/docs', name: 'API reference', text: 'Every route of this app. Try calls in the browser.' },
   { path: '/console', name: 'Console', text: 'Simulated devices, and the push notifications that they receive.' },
@@ -69,7 +69,7 @@ ${items.join('\n')}
  * Adds a page at `/` in development, with links to the API reference and the console. A client that does not accept HTML gets a 404, as
  * in production. An app with its own page at `/` keeps it.
  *
- * @param routes with paths below `/api`
+ * @param routes the routes whose paths get the prefix `/api`
  */
 export function withHomePage(pages: readonly Route[], routes: readonly Route[]): readonly Route[] {
   if (pages.some(({ path }) => path === '/')) return pages;

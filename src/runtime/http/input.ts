@@ -4,22 +4,22 @@ import { tooManyKeys } from '../../platform/excessive-json.ts';
 import { echo } from '../../records/query/parameter.ts';
 
 interface Issue extends StandardIssue {
-  /** What zod says beyond the convention. */
+  /** Properties that zod adds to the convention. */
   readonly code?: string;
   readonly expected?: string;
   readonly keys?: readonly string[];
 }
 
-/** What is wrong with a value, in the words of the contract where the library has none that somebody chose. */
+/** One problem with a value, described in Belfry's words unless the schema has a custom message. */
 export interface IssueDetail {
-  /** The keys that lead to what is wrong; empty for the whole. */
+  /** The keys that lead to the invalid part; empty for the whole value. */
   path: string[];
   kind: 'unknown' | 'missing' | 'repeated' | 'other';
-  /** What the library says. */
+  /** The message of the schema library. */
   message: string;
 }
 
-// What zod, valibot and arktype say of a value of the wrong type when the declaration names no message.
+// Default messages of zod, valibot and arktype for a value of the wrong type.
 const UNCHOSEN = /^Invalid (?:input|option|key|type)\b|\(was (?:missing|an object)\)$/;
 
 function valueAt(root: unknown, path: readonly string[]): unknown {
@@ -43,9 +43,9 @@ function describeIssue(issue: Issue, root: unknown): IssueDetail[] {
 }
 
 /**
- * What a Standard Schema found, as far as an error names it.
+ * Describes the issues that a Standard Schema found, up to the maximum number of details.
  *
- * @param root what it was given
+ * @param root the validated value
  */
 function describeIssues(issues: readonly StandardIssue[], root: unknown): IssueDetail[] {
   return issues.slice(0, MAX_DETAILS).flatMap((issue) => describeIssue(issue, root));
@@ -56,7 +56,7 @@ function fieldMessage({ kind, message }: IssueDetail): string {
   return kind === 'missing' ? 'Is required' : message;
 }
 
-/** The first fields of an object with too many, so that its check stays cheap; undefined for any other value. */
+/** The first fields of an object that has too many, so that validation stays cheap; undefined for any other value. */
 function firstFields(value: unknown, maxKeys: number): Record<string, unknown> | undefined {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) return undefined;
   const names = Object.keys(value);
@@ -65,9 +65,9 @@ function firstFields(value: unknown, maxKeys: number): Record<string, unknown> |
 }
 
 /**
- * Checks a body by a Standard Schema.
+ * Validates a body with a Standard Schema.
  *
- * @param maxKeys fields that the body may have
+ * @param maxKeys the maximum number of fields in the body
  * @returns the schema's output
  * @throws ApiError VALIDATION_ERROR with a message per field
  */
@@ -93,11 +93,11 @@ function parameterMessage({ path, kind, message }: IssueDetail): string {
 }
 
 /**
- * Checks the parameters of a query string by a Standard Schema.
+ * Validates the parameters of a query string with a Standard Schema.
  *
- * @param query flat; a repeated parameter is an array
+ * @param query a flat object; a repeated parameter is an array
  * @returns the schema's output
- * @throws ApiError BAD_REQUEST naming the first parameter that is wrong
+ * @throws ApiError BAD_REQUEST naming the first invalid parameter
  */
 export async function checkQuery(schema: StandardSchema, query: unknown): Promise<unknown> {
   const result = await schema['~standard'].validate(query);

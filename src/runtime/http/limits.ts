@@ -7,28 +7,28 @@ import type { Limiter, Verdict } from '../../platform/limits/limiter.ts';
 import type { LimitRule } from '../../platform/limits/rule.ts';
 import type { Platform } from '../../platform/platform.ts';
 
-/** Rate limits of HTTP requests. The counts of one request go to Redis together. */
+/** Rate limits of HTTP requests. The counts of one request are sent to Redis together. */
 export interface RequestLimits {
-  /** Begins to count a request, before anything is known of it but its client. */
+  /** Starts counting a request as soon as its client is known. */
   begin: RequestHandler;
   /**
-   * Counts a request against the limit of its route too, and lets it pass when none is spent.
+   * Counts a request against the limit of its route too, and lets it pass if no limit is exceeded.
    *
-   * @param route undefined: the request's path is known, its method not
-   * @param meanwhile what may begin before the verdict; not called for who is known to have spent a limit
+   * @param route undefined: the request's path is known, its method is not
+   * @param meanwhile starts work before the verdict; not called for a client that is known to be over a limit
    */
   pass(route?: Route, meanwhile?: (req: Request) => void): RequestHandler;
-  /** Lets a request pass that no route passed. */
+  /** Lets a request pass that matched no route. */
   passUnrouted(req: Request, res: Response): Promise<void>;
 }
 
-/** A request that no limit has let pass yet. */
+/** A request that has not passed the limits yet. */
 interface Begun {
   client: string;
   verdict: Promise<Verdict> | undefined;
 }
 
-/** Which of two verdicts a client must mind: a refusal, the longer one of two; else the one that leaves less. */
+/** The stricter of two verdicts: a refusal, or the longer of two refusals; otherwise the one with fewer remaining requests. */
 function stricter(a: Verdict, b: Verdict): Verdict {
   if (a.allowed !== b.allowed) return a.allowed ? b : a;
   if (!a.allowed) return a.leftMs > b.leftMs ? a : b;
@@ -37,14 +37,14 @@ function stricter(a: Verdict, b: Verdict): Verdict {
 
 const secondsOf = ({ leftMs }: Verdict) => Math.max(1, Math.ceil(leftMs / 1000));
 
-/** Sets the three fields of draft-ietf-httpapi-ratelimit-headers up to -06, times in seconds from now. */
+/** Sets the three fields of draft-ietf-httpapi-ratelimit-headers up to -06; times are in seconds from now. */
 function setHeaders(res: Response, verdict: Verdict): void {
   res.setHeader('RateLimit-Limit', verdict.limit);
   res.setHeader('RateLimit-Remaining', verdict.remaining);
   res.setHeader('RateLimit-Reset', secondsOf(verdict));
 }
 
-/** A limiter with its rule, and the setting in which a developer changes it. */
+/** A limiter with its rule, and the name of the setting that changes the rule. */
 interface RequestLimiter extends Limiter {
   rule: LimitRule;
   /** `settings.rateLimit.auth`. */
@@ -57,14 +57,14 @@ const UNITS = [
   ['second', 1000],
 ] as const;
 
-/** `15 minutes`. */
+/** Formats a duration in words: `15 minutes`. */
 function inWords(ms: number): string {
   const [unit, size] = UNITS.find(([, size]) => ms % size === 0) ?? ['ms', 1];
   const count = ms / size;
   return unit === 'ms' || count === 1 ? `${count} ${unit}` : `${count} ${unit}s`;
 }
 
-/** The message of a 429 in development: which limit, how long it lasts, and which setting changes it. */
+/** The message of a 429 in development: which limit was exceeded, how long it lasts, and which setting changes it. */
 function explainRefusal(verdict: Verdict, { rule, setting }: RequestLimiter, what: string, mayLift: boolean): string {
   const lift = mayLift ? ', or set LOOPBACK_RATE_LIMITS=off to lift the limits for clients on this machine' : '';
   return (
@@ -75,7 +75,7 @@ function explainRefusal(verdict: Verdict, { rule, setting }: RequestLimiter, wha
 
 const clientOf = (req: Request) => clientKey(addressOf(req));
 
-/** The rate limits of an app; undefined where they are off. */
+/** Creates the rate limits of an app; undefined if they are off. */
 export function createRequestLimits({ env, settings, limits }: Platform): RequestLimits | undefined {
   const { enabled = env.nodeEnv !== 'test', global: globalRule, auth: authRule } = settings.rateLimit;
   if (!enabled) return undefined;
@@ -91,11 +91,11 @@ export function createRequestLimits({ env, settings, limits }: Platform): Reques
   function limiterOf({ method, path, rateLimit }: Route): RequestLimiter | undefined {
     const rule = rateLimit === 'auth' ? authRule : rateLimit;
     const setting = rateLimit === 'auth' ? 'settings.rateLimit.auth' : 'rateLimit of the route';
-    // As it is declared, not as it was typed: one route is one bucket.
+    // Use the declared path, not the requested one, so that a route has a single counter.
     return rule === undefined || rule === false ? undefined : limiter(`${method} ${path}`, rule, setting);
   }
 
-  /** The 429. Clients of a production system get the text of the catalogue and no more. */
+  /** The 429 response. In production, clients get only the text of the catalogue. */
   function refusal(req: Request, verdict: Verdict, spent: RequestLimiter): ApiError {
     const what = spent === all ? 'all routes together' : `${req.method} ${req.baseUrl}${req.route?.path ?? req.path}`;
     const text =
@@ -114,7 +114,7 @@ export function createRequestLimits({ env, settings, limits }: Platform): Reques
       meanwhile?.(req);
       return;
     }
-    // A route that hands over to the next one (`next('route')`) has let the request pass the global limit already.
+    // If the route before called `next('route')`, the request has already passed the global limit.
     const { client, verdict } = begun.get(req) ?? { client: clientOf(req), verdict: undefined };
     begun.delete(req);
     const spent = all?.isSpent(client) ?? false;

@@ -14,7 +14,7 @@ import { sendError, sendJson } from '../../platform/http/response.ts';
 import type { Metrics } from '../../platform/metrics.ts';
 import { publicError } from './public-error.ts';
 
-/** What `/readyz` asks. Each resolves when its part works, and rejects when it does not. */
+/** The checks of `/readyz`. Each resolves if its part works, and rejects otherwise. */
 export type HealthChecks = Record<string, () => Promise<unknown>>;
 
 const TIMEOUT_MS = 2000;
@@ -28,7 +28,7 @@ async function outcome(check: () => Promise<unknown>): Promise<'ok' | 'failed'> 
   }
 }
 
-/** `GET /healthz`: the process answers. `GET /readyz`: what it needs is there too; 503 names what is not. */
+/** `GET /healthz`: the process responds. `GET /readyz`: its dependencies work too; a 503 names those that do not. */
 export function healthRouter(checks: HealthChecks): Router {
   const router = Router({ caseSensitive: true, strict: true });
   router.get('/healthz', (_req, res) => sendJson(res, 200, { status: 'ok' }));
@@ -44,7 +44,7 @@ export function healthRouter(checks: HealthChecks): Router {
 
 const digest = (text: string) => createHash('sha256').update(text).digest();
 
-/** Lets through who shows the token. Digests are compared: they are of one length, whatever was sent. */
+/** Requires the token. Compares digests, which have the same length for any input. */
 function demand(token: string): RequestHandler {
   const expected = digest(`Bearer ${token}`);
   return (req, _res, next) => {
@@ -56,7 +56,7 @@ function demand(token: string): RequestHandler {
 /**
  * `GET /metrics` in the text format of Prometheus.
  *
- * @param token without which nothing is answered; undefined: whoever gets here may ask
+ * @param token required from clients; undefined: no token is required
  */
 export function metricsRouter({ registry }: Metrics, token: string | undefined): Router {
   const router = Router({ caseSensitive: true, strict: true });
@@ -69,7 +69,7 @@ export function metricsRouter({ registry }: Metrics, token: string | undefined):
   return router;
 }
 
-/** The same as an application of its own, for a port of its own. */
+/** The same as a separate application, for a separate port. */
 export function metricsApp(metrics: Metrics, token: string | undefined): Express {
   const app = express();
   app.disable('x-powered-by');

@@ -5,11 +5,11 @@ import { perRequest } from '../../platform/http/per-request.ts';
 import type { Logger } from '../../platform/log.ts';
 import { createTimer, type WorkLine } from '../../platform/log-work.ts';
 
-// Session tokens, API keys and other credentials of this form: one in a path by mistake must not be recorded.
+// Session tokens, API keys and other credentials of this form: a token in a path by mistake must not be recorded.
 const TOKEN = /svc_\w+/gi;
 const MAX_PATH_LENGTH = 1000;
 
-/** The path of a request, with tokens redacted and without its query, whose values may be personal. For audit events, not for the log. */
+/** The path of a request with tokens redacted and without its query, which may contain personal data. For audit events, not for the log. */
 export function pathOf(req: IncomingMessage): string {
   const path = ((req as { originalUrl?: string }).originalUrl ?? req.url ?? '').split('?', 1)[0]!;
   return path.slice(0, MAX_PATH_LENGTH).replace(TOKEN, 'svc_[redacted]');
@@ -27,11 +27,11 @@ export function recordRoute(path: string): RequestHandler {
 
 /**
  * Logs one line per request when its response is sent or its connection is lost. `route` is the pattern (`/api/posts/:id`), never the
- * path, and is left out if no route matched. `userId`, `via` and `credential` (the id of the session or key) are there for a request
- * that is signed in.
+ * path, and is omitted if no route matched. Lines of signed-in requests also have `userId`, `via` and `credential` (the id of the session
+ * or API key).
  */
 export function logRequest(log: Logger, req: IncomingMessage, res: ServerResponse, requestId: string): void {
-  // The platform's probes come every few seconds and say nothing.
+  // Health checks arrive every few seconds and are not worth logging.
   if (!log.isLevelEnabled('info') || req.url === '/healthz' || req.url === '/readyz') return;
   const duration = createTimer();
   res.once('close', () => {

@@ -6,11 +6,11 @@ import type { Auth } from '../../declare/route.ts';
 import { invalidSession } from '../../platform/errors.ts';
 import { perRequest } from '../../platform/http/per-request.ts';
 
-/** Who a request comes from; all undefined when it is signed out. */
+/** The identity of a request; all undefined if it is signed out. */
 export interface SignedIn {
   user: Viewer | undefined;
   auth: Auth | undefined;
-  /** What has signed it in. */
+  /** The authenticator that signed it in. */
   authenticator: Authenticator | undefined;
 }
 
@@ -20,9 +20,9 @@ const BEARER = /^bearer (\S+)$/i;
 const LONGEST = 512;
 
 /**
- * Reads the `Authorization` header, the only place where a token counts.
+ * Reads the `Authorization` header, the only accepted place for a token.
  *
- * @throws ApiError UNAUTHORIZED when there is a header and it does not hold a valid token
+ * @throws ApiError UNAUTHORIZED if the header is set but does not contain a valid token
  */
 export async function signIn(req: Request, authenticators: readonly Authenticator[]): Promise<SignedIn> {
   const early = begun.get(req);
@@ -40,11 +40,11 @@ export async function signIn(req: Request, authenticators: readonly Authenticato
   return { user, auth, authenticator };
 }
 
-/** Begins to sign a request in while something else is waited for: the next `signIn` of the request takes the outcome. */
+/** Starts to sign a request in while other work is pending: the next `signIn` of the request uses the result. */
 export function beginSignIn(req: Request, authenticators: readonly Authenticator[]): void {
   if (req.headers.authorization === undefined) return;
   const early = signIn(req, authenticators);
-  // Whether it may fail is for who takes it; a request that is turned away is not signed in at all.
+  // The next `signIn` reports a failure. A request that a limit refuses never calls it.
   early.catch(() => undefined);
   begun.set(req, early);
 }

@@ -8,11 +8,11 @@ import { type Migration, readMigrations } from './journal.ts';
 import { migrationState } from './state.ts';
 import { isSynced } from './sync.ts';
 
-// As drizzle's migrator has it, so that either can go on where the other stopped.
+// The same table as drizzle's migrator uses, so that either can continue the other's work.
 const TABLE = `create schema if not exists drizzle;
   create table if not exists drizzle.__drizzle_migrations (id serial primary key, hash text not null, created_at bigint)`;
 
-// Two seconds are shorter than any request waits; a minute and a half is longer than most transactions last.
+// Two seconds are shorter than any request waits; a minute and a half is longer than most transactions take.
 const PATIENCE = { lockMs: 2000, pauseMs: 1000, tries: 30 };
 
 function editedFault(edited: readonly Migration[]): StartupError {
@@ -23,11 +23,11 @@ function editedFault(edited: readonly Migration[]): StartupError {
 }
 
 /**
- * Applies the migrations of a folder that the database does not have, in order: each all or nothing, unless its file says
- * otherwise. One that came late, by a merge, is applied as well.
+ * Applies the migrations of a folder that the database lacks, in order: each all or nothing, unless its file says
+ * otherwise. A migration that a merge added with an earlier time is applied as well.
  *
- * @param say called with a line for each migration that is applied
- * @throws StartupError when there are none, one fails, one was edited after it was applied, or sync keeps the database
+ * @param say called with a line for each applied migration
+ * @throws StartupError if there are none, one fails, one was edited after it was applied, or sync manages the database
  */
 export async function apply(client: Client, folder: string, log: Logger, say: (line: string) => void): Promise<void> {
   const migrations = readMigrations(folder);
@@ -48,7 +48,7 @@ export async function apply(client: Client, folder: string, log: Logger, say: (l
   }
 }
 
-/** How long a statement waits for a lock, and how often it is tried. */
+/** How long a statement waits for a lock, and how many times it is tried. */
 export interface Patience {
   lockMs: number;
   pauseMs: number;
@@ -61,7 +61,7 @@ const DONE = 'insert into drizzle.__drizzle_migrations (hash, created_at) values
 const BUILDS_INDEX =
   /^\s*CREATE\s+(?:UNIQUE\s+)?INDEX\s+CONCURRENTLY\s+(?:IF\s+NOT\s+EXISTS\s+)?"?([^"\s]+)"?\s+ON\b/im;
 
-/** A statement of a migration failed: carries which. */
+/** Thrown when a statement of a migration fails; contains the statement. */
 class StatementFailed extends Error {
   readonly statement: string;
   readonly failure: Error & { code?: string };
@@ -81,7 +81,7 @@ async function run(client: Client, statement: string): Promise<void> {
   }
 }
 
-/** Runs `work`, and retries while another session holds a lock that it needs. */
+/** Runs `work`, and retries it while another session holds a lock that it needs. */
 async function retrying(name: string, patience: Patience, log: Logger, work: () => Promise<void>): Promise<void> {
   for (let tried = 1; ; tried++) {
     try {
@@ -99,7 +99,7 @@ async function retrying(name: string, patience: Patience, log: Logger, work: () 
 async function applyWhole(client: Client, migration: Migration, patience: Patience): Promise<void> {
   await client.query('begin');
   try {
-    // A statement that waits for a lock blocks every later one on the table, so give up early and retry.
+    // A statement that waits for a lock blocks every later statement on the table, so give up early and retry.
     await client.query(`set local lock_timeout = ${patience.lockMs}`);
     for (const statement of migration.statements) await run(client, statement);
     await client.query(DONE, [migration.hash, migration.when]);
@@ -120,14 +120,14 @@ async function isValid(client: Client, index: string): Promise<boolean | undefin
   return rows[0]?.valid;
 }
 
-/** What a broken run left: an index that costs every write and serves no read. */
+/** Drops the invalid index that an interrupted run left: it slows down every write and serves no read. */
 async function dropInvalid(client: Client, index: string): Promise<void> {
   if ((await isValid(client, index)) === false) await client.query(`drop index concurrently ${quoteIdentifier(index)}`);
 }
 
 async function applyOutside(client: Client, statement: string, lockMs: number): Promise<void> {
   const index = BUILDS_INDEX.exec(statement)?.[1];
-  // A concurrent build waits for open transactions, and blocks no other session meanwhile.
+  // A concurrent build waits for open transactions without blocking other sessions.
   await client.query(`set lock_timeout = ${/\bCONCURRENTLY\b/i.test(statement) ? 0 : lockMs}`);
   if (index === undefined) return run(client, statement);
   await dropInvalid(client, index);
@@ -154,10 +154,10 @@ function failed({ name, transaction }: Migration, error: StatementFailed): Start
 }
 
 /**
- * Applies one migration and notes it in drizzle's table: in one transaction, or statement by statement when the file says
- * `-- belfry: no transaction`. Such a file may have been broken off before: a whole index is not built again, and a broken one is.
+ * Applies one migration and records it in drizzle's table: in one transaction, or statement by statement if the file says
+ * `-- belfry: no transaction`. Such a file may have been interrupted before: valid indexes are not built again, invalid ones are.
  *
- * @throws StartupError saying which statement failed, why, and what to do
+ * @throws StartupError naming the statement that failed, the reason, and what to do
  */
 export async function applyMigration(
   client: Client,

@@ -4,8 +4,8 @@ import type { Database } from '../../platform/postgres/database.ts';
 import { expressionOf, getTableConfig } from '../../platform/postgres/drizzle.ts';
 import { ARRAY_TEXT } from '../../records/fields/index-expressions.ts';
 
-// Types are compared as Postgres understands them, without their precision; one that it does not know is not compared.
-// An index that a broken build left is not valid, and holds nothing.
+// Compares types by their OID, without precision; types that Postgres does not know are skipped.
+// An index that an interrupted build left is invalid and incomplete, so it counts as missing.
 const MISSING = `
 with place as (select oid from pg_namespace where nspname = current_schema()),
 there as (
@@ -38,14 +38,14 @@ function uniqueNames(table: PgTable): string[] {
   ];
 }
 
-/** Whether an index of a table finds substrings in arrays. */
+/** Whether an index of a table supports substring search in arrays. */
 function searchesArrays({ indexes }: ReturnType<typeof getTableConfig>): boolean {
   return indexes.some(({ config }) => config.columns.some((term) => expressionOf(term).includes(ARRAY_TEXT)));
 }
 
 /**
- * What the declarations have and the database lacks: `table posts`, `column posts.title`, `column posts.age as bigint (it is
- * text)`, `unique index posts_slug_unique`. Other indexes are not looked at: without them it is slow, not wrong.
+ * The parts of the declarations that the database lacks: `table posts`, `column posts.title`, `column posts.age as bigint (it is
+ * text)`, `unique index posts_slug_unique`. Other indexes are not checked: without them queries are slow but correct.
  */
 export async function missingParts(database: Database, tables: Record<string, PgTable>): Promise<string[]> {
   const configs = Object.values(tables).map((table) => ({ ...getTableConfig(table), unique: uniqueNames(table) }));
@@ -66,7 +66,7 @@ export async function missingParts(database: Database, tables: Record<string, Pg
   return rows.map(([missing]) => missing);
 }
 
-/** @throws StartupError when the database lacks what is declared, naming it and the command that mends it */
+/** @throws StartupError if the database lacks declared parts, naming them and the command that adds them */
 export async function checkSchema(database: Database, tables: Record<string, PgTable>): Promise<void> {
   const missing = await missingParts(database, tables);
   if (missing.length === 0) return;

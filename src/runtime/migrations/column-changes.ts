@@ -6,38 +6,38 @@ import type { RequestedChanges } from './requested-changes.ts';
 import { type KeptColumn, NAMED_PARTS, type NamedShape, type Snapshot, type TableShape } from './snapshot.ts';
 import { membersNote, misshapen, uncheckedNote } from './stored-values.ts';
 
-/** A column that cannot become what is declared without losing or breaking what it holds. */
+/** A column that cannot change to its declaration without losing or breaking its values. */
 export interface Refusal {
   table: string;
   column: string;
-  /** As it was called before: `posts.title`. */
+  /** Its earlier name: `posts.title`. */
   was: string;
-  /** A sentence. */
+  /** The reason, as a sentence. */
   why: string;
-  /** For a change of type: an expression that `--using` could have, where there is one. */
+  /** For a change of type: an example expression for `--using`; undefined if there is none. */
   example: string | undefined;
-  /** Its type in the database; undefined where its values mean nothing to what it becomes, whatever the type. */
+  /** Its type in the database; undefined if its values are unreadable after the change, whatever the type. */
   from: string | undefined;
   /** Its type in the declarations. */
   type: string;
-  /** What `--using` could have when all values fit as they are: those of a column whose type stays. */
+  /** For a column whose type stays the same: the expression for `--using` if all values are valid unchanged. */
   asIs?: string | undefined;
 }
 
-/** A column that may hold what is no longer right, by its name in the database before. */
+/** A column that may contain values that are no longer valid, by its earlier name in the database. */
 export type Unchecked = {
   table: string;
   column: string;
-  /** Which of the notes is about it. */
+  /** The note about the column. */
   note: string;
   array: boolean;
 } & (
   | {
-      /** What its enum lists. */
+      /** The values of its enum. */
       values: readonly string[];
     }
   | {
-      /** Bytes that an index has room for in a text. */
+      /** Maximum bytes of a text that fit into an index. */
       room: number;
     }
 );
@@ -45,15 +45,15 @@ export type Unchecked = {
 interface ColumnChanges {
   statements: string[];
   refusals: Refusal[];
-  /** Columns that are dropped and created again, under their earlier names. */
+  /** Columns that are dropped and created again, by their earlier names. */
   replaced: { table: string; column: string }[];
   notes: string[];
   unchecked: Unchecked[];
-  /** Columns with a `--using` whose type does not change. */
+  /** Columns with an unused `--using`, because their type does not change. */
   unused: string[];
 }
 
-/** Why the values of a column could not be read as what it becomes, whatever its type. */
+/** Why the values of a column could not be read after the change, whatever its type. */
 function unreadable(kept: KeptColumn | undefined, now: DeclaredColumn | undefined, moved: boolean): string | undefined {
   if (now === undefined) return undefined;
   if (kept === undefined) {
@@ -79,7 +79,7 @@ function usesColumn(part: NamedShape, column: string): boolean {
   return lists.flat().some((term) => (typeof term === 'string' ? term : term.expression) === column);
 }
 
-/** Takes a column out of a description, with the indexes and constraints that go with it. */
+/** Removes a column from a description, with its indexes and constraints. */
 function removeColumn(snapshot: Snapshot, table: TableShape, column: string): void {
   delete table.columns[column];
   delete snapshot.belfry?.columns[`${table.name}.${column}`];
@@ -88,7 +88,7 @@ function removeColumn(snapshot: Snapshot, table: TableShape, column: string): vo
   }
 }
 
-/** How a table and a column were called before they were renamed. */
+/** The earlier names of a table and a column that were renamed. */
 export function namesBefore(renames: Renames, table: string, column: string): { table: string; column: string } {
   return {
     table: renames.tables.find(({ to }) => to === table)?.from ?? table,
@@ -97,9 +97,9 @@ export function namesBefore(renames: Renames, table: string, column: string): { 
 }
 
 /**
- * Brings columns that stay to their declared types.
+ * Changes columns that stay to their declared types.
  *
- * @param snapshot with everything renamed already; changed in place to what it is after the statements
+ * @param snapshot the earlier description with all renames applied; changed in place to the description after the statements
  */
 export function changeColumns(
   snapshot: Snapshot,
@@ -124,7 +124,7 @@ export function changeColumns(
 
     const broken = unreadable(kept, now, was !== key);
     const odd = broken === undefined && from === type ? misshapen(kept, now) : undefined;
-    // SQL can turn JSON into other JSON; no ciphertext into another.
+    // SQL can convert JSON to other JSON, but not one ciphertext to another.
     const sealed = now?.bound !== undefined;
     let how = from === type ? undefined : conversion(quoteIdentifier(column), from, type, now?.spec);
     if (odd !== undefined && !sealed && expression !== undefined) how = { using: expression };
@@ -158,7 +158,7 @@ export function changeColumns(
       );
       changes.notes.push(`${key} becomes ${type}: nobody reads or writes ${table.name} while its rows are rewritten`);
     }
-    // Continue as if it were done, so that one run reports everything.
+    // Continue as if the column had been changed, so that one run reports all problems.
     table.columns[column]!.type = type;
   }
 

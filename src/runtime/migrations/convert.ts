@@ -4,26 +4,26 @@ import { columnTypeNamed } from '../../records/fields/f.ts';
 import { columnTypeOf, fieldTypeOf } from '../../records/fields/field-type.ts';
 import { kindOf } from './members.ts';
 
-/** How a column's values are converted to another type: an expression that loses nothing, or why there is none. */
+/** The conversion of a column to another type: an expression that loses nothing, or the reason why there is none. */
 export type Conversion =
   | { using: string }
   | {
       /** What would be lost or fail. */
       loss: string;
-      /** An expression that a person may want nevertheless; undefined where there is none. */
+      /** An expression that a developer may want nevertheless; undefined if there is none. */
       example: string | undefined;
     };
 
-/** A type that a column is to have: its name, and what is known of it besides. */
+/** The target type of a column: its name, and further facts if known. */
 interface Target {
   sql: string;
   type: ColumnType | undefined;
 }
 
-// Not an array of them.
+// Does not match arrays.
 const TIMESTAMP = /^timestamp[^[]*$/;
 
-// As an API returns it.
+// Formats a timestamp as the API does.
 const isoText = (column: string) => `to_char(${column} AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')`;
 
 const isArray = (sql: string) => sql.endsWith('[]');
@@ -34,13 +34,13 @@ function columnTypeOfName(sql: string): ColumnType | undefined {
   return item !== undefined && isArray(sql) ? arrayColumn(item) : item;
 }
 
-/** What a type of this name is: that of the field, where it is the field's. */
+/** Looks up the target type by name; the field's own type takes precedence. */
 function targetOf(sql: string, spec: FieldSpec | undefined): Target {
   const own = spec === undefined ? undefined : columnTypeOf(spec);
   return { sql, type: own?.sql === sql ? own : columnTypeOfName(sql) };
 }
 
-// Types of extensions, which no field uses.
+// Types that extensions may use, but no field does.
 const WHOLE = new Set(['smallint', 'integer']);
 const WIDENED: Record<string, string> = { integer: 'smallint', 'integer[]': 'smallint[]' };
 
@@ -48,7 +48,7 @@ function castsToText(from: string): boolean {
   return WHOLE.has(from) || columnTypeNamed(from)?.castsToText === true;
 }
 
-/** A cast that loses nothing, if there is one. */
+/** A cast that loses nothing, or undefined. */
 function cast(column: string, from: string, to: Target): string | undefined {
   const casts = to.type?.exactCasts?.(from) ?? (WIDENED[to.sql] === from ? [to.sql] : undefined);
   if (casts !== undefined) return [column, ...casts].join('::');
@@ -73,17 +73,17 @@ function lossless(column: string, from: string, to: Target): string | undefined 
 const isNumber = (sql: string) => columnTypeNamed(sql)?.number === true;
 const isKnown = (sql: string) => isArray(sql) || TIMESTAMP.test(sql) || columnTypeNamed(sql) !== undefined;
 
-/** Converts a value that is neither text nor JSON; undefined where not every value has a meaning in the other type. */
+/** Converts a value that is neither text nor JSON; undefined if some values have no meaning in the other type. */
 function recast(column: string, from: string, to: string): string | undefined {
   if (from === 'boolean' && isNumber(to)) return `${column}::int::${to}`;
   if (isNumber(from) && to === 'boolean') return `${column} <> 0`;
   if (isNumber(from) && TIMESTAMP.test(to)) return `to_timestamp(${column} / 1000.0)`;
   if (TIMESTAMP.test(from) && isNumber(to)) return `(extract(epoch FROM ${column}) * 1000)::${to}`;
-  // Belfry knows too little about other types, which an extension may use.
+  // Extensions may use other types, about which Belfry knows too little.
   return isKnown(from) && isKnown(to) && to !== 'text' ? undefined : `${column}::text::${to}`;
 }
 
-/** Items of an array in another type; Postgres takes no subquery here, so only what a cast does. */
+/** Converts the items of an array. Postgres allows no subquery here, so only casts are possible. */
 function recastItems(column: string, from: string, to: string): string | undefined {
   if (from === 'text' || to === 'text' || (isNumber(from) && isNumber(to))) return `${column}::${to}[]`;
   return from === 'boolean' && isNumber(to) ? `${column}::int[]::${to}[]` : undefined;
@@ -110,18 +110,20 @@ function lossy(column: string, from: string, to: Target): Extract<Conversion, { 
   return { loss, example: recast(column, from, to.sql) };
 }
 
-/** An expression that converts the values, even where something is lost or fails; undefined where there is none. */
+/** An expression that converts the values, even if it is lossy or may fail; undefined if there is none. */
 function expression(column: string, from: string, to: Target): string | undefined {
   if (from === to.sql) return column;
   return lossless(column, from, to) ?? lossy(column, from, to).example;
 }
 
-/** An expression that converts each value to its equal in another type, or fails. */
+/** An expression that converts each value to an equal value of another type, or fails. */
 export function faithful(column: string, from: string, to: string): string {
   return from === 'boolean' && isNumber(to) ? recast(column, from, to)! : `${column}::text::${to}`;
 }
 
-/** Whether a field takes any text, so that nothing has to be checked. Nothing is converted to others: a number is no e-mail address. */
+/**
+ * Whether a field accepts any text, so that no check is needed. No values are converted to other fields: a number is not an e-mail address.
+ */
 function takesAnyText(spec: FieldSpec | undefined): boolean {
   const item = spec?.inner?.spec ?? spec;
   if (item === undefined) return true;
@@ -130,12 +132,12 @@ function takesAnyText(spec: FieldSpec | undefined): boolean {
 }
 
 /**
- * How values of a column get another type.
+ * Finds the conversion of a column's values to another type.
  *
  * @param column in quotes
  * @param from a Postgres type; never that of a ciphertext or a password hash
  * @param to a Postgres type
- * @param spec the field that it becomes; undefined when it is no field's column
+ * @param spec the field that the column belongs to; undefined if it belongs to none
  */
 export function conversion(column: string, from: string, to: string, spec: FieldSpec | undefined): Conversion {
   const target = targetOf(to, spec);

@@ -8,42 +8,42 @@ import type { CompiledField, CompiledResource } from '../../records/schema/compi
 import { archiveTable } from '../../records/store/archive-table.ts';
 import { type KeptMembers, kindOf, membersOf, valuesOf } from './members.ts';
 
-/** What a declaration says of a column, beyond its SQL. */
+/** Facts about a column beyond its SQL. */
 export interface DeclaredColumn {
-  /** As people know it: `post.title`. */
+  /** The name of its field: `post.title`. */
   field: string;
   spec: FieldSpec;
   /** `string`, `array of string`, … */
   kind: string;
-  /** Of an enum, or of an array of them. */
+  /** The values of an enum, or of an array of them. */
   values: readonly string[] | undefined;
-  /** Of an object, or of an array of them. */
+  /** The members of an object, or of an array of them. */
   members: KeptMembers | undefined;
-  /** Bytes that a text in it may have, or one in its array; undefined where it may be of any length. */
+  /** Maximum bytes of a text in it, or of an item in its array; undefined if there is no limit. */
   longest: number | undefined;
-  /** Bytes that its indexes have room for in such a text; undefined where it has none. */
+  /** Maximum bytes of such a text that fit into its indexes; undefined if it has no index. */
   room: number | undefined;
-  /** What its ciphertexts are bound to, besides the record's id, when it is encrypted: `post/secret`. */
+  /** The encryption context of its ciphertexts, without the record's id, if it is encrypted: `post/secret`. */
   bound: string | undefined;
-  /** Columns that it may have been, latest first. */
+  /** Earlier names of the column, latest first. */
   earlier: readonly string[];
-  /** The default as SQL, for the rows that are there when the column is added. */
+  /** The default as SQL, for existing rows when the column is added. */
   fill: string | undefined;
-  /** Why rows that are there get no value when the column is added, when that may surprise. */
+  /** Why existing rows get no value when the column is added, if that may be surprising. */
   unfilled: string | undefined;
 }
 
-/** What declarations say of tables, beyond their SQL. */
+/** Facts about tables beyond their SQL. */
 export interface Declared {
-  /** By `<table>.<column>`. */
+  /** Columns by `<table>.<column>`. */
   columns: ReadonlyMap<string, DeclaredColumn>;
-  /** By table. `earlier`: tables that it may have been, latest first. */
+  /** Resources by table. `earlier`: earlier names of the table, latest first. */
   tables: ReadonlyMap<string, { resource: string; earlier: readonly string[] }>;
-  /** SQL to be run once the tables are there, and again whenever it is written differently. */
+  /** SQL to run once the tables exist, and again whenever it changes. */
   statements: readonly string[];
 }
 
-/** What there is room for in a text column, and what there may be. */
+/** The maximum size of a column's texts, and the size that fits into its indexes. */
 function bytesOf({ spec, maxBytes }: CompiledField): Pick<DeclaredColumn, 'longest' | 'room'> {
   const item = spec.inner?.spec ?? spec;
   const declared = fieldTypeOf(item).indexedBytes?.(item) ?? Number.POSITIVE_INFINITY;
@@ -71,7 +71,7 @@ function fillOf(field: CompiledField): Pick<DeclaredColumn, 'fill' | 'unfilled'>
   return { fill: literal(stored, field.columnType.sql), unfilled: undefined };
 }
 
-/** What compiled declarations say of their tables. @param statements those of the extensions */
+/** Collects the facts about the tables of compiled declarations. @param statements the statements of the extensions */
 export function declaredTables(resources: readonly CompiledResource[], statements: readonly string[]): Declared {
   const columns = resources.flatMap((resource) =>
     resource.fields.map((field): [string, DeclaredColumn] => [
@@ -98,7 +98,7 @@ export function declaredTables(resources: readonly CompiledResource[], statement
   return { columns: new Map(columns), tables: new Map(tables), statements };
 }
 
-/** A value as it goes to its column, written out in SQL with the column's type: for statements that take no parameters. */
+/** A stored value as an SQL literal with the column's type, for statements that take no parameters. */
 function literal(value: unknown, type: string): string {
   if (Array.isArray(value)) return `ARRAY[${value.map(scalar).join(', ')}]::${type}`;
   return `${scalar(value)}::${type}`;

@@ -8,19 +8,19 @@ import { applyRenames, findRenames, type Renames, renameParts } from './renames.
 import type { RequestedChanges } from './requested-changes.ts';
 import { drizzleStatements, emptySnapshot, type Snapshot } from './snapshot.ts';
 
-/** What turns one description of the tables into another. */
+/** The changes that turn one description of the tables into another. */
 export interface Plan {
-  /** For one transaction, in order. Without the indexes. */
+  /** The statements for one transaction, in order, without the indexes. */
   statements: string[];
-  /** Indexes of tables that were there before: `CREATE INDEX …`. */
+  /** Indexes of tables that already existed: `CREATE INDEX …`. */
   indexes: string[];
-  /** What the statements lose. */
+  /** The tables and columns that the statements drop. */
   losses: Loss[];
-  /** Changes that cannot be made. The statements must not be run while there are any. */
+  /** Changes that are impossible. The statements must not be run if there are any. */
   refusals: Refusal[];
-  /** What a person should know before running them, a line each. */
+  /** Notes to read before running the statements, one line each. */
   notes: string[];
-  /** What some of the notes speak of, to be counted. */
+  /** The columns of some of the notes, whose rows can be counted. */
   unchecked: Unchecked[];
 }
 
@@ -28,7 +28,7 @@ const DROPS_PART = /^(DROP INDEX|ALTER TABLE \S+ DROP CONSTRAINT)/;
 const INDEX = /^CREATE (?:UNIQUE )?INDEX "[^"]+" ON "([^"]+)"/;
 const ADDED = /^ALTER TABLE "([^"]+)" ADD COLUMN "([^"]+)" [^;]+/;
 
-/** Everything of `next`, and what only `previous` has. */
+/** Everything in `next`, and everything that exists only in `previous`. */
 function union(previous: Snapshot, next: Snapshot): Snapshot {
   const tables = { ...previous.tables };
   for (const [name, table] of Object.entries(next.tables)) {
@@ -38,7 +38,7 @@ function union(previous: Snapshot, next: Snapshot): Snapshot {
   return { ...next, tables };
 }
 
-/** Fills a new column of existing rows with its declared default, which Postgres does without rewriting them. */
+/** Fills a new column of existing rows with its declared default; Postgres does so without rewriting the rows. */
 function filled(statement: string, declared: Declared): string[] {
   const [added, table, column] = ADDED.exec(statement) ?? [];
   const fill = declared.columns.get(`${table}.${column}`)?.fill;
@@ -74,19 +74,19 @@ function notesOf(before: Snapshot, next: Snapshot, declared: Declared, renames: 
   return notes;
 }
 
-/** The statements of extensions that are new, or written differently than they were. */
+/** The statements of extensions that are new or have changed. */
 function newStatements(previous: Snapshot, { statements }: Declared): readonly string[] {
   const before = new Set(previous.belfry?.statements);
   return statements.filter((statement) => !before.has(statement));
 }
 
 /**
- * What turns one description of the tables into another. drizzle-kit makes the statements, but it must never see one thing
- * come and another go: it would ask on the terminal whether that is a rename. So renames and changes of type are made here
- * first, then everything new, then everything gone.
+ * Plans the change from one description of the tables to another. drizzle-kit creates the statements, but it must never see one
+ * addition together with one removal: it would ask on the terminal whether that is a rename. So this first applies renames and changes of
+ * type, then everything new, and then everything that is dropped.
  *
  * @param previous undefined for an empty database
- * @throws StartupError when a requested change does not fit
+ * @throws StartupError if a requested change is impossible
  */
 export async function planChange(
   previous: Snapshot | undefined,
@@ -134,14 +134,14 @@ export async function planChange(
   };
 }
 
-// A hash has room for anything, and what finds substrings has no whole texts in it.
+// Hash indexes have no size limit, and substring indexes do not contain whole texts.
 const INDEX_TERMS = /^CREATE (?:UNIQUE )?INDEX "[^"]+" ON "([^"]+)" USING (?:btree|gin) \(([^)]+)\)/;
 
 /**
- * Notes on new indexes over existing columns: a text that does not fit into an index stops the migration.
+ * Notes on new indexes over existing columns: a text that is too long for an index stops the migration.
  *
- * @param before with everything renamed already
- * @param indexes the statements that make them
+ * @param before the earlier description, with all renames applied
+ * @param indexes the statements that create the indexes
  */
 function tightIndexes(before: Snapshot, indexes: readonly string[], declared: Declared, renames: Renames): Unchecked[] {
   const found = new Map<string, Unchecked>();

@@ -8,9 +8,9 @@ interface DatabaseError extends Error {
 
 const UNIQUE_VIOLATION = '23505';
 const INVALID_VALUE = '22';
-/** Program limit exceeded: of an index, a value that is larger than it takes. */
+/** Program limit exceeded: for an index, the value is too large. */
 const TOO_LARGE = '54000';
-/** Undefined or already there: columns, tables, indexes, constraints. */
+/** Undefined or duplicate columns, tables, indexes, constraints. */
 const NOT_AS_LEFT = new Set(['42703', '42P01', '42701', '42P07', '42704', '42710']);
 
 const UNIQUE_INDEX = /^CREATE UNIQUE INDEX (?:CONCURRENTLY )?"[^"]+" ON "([^"]+)" USING \w+ \((.+?)\)/;
@@ -30,7 +30,7 @@ function duplicates(table: string, terms: string): string[] {
 function tooLong(table: string, method: string, terms: string): string[] {
   const columns = [...terms.matchAll(/"([^"]+)"/g)].map(([, name]) => quoteIdentifier(name!));
   const bytes = columns.map((name) => `coalesce(octet_length(${name}::text), 0)`).join(' + ');
-  // An array's items are entries of their own.
+  // The items of an array are separate index entries.
   const long =
     method === 'gin'
       ? `exists (select from unnest(${columns[0]}) as item where octet_length(item) > ${MAX_INDEXED_BYTES})`
@@ -41,7 +41,7 @@ function tooLong(table: string, method: string, terms: string): string[] {
   ];
 }
 
-/** Why a statement of a migration failed and what to do, a line each. Values of rows are not shown. */
+/** Explains why a statement of a migration failed and what to do, one line each. Values of rows are not shown. */
 export function explainFailure(statement: string, error: DatabaseError): string[] {
   const code = error.code ?? '';
   const [, table, terms] = UNIQUE_INDEX.exec(statement) ?? [];
@@ -51,7 +51,7 @@ export function explainFailure(statement: string, error: DatabaseError): string[
   const [, changed, column, type] = TYPE_CHANGE.exec(statement) ?? [];
   if (changed !== undefined && code.startsWith(INVALID_VALUE))
     return [`${changed}.${column} holds values that cannot be turned into ${type}`];
-  // The text of such an error ends with the value.
+  // The message of such an error ends with the value.
   const message = code.startsWith(INVALID_VALUE) ? error.message.split(':')[0] : error.message;
   const first = statement.split('\n')[0]!;
   const said = `${first.length > 160 ? `${first.slice(0, 160)}…` : first}: ${message}`;

@@ -3,41 +3,41 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { StartupError } from '../../platform/environment.ts';
 
-/** `meta/_journal.json`, as drizzle-kit writes it. */
+/** `meta/_journal.json`, as written by drizzle-kit. */
 export interface Journal {
   version: string;
   dialect: 'postgresql';
-  /** `when`: epoch ms, by which a database knows that it has a migration. */
+  /** `when`: epoch ms, which identifies the migration in a database. */
   entries: { idx: number; version: string; when: number; tag: string; breakpoints: boolean }[];
 }
 
-/** One file of the migrations folder. */
+/** A file of the migrations folder. */
 export interface Migration {
   /** `0003_add_tasks`, `belfry/0001_device_tokens`: the file's path in the folder, without `.sql`. */
   name: string;
-  /** Epoch ms, by which a database knows that it has it. */
+  /** Epoch ms, which identifies the migration in a database. */
   when: number;
   sql: string;
   /** SHA-256 of the text. */
   hash: string;
   statements: readonly string[];
-  /** `when` of earlier versions, in epoch ms. A database with one of them counts as having this migration. */
+  /** `when` of earlier versions, in epoch ms. A database with one of these versions counts as having this migration. */
   earlier: readonly number[];
-  /** Whether it runs in one transaction: false when it says `-- belfry: no transaction`. */
+  /** Whether it runs in one transaction; false if it says `-- belfry: no transaction`. */
   transaction: boolean;
 }
 
 /**
- * The folder inside a migrations folder with Belfry's own migrations, which have a journal of their own: a fork that adds
- * migrations for its resources and merges a newer Belfry has no file in common with it.
+ * The folder of Belfry's own migrations inside a migrations folder. They have their own journal: a fork that adds
+ * migrations for its resources can merge a newer Belfry, because they share no file.
  */
 export const FRAMEWORK = 'belfry';
 
-/** `belfry/published.json`: what databases out there may have. */
+/** `belfry/published.json`: the migrations that existing databases may have. */
 interface Published {
-  /** SHA-256 of each published migration by name; `npm run check` refuses a changed file. */
+  /** SHA-256 of each published migration by name; `npm run check` rejects a changed file. */
   hashes: Record<string, string>;
-  /** By the name of a migration that was rewritten before there was this list: `when` of its earlier versions, in epoch ms. */
+  /** `when` of earlier versions in epoch ms, by migration name, for migrations that were rewritten before this list existed. */
   earlier: Record<string, readonly number[]>;
 }
 
@@ -45,7 +45,7 @@ const BREAKPOINT = '--> statement-breakpoint';
 const NO_TRANSACTION = /^--\s*belfry:\s*no transaction\s*$/m;
 const LEADING_COMMENTS = /^(\s*--.*(\n|$))+/;
 
-/** What may be said of a JSON file that cannot be read as one. */
+/** The error for a JSON file that cannot be parsed. */
 function malformed(file: string): StartupError {
   return new StartupError('The migrations cannot be read:', [
     `${file} is not what npm run migration:generate wrote; after a merge take one side's migrations and make yours anew`,
@@ -55,8 +55,8 @@ function malformed(file: string): StartupError {
 /**
  * Reads a JSON file of the migrations folder.
  *
- * @returns undefined when there is no such file
- * @throws StartupError when it is malformed
+ * @returns undefined if there is no such file
+ * @throws StartupError if it is malformed
  */
 export function readJson<T>(file: string): T | undefined {
   let text: string;
@@ -76,8 +76,8 @@ export function readJson<T>(file: string): T | undefined {
 /**
  * Reads the journal of a migrations folder.
  *
- * @returns undefined when there is none
- * @throws StartupError when it is malformed
+ * @returns undefined if there is none
+ * @throws StartupError if it is malformed
  */
 export function readJournal(folder: string): Journal | undefined {
   const file = join(folder, 'meta', '_journal.json');
@@ -95,14 +95,14 @@ export function readJournal(folder: string): Journal | undefined {
 /**
  * Reads the list of published migrations of a folder.
  *
- * @returns an empty list when there is none, as in a project without Belfry's own migrations
- * @throws StartupError when it is malformed
+ * @returns an empty list if there is none, as in a project without Belfry's own migrations
+ * @throws StartupError if it is malformed
  */
 export function readPublished(folder: string): Published {
   return readJson<Published>(join(folder, FRAMEWORK, 'published.json')) ?? { hashes: {}, earlier: {} };
 }
 
-/** Merges two journals by time. Each keeps its own order, which after a merge of branches need not be that of time. */
+/** Merges two journals by time. Each keeps its own order, which after a merge of branches may differ from that of time. */
 function mergeByTime<T extends { when: number }>(own: readonly T[], framework: readonly T[]): T[] {
   const merged: T[] = [];
   let at = 0;
@@ -116,7 +116,7 @@ function mergeByTime<T extends { when: number }>(own: readonly T[], framework: r
 /**
  * Reads the migrations of a folder: the project's own and Belfry's, merged by the time at which they were generated.
  *
- * @throws StartupError when there are none, or one of a journal is missing
+ * @throws StartupError if there are none, or if a file of a journal is missing
  */
 export function readMigrations(folder: string): Migration[] {
   const journal = readJournal(folder);
@@ -149,7 +149,7 @@ export function readMigrations(folder: string): Migration[] {
 }
 
 function readMigration(name: string, when: number, earlier: readonly number[], text: string): Migration {
-  // A checkout may give the same file other line ends.
+  // A checkout may change the line endings of the file.
   const sql = text.replaceAll('\r\n', '\n');
   const statements = sql.split(BREAKPOINT).map((statement) => statement.replace(LEADING_COMMENTS, '').trim());
   return {

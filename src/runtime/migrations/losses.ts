@@ -6,30 +6,30 @@ import type { Declared } from './declared.ts';
 import type { Renames } from './renames.ts';
 import type { Snapshot, TableShape } from './snapshot.ts';
 
-/** A table or a column that goes, by its name in the database before. */
+/** A table or a column that is dropped, by its earlier name in the database. */
 export interface Loss {
   table: string;
-  /** undefined for a whole table. */
+  /** Undefined for a whole table. */
   column: string | undefined;
-  /** New columns of its table, or new tables, that could be it under another name. */
+  /** New columns of its table, or new tables, that might be the same one renamed. */
   candidates: readonly string[];
 }
 
-// What every table has says nothing of where it came from.
+// Columns that every table has say nothing about where a table came from.
 const COMMON = new Set(['id', 'created_at', 'updated_at']);
 
 function ownColumns(table: TableShape): Set<string> {
   return new Set(Object.keys(table.columns).filter((name) => !COMMON.has(name)));
 }
 
-/** Whether half of a table's columns are in another one, by name and type. */
+/** Whether at least half of a table's columns exist in another table with the same name and type. */
 function resembles(gone: TableShape, made: TableShape): boolean {
   const own = [...ownColumns(gone)];
   const shared = own.filter((name) => made.columns[name]?.type === gone.columns[name]!.type);
   return shared.length > 0 && shared.length * 2 >= own.length;
 }
 
-/** New columns of a table that a dropped one could be: of its type, and of its kind if there is such a one. */
+/** New columns of a table that might be a renamed dropped column: those of its type, and of its kind if there are any. */
 function columnCandidates(before: Snapshot, table: TableShape, gone: string, after: TableShape, declared: Declared) {
   const kept = before.belfry?.columns[`${table.name}.${gone}`];
   if (kept?.bound !== undefined) return [];
@@ -42,9 +42,9 @@ function columnCandidates(before: Snapshot, table: TableShape, gone: string, aft
 }
 
 /**
- * What goes between two descriptions.
+ * Finds the tables and columns that are dropped between two descriptions.
  *
- * @param before with everything renamed already
+ * @param before the earlier description, with all renames applied
  */
 export function findLosses(before: Snapshot, after: Snapshot, declared: Declared, renames: Renames): Loss[] {
   const made = Object.entries(after.tables).flatMap(([key, table]) =>
@@ -64,10 +64,10 @@ export function findLosses(before: Snapshot, after: Snapshot, declared: Declared
   });
 }
 
-/** What of that which is no longer declared is dropped: nothing, what holds no value, anything. */
+/** Which undeclared tables and columns are dropped: none, those without values, or all. */
 export type MayDrop = 'nothing' | 'empty' | 'anything';
 
-/** A loss, and how many rows hold a value of it. */
+/** A loss, and the number of rows with a value in it. */
 interface Counted extends Loss {
   rows: number;
 }
@@ -96,10 +96,10 @@ function explained(loss: Counted): string {
 }
 
 /**
- * Decides over what is no longer declared.
+ * Decides about tables and columns that are no longer declared.
  *
- * @returns what is dropped with values in it, a line each
- * @throws StartupError for what must not be dropped, with the ways out
+ * @returns the tables and columns that are dropped although they contain values, one line each
+ * @throws StartupError listing what must not be dropped, with possible solutions
  */
 export async function decideLosses(client: Client, losses: readonly Loss[], mayDrop: MayDrop): Promise<string[]> {
   const all = await counted(client, losses);

@@ -1,13 +1,13 @@
 import type { AnyField, FieldSpec } from '../../declare/field.ts';
 
-/** What is kept of a member of an object, to see, later, that stored objects may not be valid any more. */
+/** A stored description of an object's member, to detect later that stored objects may have become invalid. */
 export interface KeptMember {
   kind: string;
-  /** It must be there, and has no default. */
+  /** Set if the member is required and has no default. */
   required?: true;
-  /** Of an enum, or of an array of them. */
+  /** The values of an enum, or of an array of them. */
   values?: readonly string[];
-  /** Of an object, or of an array of them. */
+  /** The members of an object, or of an array of them. */
   members?: KeptMembers;
 }
 

@@ -9,33 +9,33 @@ import type { Declared } from './declared.ts';
 import type { MayDrop } from './losses.ts';
 import { sync } from './sync.ts';
 
-/** How the database gets its tables: `apply` runs the migrations folder, `sync` makes it match the declarations. */
+/** How the database is migrated: `apply` runs the migrations folder, `sync` makes it match the declarations. */
 export interface MigrateOptions {
   mode: 'apply' | 'sync';
-  /** Of `apply`. Default `migrations` in the working directory. */
+  /** For `apply`. Default `migrations` in the working directory. */
   folder?: string;
-  /** Of `apply`: called with a line for each migration that is applied. */
+  /** For `apply`: called with a line for each applied migration. */
   say?: (line: string) => void;
   /**
-   * Of `sync`: what of that which is no longer declared is dropped. Default `empty`: what holds no value, and the rest is refused.
-   * `nothing` for a database that others use.
+   * For `sync`: which undeclared tables and columns are dropped. Default `empty`: those without values; others are refused.
+   * Use `nothing` for a shared database.
    */
   mayDrop?: MayDrop;
 }
 
-// A large table's index may take longer than any request is given. An instance whose machine vanished would hold the lock
-// for hours if Postgres did not look whether it is still there.
+// The index of a large table may take longer than any request. If the machine of an instance vanished, it would hold the lock
+// for hours unless Postgres checks the connection.
 const SESSION = `set statement_timeout = 0;
   set tcp_keepalives_idle = 30; set tcp_keepalives_interval = 10; set tcp_keepalives_count = 3`;
 
-// Any number that nothing else in this database locks.
+// An arbitrary number that no other code locks in this database.
 const LOCK = 7_203_915_642;
 const POLL_MS = 200;
 const POLLS_PER_LOG_LINE = 50;
 
 /**
- * Waits until no other instance migrates. It polls: a session that waits inside Postgres would have a
- * transaction open, and building an index concurrently waits for all of those.
+ * Waits until no other instance migrates. It polls, because a session that waits inside Postgres would have an
+ * open transaction, and a concurrent index build waits for all open transactions.
  */
 async function waitForLock(client: pg.Client, log: Logger): Promise<void> {
   for (let polls = 0; ; polls++) {
@@ -47,7 +47,7 @@ async function waitForLock(client: pg.Client, log: Logger): Promise<void> {
   }
 }
 
-/** Migrates under an advisory lock: of several instances that start at once, one works and the others find it done. */
+/** Migrates under an advisory lock: if several instances start at once, one migrates, and the others find nothing left to do. */
 export async function migrateDatabase(
   database: Database,
   schema: { tables: Record<string, PgTable>; declared: Declared },
@@ -55,7 +55,7 @@ export async function migrateDatabase(
   log: Logger,
 ): Promise<void> {
   const client = new pg.Client({ ...database.pool.options, statement_timeout: 0, query_timeout: 0 });
-  // The statement that runs reports a lost connection; between two of them it must not end the process.
+  // The running statement reports a lost connection; between two statements, the loss must not end the process.
   client.on('error', () => undefined);
   await client.connect();
   try {
@@ -65,7 +65,7 @@ export async function migrateDatabase(
     if (mode === 'apply') await apply(client, folder, log, say);
     else await sync(client, schema, mayDrop, log);
   } finally {
-    // Ends the session, and with it the lock.
+    // Ends the session, which releases the lock.
     await client.end();
   }
 }

@@ -2,7 +2,7 @@ import type { IndexedColumn, PgTable } from 'drizzle-orm/pg-core';
 import { getTableConfig } from '../../platform/postgres/drizzle.ts';
 import { MAX_IDENTIFIER_BYTES, primaryKeyName, sequenceName } from '../../platform/postgres/identifiers.ts';
 
-/** The names of a table's indexes; drizzle makes one of the columns where the declaration gives none. */
+/** The names of a table's indexes; drizzle derives a name from the columns if the declaration has none. */
 function indexNames({ name, indexes }: ReturnType<typeof getTableConfig>): string[] {
   return indexes.map(({ config }) => {
     const columns = config.columns.map((column) => (column as IndexedColumn).name ?? 'expression');
@@ -10,7 +10,7 @@ function indexNames({ name, indexes }: ReturnType<typeof getTableConfig>): strin
   });
 }
 
-/** The names that a table has for sure in the schema: its own, and those of its indexes and keys. */
+/** The names that a table certainly uses in the schema: its own, and those of its indexes and keys. */
 export function keptNames(table: PgTable): string[] {
   const config = getTableConfig(table);
   const { name, columns, primaryKeys, uniqueConstraints } = config;
@@ -36,7 +36,7 @@ export function overlongNames(table: PgTable): string[] {
   return names.filter((name) => Buffer.byteLength(name) > MAX_IDENTIFIER_BYTES);
 }
 
-/** The names that tables take in the schema, with those of sequences that they may have. With those of `sync`. */
+/** The names that tables use in the schema, including those of possible sequences and of the `sync` table. */
 export function relationNames(tables: Record<string, PgTable>): Set<string> {
   const names = Object.values(tables).flatMap((table) => {
     const { name, columns } = getTableConfig(table);

@@ -6,25 +6,25 @@ import type { Declared } from './declared.ts';
 import type { RequestedChanges } from './requested-changes.ts';
 import { NAMED_PARTS, type NamedShape, type Snapshot, type TableShape } from './snapshot.ts';
 
-/** Tables and columns that get another name, in an order in which no two ever have the same. */
+/** Tables and columns to rename, in an order in which no two ever have the same name. */
 export interface Renames {
   tables: { from: string; to: string }[];
-  /** `table`: as it is called afterwards. */
+  /** `table`: its name after the renames. */
   columns: { table: string; from: string; to: string }[];
 }
 
 interface Names {
-  /** How one is called in messages: `posts.title`. */
+  /** The form of a name in messages: `posts.title`. */
   label(name: string): string;
   before: ReadonlySet<string>;
   after: ReadonlySet<string>;
 }
 
 /**
- * Which names of before live on under another name of after. A name that is there already was renamed long ago: what is
- * declared of it has no effect any more.
+ * Finds the names that are renamed. A new name that already exists was renamed by an earlier migration, so its declaration
+ * has no effect any more.
  *
- * @param earlier names that one of after may have had, latest first
+ * @param earlier earlier names of each new name, latest first
  */
 function resolve(
   { label, before, after }: Names,
@@ -34,7 +34,7 @@ function resolve(
   const found: { from: string; to: string }[] = [];
   const gone = new Set<string>();
   const settled = new Set<string>();
-  // a → b and b → c at once: b is free for a only when it has gone to c.
+  // With a → b and b → c at once, b is free for a only after b has become c.
   for (let more = true; more; ) {
     more = false;
     for (const [to, names] of earlier) {
@@ -64,7 +64,7 @@ function columnNames(snapshot: Snapshot, table: string): ReadonlySet<string> {
   return new Set(Object.keys(snapshot.tables[`public.${table}`]?.columns ?? {}));
 }
 
-/** Why a requested rename is impossible; undefined when it is possible. */
+/** Why a requested rename is impossible; undefined if it is possible. */
 function requestError(option: string, from: string, to: string, { before, after, label }: Names): string | undefined {
   if (!before.has(from)) return `${option}: the migrations have no ${label(from)}`;
   if (after.has(from)) return `${option}: ${label(from)} is still declared`;
@@ -120,9 +120,9 @@ function findColumns(
 }
 
 /**
- * Finds what is renamed between two descriptions: declared by `renamedFrom`, or requested.
+ * Finds the renames between two descriptions: declared by `renamedFrom`, or requested.
  *
- * @throws StartupError listing all that cannot be
+ * @throws StartupError listing all impossible renames
  */
 export function findRenames(
   previous: Snapshot,
@@ -137,7 +137,7 @@ export function findRenames(
   return { tables, columns };
 }
 
-/** What an index is built on, as drizzle-kit describes it. */
+/** The term of an index, as described by drizzle-kit. */
 interface IndexTerm {
   expression: string;
   isExpression: boolean;
@@ -193,7 +193,7 @@ function renameColumn(snapshot: Snapshot, table: string, from: string, to: strin
 /**
  * Renames tables and columns in a description.
  *
- * @returns the statements, and the description as it is after them; the names of indexes and constraints are the old ones
+ * @returns the statements, and the description after them; indexes and constraints keep their old names
  */
 export function applyRenames(previous: Snapshot, renames: Renames): { statements: string[]; renamed: Snapshot } {
   const renamed = structuredClone(previous);
@@ -221,7 +221,7 @@ interface Move {
   to: string;
 }
 
-/** Indexes and constraints that differ between two descriptions of a table in nothing but their name. */
+/** Indexes and constraints that differ between two descriptions of a table only in their name. */
 function movesOf(table: TableShape, next: TableShape): Move[] {
   return NAMED_PARTS.flatMap((part) => {
     const left = Object.values(table[part]).filter(({ name }) => next[part][name] === undefined);
@@ -243,7 +243,7 @@ function apply({ table, part, from, to }: Move): string {
 
 /**
  * Renames indexes and constraints whose names derive from those of tables and columns, instead of rebuilding them.
- * One whose new name is still taken is left as it is: it is dropped and made.
+ * If a new name is still in use, the index or constraint is dropped and created instead.
  *
  * @param snapshot changed in place
  */

@@ -1,16 +1,16 @@
-/** Changes that the author of a migration requests on the command line. Tables and columns by their names in the database. */
+/** Changes that the author of a migration requests on the command line. Tables and columns have their names in the database. */
 export interface RequestedChanges {
   renamedTables: readonly { from: string; to: string }[];
   renamedColumns: readonly { table: string; from: string; to: string }[];
-  /** Expressions that give a column's values in its new type, by `<table>.<column>`. */
+  /** Expressions that convert a column's values to its new type, by `<table>.<column>`. */
   using: ReadonlyMap<string, string>;
-  /** Columns whose values may be lost: `<table>.<column>`. */
+  /** Columns that may be dropped although they contain values: `<table>.<column>`. */
   dropped: ReadonlySet<string>;
-  /** Tables that may be lost. */
+  /** Tables that may be dropped although they contain rows. */
   droppedTables: ReadonlySet<string>;
 }
 
-/** Nothing beyond the declarations. */
+/** No changes beyond the declarations. */
 export const NO_REQUESTS: RequestedChanges = {
   renamedTables: [],
   renamedColumns: [],

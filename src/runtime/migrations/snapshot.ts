@@ -3,7 +3,7 @@ import type { PgTable } from 'drizzle-orm/pg-core';
 import type { Declared } from './declared.ts';
 import type { KeptMembers } from './members.ts';
 
-/** A column as drizzle-kit describes it. */
+/** A column as described by drizzle-kit. */
 export interface ColumnShape {
   name: string;
   type: string;
@@ -12,7 +12,7 @@ export interface ColumnShape {
   default?: unknown;
 }
 
-/** An index, a key or a constraint as drizzle-kit describes it: what it is made of depends on its kind. */
+/** An index, a key or a constraint as described by drizzle-kit; its properties depend on its kind. */
 export interface NamedShape {
   name: string;
   [detail: string]: unknown;
@@ -27,55 +27,52 @@ export const NAMED_PARTS = [
   'checkConstraints',
 ] as const;
 
-/** A table as drizzle-kit describes it. */
+/** A table as described by drizzle-kit. */
 export type TableShape = {
   name: string;
   columns: Record<string, ColumnShape>;
 } & Record<(typeof NAMED_PARTS)[number], Record<string, NamedShape>>;
 
-/** What is kept of a column to see, later, that its values cannot be read as something else. */
+/** A stored description of a column, to detect later that its values cannot be read as another kind. */
 export interface KeptColumn {
   /** `string`, `array of string`, … */
   kind: string;
-  /** What its ciphertexts are bound to, when it is encrypted: `post/secret`. */
+  /** The encryption context of its ciphertexts, without the record's id, if it is encrypted: `post/secret`. */
   bound?: string;
-  /** Of an enum, or of an array of them. Not in snapshots of before it was kept. */
+  /** The values of an enum, or of an array of them. Missing in older snapshots. */
   values?: readonly string[];
-  /** Of an object, or of an array of them. Not in snapshots of before it was kept. */
+  /** The members of an object, or of an array of them. Missing in older snapshots. */
   members?: KeptMembers;
-  /** Bytes of the longest text in it, or in its array. Not where it may be of any length, nor in snapshots of before it was kept. */
+  /** Maximum bytes of a text in it, or of an item in its array. Missing if there is no limit, and in older snapshots. */
   longest?: number;
 }
 
-/** drizzle-kit's description of a set of tables (its format 7), and besides it what only declarations know. */
+/** drizzle-kit's description of a set of tables (its format 7), with additional facts from the declarations. */
 export interface Snapshot {
   id: string;
   prevId: string;
-  /** By `public.<table>`. */
+  /** Tables by `public.<table>`. */
   tables: Record<string, TableShape>;
-  /**
-   * Columns by `<table>.<column>`; the names of resources by table; statements of extensions. Not in snapshots of before there was
-   * this.
-   */
+  /** Columns by `<table>.<column>`; the names of resources by table; statements of extensions. Missing in older snapshots. */
   belfry?: { columns: Record<string, KeptColumn>; resources: Record<string, string>; statements?: readonly string[] };
   [other: string]: unknown;
 }
 
-/** What is taken of drizzle-kit. */
+/** The functions of drizzle-kit that are used. */
 interface Kit {
   generateDrizzleJson(tables: Record<string, PgTable>): Snapshot;
   generateMigration(from: Snapshot, to: Snapshot): Promise<string[]>;
 }
 
-// A development dependency that is wanted only when tables are compared. Its CommonJS build: the other one loads drizzle-orm's,
-// of which Node reads the large package.json anew for each module, for more than a second.
+// A development dependency that is needed only when tables are compared. Load its CommonJS build: the ESM build loads that of drizzle-orm,
+// whose large package.json Node reads again for each module, for more than a second.
 const load = createRequire(import.meta.url);
 const kit = (): Kit => load('drizzle-kit/api');
 
-/** Describes tables. */
+/** Creates the description of tables. */
 export function takeSnapshot(tables: Record<string, PgTable>, declared: Declared): Snapshot {
   const { generateDrizzleJson } = kit();
-  // As it is read back from a file: without keys that have no value.
+  // Convert to the form that is read back from a file: without keys that have no value.
   const described: Snapshot = JSON.parse(JSON.stringify(generateDrizzleJson(tables)));
   const columns = [...declared.columns].map(([key, { kind, bound, values, members, longest }]) => [
     key,
@@ -104,7 +101,7 @@ export function emptySnapshot(): Snapshot {
   return kit().generateDrizzleJson({});
 }
 
-/** The statements that turn one description into another, by drizzle-kit. It must not have to ask: see `diff.ts`. */
+/** The statements that turn one description into another, from drizzle-kit. It must not need to ask: see `diff.ts`. */
 export function drizzleStatements(from: Snapshot, to: Snapshot): Promise<string[]> {
   return kit().generateMigration(from, to);
 }

@@ -9,7 +9,7 @@ const itemOf = (kind: string) => (kind.startsWith('array of ') ? kind.slice('arr
 /** Finds the type of a kind. */
 type TypeOf = (kind: string) => FieldType | undefined;
 
-/** Whether every value of a kind has the shape of another: a text, a number, a list of such. */
+/** Whether every value of a kind has the form of another kind: a text, a number, a list of these. */
 function fits(from: string, to: string, typeOf: TypeOf): boolean {
   if (from === to || typeOf(to)?.jsonType === 'any') return true;
   const [items, wanted] = [itemOf(from), itemOf(to)];
@@ -19,18 +19,18 @@ function fits(from: string, to: string, typeOf: TypeOf): boolean {
   return target.takesAll === true || (source.plainText === true && target.plainText === true);
 }
 
-/** Whether a kind takes every value of the shape of its own. */
+/** Whether a kind accepts every value of its form. */
 function isOpen(kind: string, typeOf: TypeOf): boolean {
   const item = itemOf(kind);
   return item === undefined ? typeOf(kind)?.takesAll === true : isOpen(item, typeOf);
 }
 
-/** Whether every value of a kind is a valid one of another. */
+/** Whether every value of a kind is a valid value of another kind. */
 function takesAll(from: string, to: string): boolean {
   return from === to || (fits(from, to, fieldTypeNamed) && isOpen(to, fieldTypeNamed));
 }
 
-/** Finds types by kind, that of a column among them, which need not be one of Belfry's own. */
+/** Finds types by kind, including that of a column, which may come from outside Belfry. */
 function typesWith({ spec }: DeclaredColumn): TypeOf {
   let own = spec;
   while (own.inner !== undefined) own = own.inner.spec;
@@ -38,8 +38,8 @@ function typesWith({ spec }: DeclaredColumn): TypeOf {
 }
 
 /**
- * Why values could not be read as another kind although the column's type stays: those of jsonb columns and ciphertexts have their
- * shape inside. Undefined when they can, or when it is not known what they were.
+ * Why values could not be read as another kind although the column's type stays the same: values of jsonb columns and ciphertexts have
+ * an inner form. Undefined if they can, or if their earlier kind is not known.
  */
 export function misshapen(kept: KeptColumn | undefined, now: DeclaredColumn | undefined): string | undefined {
   if (kept === undefined || now === undefined || fits(kept.kind, now.kind, typesWith(now))) return undefined;
@@ -47,7 +47,9 @@ export function misshapen(kept: KeptColumn | undefined, now: DeclaredColumn | un
   return `its ${what} are stored as ${kept.kind}, and ${now.field} would give them as ${now.kind} as they are`;
 }
 
-/** A note on values that stay although they may be invalid now: a sentence without its period; undefined when there is nothing to note. */
+/**
+ * A note on values that are kept although they may now be invalid: a sentence without its period; undefined if there is nothing to note.
+ */
 export function uncheckedNote(key: string, kept: KeptColumn | undefined, now: DeclaredColumn | undefined) {
   if (kept === undefined || now === undefined) return undefined;
   if (kept.kind !== now.kind && !isOpen(now.kind, typesWith(now)))
@@ -71,14 +73,16 @@ function changesOfMember(path: string, before: KeptMember | undefined, now: Kept
   return [...changes, ...memberChanges(before.members, now.members, `${path}.`)];
 }
 
-/** What makes stored objects invalid between two shapes, a few words each; nothing where one of them is not known. */
+/** The changes between two shapes that make stored objects invalid, in a few words each; empty if either shape is unknown. */
 function memberChanges(before: KeptMembers | undefined, now: KeptMembers | undefined, path: string): string[] {
   if (before === undefined || now === undefined) return [];
   const names = new Set([...Object.keys(before), ...Object.keys(now)]);
   return [...names].flatMap((name) => changesOfMember(path + name, before[name], now[name]));
 }
 
-/** A note on objects that stay although they may be invalid now: a sentence without its period; undefined when there is nothing to note. */
+/**
+ * A note on objects that are kept although they may now be invalid: a sentence without its period; undefined if there is nothing to note.
+ */
 export function membersNote(
   key: string,
   kept: KeptColumn | undefined,

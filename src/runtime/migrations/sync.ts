@@ -18,13 +18,13 @@ import { isMigrated } from './state.ts';
 const STATE = `create table if not exists belfry_sync (
   one boolean primary key default true check (one), fingerprint text not null, snapshot jsonb not null)`;
 
-/** Tables, and what the declarations say of them beyond their SQL. */
+/** The tables, and facts about them beyond their SQL. */
 interface Schema {
   tables: Record<string, PgTable>;
   declared: Declared;
 }
 
-/** Changes when the tables do, without the cost of loading drizzle-kit. */
+/** A fingerprint that changes when the tables do. Computing it does not load drizzle-kit, which is slow. */
 function fingerprint({ tables, declared }: Schema): string {
   const described = Object.values(tables).map((table) => {
     const { name, columns, indexes, foreignKeys, primaryKeys, uniqueConstraints } = getTableConfig(table);
@@ -53,7 +53,7 @@ function fingerprint({ tables, declared }: Schema): string {
     .digest('hex');
 }
 
-/** Whether a database is kept by `sync`. */
+/** Whether a database is managed by `sync`. */
 export async function isSynced(client: Client): Promise<boolean> {
   const { rows } = await client.query(`select to_regclass('belfry_sync') is not null as is`);
   return rows[0].is;
@@ -80,8 +80,8 @@ async function isEmpty(client: Client, { was }: Refusal): Promise<boolean> {
 }
 
 /**
- * What sync does. A migration is made without a look at the rows; sync has them before it: a column without values is
- * replaced, and values are converted where that is possible.
+ * Plans a sync. A generated migration cannot look at the rows, but sync can: it replaces a column without values, and converts
+ * values if that is possible.
  */
 async function plan(client: Client, previous: Snapshot | undefined, next: Snapshot, declared: Declared): Promise<Plan> {
   const first = await planChange(previous, next, declared, NO_REQUESTS);
@@ -103,16 +103,16 @@ async function plan(client: Client, previous: Snapshot | undefined, next: Snapsh
   }
   const isKept = (loss: Plan['losses'][number]) =>
     first.losses.some((one) => one.table === loss.table && one.column === loss.column);
-  // Replaced columns held no values.
+  // Replaced columns contained no values, so they are not losses.
   return { ...second, losses: second.losses.filter(isKept) };
 }
 
 /**
- * Makes the database match the tables: for development and tests. What it did last stands in the database, so a start
+ * Makes the database match the tables, for development and tests. The database stores the last result, so that a start
  * without a change costs one query. All or nothing.
  *
- * @param mayDrop what of that which is no longer declared is dropped; where it had values, with a warning
- * @throws StartupError when a statement fails, would lose data that must be kept, or the database is kept by migrations
+ * @param mayDrop which undeclared tables and columns are dropped; a drop of values is logged as a warning
+ * @throws StartupError if a statement fails or would lose data that must be kept, or if the database is managed by migrations
  */
 export async function sync(client: Client, schema: Schema, mayDrop: MayDrop, log: Logger): Promise<void> {
   if (!(await isSynced(client)) && (await isMigrated(client))) {

@@ -15,7 +15,7 @@ function refer(section: Section, name: string): Json {
   return { $ref: `#/components/${section}/${name}` };
 }
 
-/** Names for the views of all resources. What records are called comes first: `post-create` is PostCreate, whatever `post` has. */
+/** Names for the views of all resources. Names of records take precedence: `post-create` is PostCreate, whatever views `post` has. */
 function recordNames(resources: readonly CompiledResource[]): Map<string, string> {
   const names = new Map<string, string>();
   const taken = new Set<string>();
@@ -34,7 +34,7 @@ function freeName(wanted: string, isTaken: (name: string) => boolean): string {
   for (let n = 2; ; n++) if (!isTaken(wanted + n)) return wanted + n;
 }
 
-/** @param unknownFields whether bodies may hold more than what is declared */
+/** @param unknownFields whether bodies may contain undeclared fields */
 export function createComponents(
   resources: readonly CompiledResource[],
   unknownFields: 'reject' | 'strip',
@@ -48,7 +48,7 @@ export function createComponents(
   const byName = new Map(resources.map((resource) => [resource.name, resource]));
   const names = recordNames(resources);
   const ofRecords = new Set(names.values());
-  /** What each part was when its name was reserved. */
+  /** The content of each part when its name was reserved. */
   const contents = new Map<string, string>();
   const { schemas } = sections;
 
@@ -58,7 +58,7 @@ export function createComponents(
       if (resource === undefined) throw new Error(`there is no resource "${of}"`);
       const name = names.get(`${of}/${view}`)!;
       if (!schemas.has(name)) {
-        // Taken before it is made: records refer to one another in circles.
+        // Reserve the name first, because records can refer to one another in cycles.
         schemas.set(name, {});
         schemas.set(name, recordSchema(resource, view, { unknownFields, record: components.record }));
       }

@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { onDemand, type ServedBytes, servedBytes } from '../../platform/http/served-bytes.ts';
 
-// Everything comes from here, nothing stands inline. The package draws its icons from data: URLs.
+// Everything is served from here, and nothing is inline. The package draws its icons from data: URLs.
 const POLICY = [
   "default-src 'none'",
   "script-src 'self'",
@@ -27,7 +27,7 @@ const FROM_PACKAGE: Record<string, string> = {
   'favicon-32x32.png': 'image/png',
 };
 
-// Next to the page stands the document. A token that is pasted is forgotten with the page.
+// The document is next to the page. A pasted token is forgotten when the page is closed.
 const START = `SwaggerUIBundle({
   url: new URL('openapi.json', location.href).href,
   dom_id: '#reference',
@@ -65,7 +65,7 @@ function page(title: string): string {
 `;
 }
 
-/** The page of the reference, and what it loads, by path below `/api`: each is made ready when it is first asked for. */
+/** The reference page and the files that it loads, by path below `/api`. Each is prepared at its first request. */
 export function docsFiles(title: string): Map<string, () => Promise<ServedBytes>> {
   const text = (type: string, content: string, headers: Record<string, string>) =>
     onDemand(() => servedBytes(type, Buffer.from(content), headers));

@@ -11,13 +11,13 @@ import { operationOf, schemesOf, securitySchemes } from './operation.ts';
 import type { Components, Json } from './schema.ts';
 import { shapeSchema } from './shape.ts';
 
-/** What the document is made from. */
+/** The inputs of the document. */
 export interface DocumentParts {
   /** All routes of the app, in the order in which they are mounted. */
   routes: readonly Route[];
   resources: readonly CompiledResource[];
   authenticators: readonly Authenticator[];
-  /** What the app sends. */
+  /** The events that the app sends. */
   sent: readonly SentEvent[];
   settings: Settings;
 }
@@ -39,8 +39,7 @@ function operationIdFor(name: string, taken: ReadonlySet<string>): string {
 }
 
 /**
- * The `webhooks` of the document (https://spec.openapis.org/oas/v3.1.1.html#oas-webhooks): what the app sends, by the names of the
- * events.
+ * The `webhooks` of the document (https://spec.openapis.org/oas/v3.1.1.html#oas-webhooks): the events that the app sends, by name.
  *
  * @param taken operationIds of the routes
  */
@@ -70,7 +69,10 @@ function sentEvents(events: readonly SentEvent[], taken: ReadonlySet<string>, co
   return Object.fromEntries(items);
 }
 
-/** The OpenAPI 3.1 document of an app (https://spec.openapis.org/oas/v3.1.1.html): all that its routes take and answer. */
+/**
+ * Creates the OpenAPI 3.1 document of an app (https://spec.openapis.org/oas/v3.1.1.html): all requests that its routes accept, with their
+ * responses.
+ */
 function createDocument({ routes, resources, authenticators, sent, settings }: DocumentParts): Json {
   const { title, version, description } = settings.openapi;
   const components = createComponents(resources, settings.unknownFields);
@@ -114,7 +116,7 @@ function route(path: string, ready: () => Promise<ServedBytes>): Route {
 /**
  * `GET /api/openapi.json`, and the reference at `GET /api/docs`.
  *
- * @param parts asked once, when the document is first wanted: by then all routes of the app are known
+ * @param parts called once, at the first request for the document: by then all routes of the app are known
  */
 export function openApiRoutes({ openapi }: Settings, parts: () => DocumentParts): Route[] {
   if (!openapi.enabled) return [];

@@ -28,7 +28,7 @@ function isParameter(segment: string): boolean {
   return /^[:*]/.test(segment);
 }
 
-/** What stands before a parameter is one of many: `/posts/:id/history` is about a Post. */
+/** Joins segments to a noun. A segment before a parameter becomes singular: `/posts/:id/history` is about a Post. */
 function nouns(segments: readonly string[]): string {
   return segments
     .map((segment, i) => {
@@ -43,8 +43,8 @@ function nouns(segments: readonly string[]): string {
 }
 
 /**
- * The name of a route made from its method and path: `POST /posts/:id/publish` is `publishPost`, `GET /posts/feed` is
- * `getPostsFeed`. The last word of a POST says what is done.
+ * Derives the name of a route from its method and path: `POST /posts/:id/publish` is `publishPost`, `GET /posts/feed` is
+ * `getPostsFeed`. The last segment of a POST path is the verb.
  */
 function derivedId(method: HttpMethod, path: string): string {
   const segments = path.split('/').filter((segment) => segment !== '');
@@ -53,29 +53,29 @@ function derivedId(method: HttpMethod, path: string): string {
     const one = method === 'POST' && segments.length === 1;
     return VERBS[method] + (one ? pascalCase(singularize(last)) : nouns(segments));
   }
-  // The word itself is looked at as well: `posts` before it stays plural when no parameter is between.
+  // Without the last segment, `posts` before it stays plural unless a parameter follows it.
   return camelCase(last) + nouns(segments.slice(0, -1));
 }
 
-/** The operationId of a route: its own, that of its CRUD action (`listPosts`), or one made from method and path. */
+/** The operationId of a route: its own, that of its CRUD action (`listPosts`), or one derived from method and path. */
 export function operationIdOf(route: Route): string {
   if (route.operationId !== undefined) return route.operationId;
   if (route.crud === undefined) return derivedId(route.method, route.path);
   return route.crud + pascalCase(route.crud === 'list' ? pluralName(route.resource!) : route.resource!);
 }
 
-/** `publishPost` → `Publish post`: the summary of a route that has none. */
+/** `publishPost` → `Publish post`: the default summary of a route. */
 export function spokenId(operationId: string): string {
   const words = operationId.replaceAll(/([a-z0-9])([A-Z])/g, '$1 $2').toLowerCase();
   return words.slice(0, 1).toUpperCase() + words.slice(1);
 }
 
-/** A path without the names of its parameters: what makes two routes answer the same requests. */
+/** A path without the names of its parameters. Two routes with the same result match the same requests. */
 function shapeOf(path: string): string {
   return path.replaceAll(/[:*]\w+/g, ':');
 }
 
-/** `/posts{/:page}` is two paths; the longer one first. */
+/** Expands an optional part: `/posts{/:page}` is two paths, the longer one first. */
 function variants(path: string): string[] {
   const optional = /\{([^{}]*)\}/.exec(path);
   if (optional === null) return [path];
@@ -83,7 +83,7 @@ function variants(path: string): string[] {
   return [...variants(before + optional[1] + after), ...variants(before + after)];
 }
 
-/** A route once for each path that it answers, each with an operationId of its own. */
+/** Returns a route once for each path that it matches, each with its own operationId. */
 function unfolded(route: Route): Route[] {
   const [first, ...others] = variants(route.path).map((path) => ({ ...route, path }));
   const named = others.map((one, i) => ({ ...one, operationId: `${operationIdOf(first!)}${i + 2}` }));
@@ -91,7 +91,7 @@ function unfolded(route: Route): Route[] {
 }
 
 /**
- * The routes in the document. Of two that answer the same requests the first one is mounted first: the second is
+ * The routes in the document. If two routes match the same requests, the first one is mounted first, and the second is
  * never reached, even if the first one is hidden.
  */
 export function shownRoutes(routes: readonly Route[]): Route[] {
@@ -100,7 +100,7 @@ export function shownRoutes(routes: readonly Route[]): Route[] {
   return reached.filter((route) => !route.hidden);
 }
 
-/** `/posts/:id` → `/api/posts/{id}`. Routes of one path share the names of its parameters: those of the CRUD routes, if any. */
+/** `/posts/:id` → `/api/posts/{id}`. Routes of one path use the same parameter names: those of the CRUD routes, if there are any. */
 export function documentPaths(routes: readonly Route[]): (route: Route) => string {
   const paths = new Map<string, string>();
   const named = [...routes.filter((route) => route.crud !== undefined), ...routes];

@@ -4,7 +4,7 @@ import type { ErrorCode } from '../../platform/errors.ts';
 import type { CompiledResource } from '../../records/schema/compiled.ts';
 import { isItemPath } from '../http/endpoint.ts';
 
-/** What every route can answer with, whatever it does. */
+/** The codes that every route can return. */
 const ALWAYS: readonly ErrorCode[] = ['BAD_REQUEST', 'UNAUTHORIZED', 'INTERNAL', 'UNAVAILABLE'];
 const OF_BODIES: readonly ErrorCode[] = [
   'INVALID_JSON',
@@ -13,16 +13,16 @@ const OF_BODIES: readonly ErrorCode[] = [
   'VALIDATION_ERROR',
 ];
 
-/** What the errors of a route depend on besides the route itself. */
+/** The facts on which the errors of a route depend, besides the route itself. */
 export interface RouteFacts {
   policy: CompiledPolicy;
-  /** Whose records a CRUD route is about. */
+  /** The resource of a CRUD route. */
   resource: CompiledResource | undefined;
-  /** Whose record the body is. */
+  /** The resource whose record the body contains. */
   written: CompiledResource | undefined;
-  /** Whether what signs in may be limited to some routes. */
+  /** Whether credentials may be limited to certain routes. */
   scoped: boolean;
-  /** Whether a client may have asked too often. */
+  /** Whether a rate limit applies. */
   limited: boolean;
 }
 
@@ -36,13 +36,13 @@ function hasUnique(resource: CompiledResource): boolean {
   return resource.fields.some((field) => field.spec.unique) || (indexes?.some((index) => index.unique) ?? false);
 }
 
-/** Whether a policy can refuse somebody who is signed in. A create passes `owner`, a list narrows down by it. */
+/** Whether a policy can refuse a signed-in user. A create always satisfies `owner`, and a list is filtered by it. */
 function canForbid(policy: CompiledPolicy, route: Route): boolean {
   if (policy.public || policy.authenticated || route.crud === 'read') return false;
   return !(policy.owner && (route.crud === 'create' || route.crud === 'list'));
 }
 
-/** The codes that a route's answers can carry, by what the kernel, the resource's rules and the handler do. */
+/** The codes that a route can return, from the kernel, the resource's rules and the handler. */
 export function errorCodes(route: Route, { policy, written, scoped, limited }: RouteFacts): Set<ErrorCode> {
   const codes = new Set<ErrorCode>([...ALWAYS, ...(route.errors ?? [])]);
   const add = (condition: boolean, ...more: readonly ErrorCode[]) => {
@@ -51,7 +51,7 @@ export function errorCodes(route: Route, { policy, written, scoped, limited }: R
   const changesRecord = route.crud === 'update' || route.crud === 'delete';
   add(takesBody(route), ...OF_BODIES);
   add(scoped || canForbid(policy, route), 'FORBIDDEN');
-  // A path that cannot be decoded names nothing either.
+  // A path that cannot be decoded also returns 404.
   add(/[:*]/.test(route.path), 'NOT_FOUND');
   const isConditional = route.method === 'GET' && !route.eventStream;
   add(isConditional || (route.resource !== undefined && isItemPath(route.path)), 'PRECONDITION_FAILED');
@@ -61,7 +61,7 @@ export function errorCodes(route: Route, { policy, written, scoped, limited }: R
   return codes;
 }
 
-/** Whether code that the document knows nothing of may answer as it likes: a custom handler, hooks, middleware. */
+/** Whether code outside the document's knowledge may send any response: a custom handler, hooks, middleware. */
 export function answersFreely(route: Route, { resource, written }: RouteFacts): boolean {
   if (route.crud === undefined && route.errors === undefined) return true;
   const writes = route.crud !== undefined && route.crud !== 'list' && route.crud !== 'read' ? resource : written;

@@ -12,12 +12,12 @@ import { errorAnswers, successAnswers } from './responses.ts';
 import type { Components, Json } from './schema.ts';
 import { shapeSchema } from './shape.ts';
 
-/** The ways to sign in that the document describes. */
+/** The sign-in schemes that the document describes. */
 export function schemesOf(authenticators: readonly Authenticator[]): SignInScheme[] {
   return authenticators.flatMap(({ scheme }) => scheme ?? []);
 }
 
-/** The security schemes of the document: all of them tokens in the `Authorization` header. */
+/** The security schemes of the document; each is a token in the `Authorization` header. */
 export function securitySchemes(schemes: readonly SignInScheme[]): Json {
   return Object.fromEntries(
     schemes.map(({ name, description, bearerFormat }) => [
@@ -27,14 +27,14 @@ export function securitySchemes(schemes: readonly SignInScheme[]): Json {
   );
 }
 
-/** The scopes of which each way to sign in needs one on a route; undefined: it needs none. */
+/** The scopes that a route accepts, by sign-in scheme; undefined: no scope is required. */
 function scopesBy(route: Route, schemes: readonly SignInScheme[]) {
   return schemes.map(({ name, scopesOf }) => ({ name, scopes: scopesOf?.(route) }));
 }
 
 /**
- * The schemes of which a route requires one, with the narrowest scope that it takes. Public routes require none. A route whose
- * policy is a function counts as protected: only the function knows which calls it lets through without a token.
+ * The schemes of which a route requires one, with the narrowest scope that it accepts. Public routes require none. A route whose
+ * policy is a function counts as protected: only the function knows which calls are allowed without a token.
  */
 function securityOf(route: Route, policy: CompiledPolicy, schemes: readonly SignInScheme[]): Json[] {
   if (policy.public) return [];
@@ -42,13 +42,13 @@ function securityOf(route: Route, policy: CompiledPolicy, schemes: readonly Sign
   return usable.map(({ name, scopes = [] }) => ({ [name]: scopes.slice(0, 1) }));
 }
 
-/** The narrowest scope with which a token that has scopes is good on a route; the route's own where there are no such tokens. */
+/** The narrowest scope that a route accepts from a token with scopes; the route's own scope if no sign-in scheme has scopes. */
 function requiredScope(route: Route, schemes: readonly SignInScheme[]): string | undefined {
   const [first] = scopesBy(route, schemes).flatMap(({ scopes }) => scopes?.slice(0, 1) ?? []);
   return first ?? route.scope;
 }
 
-/** What is to be said of who may call a route. */
+/** Describes who may call a route. */
 function accessText(route: Route, policy: CompiledPolicy, schemes: readonly SignInScheme[]): string {
   const told = scopesBy(route, schemes).flatMap(({ scopes }) => {
     if (scopes === undefined) return [];
@@ -58,7 +58,7 @@ function accessText(route: Route, policy: CompiledPolicy, schemes: readonly Sign
   return `Who may: \`${policy.text}\`.${told.join('')}`;
 }
 
-/** What operations are made from, besides their routes. */
+/** The inputs of operations, besides their routes. */
 export interface OperationParts {
   resources: ReadonlyMap<string, CompiledResource>;
   schemes: readonly SignInScheme[];
@@ -73,12 +73,12 @@ function queryParameters(route: Route, resource: CompiledResource | undefined, p
   return route.crud === 'read' ? readParameters(resource!, resourceOf) : [];
 }
 
-/** Whether a shape has nothing that must be there: a client that sends no body then has sent an empty one. */
+/** Whether no property of a shape is required. Then a request without a body counts as an empty body. */
 function takesNothing({ input }: Route): boolean {
   return input !== undefined && '_zod' in input && (input as unknown as z.ZodType).safeParse({}).success;
 }
 
-/** What stands in the body of a route that reads one. A handler that checks it itself may take none. */
+/** The request body of a route that reads one. If the handler validates the body itself, the body may be optional. */
 function requestBody(route: Route, name: string, components: Components): Json {
   if (!takesBody(route)) return {};
   const shape = route.input ?? route.bodyShape;
@@ -88,16 +88,16 @@ function requestBody(route: Route, name: string, components: Components): Json {
   };
 }
 
-/** Whether a rate limit holds for a route. Where tests have none the document says what holds elsewhere. */
+/** Whether a rate limit applies to a route. In test mode, where limits are off, the document describes the other modes. */
 function isLimited({ rateLimit }: Route, { rateLimit: { enabled, global: all, auth } }: Settings): boolean {
   const own = rateLimit !== undefined && (rateLimit !== 'auth' || auth !== false);
   return enabled !== false && (all !== false || own);
 }
 
 /**
- * The operation of a route: all that a client needs to call it, and to know what comes back.
+ * The operation of a route: all that a client needs to call it and to read the responses.
  *
- * @param path as the document writes it
+ * @param path the path as written in the document
  */
 export function operationOf(route: Route, path: string, parts: OperationParts): Json {
   const { resources, schemes, settings, components } = parts;

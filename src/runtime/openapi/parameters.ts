@@ -30,18 +30,18 @@ const IF_NONE_MATCH = {
   schema: { type: 'string' },
 };
 
-/** Whether a route changes one record, which `If-Match` can guard. */
+/** Whether a route changes one record, so that `If-Match` can guard the change. */
 function isGuarded(route: Route): boolean {
   return route.method !== 'GET' && route.resource !== undefined && isItemPath(route.path);
 }
 
-/** Whether a route's answer can be a 304. */
+/** Whether the response of a route can be a 304. */
 export function isRevalidated(route: Route): boolean {
   return route.method === 'GET' && isTagged(route) && !route.eventStream && !route.pending && route.file === undefined;
 }
 
 /**
- * The parameters in a path of the document. `{id}` of a resource's route is the id of a record.
+ * The parameters of a path in the document. `{id}` in a resource's route is the id of a record.
  *
  * @param path `/api/posts/{id}`
  */
@@ -72,7 +72,7 @@ export function shapedParameters(route: Route, name: string, components: Compone
   }));
 }
 
-/** The headers by which a client can make a route's request conditional, or repeat it. */
+/** The request headers that make a request conditional or repeatable. */
 export function headerParameters(route: Route, components: Components): Json[] {
   const put = (name: string, parameter: Json) => components.named('parameters', name, parameter);
   return [
@@ -87,7 +87,7 @@ interface Pagination {
   maxLimit: number;
 }
 
-/** More paths than that are described, not listed. */
+/** If there are more paths, they are described in words instead of listed. */
 const MAX_LISTED = 60;
 
 const OPERATOR_TEXT: Record<Operator, string> = {
@@ -107,7 +107,7 @@ function parameter(name: string, description: string, schema: Json): Json {
   return { name, in: 'query', description, schema };
 }
 
-/** A parameter that takes several values, joined by commas. */
+/** A parameter that accepts several values, separated by commas. */
 function commaList(name: string, description: string, items: Json, bounds: Json): Json {
   return {
     ...parameter(name, description, { type: 'array', items, minItems: 1, ...bounds }),
@@ -116,7 +116,7 @@ function commaList(name: string, description: string, items: Json, bounds: Json)
   };
 }
 
-/** What a field is compared with: a value of its type, without the bounds that hold for what is stored. */
+/** The schema of a value to which a field is compared: the field's type, without the limits for stored values. */
 function comparedSchema({ spec }: CompiledField): Json {
   const { type, values, target } = spec.inner?.spec ?? spec;
   const bare = { type, ...(values === undefined ? {} : { values }), ...(target === undefined ? {} : { target }) };
@@ -133,7 +133,7 @@ function filterParameters(field: CompiledField): Json[] {
     const text = `Records whose \`${name}\` ${means}.${seen}${twin}`;
     if (op === 'exists') return parameter(parameterName, text, { type: 'boolean' });
     if (!LIST_OPERATORS.has(op)) return parameter(parameterName, text, compared);
-    // Between commas must be something, and a comma, encoded or not, always stands between.
+    // An item between commas must not be empty, and a comma is always a separator, encoded or not.
     const item =
       compared.type === 'string' && compared.enum === undefined ? { pattern: '^[^,]+$', ...compared } : compared;
     return commaList(parameterName, text, item, { maxItems: MAX_VALUES });
@@ -148,7 +148,7 @@ function sortParameter(resource: CompiledResource): Json {
   return commaList('sort', text, { type: 'string', enum: values }, { maxItems: MAX_TERMS, uniqueItems: true });
 }
 
-/** The longest list of paths that can be read, from the short ones on; undefined when even those are too many. */
+/** The longest readable list of paths, shorter paths first; undefined if even the shortest are too many. */
 function listedPaths(resource: CompiledResource, resourceOf: ResourceOf): { paths: string[]; all: boolean } {
   let paths: string[] = [];
   for (let levels = 1; levels <= MAX_LEVELS; levels++) {
@@ -175,7 +175,7 @@ function fieldsParameter(resource: CompiledResource): Json {
   return commaList('fields', text, { type: 'string', enum: selectableFields(resource) }, {});
 }
 
-/** The query parameters of one record's read. */
+/** The query parameters for reading one record. */
 export function readParameters(resource: CompiledResource, resourceOf: ResourceOf): Json[] {
   return [fieldsParameter(resource), ...includeParameter(resource, resourceOf)];
 }

@@ -7,7 +7,7 @@ import { ID_SCHEMA, type Json, TIME_SCHEMA } from './schema.ts';
 
 interface Making {
   unknownFields: 'reject' | 'strip';
-  /** Refers to the schema of another resource's records. */
+  /** Returns a reference to the schema of another resource's records. */
   record(shape: RecordShape): Json;
 }
 
@@ -20,7 +20,7 @@ const ABOUT: Record<RecordView, (name: string) => string> = {
   register: (name) => `The body with which somebody who is signed out becomes a ${name}.`,
 };
 
-/** A field's value in the given direction: what the declaration says of it, and who may see or set it. */
+/** The schema of a field's value in the given direction: its declaration, and who may see or set it. */
 function fieldSchema(field: CompiledField, direction: Direction): Json {
   const schema: Json = fieldJsonSchema(field.spec, direction);
   const policy = direction === 'input' ? field.writableBy : field.visibleTo;
@@ -41,7 +41,7 @@ function isFixed({ spec }: CompiledField): boolean {
   return spec.readOnly === true || spec.owner === true;
 }
 
-/** A reference: the id, or the record that it names where the reader asked for it and may see it. */
+/** A reference: the id, or the referenced record if the client requested it and may see it. */
 function referenceSchema(field: CompiledField, making: Making): Json {
   const { description, readOnly, ...rest } = fieldSchema(field, 'output');
   const notes = { ...(description === undefined ? {} : { description }), ...(readOnly ? { readOnly } : {}) };
@@ -64,7 +64,7 @@ function readSchema(resource: CompiledResource, making: Making): { properties: J
   return { properties, always: ['id', ...required.map((field) => field.name), ...times] };
 }
 
-/** Whether a client may send the field, as far as the declaration alone says. */
+/** Whether a client may send the field, judging by the declaration alone. */
 function isAccepted(
   resource: CompiledResource,
   { name, spec, type, closed, writableBy }: CompiledField,
@@ -75,10 +75,10 @@ function isAccepted(
   return view !== 'register' || writableBy === undefined || !needsUser(writableBy);
 }
 
-/** What stands next to the type of a value: kept outside where the type is one of several parts. */
+/** Keywords that describe a value rather than its type. If the type is one of several parts, they stay outside it. */
 const BESIDE = ['description', 'examples', 'writeOnly', 'x-personal-data'];
 
-/** A schema taken apart: its type, and what stands next to it. */
+/** Splits a schema into its type and the descriptive keywords. */
 function parts(schema: Json): [type: Json, beside: Json] {
   const entries = Object.entries(schema);
   const isBeside = ([key]: [string, unknown]) => BESIDE.includes(key);
@@ -95,9 +95,9 @@ function isAnything({ type, anyOf, enum: values }: Json): boolean {
 }
 
 /**
- * A value in a body, or a member of an object in one. Null is as good as leaving it out, unless it is required. The default of a
- * property stands one level inside: generators of clients take a property with a default for one that is always there, which
- * holds for answers and not for what is sent.
+ * A value in a body, or a member of an object in one. Null means the same as omitting it, unless it is required. The default of a
+ * property is nested one level deeper: client generators assume that a property with a default is always present, which is true for
+ * responses but not for requests.
  */
 function optionalSchema(spec: FieldSpec, { default: preset, ...schema }: Json): Json {
   if (spec.required && preset !== undefined) {
@@ -108,7 +108,7 @@ function optionalSchema(spec: FieldSpec, { default: preset, ...schema }: Json): 
   return nullable(preset === undefined ? schema : { ...schema, default: preset });
 }
 
-/** What a value in a body holds: the members of its objects, which with stripped fields may have more. */
+/** The schema of a value in a body, with the members of its objects. If unknown fields are stripped, objects may have further members. */
 function innerSchema(spec: FieldSpec, schema: Json, making: Making): Json {
   if (spec.inner !== undefined) {
     return { ...schema, items: innerSchema(spec.inner.spec, schema.items as Json, making) };
@@ -123,7 +123,7 @@ function innerSchema(spec: FieldSpec, schema: Json, making: Making): Json {
   return { ...open, properties: Object.fromEntries(members), ...closing(making) };
 }
 
-/** A field in a body. Null clears it in an update, which fills nothing. */
+/** The schema of a field in a body. In an update, null clears the field, and defaults do not apply. */
 function bodySchema(field: CompiledField, view: RecordView, making: Making): Json {
   const { default: preset, ...schema } = innerSchema(field.spec, fieldSchema(field, 'input'), making);
   return optionalSchema(

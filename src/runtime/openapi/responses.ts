@@ -27,7 +27,7 @@ function put(name: string, header: Json, components: Components): Json {
   return { [name]: components.named('headers', name.replaceAll('-', ''), header) };
 }
 
-/** The headers of every answer with a status. */
+/** The headers of every response with a status. */
 function answerHeaders(status: number, components: Components): Json {
   const later = status === 202 || status === 429 || status === 503;
   return {
@@ -36,17 +36,17 @@ function answerHeaders(status: number, components: Components): Json {
   };
 }
 
-/** The headers that say how much is left of a rate limit. */
+/** The headers that show the remaining requests of a rate limit. */
 function limitHeaders(components: Components): Json {
   return Object.assign({}, ...Object.entries(LIMITS).map(([name, header]) => put(name, header, components)));
 }
 
-/** The header of an answer that has an entity tag. */
+/** The header of a response that has an entity tag. */
 function tagHeader(components: Components): Json {
   return put('ETag', ENTITY_TAG, components);
 }
 
-/** The header that marks a repeated answer. */
+/** The header that marks a repeated response. */
 function replayedHeader(components: Components): Json {
   return put('Idempotency-Replayed', REPLAYED, components);
 }
@@ -75,12 +75,12 @@ function envelope(route: Route, name: string, components: Components): Json {
   return { type: 'object', properties, required: Object.keys(properties) };
 }
 
-/** Whether the answer to a change holds a record, whose entity tag it then carries. */
+/** Whether the response to a write contains a record, and therefore its entity tag. */
 function holdsRecord(route: Route): boolean {
   return isTagged(route) && route.output !== undefined && recordShapes.has(route.output);
 }
 
-/** The successes of a route by status. Without `output` a handler may answer with anything, or with nothing. */
+/** The successful responses of a route by status. Without `output` a handler may return anything, or nothing. */
 export function successAnswers(
   route: Route,
   name: string,
@@ -146,7 +146,7 @@ function partName(code: ErrorCode): string {
 }
 
 interface Making {
-  /** Whether a rate limit holds: then every answer says how much is left of it. */
+  /** Whether a rate limit applies: then every response has the headers of the limit. */
   limited: boolean;
   components: Components;
 }
@@ -163,9 +163,9 @@ function answer(
 }
 
 /**
- * The error answers of a route by status, each with the codes that it can carry.
+ * The error responses of a route by status, each with its possible codes.
  *
- * @param free whether code that the document knows nothing of may answer, too: then any status of a client's error
+ * @param free whether code outside the document's knowledge may respond too: then any 4xx status is possible
  */
 export function errorAnswers(codes: ReadonlySet<ErrorCode>, free: boolean, making: Making): Json {
   const { components } = making;

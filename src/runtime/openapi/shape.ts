@@ -5,14 +5,14 @@ import type { Components, Json } from './schema.ts';
 
 type Direction = 'input' | 'output';
 
-/** A schema that knows how it is written as JSON Schema: https://standardschema.dev/json-schema */
+/** A schema that can convert itself to JSON Schema: https://standardschema.dev/json-schema */
 interface Convertible {
   jsonSchema?: Record<Direction, (options: { target: 'draft-2020-12' }) => Json>;
 }
 
 const OPEN_OBJECT: Json = { type: 'object', additionalProperties: true };
 
-/** Applies `change` to every object of a schema, innermost first. */
+/** Applies `change` to every object inside a schema, innermost first. */
 function mapObjects(value: unknown, change: (one: Json) => Json): unknown {
   if (Array.isArray(value)) return value.map((item) => mapObjects(item, change));
   if (typeof value !== 'object' || value === null) return value;
@@ -20,9 +20,9 @@ function mapObjects(value: unknown, change: (one: Json) => Json): unknown {
 }
 
 /**
- * Moves what a schema defines inside itself to the document's components, itself as well when it is recursive.
+ * Moves the definitions inside a schema to the document's components, and a recursive schema itself as well.
  *
- * @param name for definitions without a name of their own
+ * @param name the name for definitions without their own name
  */
 function settle(converted: Json, name: string, components: Components): Json {
   const { $schema: _dialect, $defs = {}, ...root } = converted;
@@ -43,7 +43,10 @@ function settle(converted: Json, name: string, components: Components): Json {
   return recursive ? { $ref: `#/components/schemas/${names.get('#')}` } : (mapObjects(root, point) as Json);
 }
 
-/** What zod cannot say in JSON Schema stays open; records are referred to; an answer may gain members later. */
+/**
+ * Converts a zod schema. Parts that zod cannot express in JSON Schema accept anything; records become references; objects in responses may
+ * gain members later.
+ */
 function zodSchema(schema: z.ZodType, direction: Direction, components: Components): Json {
   return z.toJSONSchema(schema, {
     io: direction,
@@ -51,9 +54,9 @@ function zodSchema(schema: z.ZodType, direction: Direction, components: Componen
     override({ zodSchema: one, jsonSchema }) {
       const record = recordShapes.get(one as unknown as z.ZodType);
       if (record !== undefined) Object.assign(jsonSchema, components.record(record));
-      // The format says it; zod's expression for it fills a screen.
+      // The format is enough; zod's regular expression for it fills a screen.
       if (jsonSchema.format === 'date-time') delete jsonSchema.pattern;
-      // Bounds that every whole number in JSON has.
+      // Bounds that apply to every integer in JSON.
       if (jsonSchema.minimum === Number.MIN_SAFE_INTEGER) delete jsonSchema.minimum;
       if (jsonSchema.maximum === Number.MAX_SAFE_INTEGER) delete jsonSchema.maximum;
       if (direction === 'output' && jsonSchema.additionalProperties === false) delete jsonSchema.additionalProperties;
@@ -67,16 +70,16 @@ function convert(schema: StandardSchema, direction: Direction, components: Compo
   try {
     return jsonSchema?.[direction]({ target: 'draft-2020-12' }) ?? OPEN_OBJECT;
   } catch {
-    // By the convention it throws for what JSON Schema has no words for.
+    // By the convention, `jsonSchema` throws if JSON Schema cannot express the schema.
     return OPEN_OBJECT;
   }
 }
 
 /**
- * The schema of a shape as the document writes it: zod, or any Standard Schema that offers its JSON Schema; an open object
- * for another.
+ * The schema of a shape in the document: of zod, or of any Standard Schema that provides JSON Schema; otherwise an open
+ * object.
  *
- * @param name for parts of it that need one
+ * @param name the name for parts that need one
  */
 export function shapeSchema(schema: StandardSchema, direction: Direction, name: string, components: Components): Json {
   return settle(convert(schema, direction, components), name, components);

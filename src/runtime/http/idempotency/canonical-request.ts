@@ -3,7 +3,7 @@ import { canonicalJson } from '../../../platform/canonical-json.ts';
 import { ApiError } from '../../../platform/errors.ts';
 import { hasBody } from '../../../platform/http/json-body.ts';
 
-/** Whether JSON holds all of a value: of a Map or URLSearchParams it would hold nothing. */
+/** Whether JSON can represent all of a value: a Map or URLSearchParams would become an empty object. */
 function isJson(value: unknown): boolean {
   if (typeof value !== 'object' || value === null || Array.isArray(value) || 'toJSON' in value) return true;
   const prototype: unknown = Object.getPrototypeOf(value);
@@ -11,8 +11,8 @@ function isJson(value: unknown): boolean {
 }
 
 /**
- * The body of a route that leaves it to its middleware, as that has left it in `req.body`. Files stand elsewhere, wherever the
- * middleware puts them.
+ * The body of a route that leaves parsing to its middleware, as stored in `req.body`. Uploaded files are not part of it, because each
+ * middleware stores them elsewhere.
  */
 function parsedElsewhere(req: Request): unknown {
   const parsed: unknown = req.body;
@@ -24,13 +24,13 @@ function parsedElsewhere(req: Request): unknown {
 }
 
 /**
- * Returns one text for the query and the body of a request: requests that ask for the same have the same text.
+ * Returns a canonical text for the query and body of a request: equal requests have the same text.
  *
  * @param body the parsed body; undefined if the route has not read it, or if there is none
- * @throws ApiError BAD_REQUEST when there is a body that nothing has parsed
+ * @throws ApiError BAD_REQUEST if the request has a body that has not been parsed
  */
 export function canonicalRequest(req: Request, body: unknown): string {
-  // Through JSON, because middleware may have left dates and the like.
+  // Convert through JSON, because middleware may have left values such as dates.
   const sent = body === undefined ? JSON.parse(JSON.stringify(parsedElsewhere(req)) ?? 'null') : body;
   return canonicalJson([req.query, sent]);
 }

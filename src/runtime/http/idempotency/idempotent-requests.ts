@@ -14,14 +14,14 @@ import { canonicalRequest } from './canonical-request.ts';
 import { createKeyLeases, type KeyLease, type StoredKey } from './key-leases.ts';
 import { type Outcome, openResponse, sealResponse } from './stored-response.ts';
 
-/** A request with an `Idempotency-Key` whose user is allowed to make it. */
+/** A request with an `Idempotency-Key` that has been authorised. */
 export interface Attempt {
   req: Request;
   res: Response;
   user: Viewer | undefined;
   key: string;
   body: unknown;
-  /** Runs the handler. Undefined: it has sent the response itself. */
+  /** Runs the handler. Undefined: the handler has sent the response itself. */
   run(recordId: string): Promise<SuccessResponse | undefined>;
   /** The response for the record with the reserved id; undefined while there is no such record. */
   recover(recordId: string): Promise<SuccessResponse | undefined>;
@@ -29,21 +29,22 @@ export interface Attempt {
   isCreated(recordId: string): Promise<boolean>;
 }
 
-/** Runs requests once. */
+/** Runs each request only once. */
 export interface IdempotentRequests {
-  /** Returns the response, of this run or of an earlier one. Undefined when the handler has sent the response itself. */
+  /** Returns the response of this run or of an earlier one. Undefined if the handler has sent the response itself. */
   run(attempt: Attempt): Promise<SuccessResponse | undefined>;
   /** Whether the same user has sent a request with the same key to the same route and path before. */
   isRepeated(attempt: Pick<Attempt, 'req' | 'user' | 'key'>): Promise<boolean>;
 }
 
-/** How long a request waits for the first one with its key, and how long a client is asked to wait after that. */
+/** How long a request waits for the first one with its key, and the `Retry-After` of the response after that. */
 const WAIT_MS = 5000;
 const RETRY_AFTER_SECONDS = 5;
 const FIRST_PAUSE_MS = 20;
 const MAX_PAUSE_MS = 250;
 
-// Refused for its content, or for an outdated version, a request has changed nothing: the corrected one may have the same key.
+// Statuses of requests that were refused for their content or an outdated version. They changed nothing, so the corrected request may
+// use the same key.
 const FREES_KEY = new Set([400, 412, 422, 429]);
 
 /**
@@ -65,14 +66,14 @@ export function createIdempotentRequests(
     return hash('sha256', JSON.stringify([client, route.method, route.path, req.params, key]));
   }
 
-  /** A state that cannot be stored costs a repetition its response, not this request. */
+  /** If storing the state fails, a repetition loses its response, but this request must not fail. */
   async function tryToStore(work: Promise<void>): Promise<void> {
     await work.catch((error) =>
       log.warn({ err: error }, 'the state of a request with an Idempotency-Key was not stored'),
     );
   }
 
-  /** A key whose record was created stays bound to its request: another body would get that record in the response. */
+  /** A key whose record was created stays bound to its request; otherwise a request with another body would get that record. */
   async function release(attempt: Attempt, lease: KeyLease, recordId: string, status: number): Promise<void> {
     await keys.release(lease, status < 500 && !(await attempt.isCreated(recordId)));
   }
@@ -133,7 +134,7 @@ export function createIdempotentRequests(
         return runUnderLease(attempt, lease, recordId, false);
       }
       known = await keys.read(lease.id);
-      // It has just become too old.
+      // The key has just expired.
       if (known === undefined) continue;
       if (known.fingerprint !== null && !macs.isOf(known.fingerprint, sent, lease.id)) {
         throw new ApiError('IDEMPOTENCY_KEY_REUSED', undefined, {
@@ -152,7 +153,7 @@ export function createIdempotentRequests(
   return { run, isRepeated: async (attempt) => (await keys.read(idOf(attempt))) !== undefined };
 }
 
-/** The response after a long wait: the process that created the record may have died before it could store one. */
+/** Rebuilds the response after a long wait: the process that created the record may have died before it stored one. */
 async function late(attempt: Attempt, { recordId }: StoredKey): Promise<SuccessResponse> {
   const found = await attempt.recover(recordId);
   if (found === undefined) {

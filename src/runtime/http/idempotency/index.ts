@@ -9,12 +9,12 @@ import { responseContext } from './stored-response.ts';
 export { createIdempotentRequests } from './idempotent-requests.ts';
 export { readIdempotencyKey } from './key.ts';
 
-/** Removes keys that are older than a day. */
+/** Removes keys older than a day. */
 export function idempotencySweep(database: Platform['database']): Sweep {
   return retentionSweep(database, { name: 'idempotency keys', removals: [{ text: REMOVE_OLD_KEYS }] });
 }
 
-/** Sweep and encrypted column of the keys. */
+/** The sweep and the encrypted column of the keys. */
 export function idempotencyParts({ database }: Pick<Platform, 'database'>): FeatureParts {
   const responses = { name: 'idempotency_keys.answer', table: 'idempotency_keys', column: 'answer' };
   return { sweeps: [idempotencySweep(database)], encrypted: [{ ...responses, context: responseContext }] };
@@ -28,15 +28,15 @@ const idempotencyKeys = pgTable(
     id: text('id').primaryKey(),
     /** A keyed hash of the query and body; null: the request had no effect, so another one may have the key. */
     fingerprint: text('fingerprint'),
-    /** The id that the record of a create gets, however often the request is repeated. */
+    /** The id reserved for the record of a create, the same for each repetition. */
     recordId: text('record_id').notNull(),
-    /** The fence of the lease: only the request that has it stores its response. */
+    /** The fence of the lease: only the request that holds it stores its response. */
     claim: text('claim').notNull(),
     /** The end of the lease: without a response by then, a repeated request may reclaim the key. */
     claimedUntil: timestamptz('claimed_until').notNull(),
     /** Null: no response yet. */
     status: integer('status'),
-    /** Ciphertext of the response; null: it was not stored. */
+    /** Ciphertext of the response; null: the response was not stored. */
     answer: text('answer'),
     createdAt: timestamptz('created_at').notNull().defaultNow(),
   },

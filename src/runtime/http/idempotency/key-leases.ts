@@ -4,12 +4,12 @@ import { createLoader } from '../../../platform/postgres/loader.ts';
 
 const LEASE = `interval '60 seconds'`;
 const RENEW_MS = 20_000;
-/** How long a key and its response are kept. */
+/** How long a key and its response are stored. */
 const KEPT = `interval '24 hours'`;
 
-// The fence is `claim`, a random id. All by primary key.
+// The fence is `claim`, a random id. All statements use the primary key.
 
-// A row that is older than keys are kept, and not removed yet, starts anew.
+// A row that has expired but was not removed yet is claimed again like a new one.
 const CLAIM = `
   insert into idempotency_keys as k (id, fingerprint, record_id, claim, claimed_until)
   values ($1, $2, $3, $4, now() + ${LEASE})
@@ -33,14 +33,14 @@ const RELEASE = `
   update idempotency_keys set claimed_until = now(), fingerprint = case when $3 then null else fingerprint end
   where id = $1 and claim = $2`;
 
-/** Removes old keys, at most $1. Index idempotency_keys_created_at_index. */
+/** Removes old keys, at most $1. Uses index idempotency_keys_created_at_index. */
 export const REMOVE_OLD_KEYS = `
   delete from idempotency_keys where id in (
     select id from idempotency_keys where created_at <= now() - ${KEPT}
     order by created_at limit $1 for update skip locked
   ) returning 1`;
 
-/** What is stored of a key. */
+/** The stored state of a key. */
 export interface StoredKey {
   fingerprint: string | null;
   recordId: string;
@@ -51,22 +51,22 @@ export interface StoredKey {
   expired: boolean;
 }
 
-/** The lease of a request on its key. */
+/** The lease that a request holds on its key. */
 export interface KeyLease {
   id: string;
   fence: string;
 }
 
 /**
- * The keys in Postgres: one row a key, changed by single statements. Writes of a request whose lease was reclaimed change nothing; the
- * response of the request that has the lease now counts.
+ * The keys in Postgres: one row per key, changed by single statements. Writes of a request whose lease was reclaimed change nothing; only
+ * the request that holds the lease stores its response.
  */
 export interface KeyLeases {
-  /** Claims a new key. False when it is known already. */
+  /** Claims a new key. False if the key is already known. */
   claim(lease: KeyLease, fingerprint: string, recordId: string): Promise<boolean>;
-  /** What is stored of a key; reads in one turn of the event loop share a query. */
+  /** Returns the stored state of a key; reads in one turn of the event loop share a query. */
   read(id: string): Promise<StoredKey | undefined>;
-  /** Claims a key whose lease has expired, unless another request does. @param before the fingerprint that was read */
+  /** Claims a key whose lease has expired, unless another request does so first. @param before the fingerprint that was read */
   reclaim(lease: KeyLease, fingerprint: string, before: string | null): Promise<boolean>;
   /** Renews leases while their requests run. */
   renewals: LeaseRenewals<KeyLease>;

@@ -2,16 +2,16 @@ import type { Request } from 'express';
 import { ApiError } from '../../../platform/errors.ts';
 
 const PLAIN = /^[\x21\x23-\x7e][\x21-\x7e]*$/;
-// A string of RFC 9651 §3.3.3, which is what the draft takes.
+// A string in the sense of RFC 9651 §3.3.3, as the draft requires.
 const QUOTED = /^"((?:[\x20\x21\x23-\x5b\x5d-\x7e]|\\["\\])*)"$/;
 const LONGEST = 255;
 
 /**
- * Reads `Idempotency-Key` (draft-ietf-httpapi-idempotency-key-header): as it is, or between double quotes, which makes no other
- * key of it.
+ * Reads `Idempotency-Key` (draft-ietf-httpapi-idempotency-key-header). The value may be in double quotes; with and without quotes it is
+ * the same key.
  *
- * @returns undefined when there is none
- * @throws ApiError BAD_REQUEST when it is malformed, empty, too long, or there are two
+ * @returns undefined if there is none
+ * @throws ApiError BAD_REQUEST if it is malformed, empty, too long, or repeated
  */
 export function readIdempotencyKey({ headers }: Request): string | undefined {
   const header = headers['idempotency-key'];

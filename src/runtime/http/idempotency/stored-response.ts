@@ -4,31 +4,31 @@ import type { Keyring } from '../../../platform/crypto/keyring.ts';
 import type { ApiError } from '../../../platform/errors.ts';
 import type { SuccessResponse } from '../../../platform/http/response.ts';
 
-/** Characters of JSON. */
+/** Maximum length in characters of JSON. */
 const MAX_LENGTH = 2 ** 20;
 
 /** The response or error of a request. */
 export type Outcome = { answer: SuccessResponse } | { error: Pick<ApiError, 'code' | 'message' | 'details'> };
 
-/** A response as it is stored. */
+/** A response in its stored form. */
 export interface StoredResponse {
   outcome: Outcome;
-  /** The headers that the handler set. */
+  /** The headers set by the handler. */
   headers: Record<string, number | string | string[]>;
-  /** The roles of the user at that time: a user who has lost one may see less now. */
+  /** The roles of the user at that time: a user who has lost one may have lost access to fields. */
   roles: readonly string[];
 }
 
-/** What the ciphertext of a stored response is bound to. */
+/** The encryption context of a stored response. */
 export function responseContext(id: string): string {
   return `idempotency_keys/answer/${id}`;
 }
 
 /**
- * Encrypts a response to be stored: it may hold any field of a record.
+ * Encrypts a response for storage, because it may contain any field of a record.
  *
  * @param before names of the headers that were set before the handler ran
- * @returns null for one that is too large to be kept
+ * @returns null for a response that is too large to store
  */
 export function sealResponse(
   keyring: Keyring,
