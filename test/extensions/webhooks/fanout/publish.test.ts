@@ -170,7 +170,7 @@ describe('in a transaction', () => {
   });
 });
 
-describe('publish refuses', () => {
+describe('invalid events', () => {
   const publish = (name: string, data: unknown, options?: object) =>
     app.webhooks.publish(name as never, data as never, options);
   const circle: Record<string, unknown> = {};
@@ -199,7 +199,7 @@ describe('publish refuses', () => {
       /1048578 bytes of JSON; 1048576 are allowed/,
     ],
     ['an owner that cannot be a user id', 'note.shared', {}, { owner: 'ann@example.com' }, /owner must be the id of a user/],
-  ])('%s with an error for the calling code, and stores nothing', async (_, name, data, options, message) => {
+  ])('publish refuses %s with an error for the calling code, and stores nothing', async (_, name, data, options, message) => {
     const error = await publish(name, data, options).catch((thrown: unknown) => thrown);
     expect(error).toBeInstanceOf(Error);
     expect(error).not.toBeInstanceOf(ApiError);
@@ -209,7 +209,7 @@ describe('publish refuses', () => {
     ).toBe(name === 'batch.done' ? 1 : 0);
   });
 
-  test('in a route the error is a 500 that reveals nothing to the client', async () => {
+  test('in a route, an error of publish is a 500 that reveals nothing to the client', async () => {
     const { status, body } = await ann.call('POST', '/api/notes/bad');
     expect([status, body.error.code, JSON.stringify(body).includes('amount')]).toEqual([500, 'INTERNAL', false]);
   });
