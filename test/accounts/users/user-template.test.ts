@@ -47,7 +47,7 @@ test('a registered user is active and has the role user; an admin creates users 
   });
 });
 
-test('only the owner and admins read e-mail and roles, and nobody reads the password', async () => {
+test('only the owner and admins read e-mail and roles, and no user reads the password', async () => {
   const get = async (as: typeof ann) => Object.keys((await as.call('GET', `/api/users/${ann.id}`)).body.data ?? {});
   expect(await get(ann)).toEqual(expect.arrayContaining(['name', 'email', 'roles', 'status']));
   expect(await get(root)).toEqual(expect.arrayContaining(['name', 'email', 'roles', 'status']));
