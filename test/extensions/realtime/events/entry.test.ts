@@ -25,7 +25,7 @@ test.each([
   ['deleted', redacted, null, ['homeCity']],
   ['updated', whole, whole, []],
   ['updated', whole, redacted, ['homeCity']],
-  // The erasure follows it.
+  // The erasure emits an event of its own for this record.
   ['updated', redacted, redacted, []],
   ['created', redacted, null, []],
 ])('an event knows which of its values were erased: %s, %j, before %j', (action, record, previous, untold) => {
