@@ -6,7 +6,7 @@ import type { Service } from './server.ts';
 import { clearThrowAways } from './throw-away.ts';
 
 export interface ServicesSettings {
-  /** 'dev' keeps data in `dataDir`; 'test' throws everything away. */
+  /** 'dev' keeps data in `dataDir`; 'test' removes all data at the end. */
   mode: 'dev' | 'test';
   dataDir?: string;
   /** In mode 'test', Postgres keeps its data in memory if there is enough. */

@@ -114,7 +114,7 @@ test.each<[string, string, { name?: string; email?: string }]>([
   ['three characters before the @', 'my ann rocks', { email: 'ann@example.org' }],
   ['the domain of the e-mail', 'example rocks', { email: 'al@example.com' }],
   ['three letters of a name', 'my ada rocks', { name: 'Ada Yi' }],
-  ['parts of a name inside other words', 'love my lace', { name: 'Ada Lovelace' }],
+  ['a name split over several words', 'love my lace', { name: 'Ada Lovelace' }],
 ])('%s is allowed', async (_what, password, who) => {
   expect((await register(password, who)).status).toBe(201);
 });

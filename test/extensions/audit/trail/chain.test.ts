@@ -45,7 +45,7 @@ async function written(count: number): Promise<void> {
   );
 }
 
-/** Runs statements with every privilege on the database. */
+/** Runs statements with the triggers disabled, as an attacker with every privilege on the database could. */
 async function tamper(...statements: string[]): Promise<void> {
   for (const table of ['audit_entries', 'audit_anchors'])
     await database.query(`alter table ${table} disable trigger user`);

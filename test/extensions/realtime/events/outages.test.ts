@@ -102,7 +102,7 @@ test('after the last stream closes during a Redis outage, the next one starts wh
 });
 
 test('waiting events are moved in parts and in order, however large they are', async () => {
-  // The relay of the app is stopped, so that only this test moves the events.
+  // The lock keeps the relay of the app from moving the events, so that only this test does.
   await database.query(`select pg_advisory_lock(hashtextextended('realtime_waiting', 0))`);
   await database.query(
     `insert into realtime_waiting (event_id, position, entry)

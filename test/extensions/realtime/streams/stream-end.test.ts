@@ -199,7 +199,7 @@ test('a ticket requires a session', async () => {
   expect(made.data).toEqual({ ticket: expect.stringMatching(/^svc_rt_/), expiresAt: expect.any(String) });
 });
 
-test('a user cannot open more streams than the limit, and closing one frees a place', async () => {
+test('a user cannot open more streams than the limit, and closing one makes room for another', async () => {
   const who = await person('Many');
   const streams = await Promise.all(Array.from({ length: 6 }, () => ready(url, 'subscribe=note', who)));
   const refused = await listen(url, 'subscribe=note', who);

@@ -104,7 +104,7 @@ test('a receiver that recovers gets the same id and the same bytes with a new si
   ]);
 });
 
-test('after 1 + length(schedule) failed attempts the delivery has failed, and the endpoint counts the failure', async () => {
+test('after 1 + length(schedule) failed attempts the delivery has failed and its endpoint is failing', async () => {
   receiver.answer(404);
   await write('never');
   expect(await finished()).toMatchObject([{ status: 'failed', attempts: 3, statusCode: 404, nextAttemptAt: null }]);

@@ -47,7 +47,7 @@ test('on SIGTERM the worker finishes requests in flight and stores their results
   await receiver.close();
 });
 
-test('after SIGKILL during a request, the endpoint’s other deliveries continue, and the interrupted one is sent again with the same id and bytes', async () => {
+test('after SIGKILL during a request, the endpoint’s other deliveries continue, and the interrupted one is sent once more with the same id and bytes', async () => {
   const { worker, receiver, ann, endpoint, log } = await inFlight();
   worker.child.kill('SIGKILL');
   await worker.ended;

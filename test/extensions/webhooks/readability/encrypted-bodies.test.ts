@@ -175,7 +175,7 @@ test('a key rotation re-encrypts bodies, responses and deleted records with the 
   expect(types.map(({ type }) => type).sort()).toEqual(['patient.created', 'patient.deleted']);
   expect(types[0].data).toMatchObject({ diagnosis: 'grippe', code: 'y' });
 
-  // Bob may read the record because of its encrypted value. Then Ann's account is erased, and her patients leave his endpoint's log.
+  // Bob may read the record because of its encrypted value. Then Ann's account is erased, and her patients leave Bob's log.
   const register = async (name: string) => {
     const email = `${name}@encrypted.example.com`;
     const { body } = await clientOf(url)('POST', '/api/auth/register', { name, email, password: PASSWORD });
