@@ -28,11 +28,11 @@ const memo = defineResource('memo', {
 });
 
 /**
- * The app that is measured: a resource of common kind, everything else as a project gets it.
+ * Creates the app that is measured: a typical resource, and the defaults of a project for everything else.
  *
- * @param environment settings of the process, as in `process.env`; `BENCH_CONCURRENCY`: webhook requests in flight;
- *   `BENCH_LIMITS`: `on` for rate limits, which the baselines do not have; `BENCH_AUDIT`: `on` for articles that are audited;
- *   `BENCH_REALTIME`: `on` for streams, in any number
+ * @param environment settings of the process, as in `process.env`. `BENCH_CONCURRENCY`: webhook requests in flight.
+ *   `BENCH_LIMITS`: `on` for rate limits, which the baselines do not have. `BENCH_AUDIT`: `on` for audited articles.
+ *   `BENCH_REALTIME`: `on` for streams, without a limit on their number.
  */
 export function benchApp(environment: Record<string, string | undefined>) {
   const {
@@ -41,12 +41,12 @@ export function benchApp(environment: Record<string, string | undefined>) {
     BENCH_AUDIT: audits,
     BENCH_REALTIME: live,
   } = environment;
-  // The receivers of a benchmark are on this machine.
+  // The receivers of a benchmark run on this machine.
   const local = { allowPrivate: true, requireHttps: false };
   const sending = webhooks(concurrency === undefined ? local : { ...local, concurrency: Number(concurrency) });
   const audited = audits === 'on';
   const articles = audited ? { ...article, audit: true } : article;
-  // A load from one address must not reach the limit: what is measured is the counting.
+  // A load from one address must not reach the limit, since the benchmark measures the cost of counting.
   const rateLimit = { enabled: limits === 'on', global: { limit: 1_000_000_000, windowMs: 60_000 } };
   const options = { resources: [defineUser(), articles, memo], settings: { rateLimit } };
   const extensions = [

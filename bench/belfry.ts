@@ -6,13 +6,13 @@ import { belfryEnvironment, type Role } from './environment.ts';
 import type { Bench } from './figure.ts';
 import { tokenOf } from './seed.ts';
 
-/** Starts Belfry in one role, in a process of its own. */
+/** Starts Belfry in one role, in its own process. */
 export function startBelfry(bench: Bench, role: Role, more: Record<string, string> = {}): Promise<Child> {
   const program = new URL('./processes/belfry.ts', import.meta.url);
   return bench.children.start(program, { ...belfryEnvironment(bench.servers, role), ...more });
 }
 
-/** Starts a receiver and gives each of the first users an endpoint at it. */
+/** Starts a receiver, and creates an endpoint at it for each of the first users. */
 export async function startReceiver(bench: Bench, users: number): Promise<Child> {
   const receiver = await bench.children.start(new URL('./processes/receiver.ts', import.meta.url), {});
   await addEndpoints(
@@ -23,7 +23,7 @@ export async function startReceiver(bench: Bench, users: number): Promise<Child>
   return receiver;
 }
 
-/** Gives users an endpoint each at a receiver, through the API. */
+/** Creates an endpoint at a receiver for each user, through the API. */
 export async function addEndpoints(bench: Bench, receiver: Child, users: readonly number[]): Promise<void> {
   const web = await startBelfry(bench, 'web');
   for (const user of users) {
@@ -38,7 +38,7 @@ export async function addEndpoints(bench: Bench, receiver: Child, users: readonl
   await web.stop();
 }
 
-/** Removes what a measurement has left in Postgres and Redis, endpoints excepted. */
+/** Removes everything that a measurement left in Postgres and Redis, except endpoints. */
 export async function cleanUpAll({ servers }: Bench): Promise<void> {
   await cleanUp(servers.databaseUrl);
   const redis = new Redis(servers.redisUrl);

@@ -2,11 +2,11 @@ import { fork } from 'node:child_process';
 import { basename } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
-/** A process that was started for the bench. */
+/** A process that the bench has started. */
 export interface Child {
-  /** Where it serves; empty when it does not. */
+  /** The address where it serves; empty if it does not. */
   url: string;
-  /** Asks it for something and waits for the answer. */
+  /** Sends it a request and waits for the result. */
   ask<T>(name: string, argument?: unknown): Promise<T>;
   stop(): Promise<void>;
 }
@@ -23,9 +23,9 @@ const GRACE_MS = 3000;
 
 /** Starts the processes of a run. */
 export interface Children {
-  /** @param program one of `bench/processes` */
+  /** @param program a file in `bench/processes` */
   start(program: URL, environment: Record<string, string>): Promise<Child>;
-  /** Stops all that still run. */
+  /** Stops all processes that still run. */
   stopAll(): Promise<void>;
 }
 

@@ -23,7 +23,7 @@ export async function startAll(bench: Bench): Promise<{ web: Child; stop(): Prom
   return { web, stop: () => Promise.all([web, ...others].map((child) => child.stop())) };
 }
 
-/** Begins a create every `apartMs`, whether or not those before are answered. */
+/** Starts a create every `apartMs`, even if earlier ones have no response yet. */
 async function createAll(pool: Pool, creates: number, apartMs: number): Promise<void> {
   const authorization = `Bearer ${tokenOf(0)}`;
   const create = async (number: number) => {
@@ -46,10 +46,10 @@ async function createAll(pool: Pool, creates: number, apartMs: number): Promise<
 }
 
 /**
- * Creates records, and measures for each the ms from when web knows that it is committed to the receiver's first sight of its
+ * Creates records, and measures for each the ms from the moment when web knows of its commit until the receiver first sees its
  * webhook.
  *
- * @throws when one does not arrive
+ * @throws if one does not arrive
  */
 export async function commitToReceipt(
   web: Child,

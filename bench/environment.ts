@@ -1,7 +1,7 @@
-/** What every key in Redis begins with. */
+/** The prefix of every key in Redis. */
 export const REDIS_PREFIX = 'bench';
 
-/** Where the services of a run are. */
+/** The addresses of the services of a run. */
 export interface Servers {
   databaseUrl: string;
   redisUrl: string;
@@ -10,7 +10,7 @@ export interface Servers {
 /** A role of a Belfry process. */
 export type Role = 'web' | 'relay' | 'webhook-worker' | 'push-worker';
 
-/** The environment of a Belfry process under measurement: production, a log of warnings only, one role. */
+/** Returns the environment of a measured Belfry process: production, a log of warnings only, one role. */
 export function belfryEnvironment({ databaseUrl, redisUrl }: Servers, role: Role = 'web'): Record<string, string> {
   return {
     BENCH_ROLE: role,

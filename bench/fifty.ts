@@ -2,7 +2,7 @@ import { createApp, defineResource, defineUser, f, webhooks } from '../src/index
 
 const KINDS = ['Invoice', 'Order', 'Ticket', 'Asset', 'Contract', 'Supplier', 'Shipment', 'Visit', 'Lesson', 'Report'];
 
-/** A resource of common size: ten fields, relations, rules, a pattern, searchable and filterable fields. */
+/** A resource of typical size: ten fields, relations, rules, a pattern, searchable and filterable fields. */
 function resource(name: string, next: string) {
   return defineResource(name, {
     description: `What is measured: one of fifty`,
@@ -27,7 +27,7 @@ function resource(name: string, next: string) {
   });
 }
 
-/** An app with fifty resources beside the user, as `web` of a larger product has it. */
+/** An app with fifty resources besides the user, as `web` serves in a larger product. */
 export function fiftyResources(environment: Record<string, string | undefined>) {
   const names = ['', 'Draft', 'Old', 'Group', 'Team'].flatMap((part) => KINDS.map((kind) => `${part}${kind}`));
   const resources = names.map((name, i) => resource(name, names[(i + 1) % names.length]!));

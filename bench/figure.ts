@@ -7,13 +7,13 @@ export interface Figure {
   /** `group.what`. */
   name: string;
   value: number;
-  /** Of the value: `×` for a ratio. */
+  /** The unit of the value: `×` for a ratio. */
   unit: '×' | 's' | 'ms' | 'MB' | 'bytes' | 'round trips';
-  /** What stands behind it: spread, absolute numbers. */
+  /** Details: the spread and absolute numbers. */
   note: string;
 }
 
-/** What a group of measurements works with. */
+/** The tools and settings of a group of measurements. */
 export interface Bench {
   servers: Servers;
   children: Children;
@@ -21,15 +21,15 @@ export interface Bench {
   reps: number;
   /** Length of each repetition. */
   seconds: number;
-  /** Of each side before it is measured: as long as V8 compiles, the side with more code is slower by that. */
+  /** Warm-up of each side before it is measured. While V8 compiles, the side with more code would be slower. */
   warmUpSeconds: number;
-  /** Whether a figure was asked for; `records` asks for all that begin with `records.`. */
+  /** Returns whether a figure was requested. `records` requests all figures that begin with `records.`. */
   wants(name: string): boolean;
-  /** A line for who waits. */
+  /** Prints a line of progress. */
   say(line: string): void;
 }
 
-/** Measures something. */
+/** A group of measurements. */
 export interface Group {
   name: string;
   run(bench: Bench): Promise<Figure[]>;
@@ -37,17 +37,17 @@ export interface Group {
 
 const whole = new Intl.NumberFormat('en');
 
-/** `12,345/s`. */
+/** Formats `12,345/s`. */
 function rate(perSecond: number): string {
   return `${perSecond < 100 ? perSecond.toFixed(1) : whole.format(Math.round(perSecond))}/s`;
 }
 
 /**
- * The ratio of Belfry to a baseline: the median of the rounds' ratios.
+ * Returns the ratio of Belfry to a baseline: the median of the rounds' ratios.
  *
- * @param belfry what Belfry reached in each round
- * @param baseline what the baseline reached in the same rounds
- * @param note what else there is to say
+ * @param belfry the values of Belfry, by round
+ * @param baseline the values of the baseline in the same rounds
+ * @param note additional text
  */
 export function ratio(name: string, belfry: readonly number[], baseline: readonly number[], note = ''): Figure {
   const ratios = belfry.map((value, round) => value / baseline[round]!);

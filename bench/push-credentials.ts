@@ -2,7 +2,7 @@ import { createECDH, generateKeyPairSync } from 'node:crypto';
 
 const pem = { type: 'pkcs8', format: 'pem' } as const;
 
-/** Credentials of all providers, with keys that nobody knows: what a push-worker finds in its environment. */
+/** Returns the environment of a push-worker: credentials of all providers, with new random keys. */
 export function pushCredentials(): Record<string, string> {
   const account = {
     type: 'service_account',

@@ -1,7 +1,7 @@
 import { cpus, totalmem } from 'node:os';
 import type { Figure } from './figure.ts';
 
-/** What a run was made on and with. */
+/** The machine and the settings of a run. */
 export interface Circumstances {
   postgres: string;
   redis: string;
@@ -9,7 +9,7 @@ export interface Circumstances {
   seconds: number;
   /** How long the run took, in seconds. */
   took: number;
-  /** Processes that others kept running when it began (load average of a minute). */
+  /** Load of other processes when it began (load average of a minute). */
   load: number;
 }
 
@@ -21,24 +21,24 @@ function shown({ value, unit }: Figure): string {
   return unit === 'MB' ? `${Math.round(value)} MB` : String(value);
 }
 
-/** Whether a machine is too busy for figures that will be compared with others. */
+/** Returns whether a machine is too busy for figures that will be compared with others. */
 export function isBusy(load: number): boolean {
   return load > cpus().length / 4;
 }
 
-/** The figures for a program: name to number. */
+/** Returns the figures for a program, as name to number. */
 export function asJson(figures: readonly Figure[]): string {
   const rounded = figures.map(({ name, value }) => [name, Math.round(value * 1000) / 1000]);
   return JSON.stringify(Object.fromEntries(rounded), null, 2);
 }
 
-/** The figures for a terminal. */
+/** Formats the figures for a terminal. */
 export function asTable(figures: readonly Figure[]): string {
   const width = Math.max(...figures.map(({ name }) => name.length));
   return figures.map((one) => `${one.name.padEnd(width)}  ${shown(one).padStart(8)}  ${one.note}`).join('\n');
 }
 
-/** The figures as the page that is kept in the repository. */
+/** Formats the figures as the page that is kept in the repository. */
 export function asMarkdown(
   figures: readonly Figure[],
   { postgres, redis, reps, seconds, took, load }: Circumstances,

@@ -70,7 +70,7 @@ if (!Number.isInteger(reps) || reps < 1 || !(seconds > 0))
   fail('--reps takes a whole number, --seconds a number above 0.');
 if (options.write && names.length > 0) fail('--write keeps the results of a whole run: give no names with it.');
 
-/** Progress goes to standard error: with `--json` standard output is for the figures alone. */
+/** Prints progress to standard error, since with `--json` standard output contains only the figures. */
 const say = (line: string) => console.error(line);
 const children = createChildren(options.profile);
 let services: BenchServices | undefined;

@@ -5,7 +5,7 @@ import { benchApp } from './app.ts';
 import { withClient } from './database.ts';
 import { belfryEnvironment, type Servers } from './environment.ts';
 
-/** What the database of a run holds. */
+/** The contents of the database of a run. */
 export const ARTICLES = 10_000;
 export const USERS = 20;
 export const CATEGORIES = 100;
@@ -15,24 +15,24 @@ export const PASSWORD_COST = { logN: 15, r: 8, p: 3 };
 
 const hex = (number: number) => number.toString(16).padStart(23, '0');
 
-/** The id of a seeded article, counted from 0. Its author is user `number % USERS`. */
+/** Returns the id of a seeded article, counted from 0. Its author is user `number % USERS`. */
 export const articleId = (number: number) => `a${hex(number)}`;
 const userId = (number: number) => `b${hex(number)}`;
 export const emailOf = (user: number) => `user${user}@example.com`;
 
 const sha256 = (text: string) => createHash('sha256').update(text).digest('hex');
 
-/** The session token of a user. */
+/** Returns the session token of a user. */
 export const tokenOf = (user: number) => `svc_${sha256(`session of ${user}`)}`;
 
-/** The JSON of a new article. */
+/** Returns the JSON of a new article. */
 export function newArticle(number: number): string {
   const body = 'The bells of the old town ring at noon. '.repeat(8);
   const category = `category-${number % CATEGORIES}`;
   return JSON.stringify({ title: `Article ${number}`, body, category, status: 'published', tags: ['bench', 'new'] });
 }
 
-/** Fills users and sessions. */
+/** Inserts users and sessions. */
 export async function insertUsers(client: pg.Client): Promise<void> {
   const hash = await createPasswordHasher(PASSWORD_COST).hash(PASSWORD);
   for (let user = 0; user < USERS; user++) {
@@ -60,7 +60,7 @@ async function insertArticles(client: pg.Client): Promise<void> {
   );
 }
 
-/** Makes the tables and fills them: 10,000 articles of 20 users in 100 categories, a session for each user. */
+/** Creates and fills the tables: 10,000 articles of 20 users in 100 categories, and a session for each user. */
 export async function seed(servers: Servers): Promise<void> {
   const app = benchApp(belfryEnvironment(servers));
   await app.migrate({ mode: 'sync' });

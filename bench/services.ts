@@ -8,7 +8,7 @@ import type { Servers } from './environment.ts';
 
 /** Postgres and Redis of one run. */
 export interface BenchServices extends Servers {
-  /** What they are, for the results. */
+  /** Their versions, for the results. */
   postgres: string;
   redis: string;
   stop(): Promise<void>;
@@ -21,7 +21,7 @@ async function describePostgres(url: string): Promise<string> {
     const setting = async (name: string) =>
       (await client.query<{ value: string }>('select current_setting($1) as value', [name])).rows[0]!.value;
     const durable = [await setting('fsync'), await setting('synchronous_commit'), await setting('full_page_writes')];
-    // Commits that do not reach the disk are several times as fast, and are not what anybody runs.
+    // Commits that do not reach the disk are several times as fast, but no deployment runs that way.
     if (durable.some((value) => value !== 'on'))
       throw new Error('Postgres does not sync its commits: nothing to measure.');
     return `${(await setting('server_version')).split(' ')[0]} (fsync, synchronous_commit and full_page_writes on)`;
@@ -42,14 +42,14 @@ async function describeRedis(url: string): Promise<string> {
 }
 
 /**
- * Starts a Postgres and a Redis for one run, as durable as those of a deployment. Those that the environment names are left
- * alone: a benchmark writes and deletes at will.
+ * Starts a Postgres and a Redis for one run, as durable as those of a deployment. It never uses services of the environment,
+ * since a benchmark writes and deletes at will.
  */
 export async function startBenchServices(announce: (line: string) => void): Promise<BenchServices> {
   const dataDir = makeThrowAway('bench', postgresAccount());
   delete process.env.DATABASE_URL;
   delete process.env.REDIS_URL;
-  // Those of mode `test` do not sync. Development's do, and keep their data where they are told, which is thrown away here.
+  // The services of mode `test` do not sync. Those of mode `dev` do, and their data folder is removed after the run.
   const services = await startServices({ mode: 'dev', dataDir, announce });
   const stop = async () => {
     await services.stop();

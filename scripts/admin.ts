@@ -1,5 +1,6 @@
-// `npm run admin -- create`, `promote`, `demote`, `disable`, `enable`, `list`, `sessions`, `import`: accounts from the command
-// line; `mails`: the e-mails that development captured. It needs DATABASE_URL and SVC_ENCRYPTION_KEYS, from the shell or from .env, or a running `npm run dev`.
+// `npm run admin -- create`, `promote`, `demote`, `disable`, `enable`, `list`, `sessions`, `import`: manages accounts from the
+// command line. `mails` prints the e-mails that development captured. Needs DATABASE_URL and SVC_ENCRYPTION_KEYS from the
+// shell or from .env, or a running `npm run dev`.
 import { readAdminArguments } from './admin/arguments.ts';
 import { run } from './admin/run.ts';
 import { fail } from './deployment/fail.ts';

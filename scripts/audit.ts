@@ -1,5 +1,5 @@
-// `npm run audit -- verify`: verifies the chain of the audit trail and names the first row that was changed or removed. It needs DATABASE_URL,
-// from the shell or from .env, or a running `npm run dev`.
+// `npm run audit -- verify`: verifies the chain of the audit trail and names the first row that was changed or removed.
+// Needs DATABASE_URL from the shell or from .env, or a running `npm run dev`.
 import { readAuditArguments } from './audit/arguments.ts';
 import { verify } from './audit/verify.ts';
 import { DATABASE_ONLY } from './deployment/database-only.ts';

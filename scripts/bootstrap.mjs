@@ -15,19 +15,19 @@ const nodeFolder = join(root, 'scripts', 'node');
 const stamp = join(modules, '.belfry-lock');
 const installing = join(root, '.data', 'installing.pid');
 
-/** The JSON in a file, or undefined when there is no such file. */
+/** Returns the parsed JSON of a file, or undefined if the file does not exist. */
 function readJson(path) {
   return existsSync(path) ? JSON.parse(readFileSync(path, 'utf8')) : undefined;
 }
 
-/** A hash of what has to be installed. */
+/** Returns a hash of everything that has to be installed. */
 function lockHash() {
   return createHash('sha256')
     .update(readFileSync(join(root, 'package-lock.json')))
     .digest('hex');
 }
 
-/** Whether node_modules already holds every package of the lock, in the lock's version (`npm ci` was run by hand). */
+/** Returns whether node_modules already contains every package of the lock file in its version (after `npm ci` was run by hand). */
 function agreesWithLock() {
   const wanted = readJson(join(root, 'package-lock.json'));
   const installed = readJson(join(modules, '.package-lock.json'));
@@ -38,7 +38,7 @@ function agreesWithLock() {
   });
 }
 
-/** Runs npm quietly; on failure prints what it said and ends this process with its exit code. */
+/** Runs npm quietly. On failure, prints its output and exits with its exit code. */
 function npm(args, cwd = root) {
   const cli = process.env.npm_execpath;
   const [command, first] = cli && /\.[cm]?js$/.test(cli) ? [process.execPath, [cli]] : ['npm', []];
@@ -55,7 +55,7 @@ function npm(args, cwd = root) {
   process.exit(result.status || 1);
 }
 
-/** Whether a process with this id is running. */
+/** Returns whether a process with this id is running. */
 function alive(pid) {
   try {
     process.kill(pid, 0);
@@ -65,7 +65,7 @@ function alive(pid) {
   }
 }
 
-/** Runs `work` while no other terminal installs into the same folder; waits up to 10 minutes for its turn. */
+/** Runs `work` while no other terminal installs into the same folder. Waits up to 10 minutes for the others. */
 async function oneAtATime(work) {
   mkdirSync(dirname(installing), { recursive: true });
   for (let waited = 0; waited < 600; waited++) {
@@ -87,7 +87,7 @@ async function oneAtATime(work) {
   }
 }
 
-/** Whether node_modules is what the lock asks for. */
+/** Returns whether node_modules matches the lock file. */
 function packagesReady() {
   if (!existsSync(modules)) return false;
   const hash = lockHash();
@@ -97,20 +97,20 @@ function packagesReady() {
   return true;
 }
 
-/** The path of a Node that is new enough: the machine's own, or the packaged one. Undefined when that must be installed first. */
+/** Returns the path of a Node that is new enough: the machine's own or the packaged one. Undefined if it must be installed first. */
 function findNode() {
-  // One inside node_modules comes from an earlier version of this script: the next `npm ci` removes it.
+  // A Node inside node_modules comes from an earlier version of this script. The next `npm ci` removes it.
   const isOwn = !process.execPath.startsWith(modules + sep);
   if (isOwn && Number(process.versions.node.split('.')[0]) >= NODE_MAJOR) return process.execPath;
   const platform = process.platform === 'win32' ? 'win' : process.platform;
   const name = `${platform}-${process.arch}`;
-  // The package for Apple silicon has another name than its siblings.
+  // The package for Apple silicon is named differently from the others.
   const folders = [`node-${name}`, `node-bin-${name}`].map((each) => join(nodeFolder, 'node_modules', each));
   const binary = platform === 'win' ? 'node.exe' : 'node';
   return folders.map((folder) => join(folder, 'bin', binary)).find((path) => existsSync(path));
 }
 
-/** Installs what is missing, exactly as the lock files say: each package is checked against its hash there. */
+/** Installs missing packages exactly as the lock files say. npm checks each package against its hash there. */
 function install() {
   const ready = packagesReady();
   const node = findNode();
@@ -127,19 +127,19 @@ function install() {
   process.exit(1);
 }
 
-/** Runs the script to its end; passes signals on; also stops it when whoever started us is gone. Gives its exit code. */
+/** Runs the script to its end, forwards signals, and stops it if the parent process is gone. Returns its exit code. */
 function run(node, args) {
   const child = spawn(node, args, {
     stdio: 'inherit',
     env: {
-      // Half of the time that a process takes to start is compiling.
+      // Compiling takes half of the time that a process needs to start.
       NODE_COMPILE_CACHE: join(modules, '.cache', 'node'),
       ...process.env,
       PATH: [dirname(node), join(modules, '.bin'), process.env.PATH ?? ''].join(delimiter),
     },
   });
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.on(signal, () => child.kill(signal));
-  // npm runs scripts through a shell, and a shell that gets a signal dies without passing it on.
+  // npm runs scripts through a shell, and a shell that gets a signal dies without forwarding it.
   const starter = process.ppid;
   const watch = setInterval(() => {
     if (process.ppid === starter) return;

@@ -1,6 +1,6 @@
 // `npm run chaos`: sends webhooks through real processes while the relay and the webhook-worker are killed (SIGKILL) at random
-// moments, Redis is emptied and Postgres is restarted. Exits with 1 when a delivery is lost, arrives under another webhook-id, or
-// arrives twice without having been in flight at a fault.
+// moments, Redis is emptied and Postgres is restarted. Exits with 1 if a delivery is lost, arrives under another webhook-id, or
+// arrives twice although it was not in flight at a fault.
 import { randomBytes } from 'node:crypto';
 import { rmSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -20,12 +20,12 @@ import { startRedis } from './services/redis.ts';
 import { clearThrowAways, makeThrowAway } from './services/throw-away.ts';
 import { whenAskedToStop } from './services/when-asked-to-stop.ts';
 
-// Deliveries a second: less than a worker can do, so that the faults hit it at work and not in a backlog.
+// Deliveries per second. Fewer than a worker can send, so that faults hit it while it works and no backlog builds up.
 const RATE = 300;
 const SHORTEST_MS = 3000;
-// For which a fault waits until there is something in flight that it can hit.
+// How long a fault waits for deliveries in flight.
 const SOME_MS = 2000;
-// What a killed worker held comes back when its lease runs out, and then waits for its retry.
+// Deliveries of a killed worker are reclaimed when their lease expires, and then wait for their retry.
 const PATIENCE_MS = 180_000;
 
 let options: ReturnType<typeof readChaosArguments>;
@@ -44,13 +44,13 @@ const folder = makeThrowAway('chaos', postgresAccount());
 const [postgres, redis] = await Promise.all([startPostgres(folder), startRedis(folder, say)]);
 await ensureDatabase(postgres.url);
 const receivers = await startReceivers(seeded(seed + 1));
-/** Processes that ended without having been killed: none may. */
+/** Number of processes that exited without being killed. It must stay 0. */
 let fallen = 0;
 const tiers = await startTiers(
   {
     NODE_ENV: 'development',
     LOG_LEVEL: 'fatal',
-    // The clients' addresses are made up: this program stands for a proxy.
+    // This program acts as a proxy, since the clients' addresses are made up.
     TRUST_PROXY: 'loopback',
     DATABASE_URL: postgres.url,
     REDIS_URL: redis.url,
@@ -70,7 +70,10 @@ const stop = async () => {
 };
 whenAskedToStop(stop);
 
-/** What workers held at faults that could have cost them a result: each attempt once, as the dead hold on until their leases end. */
+/**
+ * The attempts that workers held at faults, whose result may be lost. Each counts once, although dead workers hold it until
+ * the lease expires.
+ */
 const held = new Map<string, Held>();
 
 async function flush(): Promise<void> {
@@ -81,30 +84,30 @@ async function flush(): Promise<void> {
 
 const keyOf = ({ messageId, attempts }: Held) => `${messageId} ${attempts}`;
 
-/** Notes the deliveries that workers hold now. Returns how many were not noted before. */
+/** Adds the deliveries that workers hold now. Returns the number of new ones. */
 async function noteHeld(): Promise<number> {
   const before = held.size;
   for (const one of await heldDeliveries(postgres.url)) held.set(keyOf(one), one);
   return held.size - before;
 }
 
-/** Waits until something is in flight, but not for long. */
+/** Waits until a delivery is in flight, for a short time at most. */
 async function inFlight(): Promise<void> {
   for (const end = Date.now() + SOME_MS; ; await sleep(10)) {
-    // What dead workers still hold does not count.
+    // Deliveries that dead workers still hold do not count.
     const isNew = (one: Held) => !held.has(keyOf(one));
     if ((await heldDeliveries(postgres.url)).some(isNew) || Date.now() > end) return;
   }
 }
 
-/** Causes a fault. Returns its line for the log. */
+/** Causes a fault and returns its log line. */
 async function strike({ kind, awayMs }: Fault): Promise<string> {
   if (kind === 'flush Redis') {
     await flush();
     return 'FLUSHALL on Redis';
   }
   if (kind === 'restart Postgres') {
-    // Held still for the moment between the look and the stop: what it holds is then known exactly.
+    // Stop the worker between counting its deliveries and stopping Postgres, so that the count is exact.
     await inFlight();
     tiers.signal('webhook-worker', 'SIGSTOP');
     const caught = await noteHeld();
@@ -127,7 +130,7 @@ async function strikeAll(faults: readonly Fault[], runMs: number): Promise<void>
     const at = (performance.now() - begun) / 1000;
     say(`  ${at.toFixed(1).padStart(6)} s  ${await strike(fault)}`);
   }
-  // The jobs of a killed worker would be taken over after 20 s only.
+  // Without this, the jobs of a killed worker would be taken over only after 20 s.
   if (hurry) await flush();
 }
 

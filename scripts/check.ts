@@ -1,8 +1,8 @@
-// `npm run check`: types, format and lint, import rules, pinned files, dead code, side by side. Fails when one of them fails.
+// `npm run check`: types, format and lint, import rules, pinned files, dead code, concurrently. Fails if one of them fails.
 import { spawn } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 
-// biome colours its output even when it is collected.
+// biome colours its output even if it is captured.
 const colors = `--colors=${process.stdout.isTTY ? 'force' : 'off'}`;
 const checks: [name: string, ...command: string[]][] = [
   ['types', 'node_modules/typescript/bin/tsc', '--noEmit'],
@@ -12,7 +12,7 @@ const checks: [name: string, ...command: string[]][] = [
   ['dead code', 'node_modules/knip/bin/knip.js', '--no-progress'],
 ];
 
-/** Runs one check with this Node and prints its outcome; when it failed, with its output. */
+/** Runs one check with this Node and prints its result, and its output if it failed. */
 function run([name, ...args]: (typeof checks)[number]): Promise<boolean> {
   const begin = Date.now();
   return new Promise((resolve) => {

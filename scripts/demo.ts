@@ -1,5 +1,5 @@
-// `npm run demo`: runs the four processes and a receiver that verifies signatures, and creates 1,000 records from 20 clients; then
-// the same again while the relay and the webhook-worker are killed. Exits with 1 when a delivery is missing.
+// `npm run demo`: runs the four processes and a receiver that verifies signatures, and creates 1,000 records from 20 clients. Then
+// it repeats that while the relay and the webhook-worker are killed. Exits with 1 if a delivery is missing.
 import { randomBytes } from 'node:crypto';
 import { join } from './demo/person.ts';
 import { startReceiver } from './demo/receiver.ts';
@@ -9,7 +9,7 @@ import { startServices } from './services/start.ts';
 import { whenAskedToStop } from './services/when-asked-to-stop.ts';
 
 const RECORDS = 1000;
-// A killed worker's claims come back when their lease runs out.
+// The claims of a killed worker are reclaimed when their lease expires.
 const PATIENCE_MS = 120_000;
 
 function report(records: number, outcome: Outcome): void {
@@ -40,7 +40,7 @@ const receiver = await startReceiver();
 const tiers = await startTiers({
   NODE_ENV: 'development',
   LOG_LEVEL: 'error',
-  // The clients' addresses are made up: this program stands for a proxy.
+  // This program acts as a proxy, since the clients' addresses are made up.
   TRUST_PROXY: 'loopback',
   DATABASE_URL: services.databaseUrl,
   REDIS_URL: services.redisUrl,

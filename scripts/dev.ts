@@ -1,5 +1,5 @@
-// `npm run dev`: starts its own Postgres and Redis with data in .data/, and the web process with every role in it, which restarts
-// when src/ or workers/ change. It listens on this machine only (HOST changes that) and lifts rate limits for clients on this
+// `npm run dev`: starts its own Postgres and Redis with data in .data/, and the web process with all roles, which restarts if
+// src/ or workers/ change. It listens on this machine only (HOST changes that) and lifts rate limits for clients on this
 // machine (LOOPBACK_RATE_LIMITS=on keeps them). `-- --fresh` starts with an empty .data/; `-- --allow-loss` drops tables and
 // columns that are no longer declared, with the data in them.
 import { randomBytes } from 'node:crypto';
@@ -22,7 +22,7 @@ const root = fileURLToPath(new URL('..', import.meta.url));
 const dataDir = join(root, '.data');
 const lock = join(dataDir, 'dev.json');
 
-/** A key for encrypted values that stays the same as long as the data does: base64 of 32 bytes. */
+/** A key for encrypted values that is kept as long as the data: base64 of 32 bytes. */
 function developmentKey(): string {
   const file = join(dataDir, 'encryption-key');
   if (!existsSync(file)) writeFileSync(file, randomBytes(32).toString('base64'), { mode: 0o600 });
@@ -39,7 +39,7 @@ async function healthy(url: string): Promise<void> {
   }
 }
 
-/** Pages that a developer opens in a browser, by path. An app may lack some of them. */
+/** Pages for a developer to open in a browser, by path. An app may lack some of them. */
 const PAGES = { '/api/docs': 'API reference', '/console': 'Console' };
 
 async function pagesOf(url: string): Promise<string[]> {
@@ -98,7 +98,7 @@ const other = claim(lock, { pid: process.pid, url });
 if (other)
   fail(`npm run dev is already running in this folder: ${other.url} (process ${other.pid}). Press Ctrl-C there first.`);
 process.on('exit', () => rmSync(lock, { force: true }));
-// When started by root, Postgres runs as another user, which must be able to enter this folder. Secret files have their own mode.
+// If root starts this, Postgres runs as another user, who must be able to enter this folder. Secret files have their own mode.
 chmodSync(dataDir, 0o711);
 
 let services: Services | undefined;

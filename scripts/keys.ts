@@ -1,6 +1,6 @@
-// `npm run keys -- generate` prints a new encryption key. `-- status` shows what is encrypted with which key. `-- rotate`
+// `npm run keys -- generate` prints a new encryption key. `-- status` shows which values are encrypted with which key. `-- rotate`
 // re-encrypts everything with the newest key; its option `--give-up <key id>` discards values in the outbox whose key is lost.
-// Status and rotate need DATABASE_URL and SVC_ENCRYPTION_KEYS, from the shell or from .env.
+// Status and rotate need DATABASE_URL and SVC_ENCRYPTION_KEYS from the shell or from .env.
 import { randomBytes } from 'node:crypto';
 import { DATABASE_ONLY } from './deployment/database-only.ts';
 import { fail } from './deployment/fail.ts';

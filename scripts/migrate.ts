@@ -1,6 +1,6 @@
 // `npm run migrate`: applies the migrations that the database does not have yet. Several may run at once.
-// `-- --status` lists them, `-- --dry-run` prints the SQL of those to come; both change nothing.
-// It needs DATABASE_URL, from the shell or from .env, and nothing else.
+// `-- --status` lists them and `-- --dry-run` prints the SQL of the pending ones; both change nothing.
+// Needs only DATABASE_URL, from the shell or from .env.
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { DATABASE_ONLY } from './deployment/database-only.ts';

@@ -1,5 +1,5 @@
-// `npm run migration:generate -- <name>`: writes the SQL that brings the last migration up to the declarations. It asks
-// no questions: options answer what it cannot know (docs/migrations.md).
+// `npm run migration:generate -- <name>`: writes the SQL that updates the last migration to the declarations. It asks no
+// questions: options supply what it cannot know (docs/migrations.md).
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { DATABASE_ONLY } from './deployment/database-only.ts';
@@ -23,7 +23,7 @@ const [{ app }, { generate }] = await Promise.all([import('../src/app/index.ts')
 try {
   if (existsSync(join(root, '.env'))) process.loadEnvFile(join(root, '.env'));
   const database = process.env.DATABASE_URL;
-  // The environment plays no part in the tables, and the app connects to nothing.
+  // The environment does not affect the tables, and the app does not connect to anything.
   const made = app({ ...process.env, ...DATABASE_ONLY, DATABASE_URL: 'postgres://none/none' });
   const { ok, lines } = await generate(made, join(root, 'migrations'), given, database);
   console[ok ? 'log' : 'error'](lines.join('\n'));

@@ -1,5 +1,5 @@
-// `npm run privacy -- report`: where personal data is stored, who can see it and how long it is kept, from the declarations. It
-// needs no database.
+// `npm run privacy -- report`: reports where personal data is stored, who can see it and how long it is kept, based on the
+// declarations. Needs no database.
 
 import { DATABASE_ONLY } from './deployment/database-only.ts';
 import { fail } from './deployment/fail.ts';

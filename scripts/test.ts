@@ -1,4 +1,4 @@
-// `npm test`: Postgres and Redis that are thrown away, vitest with them, and one plain line with the numbers.
+// `npm test`: starts a temporary Postgres and Redis, runs vitest with them, and prints one line with the numbers.
 import { readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -19,8 +19,8 @@ interface Report {
 const isSkipped = ({ status }: { status: string }) => status === 'pending' || status === 'skipped' || status === 'todo';
 
 /**
- * `N passed, N failed`, and `, N skipped` if any: those that need a browser by themselves where there is none. A file that failed
- * without a failed test counts as one failure.
+ * Returns `N passed, N failed`, and `, N skipped` if any were skipped: browser tests are skipped if there is no browser. A file that
+ * failed without a failed test counts as one failure.
  */
 function numbers(report: Report, chromium: string | undefined): string {
   const broken = report.testResults.filter(
@@ -64,7 +64,7 @@ try {
     {
       ...process.env,
       NODE_ENV: 'test',
-      // Half of the time that a process takes to start is compiling.
+      // Compiling takes half of the time that a process needs to start.
       NODE_COMPILE_CACHE: join(root, 'node_modules', '.cache', 'node'),
       TEST_DATABASE_URL: services.databaseUrl,
       TEST_REDIS_URL: services.redisUrl,

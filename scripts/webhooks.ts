@@ -1,5 +1,5 @@
 // `npm run webhooks -- status` shows the state of endpoints and queue, `-- retry` sends failed deliveries again, `-- drain` waits
-// until the queue is empty. It needs DATABASE_URL and SVC_ENCRYPTION_KEYS, from the shell or from .env, or a running `npm run dev`.
+// until the queue is empty. Needs DATABASE_URL and SVC_ENCRYPTION_KEYS from the shell or from .env, or a running `npm run dev`.
 import { fail } from './deployment/fail.ts';
 import { loadApp } from './deployment/load-app.ts';
 import { readWebhookArguments } from './webhooks/arguments.ts';

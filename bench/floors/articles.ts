@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { ObjectId } from 'bson';
 import { z } from 'zod';
 
-// What both floors share: the same statements on the same tables as Belfry's, the same rules for what comes in.
+// Shared by both floors: the same statements on the same tables as Belfry's, and the same validation rules.
 
 const COLUMNS = 'id, title, body, category, status, tags, views, author, created_at, updated_at';
 const OUTBOX = 'insert into outbox (event_id, name, resource, record_id, user_id, payload)';
@@ -18,7 +18,7 @@ export const LIST = `
   select ${COLUMNS} from articles where category = $1 order by created_at desc, id desc limit $2 offset $3`;
 export const COUNT = 'select count(*) from articles where category = $1';
 
-// Record and event in one statement and one commit: an awaited transaction would be half as fast.
+// Record and event in one statement and one commit. An awaited transaction would be half as fast.
 export const CREATE = `
   with r as (
     insert into articles (id, title, body, category, status, tags, views, author)
@@ -67,7 +67,7 @@ export const newId = () => new ObjectId().toHexString();
 
 export const hashToken = (token: string) => createHash('sha256').update(token).digest('hex');
 
-/** A signed-in user, as the session look-up gives it. */
+/** A signed-in user, as the session look-up returns it. */
 export interface User {
   id: string;
   status: string;
@@ -87,7 +87,7 @@ export interface ArticleRow {
   updated_at: Date | string;
 }
 
-/** A row as it is answered; what has no value is left out, as in JSON. */
+/** A row as sent in a response. Fields without a value are omitted, as in JSON. */
 export function toArticle(row: ArticleRow) {
   return {
     id: row.id,
@@ -103,7 +103,7 @@ export function toArticle(row: ArticleRow) {
   };
 }
 
-/** The values of `CREATE`. */
+/** The parameters of `CREATE`. */
 export function createValues(input: z.output<typeof createInput>, user: User): unknown[] {
   const { body = null, category = null, tags = null } = input;
   return [newId(), input.title, body, category, input.status, tags, input.views, user.id, newId()];

@@ -2,7 +2,7 @@ import type { NextFunction, Request, Response } from 'express';
 
 const LIMIT = 1_048_576;
 
-/** A middleware that reads a JSON body of at most 1 MB: what `express.json` does, without what it can do beside. */
+/** A middleware that reads a JSON body of at most 1 MB, like `express.json` without its other features. */
 export function jsonBody(req: Request, res: Response, next: NextFunction): void {
   if (req.method !== 'POST' && req.method !== 'PATCH') {
     next();

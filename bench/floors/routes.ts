@@ -19,7 +19,7 @@ import {
   updateInput,
 } from './articles.ts';
 
-/** How a floor asks Postgres: statements are prepared by name. */
+/** How a floor queries Postgres: statements are prepared by name. */
 export interface Sql {
   read<Row extends object>(name: string, text: string, values: unknown[]): Promise<Row[]>;
   write<Row extends object>(name: string, text: string, values: unknown[]): Promise<Row[]>;
@@ -49,7 +49,7 @@ function authenticate(sql: Sql) {
   };
 }
 
-/** The four operations, written by hand: session look-up, validation, statement, answer. */
+/** The four operations, written by hand: session look-up, validation, statement, response. */
 export function addRoutes(app: Express, sql: Sql): void {
   app.use('/api', authenticate(sql));
 

@@ -5,10 +5,10 @@ import { load, type Shot } from '../measure/load.ts';
 import { emailOf, PASSWORD, PASSWORD_COST, USERS } from '../seed.ts';
 
 const CONCURRENCY = 2;
-// A login takes a fifth of a second: shorter repetitions would count too few.
+// A login takes a fifth of a second, so shorter repetitions would count too few.
 const LEAST_SECONDS = 4;
 
-/** Logins: Belfry to bare scrypt with the same cost and as many at once. */
+/** Compares logins with bare scrypt at the same cost and concurrency. */
 export const accounts: Group = {
   name: 'accounts',
   async run(bench) {

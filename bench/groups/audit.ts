@@ -14,14 +14,14 @@ import { ARTICLES } from '../seed.ts';
 const CONNECTIONS = 20;
 const AUDITED = { BENCH_AUDIT: 'on' };
 
-// What creates of the seeded articles would have written.
+// The events that creating the seeded articles would have written.
 const FILL = `
   insert into outbox (event_id, name, resource, record_id, user_id, payload)
   select md5(a.id), 'article.created', 'article', a.id, a.author,
     jsonb_build_object('record', to_jsonb(a), 'origin', '{"via":"session","id":"c","ip":"127.0.0.1"}'::jsonb, 'passwords', '{}'::jsonb)
   from articles a where a.id ~ '^a0{10}'`;
 
-/** Makes the tables of the audit trail beside the others. */
+/** Creates the tables of the audit trail in addition to the others. */
 async function addTables({ servers }: Bench): Promise<void> {
   const app = benchApp({ ...belfryEnvironment(servers), ...AUDITED });
   await app.migrate({ mode: 'sync', mayDrop: 'nothing' });
@@ -47,7 +47,7 @@ async function create(bench: Bench): Promise<Figure[]> {
   }
 }
 
-/** Rows a second of a relay that works alone. */
+/** Returns the rows per second of a relay that runs alone. */
 async function emptied(bench: Bench, audited: boolean, redis: Redis): Promise<number> {
   await cleanUpAll(bench);
   const relay = await startBelfry(bench, 'relay', audited ? AUDITED : {});
@@ -84,7 +84,7 @@ async function relayed(bench: Bench): Promise<Figure[]> {
 
 const MEASURES = { 'audit.create': create, 'audit.relay': relayed };
 
-/** What audit costs: the request that creates a record, and the relay. */
+/** Measures the cost of audit, for the request that creates a record and for the relay. */
 export const audit: Group = {
   name: 'audit',
   async run(bench) {

@@ -12,14 +12,17 @@ const BODY = JSON.stringify({
   data: { ...JSON.parse(newArticle(1)), body: 'The bells of the old town ring at noon. '.repeat(20) },
 });
 
-// Deliveries as the relay makes them, spread over all endpoints. One statement: they are all there at once.
+// Deliveries as the relay creates them, spread over all endpoints. One statement, so that all of them exist at once.
 const FILL = `
   insert into webhook_deliveries (id, endpoint_id, event_id, message_id, type, body, next_attempt_at)
   select 'd' || lpad(to_hex(row_number() over ()), 23, '0'), e.id, lpad(to_hex(n), 24, '0'), 'msg_' || md5(n || e.id),
     'article.created', $2, now()
   from webhook_endpoints e, generate_series(1, $1::int) n`;
 
-/** Lets Belfry's worker send 20,000 deliveries. Gives how many a second. The jobs come from the relay's sweep, which finds what is due; time runs from the first request. */
+/**
+ * Lets Belfry's worker send 20,000 deliveries and returns the number per second. Jobs come from the relay's sweep, which finds due
+ * deliveries. Time is measured from the first request.
+ */
 export async function sendAll(bench: Bench, receiver: Child): Promise<number> {
   await cleanUpAll(bench);
   return withClient(bench.servers.databaseUrl, async (client) => {
@@ -47,7 +50,7 @@ async function measure(bench: Bench, receiver: Child, name: string, concurrency:
   return ratio(name, results.belfry, results.undici, `${concurrency} in flight, ${USERS} endpoints`);
 }
 
-/** Deliveries a second: Belfry's worker, claiming, sending, logging, to bare undici with the same signature. */
+/** Compares deliveries per second: Belfry's worker, which claims, sends and logs, and bare undici with the same signature. */
 export const deliveries: Group = {
   name: 'webhooks',
   async run(bench) {

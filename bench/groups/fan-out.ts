@@ -11,21 +11,21 @@ const EVENTS = 2000;
 const FEW = 10;
 const MANY = 100_000;
 
-// Endpoints of others, ten of each: they want the event, and may not see it.
+// Endpoints of other users, ten for each. They subscribe to the event, and their owners may not see it.
 const ADD_ENDPOINTS = `
   insert into webhook_endpoints (id, owner_id, url, events, scope, secret)
   select 'e' || lpad(to_hex(n), 23, '0'), 'f' || lpad(to_hex(n / 10), 23, '0'), 'http://127.0.0.1:9/',
     case n % 3 when 0 then '{*}' when 1 then '{memo.*}' else '{memo.created}' end::text[], 'own', ''
   from generate_series(1, $1::int) n on conflict do nothing`;
 
-// Memos of the one user who has an endpoint that may see them.
+// Memos of the one user who has an endpoint and may see them.
 const ADD_EVENTS = `
   insert into outbox (event_id, name, resource, record_id, user_id, payload)
   select md5(random()::text || n), 'memo.created', 'memo', lpad(to_hex(n), 24, '0'), e.owner_id, jsonb_build_object('record',
     jsonb_build_object('id', lpad(to_hex(n), 24, '0'), 'text', 'noon', 'owner', e.owner_id, 'created_at', now(), 'updated_at', now()))
   from webhook_endpoints e, generate_series(1, $1::int) n where e.url = $2`;
 
-/** How long the relay takes, in ms. */
+/** Returns how long the relay takes, in ms. */
 function timed(bench: Bench, redis: Redis, url: string): Promise<number> {
   return withClient(bench.servers.databaseUrl, async (client) => {
     await client.query(ADD_EVENTS, [EVENTS, url]);
@@ -46,7 +46,7 @@ async function withEndpoints(bench: Bench, count: number): Promise<void> {
   });
 }
 
-/** What an event that one endpoint may see costs with many endpoints, to what it costs with few. */
+/** Compares the cost of an event that one endpoint may see, between many endpoints and few. */
 export const fanOut: Group = {
   name: 'webhooks',
   async run(bench) {
@@ -63,7 +63,7 @@ export const fanOut: Group = {
     for (const count of [FEW, MANY]) {
       await withEndpoints(bench, count);
       times[count] = [];
-      // The first is to warm up.
+      // The first round warms up.
       for (let round = 0; round <= bench.reps; round++) {
         await cleanUpAll(bench);
         const took = await timed(bench, redis, url);

@@ -10,13 +10,16 @@ const WAITING = 1000;
 const CREATES = 300;
 const APART_MS = 50;
 
-// Of the endpoint at this address: it never answers.
+// Deliveries of the endpoint at this address, which never responds.
 const FILL = `
   insert into webhook_deliveries (id, endpoint_id, event_id, message_id, type, body, next_attempt_at)
   select 'd' || lpad(to_hex(n), 23, '0'), e.id, lpad(to_hex(n), 24, '0'), 'msg_' || n, 'article.created', '{}', now()
   from webhook_endpoints e, generate_series(1, $1::int) n where e.url = $2`;
 
-/** From commit to receipt at a healthy receiver, while many deliveries wait for one that never answers. Every record goes to both. */
+/**
+ * Measures commit to receipt at a healthy receiver while many deliveries wait for one that never responds. Every record goes to
+ * both.
+ */
 export const hanging: Group = {
   name: 'webhooks',
   async run(bench) {

@@ -10,7 +10,7 @@ import { tokenOf } from '../seed.ts';
 const named = (count: number, value: unknown) =>
   Object.fromEntries(Array.from({ length: count }, (_, i) => [`k${i}`, value]));
 
-/** Bodies of an article that are refused, by what is wrong with them. Each is as large as a body may be, or as large as makes it costly. */
+/** Invalid bodies of an article, by their error. Each has the maximum size of a body, or the size that makes it most costly. */
 const BODIES: Readonly<Record<string, unknown>> = {
   'unknown fields': named(60_000, 1),
   'unknown objects': named(30_000, {}),
@@ -23,21 +23,21 @@ const BODIES: Readonly<Record<string, unknown>> = {
   'deep arrays': { title: 'x', tags: JSON.parse('['.repeat(30) + ']'.repeat(30)), body: Array(90_000).fill([]) },
 };
 
-/** Bodies that are also measured with an `Idempotency-Key`, which needs a fingerprint of the whole body. */
+/** Bodies that are also measured with an `Idempotency-Key`, which requires a fingerprint of the whole body. */
 const ALSO_WITH_KEY = ['unknown fields', 'an array that is too long', 'an array of objects'];
 const CASES = [
   ...Object.entries(BODIES).map(([name, value]) => ({ name, value, keyed: false })),
   ...ALSO_WITH_KEY.map((name) => ({ name: `${name}, with a key`, value: BODIES[name], keyed: true })),
 ];
 
-/** CPU time of a refusal in µs: of all threads of the server. */
+/** Returns the CPU time of a refusal in µs, for all threads of the server. */
 async function costOf(server: Child, next: () => Shot, seconds: number): Promise<number> {
   const before = await server.ask<number>('cpu');
   const { requests } = await load(server.url, next, { connections: 1, seconds });
   return ((await server.ask<number>('cpu')) - before) / requests;
 }
 
-/** What it costs to refuse a body, to what it costs a bare server to receive and parse it. */
+/** Compares the cost of refusing a body with the cost of receiving and parsing it in a bare server. */
 export const http: Group = {
   name: 'http',
   async run(bench) {

@@ -19,7 +19,7 @@ function figuresOf(times: readonly number[], bench: Bench): Figure[] {
   return figures.filter(({ name }) => bench.wants(name));
 }
 
-/** From when web knows that a create is committed to the receiver's first sight of its webhook; idle, four processes apart. */
+/** Measures the time from when web knows of a commit until the receiver first sees its webhook; idle, with four separate processes. */
 export const latency: Group = {
   name: 'webhooks',
   async run(bench) {

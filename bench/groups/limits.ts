@@ -8,7 +8,7 @@ import { OPERATIONS } from '../records/operations.ts';
 
 const CONNECTIONS = 20;
 
-/** Reads with rate limits on to reads with them off: Belfry on both sides, each in a process of its own. */
+/** Compares reads with and without rate limits: Belfry on both sides, each in its own process. */
 export const limits: Group = {
   name: 'limits',
   async run(bench) {

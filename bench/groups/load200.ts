@@ -7,7 +7,7 @@ const NAME = 'webhooks.load200.p95';
 const CREATES = 3000;
 const APART_MS = 5;
 
-/** From commit to receipt while 200 records a second are created; four processes apart. */
+/** Measures commit to receipt while 200 records per second are created, with four separate processes. */
 export const load200: Group = {
   name: 'webhooks',
   async run(bench) {

@@ -6,7 +6,7 @@ import { median } from '../measure/statistics.ts';
 import { OPERATIONS } from '../records/operations.ts';
 import { emailOf, PASSWORD, USERS } from '../seed.ts';
 
-// More than are hashed at once: the queue is never empty.
+// More than are hashed concurrently, so that the queue is never empty.
 const LOGINS = 20;
 const READERS = 20;
 const LEAST_SECONDS = 4;
@@ -20,14 +20,14 @@ function createLogin(): () => Shot {
   };
 }
 
-/** Runs `work` while as many logins are hashed as there is room for. */
+/** Runs `work` while as many logins are hashed as the hasher allows. */
 async function amongLogins<T>(web: Child, seconds: number, work: () => Promise<T>): Promise<T> {
   const flood = load(web.url, createLogin(), { connections: LOGINS, seconds: seconds + 1 });
   const [result] = await Promise.all([work(), flood]);
   return result;
 }
 
-/** What a flood of logins leaves of everything else: look-ups of hosts, which share the thread pool, and reads. */
+/** Measures how a flood of logins slows down everything else: host look-ups, which share the thread pool, and reads. */
 export const loginImpact: Group = {
   name: 'login-impact',
   async run(bench) {

@@ -11,9 +11,9 @@ const ROUND = 20_000;
 const IDLE_MS = 1500;
 
 interface Memory {
-  /** MB in use, garbage left out. */
+  /** MB in use, without garbage. */
   used: number;
-  /** MB that the process holds, garbage and room for more included. */
+  /** MB that the process holds, including garbage and reserved memory. */
   resident: number;
 }
 
@@ -27,7 +27,7 @@ async function rounds(bench: Bench, receiver: Child, count: number): Promise<voi
   for (let sent = 0; sent < count; sent += ROUND) await sendAll(bench, receiver);
 }
 
-/** By how much a worker grows that sends and sends. */
+/** Measures how much a worker grows while it sends continuously. */
 export const memory: Group = {
   name: 'webhooks',
   async run(bench) {

@@ -9,7 +9,7 @@ const DEVICES = 100_000;
 const PROGRAM = new URL('../processes/push.ts', import.meta.url);
 const PATIENCE_MS = 60_000;
 
-// Users with a device each.
+// Users with one device each.
 const FILL = `
   insert into users (id, name, email, password, roles, status)
   select 'f' || lpad(to_hex(n), 23, '0'), 'Filler', 'filler-' || n || '@example.com', '', '{user}', 'active'
@@ -19,7 +19,7 @@ const FILL = `
   from generate_series(1, ${DEVICES}) n`;
 const USERS = Array.from({ length: DEVICES }, (_, i) => `f${(i + 1).toString(16).padStart(23, '0')}`);
 
-/** Waits until a push is sent. Gives the ms that it took. */
+/** Waits until a push is sent. Returns the ms that it took. */
 async function untilSent({ servers }: Bench): Promise<number> {
   const begin = performance.now();
   return withClient(servers.databaseUrl, async (client) => {
@@ -32,8 +32,8 @@ async function untilSent({ servers }: Bench): Promise<number> {
 }
 
 /**
- * A send to 100,000 users with a device each: how long it takes to give control back, and how much more memory the worker has in use
- * when it has sent such pushes than after the first.
+ * Measures a send to 100,000 users with one device each: how long the call takes to return, and how much more memory the worker
+ * uses after several such pushes than after the first.
  */
 export const pushAccept: Group = {
   name: 'push',

@@ -9,7 +9,7 @@ import { pushCredentials } from '../push-credentials.ts';
 
 interface Provider {
   platform: 'android' | 'ios' | 'web';
-  /** Hosts whose sockets go to the provider of the bench. */
+  /** Hosts whose sockets are connected to the provider of the bench. */
   hosts: readonly string[];
   /** Devices of a round. */
   count: number;
@@ -40,7 +40,7 @@ const PROVIDERS: Record<'fcm' | 'apns' | 'web', Provider> = {
 const TITLE = 'The bells of the old town ring at noon';
 const REDIRECT = new URL('../../test/fakes/push/redirect.ts', import.meta.url).href;
 
-/** Hands one push to all devices to Belfry's worker; time runs from the first that the provider gets. */
+/** Sends one push to all devices through Belfry's worker. Time is measured from the first notification that the provider receives. */
 async function belfry(bench: Bench, provider: Child, sender: Child, message: { tokens: string[] }): Promise<number> {
   return withClient(bench.servers.databaseUrl, async (client) => {
     const received = provider.ask<number>('receive', message.tokens.length);
@@ -83,7 +83,7 @@ async function measure(bench: Bench, name: keyof typeof PROVIDERS): Promise<Figu
   return ratio(`push.${name}`, results.belfry, results.library, `${count.toLocaleString('en')} devices`);
 }
 
-/** Notifications a second: one push-worker, which looks up, sends and stores, to the provider's library alone. */
+/** Compares notifications per second: one push-worker, which looks up, sends and stores, and the provider's library alone. */
 export const pushProviders: Group = {
   name: 'push',
   async run(bench) {

@@ -10,7 +10,7 @@ const REQUESTS = 10;
 const DELAY_MS = 10;
 
 const LIST = OPERATIONS.list(0);
-/** What is counted: every operation that is measured, and lists that do more. */
+/** The counted requests: every measured operation, and lists that do more. */
 const SHOTS: Record<string, () => Shot> = {
   ...Object.fromEntries((Object.keys(OPERATIONS) as Operation[]).map((name) => [name, () => OPERATIONS[name](0)])),
   'list.include': () => ({ ...LIST, path: `${LIST.path}&include=author` }),
@@ -25,9 +25,9 @@ async function send(url: string, name: string): Promise<void> {
   if (answer.statusCode !== status) throw new Error(`${method} ${path} answered ${answer.statusCode}`);
 }
 
-/** The most that one of a few requests needed, one request at a time. */
+/** Returns the maximum over a few requests, sent one at a time. */
 async function count(url: string, tap: WireTap, name: string): Promise<{ roundTrips: number; statements: number }> {
-  // The first ones also open connections.
+  // The first requests also open connections.
   for (let i = 0; i < 3; i++) await send(url, name);
   const most = { roundTrips: 0, statements: 0 };
   for (let i = 0; i < REQUESTS; i++) {
@@ -40,7 +40,7 @@ async function count(url: string, tap: WireTap, name: string): Promise<{ roundTr
   return most;
 }
 
-/** Database round trips of one request to Belfry, session look-up included, counted on the wire. */
+/** Counts the database round trips of one request on the wire, session look-up included. */
 export const queries: Group = {
   name: 'records',
   async run(bench: Bench) {

@@ -15,7 +15,7 @@ const STREAMS = 2000;
 const EVENTS_PER_SECOND = 100;
 const SECONDS = 6;
 const WARM_UP_SECONDS = 2;
-/** Streams that are open before memory is measured. */
+/** Streams that are opened before memory is measured. */
 const FIRST = 20;
 const PATIENCE_MS = 20_000;
 const PATH = '/api/realtime?subscribe=article&subscribe=memo';
@@ -23,7 +23,7 @@ const PATH = '/api/realtime?subscribe=article&subscribe=memo';
 const sha256 = (text: string) => createHash('sha256').update(text).digest('hex');
 const tokenOf = (listener: number) => `svc_${sha256(`listener ${listener}`)}`;
 
-// Each listens by a session of their own.
+// Each listener has a session of its own.
 const LISTENERS = `
   with made as (
     insert into users (id, name, email, password, roles, status, created_at, updated_at)
@@ -37,14 +37,14 @@ const LISTENERS = `
 const REMOVE = `with s as (delete from sessions where id like 'e%') delete from users where id like 'd%'`;
 
 async function prepare({ servers }: Bench): Promise<void> {
-  // With the tables of the audit too: those that an earlier group has filled stay.
+  // Includes the tables of the audit trail, so that those filled by an earlier group stay.
   const app = benchApp({ ...belfryEnvironment(servers), ...REALTIME, BENCH_AUDIT: 'on' });
   await app.migrate({ mode: 'sync', mayDrop: 'nothing' });
   await app.close();
   await withClient(servers.databaseUrl, (client) => client.query(LISTENERS, [STREAMS]));
 }
 
-/** Creates so many records of each resource a second, whether or not those before are answered. Gives how many of each. */
+/** Creates this many records per second of each resource, even if earlier creates have no response yet. Returns the number of each. */
 async function createAll(pool: Pool, seconds: number): Promise<number> {
   const count = EVENTS_PER_SECOND * seconds;
   const create = async (path: string, listener: number, values: object) => {
@@ -71,9 +71,9 @@ async function createAll(pool: Pool, seconds: number): Promise<number> {
 type Receipt = [record: string, at: number, passedOnAt: number];
 
 interface Times {
-  /** ms from when web knows that an article is committed to a client's sight of it, of each client that reads. */
+  /** ms from when web knows of an article's commit until a client sees it, for each client that reads. */
   seen: number[];
-  /** Of these, until the relay passed it on. */
+  /** The part of that time until the relay passed the event on. */
   passedOn: number[];
 }
 
@@ -107,7 +107,7 @@ async function measure(bench: Bench): Promise<Figure[]> {
   try {
     const tokens = Array.from({ length: STREAMS }, (_, listener) => tokenOf(listener));
     const memory = async () => [await web.ask<number>('used'), await web.ask<number>('memory')] as const;
-    // The first make what all others share.
+    // The first streams create what all others share.
     await listeners.ask('open', { url: web.url, path: PATH, tokens: tokens.slice(0, FIRST) });
     await sleep(1000);
     const before = await memory();
@@ -142,7 +142,7 @@ async function measure(bench: Bench): Promise<Figure[]> {
   }
 }
 
-/** How soon changes are seen on thousands of open streams, and what a stream costs. */
+/** Measures how soon clients see changes on thousands of open streams, and the cost of a stream. */
 export const realtime: Group = {
   name: 'realtime',
   async run(bench) {

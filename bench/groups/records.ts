@@ -13,7 +13,7 @@ const SIDES = ['belfry', 'floor', 'lean'] as const;
 
 type Servers = Record<(typeof SIDES)[number], Child>;
 
-/** A repetition, with the CPU time that the server spent on each request: noise of the machine hardly reaches it. */
+/** A repetition, with the server's CPU time per request, which noise of the machine hardly affects. */
 interface Repetition extends Throughput {
   cpuMicros: number;
 }
@@ -46,7 +46,7 @@ async function measure(bench: Bench, servers: Servers, name: Operation, next: (a
   ];
 }
 
-/** Requests on records: Belfry to the hand-written floor and to the lean floor, each in a process of its own. */
+/** Compares requests on records: Belfry, the hand-written floor and the lean floor, each in its own process. */
 export const records: Group = {
   name: 'records',
   async run(bench) {

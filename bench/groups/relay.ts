@@ -10,19 +10,19 @@ import { ARTICLES } from '../seed.ts';
 
 const ROWS = 2 * ARTICLES;
 
-// What creates of the seeded articles would have written. One statement: it is all there at once.
+// The events that creating the seeded articles would have written. One statement, so that all of them exist at once.
 const FILL = `
   insert into outbox (event_id, name, resource, record_id, user_id, payload)
   select md5(n || a.id), 'article.created', 'article', a.id, a.author, jsonb_build_object('record', to_jsonb(a))
   from articles a, generate_series(1, ${ROWS / ARTICLES}) n`;
 
-/** Fills the outbox and lets it be emptied. Gives rows a second. */
+/** Fills the outbox and waits until it is empty. Returns rows per second. */
 function timed({ servers }: Bench, empty: () => Promise<unknown>): Promise<number> {
   return withClient(servers.databaseUrl, async (client) => {
     await client.query(FILL);
     const begin = performance.now();
     await empty();
-    // From the end: from the start it would read past all rows that are already deleted, over and over.
+    // Reads from the end. From the start it would read all deleted rows again and again.
     await untilNone(client, 'select id from outbox order by id desc limit 1');
     return ROWS / ((performance.now() - begin) / 1000);
   });
@@ -41,7 +41,10 @@ async function measure(bench: Bench, floor: Child, redis: Redis) {
   return interleave({ belfry, baseline }, bench.reps);
 }
 
-/** Outbox rows a second: Belfry's relay, which makes one webhook delivery of each, to the bare loop that makes a job of each. */
+/**
+ * Compares outbox rows per second: Belfry's relay, which creates one webhook delivery per row, and a bare loop that adds one job
+ * per row.
+ */
 export const relay: Group = {
   name: 'relay',
   async run(bench) {

@@ -15,14 +15,14 @@ const MAX_SECONDS = 1;
 
 const get = (path: string, user: number): Shot => ({ method: 'GET', path, token: tokenOf(user), status: 200 });
 
-/** The cursor behind a page, told by the page itself. */
+/** Returns the cursor of a page, taken from the page itself. */
 async function cursorBehind(server: Child, size: Size, page: number): Promise<string> {
   const { path, token } = get(`/api/${size}?limit=${LIMIT}&page=${page}`, ADMIN);
   const { body } = await request(server.url + path, { headers: { authorization: `Bearer ${token}` } });
   return ((await body.json()) as { meta: { next: string } }).meta.next;
 }
 
-/** What is asked of both tables, by figure. */
+/** The requests sent to both tables, by figure. */
 const ASKED: Record<string, { note: string; shot: (server: Child, size: Size) => Promise<Shot> }> = {
   page: {
     note: `first page of an owner's ${OWNED} records, with the total`,
@@ -51,13 +51,13 @@ async function measure(bench: Bench, server: Child, name: string): Promise<Figur
     return run;
   };
   const results = await interleave({ few: await one('few'), many: await one('many') }, bench.reps);
-  // The median of each round: what else happens on the machine hardly reaches it.
+  // The median of each round, which other load on the machine hardly affects.
   const speed = (size: Size) => results[size].map((result) => 1000 / result.p50);
   const time = (size: Size) => `${median(results[size].map((result) => result.p50)).toFixed(2)} ms`;
   return ratio(`records.scale.${name}`, speed('few'), speed('many'), `${time('many')} to ${time('few')}; ${note}`);
 }
 
-/** Time of a list on 1,000,000 rows to the same on 10,000, one request at a time. */
+/** Compares the time of a list on 1,000,000 rows with the same list on 10,000, one request at a time. */
 export const scale: Group = {
   name: 'records',
   async run(bench) {

@@ -8,10 +8,10 @@ import { median } from '../measure/statistics.ts';
 const DATABASE = 'bench_fifty';
 const PROGRAM = new URL('../processes/fifty.ts', import.meta.url);
 const COMPILED = fileURLToPath(new URL('../../node_modules/.cache/node', import.meta.url));
-// What start-up leaves behind is collected by then.
+// By then, garbage of the start-up has been collected.
 const IDLE_MS = 3000;
 
-/** A database of its own: fifty resources have fifty tables. */
+/** Creates a database of its own, since fifty resources have fifty tables. */
 async function makeDatabase({ servers }: Bench): Promise<string> {
   await withClient(servers.databaseUrl, async (client) => {
     await client.query(`drop database if exists ${DATABASE}`);
@@ -26,14 +26,14 @@ function spread(values: readonly number[], digits: number): string {
   return `${Math.min(...values).toFixed(digits)}–${Math.max(...values).toFixed(digits)}`;
 }
 
-/** How long `web` takes from nothing to ready with fifty resources, and what memory it holds when nothing happens. */
+/** Measures how long `web` with fifty resources takes from start to ready, and how much memory it holds while idle. */
 export const start: Group = {
   name: 'start',
   async run(bench): Promise<Figure[]> {
     if (!['start.ms', 'start.memory'].some(bench.wants)) return [];
     bench.say('start …');
     const databaseUrl = await makeDatabase(bench);
-    // As the Procfile has it: what was compiled once is not compiled again.
+    // As in the Procfile: code that was compiled once is not compiled again.
     const environment = { ...belfryEnvironment({ ...bench.servers, databaseUrl }), NODE_COMPILE_CACHE: COMPILED };
     await (await bench.children.start(PROGRAM, { ...environment, BENCH_MIGRATE: 'on' })).stop();
     const times: number[] = [];

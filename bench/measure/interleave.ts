@@ -1,8 +1,8 @@
 /**
- * Runs each side once a round, for some rounds: A B A B A B, so that what disturbs the machine disturbs all alike. Every
- * round begins with the next side, so that none is always first.
+ * Runs each side once per round, for several rounds: A B A B A B, so that noise of the machine affects all sides equally. Every
+ * round starts with the next side, so that no side is always first.
  *
- * @returns per side what each round gave, in order
+ * @returns the results of each side, by round
  */
 export async function interleave<Side extends string, Result>(
   sides: Record<Side, () => Promise<Result>>,

@@ -1,7 +1,7 @@
 import { Pool } from 'undici';
 import { percentile } from './statistics.ts';
 
-/** One request of a load, and the status without which the run is void. */
+/** One request of a load, and its expected status. Any other status makes the run void. */
 export interface Shot {
   method: 'GET' | 'POST' | 'PATCH';
   path: string;
@@ -11,16 +11,16 @@ export interface Shot {
   status: number;
 }
 
-/** What a load came to. */
+/** The result of a load. */
 export interface Throughput {
   requests: number;
   perSecond: number;
-  /** ms. */
+  /** In ms. */
   p50: number;
   p99: number;
 }
 
-/** Sends one request and resolves when its answer is read. `dispatch` costs the generator half of what `request` does. */
+/** Sends one request and resolves when its response is read. `dispatch` costs the generator half as much as `request`. */
 function fire(pool: Pool, { method, path, token, body, idempotencyKey, status }: Shot): Promise<void> {
   const headers: Record<string, string> = {};
   if (token !== undefined) headers.authorization = `Bearer ${token}`;
@@ -54,8 +54,8 @@ function fire(pool: Pool, { method, path, token, body, idempotencyKey, status }:
 /**
  * Loads a server with requests from this process over kept-alive connections, one at a time on each.
  *
- * @param next makes the next request of a connection
- * @throws when an answer has another status than expected: a fast error is no result
+ * @param next creates the next request of a connection
+ * @throws if a response has an unexpected status: a fast error is not a result
  */
 export async function load(
   url: string,

@@ -1,14 +1,14 @@
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
 
-/** What went over the wire since the last `reset`. */
+/** The traffic since the last `reset`. */
 interface Counts {
-  /** Times that the client sent while nothing was outstanding on any connection: sequential round trips. */
+  /** How often the client sent while no response was outstanding on any connection: the sequential round trips. */
   roundTrips: number;
   /** Statements, each with its own Sync, or simple queries. */
   statements: number;
 }
 
-/** A listener between a program and its Postgres. */
+/** A proxy between a program and its Postgres. */
 export interface WireTap {
   /** The database's address through the tap. */
   url: string;
@@ -37,7 +37,7 @@ function messageCounter(types: readonly number[], untyped: boolean): (chunk: Buf
       if (data.length < 4 + typed) break;
       const whole = data.readUInt32BE(typed) + typed;
       if (data.length < whole) break;
-      // The start-up, too, is answered by a ReadyForQuery.
+      // A start-up is also followed by a ReadyForQuery.
       if (atStart || types.includes(data[0]!)) found++;
       atStart = false;
       data = data.subarray(whole);
@@ -48,10 +48,10 @@ function messageCounter(types: readonly number[], untyped: boolean): (chunk: Buf
 }
 
 /**
- * Puts a tap before a Postgres. Answers are held back for a while, like on a network: what a program sends without waiting
- * for the answer before it is then sent together, without doubt.
+ * Puts a tap in front of a Postgres. Responses are delayed, as on a network, so that everything that a program sends without
+ * waiting for the previous response is certainly sent together.
  *
- * @param delayMs how long each answer is held back
+ * @param delayMs the delay of each response
  */
 export async function createWireTap(databaseUrl: string, delayMs: number): Promise<WireTap> {
   const target = new URL(databaseUrl);

@@ -1,4 +1,4 @@
-// Belfry in a process of its own, in the role that BENCH_ROLE names.
+// Belfry in its own process, in the role of BENCH_ROLE.
 import { lookup } from 'node:dns/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { benchApp } from '../app.ts';
@@ -14,7 +14,7 @@ const app = benchApp(process.env);
 const { url } = await app.start({ port: 0, roles: [process.env.BENCH_ROLE as Role] });
 const commits: [id: string, at: number][] = [];
 
-/** Looks a host up again and again for so many seconds. Gives the 99th percentile of its times in ms. */
+/** Looks a host up repeatedly for this many seconds. Returns the 99th percentile of the times in ms. */
 async function lookups(seconds: number): Promise<number> {
   const times: number[] = [];
   for (const end = now() + seconds * 1000; now() < end; await sleep(5)) {
@@ -30,7 +30,7 @@ async function lookups(seconds: number): Promise<number> {
 
 ready(url, {
   lookups,
-  /** From now on notes when this process learns that a create is committed. */
+  /** From now on, records when this process learns of each commit of a create. */
   watch: () => app.on<Created>('article.created', ({ record }) => void commits.push([record.id, now()])),
   commits: () => commits,
   push: (message: object) => app.push.enqueue(message),

@@ -11,21 +11,21 @@ interface Question {
 }
 
 /**
- * Tells the bench that this process is ready, and answers its questions from then on. The process ends when the bench does,
- * however that ends: the channel between them closes with it.
+ * Tells the bench that this process is ready, and handles its requests from then on. The process ends with the bench, however
+ * that ends, because the channel between them closes.
  *
- * @param url of the server that this process runs; empty when it runs none
+ * @param url the address of the server in this process; empty if there is none
  */
 export function ready(url: string, answerers: Record<string, Answerer> = {}): void {
   const all: Record<string, Answerer> = {
     memory: () => process.memoryUsage.rss(),
-    /** Bytes that are in use, garbage left out. */
+    /** Bytes in use, without garbage. */
     used() {
       releaseMemory();
       const { heapUsed, external } = process.memoryUsage();
       return heapUsed + external;
     },
-    /** µs of CPU time since the start, of all threads. */
+    /** µs of CPU time since the start, for all threads. */
     cpu() {
       const { user, system } = process.cpuUsage();
       return user + system;
@@ -43,15 +43,15 @@ export function ready(url: string, answerers: Record<string, Answerer> = {}): vo
 }
 
 process.on('disconnect', () => process.exit(0));
-// Ctrl-C reaches the whole group; the bench stops its children in order.
+// Ctrl-C reaches the whole process group; the bench stops its children in order.
 process.on('SIGINT', () => undefined);
 
-/** The time in ms, comparable between the processes of one machine. */
+/** Returns the time in ms, comparable between the processes of one machine. */
 export function now(): number {
   return performance.timeOrigin + performance.now();
 }
 
-/** Listens on loopback, on any free port. Gives the address. */
+/** Listens on loopback on a free port. Returns the address. */
 export function listening(handler: RequestListener): Promise<string> {
   const server = createServer({ keepAliveTimeout: 65_000 }, handler);
   return new Promise((resolve, reject) => {

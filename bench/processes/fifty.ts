@@ -1,4 +1,4 @@
-// An app with fifty resources in a process of its own: its tables are made when BENCH_MIGRATE is set, else `web` is started.
+// An app with fifty resources in its own process. Creates its tables if BENCH_MIGRATE is set; otherwise starts `web`.
 import { releaseMemory } from '../../src/runtime/release-memory.ts';
 import { fiftyResources } from '../fifty.ts';
 import { ready } from './child.ts';

@@ -1,4 +1,4 @@
-// The floor: what a competent team writes by hand with express 5, pg and zod, with express as it comes.
+// The floor: what a competent team writes by hand with express 5, pg and zod, with the defaults of express.
 import express from 'express';
 import pg from 'pg';
 import { addRoutes } from '../floors/routes.ts';

@@ -1,4 +1,4 @@
-// Clients that hold streams open. Of most only the bytes are taken; every so many a client reads what it gets.
+// Clients that hold streams open. Most of them only receive the bytes; every twentieth client parses the events.
 import { connect } from 'node:net';
 import { now, ready } from './child.ts';
 
@@ -10,7 +10,7 @@ interface Wanted {
 
 const READS_EVERY = 20;
 const AT_ONCE = 50;
-/** When the relay passed it on, and the record. */
+/** Matches the time when the relay passed the event on, and the id of the record. */
 const CREATED = /^id: (\d+)-\d+\nevent: article\.created\ndata: \{[^{]*?"id":"([0-9a-f]{24})"/gm;
 
 let receipts: [record: string, at: number, passedOnAt: number][] = [];
@@ -48,10 +48,10 @@ ready('', {
       await Promise.all(some.map((token, i) => open(wanted, token, (from + i) % READS_EVERY === 0)));
     }
   },
-  /** Forgets what came so far. */
+  /** Discards all receipts so far. */
   begin() {
     receipts = [];
   },
-  /** What the clients that read have seen. */
+  /** Returns what the parsing clients have received. */
   receipts: () => receipts,
 });

@@ -1,4 +1,4 @@
-// Receives a body, parses it and refuses it: what no server that reads JSON can do without.
+// Receives a body, parses it and refuses it: the minimum work of any server that reads JSON.
 import { listening, ready } from './child.ts';
 
 const url = await listening((req, res) => {

@@ -1,4 +1,4 @@
-// The baselines of push: each provider's library alone, used in the way in which it is quickest.
+// The push baselines: each provider's library alone, used in its fastest way.
 import { Agent } from 'node:https';
 import apn from '@parse/node-apn';
 import { cert, initializeApp } from 'firebase-admin/app';
@@ -10,7 +10,7 @@ const { FCM_SERVICE_ACCOUNT, APNS_KEY, APNS_KEY_ID, APNS_TEAM_ID, APNS_TOPIC } =
 const { VAPID_PUBLIC_KEY, VAPID_PRIVATE_KEY, VAPID_SUBJECT } = process.env;
 const env = (value: string | undefined) => value ?? '';
 
-/** Runs `next` for every item, so many at once. */
+/** Runs `next` for every item, this many concurrently. */
 async function each<Item>(
   items: readonly Item[],
   atOnce: number,
@@ -33,7 +33,7 @@ const agent = new Agent({ keepAlive: true, maxSockets: 64 });
 const signed = new Map<string, string>();
 
 const send = {
-  /** Four calls of 500 messages at a time. */
+  /** Four concurrent calls with 500 messages each. */
   async fcm(tokens: string[], title: string) {
     const calls = Array.from({ length: Math.ceil(tokens.length / 500) }, (_, i) =>
       tokens.slice(i * 500, i * 500 + 500),
@@ -44,7 +44,7 @@ const send = {
       ),
     );
   },
-  /** 500 notifications at a time, on one connection. */
+  /** 500 concurrent notifications on one connection. */
   async apns(tokens: string[], title: string) {
     const notification = new apn.Notification({
       topic: env(APNS_TOPIC),
@@ -53,7 +53,7 @@ const send = {
     });
     await each(tokens, 500, (token) => provider.send(notification, token));
   },
-  /** 64 requests at a time on kept connections; a signature for each origin, not for each message. */
+  /** 64 concurrent requests on kept-alive connections, with one signature per origin instead of one per message. */
   async web(tokens: string[], title: string) {
     const payload = JSON.stringify({ title });
     await each(tokens, 64, (token) => {

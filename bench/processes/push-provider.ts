@@ -1,5 +1,5 @@
-// A push provider that takes everything at once: FCM with Google's token server, APNs, or a push service for browsers. It tells
-// how much came.
+// A push provider that accepts everything at once: FCM with Google's token server, APNs, or a push service for browsers. It
+// reports how many notifications it received.
 import { createSecureServer, type Http2ServerRequest, type Http2ServerResponse } from 'node:http2';
 import { createServer as createHttpsServer } from 'node:https';
 import type { AddressInfo } from 'node:net';
@@ -26,7 +26,7 @@ const GRANTED = JSON.stringify({ access_token: 'token', expires_in: 3600, token_
 const NAMED = JSON.stringify({ name: 'projects/bench/messages/1' });
 const JSON_BODY = { 'content-type': 'application/json' };
 
-/** The answers of FCM, APNs and push services, whoever it is that is asked. */
+/** The responses of FCM, APNs and push services, for any client. */
 function answer(request: Http2ServerRequest, response: Http2ServerResponse): void {
   request.resume();
   request.on('end', () => {
@@ -40,7 +40,7 @@ function answer(request: Http2ServerRequest, response: Http2ServerResponse): voi
 }
 
 const { PROVIDER } = process.env;
-// What FCM and APNs take at once of a connection.
+// The concurrent streams that FCM and APNs allow on a connection.
 const settings = { maxConcurrentStreams: PROVIDER === 'fcm' ? 100 : 1000 };
 const server =
   PROVIDER === 'web'
@@ -48,7 +48,7 @@ const server =
     : createSecureServer({ ...identity, allowHTTP1: true, settings }, answer);
 server.listen(0, '127.0.0.1', () => {
   ready(`127.0.0.1:${(server.address() as AddressInfo).port}`, {
-    /** Waits for so many notifications. Gives how many came a second, from the first to the last. */
+    /** Waits for this many notifications. Returns the number per second, from the first to the last. */
     receive: (count: number) =>
       new Promise<number>((resolve) => {
         received = 0;

@@ -1,4 +1,4 @@
-// Push in a process of its own, in the role that BENCH_ROLE names. Its provider accepts everything at once.
+// Push in its own process, in the role of BENCH_ROLE. Its provider accepts everything at once.
 import { createApp, defineUser } from '../../src/index.ts';
 import type { Role } from '../environment.ts';
 import { now, ready } from './child.ts';
@@ -13,7 +13,7 @@ const app = createApp(
 const { url } = await app.start({ port: 0, roles: [process.env.BENCH_ROLE as Role] });
 
 ready(url, {
-  /** Sends to users and gives the ms until it has control back. */
+  /** Sends to users and returns the ms until the call returns. */
   async send(to: string[]): Promise<number> {
     const begin = now();
     const { status } = await app.push.send({ to, title: 'The bells of the old town', body: 'They ring at noon.' });

@@ -1,4 +1,4 @@
-// A receiver of webhooks that does nothing but answer at once. It tells when requests came.
+// A receiver of webhooks that only responds, at once. It reports when requests arrived.
 import { listening, now, ready } from './child.ts';
 
 interface Waiting {
@@ -31,13 +31,13 @@ const url = await listening((req, res) => {
 });
 
 ready(url, {
-  /** Waits for so many requests. Gives how many came a second, from the first to the last. */
+  /** Waits for this many requests. Returns the number per second, from the first to the last. */
   receive: (count: number) =>
     new Promise<number>((resolve) => {
       received = 0;
       waiting = { count, first: 0, done: resolve };
     }),
-  /** From now on notes when a record's event came. */
+  /** From now on, records when the event of each record arrived. */
   watch() {
     receipts = [];
   },

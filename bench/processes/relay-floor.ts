@@ -1,4 +1,4 @@
-// The baseline of the relay: two streams, each taking 500 rows with SKIP LOCKED, adding a job for each, deleting the rows.
+// The baseline of the relay: two streams, each of which takes 500 rows with SKIP LOCKED, adds a job for each and deletes the rows.
 import { Queue } from 'bullmq';
 import { Redis } from 'ioredis';
 import pg from 'pg';
@@ -30,7 +30,7 @@ async function stream(): Promise<void> {
 }
 
 ready('', {
-  /** Works until the outbox is empty. */
+  /** Runs until the outbox is empty. */
   async drain() {
     await Promise.all(Array.from({ length: STREAMS }, stream));
   },

@@ -1,4 +1,4 @@
-// The app whose lists are measured as they grow, in a process of its own.
+// The app of the scale measurements, in its own process.
 import { scaleApp } from '../scale/app.ts';
 import { ready } from './child.ts';
 

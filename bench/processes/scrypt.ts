@@ -1,4 +1,4 @@
-// The baseline of logins: scrypt alone, two at once, with the cost that Belfry's passwords have.
+// The baseline of logins: scrypt alone, two at once, with the cost of Belfry's passwords.
 import { randomBytes, scrypt } from 'node:crypto';
 import { promisify } from 'node:util';
 import { ready } from './child.ts';
@@ -12,7 +12,7 @@ interface Run {
 const derive = promisify<string, Buffer, number, { N: number; r: number; p: number; maxmem: number }, Buffer>(scrypt);
 
 ready('', {
-  /** Hashes for so many seconds. Gives hashes a second. */
+  /** Hashes for this many seconds. Returns hashes per second. */
   async hash({ seconds, concurrency, cost: { logN, r, p } }: Run) {
     const options = { N: 2 ** logN, r, p, maxmem: 2 ** 29 };
     const begin = performance.now();

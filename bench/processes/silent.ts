@@ -1,4 +1,4 @@
-// A receiver that takes requests and never answers.
+// A receiver that accepts requests and never responds.
 import { listening, ready } from './child.ts';
 
 let requests = 0;
@@ -8,6 +8,6 @@ const url = await listening((req) => {
 });
 
 ready(url, {
-  /** How many came. */
+  /** The number of requests. */
   requests: () => requests,
 });

@@ -1,4 +1,4 @@
-// The baseline of deliveries: undici alone, with the signature that Belfry's deliveries have.
+// The baseline of deliveries: undici alone, with the signature of Belfry's deliveries.
 import { Pool } from 'undici';
 import { newSecret, sign, signingKey } from '../../src/extensions/webhooks/endpoints/signing.ts';
 import { ready } from './child.ts';
@@ -13,7 +13,7 @@ interface Run {
 const key = signingKey(newSecret());
 
 ready('', {
-  /** Posts a body so many times. */
+  /** Posts a body this many times. */
   async send({ url, count, concurrency, body }: Run) {
     const pool = new Pool(url, { connections: concurrency, pipelining: 1 });
     let begun = 0;

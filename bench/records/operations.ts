@@ -1,14 +1,14 @@
 import type { Shot } from '../measure/load.ts';
 import { ARTICLES, articleId, CATEGORIES, newArticle, tokenOf, USERS } from '../seed.ts';
 
-/** The operations that are measured. */
+/** The measured operations. */
 export type Operation = 'read' | 'list' | 'create' | 'update';
 
 let made = 0;
 
 const below = (count: number) => Math.floor(Math.random() * count);
 
-/** The next request of a connection, by operation. Each connection is signed in as a user of its own. */
+/** Returns the next request of a connection, by operation. Each connection is signed in as its own user. */
 export const OPERATIONS: Record<Operation, (connection: number) => Shot> = {
   read: (connection) => ({
     method: 'GET',

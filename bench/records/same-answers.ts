@@ -2,9 +2,9 @@ import { isDeepStrictEqual } from 'node:util';
 import { request } from 'undici';
 import { OPERATIONS, type Operation } from './operations.ts';
 
-// What two servers make of the same request differs in these by nature.
+// Values that always differ between two servers.
 const OWN = new Set(['id', 'createdAt', 'updatedAt']);
-// Belfry's cursor: more than the baselines give.
+// Belfry's cursor, which the baselines do not have.
 const MORE = 'next';
 
 function comparable(text: string, written: boolean): unknown {
@@ -14,7 +14,7 @@ function comparable(text: string, written: boolean): unknown {
 /**
  * Sends one request of each operation to every server.
  *
- * @throws when the answers are not the same: then one of them does less, and its speed says nothing
+ * @throws if the responses differ: then one server does less work, and its speed means nothing
  */
 export async function assertSameAnswers(urls: readonly string[]): Promise<void> {
   for (const name of Object.keys(OPERATIONS) as Operation[]) {

@@ -1,9 +1,9 @@
 import { createApp, defineResource, defineUser, f } from '../../src/index.ts';
 
-/** Rows of each table: the same lists are asked of both. */
+/** Rows of each table. Both tables get the same requests. */
 export const ROWS = { few: 10_000, many: 1_000_000 } as const;
 
-/** One of two tables that are alike but for their number of rows. */
+/** One of two tables that differ only in their number of rows. */
 export type Size = keyof typeof ROWS;
 
 const entry = (name: Size) =>
@@ -20,7 +20,7 @@ const entry = (name: Size) =>
     policies: { list: 'owner | admin' },
   });
 
-/** The app whose lists are measured as they grow. */
+/** The app of the scale measurements. */
 export function scaleApp(environment: Record<string, string | undefined>) {
   const settings = { rateLimit: { enabled: false } };
   return createApp({ resources: [defineUser(), entry('few'), entry('many')], settings }, environment);

@@ -1,6 +1,6 @@
 import { parseArgs } from 'node:util';
 
-/** How each command is called. */
+/** The usage of each command. */
 const USAGE = {
   create: '--email ann@example.com [--name Ann] [--role admin] [--set field=value] [--password-stdin]',
   promote: '--email ann@example.com [--role admin]',
@@ -13,7 +13,7 @@ const USAGE = {
   import: 'users.ndjson',
 } as const;
 
-/** One of the commands. */
+/** The name of a command. */
 type Command = keyof typeof USAGE;
 
 /** The parsed command line. */
@@ -21,14 +21,14 @@ export interface AdminArguments {
   command: Command;
   email: string;
   name: string | undefined;
-  /** Default `admin`; of `list` none. */
+  /** Default `admin`; `list` has no default. */
   role: string | undefined;
   limit: number;
-  /** Further fields of a user, by name. */
+  /** Additional fields of a user, by name. */
   fields: Record<string, unknown>;
   passwordFromInput: boolean;
   end: boolean;
-  /** Of an import. */
+  /** The file of an import. */
   file: string;
 }
 
@@ -42,7 +42,7 @@ const OPTIONS = {
   end: { type: 'boolean' },
 } as const;
 
-/** The usage of each command, a line each. */
+/** The usage of all commands, one line each. */
 function usage(commands: readonly Command[] = Object.keys(USAGE) as Command[]): string {
   return commands.map((command) => `npm run admin -- ${command} ${USAGE[command]}`).join('\n');
 }
@@ -51,7 +51,7 @@ function fail(text: string, command?: Command): never {
   throw new Error(`${text}\n${usage(command && [command])}`);
 }
 
-/** Fields with an argument of their own, which would silently win. */
+/** Fields that have an option of their own. As an additional field, they would be silently overridden. */
 const OWN_ARGUMENT = new Map([
   ['email', '--email'],
   ['password', '--password-stdin'],

@@ -6,12 +6,12 @@ import { importLine } from './report.ts';
 
 const LINE_MS = 1000;
 
-/** Where refused rows are written, a line of JSON each. The file is there only when there are some. */
+/** The file of refused rows, one line of JSON each. It exists only if there are any. */
 function reportTo(file: string) {
   let open: number | undefined;
   return {
     add(row: RefusedRow) {
-      // Overwritten by each run, and readable by its owner only: it contains personal data.
+      // Each run overwrites the file. Only its owner can read it, since it contains personal data.
       open ??= openSync(file, 'w', 0o600);
       writeSync(open, `${JSON.stringify(row)}\n`);
     },
@@ -19,7 +19,7 @@ function reportTo(file: string) {
   };
 }
 
-/** A line every second. */
+/** Prints at most one line per second. */
 function progressLines(): (progress: ImportProgress) => void {
   let last = performance.now();
   return (progress) => {
@@ -33,7 +33,7 @@ function progressLines(): (progress: ImportProgress) => void {
  * Imports the users of an NDJSON file until its end or until the signal, and prints the result.
  *
  * @returns whether every row was stored, now or earlier
- * @throws Error when there is no such file
+ * @throws Error if the file does not exist
  */
 export async function importUsers(accounts: Administration, file: string, signal: AbortSignal): Promise<boolean> {
   statSync(file);

@@ -1,12 +1,12 @@
 import { createReadStream } from 'node:fs';
 import type { ImportLine } from '../../src/accounts/import/import.ts';
 
-/** Bytes, beyond any user: a file that is no NDJSON must not fill the memory. */
+/** In bytes, longer than the line of any user: a file that is not NDJSON must not fill the memory. */
 const LONGEST_LINE = 1_048_576;
 
 const LINE_FEED = 10;
 
-// Fatal: invalid UTF-8 would otherwise silently become U+FFFD, in names too. It leaves out a byte order mark.
+// Fatal, because invalid UTF-8 would otherwise silently become U+FFFD, in names too. It also drops a byte order mark.
 const decoder = new TextDecoder('utf-8', { fatal: true });
 
 function lineOf(parts: readonly Buffer[]): ImportLine {
@@ -17,7 +17,7 @@ function lineOf(parts: readonly Buffer[]): ImportLine {
   }
 }
 
-/** The lines of a file of UTF-8, one at a time; in place of one that cannot be read, or has more than a megabyte, why. */
+/** Yields the lines of a UTF-8 file one at a time. A line that cannot be read or exceeds one megabyte is replaced by its error. */
 export async function* linesOf(file: string): AsyncGenerator<ImportLine> {
   let held: Buffer[] = [];
   let size = 0;

@@ -2,18 +2,18 @@ import { randomInt } from 'node:crypto';
 import { createInterface } from 'node:readline';
 import { Writable } from 'node:stream';
 
-// Without those that are taken for one another: 31 signs, 99 bits in twenty of them.
+// Without characters that are easily confused: 31 characters, 99 bits in twenty of them.
 const SIGNS = 'abcdefghijkmnpqrstuvwxyz23456789';
 const GROUPS = 4;
 const GROUP_SIGNS = 5;
 
-/** A password that nobody guesses and that can be typed off. */
+/** Returns a password that cannot be guessed and is easy to type. */
 export function newPassword(): string {
   const group = () => Array.from({ length: GROUP_SIGNS }, () => SIGNS[randomInt(SIGNS.length)]).join('');
   return Array.from({ length: GROUPS }, group).join('-');
 }
 
-/** The first line of standard input. At a terminal it is asked for, and what is typed is not shown. */
+/** Returns the first line of standard input. At a terminal it prompts, and does not show the input. */
 export async function passwordFromInput(): Promise<string> {
   const { stdin, stderr } = process;
   const silent = new Writable({ write: (_chunk, _encoding, done) => done() });

@@ -4,7 +4,7 @@ type Shown = Record<string, unknown>;
 
 const shown = (count: number) => count.toLocaleString('en-US');
 
-/** Text from users without control characters, which could manipulate the terminal. */
+/** Removes control characters from user-provided text, since they could manipulate the terminal. */
 function plain(value: unknown): string {
   return String(value ?? '').replaceAll(/\p{Cc}/gu, ' ');
 }
@@ -20,14 +20,14 @@ function table(rows: readonly (readonly string[])[]): string[] {
   );
 }
 
-/** What `list` prints of users. */
+/** Formats the output of `list`. */
 export function userLines(users: readonly Shown[]): string[] {
   if (users.length === 0) return ['No users found.'];
   const rows = users.map(({ id, email, name, roles, status }) => [id, email, name, roles, status].map(plain));
   return table([['id', 'email', 'name', 'roles', 'status'], ...rows]);
 }
 
-/** What `sessions` prints. */
+/** Formats the output of `sessions`. */
 export function sessionLines(sessions: readonly object[]): string[] {
   if (sessions.length === 0) return ['No active sessions.'];
   const rows = (sessions as Shown[]).map((one) =>
@@ -36,13 +36,13 @@ export function sessionLines(sessions: readonly object[]): string[] {
   return table([['id', 'created', 'last used', 'address', 'user agent'], ...rows]);
 }
 
-/** What `mails` prints: captured e-mails, as texts. */
+/** Formats the output of `mails`: captured e-mails as text. */
 export function mailLines(mails: readonly { to: string; subject: string; text: string }[]): string[] {
   if (mails.length === 0) return ['No e-mails captured.'];
   return mails.map(({ to, subject, text }) => `To: ${plain(to)}\nSubject: ${plain(subject)}\n\n${text.trim()}\n`);
 }
 
-/** What an import has done so far. */
+/** Formats the progress of an import. */
 export function importLine({ lines, imported, existing, refused }: ImportProgress): string {
   return `${shown(lines)} lines: ${shown(imported)} imported, ${shown(existing)} already stored, ${shown(refused)} refused`;
 }

@@ -7,7 +7,7 @@ import { mailLines, sessionLines, userLines } from './report.ts';
 type Accounts = NonNullable<App['accounts']>;
 type User = NonNullable<Awaited<ReturnType<Accounts['find']>>>;
 
-/** An error as text for the terminal. */
+/** Formats an error for the terminal. */
 function textOf(error: unknown): string {
   const { message, details } = error as Error & { details?: Record<string, string> };
   if (details === undefined) return message;
@@ -16,7 +16,7 @@ function textOf(error: unknown): string {
     .join('\n');
 }
 
-/** The fields that users have: of each the words that it may hold, where these are listed. */
+/** Returns the fields of users, each with its allowed values if they are listed. */
 function userFields({ declared }: App): Map<string, readonly string[] | undefined> {
   const fields = [...declared.columns.values()].map(({ field, values }) => ({ path: field.split('.'), values }));
   return new Map(fields.filter(({ path }) => path[0] === 'user').map(({ path, values }) => [path[1]!, values]));
@@ -32,7 +32,7 @@ async function create(app: App, accounts: Accounts, given: AdminArguments) {
   const password = given.passwordFromInput ? await passwordFromInput() : newPassword();
   const declared = userFields(app);
   const input: Record<string, unknown> = { ...fields, email, password };
-  // A given name is always passed on: where users have no such field, the validation error says so.
+  // A given name is always passed on. If users have no such field, the validation error says so.
   if (name !== undefined || declared.has('name')) input.name ??= name ?? email.split('@')[0];
   const defaults = declared.get('roles')?.includes('user') ? ['user'] : [];
   if (declared.has('roles')) input.roles = [...new Set([...defaults, role!])];
@@ -83,7 +83,7 @@ async function act(app: App, given: AdminArguments, signal: AbortSignal): Promis
 }
 
 /**
- * Runs the command, and prints the result.
+ * Runs the command and prints the result.
  *
  * @param signal ends an import early
  * @returns whether everything was done

@@ -14,12 +14,12 @@ const EXPECTED = {
   gone: 'The expected row is missing: the newest rows were removed, or the chain was rewritten.',
 };
 
-/** Whether a chain is unbroken and protected. */
+/** Returns whether a chain is unbroken and protected. */
 export function isSound({ broken, expected, guarded }: Verification): boolean {
   return broken === undefined && expected !== 'gone' && guarded;
 }
 
-/** What `verify` prints. */
+/** Formats the output of `verify`. */
 export function verificationLines({ rows, head, broken, expected, guarded }: Verification): string[] {
   const lines = [`${shown(rows)} ${rows === 1 ? 'row is' : 'rows are'} unchanged.`];
   if (broken !== undefined) lines.push(`Row ${broken.id} ${ERRORS[broken.fault]}. Later rows were not checked.`);

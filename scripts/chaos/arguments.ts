@@ -2,14 +2,14 @@ import { parseArgs } from 'node:util';
 
 const USAGE = 'npm run chaos -- [--deliveries 10000] [--kills 4] [--seed 1] [--hurry] [--json]';
 
-/** What was asked for at the command line. */
+/** The parsed command line. */
 export interface ChaosArguments {
   deliveries: number;
-  /** Of the relay, and as many of the webhook-worker. */
+  /** Number of kills of the relay, and the same number for the webhook-worker. */
   kills: number;
-  /** Of everything that is random. */
+  /** Seed of all random values. */
   seed: number;
-  /** Puts the clock forward after the last fault, instead of waiting for leases and retries. */
+  /** Sets the clock forward after the last fault, instead of waiting for leases and retries. */
   hurry: boolean;
   json: boolean;
 }
@@ -17,7 +17,7 @@ export interface ChaosArguments {
 /**
  * Reads the command line.
  *
- * @throws Error with lines for the person at the terminal
+ * @throws Error with a message for the terminal
  */
 export function readChaosArguments(given: readonly string[]): ChaosArguments {
   const number = (name: string, text: string, most: number) => {

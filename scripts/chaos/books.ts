@@ -2,29 +2,29 @@ import type { Held } from './held.ts';
 import type { Expected } from './load.ts';
 import type { Receivers } from './receiver.ts';
 
-/** What came of a run. */
+/** The result of a run. */
 export interface Books {
-  /** Deliveries of records that were acknowledged. */
+  /** Deliveries of acknowledged records. */
   sent: number;
   received: number;
   lost: number;
-  /** Receipts of a `webhook-id` that had been accepted before. */
+  /** Messages whose `webhook-id` had been accepted before. */
   duplicates: number;
-  /** Of these, those whose delivery a worker held when it was killed, or when Postgres went away: at most one for each time. */
+  /** The part of them that a worker held when it was killed or Postgres was stopped: at most one for each time. */
   explained: number;
   unexplained: number;
-  /** Deliveries that came under more than one `webhook-id`. */
+  /** Deliveries that arrived under more than one `webhook-id`. */
   otherIds: number;
-  /** Deliveries to an endpoint that should not have them, or of a record that nobody was told of. */
+  /** Deliveries to an endpoint that must not get them, or of a record that was never acknowledged. */
   strangers: number;
-  /** Requests whose signature did not verify. */
+  /** Requests whose signature was not valid. */
   refused: number;
 }
 
 /**
- * Compares what arrived with what should have.
+ * Compares the received deliveries with the expected ones.
  *
- * @param held what was held at faults, each attempt once
+ * @param held the attempts that were held at faults, each once
  */
 export function balance(expected: Expected, receivers: Receivers, held: readonly Held[]): Books {
   const allowed = new Map<string, number>();
@@ -58,7 +58,7 @@ export function balance(expected: Expected, receivers: Receivers, held: readonly
   return books;
 }
 
-/** Whether something is wrong. */
+/** Returns whether the run failed. */
 export function isWrong({ lost, unexplained, otherIds, strangers, refused }: Books): boolean {
   return lost + unexplained + otherIds + strangers + refused > 0;
 }

@@ -1,18 +1,18 @@
-/** What goes wrong. */
+/** The kinds of faults. */
 export type FaultKind = 'kill relay' | 'kill webhook-worker' | 'flush Redis' | 'restart Postgres';
 
-/** A fault, and when it happens. */
+/** A fault and its time. */
 export interface Fault {
   kind: FaultKind;
-  /** Share of the run that is over by then, 0 to 1. */
+  /** The part of the run that is over by then, 0 to 1. */
   at: number;
-  /** ms until what was killed is started again. */
+  /** ms until the killed process or server is started again. */
   awayMs: number;
 }
 
 const LONGEST_AWAY_MS = 600;
 
-/** Kills at random moments, the other two in the middle; in order. */
+/** Returns kills at random moments and the other two faults in the middle, sorted by time. */
 export function planFaults(kills: number, random: () => number): Fault[] {
   const fault = (kind: FaultKind, from: number, to: number): Fault => ({
     kind,

@@ -1,7 +1,7 @@
 import pg from 'pg';
 import { IS_LEASED } from '../../src/extensions/webhooks/delivery/lease-store.ts';
 
-/** Runs something on a connection of its own: those that last do not outlive a restart of Postgres. */
+/** Runs a query on a connection of its own, since an open connection would not survive a restart of Postgres. */
 async function withClient<T>(databaseUrl: string, work: (client: pg.Client) => Promise<T>): Promise<T> {
   const client = new pg.Client({ connectionString: databaseUrl });
   client.on('error', () => undefined);
@@ -13,20 +13,20 @@ async function withClient<T>(databaseUrl: string, work: (client: pg.Client) => P
   }
 }
 
-/** A delivery that a worker holds: claimed, and the result not written. */
+/** A delivery that a worker holds: it is claimed, and its result is not stored yet. */
 export interface Held {
-  /** `webhook-id`. */
+  /** The `webhook-id`. */
   messageId: string;
   /** Attempts before this one. */
   attempts: number;
 }
 
-// What a turn that nobody renewed had claimed is `sending` in its own row: its attempt counts already.
+// A delivery of an expired lease has the status `sending` in its own row, and its attempt is already counted.
 const HELD = `
   select message_id as "messageId", attempts - case when status = 'sending' then 1 else 0 end as attempts
   from webhook_deliveries d where status = 'sending' or ${IS_LEASED}`;
 
-/** The deliveries that workers hold. */
+/** Returns the deliveries that workers hold. */
 export function heldDeliveries(databaseUrl: string): Promise<Held[]> {
   return withClient(databaseUrl, async (client) => (await client.query<Held>(HELD)).rows);
 }
@@ -41,7 +41,7 @@ const END_LEASES = `
   where d.message_id = h.message_id and d.attempts = h.attempts + 1 and d.status = 'sending'`;
 const MAKE_DUE = `update webhook_deliveries set next_attempt_at = now() where status = 'pending' and next_attempt_at > now()`;
 
-/** Puts the clock forward: ends the leases of what was held at a fault, and makes every retry due. */
+/** Sets the clock forward: ends the leases held at a fault and makes every retry due. */
 export async function hurryUp(databaseUrl: string, held: readonly Held[]): Promise<void> {
   await withClient(databaseUrl, async (client) => {
     const values = [held.map(({ messageId }) => messageId), held.map(({ attempts }) => attempts)];
@@ -54,7 +54,7 @@ export async function hurryUp(databaseUrl: string, held: readonly Held[]): Promi
 const UNFINISHED = `
   select (select count(*) from outbox)::int + (select count(*) from webhook_deliveries where status in ('pending', 'sending'))::int as n`;
 
-/** Events and deliveries that are not done with. */
+/** Returns the number of events and deliveries that are not finished. */
 export function unfinished(databaseUrl: string): Promise<number> {
   return withClient(databaseUrl, async (client) => (await client.query<{ n: number }>(UNFINISHED)).rows[0]!.n);
 }

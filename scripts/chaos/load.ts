@@ -2,19 +2,19 @@ import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Manner, Receivers } from './receiver.ts';
 
-/** A user with endpoints that hear of new posts. */
+/** A user with endpoints that subscribe to new posts. */
 interface Person {
   token: string;
   endpoints: string[];
 }
 
-/** A record to be made: whose, and whether all may read it. */
+/** A planned record: its owner, and whether everyone may read it. */
 interface Planned {
   author: Person;
   published: boolean;
 }
 
-// A killed worker holds up to 10 endpoints for some seconds: of many, later faults find others at work.
+// A killed worker holds up to 10 endpoints for some seconds. With many endpoints, later faults still hit workers that are sending.
 const peopleFor = (deliveries: number) => (deliveries < 2000 ? 4 : 12);
 const ENDPOINTS = 5;
 const CLIENTS = 8;
@@ -24,7 +24,7 @@ const MANNERS: readonly Manner[] = ['prompt', 'prompt', 'slow', 'slow', 'failing
 
 let asked = 0;
 
-/** Sends from an address of its own each time, as rate limits are by address. Undefined: not answered, or by a fault of the server. */
+/** Sends from a new address each time, since rate limits are per address. Undefined: no response, or a server error. */
 async function send(url: string, token: string, body: object, key: string = randomUUID()) {
   asked += 1;
   const headers: Record<string, string> = {
@@ -51,14 +51,14 @@ async function join(url: string, name: string, receivers: Receivers): Promise<Pe
   return { token: token!, endpoints };
 }
 
-/** What each endpoint must hear of: records by endpoint. */
+/** The records that each endpoint must receive. */
 export type Expected = Map<string, Set<string>>;
 
-/** A load: users, their endpoints, and the records that will make about so many deliveries. */
+/** A load: users, their endpoints, and the records that cause about this many deliveries. */
 export interface Load {
   endpoints: number;
   deliveries: number;
-  /** Creates the records, in bursts over the time. Gives what was acknowledged. */
+  /** Creates the records in bursts over the time. Returns the acknowledged ones. */
   run(ms: number): Promise<Expected>;
 }
 
@@ -81,7 +81,7 @@ export async function prepareLoad(
     sum += published ? all.length : ENDPOINTS;
   }
 
-  /** Asks until it is acknowledged, under one key, so that it is made once. */
+  /** Retries with the same key until it is acknowledged, so that it is created once. */
   async function create({ author, published }: Planned, number: number): Promise<string> {
     const key = randomUUID();
     const record = {
@@ -106,7 +106,7 @@ export async function prepareLoad(
       const client = async () => {
         while (next < planned.length) {
           const number = next++;
-          // In bursts: there is more in flight at once.
+          // Bursts keep more deliveries in flight at once.
           const place = (number - (number % CLIENTS)) / planned.length;
           await sleep(Math.max(0, begun + place * ms - Date.now()));
           const one = planned[number]!;

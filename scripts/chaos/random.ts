@@ -1,4 +1,4 @@
-/** Numbers from 0 to 1 (exclusive) that look random and are the same for the same seed (mulberry32). */
+/** Returns a generator of pseudo-random numbers from 0 to 1 (exclusive), the same for the same seed (mulberry32). */
 export function seeded(seed: number): () => number {
   let state = seed | 0;
   return () => {

@@ -4,28 +4,28 @@ import type { AddressInfo } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Webhook } from 'standardwebhooks';
 
-/** How an endpoint answers: at once; after a while; or some messages with 503 at first. */
+/** How an endpoint responds: at once, after a delay, or with 503 to the first attempt of some messages. */
 export type Manner = 'prompt' | 'slow' | 'failing';
 
-/** What arrived of one record at one endpoint: how often each `webhook-id` was accepted. */
+/** The deliveries of one record to one endpoint: how often each `webhook-id` was accepted. */
 export type Arrivals = Map<string, number>;
 
-/** Receivers of the run. They verify with the public library. */
+/** The receivers of the run. They verify with the public library. */
 export interface Receivers {
   url(name: string): string;
-  /** Tells an endpoint its secret and how it behaves; what comes before is refused. */
+  /** Sets the secret and the behaviour of an endpoint. Earlier messages are refused. */
   open(name: string, secret: string, manner: Manner): void;
-  /** By record. */
+  /** Deliveries by record. */
   arrivals(name: string): Map<string, Arrivals>;
-  /** Requests whose signature did not verify. */
+  /** Requests whose signature was not valid. */
   refused(): number;
-  /** Deliveries accepted, repeated ones not counted. */
+  /** Number of accepted deliveries, without repeated ones. */
   received(): number;
   close(): Promise<void>;
 }
 
 const SLOW_MS = 60;
-/** One of so many is answered 503 at first, where an endpoint is `failing`. */
+/** One out of this many messages gets 503 at first, if the endpoint is `failing`. */
 const FAILING = 10;
 
 interface Endpoint {
@@ -51,7 +51,7 @@ export async function startReceivers(random: () => number): Promise<Receivers> {
   let refused = 0;
   let received = 0;
 
-  /** Whether a message is answered 503 this once. */
+  /** Returns whether a message gets 503 this time, which happens once per message. */
   function fails({ manner, failed, arrived }: Endpoint, id: string, record: string): boolean {
     if (manner !== 'failing' || failed.has(id) || arrived.get(record)?.has(id)) return false;
     failed.add(id);
@@ -83,7 +83,7 @@ export async function startReceivers(random: () => number): Promise<Receivers> {
     try {
       res.writeHead(endpoint === undefined ? 404 : await take(endpoint, req)).end();
     } catch {
-      res.destroy(); // the sender was killed in the middle
+      res.destroy(); // the sender was killed in the middle of the request
     }
   });
   server.listen(0, '127.0.0.1');

@@ -1,5 +1,5 @@
-// Runs dependency-cruiser over src/ and workers/ by the rules of .dependency-cruiser.mjs. Fails on a violation,
-// and also when it has read fewer modules than there are files, or found no import in a file that has some: a parser that reads
+// Runs dependency-cruiser over src/ and workers/ with the rules of .dependency-cruiser.mjs. Fails on a violation. It also fails
+// if dependency-cruiser read fewer modules than there are files, or found no import in a file that has some: a parser that reads
 // nothing finds no violation.
 import { spawnSync } from 'node:child_process';
 import { globSync, readFileSync } from 'node:fs';
@@ -42,7 +42,7 @@ for (const { rule, from, to, cycle } of violations) {
   const path = cycle ? [from, ...cycle.map(({ name }) => name)] : from === to ? [from] : [from, to];
   console.error(`${rule.name}: ${path.join(' → ')}`);
 }
-// The parser does not see `import('./x.ts').T` in a type, which would be a way around every rule.
+// The parser does not see `import('./x.ts').T` in a type, which would bypass every rule.
 const hidden = files.filter((file) => /(?<!\bawait |\breturn |=> )\bimport\(/.test(readFileSync(file, 'utf8')));
 for (const file of hidden) console.error(`import() in a type: ${file}. Write \`import type\` at the top.`);
 console.log(`${files.length - unread.length} of ${files.length} modules read, ${violations.length} violations`);

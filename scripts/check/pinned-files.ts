@@ -1,5 +1,5 @@
-// Checks what must not change unnoticed: every package in the lock files has the hash of what may be installed, and every
-// published migration is as it was published.
+// Checks files that must not change unnoticed: every package in the lock files has the hash of an allowed package, and every
+// published migration is unchanged.
 import { createHash } from 'node:crypto';
 import { globSync, readFileSync } from 'node:fs';
 import { relative } from 'node:path';
@@ -11,7 +11,7 @@ interface LockFile {
 
 const LOCK_FILES = ['package-lock.json', 'scripts/node/package-lock.json'];
 
-/** Packages that npm would install without knowing what they should be, or from an address that the lock file names. */
+/** Returns packages that npm would install without a hash, or from an address that the lock file names. */
 function unpinnedPackages(file: string): string[] {
   const { packages } = JSON.parse(readFileSync(file, 'utf8')) as LockFile;
   return Object.entries(packages).flatMap(([path, entry]) => {
@@ -24,7 +24,7 @@ function unpinnedPackages(file: string): string[] {
   });
 }
 
-/** Published migrations that are gone or differ, and migrations of Belfry's own that are not in the list. */
+/** Returns published migrations that are missing or changed, and migrations of Belfry's own that are not in the list. */
 function changedMigrations(): string[] {
   const { hashes } = readPublished('migrations');
   const names = globSync('migrations/belfry/*.sql').map((file) => relative('migrations', file).replace(/\.sql$/, ''));

@@ -1,9 +1,9 @@
 import type { Receiver } from './receiver.ts';
 
-/** A user of the demonstration: an account, and an endpoint that hears of new posts. */
+/** A user of the demonstration: an account with an endpoint that subscribes to new posts. */
 export interface Person {
   name: string;
-  /** Creates a post, from a machine of its own for each client, as rate limits are by address. Gives its id. */
+  /** Creates a post and returns its id. Each client has an address of its own, since rate limits are per address. */
   post(title: string, status: 'draft' | 'published', client: number): Promise<string>;
 }
 
@@ -22,7 +22,7 @@ async function send(url: string, token: string | undefined, body: object, client
   return answer.data;
 }
 
-/** Registers a user and a webhook endpoint of theirs, over HTTP, as any client would. */
+/** Registers a user and a webhook endpoint over HTTP, as any client would. */
 export async function join(url: string, name: string, receiver: Receiver): Promise<Person> {
   const email = `${name}-${Date.now()}@example.com`;
   const { token } = await send(`${url}/api/auth/register`, undefined, {

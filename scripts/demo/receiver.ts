@@ -3,21 +3,21 @@ import { createServer, type IncomingMessage } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { Webhook } from 'standardwebhooks';
 
-/** What arrived at one endpoint. */
+/** The messages that one endpoint received. */
 export interface Arrivals {
-  /** `webhook-id` of each message, with the id of its record and the ms from commit to the first receipt. */
+  /** The `webhook-id` of each message, with the id of its record and the ms from commit to the first receipt. */
   messages: Map<string, { record: string; ms: number }>;
-  /** Requests whose signature did not verify. */
+  /** Requests whose signature was not valid. */
   refused: number;
-  /** Requests with a `webhook-id` that had arrived before. */
+  /** Requests whose `webhook-id` had arrived before. */
   duplicates: number;
 }
 
-/** A receiver of webhooks, with any number of endpoints. It verifies with the public library, not with our code. */
+/** A receiver of webhooks with any number of endpoints. It verifies with the public library instead of Belfry's code. */
 export interface Receiver {
-  /** The address of an endpoint. */
+  /** Returns the address of an endpoint. */
   url(name: string): string;
-  /** Tells an endpoint its secret; what comes before is refused. */
+  /** Sets the secret of an endpoint. Earlier messages are refused. */
   trust(name: string, secret: string): void;
   arrivals(name: string): Arrivals;
   close(): Promise<void>;

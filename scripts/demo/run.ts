@@ -4,12 +4,12 @@ import type { Receiver } from './receiver.ts';
 
 const CLIENTS = 20;
 
-/** What a run was to bring: for each person the ids of the records that their endpoint must hear of. */
+/** The expected result of a run: for each user, the ids of the records that their endpoint must receive. */
 export type Expected = Map<string, Set<string>>;
 
 /**
- * Creates records from 20 clients at once. Every second one is a draft, which only its author may read; the others are
- * published, so that everybody's endpoint hears of them.
+ * Creates records from 20 concurrent clients. Every second record is a draft, which only its author may read. The others are
+ * published, so that all endpoints receive them.
  *
  * @param progress called after each record with their number so far
  */
@@ -35,12 +35,12 @@ export async function createRecords(
   return expected;
 }
 
-/** The outcome of a run at all endpoints together. */
+/** The result of a run over all endpoints. */
 export interface Outcome {
   expected: number;
   received: number;
   missing: number;
-  /** Deliveries to somebody who may not read the record. */
+  /** Deliveries to owners who may not read the record. */
   strangers: number;
   duplicates: number;
   refused: number;
@@ -75,7 +75,7 @@ function compare(expected: Expected, receiver: Receiver): Outcome {
   return outcome;
 }
 
-/** Waits until everything arrived, at most `ms`, and a moment longer for what should not arrive. */
+/** Waits until everything has arrived, at most `ms`, and a little longer for messages that must not arrive. */
 export async function outcomeOf(expected: Expected, receiver: Receiver, ms: number): Promise<Outcome> {
   const deadline = Date.now() + ms;
   while (compare(expected, receiver).missing > 0 && Date.now() < deadline) await sleep(50);

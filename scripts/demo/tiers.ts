@@ -16,15 +16,15 @@ const ENTRIES = {
 /** One of the four processes. */
 export type Tier = keyof typeof ENTRIES;
 
-/** The four processes of a deployment, each a process of its own. */
+/** The four processes of a deployment. */
 export interface Tiers {
-  /** Where `web` listens. */
+  /** The address where `web` listens. */
   url: string;
   /** Starts a tier (again). */
   start(tier: Tier): void;
-  /** Ends a tier with SIGKILL, as a crash would. Resolves when it is gone. */
+  /** Kills a tier with SIGKILL, as in a crash. Resolves when it is gone. */
   kill(tier: Tier): Promise<void>;
-  /** Sends a tier a signal that it lives on with. */
+  /** Sends a tier a signal that does not end it. */
   signal(tier: Tier, signal: 'SIGSTOP' | 'SIGCONT'): void;
   /** Stops all tiers with SIGTERM. Resolves when they are gone. */
   stop(): Promise<void>;
@@ -34,9 +34,9 @@ export interface Tiers {
  * Starts the processes.
  *
  * @param env their environment
- * @param beside which ones run beside `web`
- * @param onEnded told of each that ends without having been asked to
- * @throws when `web` ends before it listens
+ * @param beside the processes to run besides `web`
+ * @param onEnded called for each process that exits without being asked to
+ * @throws if `web` exits before it listens
  */
 export async function startTiers(
   env: Record<string, string>,
@@ -68,7 +68,7 @@ export async function startTiers(
     child.kill(signal);
     await ended;
   };
-  // A demonstration that is broken off leaves nothing behind.
+  // An interrupted demonstration leaves no processes behind.
   process.on('exit', () => {
     for (const child of running.values()) child.kill('SIGKILL');
   });

@@ -17,17 +17,17 @@ interface ExtensionApis {
   webhooks: WebhookOperations;
 }
 
-/** How a command loads the app. */
+/** Options for loading the app. */
 interface LoadOptions {
   /** Overrides the shell and .env. */
   environment: Readonly<Record<string, string>>;
-  /** Uses the database of a running `npm run dev` when neither the shell nor .env sets DATABASE_URL. */
+  /** Uses the database of a running `npm run dev` if neither the shell nor .env sets DATABASE_URL. */
   orDevelopment?: boolean;
-  /** Ends the command when SVC_ENCRYPTION_KEYS is missing. */
+  /** Ends the command if SVC_ENCRYPTION_KEYS is missing. */
   needsKeys?: boolean;
 }
 
-/** The app of this deployment, not connected yet. It works without Redis, which commands use only to wake up workers. */
+/** Returns the app of this deployment, not connected yet. It works without Redis, which commands use only to wake up workers. */
 export async function loadApp(options: LoadOptions): Promise<App & Partial<ExtensionApis>> {
   const { environment, orDevelopment = false, needsKeys = false } = options;
   if (existsSync(join(root, '.env'))) process.loadEnvFile(join(root, '.env'));

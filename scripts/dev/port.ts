@@ -1,6 +1,6 @@
 import { createServer } from 'node:net';
 
-/** Why this process cannot listen on a TCP port of an address, as an error code such as EADDRINUSE; undefined when it can. */
+/** Returns why this process cannot listen on a port of an address, as an error code such as EADDRINUSE; undefined if it can. */
 export function portProblem(port: number, host: string): Promise<string | undefined> {
   return new Promise((resolve) => {
     const probe = createServer();

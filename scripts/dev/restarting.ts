@@ -3,17 +3,17 @@ import type { Guarded } from '../services/guarded.ts';
 
 const SETTLE_MS = 80;
 
-/** A process that restarts whenever files change. */
+/** A process that restarts when files change. */
 export interface Restarting {
-  /** Resolves when changes are seen. */
+  /** Resolves once changes are detected. */
   ready: Promise<void>;
-  /** Stops watching and the process; resolves when it is gone. */
+  /** Stops watching and the process. Resolves when the process is gone. */
   stop(): Promise<void>;
 }
 
 /**
- * Starts a process, and restarts it when a file in one of the folders changes. After it exits by itself (an error in a
- * declaration), the next change starts it. Node's own watch mode loses a file that an editor replaces when it saves.
+ * Starts a process and restarts it when a file in one of the folders changes. If it has exited by itself (an error in a
+ * declaration), the next change starts it again. Node's own watch mode loses files that an editor replaces when it saves.
  *
  * @param start starts the process
  * @param announce prints a line
@@ -42,7 +42,7 @@ export function restartOnChange(folders: string[], start: () => Guarded, announc
   const watcher = watch(folders, { ignoreInitial: true });
   watcher.on('all', (_event, file) => {
     clearTimeout(timer);
-    // Several files saved at once, or one saved in steps, cause one restart.
+    // Several files saved at once, or one file saved in steps, cause one restart.
     timer = setTimeout(() => {
       announce(`${file} changed, restarting.`);
       work = work.then(restart);

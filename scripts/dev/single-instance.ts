@@ -16,7 +16,7 @@ function read(file: string): Instance | undefined {
 }
 
 /**
- * Claims a lock file for this process. Returns the running instance that holds it, or undefined when this process now holds it.
+ * Claims a lock file for this process. Returns the running instance that holds it, or undefined if this process now holds it.
  * The lock of a dead process is taken over.
  */
 export function claim(file: string, instance: Instance): Instance | undefined {

@@ -21,7 +21,7 @@ function historyOf({ firstUsedAt, retiredAt }: KeyStatus): string {
   return retiredAt === undefined ? since : `${since}, retired ${retiredAt.slice(0, 10)}`;
 }
 
-/** What `npm run keys -- status` prints. */
+/** Formats the output of `npm run keys -- status`. */
 export function statusLines({ keys, values }: EncryptionStatus): string[] {
   const order = keys.toSorted((a, b) => (a.place ?? keys.length) - (b.place ?? keys.length));
   const of = (name: string, keyId: string | null) =>
@@ -50,7 +50,7 @@ export function statusLines({ keys, values }: EncryptionStatus): string[] {
   ];
 }
 
-/** What a rotation leaves to do, a line each; empty when nothing is left, or when it was stopped. */
+/** Returns what a rotation leaves to do, one line each. Empty if nothing is left or if it was stopped. */
 export function problemLines({ undecryptable, left, busy, stopped }: Rotation): string[] {
   if (stopped) return [];
   return [
@@ -75,7 +75,7 @@ export function problemLines({ undecryptable, left, busy, stopped }: Rotation): 
   ];
 }
 
-/** What a rotation did. */
+/** Formats the result of a rotation. */
 export function rotationLines({ keyId, rotated, givenUp, removable, stopped }: Rotation): string[] {
   if (stopped) return [`Stopped after ${some(rotated, 'value')}. Run it again to continue.`];
   return [

@@ -6,7 +6,7 @@ const LINE_MS = 1000;
 
 type Encrypting = Pick<App, 'encryption'>;
 
-/** A line for the first batch of a table, for its last one, and every second in between. */
+/** Prints a line for the first and the last batch of a table, and at most one per second in between. */
 function progressLines(): (progress: RotationProgress) => void {
   let last = { table: '', at: 0 };
   return ({ table, done, total }) => {
@@ -22,7 +22,7 @@ export async function printStatus({ encryption }: Encrypting): Promise<void> {
 }
 
 /**
- * Re-encrypts everything with the newest key, and prints the progress.
+ * Re-encrypts everything with the newest key and prints the progress.
  *
  * @param given `signal` stops it after the current batch; `giveUp` is the id of a key that is lost
  * @returns whether nothing is left to do

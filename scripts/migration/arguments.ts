@@ -3,22 +3,22 @@ import type { RequestedChanges } from '../../src/runtime/migrations/requested-ch
 
 /** The parsed command line of `npm run migration:generate`. */
 export interface MigrationArguments {
-  /** All words as a part of a file name; undefined when there is none. */
+  /** All words as part of a file name; undefined if there are none. */
   name: string | undefined;
   /** Drops everything that is no longer declared. */
   allowLoss: boolean;
   /** Only reports whether there is something to generate. */
   check: boolean;
-  /** A file without statements, to be written by hand. */
+  /** Creates a file without statements, to be written by hand. */
   empty: boolean;
-  /** For Belfry's own tables, in `migrations/belfry`, instead of those of the project. */
+  /** Generates for Belfry's own tables, in `migrations/belfry`, instead of the project's tables. */
   framework: boolean;
   requested: RequestedChanges;
 }
 
 const FLAGS = ['--allow-loss', '--check', '--empty', '--framework'] as const;
 
-/** What the value of an option looks like. */
+/** The format of an option's value. */
 const FORMS = {
   '--rename': 'posts.title=headline',
   '--rename-table': 'posts=articles',
@@ -42,7 +42,7 @@ function isFlag(word: string): word is (typeof FLAGS)[number] {
   return (FLAGS as readonly string[]).includes(word);
 }
 
-/** Takes the options that have a value out of a command line: `--drop x` and `--drop=x` are the same. */
+/** Removes the options that have a value from a command line. `--drop x` and `--drop=x` are equivalent. */
 function takeValued(given: readonly string[]): { words: string[]; values: Map<Valued, string[][]> } {
   const words: string[] = [];
   const values = new Map<Valued, string[][]>();
@@ -63,7 +63,7 @@ function takeValued(given: readonly string[]): { words: string[]; values: Map<Va
 
 function requestedChanges(values: Map<Valued, string[][]>): RequestedChanges {
   const all = (option: Valued) => values.get(option) ?? [];
-  // A field may be named as it is declared: its column is in snake case.
+  // A field may be given by its declared name. Its column is in snake case.
   const column = (table: string, name: string) => `${table}.${snakeCase(name)}`;
   return {
     renamedTables: all('--rename-table').map(([from, to]) => ({ from: from!, to: to! })),

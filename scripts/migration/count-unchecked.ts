@@ -25,9 +25,9 @@ async function count(client: pg.Client, one: Unchecked): Promise<string> {
 }
 
 /**
- * The notes of a plan, with how many rows hold what an enum does not list, or an index has no room for.
+ * Returns the notes of a plan, each with the number of rows whose value an enum does not list or an index has no room for.
  *
- * @param url undefined when no database is named: then nothing is counted
+ * @param url undefined if no database is named; then nothing is counted
  */
 export async function countUnchecked(url: string | undefined, { notes, unchecked }: Plan): Promise<string[]> {
   if (url === undefined || url === '' || unchecked.length === 0) return [...notes];

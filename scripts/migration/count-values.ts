@@ -2,10 +2,10 @@ import pg from 'pg';
 import { quoteIdentifier } from '../../src/platform/postgres/quote-identifier.ts';
 import type { Loss } from '../../src/runtime/migrations/losses.ts';
 
-/** How many rows hold a value of what would be lost; `undefined` where that is not known. */
+/** The number of rows with a value that would be lost; `undefined` if it is not known. */
 export interface ValueCounts {
   of(loss: Loss): number | undefined;
-  /** Why counts are missing. */
+  /** The reason why counts are missing. */
   problem: string | undefined;
 }
 
@@ -21,7 +21,7 @@ async function countTable(client: pg.Client, table: string, losses: readonly Los
   return losses.map((loss, i) => [loss, Number(found[0]![i])]);
 }
 
-/** A connection that only counts, for a few seconds at most. Not connected yet. */
+/** Creates a connection that only counts, for a few seconds at most. It is not connected yet. */
 export function countingClient(url: string): pg.Client {
   const client = new pg.Client({
     connectionString: url,
@@ -36,9 +36,9 @@ export function countingClient(url: string): pg.Client {
 }
 
 /**
- * Counts what would be lost in a database.
+ * Counts the values that would be lost in a database.
  *
- * @param url undefined when none is named: then nothing is counted
+ * @param url undefined if no database is named; then nothing is counted
  */
 export async function countValues(url: string | undefined, losses: readonly Loss[]): Promise<ValueCounts> {
   const counted = new Map<Loss, number>();

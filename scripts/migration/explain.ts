@@ -20,7 +20,7 @@ function rowsOf(loss: Loss, counts: ValueCounts): string {
   return `: ${rows} ${count === 1 ? 'holds' : 'hold'} a value`;
 }
 
-/** The given command line with one more option, and without `--check`, so that it writes. */
+/** Adds an option to the given command line and removes `--check`, so that it writes. */
 function withOption(given: readonly string[], option: string): string {
   const kept = given.filter((word) => word !== '--check');
   const named = kept.length > 0 && (kept.length === given.length || readMigrationArguments(kept).name !== undefined);
@@ -29,9 +29,9 @@ function withOption(given: readonly string[], option: string): string {
 }
 
 /**
- * What a migration would lose, and the commands that confirm or avoid the loss.
+ * Explains what a migration would lose, and prints the commands that confirm or avoid the loss.
  *
- * @param given the command line that led here
+ * @param given the command line of this run
  */
 export function explainLosses(losses: readonly Loss[], counts: ValueCounts, given: readonly string[]): string[] {
   const lines = ['This would lose data:'];
@@ -49,7 +49,7 @@ export function explainLosses(losses: readonly Loss[], counts: ValueCounts, give
   return lines;
 }
 
-/** What cannot be done, and the ways around it. */
+/** Explains what cannot be done, and the workarounds. */
 export function explainRefusals(refusals: readonly Refusal[], given: readonly string[]): string[] {
   const lines = ['This cannot be done safely:'];
   for (const { table, column, was, why, example, asIs } of refusals) {

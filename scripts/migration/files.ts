@@ -4,7 +4,7 @@ import type { Plan } from '../../src/runtime/migrations/diff.ts';
 import { type Journal, readJournal, readJson } from '../../src/runtime/migrations/journal.ts';
 import type { Snapshot } from '../../src/runtime/migrations/snapshot.ts';
 
-/** A file to be written. `snapshot`: the tables as they are after it. */
+/** A file to be written. `snapshot` describes the tables after it. */
 interface NewMigration {
   name: string;
   /** The lines above the first statement. */
@@ -33,7 +33,7 @@ function number(index: number): string {
   return String(index).padStart(4, '0');
 }
 
-/** What the migrations of a folder add up to; undefined when there are none. */
+/** Returns the tables after all migrations of a folder; undefined if there are none. */
 export function lastSnapshot(folder: string): Snapshot | undefined {
   const last = readJournal(folder)?.entries.at(-1);
   if (last === undefined) return undefined;
@@ -43,7 +43,7 @@ export function lastSnapshot(folder: string): Snapshot | undefined {
   return snapshot;
 }
 
-/** A description without those indexes that are made later. */
+/** Returns a description without the indexes that are created later. */
 function withoutIndexes(next: Snapshot, indexes: readonly string[]): Snapshot {
   const later = new Set(indexes.map((statement) => /INDEX "([^"]+)"/.exec(statement)?.[1]));
   const tables = Object.entries(next.tables).map(([key, table]) => {
@@ -54,8 +54,8 @@ function withoutIndexes(next: Snapshot, indexes: readonly string[]): Snapshot {
 }
 
 /**
- * The files that a plan becomes: its statements for one transaction, and after them the indexes of tables that may be large,
- * built while others write.
+ * Turns a plan into files: one for the statements of one transaction, and after it one for the indexes of tables that may be
+ * large, which are built without blocking writes.
  */
 export function migrationsOf(plan: Plan, name: string, next: Snapshot): NewMigration[] {
   const made: NewMigration[] = [];
@@ -66,7 +66,7 @@ export function migrationsOf(plan: Plan, name: string, next: Snapshot): NewMigra
     const snapshot = indexes.length > 0 ? withoutIndexes(next, indexes) : next;
     made.push({ name, head: toKnow('What to know:', others), statements, snapshot });
   }
-  // The declarations changed in a way that the tables do not show: the snapshot has to tell.
+  // The declarations changed in a way that the tables do not show, so the snapshot has to be updated.
   if (statements.length === 0 && indexes.length === 0) {
     const head = toKnow('Nothing changes in the tables. What to know:', others);
     made.push({ name, head, statements: [], snapshot: next });
@@ -80,7 +80,7 @@ export function migrationsOf(plan: Plan, name: string, next: Snapshot): NewMigra
   return made;
 }
 
-/** A migration to be written by hand, which leaves the tables as they are. */
+/** Returns a migration to be written by hand. It leaves the tables unchanged. */
 export function emptyMigration(name: string, snapshot: Snapshot): NewMigration {
   return { name, head: BY_HAND, statements: [], snapshot };
 }
@@ -88,7 +88,7 @@ export function emptyMigration(name: string, snapshot: Snapshot): NewMigration {
 /**
  * Writes migrations in drizzle-kit's format: the SQL, the snapshot, the entry in the journal.
  *
- * @returns their names, `0003_add_tasks`
+ * @returns the names of the migrations, such as `0003_add_tasks`
  */
 export function writeMigrations(folder: string, migrations: readonly NewMigration[]): string[] {
   const journal: Journal = readJournal(folder) ?? { version: '7', dialect: 'postgresql', entries: [] };
@@ -106,7 +106,7 @@ export function writeMigrations(folder: string, migrations: readonly NewMigratio
     writeFileSync(join(folder, `${tag}.sql`), `${sql.trimEnd()}\n`);
     json(join(meta, `${number(idx)}_snapshot.json`), { ...snapshot, id, ...(previous && { prevId: previous }) });
     previous = id;
-    // Later than the last one, whatever this machine's clock says: drizzle's own migrator goes by it.
+    // Later than the last one, regardless of this machine's clock, since drizzle's own migrator compares these times.
     const when = Math.max(Date.now(), (last?.when ?? 0) + 1);
     journal.entries.push({ idx, version: '7', when, tag, breakpoints: true });
     return tag;

@@ -7,11 +7,11 @@ import type { Snapshot } from '../../src/runtime/migrations/snapshot.ts';
 import { lastSnapshot } from './files.ts';
 
 /**
- * The tables that Belfry's own migrations keep, as keys of a snapshot. The project's migrations leave them alone, whatever an
- * older snapshot of the project says of them.
+ * Returns the tables of Belfry's own migrations, as keys of a snapshot. The project's migrations leave them alone, even if an
+ * older snapshot of the project contains them.
  *
- * @param folder of the project's migrations
- * @returns none where there are no migrations of Belfry's own: then the project's migrations keep all tables
+ * @param folder the folder of the project's migrations
+ * @returns an empty set if there are no migrations of Belfry's own; then the project's migrations contain all tables
  */
 export function frameworkTables(folder: string): ReadonlySet<string> {
   return new Set(Object.keys(lastSnapshot(join(folder, FRAMEWORK))?.tables ?? {}));
@@ -21,12 +21,12 @@ function filterTables(snapshot: Snapshot, keep: (key: string) => boolean): Snaps
   return { ...snapshot, tables: Object.fromEntries(Object.entries(snapshot.tables).filter(([key]) => keep(key))) };
 }
 
-/** The project's part of a snapshot. */
+/** Returns the project's part of a snapshot. */
 export function withoutFramework(snapshot: Snapshot, framework: ReadonlySet<string>): Snapshot {
   return filterTables(snapshot, (key) => !framework.has(key));
 }
 
-/** Belfry's part of a snapshot: every table that belongs to no resource. */
+/** Returns Belfry's part of a snapshot: every table that belongs to no resource. */
 export function onlyFramework({ belfry: _, ...snapshot }: Snapshot, declared: Declared): Snapshot {
   return filterTables(snapshot, (key) => !declared.tables.has(key.replace('public.', '')));
 }

@@ -12,23 +12,23 @@ import { explainLosses, explainRefusals } from './explain.ts';
 import { emptyMigration, lastSnapshot, migrationsOf, writeMigrations } from './files.ts';
 import { frameworkTables, onlyFramework, publish, withoutFramework } from './framework.ts';
 
-/** What a command prints, and whether it did what was requested. */
+/** The output of a command, and whether it did what was requested. */
 export interface Outcome {
   ok: boolean;
   lines: string[];
 }
 
-/** Where migrations are written, and which tables they are about. */
+/** The folder where migrations are written, and their tables. */
 interface Target {
   folder: string;
-  /** The folder as messages name it. */
+  /** The folder as shown in messages. */
   shown: string;
   isFramework: boolean;
 }
 
 const refused = (lines: string[]): Outcome => ({ ok: false, lines });
 
-/** The losses of a plan that no option allows. Throws when an option names something that would not be dropped. */
+/** Returns the losses of a plan that no option allows. Throws if an option names something that would not be dropped. */
 function unallowed({ losses }: Plan, { allowLoss, requested }: MigrationArguments): Loss[] {
   const key = ({ table, column }: Loss) => `${table}.${column}`;
   const columns = new Set(losses.filter(({ column }) => column !== undefined).map(key));
@@ -67,10 +67,10 @@ function write(target: Target, plan: Plan, name: string, next: Snapshot, notes: 
 }
 
 /**
- * Writes the migrations that bring a folder up to the declarations, or explains why not.
+ * Writes the migrations that update a folder to the declarations, or explains why it cannot.
  *
  * @param given the command line: see `readMigrationArguments`
- * @param database a URL, to count what would be lost; undefined when none is named
+ * @param database a URL, to count what would be lost; undefined if no database is named
  * @throws Error with a message for the terminal
  */
 export async function generate(

@@ -22,7 +22,7 @@ function sqlLines({ pending }: MigrationState): string[] {
 /**
  * Compares a database with a folder of migrations, without changing it.
  *
- * @returns a line for each migration, or the SQL of those that are pending
+ * @returns a line for each migration, or the SQL of the pending ones
  * @throws Error with a message for the terminal
  */
 export async function readDatabase(url: string, folder: string, what: 'status' | 'sql'): Promise<string[]> {

@@ -5,7 +5,7 @@ const USAGE = 'npm run privacy -- report [--json] [--strict]';
 /** The parsed command line. */
 export interface PrivacyArguments {
   json: boolean;
-  /** Fails the command when something is not marked. */
+  /** Makes the command fail if something is not marked. */
   strict: boolean;
 }
 

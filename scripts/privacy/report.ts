@@ -53,7 +53,7 @@ function reportLines({ fields, unmarked, data, unclaimed }: PrivacyReport): stri
 /**
  * Prints a report.
  *
- * @returns false in strict mode when a field is not marked or a table not claimed
+ * @returns false in strict mode if a field is not marked or a table is not claimed
  */
 export function printReport(report: PrivacyReport, { json, strict }: PrivacyArguments): boolean {
   console.log(json ? JSON.stringify(report) : reportLines(report).join('\n'));

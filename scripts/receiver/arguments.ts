@@ -1,6 +1,6 @@
 import { verifyWebhook, type WebhookVerificationError } from '../../src/extensions/webhooks/verify-webhook.ts';
 
-/** Whether a text has the form of an endpoint's secret: a request without headers is refused for them, not for it. */
+/** Returns whether a text has the form of an endpoint's secret. Verifying a request without headers fails for the headers if it has. */
 function isSecret(secret: string): boolean {
   try {
     verifyWebhook(secret, {}, '');

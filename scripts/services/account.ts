@@ -1,6 +1,6 @@
 import { spawnSync } from 'node:child_process';
 
-/** The system user that a server runs as when this process is root. */
+/** The system user that runs a server if this process is root. */
 export interface Account {
   uid: number;
   gid: number;
@@ -12,8 +12,8 @@ function idOf(name: string, flag: '-u' | '-g'): number | undefined {
 }
 
 /**
- * The user that Postgres must run as. Postgres refuses root, so for root that is the system user `postgres`, created when missing.
- * Undefined when this process is not root. Throws when the user cannot be created.
+ * Returns the user that Postgres must run as. Postgres refuses root, so for root it is the system user `postgres`, which is created
+ * if it is missing. Undefined if this process is not root. Throws if the user cannot be created.
  */
 export function postgresAccount(): Account | undefined {
   if (process.getuid?.() !== 0) return undefined;
@@ -25,7 +25,7 @@ export function postgresAccount(): Account | undefined {
   return { uid: idOf('postgres', '-u')!, gid: idOf('postgres', '-g')! };
 }
 
-/** Whether the account may enter a folder (`x`) or write to it (`w`), every folder above it included. */
+/** Returns whether the account may enter a folder (`x`) or write to it (`w`), including every folder above it. */
 export function mayUse(account: Account | undefined, folder: string, right: 'x' | 'w'): boolean {
   return spawnSync('/bin/sh', ['-c', `test -${right} "$1"`, 'sh', folder], { cwd: '/', ...account }).status === 0;
 }

@@ -3,9 +3,9 @@ import { existsSync } from 'node:fs';
 const PLACES = ['/usr/bin/chromium', '/usr/bin/chromium-browser'];
 
 /**
- * The Chromium that browser tests run in: CHROMIUM_PATH, else the system's. Undefined when there is none.
+ * Returns the path of the Chromium for browser tests: CHROMIUM_PATH, or the system's. Undefined if there is none.
  *
- * @throws Error when there is nothing at CHROMIUM_PATH
+ * @throws Error if there is no file at CHROMIUM_PATH
  */
 export function findChromium({ CHROMIUM_PATH: named }: Record<string, string | undefined>): string | undefined {
   if (named === undefined || named === '') return PLACES.find((path) => existsSync(path));

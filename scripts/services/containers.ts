@@ -10,7 +10,7 @@ import type { Service } from './server.ts';
 const POSTGRES_IMAGE = 'postgres:18';
 const REDIS_IMAGE = 'redis:7';
 
-/** Whether a Docker engine answers, asked the cheap way: one ping, a second at most, no client library loaded. */
+/** Returns whether a Docker engine responds. Sends a single ping with a time-out of one second, without loading a client library. */
 export async function dockerAnswers(): Promise<boolean> {
   const host = process.env.DOCKER_HOST;
   const sockets = host ? [] : ['/var/run/docker.sock', join(homedir(), '.docker/run/docker.sock')].filter(existsSync);
@@ -38,7 +38,7 @@ export async function dockerAnswers(): Promise<boolean> {
 interface Image {
   image: string;
   port: number;
-  /** Where the image keeps its data. */
+  /** The folder where the image keeps its data. */
   dataPath: string;
   environment: Record<string, string>;
   command: string[];
@@ -75,8 +75,8 @@ async function startContainer(settings: Image): Promise<Service> {
 }
 
 /**
- * The name of the volume for one service's development data. It follows a note in the data folder, so that a data folder
- * that was emptied gets new volumes.
+ * Returns the name of the volume for a service's development data. It comes from a note in the data folder, so that an emptied
+ * data folder gets new volumes.
  */
 function volumeFor(kind: string, dataDir: string | undefined): string | undefined {
   if (dataDir === undefined) return undefined;
@@ -85,7 +85,7 @@ function volumeFor(kind: string, dataDir: string | undefined): string | undefine
   return `belfry-${readFileSync(note, 'utf8')}-${kind}`;
 }
 
-/** Postgres in a container; with `dataDir` its data outlives it in a volume. Throws when the container cannot start. */
+/** Starts Postgres in a container. With `dataDir`, its data is kept in a volume. Throws if the container cannot start. */
 export function startPostgresContainer(dataDir: string | undefined): Promise<Service> {
   const password = dataDir === undefined ? randomBytes(18).toString('hex') : 'belfry';
   const settings = ['max_connections=300'];
@@ -106,7 +106,7 @@ export function startPostgresContainer(dataDir: string | undefined): Promise<Ser
   });
 }
 
-/** Redis in a container; with `dataDir` what it holds outlives it in a volume. Throws when the container cannot start. */
+/** Starts Redis in a container. With `dataDir`, its data is kept in a volume. Throws if the container cannot start. */
 export function startRedisContainer(dataDir: string | undefined): Promise<Service> {
   const keep = dataDir === undefined ? ['--appendonly', 'no'] : ['--appendonly', 'yes', '--appendfsync', 'everysec'];
   return startContainer({

@@ -2,15 +2,15 @@ import { existsSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { stopOrphanedServer } from './orphaned-server.ts';
 
-/** Where development Postgres keeps its data, as noted in the data folder; undefined before its first start. */
+/** Returns where development Postgres keeps its data, as noted in the data folder; undefined before its first start. */
 export function notedPostgres(dataDir: string): { folder: string; password: string } | undefined {
   const note = join(dataDir, 'postgres.json');
   return existsSync(note) ? JSON.parse(readFileSync(note, 'utf8')) : undefined;
 }
 
 /**
- * Empties a data folder, and with it the place outside it where Postgres keeps its data when the project cannot be
- * reached by its user. Servers that a killed run has left there are stopped first. `keep` names files that stay.
+ * Empties a data folder. If its user cannot reach the project, Postgres keeps its data elsewhere, and that folder is emptied too.
+ * Servers that a killed run left there are stopped first. `keep` names files that stay.
  */
 export async function emptyDataFolder(dataDir: string, keep: string[]): Promise<void> {
   const postgres = notedPostgres(dataDir)?.folder;

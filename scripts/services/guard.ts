@@ -1,6 +1,6 @@
-// Runs one command for as long as the process that started this one lives: `node guard.ts <settings as JSON>`.
-// The lifeline is a pipe on file descriptor 3. However its other end dies, SIGKILL included, the pipe closes; the
-// command is then stopped with all that it started, and its throw-away folder removed.
+// Runs a command for as long as the process that started this one lives: `node guard.ts <settings as JSON>`.
+// The lifeline is a pipe on file descriptor 3. However the other process dies, even by SIGKILL, the pipe closes. The command
+// is then stopped with all of its child processes, and its temporary folder is removed.
 import { spawn } from 'node:child_process';
 import { rmSync, writeFileSync } from 'node:fs';
 import { Socket } from 'node:net';
@@ -17,9 +17,9 @@ export interface GuardedCommand {
   stopSignal: NodeJS.Signals;
   /** How long the command may take to stop before it is killed, in milliseconds. */
   graceMs: number;
-  /** A folder that is removed once the command has been stopped (not when it ends by itself: its log is in there). */
+  /** A folder that is removed once the command has been stopped. It is kept if the command exits by itself, since it contains the log. */
   throwAway?: string;
-  /** A folder in which `guard.pid` is kept while the command runs: this process's id and the command's. */
+  /** A folder for `guard.pid`, which contains this process's id and the command's while the command runs. */
   pidIn?: string;
 }
 
@@ -33,7 +33,7 @@ if (import.meta.main) {
     try {
       if (child.pid) process.kill(-child.pid, 'SIGKILL');
     } catch {
-      // The group is gone already.
+      // The group no longer exists.
     }
   };
   const stop = () => {

@@ -3,7 +3,7 @@ import { fileURLToPath } from 'node:url';
 import type { GuardedCommand } from './guard.ts';
 
 export interface Guarded {
-  /** Settles with the command's exit code when it has ended, for whatever reason. */
+  /** Resolves with the command's exit code when it has ended, for any reason. */
   exited: Promise<number>;
   /** Stops the command and resolves when it is gone. */
   stop(): Promise<void>;
@@ -11,7 +11,7 @@ export interface Guarded {
 
 /**
  * Starts a command under a guard, so that it never outlives this process. `env` is the command's environment; `output`
- * is a file descriptor for what it prints, or 'inherit'.
+ * is a file descriptor for its output, or 'inherit'.
  */
 export function runGuarded(settings: GuardedCommand, env: NodeJS.ProcessEnv, output: number | 'inherit'): Guarded {
   const stdio: StdioOptions = ['ignore', output, output, 'pipe'];
@@ -21,7 +21,7 @@ export function runGuarded(settings: GuardedCommand, env: NodeJS.ProcessEnv, out
     {
       env,
       stdio,
-      // A session of its own: Ctrl-C in a terminal must reach this process, which then stops everything in order.
+      // The guard needs a session of its own: Ctrl-C in a terminal must reach this process, which then stops everything in order.
       detached: true,
     },
   );

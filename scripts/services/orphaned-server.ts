@@ -3,7 +3,7 @@ import { existsSync, readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 
-/** Whether a process with this id exists. */
+/** Returns whether a process with this id exists. */
 export function isRunning(pid: number): boolean {
   if (!(pid > 0)) return false;
   try {
@@ -14,28 +14,28 @@ export function isRunning(pid: number): boolean {
   }
 }
 
-/** The command line of a process, empty when there is none. */
+/** Returns the command line of a process, or an empty text if it does not exist. */
 export function commandOf(pid: number): string {
   const fromKernel = `/proc/${pid}/cmdline`;
   if (existsSync('/proc/self/cmdline')) return existsSync(fromKernel) ? readFileSync(fromKernel, 'utf8') : '';
   return spawnSync('ps', ['-p', String(pid), '-o', 'command='], { encoding: 'utf8' }).stdout ?? '';
 }
 
-/** Waits until the process is gone; false when it still runs after `ms` milliseconds. */
+/** Waits until the process is gone. Returns false if it still runs after `ms` milliseconds. */
 async function gone(pid: number, ms: number): Promise<boolean> {
   for (const end = Date.now() + ms; Date.now() < end; await sleep(50)) if (!isRunning(pid)) return true;
   return !isRunning(pid);
 }
 
 /**
- * Stops a server that still runs in this folder although the command that started it was killed. Usually its guard is
- * just doing so, and this only waits for it; when the guard was killed too, it stops the server itself.
+ * Stops a server that still runs in this folder although the command that started it was killed. Usually its guard is already
+ * stopping it, and this only waits. If the guard was killed too, this stops the server.
  */
 export async function stopOrphanedServer(folder: string): Promise<void> {
   const file = join(folder, 'guard.pid');
   if (!existsSync(file)) return;
   const [guard = 0, server = 0] = readFileSync(file, 'utf8').split(' ').map(Number);
-  // Process ids are used again: never signal one that has become something else.
+  // Process ids are reused: never signal a process that is not the server.
   if (commandOf(guard).includes('guard.ts')) await gone(guard, 15_000);
   if (isRunning(server) && /postgres|redis|valkey|web\.ts/.test(commandOf(server))) {
     process.kill(server, 'SIGINT');

@@ -1,7 +1,7 @@
 import { Redis } from 'ioredis';
 import { Client } from 'pg';
 
-/** Resolves when a Postgres answers a query at this address, rejects when it does not (within 2 seconds). */
+/** Resolves when Postgres at this address responds to a query. Rejects if it does not within 2 seconds. */
 export async function pingPostgres(url: string): Promise<void> {
   const client = new Client({ connectionString: url, connectionTimeoutMillis: 2000 });
   client.on('error', () => {});
@@ -13,7 +13,7 @@ export async function pingPostgres(url: string): Promise<void> {
   }
 }
 
-/** Makes sure that the database which the address names exists, given that the server has `postgres`. */
+/** Creates the database of the address if it does not exist. The server must have a database `postgres`. */
 export async function ensureDatabase(url: string): Promise<void> {
   const maintenance = new URL(url);
   const name = decodeURIComponent(maintenance.pathname.slice(1));
@@ -28,7 +28,7 @@ export async function ensureDatabase(url: string): Promise<void> {
   }
 }
 
-/** Resolves when a Redis answers PING at this address, rejects when it does not (within 2 seconds). */
+/** Resolves when Redis at this address responds to PING. Rejects if it does not within 2 seconds. */
 export async function pingRedis(url: string): Promise<void> {
   const client = new Redis(url, { lazyConnect: true, retryStrategy: () => null, connectTimeout: 2000 });
   client.on('error', () => {});

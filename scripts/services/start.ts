@@ -6,10 +6,10 @@ import type { Service } from './server.ts';
 import { clearThrowAways } from './throw-away.ts';
 
 export interface ServicesSettings {
-  /** 'dev' keeps data in `dataDir`; 'test' throws everything away. */
+  /** 'dev' keeps data in `dataDir`; 'test' removes all data at the end. */
   mode: 'dev' | 'test';
   dataDir?: string;
-  /** Of mode 'test': Postgres keeps its data in memory, where there is room. */
+  /** In mode 'test', Postgres keeps its data in memory if there is enough. */
   inMemory?: boolean;
   /** Prints a line. */
   announce: (line: string) => void;
@@ -18,11 +18,11 @@ export interface ServicesSettings {
 export interface Services {
   databaseUrl: string;
   redisUrl: string;
-  /** Stops what was started here and resolves when it is gone. */
+  /** Stops the services that were started here. Resolves when they are gone. */
   stop(): Promise<void>;
 }
 
-/** A URL fit for a terminal: without its password. */
+/** Returns a URL without its password, for the terminal. */
 function shown(url: string): string {
   const parsed = URL.parse(url);
   if (!parsed) return 'an address that is not a URL';
@@ -39,10 +39,10 @@ async function fromContainer(name: string, start: () => Promise<Service>, announ
 }
 
 /**
- * Provides Postgres and Redis: named by the environment (DATABASE_URL and REDIS_URL; TEST_DATABASE_URL and
- * TEST_REDIS_URL in mode 'test'), else in containers when a Docker engine answers, else servers of our own. Announces
- * each in one line. In mode 'dev' the address names a database `belfry`, in mode 'test' the maintenance database of a
- * superuser. What is started here dies with this process. Throws when a service cannot be provided.
+ * Provides Postgres and Redis. It uses those of the environment (DATABASE_URL and REDIS_URL; TEST_DATABASE_URL and
+ * TEST_REDIS_URL in mode 'test'), or containers if a Docker engine responds, or starts servers of its own. Prints a line for
+ * each. In mode 'dev' the address names a database `belfry`, in mode 'test' the maintenance database of a superuser.
+ * Services that were started here die with this process. Throws if a service cannot be provided.
  */
 export async function startServices({ mode, dataDir, inMemory, announce }: ServicesSettings): Promise<Services> {
   if (mode === 'dev' && dataDir === undefined) throw new Error('startServices: mode "dev" needs a dataDir.');

@@ -17,9 +17,9 @@ import { isRunning, stopOrphanedServer } from './orphaned-server.ts';
 const PREFIX = 'belfry-test-';
 const places = [...new Set([tmpdir(), '/tmp', '/var/tmp'])].filter((place) => existsSync(place));
 
-/** A file system in memory, as Linux has it. */
+/** The in-memory file system of Linux. */
 const MEMORY = '/dev/shm';
-/** Bytes that must be free, there and in memory: a run of all tests takes about one gigabyte of it. */
+/** Bytes that must be free, both there and in memory. A run of all tests uses about one gigabyte. */
 const ROOM = 4 * 2 ** 30;
 
 function hasRoomInMemory(): boolean {
@@ -29,10 +29,10 @@ function hasRoomInMemory(): boolean {
 }
 
 /**
- * Makes a folder for one throw-away server, in the first place for temporary files that the account can reach. The
- * server's guard removes it; `clearThrowAways` does when the guard could not.
+ * Creates a temporary folder for one server, in the first folder for temporary files that the account can reach. The
+ * server's guard removes it. If the guard could not, `clearThrowAways` does.
  *
- * @param inMemory takes a file system in memory where there is room: hundreds of databases cost a third there
+ * @param inMemory uses an in-memory file system if there is enough space: hundreds of databases cost a third there
  */
 export function makeThrowAway(kind: string, account?: Account, inMemory = false): string {
   const candidates = inMemory && hasRoomInMemory() ? [MEMORY, ...places] : places;
@@ -44,7 +44,7 @@ export function makeThrowAway(kind: string, account?: Account, inMemory = false)
   return folder;
 }
 
-/** Stops and removes what test runs that were killed have left behind: theirs alone, of this user alone. */
+/** Stops and removes leftovers of killed test runs. Only those of this user, and nothing else. */
 export async function clearThrowAways(): Promise<void> {
   for (const place of existsSync(MEMORY) ? [MEMORY, ...places] : places) {
     for (const name of readdirSync(place).filter((entry) => entry.startsWith(PREFIX))) {

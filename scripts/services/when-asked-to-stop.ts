@@ -1,6 +1,6 @@
 /**
- * Calls `stop` once, as soon as this process is asked to end: by Ctrl-C, by a signal, or because the process that
- * started it is gone. `stop` gets the exit code that goes with it. A second request ends the process at once.
+ * Calls `stop` once, when this process is asked to end: by Ctrl-C, by a signal, or because its parent process
+ * is gone. `stop` gets the matching exit code. A second request ends the process at once.
  */
 export function whenAskedToStop(stop: (exitCode: number) => Promise<void>): void {
   let asked = 0;
@@ -10,7 +10,7 @@ export function whenAskedToStop(stop: (exitCode: number) => Promise<void>): void
   };
   let last = 0;
   const onSignal = (exitCode: number) => {
-    // One Ctrl-C arrives twice: from the terminal, and passed on by npm.
+    // One Ctrl-C arrives twice: from the terminal, and forwarded by npm.
     if (asked && Date.now() - last > 1000) process.exit(exitCode);
     last = Date.now();
     ask(exitCode);

@@ -1,6 +1,6 @@
 import { parseArgs } from 'node:util';
 
-/** How each command is called. */
+/** The usage of each command. */
 const USAGE = {
   status: '[--worst 10] [--json]',
   retry: '--endpoint <id> and/or --since <time> [--json]',
@@ -13,11 +13,11 @@ type Command = keyof typeof USAGE;
 export interface WebhookArguments {
   command: Command;
   json: boolean;
-  /** How many endpoints `status` lists. */
+  /** Number of endpoints that `status` lists. */
   worst: number;
-  /** Undefined: all. */
+  /** The id of an endpoint. Undefined: all endpoints. */
   endpoint: string | undefined;
-  /** ISO 8601; undefined: everything in the log. */
+  /** ISO 8601. Undefined: everything in the log. */
   since: string | undefined;
   timeoutMs: number;
 }
@@ -30,13 +30,13 @@ function fail(text: string, command?: Command): never {
   throw new Error(`${text}\n${commands.map((one) => `npm run webhooks -- ${one} ${USAGE[one]}`).join('\n')}`);
 }
 
-/** `90s`, `5m`, `2h`, `1d` in ms; undefined for anything else. */
+/** Parses `90s`, `5m`, `2h`, `1d` into ms; undefined for anything else. */
 function spanOf(text: string): number | undefined {
   const [, count, unit] = /^(\d{1,6})([smhd])$/.exec(text) ?? [];
   return unit === undefined ? undefined : Number(count) * UNIT_MS[unit]!;
 }
 
-/** A time in ISO 8601, or as a span before now. */
+/** Parses a time in ISO 8601, or a duration before now. */
 function timeOf(text: string): string {
   const span = spanOf(text);
   const isIso = /^\d{4}-\d\d-\d\d(T\d\d:\d\d(:\d\d(\.\d+)?)?(Z|[+-]\d\d:\d\d))?$/.test(text);

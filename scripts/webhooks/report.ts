@@ -3,7 +3,7 @@ import type { WebhookQueue, WebhookStatus } from '../../src/extensions/webhooks/
 
 const shown = (count: number) => count.toLocaleString('en-US');
 
-/** A duration: `950 ms`, `12 s`, `3 min`, `2.5 h`. */
+/** Formats a duration: `950 ms`, `12 s`, `3 min`, `2.5 h`. */
 function span(ms: number): string {
   if (ms < 1000) return `${Math.max(0, Math.round(ms))} ms`;
   if (ms < 120_000) return `${Math.round(ms / 1000)} s`;
@@ -11,7 +11,7 @@ function span(ms: number): string {
   return `${(ms / 3_600_000).toFixed(1)} h`;
 }
 
-/** Text from users without control characters, which could manipulate the terminal. */
+/** Removes control characters from user-provided text, since they could manipulate the terminal. */
 const plain = (text: string) => text.replaceAll(/\p{Cc}/gu, ' ');
 
 /** Aligns cells in columns. */
@@ -24,7 +24,7 @@ function oldestText(ms: number | null): string {
   return ms === null ? '' : `, the oldest for ${span(ms)}`;
 }
 
-/** The state of the queue, in one line. */
+/** Formats the state of the queue as one line. */
 export function queueLine({ due, retrying, held, inFlight, oldestMs, events, oldestEventMs }: WebhookQueue): string {
   const parts = [
     `${shown(events)} events wait for the relay${oldestText(oldestEventMs)}`,
@@ -42,7 +42,7 @@ function endpointsLine({ active, failing, disabled }: WebhookStatus['endpoints']
   return `${shown(active)} active, ${shown(failing)} failing, ${shown(off)} disabled${off > 0 ? ` (${why.join(', ')})` : ''}`;
 }
 
-/** What `status` prints. */
+/** Formats the output of `status`. */
 export function statusLines({ endpoints, queue, failed, attempts, recentMs, worst }: WebhookStatus): string[] {
   const results = Object.entries(attempts).map(([result, count]) => [plain(result), shown(count)]);
   const rows = worst.map((one) => [
@@ -77,7 +77,7 @@ const WHY_NOT: Record<string, string> = {
   busy: 'is being recovered from a different start time; try again when that has finished',
 };
 
-/** What `retry` prints. */
+/** Formats the output of `retry`. */
 export function retryLines(recovered: readonly RecoveredEndpoint[]): string[] {
   if (recovered.length === 0) return ['No failed deliveries.'];
   return recovered.map(({ endpoint, state, total }) =>

@@ -38,7 +38,7 @@ async function drain(webhooks: WebhookOperations, { timeoutMs, json }: WebhookAr
 }
 
 /**
- * Runs the command, and prints the result.
+ * Runs the command and prints the result.
  *
  * @returns whether everything was done: every endpoint is being retried, or the queue is drained
  */

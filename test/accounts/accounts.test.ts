@@ -67,18 +67,18 @@ test.each<[string, object, Record<string, string>]>([
   ['no name', { name: undefined }, { name: 'Is required' }],
   ['an empty name', { name: ' ' }, { name: 'Is required' }],
   ['a bad e-mail', { email: 'nobody' }, { email: 'Must be a valid e-mail address' }],
-  ['a look-alike at sign', { email: 'a＠b.co' }, { email: 'Must be a valid e-mail address' }],
+  ['a look-alike of the at sign', { email: 'a＠b.co' }, { email: 'Must be a valid e-mail address' }],
   ['a short password', { password: 'short' }, { password: 'Must be 8 to 128 characters' }],
   ['a password beyond the limit', { password: 'x'.repeat(100_000) }, { password: 'Must be 8 to 128 characters' }],
   ['a password that is an object', { password: { length: 10 } }, { password: 'Must be a string' }],
-])('register with %s answers 422', async (_what, changes, details) => {
+])('register with %s responds 422', async (_what, changes, details) => {
   const answer = await register(account(changes));
   expect([answer.status, answer.body.error.details]).toEqual([422, details]);
 });
 
 test('an e-mail in any case has one account; of fifty concurrent registrations one succeeds', async () => {
   const { email } = account();
-  // A busy machine may answer 503 to some: those come back, as its clients do.
+  // A busy machine may respond 503 to some requests, which are then retried, as clients would.
   const answered = async (i: number): Promise<Awaited<ReturnType<typeof register>>> => {
     const answer = await register(account({ email: i % 2 ? email.toUpperCase() : ` ${email}` }));
     return answer.status === 503 ? answered(i) : answer;
@@ -104,17 +104,17 @@ test('an e-mail with the Kelvin sign, whose lower case is k, creates no second a
 
 test.each([
   ['the Kelvin sign', '\u212aim'],
-  ['a wide letter', '\uff4bim'],
+  ['a full-width letter', '\uff4bim'],
   ['a Cyrillic letter', '\u043aim'],
   ['a letter without its dot', 'k\u0131m'],
-  ['a letter with an accent apart', 'ki\u0301m'],
+  ['a combining accent', 'ki\u0301m'],
   ['a mathematical letter', '\u{1d4c0}im'],
   ['a zero-width space', 'k\u200bim'],
   ['a soft hyphen', 'k\u00adim'],
   ['a byte order mark', '\ufeffkim'],
   ['capitals', 'KIM'],
   ['spaces around it', ' kim'],
-])('an e-mail that looks like another (%s) makes no second account', async (_what, written) => {
+])('an e-mail that looks like another (%s) creates no second account', async (_what, written) => {
   const rest = `-${++made}@example.com`;
   expect((await register(account({ email: `kim${rest}` }))).status).toBe(201);
   const { status, body } = await register(account({ email: written + rest }));
@@ -174,8 +174,8 @@ test('an unknown e-mail and a wrong password get the same response', async () =>
 });
 
 test.each<[string, unknown, unknown, string[]]>([
-  ['an object for an e-mail', { $gt: '' }, secret, ['email']],
-  ['a list for a password', 'a@b.co', [secret], ['password']],
+  ['an object as e-mail', { $gt: '' }, secret, ['email']],
+  ['a list as password', 'a@b.co', [secret], ['password']],
   ['nothing', undefined, undefined, ['email', 'password']],
   ['null', null, null, ['email', 'password']],
   ['NUL in the e-mail', 'a\0@b.co', secret, ['email']],
@@ -183,7 +183,7 @@ test.each<[string, unknown, unknown, string[]]>([
   ['a password of 129 characters', 'a@b.co', 'x'.repeat(129), ['password']],
   ['a password of a megabyte', 'a@b.co', 'x'.repeat(900_000), ['password']],
   ['an e-mail of a megabyte', 'x'.repeat(900_000), secret, ['email']],
-])('login with %s answers 422 and hashes nothing', async (_what, email, password, fields) => {
+])('login with %s responds 422 and hashes nothing', async (_what, email, password, fields) => {
   const { status, body } = await call('POST', '/api/auth/login', { email, password });
   expect([status, Object.keys(body.error.details).sort()]).toEqual([422, fields]);
 });
@@ -288,7 +288,7 @@ test.each([
   ['no ASCII', 'Bearer svc_é'],
   ['junk', `Bearer ${Buffer.from('{"alg":"none"}').toString('base64')}..`],
 ])(
-  'an Authorization header that is %s answers 401 on every route, public ones included',
+  'an Authorization header that is %s gets 401 on every route, public ones included',
   async (_what, authorization) => {
     for (const path of ['/api/auth/me', '/api/notes']) {
       const { status, body } = await call('GET', path, undefined, { authorization });
@@ -443,7 +443,7 @@ test('after the hash parameters are raised, the next login upgrades the hash, ev
 
 const slow = await startTestApp({
   resources: [defineUser()],
-  // A hash takes most of the time of a login, so that one that is left out could not hide.
+  // Hashing takes most of the time of a login, so a missing hash would show.
   settings: { auth: { password: { logN: 13, r: 8, p: 1 }, lockout: { maxAttempts: 0 } } },
 });
 

@@ -59,7 +59,7 @@ test('a published migration that was changed or removed, and a new one that is n
   remove('migrations/belfry/0000_upgrade_earlier_versions.sql');
   const { status, said } = check();
   expect(status).toBe(1);
-  expect(said).toContain('migrations/0000_init.sql is published and was changed');
-  expect(said).toContain('migrations/belfry/0000_upgrade_earlier_versions.sql is published and does not exist');
+  expect(said).toContain('migrations/0000_init.sql is published but was changed');
+  expect(said).toContain('migrations/belfry/0000_upgrade_earlier_versions.sql is published but missing');
   expect(said).toContain('migrations/belfry/9999_more.sql is not listed');
 });

@@ -20,7 +20,7 @@ async function register(who: Person, more: object = {}) {
   return who.call('POST', DEVICES, { token: newToken(), platform: 'android', ...more });
 }
 
-/** A second session of the same person. */
+/** Starts a second session of the same user. */
 async function another(who: Person): Promise<Person> {
   const { body } = await run.call('POST', '/api/auth/login', { email: who.email, password: 'correct horse battery' });
   return { ...who, token: body.data.token, call: clientOf(run.url, body.data.token) };
@@ -81,7 +81,7 @@ describe('a registration is refused with 422', () => {
   test.each<[string, object, Record<string, string>]>([
     ['without token and platform', {}, { token: 'Is required', platform: 'Is required' }],
     ['with an empty token', { token: ' ', platform: 'ios' }, { token: 'Is required' }],
-    ['with a token that is no string', { token: 5, platform: 'ios' }, { token: 'Must be a string' }],
+    ['with a token that is not a string', { token: 5, platform: 'ios' }, { token: 'Must be a string' }],
     ['for another platform', { token: 'x', platform: 'symbian' }, { platform: 'Must be one of: ios, android, web' }],
     [
       'for a simulated device',
@@ -93,7 +93,7 @@ describe('a registration is refused with 422', () => {
       { token: ' sim_1', platform: 'ios' },
       { token: expect.anything() as never },
     ],
-    ['with a field that is not known', { token: 'x', platform: 'ios', userId: 'y' }, { userId: 'Unknown field' }],
+    ['with an unknown field', { token: 'x', platform: 'ios', userId: 'y' }, { userId: 'Unknown field' }],
     [
       'with a token too long',
       { token: 'x'.repeat(4097), platform: 'ios' },
@@ -105,7 +105,7 @@ describe('a registration is refused with 422', () => {
       { token: 'Must not contain NUL or broken characters' },
     ],
     [
-      'with half a character in the name',
+      'with half a surrogate pair in the name',
       { token: 'x', platform: 'ios', name: '\ud800' },
       { name: expect.anything() as never },
     ],
@@ -285,7 +285,7 @@ test('a tap without data from a session without a device still emits the event',
 
 test.each([
   ['a malformed push id', { pushId: 'x' }, 'pushId'],
-  ['data that is no object', { data: [1] }, 'data'],
+  ['data that is not an object', { data: [1] }, 'data'],
   ['data of more than 4 KB', { data: { text: 'x'.repeat(4096) } }, 'data'],
   ['NUL in its data', { data: { deep: [{ text: 'a\0b' }] } }, 'data'],
   ['an unknown field', { device: 'x' }, 'device'],

@@ -16,7 +16,7 @@ afterAll(async () => {
   await database.drop();
 });
 
-/** The lockout as one of several processes has it. */
+/** Creates a lockout with a memory of its own, as each process has. */
 function processOf() {
   const env = { redisPrefix: database.redisPrefix };
   const parts = { settings: readSettings({}), redis, env, log, metrics: createMetrics() };
@@ -32,7 +32,7 @@ test('an attempt returns the value of its check', async () => {
   expect(await here.attempt('email:a', wrong)).toEqual({ kind: 'failed' });
 });
 
-test('an attempt whose check throws does not count and frees its place', async () => {
+test('an attempt whose check throws does not count and releases its reservation', async () => {
   const broken = () => here.attempt('email:b', () => Promise.reject(new Error('the store is away')));
   for (let i = 0; i < 12; i++) await expect(broken()).rejects.toThrow('the store is away');
   expect((await here.attempt('email:b', right)).kind).toBe('passed');

@@ -185,6 +185,6 @@ test.each([
   [{ windowMinutes: 0 }, 'settings.auth.lockout.windowMinutes'],
   [{ lockMinutes: Number.NaN }, 'settings.auth.lockout.lockMinutes'],
   [{ attempts: 3 }, 'settings.auth.lockout.attempts'],
-])('auth.lockout %j is a mistake that names the setting', (lockout, path) => {
+])('auth.lockout %j is a configuration error that names the setting', (lockout, path) => {
   expect(() => readSettings({ auth: { lockout: lockout as never } })).toThrow(path);
 });

@@ -13,7 +13,7 @@ const secret = 'correct horse battery';
 const login = async (email: string, password: string) =>
   (await call('POST', '/api/auth/login', { email, password })).status;
 
-/** Whether a failed sign-in was counted in Redis. */
+/** Returns whether a failed sign-in was counted in Redis. */
 async function isCounted(): Promise<boolean> {
   proxy.sent.length = 0;
   await login('somebody-else@example.com', secret);
@@ -25,7 +25,7 @@ beforeEach(async () => {
   await expect.poll(isCounted, { timeout: 60_000 }).toBe(true);
 });
 
-test.each(['shut', 'hang'] as const)('while Redis is away (%s) each process locks by itself', async (how) => {
+test.each(['shut', 'hang'] as const)('while Redis is down (%s) each process locks by itself', async (how) => {
   const [ann, bob] = [await person('Ann'), await person('Bob')];
   proxy[how]();
   expect(await login(bob.email, secret)).toBe(200);

@@ -18,7 +18,7 @@ const holder = new Client({ connectionString: database.databaseUrl });
 await holder.connect();
 afterAll(() => holder.end());
 
-/** Stops every attempt once it has taken its place, when it looks for its account. */
+/** Blocks every attempt after its reservation, when it looks up its account. */
 const hold = () => holder.query('begin; lock table users in access exclusive mode');
 const release = () => holder.query('rollback');
 

@@ -14,7 +14,7 @@ import {
 
 const rule = { maxAttempts: 5, windowMs: 900_000, lockMs: 600_000 };
 
-/** Attempts that fail one after the other, at these times. */
+/** Returns the state after attempts that failed one after the other at these times. */
 function failing(times: readonly number[]): LockoutState {
   return times.reduce((state, now, i) => fail(state, rule, `f${i}`, now).state, EMPTY_STATE);
 }
@@ -41,7 +41,7 @@ test('nothing is left of a lock after it ends', () => {
   expect(state).toMatchObject({ failures: [], lockedUntil: 0 });
 });
 
-test('no more attempts are reserved than may still fail; an attempt that ends frees its place, one that passes clears the failures', () => {
+test('no more attempts are reserved than may still fail; a finished attempt releases its reservation, and a successful one clears the failures', () => {
   let state = failing([0, 1]);
   for (const id of ['a', 'b', 'c']) {
     const decided = reserve(state, rule, id, 2);
@@ -78,7 +78,7 @@ test('a reservation that is not renewed expires; one that is renewed in time sta
   expect(reserve(state, rule, 'x', 10_000).result).toBe('wait');
 });
 
-test('renewing an attempt that has ended does not reserve a place', () => {
+test('renewing an attempt that has ended does not create a reservation', () => {
   const reserved = reserve(EMPTY_STATE, rule, 'a', 0).state;
   const over = succeed(reserved, rule, 'a', 1).state;
   expect(renew(over, rule, 'a', 2)).toEqual({ state: over, result: undefined });
@@ -124,7 +124,7 @@ test('in any sequence of events, five failures in a window cause a lock, and no 
       let failures: number[] = [];
       let lockedUntil = 0;
       for (const [i, { act, which, ms }] of steps.entries()) {
-        // Who is in flight says so in time, however long it takes.
+        // Attempts in flight renew their reservations in time, however long they take.
         for (let left = act === 'wait' ? ms : 0; left > 0; left -= 9_999) {
           now += Math.min(left, 9_999);
           for (const id of flying) state = renew(state, rule, id, now).state;

@@ -71,7 +71,7 @@ test.each<[string, unknown, unknown, Record<string, string>]>([
     fresh,
     { currentPassword: 'Must be at most 128 characters' },
   ],
-])('%s answers 422', async (_what, current, wanted, details) => {
+])('%s responds 422', async (_what, current, wanted, details) => {
   const ann = await person('Annabel');
   const { status, body } = await change(ann, current, wanted);
   expect([status, body.error.details]).toEqual([422, details]);

@@ -7,7 +7,7 @@ import { startTestApp } from '../../support/app.ts';
 
 const secret = 'correct horse battery';
 const fresh = 'a staple that is new';
-/** The hash of the other system. */
+/** Returns the hash of the other system. */
 const old = (password: string) => `md5$${createHash('md5').update(password).digest('hex')}`;
 const asked: string[] = [];
 const { call, person, env } = await startTestApp({
@@ -32,7 +32,7 @@ const login = (email: string, password = secret) => call('POST', '/api/auth/logi
 const hashOf = async (id: string) =>
   (await sql.query<{ password: string }>('select password from users where id = $1', [id])).rows[0]!.password;
 
-/** A person whose hash came from the other system. */
+/** Creates a user whose hash was imported from the other system. */
 async function moved(hash = old(secret)) {
   const one = await person('Ann');
   await sql.query('update users set password = $2 where id = $1', [one.id, hash]);

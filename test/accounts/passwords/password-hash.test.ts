@@ -71,11 +71,11 @@ describe('malformed or absurd stored hashes', () => {
     '$scrypt$ln=4,r=8,p=1$AAAAAAAAAAAAAAAAAAAAAA$AA',
     '$scrypt$ln=4,r=8,p=1$A$AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA',
     '$scrypt$ln=4,r=8,p=1$AAAAAAAAAAAAAAAAAAAAAA$AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA\n',
-  ])('%j is false and asks for a rehash', async (stored) => {
+  ])('%j verifies as false and requires a rehash', async (stored) => {
     expect(await cheap.verify('password', stored)).toBe(false);
   });
 
-  test('any other text is false', async () => {
+  test('any other text verifies as false', async () => {
     await fc.assert(
       fc.asyncProperty(fc.string({ unit: anyCharacter }), async (stored) => {
         expect(await cheap.verify('password', stored)).toBe(false);
@@ -84,7 +84,7 @@ describe('malformed or absurd stored hashes', () => {
     );
   });
 
-  test('they take as much time as a wrong password, like unknown accounts and hashes of a lower cost', async () => {
+  test('verifying them takes as much time as a wrong password, like unknown accounts and hashes of a lower cost', async () => {
     const hasher = createPasswordHasher({ logN: 14, r: 8, p: 1 });
     const stored = await hasher.hash('right');
     const former = await createPasswordHasher({ logN: 10, r: 8, p: 1 }).hash('right');
@@ -134,7 +134,7 @@ test.each([
   { logN: 25, r: 8, p: 1 },
   { logN: 15, r: 8, p: 17 },
   { logN: Number.NaN, r: 8, p: 1 },
-])('the cost %j is refused when the hasher is made', (cost) => {
+])('the cost %j is refused when the hasher is created', (cost) => {
   expect(() => createPasswordHasher(cost)).toThrow(RangeError);
 });
 

@@ -40,7 +40,7 @@ test.each([
   ['zyxwvutsr', EASY],
   ['0123456789', EASY],
   ['9876543210', EASY],
-])('%j is refused wherever a password is set: %s', async (password, message) => {
+])('%j is refused in every place that sets a password: %s', async (password, message) => {
   const account = { name: 'Ann', email: `weak-${++made}@example.com`, password };
   const answers = [
     await call('POST', '/api/auth/register', account),
@@ -58,7 +58,7 @@ test.each([
 });
 
 test.each(['aaaaaaab', 'abcdefgi', 'aabbccdx', 'acegikmo', 'abababab', '13579135x', 'correct horse', 'пароль на море'])(
-  '%j is a password',
+  '%j is accepted as a password',
   async (password) => {
     expect((await register(password)).status).toBe(201);
   },
@@ -88,10 +88,10 @@ test('the list of common passwords is large and ignores case', () => {
 
 test.each<[string, string, { name?: string; email?: string }]>([
   ['the e-mail’s part before the @', 'x-jane.doe-x', { email: 'jane.doe@example.com' }],
-  ['the same in capitals', 'XXJANE.DOEXX', { email: 'jane.doe@example.com' }],
-  ['the same of an e-mail in capitals', 'xxjane.doexx', { email: 'JANE.DOE@EXAMPLE.COM' }],
-  ['the same in wide letters', 'xxｊａｎｅ.ｄｏｅxx', { email: 'jane.doe@example.com' }],
-  ['just four characters of it', 'my jane rocks', { email: 'jane@example.com' }],
+  ['that part in capitals', 'XXJANE.DOEXX', { email: 'jane.doe@example.com' }],
+  ['that part of an e-mail in capitals', 'xxjane.doexx', { email: 'JANE.DOE@EXAMPLE.COM' }],
+  ['that part in full-width letters', 'xxｊａｎｅ.ｄｏｅxx', { email: 'jane.doe@example.com' }],
+  ['four characters before the @', 'my jane rocks', { email: 'jane@example.com' }],
 ])('%s is refused at registration', async (_what, password, who) => {
   const { status, body } = await register(password, who);
   expect([status, body.error.details]).toEqual([422, { password: EMAIL }]);
@@ -112,9 +112,9 @@ test.each([
 
 test.each<[string, string, { name?: string; email?: string }]>([
   ['three characters before the @', 'my ann rocks', { email: 'ann@example.org' }],
-  ['what stands behind the @', 'example rocks', { email: 'al@example.com' }],
+  ['the domain of the e-mail', 'example rocks', { email: 'al@example.com' }],
   ['three letters of a name', 'my ada rocks', { name: 'Ada Yi' }],
-  ['a name taken apart', 'love my lace', { name: 'Ada Lovelace' }],
+  ['a name split over several words', 'love my lace', { name: 'Ada Lovelace' }],
 ])('%s is allowed', async (_what, password, who) => {
   expect((await register(password, who)).status).toBe(201);
 });

@@ -7,13 +7,13 @@ import { defineResource, defineUser, f } from '../../../src/index.ts';
 import { startTestApp } from '../../support/app.ts';
 
 const note = defineResource('note', { fields: { text: f.string() }, policies: { list: 'public' } });
-// What hashes really cost.
+// Hashes have the cost of production.
 const { call } = await startTestApp({
   resources: [defineUser(), note],
   settings: { auth: { password: { logN: 15, r: 8, p: 3 } } },
 });
 
-/** While set, every check of a password waits for it. */
+/** While set, every password check waits for it. */
 let gate: Promise<void> | undefined;
 const held = await startTestApp({
   resources: [defineUser()],
@@ -43,7 +43,7 @@ test('a flood of logins does not block other routes, file reads or DNS look-ups'
     await Promise.all([readFile(import.meta.filename), lookup('localhost')]);
     if (answered < flood.length) rounds += 1;
   }
-  // However slow the machine is: a round that waited for the hashes would have ended after them.
+  // Works on a slow machine too: a round that had waited for the hashes would have ended after them.
   expect(rounds).toBeGreaterThan(0);
   expect(await Promise.all(flood)).toEqual(Array(flood.length).fill(401));
 });
@@ -64,7 +64,7 @@ test('a login over the queue limit responds 503 with Retry-After in the standard
     if (answer.status === 503) refused.push(answer.status);
     return answer;
   };
-  // Once the hash of another system was seen, every login asks the project's verifier, which costs nothing but can wait.
+  // Once an imported hash was seen, every login calls the project's verifier, which costs nothing but can wait.
   const ada = await held.person('Ada');
   const client = new Client({ connectionString: held.env.DATABASE_URL! });
   await client.connect();

@@ -44,10 +44,10 @@ const mailsTo = async (email: string) => (await app.captured.mails()).filter(({ 
 const times = <T>(n: number, make: (i: number) => T) => Promise.all(Array.from({ length: n }, (_, i) => make(i)));
 const linkIn = ({ text }: { text: string }) => /https?:\S+/.exec(text)![0];
 
-/** Waits until something is there. A busy machine takes its time. */
+/** Waits until the value exists. A busy machine may need a while. */
 const until = <T>(look: () => T | Promise<T>) => vi.waitUntil(look, { timeout: 60_000, interval: 10 });
 
-/** Asks for a link and gives its token, once its e-mail is there. */
+/** Requests a link and returns its token once the e-mail has been captured. */
 async function tokenFor(email: string): Promise<string> {
   const before = (await mailsTo(email)).length;
   expect((await forgot(email)).status).toBe(202);
@@ -58,7 +58,7 @@ async function tokenFor(email: string): Promise<string> {
   return new URL(linkIn(mails[0]!)).searchParams.get('token')!;
 }
 
-/** Resolves when no e-mail waits to be made. */
+/** Resolves once no e-mail waits to be composed. */
 async function allMade(): Promise<void> {
   await until(async () => (await sql.query('select 1 from mails where finished_at is null')).rowCount === 0);
 }
@@ -136,7 +136,7 @@ test.each<[string, unknown, string]>([
   ['a line break', 'a@example.com\r\nBcc: b@example.com', 'Must be a valid e-mail address'],
   ['a fullwidth @', 'a＠example.com', 'Must be a valid e-mail address'],
   ['400 characters', `${'a'.repeat(388)}@example.com`, 'Must be at most 320 characters'],
-])('%s as e-mail answers 422', async (_what, email, message) => {
+])('%s as e-mail responds 422', async (_what, email, message) => {
   const { status, body } = await forgot(email);
   expect([status, body.error.details]).toEqual([422, { email: message }]);
 });
@@ -147,13 +147,13 @@ test.each<[string, unknown]>([
   ['a number', 5],
   ['null', null],
   ['nothing', undefined],
-])('a token that is %s answers 422', async (_what, token) => {
+])('a token that is %s responds 422', async (_what, token) => {
   const { status, body } = await call('POST', '/api/auth/password/reset', { token, password: fresh });
   expect([status, Object.keys(body.error.details)]).toEqual([422, ['token']]);
 });
 
 test.each(['', 'x', 'a'.repeat(43), 'a'.repeat(65), `${'a'.repeat(64)}\0`, 'a'.repeat(100_000), "' or 1=1 --"])(
-  'a token that nobody was sent answers 400 INVALID_TOKEN (%#)',
+  'a token that was never sent responds 400 INVALID_TOKEN (%#)',
   async (token) => {
     const { status, body } = await reset(token);
     expect([status, body.error.code, body.error.message]).toEqual([400, INVALID.code, INVALID.message]);
@@ -206,7 +206,7 @@ test('a newer link ends the older one', async () => {
 test('an e-mail requested before a reset and composed after it is not sent', async () => {
   const ann = await person('Ann');
   const token = await tokenFor(ann.email);
-  // As it is when the mail server was away: the request is older than what happened since.
+  // Simulates a mail server that was down: the request is older than the reset.
   const [{ at }] = (
     await sql.query<{ at: string }>('select requested_at::text as at from password_resets where user_id = $1', [ann.id])
   ).rows as [{ at: string }];

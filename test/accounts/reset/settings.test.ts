@@ -54,7 +54,7 @@ const mailed = await startTestApp(
   { env: () => ({ SMTP_URL: smtp.url, MAIL_FROM: 'Belfry <bells@example.com>' }) },
 );
 
-/** The newest e-mail of an app that captures them, when it is there. */
+/** Returns the newest captured e-mail of an app once there is one. */
 const newest = ({ app }: { app: Pick<typeof own.app, 'captured'> }) =>
   until(async () => (await app.captured.mails())[0]);
 
@@ -106,7 +106,7 @@ test('requests over the limit of one client or one account get the same response
   }
   expect(statuses).toEqual([202, 202, 202, 429]);
   expect(await app.captured.mails()).toHaveLength(3);
-  // As if another client had asked: his request was taken.
+  // Stores a request as if another client had sent it and it had been accepted.
   await sql.query(
     `insert into mails (id, kind, data, created_at) values ($1, 'password-reset', $2, now() - interval '10 seconds')`,
     ['a'.repeat(24), JSON.stringify({ email, ip: '::1' })],

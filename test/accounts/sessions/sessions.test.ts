@@ -16,7 +16,7 @@ const sql = new Client({ connectionString: env.DATABASE_URL! });
 await sql.connect();
 afterAll(() => sql.end());
 
-/** A further session of the same person. */
+/** Starts another session of the same user. */
 async function again(who: Person, headers?: Record<string, string>): Promise<Person> {
   const { body } = await call('POST', '/api/auth/login', { email: who.email, password: secret }, headers);
   return { ...who, token: body.data.token, call: clientOf(url, body.data.token) };
@@ -133,7 +133,7 @@ test.each([
   ['GET', '/api/auth/sessions'],
   ['DELETE', `/api/auth/sessions/${'0'.repeat(24)}`],
   ['POST', '/api/auth/password'],
-])('%s %s signed out answers 401', async (method, path) => {
+])('%s %s without a session responds 401', async (method, path) => {
   expect((await call(method, path, method === 'GET' ? undefined : {})).status).toBe(401);
 });
 

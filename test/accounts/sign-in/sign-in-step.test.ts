@@ -8,7 +8,7 @@ const asked: [string, CheckedLogin][] = [];
 let accounts: Accounts | undefined;
 let begun = 0;
 
-/** An extension that holds up the logins of users of this name. */
+/** An extension with a sign-in step that applies to users with this name. */
 const step = (name: string) =>
   defineExtension({
     name: name.toLowerCase(),

@@ -22,11 +22,11 @@ test.each<[string, object, Record<string, string>]>([
   ['roles', { roles: ['admin'] }, { roles: 'You are not allowed to set this field' }],
   ['a status', { status: 'active' }, { status: 'You are not allowed to set this field' }],
   [
-    'an avatar that is no web address',
+    'an avatar that is not a web address',
     { avatarUrl: 'javascript:1' },
     { avatarUrl: 'Must be an http:// or https:// URL' },
   ],
-  ['a field that is not declared', { nope: 1 }, { nope: 'Unknown field' }],
+  ['an undeclared field', { nope: 1 }, { nope: 'Unknown field' }],
 ])('%s is refused', async (_what, body, details) => {
   const answer = await register(body);
   expect([answer.status, answer.body.error.details]).toEqual([422, details]);
@@ -47,7 +47,7 @@ test('a registered user is active and has the role user; an admin creates users 
   });
 });
 
-test('only the owner and admins read e-mail and roles, and nobody reads the password', async () => {
+test('only the owner and admins read e-mail and roles, and no user reads the password', async () => {
   const get = async (as: typeof ann) => Object.keys((await as.call('GET', `/api/users/${ann.id}`)).body.data ?? {});
   expect(await get(ann)).toEqual(expect.arrayContaining(['name', 'email', 'roles', 'status']));
   expect(await get(root)).toEqual(expect.arrayContaining(['name', 'email', 'roles', 'status']));
@@ -104,7 +104,7 @@ describe('a user resource whose e-mail or password has the wrong type', () => {
       { ...right, password: f.string() },
       /field "password".* its type is string; declare it with f\.password\(\)/,
     ],
-  ])('is refused at the start, which names "%s"', (_name, fields, message) => {
+  ])('is refused at start with an error that names "%s"', (_name, fields, message) => {
     expect(startupError({ resources: [withFields(fields)] })).toMatch(message);
   });
 

@@ -1,4 +1,4 @@
-// What other viewers see of a user: a record that they may see may name one, whose own record they may not read.
+// What other viewers see of a user: a visible record may reference a user whose own record the viewer may not read.
 import { expect, onTestFinished, test } from 'vitest';
 import { defineResource, defineUser, f, privacy, realtime, webhooks } from '../../../src/index.ts';
 import { startReceiver } from '../../fakes/receiver.ts';
@@ -59,7 +59,7 @@ const DOORS: Record<string, (as: typeof call) => Promise<object>> = {
 };
 
 test.each(Object.entries(DOORS))(
-  '%s shows personal fields and status to the user and to admins alone',
+  '%s shows personal fields and status only to the user and to admins',
   async (_door, show) => {
     expect(Object.keys(await show(call)).sort()).toEqual(OPEN);
     expect(Object.keys(await show(bob.call)).sort()).toEqual(SIGNED_IN);
@@ -127,7 +127,7 @@ test('in an app without admins only the owner sees these fields', async () => {
   expect([fields.phone!.spec.visibleTo, fields.status!.spec.visibleTo]).toEqual(['owner', 'owner']);
 });
 
-test('fields that the declaration hides already stay hidden', () => {
+test('fields that the declaration already hides stay hidden', () => {
   const fields = { phone: f.string().hidden(), iban: f.string().writeOnly(), salary: f.integer().visibleTo('none') };
   expect(startupError({ resources: [defineUser({ fields })] })).toBe('');
 });

@@ -1,4 +1,4 @@
-// An app with API keys, and what its tests do with it again and again.
+// An app with API keys, and helpers for its tests.
 import { Client } from 'pg';
 import { afterAll } from 'vitest';
 import type { Route } from '../../../src/declare/route.ts';
@@ -58,7 +58,7 @@ export async function startKeysApp(
     seen,
     // biome-ignore lint/suspicious/noExplicitAny: rows as the test knows them
     query: async (text: string, values: unknown[] = []): Promise<any[]> => (await database.query(text, values)).rows,
-    /** Makes a key; gives it as its creator sees it, and a client that is signed in by it. */
+    /** Creates a key. Returns it as its creator sees it, and a client that is signed in with it. */
     async key(who: Pick<Person, 'call'>, body: object = {}) {
       const answer = await who.call('POST', '/api/auth/api-keys', { name: 'script', ...body });
       if (answer.status !== 201) throw new Error(JSON.stringify(answer.body));

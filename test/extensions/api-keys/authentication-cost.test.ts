@@ -17,7 +17,7 @@ const { url, app, person } = await startTestApp(
     extensions: [apiKeys()],
     settings: { rateLimit: { enabled: true, global: { limit, windowMs: 3_600_000 }, auth: false } },
   },
-  // Only web: relays ask the database for work of their own accord.
+  // Only the web role runs, since relays query the database on their own.
   { env: ({ DATABASE_URL }) => ({ DATABASE_URL: through(DATABASE_URL) }), start: { roles: ['web'] } },
 );
 app.on('security.invalid_api_key', (payload) => void refused.push(payload));
@@ -25,7 +25,7 @@ const ann = await person('Ann');
 const { body } = await ann.call('POST', '/api/auth/api-keys', { name: 'x', scopes: ['*'] });
 const key: string = body.data.key;
 
-/** How often a prepared statement was run in what was sent to Postgres (Bind messages), and all bytes sent. */
+/** Returns how many prepared statements were run (Bind messages) in the bytes sent to Postgres, and the number of bytes. */
 function asked(): { binds: number; bytes: number } {
   let binds = 0;
   for (const chunk of proxy.sent) {
@@ -36,7 +36,7 @@ function asked(): { binds: number; bytes: number } {
   return { binds, bytes: proxy.sent.reduce((sum, chunk) => sum + chunk.length, 0) };
 }
 
-/** What a piece of work asks Postgres for. */
+/** Returns the statements and bytes that an action sends to Postgres. */
 async function costOf(work: () => Promise<unknown>) {
   const before = asked();
   await work();
@@ -51,13 +51,13 @@ test.each([
   ['two characters swapped', swapped === key ? `${key.slice(0, 9)}_${key.slice(10)}` : swapped],
   ['one character too few', key.slice(0, -1)],
   ['one character too many', `${key}0`],
-  ['the label alone', 'svc_ak_'],
+  ['the label without a key', 'svc_ak_'],
   ['the label in upper case', key.toUpperCase()],
-  ['a checksum for nothing', `svc_ak_${'0'.repeat(38)}`],
+  ['a random part and a checksum of zeros', `svc_ak_${'0'.repeat(38)}`],
   ['other letters', `svc_ak_${'é'.repeat(38)}`],
-  ['a key in a key', `svc_ak_${key}`],
+  ['a key inside a key', `svc_ak_${key}`],
   ['junk', `svc_ak_${Buffer.alloc(200, 7).toString('base64')}`],
-])('a malformed key (%s) is 401 and asks the database nothing', async (_what, token) => {
+])('a malformed key (%s) gets 401 without a database query', async (_what, token) => {
   const cost = await costOf(async () => {
     const { status, body } = await clientOf(url, Buffer.from(token).toString('latin1'))('GET', '/api/notes');
     expect([status, body.error.message]).toEqual([401, 'Session is invalid or has expired']);
@@ -72,7 +72,7 @@ test('an unknown key with a right checksum costs one look-up', async () => {
 test('a request with a key costs one look-up for key, scopes and owner together', async () => {
   const script = clientOf(url, key);
   await script('GET', '/api/auth/me');
-  // Its first use is noted; then there is nothing to note for a minute.
+  // The first use is recorded, and then no use for a minute.
   await vi.waitFor(
     async () => expect((await ann.call('GET', '/api/auth/api-keys')).body.data[0].lastUsedAt).not.toBeNull(),
     { timeout: 60_000, interval: 20 },

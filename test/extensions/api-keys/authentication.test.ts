@@ -28,7 +28,7 @@ test('a key acts as its owner: the owner’s policies, scope filters and field r
   expect((await script('POST', '/api/things', {})).status).toBe(403);
 });
 
-test('a role that the owner loses is lost for the key at once', async () => {
+test('a key loses a role at once when its owner loses it', async () => {
   const ada = await person('Ada', ['admin']);
   const { call: script } = await key(ada, { scopes: ['*'] });
   expect((await script('GET', '/api/users')).status).toBe(200);
@@ -78,7 +78,7 @@ test('every refused key gets the same 401, on public routes too; the event has t
 });
 
 test.each(['?token=KEY', '?access_token=KEY', '?api_key=KEY'])(
-  'a key in the query string %s counts for nothing',
+  'a key in the query string %s is ignored',
   async (end) => {
     const { key: value } = await key(ann);
     const { status } = await call('GET', `/api/auth/me${end.replace('KEY', value)}`);

@@ -36,7 +36,7 @@ test('keys have the format of secret scanners, are unique, and use all character
   expect(new Set(keys).size).toBe(keys.length);
   const counts = new Map([...ALPHABET].map((character) => [character, 0]));
   for (const key of keys) for (const character of key.slice(7, 39)) counts.set(character, counts.get(character)! + 1);
-  // 64,000 characters: 1,032 of each, give or take 32 (one standard deviation); 6 of those never happen by chance.
+  // 64,000 characters: about 1,032 of each, with a standard deviation of 32. A difference of 6 deviations never happens by chance.
   for (const count of counts.values()) expect(Math.abs(count - 64_000 / 62)).toBeLessThan(200);
 });
 
@@ -65,7 +65,7 @@ test.each([
   `svc_ak_${'0'.repeat(38)}`,
   `svc_${'0'.repeat(64)}`,
   `SVC_AK_${'0'.repeat(32)}2wjyrI`,
-])('"%s" is no key', (text) => {
+])('"%s" is not a key', (text) => {
   expect(hasValidChecksum(text)).toBe(false);
 });
 

@@ -5,7 +5,7 @@ import { startKeysApp } from './app.ts';
 const revoking = await startKeysApp();
 const keeping = await startKeysApp({ revokeOnPasswordReset: false });
 
-/** Asks for a link, and gives the token in it. */
+/** Requests a link and returns its token. */
 async function linkOf({ app, call }: typeof revoking, who: Person): Promise<string> {
   await call('POST', '/api/auth/password/forgot', { email: who.email });
   return vi.waitFor(

@@ -64,15 +64,15 @@ test.each<[string, unknown, Record<string, unknown>]>([
   ],
   ['a scope with a space', { name: 'x', scopes: ['read '] }, { scopes: expect.stringContaining('"read "') }],
   [
-    'a name of every object as scope',
+    'a property name of every object as scope',
     { name: 'x', scopes: ['constructor'] },
     { scopes: expect.stringContaining('Unknown') },
   ],
-  ['a scope twice', { name: 'x', scopes: ['read', '*', 'read'] }, { scopes: 'Must not hold a scope twice: "read"' }],
-  ['no scope at all', { name: 'x', scopes: [] }, { scopes: 'Must be at least 1 item' }],
-  ['scopes as a text', { name: 'x', scopes: 'read' }, { scopes: 'Must be an array of scopes' }],
-  ['scopes that are null', { name: 'x', scopes: null }, { scopes: 'Must be an array of scopes' }],
-  ['a scope that is no text', { name: 'x', scopes: [1] }, { 'scopes.0': 'Must be a string' }],
+  ['a repeated scope', { name: 'x', scopes: ['read', '*', 'read'] }, { scopes: 'Must not hold a scope twice: "read"' }],
+  ['an empty list of scopes', { name: 'x', scopes: [] }, { scopes: 'Must be at least 1 item' }],
+  ['a text as scopes', { name: 'x', scopes: 'read' }, { scopes: 'Must be an array of scopes' }],
+  ['null as scopes', { name: 'x', scopes: null }, { scopes: 'Must be an array of scopes' }],
+  ['a scope that is not a string', { name: 'x', scopes: [1] }, { 'scopes.0': 'Must be a string' }],
   ...[0, 366, -1, 1.5, '30', null, Number.MAX_SAFE_INTEGER].map(
     (expiresInDays) =>
       [
@@ -81,9 +81,9 @@ test.each<[string, unknown, Record<string, unknown>]>([
         { expiresInDays: 'Must be a whole number from 1 to 365' },
       ] as [string, unknown, Record<string, unknown>],
   ),
-  ['somebody else as owner', { name: 'x', userId: NOBODY }, { userId: 'Unknown field' }],
-  ['a key of its own', { name: 'x', key: 'svc_ak_1' }, { key: 'Unknown field' }],
-])('422 for %s', async (_what, body, details) => {
+  ['another user as owner', { name: 'x', userId: NOBODY }, { userId: 'Unknown field' }],
+  ['a value for the key itself', { name: 'x', key: 'svc_ak_1' }, { key: 'Unknown field' }],
+])('a creation with %s responds 422', async (_what, body, details) => {
   const answer = await create(bob, body);
   expect([answer.status, answer.body.error.code, answer.body.error.details]).toEqual([
     422,
@@ -257,7 +257,7 @@ test.each([
   'page=1',
   'status=active&status=revoked',
   'limit=1&limit=2',
-])('the admin list answers 400 to ?%s', async (end) => {
+])('the admin list responds 400 to ?%s', async (end) => {
   const { status, body } = await root.call('GET', `/api/admin/api-keys?${end}`);
   expect([status, body.error.code]).toEqual([400, 'BAD_REQUEST']);
 });

@@ -10,7 +10,7 @@ const note = (await root.call('POST', '/api/notes', { text: 'x' })).body.data.id
 const thing = (await root.call('POST', '/api/things', { text: 'x' })).body.data.id as string;
 const item = `/api/notes/${note}`;
 
-/** Every request of the app that scopes are about, with all scopes that open it. */
+/** Every request of the app that requires a scope, with all scopes that allow it. */
 const REQUESTS: [method: string, path: string, opens: string[], needed: string][] = [
   ['GET', '/api/notes', ['*', 'read', 'notes:read', 'notes:*'], 'notes:read'],
   ['HEAD', '/api/notes', ['*', 'read', 'notes:read', 'notes:*'], 'notes:read'],
@@ -48,13 +48,13 @@ const BODIES: Record<string, unknown> = { POST: { text: 'y' }, PATCH: { text: 'y
 
 const SCOPES = [...new Set(REQUESTS.flatMap(([, , opens]) => opens)), 'users:write', 'admin:write'];
 
-test.each(SCOPES)('a key with the scope %s opens what that scope is for, and nothing else', async (scope) => {
+test.each(SCOPES)('a key with the scope %s may make the requests of that scope and no others', async (scope) => {
   const { call } = await key(await person(`Admin`, ['admin']), { scopes: [scope] });
   for (const [method, path, opens, needed] of REQUESTS) {
     const { status, body } = await call(method, path, BODIES[method]);
     const label = `${method} ${path}`;
     if (opens.includes(scope)) {
-      // Its owner owns nothing here and is no more than an admin: what policies say of that comes after the scope.
+      // The key's owner owns no records here and is only an admin. Policies are applied after the scope.
       expect([label, [200, 201, 204, 403].includes(status)]).toEqual([label, true]);
       expect([label, body?.error?.message ?? '']).toEqual([label, expect.not.stringContaining('scope')]);
     } else {

@@ -70,7 +70,7 @@ async function entries(query: string, reader = root): Promise<Row[]> {
   return body.data;
 }
 
-/** The newest entry that fits, once the relay has made it. */
+/** Returns the newest matching entry once the relay has written it. */
 async function entry(query: string, fits: (row: Row) => boolean = () => true): Promise<Row> {
   return vi.waitFor(
     async () => {
@@ -82,7 +82,7 @@ async function entry(query: string, fits: (row: Row) => boolean = () => true): P
   );
 }
 
-/** Until the relay has handled all. */
+/** Resolves once the relay has handled all events. */
 const settled = () =>
   vi.waitFor(
     async () => {
@@ -111,7 +111,7 @@ test('an event that webhooks split over several runs is recorded once', async ()
   expect((await entries(`record=${id}`)).map(({ action }) => action)).toEqual(['created']);
 });
 
-describe('an entry tells', () => {
+describe('an entry contains', () => {
   test('the user, session, address, request, change and time', async () => {
     const { body, headers } = await ada.call(
       'POST',
@@ -214,7 +214,7 @@ describe('an entry tells', () => {
     const { id } = await made({ phone: '+41 44 000 00 00', gender: 'female', age: 44, place });
     expect((await entry(`record=${id}`)).changes).toMatchObject({
       phone: { to: '+***' },
-      // Its first letter would tell it.
+      // Even its first letter would reveal it.
       gender: { to: '***' },
       age: { to: '***' },
       place: { to: { city: 'Bern', zip: '3***', room: 4 } },
@@ -341,9 +341,9 @@ describe('besides records it contains', () => {
 
 describe('GET /api/admin/audit', () => {
   test.each([
-    ['nobody who is signed out', () => call, 401],
-    ['no user', () => ada.call, 403],
-    ['an admin', () => root.call, 200],
+    ['a client without a session gets 401', () => call, 401],
+    ['a user without the role gets 403', () => ada.call, 403],
+    ['an admin gets 200', () => root.call, 200],
   ])('%s', async (_who, client, status) => {
     expect((await client()('GET', '/api/admin/audit')).status).toBe(status);
   });
@@ -396,7 +396,7 @@ describe('GET /api/admin/audit', () => {
     const { id } = await made({ points: 0 });
     const write = (points: number) => root.call('PATCH', `/api/notes/${id}`, { points });
     await app.transaction(async (tx) => {
-      // The transaction begins with its first statement.
+      // A transaction begins with its first statement.
       await tx.service('note').create({ title: 'begun' } as never);
       expect((await write(1)).status).toBe(200);
       await tx.service('note').update(id, { points: 2 } as never);

@@ -40,7 +40,7 @@ afterAll(() => database.end());
 const make = async (who: Person, path: string, values: object): Promise<string> =>
   (await who.call('POST', `/api/${path}`, values)).body.data.id;
 const entries = async (record: string) => (await root.call('GET', `/api/admin/audit?record=${record}`)).body.data;
-/** Once the trail tells of them: changes by action. */
+/** Returns the changes in the trail by action, once they are written. */
 async function told(record: string, ...actions: string[]) {
   const found = await vi.waitUntil(
     async () => {
@@ -124,7 +124,7 @@ test('an erasure removes e-mails to former addresses of the user, and no others'
   await vi.waitFor(async () => expect(await to(dan.email, eve.email)).toBe(2), { timeout: 60_000 });
   await app.service('user').update(dan.id, { email: 'dan-next@people.example.com' });
   await app.service('user').update(dan.id, { email: 'dan-last@people.example.com' });
-  // The address is free again, and somebody else takes it.
+  // The address is free again, and another user registers with it.
   const body = { name: 'Fay', email: dan.email, password: 'correct horse battery' };
   expect((await call('POST', '/api/auth/register', body)).status).toBe(201);
   await vi.waitFor(async () => expect((await database.query('select 1 from outbox')).rows).toEqual([]), {

@@ -14,7 +14,7 @@ const { app, url, call, person } = await startTestApp(
 );
 const PAGE = '/console/push';
 
-/** A further app, until the end of the test. */
+/** Starts another app, which runs until the end of the test. */
 async function startOther(env: Record<string, string>) {
   const database = await createTestDatabase();
   const own = { DATABASE_URL: database.databaseUrl, REDIS_URL: database.redisUrl, REDIS_PREFIX: database.redisPrefix };
@@ -27,7 +27,7 @@ async function startOther(env: Record<string, string>) {
   return { other, at: (await other.start({ port: 0 })).url };
 }
 
-/** The head of an answer, by headers that `fetch` would not send. */
+/** Returns the head of a response. Uses `http`, since `fetch` would not send these headers. */
 async function head(path: string, headers: Record<string, string>, method = 'GET') {
   const sent = request(url + path, { method, headers });
   sent.end();
@@ -36,7 +36,7 @@ async function head(path: string, headers: Record<string, string>, method = 'GET
   return { status: answer.statusCode, headers: answer.headers };
 }
 
-test('the page and all that it loads is there, and its policy allows nothing inline and no other origin', async () => {
+test('the page and its assets are served, and its policy allows nothing inline and no other origin', async () => {
   const page = await fetch(url + PAGE);
   expect(page.headers.get('content-type')).toBe('text/html; charset=utf-8');
   const policy = page.headers.get('content-security-policy')!;
@@ -78,10 +78,10 @@ test.each<[string, Record<string, string>, number]>([
     403,
   ],
   ['another origin', { origin: 'https://evil.example.com' }, 403],
-  ['an origin that is none', { origin: 'null' }, 403],
-  ['a name that was made to point here', { host: 'evil.example.com' }, 403],
-  ['a name that only begins like ours', { host: 'localhost.evil.example.com' }, 403],
-])('asked for by %s', async (_who, headers, status) => {
+  ['the origin null', { origin: 'null' }, 403],
+  ['a foreign name that resolves to this machine', { host: 'evil.example.com' }, 403],
+  ['a foreign name that starts like an allowed one', { host: 'localhost.evil.example.com' }, 403],
+])('a request from %s gets its expected status', async (_who, headers, status) => {
   for (const path of [PAGE, `${PAGE}/events`, `${PAGE}/main.js`]) {
     expect((await head(path, headers)).status, path).toBe(status);
   }
@@ -102,7 +102,7 @@ test.runIf(otherAddress)(
   },
 );
 
-test('a proxy on this machine that names another client is refused, with TRUST_PROXY and without', async () => {
+test('a proxy on this machine that forwards for another client is refused, with and without TRUST_PROXY', async () => {
   const { at } = await startOther({ NODE_ENV: 'development', TRUST_PROXY: 'true', LOG_LEVEL: 'silent' });
   const asked = (base: string, forwarded: string) =>
     fetch(base + PAGE, { headers: { 'x-forwarded-for': forwarded } }).then(({ status }) => status);
@@ -115,12 +115,12 @@ test('a proxy on this machine that names another client is refused, with TRUST_P
   }
 });
 
-test('/console leads to the page', async () => {
+test('/console redirects to the page', async () => {
   const { status, headers } = await fetch(`${url}/console`, { redirect: 'manual' });
   expect([status, headers.get('location')]).toEqual([302, PAGE]);
 });
 
-test('another origin changes nothing, whatever CORS allows of the API', async () => {
+test('another origin can change nothing, even if CORS allows it for the API', async () => {
   const ann = await person('Ann');
   const evil = { origin: 'https://evil.example.com' };
   const { status } = await call('POST', `${PAGE}/devices`, { user: ann.id }, evil);
@@ -128,7 +128,7 @@ test('another origin changes nothing, whatever CORS allows of the API', async ()
   expect(await app.simulated!.list()).toEqual([]);
 });
 
-test('a stream tells the state, tells it again when it has changed, and ends with the app', {
+test('a stream sends the state, sends it again after each change, and ends with the app', {
   timeout: 240_000,
 }, async () => {
   const { other, at } = await startOther({ NODE_ENV: 'test' });
@@ -159,7 +159,7 @@ test('a stream tells the state, tells it again when it has changed, and ends wit
   await reading;
 });
 
-test('it sends to simulated devices alone', async () => {
+test('the console sends to simulated devices only', async () => {
   const ben = await person('Ben');
   const real = await ben.call('POST', '/api/auth/devices', { token: 'a-real-token-0123456789', platform: 'android' });
   const phone = await call('POST', `${PAGE}/devices`, { user: ben.id, name: 'Phone' });
@@ -192,18 +192,18 @@ test.each([
   ['POST', '/devices', { user: 'nope' }, 422],
   ['PUT', '/sends', {}, 405],
   ['GET', '/../../index.ts', undefined, 404],
-])('what is wrong answers like the API: %s %s', async (method, path, body, status) => {
+])('invalid requests get error responses like those of the API: %s %s', async (method, path, body, status) => {
   const answer = await call(method, PAGE + path, body);
   expect(answer.status).toBe(status);
   expect(answer.body.error.code).toEqual(expect.any(String));
 });
 
-test('it needs accounts', () => {
+test('the console needs accounts', () => {
   const env = { NODE_ENV: 'test', DATABASE_URL: 'postgres://u@127.0.0.1:1/x', REDIS_URL: 'redis://127.0.0.1:1' };
   expect(() => createApp({ resources: [], extensions: [developerConsole()] }, env)).toThrow(/needs accounts/);
 });
 
-test('in production it is not there', { timeout: 240_000 }, async () => {
+test('the console does not exist in production', { timeout: 240_000 }, async () => {
   const production = {
     NODE_ENV: 'production',
     APP_URL: 'https://api.example.com',

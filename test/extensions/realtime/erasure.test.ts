@@ -45,7 +45,7 @@ afterAll(async () => {
 });
 const bob = await person('Bob');
 
-/** The changes that a stream was told of by now, without what stands beside them. */
+/** Returns the changes that a stream has received so far, without their other fields. */
 async function told(...streams: Listening[]): Promise<object[][]> {
   const { id } = await app.service('mark').create({ name: 'last' });
   await Promise.all(streams.map((stream) => stream.wait((one) => one.data?.id === id)));
@@ -98,7 +98,7 @@ test('a subscription that filters by an erased field gets only the id of a recor
   expect(hidden).toEqual([]);
   expect(plain).toEqual([{ ...gone, data: expect.objectContaining({ id: toys, name: 't' }) }]);
 
-  // Who comes back is told the same.
+  // A client that reconnects gets the same.
   const query = ['pet?city=Paris', 'mark'].map((one) => `subscribe=${encodeURIComponent(one)}`).join('&');
   const back = await ready(url, query, { ...bob, after });
   expect((await told(back))[0]).toEqual([left]);

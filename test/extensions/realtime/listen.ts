@@ -1,6 +1,6 @@
 import { onTestFinished, vi } from 'vitest';
 
-/** A server-sent event as a client got it. */
+/** A server-sent event as a client received it. */
 export interface Received {
   /** The newest id at that moment. */
   id: string;
@@ -9,24 +9,24 @@ export interface Received {
   data: any;
 }
 
-/** An open stream of a test. It is closed when the test ends. */
+/** An open stream of a test, closed when the test ends. */
 export interface Listening {
   status: number;
   headers: Headers;
-  /** Of a refusal. */
+  /** The body of a refusal. */
   // biome-ignore lint/suspicious/noExplicitAny: tests look into answers freely
   body: any;
-  /** Whatever came, in order. */
+  /** All events in order. */
   received: Received[];
-  /** What changes it was told of: `post.created`, … */
+  /** The changes among them: `post.created`, … */
   changes(): Received[];
   /** The id of the last event. */
   lastId(): string;
-  /** The first that fits, once it is there. */
+  /** Returns the first matching event once it has arrived. */
   wait(fits: (one: Received) => boolean): Promise<Received>;
-  /** The first of this name, once it is there. */
+  /** Returns the first event with this name once it has arrived. */
   named(event: string): Promise<Received>;
-  /** Resolves when the server has ended it. */
+  /** Resolves when the server has ended the stream. */
   ended: Promise<void>;
   close(): void;
 }
@@ -49,10 +49,10 @@ function parse(block: string, lastId: string): Received {
 }
 
 /**
- * Opens a stream, as a client that is written with fetch.
+ * Opens a stream as a client that uses fetch.
  *
- * @param query what stands behind the question mark
- * @param how `after`: the id of the event after which it goes on
+ * @param query the query string, without the question mark
+ * @param how `after`: the id of the event after which the stream continues
  */
 export async function listen(
   url: string,
@@ -111,7 +111,7 @@ export async function listen(
   };
 }
 
-/** The same, once nothing is left out any longer. */
+/** Opens a stream and waits for its `ready` event. */
 export async function ready(...asked: Parameters<typeof listen>): Promise<Listening> {
   const stream = await listen(...asked);
   if (stream.status !== 200) throw new Error(`refused: ${stream.status} ${JSON.stringify(stream.body)}`);

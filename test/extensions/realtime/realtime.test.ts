@@ -57,7 +57,7 @@ const admin = await person('Admin', ['user', 'admin']);
 const posts = app.service(post);
 const plains = app.service(plain);
 
-/** Something that everybody hears of comes last: what did not come before it will not come. */
+/** Creates a post that every stream receives, as the last event. Any event that has not arrived before it will not arrive. */
 async function settled(...streams: Awaited<ReturnType<typeof listen>>[]): Promise<void> {
   const { id } = await posts.create({ title: 'last', status: 'published', author: admin.id });
   await Promise.all(streams.map((stream) => stream.wait((one) => one.data?.id === id)));
@@ -109,7 +109,7 @@ test.each([
   ['q=one', 'q'],
   ['sort=-createdAt', 'sort'],
   ['page=2', 'page'],
-])('a subscription with the filter %s is refused, beside it and behind it', async (filter, named) => {
+])('a subscription with the filter %s is refused, both as a query parameter and inside the subscription', async (filter, named) => {
   for (const query of [`subscribe=post&${filter}`, `subscribe=${encodeURIComponent(`post?${filter}`)}`]) {
     const { status, body } = await listen(url, query, admin);
     expect([status, body.error.code]).toEqual([400, 'BAD_REQUEST']);
@@ -131,7 +131,7 @@ test.each([
   ['subscribe=post&ticket=svc_rt_x', 401, /ticket/],
   ['subscribe=post&ticket=a&ticket=b', 400, /"ticket" must be given once/],
   [`subscribe=${'x'.repeat(4001)}`, 400, /4000 characters/],
-])('somebody who is signed out gets for %s the status %s', async (query, status, message) => {
+])('without a session, %s gets the status %s', async (query, status, message) => {
   const answer = await listen(url, query);
   expect([answer.status, answer.body.error.message]).toEqual([status, expect.stringMatching(message)]);
 });
@@ -197,7 +197,7 @@ test('a subscription to a single record gets its deletion', async () => {
   await posts.update(one!.id, { title: 'eins' });
   await posts.delete(one!.id);
   await stream.named('post.deleted');
-  // The relay may tell of its creation only now.
+  // The relay may pass on its creation only now.
   const later = stream.changes().filter(({ event }) => event !== 'post.created');
   expect(later.map(({ event, data }) => [event, data.id])).toEqual([
     ['post.updated', one!.id],
@@ -281,7 +281,7 @@ test('several subscriptions share a stream, and each event names its subscriptio
   ]);
 });
 
-/** A post, and the last id that a client was told of it before it went away. */
+/** Creates a post, and returns it with the last event id that a client received before it disconnected. */
 async function leavePost(): Promise<{ id: string; lastId: string }> {
   const { id } = await posts.create({ title: '0', status: 'published', author: ada.id });
   const stream = await ready(url, `subscribe=post/${id}`);

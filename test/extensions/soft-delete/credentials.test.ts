@@ -1,4 +1,4 @@
-// What a deletion of a user ends in its own transaction. No relay runs here: nothing else could end it.
+// What deleting a user revokes in its own transaction. No relay runs here, so nothing else can revoke it.
 import { Client } from 'pg';
 import { afterAll, expect, test, vi } from 'vitest';
 import {
@@ -44,7 +44,7 @@ const { app, call, person, env, url } = await startTestApp(
 );
 const sql = new Client({ connectionString: env.DATABASE_URL! });
 await sql.connect();
-// Another connection: within a transaction Postgres shows the same activity again and again.
+// A second connection: within one transaction, Postgres keeps showing the same snapshot of the activity.
 const watcher = new Client({ connectionString: env.DATABASE_URL! });
 await watcher.connect();
 afterAll(() => Promise.all([sql.end(), watcher.end()]));
@@ -55,7 +55,7 @@ const endpoint = { url: 'https://example.com/hook', events: ['user.*'] };
 let devices = 0;
 const token = () => `token-of-a-device-${++devices}-0123456789`;
 
-/** A user with one of everything that signs in, receives or fetches for them. */
+/** A user with one of each credential or target: everything that signs in, receives or fetches on their behalf. */
 async function equipped(name: string) {
   const who = await guard(await person(name), sql);
   const key = (await who.call('POST', '/api/auth/api-keys', { name: 'CI', scopes: ['*'] })).body.data.key as string;
@@ -120,7 +120,7 @@ test.each(deletions)(
   },
 );
 
-test('a deletion that is rolled back ends nothing', async () => {
+test('a deletion that is rolled back revokes nothing', async () => {
   const bea = await equipped('Bea');
   const failing = app.transaction(async (tx) => {
     await tx.service('user').delete(bea.id);
@@ -151,7 +151,7 @@ test('a deletion whose revocation fails is rolled back, even when code catches t
   expect((await cleo.call('GET', '/api/auth/me')).status).toBe(200);
 });
 
-test('a credential that is created while its user is deleted does not come back with them', {
+test('a credential that is created while its user is being deleted does not come back with the user', {
   timeout: 240_000,
 }, async () => {
   for (let round = 0; round < 6; round++) {
@@ -166,7 +166,7 @@ test('a credential that is created while its user is deleted does not come back 
         who.call('POST', '/api/webhooks', endpoint),
         who.call('GET', '/api/auth/me/export'),
       ]);
-    // All of them wait for the users' rows, so that they meet.
+    // All of them wait for locks on the users' rows, so that they run concurrently.
     await sql.query('begin');
     await sql.query('select from users where id = any($1) for update', [[dan.id, plain.id]]);
     const begun = round % 2 === 0 ? [...create(), ...remove()] : [...remove(), ...create()];
@@ -189,9 +189,9 @@ test('a credential that is created while its user is deleted does not come back 
   }
 });
 
-test('a session that is stored for a user while their account is erased ends with the account', async () => {
+test('a session stored for a user while their account is being erased is removed with the account', async () => {
   const fay = await person('Fay');
-  // Between the erasure of the rows that features hold and the end of the erasure.
+  // Runs after the rows of the features are erased and before the erasure finishes.
   await sql.query(`
     create function stored_late() returns trigger language plpgsql as $$ begin
       insert into sessions (id, user_id, token_hash, expires_at, ip, user_agent)

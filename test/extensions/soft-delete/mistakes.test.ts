@@ -14,13 +14,13 @@ function mistakes(resources: Parameters<typeof createApp>[0]['resources'], exten
 const soft = (name: string, options = {}) =>
   defineResource(name, { fields: { title: f.string() }, softDelete: true, ...options });
 
-test('softDelete without its extension is a mistake that names it', () => {
+test('softDelete without its extension is a configuration error that names the extension', () => {
   expect(mistakes([soft('note')], [])).toContain(
     'softDelete: nothing gives it a meaning; add softDelete() to extensions',
   );
 });
 
-test.each([0, -1, 1.5, 3651, '7', null])('keepDays %o is a mistake', (keepDays) => {
+test.each([0, -1, 1.5, 3651, '7', null])('keepDays %o is a configuration error', (keepDays) => {
   expect(mistakes([], [softDelete({ keepDays: keepDays as never })])).toContain('softDelete.keepDays: must be');
 });
 
@@ -28,16 +28,16 @@ test.each([
   ['deleted', 'gives'],
   ['deletedAt', 'gives'],
   ['deletedUnder', 'has a column of this name'],
-])('a field %s with softDelete is a mistake', (name, why) => {
+])('a field %s on a resource with softDelete is a configuration error', (name, why) => {
   expect(mistakes([soft('note', { fields: { [name]: f.string() } })])).toContain(`field "${name}": softDelete ${why}`);
 });
 
-test('two resources cannot have the table of deleted records', () => {
+test("no resource can use the table name of another resource's deleted records", () => {
   const other = defineResource('other', { fields: {}, collection: 'notes_deleted' });
   expect(mistakes([soft('note'), other])).toContain('collection: "notes_deleted" is a table');
 });
 
-test('a table name that has no room for the one of deleted records is a mistake', () => {
+test('a table name that leaves no room for the suffix of the deleted-records table is a configuration error', () => {
   expect(mistakes([soft('note', { collection: 'n'.repeat(56) })])).toContain('softDelete: the table');
   expect(mistakes([soft('note', { collection: 'n'.repeat(54) })])).toBe('');
 });

@@ -50,7 +50,7 @@ const restore = async (who: Name, id: string, path = 'notes') =>
 const listed = async (who: Name, path: string) =>
   (await people[who].call('GET', `/api/${path}?deleted=only`)).body.data.map(({ id }: { id: string }) => id);
 
-/** Everybody's answer to a restore, refused ones first, since a restore that goes through ends it. */
+/** Restores the record as each person and compares the statuses. Expected refusals run first, since a successful restore ends it. */
 async function answers(id: string, expected: Partial<Record<Name, number>>, path = 'notes') {
   const found: Partial<Record<Name, number>> = {};
   const order = Object.entries(expected).sort(([, a], [, b]) => b - a) as [Name, number][];
@@ -59,7 +59,7 @@ async function answers(id: string, expected: Partial<Record<Name, number>>, path
 }
 
 describe('a record can be restored', () => {
-  test('by its owner when the owner deleted it, and by the roles of the policy', async () => {
+  test('by its owner if the owner deleted it, and by the roles of the policy', async () => {
     const id = await made();
     await ada.call('DELETE', `/api/notes/${id}`);
     await answers(id, { bob: 403, ada: 200 });
@@ -67,7 +67,7 @@ describe('a record can be restored', () => {
     await answers(id, { mod: 200 });
   });
 
-  test('only with the role under which it was deleted: neither by its owner nor by another role', async () => {
+  test('only with the role under which it was deleted: not by its owner and not by another role', async () => {
     const id = await made();
     await root.call('DELETE', `/api/notes/${id}`);
     const { body } = await ada.call('POST', `/api/notes/${id}/restore`);
@@ -75,7 +75,7 @@ describe('a record can be restored', () => {
     await answers(id, { bob: 403, ada: 403, mod: 403, root: 200 });
   });
 
-  test('by each of the roles under which it was deleted, where the user had several', async () => {
+  test('by each of the roles under which it was deleted, if the user had several', async () => {
     const id = await made();
     await both.call('DELETE', `/api/notes/${id}`);
     await answers(id, { ada: 403, mod: 200 });
@@ -83,7 +83,7 @@ describe('a record can be restored', () => {
     await answers(id, { ada: 403, root: 200 });
   });
 
-  test('by an admin who deleted their own record, even after they lost the role', async () => {
+  test('by an admin who deleted their own record, even after they lose the role', async () => {
     const boss = await person('Boss', ['user', 'admin']);
     const id = await made({}, 'notes', boss);
     await boss.call('DELETE', `/api/notes/${id}`);
@@ -91,10 +91,10 @@ describe('a record can be restored', () => {
     expect((await boss.call('POST', `/api/notes/${id}/restore`)).status).toBe(200);
   });
 
-  test('not by its owner alone when a function of the policy let another user delete it', async () => {
+  test('not by its owner alone if a function of the policy let another user delete it', async () => {
     const id = await made({ open: true });
     expect((await bob.call('DELETE', `/api/notes/${id}`)).status).toBe(204);
-    // The function allows every signed-in user as long as the note is open.
+    // The function allows every signed-in user while the note is open.
     await answers(id, { ada: 200 });
     await bob.call('DELETE', `/api/notes/${id}`);
     await app.service('note').restore(id);
@@ -103,7 +103,7 @@ describe('a record can be restored', () => {
     await answers(id, { ada: 403, bob: 403, mod: 200 });
   });
 
-  test('not by its owner when code deleted it for another user or without a user', async () => {
+  test('not by its owner if code deleted it for another user or without a user', async () => {
     const id = await made();
     await app.service('note').delete(id);
     await answers(id, { ada: 403, root: 200 });
@@ -111,19 +111,19 @@ describe('a record can be restored', () => {
     await answers(id, { ada: 403, bob: 403, mod: 200 });
   });
 
-  test('by its owner when code deleted it in a request of the owner', async () => {
+  test('by its owner if code deleted it during a request of the owner', async () => {
     const id = await made();
     await ada.call('POST', `/api/notes/${id}/take-down`);
     await answers(id, { ada: 200 });
   });
 
-  test('as the policy says where it lets everyone delete', async () => {
+  test('by everyone if the policy lets everyone delete', async () => {
     const id = await made({}, 'commons');
     await root.call('DELETE', `/api/commons/${id}`);
     await answers(id, { ada: 200 }, 'commons');
   });
 
-  test('as the policy says when it was deleted before the privilege was kept', async () => {
+  test('as the policy says if it was deleted before Belfry stored the privilege', async () => {
     const id = await made();
     await root.call('DELETE', `/api/notes/${id}`);
     await database.query('update notes_deleted set deleted_under = null where id = $1', [id]);
@@ -140,7 +140,7 @@ describe('a record can be restored', () => {
   });
 });
 
-test('a list of deleted records has those that its reader may restore, and no others', async () => {
+test('a list of deleted records contains exactly those that its reader may restore', async () => {
   const [own, moderated, byCode] = [await made({}, 'plains'), await made({}, 'plains'), await made({}, 'plains')];
   await ada.call('DELETE', `/api/plains/${own}`);
   await root.call('DELETE', `/api/plains/${moderated}`);

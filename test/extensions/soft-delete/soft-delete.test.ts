@@ -67,8 +67,8 @@ beforeEach(async () => {
   await database.query('delete from notes; delete from notes_deleted');
 });
 
-describe('a deleted record is as good as gone', () => {
-  test('for reads, lists, filters, searches, totals and changes, whoever asks', async () => {
+describe('a deleted record is invisible', () => {
+  test('to reads, lists, filters, searches, totals and changes, for every caller', async () => {
     const { id, slug } = await deletedNote({ title: 'Gone', slug: 'gone' });
     for (const client of [call, ada.call, root.call]) {
       expect((await client('GET', `/api/notes/${id}`)).status).toBe(404);
@@ -81,12 +81,12 @@ describe('a deleted record is as good as gone', () => {
     await expect(app.service('note').read(id)).rejects.toMatchObject({ code: 'NOT_FOUND' });
   });
 
-  test('for unique checks: its value is free', async () => {
+  test('to unique checks: its value is free', async () => {
     await deletedNote({ slug: 'taken' });
     expect((await bob.call('POST', '/api/notes', { title: 'Mine', slug: 'taken' })).status).toBe(201);
   });
 
-  test('for references: what names it has its id', async () => {
+  test('but references to it keep its id', async () => {
     const { data } = (await ada.call('POST', '/api/notes', { title: 'Named' })).body;
     const made = (await call('POST', '/api/comments', { note: data.id, text: 'Yes' })).body.data;
     await ada.call('DELETE', `/api/notes/${data.id}`);
@@ -94,8 +94,8 @@ describe('a deleted record is as good as gone', () => {
   });
 });
 
-describe('those who may delete a record may restore it', () => {
-  test('it is as it was, encrypted and hidden values too, and has another version', async () => {
+describe('users who may delete a record may restore it', () => {
+  test('with all its values, encrypted and hidden ones too, and with a new version', async () => {
     const { data: made } = (await ada.call('POST', '/api/notes', { title: 'Back', slug: 'back', iban: 'CH93' })).body;
     await app.service('note').update(made.id, { secret: 'kept' });
     const before = (await ada.call('GET', `/api/notes/${made.id}`)).body.data;
@@ -109,22 +109,22 @@ describe('those who may delete a record may restore it', () => {
   });
 
   test.each([
-    ['nobody who is signed out', call, 401],
-    ['nobody else who may read it', bob.call, 403],
-    ['an admin', root.call, 200],
+    ['a signed-out client gets 401', call, 401],
+    ['another user who may read the record gets 403', bob.call, 403],
+    ['an admin gets 200', root.call, 200],
   ])('%s', async (_who, client, status) => {
     const { id } = await deletedNote();
     expect((await client('POST', `/api/notes/${id}/restore`)).status).toBe(status);
   });
 
-  test('a record that is not deleted, never was or has another form of id is 404', async () => {
+  test('restoring a record that is not deleted, never existed or has a malformed id is 404', async () => {
     const { data } = (await ada.call('POST', '/api/notes', { title: 'Here' })).body;
     for (const id of [data.id, 'f'.repeat(24), 'nonsense']) {
       expect((await ada.call('POST', `/api/notes/${id}/restore`)).status).toBe(404);
     }
   });
 
-  test('with If-Match only as it was deleted', async () => {
+  test('If-Match must name the version that was deleted', async () => {
     const { body, headers } = await ada.call('POST', '/api/notes', { title: 'Tagged' });
     const tag = headers.get('etag')!;
     const at = `/api/notes/${body.data.id}`;
@@ -136,7 +136,7 @@ describe('those who may delete a record may restore it', () => {
     expect([await restore('nonsense'), await restore(tag), await restore(newer)]).toEqual([400, 412, 200]);
   });
 
-  test('a unique value that is taken by now is 409 and names the field; the record stays where it is', async () => {
+  test('a unique value that is taken by now is 409 and names the field; the record stays deleted', async () => {
     const { id } = await deletedNote({ slug: 'wanted' });
     await bob.call('POST', '/api/notes', { title: 'Mine', slug: 'wanted' });
     const { status, body } = await ada.call('POST', `/api/notes/${id}/restore`);
@@ -144,7 +144,7 @@ describe('those who may delete a record may restore it', () => {
     expect(await titles(ada.call, 'deleted=only')).toHaveLength(1);
   });
 
-  test('when its id was made anew and deleted again, it is the record as it was last', async () => {
+  test('if its id was used again and deleted again, the latest record is restored', async () => {
     const { id } = await deletedNote({ title: 'First', slug: 'first', iban: 'CH93' });
     await database.query(`insert into notes (id, title, author) values ($1, 'Second', $2)`, [id, ada.id]);
     expect((await ada.call('DELETE', `/api/notes/${id}`)).status).toBe(204);
@@ -152,13 +152,13 @@ describe('those who may delete a record may restore it', () => {
     expect([status, body.data.title, body.data.slug, body.data.iban]).toEqual([200, 'Second', undefined, undefined]);
   });
 
-  test('of twenty at once one restores it', async () => {
+  test('one of twenty concurrent requests restores it', async () => {
     const { id } = await deletedNote();
     const all = await Promise.all(Array.from({ length: 20 }, () => ada.call('POST', `/api/notes/${id}/restore`)));
     expect(all.map(({ status }) => status).sort()).toEqual([200, ...Array(19).fill(404)]);
   });
 
-  test('a policy function is asked about the record', async () => {
+  test('a policy function is called with the record', async () => {
     const closed = (await call('POST', '/api/judgeds', { title: 'Closed', open: false })).body.data;
     const open = (await call('POST', '/api/judgeds', { title: 'Open', open: true })).body.data;
     await app.service('judged').delete(closed.id);
@@ -167,7 +167,7 @@ describe('those who may delete a record may restore it', () => {
     expect((await bob.call('POST', `/api/judgeds/${open.id}/restore`)).status).toBe(200);
   });
 
-  test('without timestamps, too', async () => {
+  test('a resource without timestamps can be restored too', async () => {
     const { id } = (await call('POST', '/api/untimeds', { title: 'Untimed' })).body.data;
     await call('DELETE', `/api/untimeds/${id}`);
     expect((await call('GET', '/api/untimeds?deleted=only')).body.data).toEqual([
@@ -176,7 +176,7 @@ describe('those who may delete a record may restore it', () => {
     expect((await call('POST', `/api/untimeds/${id}/restore`)).body.data).toEqual({ id, title: 'Untimed' });
   });
 
-  test('code restores by the service, in a transaction or outside', async () => {
+  test('code restores through the service, in a transaction or outside one', async () => {
     const [one, two] = [await deletedNote(), await deletedNote()];
     await app.service('note').restore(one.id);
     await expect(
@@ -190,8 +190,8 @@ describe('those who may delete a record may restore it', () => {
   });
 });
 
-describe('deleted records are listed for those who may restore them', () => {
-  test('only: an owner sees those of their own, an admin all, with deletedAt', async () => {
+describe('deleted records are listed for users who may restore them', () => {
+  test('deleted=only lists an owner their own and an admin all of them, with deletedAt', async () => {
     const { id, title } = await deletedNote();
     await bob.call('POST', '/api/notes', { title: 'Not deleted' });
     expect(await titles(bob.call, 'deleted=only')).toEqual([]);
@@ -203,7 +203,7 @@ describe('deleted records are listed for those who may restore them', () => {
     }
   });
 
-  test('with: everything that one may list, and of the deleted ones those that one may restore', async () => {
+  test('deleted=with lists everything that the reader may list, and the deleted records that the reader may restore', async () => {
     const gone = await deletedNote({ title: 'A' });
     await bob.call('POST', '/api/notes', { title: 'B' });
     expect(await titles(ada.call, 'deleted=with&sort=title')).toEqual(['A', 'B']);
@@ -215,7 +215,7 @@ describe('deleted records are listed for those who may restore them', () => {
     ]);
   });
 
-  test('with filters, search, sort and cursors', async () => {
+  test('filters, search, sort and cursors work on them', async () => {
     for (const title of ['a1', 'a2', 'a3', 'b']) await deletedNote({ title });
     await ada.call('POST', '/api/notes', { title: 'a4' });
     const first = (await ada.call('GET', '/api/notes?deleted=with&q=a&sort=title&limit=2')).body;
@@ -231,16 +231,16 @@ describe('deleted records are listed for those who may restore them', () => {
   });
 
   test.each([
-    ['who is signed out', call, '/api/notes?deleted=only', 401],
-    ['whose right a function decides', bob.call, '/api/judgeds?deleted=only', 403],
-    ['who asks for something else', ada.call, '/api/notes?deleted=yes', 400],
-    ['who asks a resource without soft delete', ada.call, '/api/plains?deleted=only', 400],
+    ['a client that is signed out', call, '/api/notes?deleted=only', 401],
+    ['a user whose right a policy function decides', bob.call, '/api/judgeds?deleted=only', 403],
+    ['another value of the parameter', ada.call, '/api/notes?deleted=yes', 400],
+    ['a resource without soft delete', ada.call, '/api/plains?deleted=only', 400],
   ])('%s is refused', async (_who, client, path, status) => {
     expect((await client('GET', path)).status).toBe(status);
   });
 });
 
-test('.deleted and .restored are told to listeners and webhooks', async () => {
+test('listeners and webhooks receive .deleted and .restored', async () => {
   const told: string[] = [];
   app.on('note.deleted', ({ action }) => void told.push(action));
   app.on('note.restored', ({ action, record, user }) => void told.push(action, record.title, user!.id));
@@ -254,7 +254,7 @@ test('.deleted and .restored are told to listeners and webhooks', async () => {
   await ada.call('POST', `/api/notes/${id}/restore`);
   await vi.waitUntil(() => told.length === 4, { timeout: 60_000 });
   expect(told).toEqual(['deleted', 'restored', title, ada.id]);
-  // Events of the tests before may still come to a new endpoint.
+  // A new endpoint may still receive events of earlier tests.
   const ofThis = () => receiver.requests.map(({ body }) => JSON.parse(body)).filter(({ data }) => data.id === id);
   const types = () =>
     ofThis()
@@ -264,7 +264,7 @@ test('.deleted and .restored are told to listeners and webhooks', async () => {
   expect(types()).toEqual(['note.created', 'note.deleted', 'note.restored']);
 });
 
-test('what was deleted longer ago than keepDays is removed for good, the rest is not', async () => {
+test('a record that was deleted longer ago than keepDays is removed for good; all others stay', async () => {
   const [old, young] = [await deletedNote(), await deletedNote()];
   await database.query(`update notes_deleted set deleted_at = now() - interval '7 days 1 second' where id = $1`, [
     old.id,
@@ -281,7 +281,7 @@ function purgeHost() {
   return { resources: [{ name: 'note', archiveTable: 'notes_deleted' }], database: { write } };
 }
 
-test('a restore leaves a field of the project’s own alone, also one that is called like a timestamp', async () => {
+test('a restore leaves the project’s own fields unchanged, even one that is named like a timestamp', async () => {
   const { data } = (await call('POST', '/api/stampeds', { updated_at: 'long ago' })).body;
   expect((await call('DELETE', `/api/stampeds/${data.id}`)).status).toBe(204);
   const restored = await call('POST', `/api/stampeds/${data.id}/restore`);

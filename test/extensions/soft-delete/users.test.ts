@@ -21,7 +21,7 @@ async function guarded(name: string) {
   return who;
 }
 
-/** Starts a relay, and resolves when it has taken all events and begun all sweeps. */
+/** Starts a relay and resolves once it has handled all events and started all sweeps. */
 async function relay(): Promise<void> {
   const app = createApp(declared, env);
   await app.start({ roles: ['relay'] });
@@ -35,7 +35,7 @@ const login = async (email: string) => (await call('POST', '/api/auth/login', { 
 const counted = async (table: string, column: string, id: string) =>
   (await database.query(`select from ${table} where ${column} = $1`, [id])).rowCount;
 
-test('the relay leaves what a user created after they were restored', async () => {
+test('the relay keeps what users create after they were restored', async () => {
   const ada = await guarded('Ada');
   await remove(ada.id);
   await restore(ada.id);
@@ -53,7 +53,7 @@ test('the relay leaves what a user created after they were restored', async () =
   expect((await back('GET', '/api/webhooks')).body.data).toMatchObject([{ id: kept, enabled: true }]);
 });
 
-test('a user who was deleted is signed out, and still asked for the second factor once restored; it goes when nobody can restore them', async () => {
+test('a deleted user is signed out but keeps their second factor, which is removed once the user can no longer be restored', async () => {
   const bob = await guarded('Bob');
   await remove(bob.id);
   await relay();

@@ -16,7 +16,7 @@ import {
 const wasm = new URL(import.meta.resolve('zxing-wasm/reader/zxing_reader.wasm'));
 prepareZXingModule({ overrides: { wasmBinary: readFileSync(wasm).buffer as ArrayBuffer } });
 
-// RFC 6238, appendix B: the secret is the ASCII text, the codes are the last 6 of the 8 digits there.
+// RFC 6238, appendix B: the secret is the ASCII text, and the codes are the last 6 of the 8 digits there.
 const RFC_SECRET = new Secret({ buffer: new TextEncoder().encode('12345678901234567890').buffer }).base32;
 test.each([
   [59, '287082'],
@@ -25,7 +25,7 @@ test.each([
   [1_234_567_890, '005924'],
   [2_000_000_000, '279037'],
   [20_000_000_000, '353130'],
-])('at %i seconds the code of RFC 6238 is taken, as its own step', (seconds, code) => {
+])('at %i seconds the code of RFC 6238 is accepted, for its own step', (seconds, code) => {
   expect(stepOf(RFC_SECRET, code, seconds * 1000)).toBe(Math.floor(seconds / 30));
   expect(stepOf(RFC_SECRET, ` ${code.slice(0, 3)} ${code.slice(3)}\n`, seconds * 1000)).toBe(Math.floor(seconds / 30));
 });
@@ -36,14 +36,14 @@ test.each([
   [0, true],
   [1, true],
   [2, false],
-])('a code of %i steps from now is taken: %j', (steps, taken) => {
+])('a code %i steps from now is accepted: %j', (steps, taken) => {
   const now = 1_800_000_000_000;
   const code = new TOTP({ secret: RFC_SECRET }).generate({ timestamp: now + steps * 30_000 });
   expect(stepOf(RFC_SECRET, code, now)).toBe(taken ? now / 30_000 + steps : undefined);
 });
 
 test.each(['', '28708', '2870820', '２８７０８２', '28708a', '-28708', '287082.0', '0x4616a', '\0'])(
-  'what is no code is none: %j',
+  'malformed input is not a code: %j',
   (code) => {
     expect(stepOf(RFC_SECRET, code, 59_000)).toBe(undefined);
   },
@@ -69,7 +69,7 @@ test('a secret has 160 random bits, and its URL contains everything an app needs
 });
 
 test.each(['a@b.co', `${'long.'.repeat(60)}@example.com`, 'ünï@example.com'])(
-  'the QR code is a PNG that reads as the URL of %s',
+  'the QR code is a PNG that contains the URL of %s',
   async (email) => {
     const url = otpauthUrl(newSecret(), 'x'.repeat(64), email);
     const [head, data] = qrCode(url).split(',');
@@ -81,7 +81,7 @@ test.each(['a@b.co', `${'long.'.repeat(60)}@example.com`, 'ünï@example.com'])(
 
 test('the QR code has an opaque background, so that it is readable on a dark page', () => {
   const png = Buffer.from(qrCode('x').split(',')[1]!, 'base64');
-  // In a PNG with a palette, tRNS holds what is transparent of it.
+  // In a PNG with a palette, tRNS lists the transparent colours.
   const at = png.indexOf('tRNS');
   if (at !== -1)
     expect([...png.subarray(at + 4, at + 4 + png.readUInt32BE(at - 4))].every((one) => one === 255)).toBe(true);
@@ -112,7 +112,7 @@ test.each([
   [35, 960],
   [40, 1440],
   [400, 1440],
-])('wrong code %i in a row locks for %i minutes', (failures, minutes) => {
+])('wrong code number %i in a row locks for %i minutes', (failures, minutes) => {
   expect(lockDurationMs(failures, { maxAttempts: 5, lockMinutes: 15 })).toBe(minutes * 60_000);
 });
 

@@ -19,7 +19,7 @@ const listen = (made: { on: (name: string, handler: (payload: Record<string, unk
 };
 const options = { resources: [defineUser()], extensions: [twoFactor()] } as const;
 const { person, call, env, url } = await startTestApp({ ...options, listeners: listen });
-// A second process, for what must hold across processes.
+// A second process, for guarantees that hold across processes.
 const other = createApp({ ...options, settings: { auth: { password: { logN: 4, r: 8, p: 1 } } } }, env);
 listen(other as never);
 const { url: otherUrl } = await other.start({ port: 0, roles: ['web'] });
@@ -298,8 +298,8 @@ test.each<[string, object, object]>([
   ['nothing', {}, { mfaToken: 'Is required', method: 'Is required', code: 'Is required' }],
   ['another method', { mfaToken: 'x', method: 'sms', code: '1' }, { method: 'Must be one of: totp, recovery' }],
   ['a code that is a number', { mfaToken: 'x', method: 'totp', code: 1 }, { code: 'Must be a string' }],
-  ['more than that', { mfaToken: 'x', method: 'totp', code: '1', user: 'y' }, { user: 'Unknown field' }],
-])('verify with %s answers 422', async (_what, body, details) => {
+  ['an unknown field', { mfaToken: 'x', method: 'totp', code: '1', user: 'y' }, { user: 'Unknown field' }],
+])('verify with %s responds 422', async (_what, body, details) => {
   const answer = await call('POST', '/api/auth/2fa/verify', body);
   expect([answer.status, answer.body.error.details]).toEqual([422, details]);
 });

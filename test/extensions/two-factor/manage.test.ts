@@ -111,7 +111,7 @@ test.each<[string, string, object, object]>([
     { password: 'wrong horse', code: '123456' },
     { password: 'Must be your current password' },
   ],
-])('%s with %s answers 422 naming the field', async (route, _what, body, details) => {
+])('%s with %s responds 422 and names the field', async (route, _what, body, details) => {
   const eve = await person('Eve');
   const answer = await eve.call('POST', `/api/auth/2fa/${route}`, body);
   expect([answer.status, answer.body.error.details]).toEqual([422, details]);

@@ -4,24 +4,24 @@ import type { Answer, Client as Call, Person } from '../../support/app.ts';
 
 export const PASSWORD = 'correct horse battery';
 
-/** What the app of a user shows, so many steps from now. */
+/** Returns the code that the app of a user shows, this many steps from now. */
 export function codeOf(secret: string, steps = 0): string {
   return new TOTP({ secret: Secret.fromBase32(secret) }).generate({ timestamp: Date.now() + steps * 30_000 });
 }
 
-/** A code that is wrong now and in all steps around. */
+/** Returns a code that is wrong now and in all nearby steps. */
 export function wrongCode(secret: string): string {
   const right = [-2, -1, 0, 1, 2].map((steps) => codeOf(secret, steps));
   return ['000000', '111111', '222222', '333333', '444444', '555555'].find((code) => !right.includes(code))!;
 }
 
-/** A person whose account has a second factor. */
+/** A user whose account has a second factor. */
 export interface Guarded extends Person {
   secret: string;
   recoveryCodes: string[];
 }
 
-/** Turns two-factor on. The code that did it is forgotten, so that the present one can be used again. */
+/** Turns two-factor on and forgets the used code, so that the current one can be used again. */
 export async function guard(person: Person, database: Client): Promise<Guarded> {
   const { body } = await person.call('POST', '/api/auth/2fa/enrol', { password: PASSWORD });
   const { secret } = body.data;
@@ -30,17 +30,17 @@ export async function guard(person: Person, database: Client): Promise<Guarded> 
   return { ...person, secret, recoveryCodes: confirmed.body.data.recoveryCodes };
 }
 
-/** Forgets which codes of a person's app were used. */
+/** Forgets which codes of a user's app were used. */
 export async function forget({ id }: { id: string }, database: Client): Promise<void> {
   await database.query('update two_factors set last_step = 0 where user_id = $1', [id]);
 }
 
-/** A login up to the second step. */
+/** Starts a login, up to the second step. */
 export async function challenge(call: Call, { email }: { email: string }): Promise<string> {
   return (await call('POST', '/api/auth/login', { email, password: PASSWORD })).body.data.mfaToken;
 }
 
-/** The second step of a login. */
+/** Completes the second step of a login. */
 export function verify(call: Call, mfaToken: string, code: string, method = 'totp'): Promise<Answer> {
   return call('POST', '/api/auth/2fa/verify', { mfaToken, method, code });
 }

@@ -29,7 +29,7 @@ async function receive(): Promise<Receiver> {
   return receiver;
 }
 
-test('the defaults are the contract’s, and production is strict', () => {
+test('the defaults are as documented, and production is strict', () => {
   const shared = {
     policy: 'authenticated',
     notifyOwner: true,
@@ -57,7 +57,7 @@ test('the defaults are the contract’s, and production is strict', () => {
   expect(completeSettings(webhookSettings.parse({}), true).globalPolicy.roles).toEqual(['admin']);
 });
 
-test('deliveries, tests and retries of all endpoints together are never more at once than the setting says', async () => {
+test('deliveries, tests and retries of all endpoints together never exceed the concurrency setting', async () => {
   const who = await person('Busy');
   const receiver = await receive();
   receiver.answer((_, res) => new Promise((resolve) => setTimeout(resolve, 30)).then(() => res.end()));
@@ -75,7 +75,7 @@ test('deliveries, tests and retries of all endpoints together are never more at 
   expect(receiver.inFlight.most).toBeLessThanOrEqual(CONCURRENCY);
 });
 
-test('the log shows 2 KB of a body and 1 KB of an answer, cut between characters; the body is sent whole', async () => {
+test('the log shows 2 KB of a body and 1 KB of a response, cut between characters; the body is sent whole', async () => {
   const who = await person('Long');
   const receiver = await receive();
   receiver.answer((_, res) => res.end('é'.repeat(5000)));
@@ -126,7 +126,7 @@ test.each([
       '[2002:7f00:1::]',
     ])
     .map((host): [string, string] => [`https://${host}/`, 'Must not be a private or reserved address']),
-])('where receivers must be public and speak https, %s is refused on create and on change', async (url, message) => {
+])('if receivers must be public and use https, %s is refused on create and on change', async (url, message) => {
   const who = await strict.person('Strict');
   const body = { url: 'https://hooks.example.com/', events: ['*'] };
   const { id } = (await who.call('POST', '/api/webhooks', body)).body.data;
@@ -142,7 +142,7 @@ test.each([
   }
 });
 
-test('a text is cut to bytes between characters', () => {
+test('a text is cut to a number of bytes between characters', () => {
   expect(cutBytes('aü', 2)).toBe('a');
   expect(cutBytes('aü', 3)).toBe('aü');
   expect(cutBytes('😀😀', 7)).toBe('😀');

@@ -11,7 +11,7 @@ function metricsOf(queue: () => Promise<WebhookQueue>) {
   return { ...made, text: () => metrics.registry.metrics() };
 }
 
-test('while the database cannot be asked, what is read from it is NaN and everything else is told', async () => {
+test('while the database cannot be queried, the values read from it are NaN and all other metrics are reported', async () => {
   const { text } = metricsOf(() => Promise.reject(new Error('away')));
   const told = await text();
   for (const name of ['queued', 'in_flight', 'oldest_waiting_seconds', 'events_waiting'])
@@ -19,7 +19,7 @@ test('while the database cannot be asked, what is read from it is NaN and everyt
   expect(told).toContain('belfry_webhooks_dispatch_seconds_count 0\n');
 });
 
-test('one look at the database serves all gauges, and those who ask at the same time', async () => {
+test('one database query serves all gauges and all concurrent scrapes', async () => {
   let asked = 0;
   const queue = { due: 3, retrying: 2, held: 1, inFlight: 4, oldestMs: 1500, events: 0, oldestEventMs: null };
   const { text } = metricsOf(async () => {
@@ -32,7 +32,7 @@ test('one look at the database serves all gauges, and those who ask at the same 
     expect(told).toContain(`belfry_webhooks_${line}\n`);
 });
 
-test('receivers make no series of their own: statuses are told by their first digit', async () => {
+test('receivers cannot create series of their own: statuses are reported by their first digit', async () => {
   const { counted, text } = metricsOf(() => Promise.reject(new Error('away')));
   const written: string[] = [];
   const recordResult = counted(async ({ id }) => void written.push(id));

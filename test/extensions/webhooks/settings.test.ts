@@ -8,14 +8,14 @@ import {
 } from '../../../src/extensions/webhooks/settings.ts';
 import { ConfigErrors } from '../../../src/platform/config-errors.ts';
 
-/** The configuration errors in settings of the extension. */
+/** Returns the configuration errors of the extension. */
 function errorsIn(options: WebhookOptions): string[] {
   const errors = new ConfigErrors();
   webhooks(options).checkConfig!(errors);
   return errors.lines;
 }
 
-test('every setting that a project leaves out has the default of the contract', () => {
+test('every setting that a project leaves out has its documented default', () => {
   const expected = {
     policy: 'authenticated',
     maxEndpointsPerUser: 10,
@@ -43,7 +43,7 @@ test('every setting that a project leaves out has the default of the contract', 
   });
 });
 
-test('private addresses and http can be allowed in production, and forbidden outside of it', () => {
+test('private addresses and http can be allowed in production and forbidden elsewhere', () => {
   const open = { allowPrivate: true, requireHttps: false };
   const closed = { allowPrivate: false, requireHttps: true };
   expect(completeSettings(webhookSettings.parse(open), true)).toMatchObject(open);
@@ -59,7 +59,7 @@ test.each<WebhookOptions>([
   { secretGraceHours: 0 },
   { secretGraceHours: 8760 },
   { nameServers: ['192.0.2.53', '[2001:db8::1]:53'] },
-])('%j can be set', (options) => {
+])('the settings %j are accepted', (options) => {
   expect(errorsIn(options)).toEqual([]);
 });
 
@@ -76,7 +76,7 @@ test.each<[WebhookOptions, string]>([
   [{ nameServers: [] }, 'webhooks.nameServers'],
   [{ nameServers: ['dns.example.com'] }, 'webhooks.nameServers.0'],
   [{ retrySchedule: ['soon'] }, 'webhooks.retrySchedule'],
-])('%j is refused by name: %s', (options, name) => {
+])('the settings %j are refused with an error that names %s', (options, name) => {
   const errors = errorsIn(options);
   expect(errors).toHaveLength(1);
   expect(errors[0]).toMatch(new RegExp(`^${name.replaceAll('.', '[.]')}: `));
@@ -89,7 +89,7 @@ test.each<[WebhookOptions['globalPolicy'], readonly string[] | null]>([
   ['public', null],
   [() => true, null],
   [['admin', () => true], null],
-])('with the globalPolicy %s the roles that alone may have global endpoints are %j', (globalPolicy, roles) => {
+])('the globalPolicy %s limits global endpoints to the roles %j', (globalPolicy, roles) => {
   const options = globalPolicy === undefined ? {} : { globalPolicy };
   expect(globalRoles(completeSettings(webhookSettings.parse(options), true))).toEqual(roles);
 });

@@ -4,7 +4,7 @@ import { startTestApp } from '../../../support/app.ts';
 
 const policies = { list: 'public', read: 'public', create: 'authenticated' } as const;
 const sheet = defineResource('sheet', { fields: { text: f.text(), json: f.json() }, policies, audit: true });
-// An erasure of the owner removes the values of its entries, so that they are stored apart.
+// An erasure of the owner removes the values of its entries, so they are stored in a separate table.
 const letter = defineResource('letter', {
   fields: { json: f.json(), author: f.ref('user').owner() },
   policies,
@@ -46,7 +46,7 @@ test.each([
   ['JSON that Postgres compresses', 'sheet', makeSheet, { json: { same: 'x'.repeat(7000) } }],
   ['values that an erasure removes', 'letter', makeLetter, { json: { same: 'x'.repeat(7000) } }],
 ])(
-  'a page of the audit trail holds as many entries as have room, and goes on behind them: %s',
+  'a page of the audit trail contains as many entries as fit, and the next page continues after them: %s',
   async (_, name, make, values) => {
     const before: number = (await root.call('GET', `/api/${name}s?limit=1`)).body.meta.total;
     const ids: string[] = [];

@@ -2,7 +2,7 @@ import { expect, test, vi } from 'vitest';
 import { createEventWriter, type OwnPayload } from '../../../../src/extensions/audit/recording/event-writer.ts';
 import { createLog } from '../../../../src/platform/log.ts';
 
-/** A writer whose database fails as it is told to. */
+/** Creates a writer whose database fails on demand. */
 function writing(failure: (names: string[]) => (Error & { code?: string }) | undefined) {
   const written: string[][] = [];
   const database = {

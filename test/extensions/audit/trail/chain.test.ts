@@ -15,7 +15,7 @@ const options = () => ({
     defineResource('note', { fields: { title: f.string(), data: f.json(), points: f.number() }, audit: true }),
   ],
   extensions: [audit({ keepDays: 30 })],
-  // Small batches, so that the relays take turns.
+  // Small batches, so that both relays write.
   settings: { relay: { batch: 5, streams: 4 } },
 });
 const { app, env } = await startTestApp(options(), { start: { roles: ['web'] } });
@@ -32,7 +32,7 @@ const notes = app.service('note');
 
 async function written(count: number): Promise<void> {
   const write = (i: number) => notes.create({ title: `Note ${i}` });
-  // As many at once as a busy machine writes before the pool gives up waiting.
+  // As many concurrent writes as a busy machine completes before the pool times out.
   for (let from = 0; from < count; from += 20) {
     await Promise.all(Array.from({ length: Math.min(20, count - from) }, (_, i) => write(from + i)));
   }
@@ -45,7 +45,7 @@ async function written(count: number): Promise<void> {
   );
 }
 
-/** As somebody who can do anything to the database. */
+/** Runs statements with the triggers disabled, as an attacker with every privilege on the database could. */
 async function tamper(...statements: string[]): Promise<void> {
   for (const table of ['audit_entries', 'audit_anchors'])
     await database.query(`alter table ${table} disable trigger user`);
@@ -164,12 +164,12 @@ describe('verification names the first broken row', () => {
     ['several removed rows', 'delete from audit_entries where id in (4, 5, 7)', 4, 'missing'],
     ['a removed first row', 'delete from audit_entries where id = 1', 1, 'missing'],
     [
-      'two rows in each other’s place',
+      'two swapped rows',
       'update audit_entries set id = case id when 4 then -5 when 5 then -4 end where id in (4, 5); update audit_entries set id = -id where id < 0',
       4,
       'unlinked',
     ],
-    ['an anchor above rows that are there', `insert into audit_anchors values (3, repeat('a', 64))`, 1, 'unlinked'],
+    ['an anchor above existing rows', `insert into audit_anchors values (3, repeat('a', 64))`, 1, 'unlinked'],
   ])('%s', async (_what, statement, id, fault) => {
     await written(8);
     await tamper(statement);
@@ -214,7 +214,7 @@ describe('retention', () => {
   const sweep = createRetention({ database: own }, 30);
   const DAY_MS = 86_400_000;
 
-  /** Rows of things that happened so many days ago, in this order. */
+  /** Writes rows with these ages in days, in this order. */
   async function happened(...daysAgo: number[]): Promise<void> {
     const rows = daysAgo.map((days) => ({
       at: new Date(Date.now() - days * DAY_MS).toISOString(),

@@ -55,7 +55,7 @@ const database = new Client({ connectionString: env.DATABASE_URL! });
 await database.connect();
 afterAll(() => database.end());
 
-test('an erasure fills required personal fields with their defaults, also in deleted records and events', async () => {
+test('an erasure fills required personal fields with their defaults, also in deleted records and in events', async () => {
   const root = await person('Root', ['admin']);
   const ada = await person('Ada');
   const receiver = await startReceiver();

@@ -67,7 +67,7 @@ const photo = defineResource('photo', {
     afterDelete: (record) => void hooked.push(`after ${record.file}`),
   },
 });
-// Whose a memo is, who gets a pin is not told.
+// A viewer who gets a pin does not see the owner of its memo.
 const memo = defineResource('memo', {
   fields: { email: f.string(), author: f.ref('user').owner().visibleTo('admin') },
   policies: open,
@@ -76,7 +76,7 @@ const pin = defineResource('pin', {
   fields: { memo: f.ref('memo').populate(), memos: f.array(f.ref('memo')).populate(), by: f.ref('user').owner() },
   policies: open,
 });
-/** Whose data features were asked to erase. */
+/** The ids of the users whose data the extensions were asked to erase. */
 const inquiries: string[] = [];
 const counting = defineExtension({
   name: 'counting',
@@ -190,7 +190,7 @@ test('an erasure leaves nothing of an account in any table except what the repor
     requestedBy: ann.id,
     deleted: { note: 2, photo: 2, user: 1 },
     anonymized: { comment: 2 },
-    // One e-mail was sent by code, the other one is about the endpoint that was created.
+    // Code sent one of the e-mails; the other one is about the new endpoint.
     erased: { sessions: 1, apiKeys: 1, webhookEndpoints: 1, devices: 1, pushes: 3, mails: 2 },
   });
   expect(told.kept).toContainEqual({ name: 'invoice', count: 2, why: expect.stringContaining('onOwnerDelete') });
@@ -206,12 +206,12 @@ test('an erasure leaves nothing of an account in any table except what the repor
   expect(left).not.toHaveProperty('author');
   expect((await root.call('GET', `/api/notes/${others}`)).status).toBe(200);
 
-  // The hooks of a deletion run, again for what was rolled back with the one that threw, which keeps nothing.
+  // Deletion hooks run. Hooks of a batch that was rolled back run again, and the rolled-back run leaves nothing behind.
   expect([...new Set(hooked)].toSorted()).toEqual(['after a.png', 'after b.png', 'before a.png']);
   const enqueued = `select message->>'title' as title from pushes where message->>'title' like 'Gone: %'`;
   expect(await rows(enqueued)).toEqual([{ title: 'Gone: a.png' }]);
 
-  // Who gets events hears of it, and nothing personal.
+  // Subscribers receive the events, without personal data.
   const arrived = () => receiver.requests.map((one) => JSON.parse(one.body.toString()));
   const after = async (type: string, id: string) =>
     vi.waitUntil(() => arrived().findLast((event) => event.type === type && event.data.id === id), patience);
@@ -224,14 +224,14 @@ test('an erasure leaves nothing of an account in any table except what the repor
   );
   expect(JSON.stringify(heard)).not.toMatch(/annabella/i);
 
-  // The e-mail about it is captured here; where it is sent its row is forgotten.
+  // The e-mail about the erasure is captured here. In production, sending it removes its row.
   const [notice] = await app.captured.mails();
   expect(notice).toMatchObject({ to: ann.email, subject: 'Your account was erased' });
   expect(notice!.text).toContain('invoice: Kept by its declaration');
   await vi.waitUntil(async () => (await count('outbox', 'true')) === 0, patience);
   await database.query('delete from mails');
   expect(await tablesWith('annabella')).toEqual([]);
-  // Ids stay where they are told to: who did what, the kept record, that it was erased, a list of receivers.
+  // Ids stay in the audit trail, the kept records, the erasure itself and the receiver lists of pushes.
   const ofWebhooks = ['webhook_deliveries', 'webhook_endpoints', 'webhook_deleted_records'];
   expect((await tablesWith(ann.id)).filter((name) => !ofWebhooks.includes(name))).toEqual([
     'audit_entries',
@@ -277,7 +277,7 @@ test('events published by the app do not block an erasure, whatever they contain
   const endpoint = { url: receiver.url, events: ['thing.told', 'comment.*'] };
   const { id } = (await bob.call('POST', '/api/webhooks', endpoint)).body.data;
   const texts = ['\0', '\0\0', '\ud83d', '😀', '\\u0000', '\\\0', '\\\\ud800', '"\0"', '\0"'];
-  // The helper knows nothing of what extensions bring.
+  // The type of the test helper does not know the APIs that extensions add.
   const { webhooks: own } = app as unknown as { webhooks: WebhooksApi };
   await own.publish('thing.told', { texts, '\0\ude00': 1 }, { owner: bob.id });
   await make(uma, 'comments', { text: 'uma \\u0000', nick: 'uma' });
@@ -306,7 +306,7 @@ test('a wrong password, or a missing or wrong two-factor code, erases nothing', 
 });
 
 test.each([false, true])(
-  'of ten requests at once one begins the erasure and the others answer 202 or 401 (two-factor: %s)',
+  'one of ten concurrent requests starts the erasure and the others respond 202 or 401 (two-factor: %s)',
   async (guarded) => {
     const eve = await person('Eve');
     const code = guarded ? { code: codeOf((await guard(eve, database)).secret) } : {};
@@ -318,11 +318,11 @@ test.each([false, true])(
   },
 );
 
-test('from the request on, login responds 403 and sessions and keys respond 401', async () => {
+test('from the request on, login responds 403 and requests with sessions or keys respond 401', async () => {
   const dan = await person('Dan');
   const key = (await dan.call('POST', '/api/auth/api-keys', { name: 'k', scopes: ['notes:read'], expiresInDays: 5 }))
     .body.data.key;
-  // Held up, so that it stays in progress.
+  // A row lock keeps the erasure in progress.
   const noteId = await make(dan, 'notes', { title: 'Held' });
   const holder = new Client({ connectionString: env.DATABASE_URL! });
   await holder.connect();
@@ -335,7 +335,7 @@ test('from the request on, login responds 403 and sessions and keys respond 401'
   expect((await dan.call('GET', '/api/auth/me')).status).toBe(401);
   expect((await clientOf(url, key)('GET', '/api/notes')).status).toBe(401);
   expect((await report(id)).status).toBe('running');
-  // Who sets another status meanwhile gets nowhere.
+  // Setting another status meanwhile has no effect.
   expect((await root.call('PATCH', `/api/users/${dan.id}`, { status: 'active' })).status).toBe(200);
   await vi.waitUntil(async () => (await count('users', `id = $1 and status = 'deleting'`, dan.id)) === 1, patience);
   expect((await call('POST', '/api/auth/login', { email: dan.email, password: PASSWORD })).status).toBe(403);
@@ -370,7 +370,7 @@ test('kept records that take too long to count are reported without a number, an
   await holder.connect();
   await holder.query('begin; lock table invoices_deleted in access exclusive mode');
   const { id } = (await erase(nat)).body.data;
-  // As Postgres ends a statement whose time is over.
+  // The error of Postgres for a statement that exceeds its timeout.
   const waiting = `datname = current_database() and wait_event_type = 'Lock' and query like '%count(*)%invoices%'`;
   await vi.waitUntil(
     async () => (await rows(`select pg_cancel_backend(pid) from pg_stat_activity where ${waiting}`)).length > 0,
@@ -392,7 +392,7 @@ test('concurrent requests by the user and an admin start one erasure', async () 
   ]);
   const accepted = answers.filter(({ status }) => status === 202);
   expect(accepted.length).toBeGreaterThanOrEqual(2);
-  // A request that came when the first was through is signed out by then.
+  // If a request arrived after the first one finished, its user was already signed out.
   expect(answers.filter(({ status }) => status !== 202).every(({ status }) => status === 401)).toBe(true);
   expect(new Set(accepted.map(({ body }) => body.data.id)).size).toBe(1);
   await finished(accepted[0]!.body.data.id);
@@ -401,7 +401,7 @@ test('concurrent requests by the user and an admin start one erasure', async () 
   expect([again.status, again.body.data.status]).toEqual([202, 'finished']);
 });
 
-test('an admin can erase others but not themselves by that route; the last admin cannot be erased; non-admins get 403', async () => {
+test('an admin can erase other users, but not themselves by that route; the last admin cannot be erased; non-admins get 403', async () => {
   const fay = await person('Fay');
   expect((await fay.call('POST', `/api/admin/users/${root.id}/erase`)).status).toBe(403);
   expect((await fay.call('GET', '/api/admin/erasures')).status).toBe(403);
@@ -420,8 +420,8 @@ test('an admin can erase others but not themselves by that route; the last admin
   expect((await root.call('GET', '/api/admin/erasures?limit=0')).status).toBe(400);
 });
 
-test('of two admins who erase each other at once, one remains', async () => {
-  // The test’s own admin does not count meanwhile.
+test('when two admins erase each other concurrently, one remains', async () => {
+  // The test’s own admin must not count meanwhile.
   await database.query(`update users set status = 'disabled' where id = $1`, [root.id]);
   const [gil, hal] = [await person('Gil', ['user', 'admin']), await person('Hal', ['user', 'admin'])];
   const answers = await Promise.all([
@@ -434,7 +434,7 @@ test('of two admins who erase each other at once, one remains', async () => {
   expect(await count('users', 'id = any($1)', [gil.id, hal.id])).toBe(1);
 });
 
-test('data that a running request stores after the account is deleted is removed by a later check', async () => {
+test('a later check removes data that a running request stored after the account was deleted', async () => {
   const ida = await person('Ida');
   const { id } = (await erase(ida)).body.data;
   await finished(id);
@@ -452,7 +452,7 @@ test('data that a running request stores after the account is deleted is removed
   expect((await report(id)).deleted).toEqual({ note: 1, user: 1 });
 });
 
-test('records created and changed during the erasure are erased too, and their events contain no personal data', async () => {
+test('records created or changed during the erasure are erased too, and their events contain no personal data', async () => {
   const joe = await person('Joey');
   const receiver = await startReceiver();
   await root.call('POST', '/api/webhooks', { url: receiver.url, events: ['note.*'], scope: 'global' });
@@ -485,7 +485,7 @@ test('an admin can erase an account that is soft-deleted, disabled or empty', as
   await root.call('PATCH', `/api/users/${kim.id}`, { status: 'disabled' });
   const asked = await root.call('POST', `/api/admin/users/${kim.id}/erase`);
   expect(await finished(asked.body.data.id)).toMatchObject({ deleted: { user: 1 }, anonymized: {} });
-  // Some of it is found by walking through all that there is: once is enough for who has no records.
+  // Finding some of the data means scanning whole tables. For a user without records, one scan is enough.
   expect(inquiries.filter((id) => id === kim.id)).toHaveLength(1);
 
   const lou = await person('Louise');

@@ -5,7 +5,7 @@ import { erasing } from '../../../fixtures/erasing/app.ts';
 import { startTestApp } from '../../../support/app.ts';
 import { startProcess } from '../../../support/processes.ts';
 
-// More than a batch of each, and for photos, whose batches are small, many.
+// More than one batch of each, and many batches of photos, whose batches are small.
 const PHOTOS = 800;
 const OTHERS = 600;
 const patience = { timeout: 90_000, interval: 100 };
@@ -18,7 +18,7 @@ afterAll(() => Promise.all([database.end(), holder.end()]));
 const count = async (text: string, ...values: unknown[]): Promise<number> =>
   (await database.query(`select count(*)::int as n from ${text}`, values)).rows[0].n;
 
-// What Redis knew of its job is lost with each process: a sweep adds it again.
+// Each process uses a Redis prefix of its own, so the job of the killed process is lost and a sweep adds it again.
 let started = 0;
 const start = () =>
   startProcess('test/fixtures/erasing/process.ts', {
@@ -67,7 +67,7 @@ test('an erasure whose process is killed repeatedly continues and has the same r
 
   const killed = await someone('Killed');
   const id = await asked(killed);
-  // A deletion waits for the lock once so few are left.
+  // The trigger makes a deletion wait for the advisory lock once only this many photos are left.
   await database.query(`
     create table gate as select ${PHOTOS} as opens_above;
     create function wait_at_gate() returns trigger language plpgsql as $$ begin
@@ -83,7 +83,7 @@ test('an erasure whose process is killed repeatedly continues and has the same r
     await vi.waitUntil(async () => (await database.query(`select 1 ${waiting}`)).rowCount, patience);
     child.kill('SIGKILL');
     expect(await end, said()).toBe('SIGKILL');
-    // What the dead process had sent last must not be carried out after all, nor be taken for what the next one waits for.
+    // End the last statement of the dead process, so that it neither takes effect later nor looks like the next process waiting.
     await database.query(`select pg_terminate_backend(pid, 60000) ${waiting}`);
     const left = await count('photos where author = $1', killed.id);
     expect(left).toBeLessThanOrEqual(PHOTOS * share);
@@ -91,7 +91,7 @@ test('an erasure whose process is killed repeatedly continues and has the same r
   }
   await holder.query('select pg_advisory_unlock(1)');
   await database.query('drop function wait_at_gate cascade');
-  // This process is not killed.
+  // The last process runs to the end.
   const last = createApp(erasing, { ...env, REDIS_PREFIX: `${env.REDIS_PREFIX}-last` });
   onTestFinished(() => last.close());
   await last.start({ roles: ['relay', 'push-worker'] });
@@ -110,7 +110,7 @@ test('an erasure whose process is killed repeatedly continues and has the same r
   expect(await count('comments where email is not null')).toBe(0);
   expect(await count('users where id = any($1)', [killed.id, spared.id])).toBe(0);
 
-  // Each record was told of once.
+  // Each record produced exactly one event.
   await vi.waitUntil(async () => (await count('outbox')) === 0, patience);
   const told = await database.query(
     `select type, count(*)::int as n, count(distinct body::jsonb->'data'->>'id')::int as records

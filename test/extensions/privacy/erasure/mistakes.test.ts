@@ -16,7 +16,7 @@ function mistakes(options: object, user: Parameters<typeof defineUser>[0] = {}, 
 
 test.each([
   [
-    'an action that there is not',
+    'an unknown action',
     { onOwnerDelete: 'forget' },
     'onOwnerDelete: must be one of: delete, anonymize, keep',
   ],
@@ -28,23 +28,23 @@ test.each([
     'onOwnerDelete: its records have no owner; mark a field with owner(), or take it out',
   ],
   [
-    'a personal field that is none',
+    'a personal field that does not exist',
     { personalFields: ['nick'] },
     'personalFields: "nick" is not a field; fields: author',
   ],
   ['the owner among personal fields', { personalFields: ['author'] }, 'personalFields: "author" is the owner field'],
   [
-    'a required personal field that is to be emptied',
+    'a required personal field that would have to be emptied',
     { fields: { author, email: f.string().required() }, onOwnerDelete: 'anonymize' },
     'field "email": it is personal and required, so onOwnerDelete: \'anonymize\' cannot empty it; take required() away',
   ],
   [
-    'the same of one that is listed',
+    'a required field listed in personalFields',
     { fields: { author, nick: f.string().required() }, personalFields: ['nick'], onOwnerDelete: 'anonymize' },
     'field "nick": it is personal and required',
   ],
   [
-    'one whose default is another in each record',
+    'a function as the default of such a field',
     {
       fields: {
         author,
@@ -59,12 +59,12 @@ test.each([
     `field "nick": it is personal and required, so onOwnerDelete: 'anonymize' cannot empty it; take required() away, give it a default() that is no function`,
   ],
   [
-    'records that own themselves and are to be anonymized',
+    'anonymized records that own themselves',
     { fields: { title: f.string() }, owner: '_id', onOwnerDelete: 'anonymize' },
     "onOwnerDelete: 'anonymize' needs an owner field",
   ],
   [
-    'a default that would stand in many records of a unique index',
+    'a default that would be repeated in a unique index',
     {
       fields: { author, nick: f.string().required().default('-').pii(), place: f.string() },
       indexes: [{ fields: ['place', '-nick'], unique: true }],
@@ -72,7 +72,7 @@ test.each([
     },
     "indexes: place, nick: onOwnerDelete: 'anonymize' would leave the same values in many records",
   ],
-])('%s is a mistake that names resource, option and mend', (_, options, told) => {
+])('%s is a configuration error that names the resource, the option and the fix', (_, options, told) => {
   expect(mistakes(options)).toContain(`resource "note": ${told}`);
 });
 
@@ -90,19 +90,19 @@ test('a user resource without a status is a configuration error', () => {
 });
 
 test.each([
-  ['a required one with a default', { author, email: f.string().required().default('-') }],
+  ['a required field with a default', { author, email: f.string().required().default('-') }],
   [
-    'a required one with a default, unique for each owner',
+    'a required field with a default, unique per owner',
     { author, nick: f.string().required().default('-').pii() },
     [{ fields: ['author', 'nick'], unique: true }],
   ],
   [
-    'an optional one that is unique',
+    'an optional unique field',
     { author, nick: f.string().pii(), place: f.string() },
     [{ fields: ['place', 'nick'], unique: true }],
   ],
   [
-    'required ones whose defaults are no scalars',
+    'required fields whose defaults are not scalars',
     {
       author,
       since: f.date().required().default(new Date(0)).pii(),
@@ -111,7 +111,7 @@ test.each([
       iban: f.string().encrypted().required().default('-'),
     },
   ],
-  ['optional ones', { author, email: f.string(), phone: f.string().encrypted() }],
+  ['optional fields', { author, email: f.string(), phone: f.string().encrypted() }],
 ])('%s can be emptied', (_, fields, indexes: object[] = []) => {
   expect(mistakes({ fields, indexes, onOwnerDelete: 'anonymize' })).not.toContain('onOwnerDelete');
 });

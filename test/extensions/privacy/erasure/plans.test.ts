@@ -1,4 +1,4 @@
-// What an erasure or an export of one user costs is what Postgres reads for it: counted in rows, from the plans of the very statements.
+// The cost of an erasure or export of one user is the number of rows that Postgres reads, taken from the plans of the actual statements.
 import pg from 'pg';
 import { afterAll, expect, test, vi } from 'vitest';
 import { defineResource, defineUser, f, privacy, softDelete, webhooks } from '../../../../src/index.ts';
@@ -54,7 +54,7 @@ interface Node {
   'Rows Removed by Filter'?: number;
 }
 
-/** Rows that the scans of a plan read of the tables in question. */
+/** Returns the number of rows of the watched tables that the scans of a plan read. */
 function rowsRead(node: Node): number {
   const own = (node['Actual Rows'] + (node['Rows Removed by Filter'] ?? 0)) * node['Actual Loops'];
   const below = (node.Plans ?? []).reduce((sum, one) => sum + rowsRead(one), 0);
@@ -63,7 +63,7 @@ function rowsRead(node: Node): number {
 
 const sent = vi.spyOn(pg.Client.prototype, 'query');
 
-/** The statements that were sent since and name one of the tables, each with the rows that it reads. */
+/** Returns the statements sent since the last reset that name a watched table, each with the number of rows that it reads. */
 async function statements(): Promise<{ text: string; rows: number }[]> {
   const found: { text: string; rows: number }[] = [];
   const calls = sent.mock.calls.map(([one]) => one as unknown as { text?: string; values?: unknown[] });
@@ -99,7 +99,7 @@ test('an erasure reads archived records, pushes and events of its user but no ro
     ['webhook_events', 'owner_id'],
   ])
     expect(await left(table!, column!)).toBe(0);
-  // The same statements, on the rows as they were.
+  // Explain the same statements on the rows as they were before the erasure.
   await client.query(`update cards_deleted set author = $1 where author is null`, [ann.id]);
   await client.query(`update push_results set user_id = $1 where user_id is null`, [ann.id]);
   sent.mock.calls.splice(0, sent.mock.calls.length, ...calls);

@@ -44,18 +44,18 @@ const task = defineResource('task', {
   policies: { read: ['owner', ({ doc }) => doc?.secretive !== true] },
 });
 
-// Two resources with one plural.
+// Two resources with the same plural.
 const own = { fields: { a: f.string(), author: f.ref('user').owner() }, crud: false } as const;
 const datum = defineResource('datum', { ...own, path: '/a-datum', collection: 'a_datum' });
 const data = defineResource('data', { ...own, path: '/some-data', collection: 'some_data' });
 
-/** Starts an app with something of everything that an export tells. */
+/** Starts an app with an example of everything that an export contains. */
 export async function startPrivacyApp() {
   const extensions = [privacy(), softDelete(), audit(), apiKeys(), webhooks({ allowPrivate: true })];
   return startTestApp({ resources: [user, diary, task, datum, data], extensions });
 }
 
-/** Asks until an export is ready or has failed; gives what is told of it then. */
+/** Polls until an export is ready or has failed, and returns its state. */
 export async function finished(call: Client, path = '/api/auth/me/export') {
   return vi.waitFor(
     async () => {
@@ -67,12 +67,12 @@ export async function finished(call: Client, path = '/api/auth/me/export') {
   );
 }
 
-/** A link as it is reached in a test, whose server has a port of its own. */
+/** Rewrites a link to the port of the test server. */
 export function hereOf(link: string, url: string): string {
   return url + new URL(link).pathname;
 }
 
-/** The files of an export by their paths; those of lines as lists. */
+/** Returns the files of an export by path. NDJSON files are returned as arrays. */
 // biome-ignore lint/suspicious/noExplicitAny: tests look into exports freely
 export async function fetched(link: string, { url }: { url: string }): Promise<Record<string, any>> {
   const response = await fetch(hereOf(link, url));
@@ -85,7 +85,7 @@ export async function fetched(link: string, { url }: { url: string }): Promise<R
   return Object.fromEntries(parsed);
 }
 
-/** The whole export of a person. */
+/** Returns the whole export of a person. */
 export async function exportOf(person: Person, app: { url: string }) {
   return fetched((await finished(person.call)).url, app);
 }

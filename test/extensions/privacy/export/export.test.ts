@@ -23,7 +23,7 @@ const TIMES = { createdAt: expect.any(String), updatedAt: expect.any(String) };
 const statusOf = async (link: string) => (await fetch(hereOf(link, url))).status;
 const waitFor = (check: () => Promise<unknown>) => vi.waitFor(check, { timeout: 60_000, interval: 100 });
 
-test('the first call begins an export and answers 202, later ones tell its state, and then the link, which needs no sign-in', async () => {
+test('the first call starts an export and responds 202, later calls return its state and then the link, which needs no sign-in', async () => {
   const ada = await person('Ada');
   const first = await ada.call('GET', PATH);
   expect(first).toMatchObject({ status: 202, body: { data: { status: 'preparing', url: null, expiresAt: null } } });
@@ -43,7 +43,7 @@ test('the first call begins an export and answers 202, later ones tell its state
   expect(head.headers.get('content-length')).toBe(String(ready.bytes));
 });
 
-test('own records are told with what is personal in them whoever sees it, decrypted, deleted ones marked; secrets are not, and what else is left out is named', async () => {
+test('own records are exported decrypted, with all personal fields and deleted records marked, without secrets; the manifest lists omitted fields', async () => {
   const ada = await person('Ada');
   const bob = await person('Bob');
   const diaries = app.service('diary');
@@ -87,7 +87,7 @@ test('own records are told with what is personal in them whoever sees it, decryp
   );
 });
 
-test("others' records that name the user are told where they may read them; where the reference is marked as personal, each of them", async () => {
+test('records of others that reference the user are exported if the user may read them, or always if the reference is marked as personal', async () => {
   const ada = await person('Ada');
   const bob = await person('Bob');
   const tasks = app.service('task');
@@ -113,7 +113,7 @@ test("others' records that name the user are told where they may read them; wher
   ]);
 });
 
-test('sessions, keys and endpoints are told, and no secret is in an export', async () => {
+test('sessions, keys and endpoints are exported, and an export contains no secrets', async () => {
   const ada = await person('Ada');
   const key = (await ada.call('POST', '/api/auth/api-keys', { name: 'script' })).body.data.key;
   const hook = (await ada.call('POST', '/api/webhooks', { url: 'http://localhost:9/', events: ['task.*'] })).body.data;
@@ -139,7 +139,7 @@ test('sessions, keys and endpoints are told, and no secret is in an export', asy
   expect(secrets.filter((secret) => text.includes(String(secret).slice(0, 60)))).toEqual([]);
 });
 
-test('however often somebody asks at once, there is one export', async () => {
+test('concurrent requests of a user start one export', async () => {
   const ada = await person('Ada');
   const answers = await Promise.all(Array.from({ length: 20 }, () => ada.call('GET', PATH)));
   expect(new Set(answers.map(({ body }) => body.data.id)).size).toBe(1);
@@ -147,7 +147,7 @@ test('however often somebody asks at once, there is one export', async () => {
   expect(rows[0].n).toBe(1);
 });
 
-test('the link is mailed; neither it nor anything of the data can be read in the database', async () => {
+test('the link is sent by e-mail, and the database reveals neither the link nor any of the data', async () => {
   const ada = await person('Ada');
   const sentence = 'she sells sea shells on the sea shore'.repeat(20);
   await app.service('diary').create({ text: sentence, author: ada.id } as never);
@@ -170,7 +170,7 @@ test.each([
   ['expired', 'update privacy_exports set expires_at = now() - make_interval(secs => 1) where user_id = $1'],
   ['of a disabled account', `update users set status = 'disabled' where id = $1`],
   ['of an account that is being erased', `update users set status = 'deleting' where id = $1`],
-])('the link of an export %s is dead, and the sweep removes it', async (_, change) => {
+])('the link of an export %s stops working, and the sweep removes the export', async (_, change) => {
   const ada = await person('Ada');
   const bob = await person('Bob');
   const { id, url: link } = await finished(ada.call);
@@ -183,7 +183,7 @@ test.each([
   expect(rows).toEqual([{ id: other.id }]);
 });
 
-test('with a new password the links go that somebody else may have asked for', async () => {
+test('a new password invalidates the links of earlier exports', async () => {
   const ada = await person('Ada');
   const { url: link } = await finished(ada.call);
   const newPassword = 'incorrect horse battery';
@@ -191,7 +191,7 @@ test('with a new password the links go that somebody else may have asked for', a
   await waitFor(async () => expect(await statusOf(link)).toBe(404));
 });
 
-test('two resources of one plural are in files of their own', async () => {
+test('two resources with the same plural are exported to separate files', async () => {
   const ada = await person('Ada');
   await app.service('datum').create({ a: 'one', author: ada.id } as never);
   await app.service('data').create({ a: 'all', author: ada.id } as never);
@@ -200,7 +200,7 @@ test('two resources of one plural are in files of their own', async () => {
   expect(files['records/data-2.ndjson']).toMatchObject([{ a: 'all' }]);
 });
 
-test('of what the user did the audit trail does not tell them values that they do not see', async () => {
+test('audit entries of the user’s own actions contain no values that the user may not see', async () => {
   const ada = await person('Ada');
   await ada.call('POST', '/api/diaries', { text: 'x', remark: 'boring' });
   await waitFor(async () => {
@@ -216,7 +216,7 @@ test('of what the user did the audit trail does not tell them values that they d
   });
 });
 
-test('an export goes with its account', async () => {
+test('an export is deleted with its account', async () => {
   const ada = await person('Ada');
   const { url: link } = await finished(ada.call);
   await app.service('user').delete(ada.id);
@@ -227,7 +227,7 @@ test('an export goes with its account', async () => {
   });
 });
 
-test('after an export expired or was removed a call begins a new one, with another link', async () => {
+test('after an export has expired or was removed, a call starts a new one with another link', async () => {
   const ada = await person('Ada');
   const first = await finished(ada.call);
   await client.query('update privacy_exports set expires_at = now() - make_interval(secs => 1) where id = $1', [
@@ -242,7 +242,7 @@ test('after an export expired or was removed a call begins a new one, with anoth
   expect(await statusOf(third.url)).toBe(200);
 });
 
-test('an admin exports the data of a user: the link is theirs alone, and dead when they are no admin any more', async () => {
+test('an admin can export the data of a user; only the admin gets the link, which stops working once they lose the role', async () => {
   const ada = await person('Ada');
   const root = await person('Root', ['admin']);
   const path = `/api/admin/users/${ada.id}/export`;
@@ -250,7 +250,7 @@ test('an admin exports the data of a user: the link is theirs alone, and dead wh
   expect((await call('GET', path)).status).toBe(401);
   expect((await root.call('GET', '/api/admin/users/0123456789abcdef01234567/export')).status).toBe(404);
   expect((await root.call('GET', '/api/admin/users/me/export')).status).toBe(404);
-  // Disabled users have a right to it, too.
+  // Disabled users have a right to their data too.
   await app.service('user').update(ada.id, { status: 'disabled' } as never);
   const { url: link } = await finished(root.call, path);
   expect((await fetched(link, running))['records/users.ndjson']).toMatchObject([{ id: ada.id }]);
@@ -268,7 +268,7 @@ test('an admin exports the data of a user: the link is theirs alone, and dead wh
   expect(await statusOf(own)).toBe(200);
 });
 
-test('an account that is being erased is not exported', async () => {
+test('an account that is being erased cannot be exported', async () => {
   const ada = await person('Ada');
   const root = await person('Root', ['admin']);
   await client.query(`update users set status = 'deleting' where id = $1`, [ada.id]);
@@ -278,7 +278,7 @@ test('an account that is being erased is not exported', async () => {
   });
 });
 
-test('every answer is as the OpenAPI document says', async () => {
+test('every response matches the OpenAPI document', async () => {
   const contract = await readContract(url);
   expect(await faultsOf(contract.document)).toEqual([]);
   const ada = await person('Ada');
@@ -298,13 +298,13 @@ test('every answer is as the OpenAPI document says', async () => {
 });
 
 test.each(['svc_ex_', `svc_ex_${'0'.repeat(64)}`, `svc_${'0'.repeat(64)}`, '..', '%00'])(
-  'nothing is at the link %s',
+  'the malformed or unknown link %s is not found',
   async (token) => {
     expect((await call('GET', `/api/auth/exports/${token}`)).status).toBe(404);
   },
 );
 
-test('an export that was left in the middle is done again, from the start', async () => {
+test('an interrupted export starts over', async () => {
   const ada = await person('Ada');
   const { id, bytes } = await finished(ada.call);
   await client.query(
@@ -325,7 +325,7 @@ test('an export that was left in the middle is done again, from the start', asyn
   expect(rows[0].n).toBe(1);
 });
 
-test('what fails again and again is told as failed', async () => {
+test('an export that fails repeatedly is reported as failed', async () => {
   const ada = await person('Ada');
   await app.service('diary').create({ text: 'x', iban: 'DE1', author: ada.id } as never);
   const { id } = await finished(ada.call);
@@ -349,7 +349,7 @@ test('a value that was altered in the database is left out, and the manifest say
   expect(files['manifest.json'].files).toContainEqual(expect.objectContaining({ holds: 'diary', unreadable: 1 }));
 });
 
-test('the audit trail tells who asked for an export, and that it was fetched', async () => {
+test('the audit trail records who requested an export and that it was downloaded', async () => {
   const ada = await person('Ada');
   await exportOf(ada, running);
   await waitFor(async () => {

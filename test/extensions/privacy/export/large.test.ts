@@ -9,11 +9,11 @@ import { startProcess } from '../../../support/processes.ts';
 import { fetched, finished } from './app.ts';
 
 const RECORDS = 40_000;
-// 1,600 characters each: 64 MB in all.
+// 1,600 characters each, 64 MB in total.
 const TEXT = 'repeat(md5(i::text), 50)';
 const PATH = '/api/auth/me/export';
 
-// No worker: those of the tests are the only ones.
+// This app runs no worker, so the workers of the tests are the only ones.
 const running = await startTestApp(diaries, { start: { roles: ['web', 'relay'] } });
 const { env, person } = running;
 const platform = await openPlatform(env);
@@ -23,7 +23,7 @@ const client = new Client({ connectionString: env.DATABASE_URL! });
 await client.connect();
 afterAll(() => client.end());
 
-// What is read is more than its heap may hold; that nothing is read ahead of what is stored, zip.test.ts shows.
+// The data is larger than the worker’s heap. zip.test.ts tests that reading never runs ahead of storing.
 const worker = () =>
   startProcess('test/fixtures/diaries/push-worker.ts', {
     ...env,
@@ -31,7 +31,7 @@ const worker = () =>
     NODE_OPTIONS: '--max-old-space-size=64',
   });
 
-test('a worker that goes on after its export was taken over, or removed, can store nothing of it', async () => {
+test('a worker that continues after its export was taken over or removed cannot store any of it', async () => {
   const { id: user } = await person('Ada');
   const { id } = (await exports.create(user, user, async () => undefined))!;
   const slow = (await exports.claim(id))!;
@@ -54,7 +54,7 @@ test('a worker that goes on after its export was taken over, or removed, can sto
   expect(await exports.renew([quick])).toEqual([]);
 });
 
-test('an export of 40,000 records with 64 MB whose worker is killed in the middle is done again, in 64 MB of heap', {
+test('an export of 40,000 records with 64 MB starts over after its worker is killed, and needs a heap of 64 MB', {
   timeout: 600_000,
 }, async () => {
   const ada = await person('Ada');
@@ -73,7 +73,7 @@ test('an export of 40,000 records with 64 MB whose worker is killed in the middl
   first.child.kill('SIGKILL');
   expect(await first.ended).toBe('SIGKILL');
   expect((await progress()).status).toBe('preparing');
-  // As it is half a minute later.
+  // The state half a minute later.
   await client.query(
     'update privacy_exports set lease_until = now() - make_interval(secs => 1), records = 0 where user_id = $1',
     [ada.id],

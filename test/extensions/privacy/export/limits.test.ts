@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { defineUser, privacy } from '../../../../src/index.ts';
 import { startTestApp } from '../../../support/app.ts';
 
-// No worker: every export waits.
+// No worker runs, so every export stays pending.
 const { person, app } = await startTestApp(
   {
     resources: [defineUser()],
@@ -13,7 +13,7 @@ const { person, app } = await startTestApp(
 );
 const PATH = '/api/auth/me/export';
 
-test('so many exports of a user as exportsPerDay says may be begun by one who asks; asking for their state is no further one', async () => {
+test('a requester can start exportsPerDay exports of a user per day; polling their state does not count', async () => {
   const ada = await person('Ada');
   const root = await person('Root', ['admin']);
   const begin = async (by = ada, path = PATH) => {
@@ -34,7 +34,7 @@ test('so many exports of a user as exportsPerDay says may be begun by one who as
   expect(await app.captured.mails()).toEqual([]);
 });
 
-test('of many calls at once one begins an export, and the others count for nothing', async () => {
+test('one of many concurrent calls starts an export, and the others do not count towards the limit', async () => {
   const bea = await person('Bea');
   const answers = await Promise.all(Array.from({ length: 20 }, () => bea.call('GET', PATH)));
   expect(answers.map(({ status }) => status)).toEqual(Array.from({ length: 20 }, () => 202));
@@ -43,11 +43,11 @@ test('of many calls at once one begins an export, and the others count for nothi
   expect((await bea.call('GET', PATH)).status).toBe(202);
   await bea.call('DELETE', PATH);
   expect((await bea.call('GET', PATH)).status).toBe(429);
-  // The one that was refused is not there either.
+  // The refused call did not store an export either.
   expect((await bea.call('GET', PATH)).status).toBe(429);
 });
 
-test('in development the refusal names the limit, the wait and the setting', async () => {
+test('in development the response names the limit, the wait and the setting', async () => {
   const development = await startTestApp(
     { resources: [defineUser()], extensions: [privacy({ exportsPerDay: 1 })] },
     { env: () => ({ NODE_ENV: 'development', LOG_LEVEL: 'silent' }), start: { roles: ['web'] } },

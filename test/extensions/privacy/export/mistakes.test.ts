@@ -8,12 +8,12 @@ test.each([
   ['exportHours', '24'],
   ['exportsPerDay', 1.5],
   ['exportsPerDay', Number.NaN],
-])('privacy({ %s: %o }) is a mistake', (name, value) => {
+])('privacy({ %s: %o }) is a configuration error', (name, value) => {
   const said = startupError({ resources: [], extensions: [privacy({ [name]: value })] });
   expect(said).toContain(`privacy.${name}: must be a whole number from 1 to`);
 });
 
-test('privacy() without accounts is a mistake', () => {
+test('privacy() without accounts is a configuration error', () => {
   const note = defineResource('note', { fields: { title: f.string() } });
   expect(startupError({ resources: [note], extensions: [privacy()] })).toContain('needs accounts, see defineUser');
 });
@@ -23,7 +23,7 @@ test.each([
   ['/root', 'user data "/root": the name must be letters'],
   ['', 'user data "": the name must be letters'],
   ['sessions', 'user data "sessions": two features have it'],
-])('user data with the name "%s" is a mistake: it names a file', (name, told) => {
+])('user data with the name "%s" is a configuration error, because the name becomes a file name', (name, told) => {
   const data = { name, description: 'x', async *rows() {}, erase: async () => 0 };
   const hostile = defineExtension({ name: 'hostile', setup: () => ({ userData: [data] }) });
   expect(startupError({ resources: [defineUser()], extensions: [hostile, privacy()] })).toContain(told);

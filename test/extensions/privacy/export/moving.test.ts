@@ -5,7 +5,7 @@ import { exportOf } from './app.ts';
 
 let meanwhile: (() => Promise<unknown>) | undefined;
 
-/** Asked about records that the export has read. */
+/** Called for each record that the export has read; runs `meanwhile` once. */
 async function sees(): Promise<boolean> {
   const work = meanwhile;
   meanwhile = undefined;
@@ -16,7 +16,7 @@ async function sees(): Promise<boolean> {
 const fields = { title: f.string(), remark: f.string().visibleTo(sees), author: f.ref('user').owner() };
 
 test.each([true, false])(
-  'a record that is deleted or restored while an export is made is in it once; timestamps: %s',
+  'a record that is deleted or restored during an export is in it exactly once; timestamps: %s',
   async (timestamps) => {
     const note = defineResource('note', { fields, timestamps, softDelete: true });
     const running = await startTestApp({ resources: [defineUser(), note], extensions: [privacy(), softDelete()] });

@@ -6,7 +6,7 @@ import { exportOf } from './app.ts';
 const note = defineResource('note', {
   fields: {
     title: f.string(),
-    // Written for requests: a job has none.
+    // Written for requests, so it throws in a job, which has no request.
     grade: f.string().visibleTo(({ req }) => req!.headers['x-grade'] === 'yes'),
     author: f.ref('user').owner(),
   },
@@ -37,7 +37,7 @@ const running = await startTestApp(
 );
 const { app, person } = running;
 
-test('an export completes when visibleTo, policy and scope functions throw: it leaves out what they decide on, and the log names them', async () => {
+test('an export completes if visibleTo, policy or scope functions throw: it omits what they decide on, and the log names them', async () => {
   const [ada, bob] = [await person('Ada'), await person('Bob')];
   const own = await app.service(note).create({ title: 'mine', grade: 'A', author: ada.id });
   const of = { watcher: ada.id, author: bob.id };

@@ -29,7 +29,7 @@ async function all(source: AsyncIterable<Buffer>): Promise<Buffer> {
   return Buffer.concat(pieces);
 }
 
-test('entries are packed one after the other, each asked for when its turn comes; empty ones too', async () => {
+test('entries are packed one after the other, each requested only when it is next; empty entries work too', async () => {
   const log: string[] = [];
   const entries = [entry('a.txt', ['one ', 'two'], log), entry('b/empty', [], log), entry('c', ['ü'], log)];
   const files = readZip(await all(zipped(entries, AT)));
@@ -41,7 +41,7 @@ test('entries are packed one after the other, each asked for when its turn comes
   expect(log).toEqual(['a.txt', 'b/empty', 'c'].flatMap((path) => [`${path} begins`, `${path} ends`]));
 });
 
-test('an entry that fails fails the archive, and no further one is begun', async () => {
+test('an entry that fails makes the archive fail, and no further entry is started', async () => {
   const log: string[] = [];
   const failing = {
     path: 'bad',
@@ -54,7 +54,7 @@ test('an entry that fails fails the archive, and no further one is begun', async
   expect(log).toEqual([]);
 });
 
-test('whoever stops early ends the entry that is read', async () => {
+test('stopping early ends the entry that is being read', async () => {
   const log: string[] = [];
   const large = Array.from({ length: 500 }, () => randomBytes(8192).toString('hex'));
   let bytes = 0;
@@ -65,7 +65,7 @@ test('whoever stops early ends the entry that is read', async () => {
   expect(log).toEqual(['large begins', 'large ends']);
 });
 
-test('nothing is read ahead of what is taken, but for what buffers hold: memory stays flat whatever there is', async () => {
+test('reading runs ahead of the consumer only by the size of the buffers, so memory stays flat for any amount of data', async () => {
   let read = 0;
   const endless = {
     path: 'endless',
@@ -80,7 +80,7 @@ test('nothing is read ahead of what is taken, but for what buffers hold: memory 
   let taken = 0;
   for await (const piece of inPieces(zipped([endless], AT), 262_144)) {
     taken += piece.length;
-    // Whoever takes it is slow.
+    // A slow consumer.
     for (let wait = 0; wait < 200; wait++) await turn();
     expect(read - taken).toBeLessThan(2_000_000);
     if (taken > 20_000_000) break;
@@ -88,7 +88,7 @@ test('nothing is read ahead of what is taken, but for what buffers hold: memory 
 });
 
 test.each([[[]], [[3]], [[10]], [[4, 4, 4]], [[25, 1, 0, 30]]])(
-  'chunks of %j bytes come in pieces of 10',
+  'chunks of %j bytes are regrouped into pieces of 10 bytes',
   async (sizes) => {
     const source = async function* () {
       for (const size of sizes) yield randomBytes(size);

@@ -146,7 +146,7 @@ test('the report lists the data of features with their tables, and tables with u
   expect(reportOf(false).unclaimed).toEqual([{ table: 'nurse_notes', columns: ['user_id', 'phone'] }]);
 });
 
-test("every table of Belfry's own extensions with users in it is answered for", () => {
+test("the report covers every table of Belfry's own extensions that refers to users", () => {
   const extensions = [privacy(), apiKeys(), webhooks(), twoFactor(), softDelete(), audit(), realtime()] as const;
   const app = createApp({ resources: [defineUser()], extensions }, { ...env, SVC_ENCRYPTION_KEYS: KEY });
   onTestFinished(() => app.close());

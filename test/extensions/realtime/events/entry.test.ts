@@ -10,7 +10,7 @@ test.each([
   [[4, 4, 2], 3],
   [[4, 4, 3], 2],
   [[1, 50, 1], 1],
-])('of entries with %j bytes the first that have 10 together are %i', (sizes, count) => {
+])('of entries with %j bytes, the first that fit into 10 bytes are %i', (sizes, count) => {
   const entries = sizes.map((size, i) => ({ id: `1-${i}`, field: 'e', text: 'x'.repeat(size) }));
   expect(firstWithin(entries, 10)).toEqual(entries.slice(0, count));
 });
@@ -25,10 +25,10 @@ test.each([
   ['deleted', redacted, null, ['homeCity']],
   ['updated', whole, whole, []],
   ['updated', whole, redacted, ['homeCity']],
-  // The erasure comes after it.
+  // The erasure emits an event of its own for this record.
   ['updated', redacted, redacted, []],
   ['created', redacted, null, []],
-])('what was erased from an event is known: %s, %j, before %j', (action, record, previous, untold) => {
+])('an event knows which of its values were erased: %s, %j, before %j', (action, record, previous, untold) => {
   const text = JSON.stringify(['e', `pet.${action}`, 'pet', '', record, previous]);
   const change = unpackEvent({ id: '1-0', field: 'e', text }, new Map([['pet', view as never]]));
   expect([...change!.erasedFields]).toEqual(untold);

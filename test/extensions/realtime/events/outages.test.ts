@@ -40,7 +40,7 @@ const titles = (stream: Awaited<ReturnType<typeof ready>>) => stream.changes().m
 const until = (condition: () => unknown) => vi.waitUntil(condition, { timeout: 60_000, interval: 20 });
 const waiting = async () => Number((await database.query('select count(*) from realtime_waiting')).rows[0].count);
 
-/** A process of the app, whose Redis can be taken away. */
+/** A process of the app whose Redis connection can be interrupted. */
 async function startBehindProxy(roles: readonly ('web' | 'relay')[]) {
   proxy ??= await startTcpProxy(new URL(env.REDIS_URL!));
   const other = createApp(options, { ...env, REDIS_URL: proxy.url, LOG_LEVEL: 'silent' });
@@ -50,7 +50,7 @@ async function startBehindProxy(roles: readonly ('web' | 'relay')[]) {
 }
 
 test.each(['shut', 'hang'] as const)(
-  'while Redis is away (%s) streams stay open, and catch up when it is back',
+  'while Redis is down (%s) streams stay open, and they catch up when it recovers',
   async (how) => {
     const web = await startBehindProxy(['web']);
     const stream = await ready(web.url, 'subscribe=note');
@@ -58,7 +58,7 @@ test.each(['shut', 'hang'] as const)(
     await stream.named('note.created');
     web.proxy[how]();
     for (const title of ['one', 'two', 'three']) await notes.create({ title });
-    // The relay has added them: only this process cannot read them.
+    // The relay has added them; only this process cannot read them.
     const here = await ready(url, 'subscribe=note');
     await notes.create({ title: 'four' });
     await here.named('note.created');
@@ -88,7 +88,7 @@ test('after the last stream closes during a Redis outage, the next one starts wh
     (await fetch(`${web.url}/metrics`, { headers: { authorization: 'Bearer of-the-test' } })).text();
   const first = await ready(web.url, 'subscribe=note');
   web.proxy.shut();
-  // It waits between two attempts to connect.
+  // It waits between two connection attempts.
   await until(async () => (await fetch(`${web.url}/readyz`)).status === 503);
   first.close();
   await until(async () => (await metrics()).includes('belfry_realtime_streams 0'));
@@ -102,7 +102,7 @@ test('after the last stream closes during a Redis outage, the next one starts wh
 });
 
 test('waiting events are moved in parts and in order, however large they are', async () => {
-  // The relay of the app leaves it to this test.
+  // The lock keeps the relay of the app from moving the events, so that only this test does.
   await database.query(`select pg_advisory_lock(hashtextextended('realtime_waiting', 0))`);
   await database.query(
     `insert into realtime_waiting (event_id, position, entry)
@@ -127,7 +127,7 @@ test('while the relay has no Redis, changes wait in Postgres, stay in order, and
   const ann = await person('Ann');
   await ann.call('POST', '/api/webhooks', { url: receiver.url, events: ['note.created'] });
   const stream = await ready(url, 'subscribe=note');
-  // As Redis answers while it is full, of this key alone.
+  // The error of a full Redis, for this key only.
   await redis.rename(key, `${key}:aside`);
   await redis.set(key, 'not a stream');
   await until(async () => (await redis.type(key)) === 'string');
@@ -222,7 +222,7 @@ test('the window is limited by age and number, and nothing inside it is dropped'
   for (let n = 1; n <= 300; n++) await redis.xadd(stream, `${n}-0`, 'e', '');
   const young = await redis.xadd(stream, '*', 'e', '');
   await byAge.tick();
-  // Redis drops whole blocks of a hundred.
+  // Redis removes whole blocks of a hundred entries.
   expect(await redis.xlen(stream)).toBeLessThan(110);
   expect((await redis.xrange(stream, young!, '+')).length).toBe(2);
   const byNumber = createAppender(host, { windowSeconds: 60, windowEvents: 200 });

@@ -11,7 +11,7 @@ const log = { error: (fields: unknown) => logged.push(fields) };
 const broadcast = createBroadcast(createVisibleChanges({ service: undefined, log } as never));
 const recordSubscription = { key: '[]', includes: () => true, mayInclude: () => true };
 
-/** Of records with an owner, who alone sees their note. */
+/** Creates a gateway to records with an owner, and only the owner sees the note of a record. */
 function viewOf(own: Partial<ResourceGateway> = {}): ResourceGateway {
   const shown = ({ id, owner, note }: StoredRecord, user: ViewContext['user']) =>
     owner === user?.id ? { id, note } : { id };
@@ -32,7 +32,7 @@ function changeOf(gateway: ResourceGateway, record: object, previous?: object): 
   return { id, eventId: id, at: '', action, gateway: gateway, record, previous, untold: new Set() } as never;
 }
 
-/** Lets somebody in, who follows these texts. */
+/** Adds a listener with these subscriptions. */
 function enter(
   groups: ReturnType<typeof createGroups>,
   gateway: ResourceGateway,
@@ -61,7 +61,7 @@ function enter(
 }
 
 test.each(['ada', 'bob'])(
-  'when %s goes while a change is looked at, the other is told what they may see',
+  'if %s disconnects while a change is being checked, the other viewer still gets what they may see',
   async (gone) => {
     const [going, go] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
     const plain = viewOf();
@@ -108,7 +108,7 @@ test('viewers with the same visibility are checked once, however many subscripti
   const [ada, bob] = [enter(groups, gateway, 'ada', ...texts), enter(groups, gateway, 'bob', 'post')];
   const change = changeOf(gateway, { id: '1', owner: 'ada', note: 'of ada' });
   await broadcast.toGroups(groups.affectedBy([change]), [change]);
-  // Nobody who is signed in, the owner, and one for all others who are signed in.
+  // One check for anonymous viewers, one for the owner and one for all other signed-in users.
   expect([asked, shown]).toEqual([3, 3]);
   expect(ada.told().map(({ data }) => data.note)).toEqual(texts.map(() => 'of ada'));
   for (const { told } of [...nobody, bob]) expect(told().every(({ data }) => data.note === undefined)).toBe(true);
@@ -133,11 +133,11 @@ test('other requests run while a policy function is evaluated for a thousand use
 });
 
 test.each([
-  ['a question that takes too long', { code: '57014' }, true],
+  ['a query that times out', { code: '57014' }, true],
   ['a policy that throws', {}, true],
-  ['a database that is away', { code: '57P01' }, false],
-  ['a database with too many questions', { code: '53300' }, false],
-])('%s: %j', async (_, error, isShownNothing) => {
+  ['a database that is down', { code: '57P01' }, false],
+  ['a database with too many connections', { code: '53300' }, false],
+])('after the error of %s (%j), the change is skipped or handled again', async (_, error, isShownNothing) => {
   const wrapped = new ApiError('UNAVAILABLE', undefined, { cause: Object.assign(new Error('x'), error) });
   for (const thrown of [wrapped, wrapped.cause]) {
     const gateway = viewOf({ readableBy: () => Promise.reject(thrown) });

@@ -43,7 +43,7 @@ afterAll(() => database.end());
 const notes = app.service('note');
 const users = app.service('user');
 
-/** A second web process of the app: it shares Postgres and Redis with the first, and nothing else. */
+/** Starts a second web process of the app, which shares only Postgres and Redis with the first. */
 async function startSecond() {
   const second = createApp({ ...options, settings: { rateLimit: { enabled: false } } }, env);
   const { url: there } = await second.start({ port: 0, roles: ['web'] });
@@ -59,7 +59,7 @@ test.each([
   ['being disabled', (who: typeof admin) => admin.call('PATCH', `/api/users/${who.id}`, { status: 'disabled' })],
   ['being deleted', (who: typeof admin) => admin.call('DELETE', `/api/users/${who.id}`)],
   ['the loss of a role', (who: typeof admin) => admin.call('PATCH', `/api/users/${who.id}`, { roles: ['user'] })],
-])('%s ends the streams of a user in every process, and nothing is told any more', async (_, happen) => {
+])('%s ends the streams of a user in every process, and no further events are sent', async (_, happen) => {
   const who = await person('Who', ['user', 'editor']);
   const streams = [await ready(url, 'subscribe=note&subscribe=word', who), await ready(there, 'subscribe=note', who)];
   const other = await ready(there, 'subscribe=note');
@@ -199,7 +199,7 @@ test('a ticket requires a session', async () => {
   expect(made.data).toEqual({ ticket: expect.stringMatching(/^svc_rt_/), expiresAt: expect.any(String) });
 });
 
-test('a user cannot open more streams than the limit, and closing one frees a place', async () => {
+test('a user cannot open more streams than the limit, and closing one makes room for another', async () => {
   const who = await person('Many');
   const streams = await Promise.all(Array.from({ length: 6 }, () => ready(url, 'subscribe=note', who)));
   const refused = await listen(url, 'subscribe=note', who);

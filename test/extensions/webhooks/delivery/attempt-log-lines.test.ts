@@ -12,7 +12,7 @@ afterAll(() => receiver.close());
 
 type Line = Record<string, unknown>;
 
-test('relay and worker log each batch and each attempt in one line, with ids and classes and nothing personal', async () => {
+test('the relay logs each batch and the worker each attempt in one line, with ids and classes and without personal data', async () => {
   const roles = { ...env, LOG_LEVEL: 'info' };
   const processes = [startBlog('relay', roles), startBlog('webhook-worker', roles)];
   const said = () => processes.map((one) => one.said()).join('');
@@ -64,7 +64,7 @@ test('relay and worker log each batch and each attempt in one line, with ids and
   expect(said()).not.toMatch(/secret|127\.0\.0\.1:\d+\/|@/);
 });
 
-test('the attempt that disables its endpoint says so', async () => {
+test('the log line of the attempt that disables its endpoint says so', async () => {
   const worker = startBlog('webhook-worker', { ...env, LOG_LEVEL: 'info' });
   const ann = await person('Bea');
   const { data } = (await ann.call('POST', '/api/webhooks', { url: receiver.url, events: ['post.created'] })).body;

@@ -14,7 +14,7 @@ const secret = keyring.encrypt(newSecret(), secretContext('e'));
 const closers: (() => unknown)[] = [];
 afterAll(() => Promise.all(closers.map((close) => close())));
 
-/** One attempt at a name that resolves to 127.0.0.1, by a sender that trusts `ca` and nobody else. */
+/** Makes one attempt to reach a name that resolves to 127.0.0.1, with a sender that trusts only `ca`. */
 function attempt(host: string, port: number, ca: string) {
   const made = { allowPrivate: true, connectTimeoutMs: TIMEOUT_MS, resolve: async () => ['127.0.0.1'], tls: { ca } };
   const agents = [createGuardedAgent(made), createGuardedAgent(made)] as const;
@@ -47,9 +47,9 @@ test('a valid certificate of the host is a success', async () => {
 
 test.each<[string, { shown: string; called: string; trusted?: string }, string]>([
   ['of another host', { shown: HOST, called: 'other.example.com' }, 'tls certificate not valid'],
-  ['that nobody vouches for', { shown: HOST, called: HOST, trusted: other }, 'tls certificate not valid'],
+  ['of an unknown authority', { shown: HOST, called: HOST, trusted: other }, 'tls certificate not valid'],
   ['that has expired', { shown: 'expired.example.com', called: 'expired.example.com' }, 'tls certificate not valid'],
-])('a certificate %s costs a failed attempt, and nothing is sent', async (_, { shown, called, trusted }, error) => {
+])('a certificate %s is a failed attempt, and nothing is sent', async (_, { shown, called, trusted }, error) => {
   const receiver = await startTlsReceiver(shown);
   closers.push(receiver.close);
   const outcome = await attempt(called, receiver.port, trusted ?? receiver.ca);
@@ -58,7 +58,7 @@ test.each<[string, { shown: string; called: string; trusted?: string }, string]>
 });
 
 test.each(['TLSv1', 'TLSv1.1'] as const)(
-  'a receiver that speaks %s and nothing newer is not spoken to',
+  'a receiver that speaks nothing newer than %s gets no request',
   async (version) => {
     const receiver = await startTlsReceiver(HOST, version);
     closers.push(receiver.close);
@@ -68,7 +68,7 @@ test.each(['TLSv1', 'TLSv1.1'] as const)(
   },
 );
 
-test('plain text on the TLS port is a failed handshake', async () => {
+test('a plain-text reply on the TLS port is a failed handshake', async () => {
   const receiver = await startRawReceiver((socket) => socket.write('HTTP/1.1 200 OK\r\n\r\n'), { early: true });
   closers.push(receiver.close);
   const { port } = new URL(receiver.url);

@@ -9,7 +9,7 @@ import { createKeyring } from '../../../../src/platform/crypto/keyring.ts';
 import { createLog } from '../../../../src/platform/log.ts';
 import { type RawReceiver, startRawReceiver } from '../../../fakes/receiver-raw.ts';
 
-// Receivers that never finish have the short one; all others would miss it on a busy machine.
+// Receivers that never finish have the short deadline. All other receivers would miss it on a busy machine.
 const TIMEOUT_MS = 600;
 const PATIENT_MS = 30_000;
 const keyring = createKeyring([Buffer.alloc(32, 1).toString('base64')]);
@@ -50,16 +50,16 @@ const whole = (status: string, body = '') =>
 
 const hostile: [string, (socket: Socket) => void, string | null, number | null][] = [
   ['says nothing', () => undefined, 'timeout', null],
-  ['drips its headers', (s) => forever(s, 50, 'a', 'HTTP/1.1 200 OK\r\nx: '), 'timeout', null],
-  ['answers 102 for ever', (s) => forever(s, 50, 'HTTP/1.1 102 Processing\r\n\r\n'), 'timeout', null],
-  ['drips its body', (s) => forever(s, 50, 'a', 'HTTP/1.1 200 OK\r\ncontent-length: 900\r\n\r\n'), 'timeout', 200],
+  ['sends its headers byte by byte', (s) => forever(s, 50, 'a', 'HTTP/1.1 200 OK\r\nx: '), 'timeout', null],
+  ['responds with 102 forever', (s) => forever(s, 50, 'HTTP/1.1 102 Processing\r\n\r\n'), 'timeout', null],
+  ['sends its body byte by byte', (s) => forever(s, 50, 'a', 'HTTP/1.1 200 OK\r\ncontent-length: 900\r\n\r\n'), 'timeout', 200],
   [
-    'closes in the middle of a body',
+    'closes the connection in the middle of a body',
     (s) => s.end('HTTP/1.1 200 OK\r\ncontent-length: 100\r\n\r\nabc'),
     'connection closed',
     200,
   ],
-  ['sends a body without end', (s) => forever(s, 1, 'a'.repeat(9999), 'HTTP/1.1 200 OK\r\n\r\n'), null, 200],
+  ['sends an endless body', (s) => forever(s, 1, 'a'.repeat(9999), 'HTTP/1.1 200 OK\r\n\r\n'), null, 200],
   ['sends 200 KB', (s) => s.write(whole('200 OK', 'a'.repeat(200_000))), null, 200],
   ['sends a 204 with stray bytes', (s) => s.write('HTTP/1.1 204 No Content\r\n\r\nstray'), null, 204],
   ['resets the connection', (s) => s.resetAndDestroy(), 'connection closed', null],
@@ -93,7 +93,7 @@ test.each(hostile)('a receiver that %s ends the attempt within the deadline', as
   expect(Buffer.byteLength(outcome.response ?? '')).toBeLessThanOrEqual(1024);
 });
 
-test('a receiver that answers 413 while the body is still sent costs one attempt', async () => {
+test('a receiver that responds 413 while the body is still being sent causes one failed attempt', async () => {
   const script = (socket: Socket) => socket.write(whole('413 Payload Too Large', 'too much'));
   const made = await startRawReceiver(script, { early: true });
   closers.push(() => made.close());
@@ -106,7 +106,7 @@ test('a receiver that answers 413 while the body is still sent costs one attempt
   expect(made.connections).toBe(1);
 });
 
-test('what is kept of an answer is text that a database can hold, 1 KB at most', async () => {
+test('the stored part of a response is text that a database can hold, at most 1 KB of it', async () => {
   const { url } = await receiver((socket) => {
     const body = Buffer.concat([Buffer.from('a\0b'), Buffer.from([0xff, 0xfe]), Buffer.alloc(990, 0x80)]);
     socket.write(`HTTP/1.1 200 OK\r\ncontent-length: ${body.length}\r\n\r\n`);
@@ -118,7 +118,7 @@ test('what is kept of an answer is text that a database can hold, 1 KB at most',
   expect(Buffer.byteLength(response!)).toBeLessThanOrEqual(1024);
 });
 
-test('a compressed answer is kept as it came, never inflated', async () => {
+test('a compressed response is stored as it arrived, never inflated', async () => {
   const body = gzipSync(Buffer.alloc(10_000_000));
   const { url } = await receiver((socket) => {
     socket.write(`HTTP/1.1 200 OK\r\ncontent-encoding: gzip\r\ncontent-length: ${body.length}\r\n\r\n`);
@@ -137,13 +137,13 @@ test('a receiver that closes every kept-alive connection causes no visible failu
   }
 });
 
-test('a fresh connection that is closed without an answer is one request and a failed attempt', async () => {
+test('a new connection that is closed without a response is one request and a failed attempt', async () => {
   const made = await receiver((socket) => socket.resetAndDestroy());
   expect(await attempt(made.url)).toMatchObject({ ok: false, error: 'connection closed' });
   expect(made.requests).toBe(1);
 });
 
-test('a private address and a name that does not exist look the same to who asks', async () => {
+test('a private address and a name that does not exist get the same error', async () => {
   const guarded = sender(false);
   const urls = ['http://127.0.0.1:1/', 'http://[::1]/', 'http://localhost/', 'http://does-not-exist.invalid/'];
   for (const url of urls) {
@@ -156,7 +156,7 @@ test('a private address and a name that does not exist look the same to who asks
   }
 });
 
-test('an address that was stored when it was allowed is refused at delivery: no https, or a password in it', async () => {
+test('a stored URL without https or with a password is refused at delivery, even if it was allowed when it was stored', async () => {
   const made = await receiver((socket) => socket.write(whole('200 OK')));
   const strict = { ...shared, settings: { ...shared.settings, requireHttps: true } };
   const refused = { ok: false, statusCode: null, error: 'address not allowed or not found' };
@@ -165,7 +165,7 @@ test('an address that was stored when it was allowed is refused at delivery: no 
   expect(made.requests).toBe(0);
 });
 
-test('a secret that cannot be decrypted costs a failed attempt that says so, and nothing is sent', async () => {
+test('a secret that cannot be decrypted is a failed attempt with that error, and nothing is sent', async () => {
   const other = createKeyring([Buffer.alloc(32, 2).toString('base64')]);
   const made = await receiver((socket) => socket.write(whole('200 OK')));
   const outcome = await attempt(made.url, { ...shared, keys: createSigningKeys(other) });

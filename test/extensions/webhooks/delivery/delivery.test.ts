@@ -10,7 +10,7 @@ const note = defineResource('note', {
 });
 
 const schedule = [20, 40];
-// The sweep never runs here: nothing of this may depend on it.
+// The sweep never runs here, so these tests do not depend on it.
 const pollMs = 3_600_000;
 const { person, app } = await startTestApp({
   resources: [defineUser(), note],
@@ -48,7 +48,7 @@ beforeEach(async () => {
 });
 afterAll(() => Promise.all(opened.map((one) => one.close())));
 
-test('a change arrives signed, with the contract’s headers and body, and two independent verifiers accept it', async () => {
+test('a change arrives signed, with the documented headers and body, and two independent verifiers accept it', async () => {
   receiver.answer((_, res) => res.end('thank you'));
   const record = await write('grüße');
   const [request] = await receiver.received(1);
@@ -85,7 +85,7 @@ test('a change arrives signed, with the contract’s headers and body, and two i
   });
 });
 
-test('a receiver that recovers gets the same id and the same bytes, under a new signature', async () => {
+test('a receiver that recovers gets the same id and the same bytes with a new signature', async () => {
   receiver.answer(500, 503, 204);
   await write('again');
   const [first, second, third] = await receiver.received(3);
@@ -104,7 +104,7 @@ test('a receiver that recovers gets the same id and the same bytes, under a new 
   ]);
 });
 
-test('1 + length of the schedule attempts are made, then the delivery has failed and the endpoint is failing', async () => {
+test('after 1 + length(schedule) failed attempts the delivery has failed and its endpoint is failing', async () => {
   receiver.answer(404);
   await write('never');
   expect(await finished()).toMatchObject([{ status: 'failed', attempts: 3, statusCode: 404, nextAttemptAt: null }]);
@@ -117,7 +117,7 @@ test('1 + length of the schedule attempts are made, then the delivery has failed
   await until(async () => (await ann.call('GET', `/api/webhooks/${endpoint.id}`)).body.data.consecutiveFailures === 0);
 });
 
-test('any 2xx is a success; a redirect is a failed attempt and its target is never called', async () => {
+test('any 2xx is a success; a redirect is a failed attempt, and its target is never called', async () => {
   const target = await startReceiver();
   opened.push(target);
   receiver.answer((_, res) => res.writeHead(307, { location: target.url }).end(), 202);
@@ -128,18 +128,18 @@ test('any 2xx is a success; a redirect is a failed attempt and its target is nev
   expect(target.requests).toHaveLength(0);
 });
 
-test('a receiver that does not answer in time costs a failed attempt', async () => {
+test('a receiver that does not respond in time causes a failed attempt', async () => {
   receiver.answer(() => new Promise(() => undefined), 200);
   await write('late');
   const [delivery] = await finished();
   expect(delivery.attemptLog[0]).toMatchObject({ statusCode: null, error: 'timeout' });
-  // The setting's time-out, not the usual one.
+  // The time-out of the setting applies, not the default.
   expect(delivery.attemptLog[0].durationMs).toBeGreaterThanOrEqual(399);
   expect(delivery.attemptLog[0].durationMs).toBeLessThan(10_000);
   expect(delivery).toMatchObject({ status: 'succeeded', attempts: 2 });
 });
 
-test('a closed port is an ordinary failed attempt, retried', async () => {
+test('a closed port is an ordinary failed attempt that is retried', async () => {
   await receiver.close();
   opened.splice(opened.indexOf(receiver), 1);
   await write('nobody');
@@ -148,7 +148,7 @@ test('a closed port is an ordinary failed attempt, retried', async () => {
   ]);
 });
 
-test('Retry-After postpones the next attempt beyond every wait of the schedule', async () => {
+test('Retry-After postpones the next attempt, even beyond the longest wait of the schedule', async () => {
   receiver.answer((_, res) => res.writeHead(503, { 'retry-after': '1' }).end(), 204);
   await write('busy');
   const [first, second] = await receiver.received(2);
@@ -156,7 +156,7 @@ test('Retry-After postpones the next attempt beyond every wait of the schedule',
   expect(await finished()).toMatchObject([{ status: 'succeeded', attempts: 2 }]);
 });
 
-test('410 disables the endpoint at once, with one event, and its waiting deliveries stop', async () => {
+test('410 disables the endpoint at once with one event, and its waiting deliveries are not sent', async () => {
   const told: unknown[] = [];
   app.on('webhook.disabled', (payload) => told.push(payload));
   receiver.answer(410);
@@ -177,7 +177,7 @@ test('410 disables the endpoint at once, with one event, and its waiting deliver
   expect(data).toMatchObject({ enabled: false, disabledReason: 'gone' });
 });
 
-test('an endpoint is disabled after as many failed deliveries in a row as the setting says; enabling it starts over', async () => {
+test('an endpoint is disabled after the configured number of failed deliveries in a row; enabling it restarts the count', async () => {
   const told: { reason: string; webhook: { id: string } }[] = [];
   app.on('webhook.disabled', (payload: never) => told.push(payload));
   receiver.answer(500);
@@ -193,13 +193,13 @@ test('an endpoint is disabled after as many failed deliveries in a row as the se
   await finished();
 });
 
-test('a delivery that comes while its endpoint is being served does not wait for the sweep', async () => {
+test('a delivery added while its endpoint is being served does not wait for the sweep', async () => {
   let release = () => {};
   receiver.answer((_, res) => new Promise<void>((resolve) => (release = resolve)).then(() => res.end()), 204);
   await write('first');
   await receiver.received(1);
   await write('second');
-  // Long enough for the relay to have asked for another drain while this one is at work.
+  // Long enough for the relay to request another drain while this one is running.
   await until(async () => (await log()).length === 2);
   release();
   await receiver.received(2);
@@ -217,5 +217,5 @@ test('an endpoint that is deleted while a retry waits is not called again', asyn
   await subscribe(ann, other.url);
   await write('other');
   await other.received(1);
-  expect(receiver.requests.length).toBeLessThanOrEqual(calls + 1); // one may have been under way
+  expect(receiver.requests.length).toBeLessThanOrEqual(calls + 1); // one may have been in progress
 });

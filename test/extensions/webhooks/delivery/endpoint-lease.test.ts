@@ -45,7 +45,7 @@ async function subscribe(more: object = {}, roles?: string[]): Promise<Subscribe
   return { who, receiver, id: body.data.id, path: `/api/webhooks/${body.data.id}`, secret: body.data.secret };
 }
 
-/** Deliveries that wait, as many as one claim takes. */
+/** Adds due deliveries; by default as many as one claim takes. */
 async function enqueue({ id }: Subscriber, count = 40): Promise<void> {
   await client.query(
     `insert into webhook_deliveries (id, endpoint_id, event_id, message_id, type, body, position, next_attempt_at)
@@ -64,7 +64,7 @@ const counts = async ({ id }: Subscriber) => {
 const leaseIsReleased = async ({ id }: Subscriber) =>
   (await client.query('select from webhook_turns where endpoint_id = $1 and holder is null', [id])).rowCount === 1;
 
-/** An endpoint whose receiver takes its time over each of forty deliveries that were claimed together. */
+/** Creates an endpoint with a slow receiver and forty deliveries that are claimed together, and waits until two have arrived. */
 async function inMidLease(more: object = {}, roles?: string[]): Promise<Subscriber> {
   const one = await subscribe({ ordered: true, ...more }, roles);
   one.receiver.answer(async (_, res) => {
@@ -76,7 +76,7 @@ async function inMidLease(more: object = {}, roles?: string[]): Promise<Subscrib
   return one;
 }
 
-// Without the renewal of the lease some twenty would be sent: the requests of a lease begin within 5 s.
+// Without renewing the lease some twenty would be sent, since requests of a lease start within 5 s.
 const FEW = 12;
 
 test.each([
@@ -84,7 +84,7 @@ test.each([
   ['deleted', (one: Subscriber) => one.who.call('DELETE', one.path), 0],
   ['whose owner is disabled', (one: Subscriber) => app.service('user').update(one.who.id, { status: 'disabled' }), 40],
   ['whose owner is deleted', (one: Subscriber) => app.service('user').delete(one.who.id), 0],
-])('an endpoint %s in the middle of a lease gets few of the deliveries that were claimed', async (_, change, kept) => {
+])('an endpoint %s in the middle of a lease gets few of the claimed deliveries', async (_, change, kept) => {
   const one = await inMidLease();
   await change(one);
   await until(() => leaseIsReleased(one));
@@ -93,7 +93,7 @@ test.each([
   expect(pending + succeeded).toBe(kept);
 });
 
-test('a global endpoint whose owner loses the role in the middle of a lease gets few of the deliveries that were claimed', async () => {
+test('a global endpoint whose owner loses the role in the middle of a lease gets few of the claimed deliveries', async () => {
   const one = await inMidLease({ scope: 'global' }, ['user', 'admin']);
   await app.service('user').update(one.who.id, { roles: ['user'] });
   await until(() => leaseIsReleased(one));
@@ -102,7 +102,7 @@ test('a global endpoint whose owner loses the role in the middle of a lease gets
   expect(pending + succeeded).toBe(40);
 });
 
-test('a retry of a global endpoint waits while its owner lacks the role; then it has the same id and a timestamp of its own', async () => {
+test('a retry of a global endpoint waits while its owner lacks the role; then it has the same id and a new timestamp', async () => {
   const one = await subscribe({ scope: 'global' }, ['user', 'admin']);
   one.receiver.answer(async (_, res) => {
     await app.service('user').update(one.who.id, { roles: ['user'] });
@@ -115,14 +115,14 @@ test('a retry of a global endpoint waits while its owner lacks the role; then it
   expect(one.receiver.requests).toHaveLength(1);
   await app.service('user').update(one.who.id, { roles: ['user', 'admin'] });
   await until(async () => (await counts(one)).succeeded === 1);
-  // It is signed anew.
+  // Each attempt has a signature of its own.
   const [first, second] = one.receiver.requests as [Received, Received];
   expect(second.headers['webhook-id']).toBe(first.headers['webhook-id']);
   expect(Number(second.headers['webhook-timestamp'])).toBeGreaterThan(Number(first.headers['webhook-timestamp']));
   expect(verifyWebhook(one.secret, second.headers, second.body)).toBe(1);
 });
 
-test('an endpoint that gets another url and another secret in the middle of a lease goes on there, in order, with both secrets', async () => {
+test('an endpoint that gets a new URL and secret in the middle of a lease receives the rest there, in order, signed with both secrets', async () => {
   const one = await inMidLease();
   const next = await receive();
   expect((await one.who.call('PATCH', one.path, { url: next.url })).status).toBe(200);
@@ -137,7 +137,7 @@ test('an endpoint that gets another url and another secret in the middle of a le
     for (const either of [secret, one.secret]) expect(verifyWebhook(either, headers, body)).toBe(Number(body));
 });
 
-/** An endpoint that holds a request, under a lease that was not renewed: as if its worker were dead. */
+/** Creates an endpoint with a request in flight and an expired lease, as if its worker had died. */
 async function takenForDead(more: object = {}) {
   const one = await subscribe(more);
   let release: () => void = () => undefined;
@@ -154,14 +154,14 @@ async function takenForDead(more: object = {}) {
     ]);
     return (await counts(one)).sending === 1;
   });
-  // The jobs of a dead worker are taken over.
+  // Remove the jobs, as if another process had taken over those of a dead worker.
   const redis = new Redis(env.REDIS_URL!);
   await redis.unlink(...(await redis.keys(`${env.REDIS_PREFIX}:webhooks*`)));
   redis.disconnect();
   return { ...one, release: () => release() };
 }
 
-test('a worker that was taken for dead: its endpoint goes on, and what it has in hand is its own still', async () => {
+test('an endpoint continues while the request of an expired lease is in flight, and that request still records its own result', async () => {
   const one = await takenForDead();
   await one.who.call('POST', '/api/notes', { text: 'next' });
   await one.receiver.received(2);
@@ -180,11 +180,11 @@ test('a worker that was taken for dead: its endpoint goes on, and what it has in
   expect(one.receiver.requests).toHaveLength(2);
 });
 
-test('an ordered endpoint does not go on before what such a worker has in hand', async () => {
+test('an ordered endpoint does not continue while the request of an expired lease is in flight', async () => {
   const one = await takenForDead({ ordered: true });
   await one.who.call('POST', '/api/notes', { text: 'next' });
   await until(async () => (await counts(one)).pending === 1);
-  // It is looked at, and again.
+  // Workers check the endpoint repeatedly.
   await until(
     async () =>
       (
@@ -200,7 +200,7 @@ test('an ordered endpoint does not go on before what such a worker has in hand',
   await until(async () => (await counts(one)).succeeded === 2);
 });
 
-test('a lease that lasts is renewed', async () => {
+test('a long lease is renewed', async () => {
   const one = await subscribe();
   one.receiver.answer(() => new Promise(() => undefined));
   await enqueue(one, 1);

@@ -35,7 +35,7 @@ const log = async (who: Person, id: string) =>
 const isDone = ({ status }: { status: string }) => status === 'succeeded' || status === 'failed';
 const ids = ({ requests }: Receiver) => requests.map(({ headers }) => headers['webhook-id']);
 
-test('of three endpoints one fails: the others are served at once and once, only that one is tried again', async () => {
+test('if one of three endpoints fails, the others are each served once without delay, and only the failed one is retried', async () => {
   const who = await person('Three');
   const [first, failing, third] = [await subscribe(who), await subscribe(who), await subscribe(who)];
   failing.answer(500);
@@ -45,11 +45,11 @@ test('of three endpoints one fails: the others are served at once and once, only
   expect([first, failing, third].map(({ requests }) => requests.length)).toEqual([1, 2, 1]);
   const bodies = [first, failing, third].flatMap(({ requests }) => requests.map(({ body }) => body));
   expect(new Set(bodies).size).toBe(1);
-  // Each endpoint has a message of its own.
+  // Each endpoint has its own message.
   expect(new Set([first, failing, third].flatMap(ids)).size).toBe(3);
 });
 
-test('what is claimed and then put off because the receiver hangs has used up no attempt', async () => {
+test('a delivery that is claimed and then deferred because the receiver hangs uses up no attempt', async () => {
   const who = await person('Putoff');
   const receiver = await subscribe(who);
   receiver.answer(() => new Promise(() => undefined), 204);
@@ -63,10 +63,10 @@ test('what is claimed and then put off because the receiver hangs has used up no
   expect(receiver.requests).toHaveLength(31);
 });
 
-test('a result that cannot be written after a success: the message is sent again with the same id, not lost', async () => {
+test('if the result of a successful attempt cannot be stored, the message is sent again with the same id', async () => {
   const who = await person('Unwritten');
   const receiver = await subscribe(who);
-  // A sequence counts on when its transaction fails.
+  // A sequence keeps counting even if its transaction fails.
   await client.query('create sequence refusals minvalue 0 start 0');
   await client.query(`create function refuse() returns trigger language plpgsql as
     $$ begin perform nextval('refusals'); raise exception 'not now'; end $$`);
@@ -77,7 +77,7 @@ test('a result that cannot be written after a success: the message is sent again
   await until(async () => (await client.query('select from refusals where is_called')).rowCount === 1);
   expect((await log(who, receiver.id))[0].status).toBe('sending');
   await client.query('drop trigger refuse on webhook_deliveries');
-  // Its leases would run out in time; this is that time.
+  // Expire the leases now instead of waiting.
   await client.query('update webhook_turns set lease_until = now() - make_interval(secs => 1) where endpoint_id = $1', [
     receiver.id,
   ]);
@@ -89,7 +89,7 @@ test('a result that cannot be written after a success: the message is sent again
   expect((await log(who, receiver.id))[0].attemptLog).toMatchObject([{ error: 'worker lost' }, { statusCode: 204 }]);
 });
 
-test('a receiver that takes nearly the whole time-out is called once: the claim outlives it', async () => {
+test('a receiver that takes almost the whole time-out is called once, because the claim lasts longer', async () => {
   const who = await person('Slow');
   const receiver = await subscribe(who);
   receiver.answer(async (_, res) => {
@@ -102,7 +102,7 @@ test('a receiver that takes nearly the whole time-out is called once: the claim 
   expect(receiver.requests).toHaveLength(1);
 });
 
-test('an owner who is deleted while a retry waits: no request is made, and nothing of it stays', async () => {
+test('if an owner is deleted while a retry waits, no request is sent and nothing of the delivery stays', async () => {
   const who = await person('Gone');
   const receiver = await subscribe(who);
   receiver.answer(500);

@@ -13,18 +13,18 @@ test.each([
   ['ECONNRESET', 'connection closed'],
   ['HPE_INVALID_CONSTANT', 'invalid answer'],
   ['ADDRESS_REFUSED', 'invalid answer'],
-])('an error with code %s is told as "%s"', (code, expected) => {
+])('an error with code %s is reported as "%s"', (code, expected) => {
   expect(failureClass(Object.assign(new Error('x'), { code }))).toBe(expected);
 });
 
 test.each([null, undefined, 'ECONNREFUSED', new Error('x')])(
-  '%s has no code, so it is told as no answer in HTTP',
+  '%s has no code, so it is reported as a missing HTTP response',
   (error) => {
     expect(failureClass(error)).toBe('invalid answer');
   },
 );
 
-test('the class of a status', () => {
+test('a status code is reported as its class', () => {
   expect([101, 200, 204, 299, 300, 304, 307, 399, 400, 404, 500].map(statusClass)).toEqual([
     'status 101',
     null,

@@ -9,7 +9,7 @@ const note = defineResource('note', {
   fields: { text: f.text(), owner: f.ref('user').owner() },
   policies: { read: 'owner' },
 });
-// All that decides on fairness is left as it is by default: ten requests at once, 10 s for an answer.
+// Every setting that affects fairness has its default: ten concurrent requests and 10 s per response.
 const { person, env } = await startTestApp({
   resources: [defineUser(), note],
   extensions: [webhooks({ maxEndpointsPerUser: 50, events: { 'number.drawn': { schema: z.unknown() } } })],
@@ -34,7 +34,7 @@ async function subscribe(who: Person, url: string): Promise<string> {
   return body.data.id;
 }
 
-/** A receiver that never answers, and a thousand deliveries that wait for it, shared out over its endpoints. */
+/** Creates a receiver that never responds, with a thousand due deliveries spread over its endpoints. */
 async function hang(endpoints: number): Promise<Receiver> {
   const receiver = await receive();
   receiver.answer(() => new Promise(() => undefined));
@@ -49,7 +49,7 @@ async function hang(endpoints: number): Promise<Receiver> {
   return receiver;
 }
 
-/** Sends events to a healthy receiver: they do not wait until requests that hang have come to their end. */
+/** Sends events to a healthy receiver and checks that they arrive before the hanging requests time out. */
 async function provePassage(who: Person, well: Receiver, hanging: Receiver): Promise<void> {
   await vi.waitUntil(() => hanging.inFlight.now > 0, { timeout: 60_000, interval: 20 });
   const before = well.requests.length;
@@ -61,11 +61,11 @@ async function provePassage(who: Person, well: Receiver, hanging: Receiver): Pro
     await well.received(before + i, 30_000);
     if (ended() > begun) heldUp += 1;
   }
-  // One or the other may end by chance while an event is on its way; who had to wait for a place would see it each time.
+  // A hanging request may end by chance while an event is on its way. If events had to wait for a slot, it would happen each time.
   expect(heldUp).toBeLessThan(10);
 }
 
-test('a thousand deliveries for a receiver that never answers hold up nobody else, a new endpoint neither', async () => {
+test('a thousand deliveries to a receiver that never responds delay no other endpoint, not even a new one', async () => {
   const hanging = await hang(1);
   const well = await receive();
   const who = await person('Well');
@@ -74,7 +74,7 @@ test('a thousand deliveries for a receiver that never answers hold up nobody els
   expect(hanging.inFlight.most).toBeLessThanOrEqual(3);
 });
 
-test('nor do they when they belong to twenty endpoints, which nobody knows yet', async () => {
+test('the same deliveries spread over twenty untried endpoints do not delay other endpoints either', async () => {
   const well = await receive();
   const who = await person('Proven');
   await subscribe(who, well.url);

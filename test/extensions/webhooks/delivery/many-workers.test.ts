@@ -22,7 +22,7 @@ afterAll(async () => {
   await receiver.close();
 });
 
-test('20 producers, 20 consumers, 2,000 deliveries: each is sent once, and nobody has to wait until others are through', {
+test('with 20 producers, 20 consumers and 2,000 deliveries, each is sent once, and no worker waits for others to finish', {
   timeout: 240_000,
 }, async () => {
   const people = await Promise.all(Array.from({ length: PRODUCERS }, (_, i) => person(`Person${i}`)));
@@ -31,7 +31,7 @@ test('20 producers, 20 consumers, 2,000 deliveries: each is sent once, and nobod
       call('POST', '/api/webhooks', { url: `${receiver.url}/${id}`, events: ['note.created'] }),
     ),
   );
-  // The first half waits before anybody sends; the second is made meanwhile.
+  // The first half waits before any worker sends; the second half is created while they send.
   const produce = async ({ id }: { id: string }, service: typeof app.service) => {
     for (let i = 0; i < EACH / 2; i++) await service('note').create({ text: `${i}`, owner: id });
   };

@@ -62,7 +62,7 @@ const isOver = ({ status }: { status: string }) => status === 'succeeded' || sta
 const over = (subscriber: Subscriber, count: number) =>
   until(async () => (await log(subscriber)).filter(isOver).length === count);
 
-test('an ordered endpoint sees each first success in the order of the events, whatever fails, with three workers', async () => {
+test('with three workers, an ordered endpoint gets the first success of each event in the order of the events, whatever fails', async () => {
   const one = await subscribe('Ordered', { ordered: true });
   const texts = names(60);
   const succeeded: string[] = [];
@@ -84,12 +84,12 @@ test('an ordered endpoint sees each first success in the order of the events, wh
   await Promise.all([writeAll(one, texts)]);
   await over(one, texts.length);
   expect([...new Set(succeeded)]).toEqual(texts.filter((text) => succeeded.includes(text)));
-  // What failed on every attempt, if anything did, was passed over only then.
+  // Any delivery that was skipped must have failed on every attempt.
   expect((await log(one)).every(({ status, attempts }) => status === 'succeeded' || attempts === 4)).toBe(true);
   expect(one.receiver.inFlight.most).toBe(1);
 });
 
-test('what fails for good holds up an ordered endpoint until its schedule is used up, and no longer', async () => {
+test('a delivery that keeps failing blocks an ordered endpoint until its schedule is used up, and no longer', async () => {
   const one = await subscribe('Stubborn', { ordered: true });
   one.receiver.answer((request, res) => void res.writeHead(textOf(request) === 'n1' ? 500 : 204).end());
   await writeAll(one, names(4));
@@ -97,7 +97,7 @@ test('what fails for good holds up an ordered endpoint until its schedule is use
   expect(one.receiver.requests.map(textOf)).toEqual(['n0', 'n1', 'n1', 'n1', 'n1', 'n2', 'n3']);
 });
 
-test('an ordered endpoint whose worker dies goes on with what was lost', async () => {
+test('an ordered endpoint whose worker dies continues with the interrupted delivery', async () => {
   const one = await subscribe('Died', { ordered: true });
   await write(one, 'before');
   await over(one, 1);
@@ -105,14 +105,14 @@ test('an ordered endpoint whose worker dies goes on with what was lost', async (
   await until(async () => (await client.query(hold, [one.id])).rowCount === 1);
   await writeAll(one, names(3));
   await until(async () => (await log(one)).length === 4);
-  // It died while it was sending the first.
+  // The worker died while it was sending the first delivery.
   await client.query(
     `update webhook_turns set lease_until = now() - make_interval(secs => 1), sending = jsonb_build_object((
        select id from webhook_deliveries where endpoint_id = $1 and status = 'pending' order by position limit 1), 0)
      where endpoint_id = $1`,
     [one.id],
   );
-  // What it was sending is waited for until its lease is over, too.
+  // The interrupted delivery blocks the endpoint until its lease expires.
   const end = `update webhook_deliveries set lease_until = now() - make_interval(secs => 1) where endpoint_id = $1 and status = 'sending'`;
   await until(async () => (await client.query(end, [one.id])).rowCount === 1);
   await over(one, 4);
@@ -120,7 +120,7 @@ test('an ordered endpoint whose worker dies goes on with what was lost', async (
   expect((await log(one))[2]!.attemptLog.map(({ error }) => error)).toEqual(['worker lost', null]);
 });
 
-test('an ordered endpoint waits for earlier events that the relay has not dealt with; another one does not', async () => {
+test('an ordered endpoint waits for earlier events that the relay has not handled; other endpoints do not', async () => {
   const one = await subscribe('Waiting', { ordered: true });
   const free = await subscribe('', {}, one.who);
   const { rows } = await client.query(
@@ -135,13 +135,13 @@ test('an ordered endpoint waits for earlier events that the relay has not dealt 
   await one.receiver.received(1, 30_000);
 });
 
-test('over its rate an endpoint’s deliveries wait, in all workers, and cost no attempt', async () => {
+test('deliveries over the rate limit of an endpoint wait in all workers and use up no attempt', async () => {
   const one = await subscribe('Limited', { rateLimit: { limit: 5, windowSeconds: 3600 } });
   await writeAll(one, names(6));
   await one.receiver.received(5);
   await writeAll(one, names(6));
   await until(async () => (await log(one)).length === 12);
-  // Every worker has looked at it since.
+  // Every worker has checked the endpoint since then.
   const turns = async () =>
     (await client.query('select xmin from webhook_turns where endpoint_id = $1', [one.id])).rows[0].xmin;
   for (let i = 0; i < 5; i++) {
@@ -149,7 +149,7 @@ test('over its rate an endpoint’s deliveries wait, in all workers, and cost no
     await until(async () => (await turns()) !== before);
   }
   expect(one.receiver.requests).toHaveLength(5);
-  // While somebody looks at it they are his.
+  // While a worker checks the endpoint, the deliveries are claimed by it.
   await until(async () => (await log(one)).filter((it) => it.status === 'pending' && it.attempts === 0).length === 7);
   const path = `/api/webhooks/${one.id}`;
   expect((await one.who.call('PATCH', path, { rateLimit: { limit: 8, windowSeconds: 3600 } })).status).toBe(200);
@@ -159,7 +159,7 @@ test('over its rate an endpoint’s deliveries wait, in all workers, and cost no
   expect(one.receiver.requests).toHaveLength(12);
 });
 
-test('a limited endpoint goes on by itself when its window lets it', async () => {
+test('a rate-limited endpoint continues by itself once its window allows it', async () => {
   const one = await subscribe('Slowly', { rateLimit: { limit: 2, windowSeconds: 1 }, ordered: true });
   await writeAll(one, names(5));
   await over(one, 5);
@@ -175,7 +175,7 @@ test.each([
     { rateLimit: { limit: 1, windowSeconds: 0.5 } },
     { 'rateLimit.windowSeconds': 'Must be a whole number from 1 to 3600' },
   ],
-])('%j is refused, naming the field', async (pace, details) => {
+])('%j is refused with an error that names the field', async (pace, details) => {
   const who = await person('Wrong');
   const { body: created } = await who.call('POST', '/api/webhooks', { url: 'http://127.0.0.1:9/', events: ['*'] });
   expect(created.data).toMatchObject({ ordered: false, rateLimit: null });

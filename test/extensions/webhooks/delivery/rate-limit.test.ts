@@ -4,7 +4,7 @@ import { createRate, type RateState } from '../../../../src/extensions/webhooks/
 
 const START = 1_900_000_000_000;
 
-test('no window of the rule, wherever it begins, holds more than the limit, whoever counts', () => {
+test('no window, wherever it begins and whichever process counts, contains more requests than the limit', () => {
   const steps = fc.array(fc.tuple(fc.integer({ min: 0, max: 700 }), fc.boolean()), { minLength: 1, maxLength: 300 });
   fc.assert(
     fc.property(fc.integer({ min: 1, max: 8 }), fc.constantFrom(1, 2), steps, (limit, windowSeconds, list) => {
@@ -26,7 +26,7 @@ test('no window of the rule, wherever it begins, holds more than the limit, whoe
   );
 });
 
-test('the wait it tells is enough, and none is told when there is room', () => {
+test('the reported wait is long enough, and it is 0 while the limit is not reached', () => {
   const rate = createRate({ limit: 3, windowSeconds: 1 }, {}, START);
   expect(rate.waitMs(START)).toBe(0);
   for (const after of [0, 250, 500]) expect(rate.take(START + after)).toBe(true);
@@ -37,7 +37,7 @@ test('the wait it tells is enough, and none is told when there is room', () => {
   expect(rate.take(START + 600 + waitMs)).toBe(false);
 });
 
-test('a request counts until the slice in which it began is out of the window, not longer', () => {
+test('a request counts until the slice in which it began has left the window, and no longer', () => {
   const rate = createRate({ limit: 1, windowSeconds: 100 }, {}, START);
   expect(rate.take(START)).toBe(true);
   expect(rate.waitMs(START)).toBe(110_000);
@@ -45,39 +45,39 @@ test('a request counts until the slice in which it began is out of the window, n
   expect(rate.take(START + 110_000)).toBe(true);
 });
 
-test('handing the state on to another process neither prolongs nor shortens the wait', () => {
+test('passing the state to another process neither lengthens nor shortens the wait', () => {
   const rule = { limit: 1, windowSeconds: 1 };
   const before = createRate(rule, {}, START);
   expect(before.take(START)).toBe(true);
   expect(createRate(rule, before.state(START + 500), START + 500).waitMs(START + 500)).toBe(600);
 });
 
-test('after the limit was lowered, the wait lasts until enough requests no longer count', () => {
+test('after the limit is lowered, the wait lasts until enough requests no longer count', () => {
   const before = createRate({ limit: 3, windowSeconds: 1 }, {}, START);
   for (const after of [0, 200, 400]) expect(before.take(START + after)).toBe(true);
   const lowered = createRate({ limit: 2, windowSeconds: 1 }, before.state(START + 400), START + 400);
-  // Two of the three must be out of the window for another one to fit; the second began in the slice that ends at 300 ms.
+  // Two of the three must leave the window before another one fits. The second began in the slice that ends at 300 ms.
   expect(lowered.waitMs(START + 400)).toBe(900);
 });
 
-test('a shorter window still counts what a longer one has just counted', () => {
+test('after the window is shortened, requests counted in the longer window still count', () => {
   const before = createRate({ limit: 1, windowSeconds: 60 }, {}, START);
   expect(before.take(START)).toBe(true);
   expect(createRate({ limit: 1, windowSeconds: 1 }, before.state(START), START).take(START)).toBe(false);
 });
 
-test('a clock that was put back while counting: the wait ends with the oldest request, not with the first one counted', () => {
+test('if the clock is set back while counting, the wait ends with the oldest request, not with the first one counted', () => {
   const rate = createRate({ limit: 2, windowSeconds: 1 }, {}, START);
   expect([rate.take(START + 500), rate.take(START)]).toEqual([true, true]);
   expect(rate.waitMs(START)).toBe(1100);
 });
 
-test('what a holder that died may have begun counts from when that was found out', () => {
+test('requests that a dead holder may have started count from the time its death was detected', () => {
   const rate = createRate({ limit: 3, windowSeconds: 1 }, { lost: 2 }, START);
   expect([rate.take(START), rate.take(START)]).toEqual([true, false]);
 });
 
-test('a limit that was raised holds at once, another window goes on from what was counted', () => {
+test('a raised limit takes effect at once, and a changed window keeps the current count', () => {
   const before = createRate({ limit: 1, windowSeconds: 1 }, {}, START);
   expect(before.take(START)).toBe(true);
   const raised = createRate({ limit: 2, windowSeconds: 1 }, before.state(START), START);
@@ -86,7 +86,7 @@ test('a limit that was raised holds at once, another window goes on from what wa
   expect([longer.take(START), longer.take(START)]).toEqual([true, false]);
 });
 
-test('a clock that was put back: what was counted ahead of it holds for one window, not until the clock is there again', () => {
+test('if the clock is set back, requests counted ahead of it count for one window, not until the clock catches up', () => {
   const rule = { limit: 2, windowSeconds: 1 };
   const rate = createRate(rule, {}, START);
   while (rate.take(START));

@@ -8,6 +8,6 @@ test.each([
   ['a failure with a wait left', failed, 1, { status: 'pending', delayMs: expect.any(Number) }],
   ['a failure after the last wait', failed, 3, { status: 'failed', delayMs: null }],
   ['a receiver that is gone', { ok: false, gone: true }, 1, { status: 'failed', delayMs: null }],
-])('after %s', (_, outcome, scheduleAttempt, expected) => {
+])('the next status and delay are right after %s', (_, outcome, scheduleAttempt, expected) => {
   expect(afterAttempt({ outcome: outcome as never, scheduleAttempt }, [100, 200])).toEqual(expected);
 });

@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, test } from 'vitest';
 import { createRequestSlots } from '../../../../src/extensions/webhooks/delivery/request-slots.ts';
 
-test('both lanes together never exceed the slots, the slow lane never its part, and nobody starves', async () => {
+test('both lanes together never exceed the slots, the slow lane never exceeds its part, and neither lane starves', async () => {
   const slots = createRequestSlots(6, { slow: 2, untried: 2, slowOrUntried: 3, requested: 1 });
   const now = { fast: 0, slow: 0 };
   const most = { fast: 0, slow: 0, both: 0 };
@@ -25,7 +25,7 @@ test('both lanes together never exceed the slots, the slow lane never its part, 
   expect(done.slice(0, 40)).toContain('slow');
 });
 
-test('however many receivers hang, of the slow lane or untried, places are left for those that are known to answer', async () => {
+test('however many slow or untried receivers hang, slots stay free for receivers that are known to respond', async () => {
   const slots = createRequestSlots(6, { slow: 2, untried: 2, slowOrUntried: 3, requested: 1 });
   const releases: (() => void)[] = [];
   for (const turn of ['untried', 'slow', 'untried', 'slow', 'untried'] as const) {
@@ -38,7 +38,7 @@ test('however many receivers hang, of the slow lane or untried, places are left 
   expect([slots.isFull('slow'), slots.isFull('untried')]).toEqual([false, false]);
 });
 
-test('a task that fails gives its place back', async () => {
+test('a task that fails releases its slot', async () => {
   const slots = createRequestSlots(1, { slow: 1, untried: 1, slowOrUntried: 1, requested: 1 });
   await expect(slots.run('fast', () => Promise.reject(new Error('x')))).rejects.toThrow('x');
   expect(await slots.run('slow', async () => 'ran')).toBe('ran');

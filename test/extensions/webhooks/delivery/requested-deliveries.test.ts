@@ -13,7 +13,7 @@ const note = defineResource('note', {
   policies: { read: 'owner' },
 });
 const CONCURRENCY = 8;
-// No schedule and no sweep of this app sends anything here: only jobs do.
+// No schedule and no sweep of this app sends anything here; only jobs do.
 const options = {
   retrySchedule: ['1h'],
   pollMs: 3_600_000,
@@ -46,7 +46,7 @@ async function subscribe(more: object = {}): Promise<Subscriber> {
   return { who, receiver, id: body.data.id, path: `/api/webhooks/${body.data.id}` };
 }
 
-/** Ordinary deliveries that are due. No job knows of them: the next one that serves the endpoint finds them, or a sweep does. */
+/** Adds ordinary due deliveries without a job. The next job that serves the endpoint finds them, or a sweep does. */
 async function enqueue({ id }: Subscriber, count: number): Promise<void> {
   await client.query(
     `insert into webhook_deliveries (id, endpoint_id, event_id, message_id, type, body, position, next_attempt_at)
@@ -60,7 +60,7 @@ const leaseOf = async ({ id }: Subscriber) =>
 const numbersOf = ({ receiver }: Subscriber) =>
   receiver.requests.filter(({ body }) => !isTest(body)).map((one) => one.body);
 
-/** Starts an app whose jobs no other app sees. */
+/** Starts an app with a Redis prefix of its own, so that no other app sees its jobs. */
 async function startOther(name: string, roles: ('web' | 'relay' | 'webhook-worker')[], more: object = {}) {
   const other = createApp(
     { ...made, extensions: [webhooks({ ...options, ...more })] },
@@ -70,7 +70,7 @@ async function startOther(name: string, roles: ('web' | 'relay' | 'webhook-worke
   return (await other.start({ port: 0, roles })).url;
 }
 
-test('a test passes requests that hang while another worker holds the lease, and is sent under that lease', async () => {
+test('a test overtakes hanging requests while another worker holds the lease, and is sent under that lease', async () => {
   const one = await subscribe();
   let release = () => {};
   const held = new Promise<void>((resolve) => {
@@ -78,11 +78,11 @@ test('a test passes requests that hang while another worker holds the lease, and
   });
   one.receiver.answer(({ body }, res) => (isTest(body) ? res.end() : held.then(() => res.end())));
   await enqueue(one, 3);
-  // Its sweep finds the endpoint, and its worker holds the lease from then on.
+  // The sweep of this app finds the endpoint, and its worker holds the lease from then on.
   await startOther('holder', ['relay', 'webhook-worker'], { pollMs: 50 });
   await one.receiver.received(1);
   const { holder } = await leaseOf(one);
-  // This app's worker gets the job of the test.
+  // The worker of the main app gets the job of the test.
   const { body } = await one.who.call('POST', `${one.path}/test`);
   expect(body.data).toMatchObject({ type: 'webhook.test', status: 'succeeded', attempts: 1 });
   expect(await leaseOf(one)).toMatchObject({ holder, requested: [] });
@@ -91,7 +91,7 @@ test('a test passes requests that hang while another worker holds the lease, and
   await until(async () => numbersOf(one).length === 3);
 });
 
-test('nothing is sent while another process holds the lease; once it is released, what was requested is sent', async () => {
+test('nothing is sent while another process holds the lease; after it is released, the requested deliveries are sent', async () => {
   const url = await startOther('impatient', ['web'], { timeoutMs: 100 });
   const one = await subscribe();
   await client.query(
@@ -104,7 +104,7 @@ test('nothing is sent while another process holds the lease; once it is released
   expect(await leaseOf(one)).toMatchObject({ holder: 'another', requested: [first.id, second.id] });
   expect(one.receiver.requests).toEqual([]);
   await client.query('update webhook_turns set holder = null, lease_until = null where endpoint_id = $1', [one.id]);
-  // A third test, of this app: its worker acquires the lease.
+  // A third test, requested from this app, makes its worker acquire the lease.
   const third = (await one.who.call('POST', `${one.path}/test`)).body.data;
   expect(third.status).toBe('succeeded');
   await one.receiver.received(3);
@@ -112,7 +112,7 @@ test('nothing is sent while another process holds the lease; once it is released
   expect(ids.sort()).toEqual([first, second, third].map(({ messageId }) => messageId).sort());
 });
 
-test('an ordered endpoint keeps its order while tests and retries pass its line', async () => {
+test('an ordered endpoint keeps its order while tests and retries overtake it', async () => {
   const one = await subscribe({ ordered: true });
   await enqueue(one, 30);
   const { data } = (await one.who.call('POST', `${one.path}/test`)).body;
@@ -126,7 +126,7 @@ test('an ordered endpoint keeps its order while tests and retries pass its line'
   expect(numbersOf(one)).toEqual(Array.from({ length: 30 }, (_, i) => String(i + 1)));
 });
 
-test('with two workers, many tests and deliveries of an endpoint are each sent once, and never more at once than allowed', async () => {
+test('with two workers, many tests and deliveries of an endpoint are each sent once and never exceed its concurrency limit', async () => {
   const second = createApp(made, env);
   opened.push({ close: () => second.close() });
   await second.start({ roles: ['webhook-worker'] });
@@ -137,13 +137,13 @@ test('with two workers, many tests and deliveries of an endpoint are each sent o
   await until(() => numbersOf(one).length === 200);
   expect(new Set(numbersOf(one)).size).toBe(200);
   expect(one.receiver.requests).toHaveLength(220);
-  // One worker holds the lease: half of its slots at most, and the slots that are reserved for requested deliveries.
+  // One worker holds the lease: it uses at most half of its slots, plus the slots reserved for requested deliveries.
   expect(one.receiver.inFlight.most).toBeLessThanOrEqual(CONCURRENCY / 2 + CONCURRENCY / 4);
   await until(async () => (await leaseOf(one)).holder === null);
   expect(await leaseOf(one)).toEqual({ holder: null, sending: {}, requested: [] });
 });
 
-test('a test of an endpoint that is deleted meanwhile is not sent, and the request goes with the endpoint', async () => {
+test('a test of an endpoint that is deleted meanwhile is not sent, and the request is deleted with the endpoint', async () => {
   const url = await startOther('hasty', ['web'], { timeoutMs: 100 });
   const one = await subscribe();
   await client.query(
@@ -158,7 +158,7 @@ test('a test of an endpoint that is deleted meanwhile is not sent, and the reque
   expect(one.receiver.requests).toEqual([]);
 });
 
-test('releasing a lease reports the endpoints for which deliveries were requested in its last moment, and only those', async () => {
+test('releasing a lease reports exactly the endpoints for which deliveries were requested in its last moment', async () => {
   const log = createLog('silent', 'test');
   const database = openDatabase(env.DATABASE_URL!, 'test', log);
   opened.push(database);

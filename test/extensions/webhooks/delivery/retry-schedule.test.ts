@@ -9,18 +9,18 @@ import {
 const DAY = 86_400_000;
 
 describe('parseSchedule', () => {
-  test('the default is the contract’s', () => {
+  test('returns the documented default', () => {
     expect(DEFAULT_RETRY_SCHEDULE).toEqual(parseSchedule(['5s', '30s', '2m', '10m', '30m', '2h', '6h']));
   });
 
-  test('milliseconds and every unit', () => {
+  test('reads milliseconds and every unit', () => {
     expect(parseSchedule([1500, '500ms', '30s', '5m', '2h', '1d', 0, ' 7s '])).toEqual([
       1500, 500, 30_000, 300_000, 7_200_000, 86_400_000, 0, 7_000,
     ]);
     expect(parseSchedule([])).toEqual([]);
   });
 
-  test('every entry that is no wait is listed', () => {
+  test('lists every entry that is not a duration', () => {
     expect(() => parseSchedule(['5s', '5 s', 10, -1, '1w'])).toThrow(/retrySchedule: "5 s", -1, "1w" is not a wait/);
   });
 
@@ -40,11 +40,11 @@ describe('parseSchedule', () => {
     366 * DAY,
     null,
     {},
-  ])('%j', (entry) => {
+  ])('reports %j as invalid', (entry) => {
     expect(() => parseSchedule([entry as string])).toThrow('retrySchedule');
   });
 
-  test('what it gives, it reads again unchanged', () => {
+  test('reads its own output unchanged', () => {
     fc.assert(
       fc.property(fc.array(fc.integer({ min: 0, max: 365 * DAY })), (waits) => {
         expect(parseSchedule(waits)).toEqual(waits);
@@ -58,36 +58,36 @@ describe('nextAttemptDelay', () => {
   const middle = () => 0.5;
 
   test.each([
-    ['first wait', { attempt: 1 }, 1_000],
-    ['second wait', { attempt: 2 }, 10_000],
-    ['last wait', { attempt: 3 }, 5_000],
-    ['used up', { attempt: 4 }, null],
-    ['long used up', { attempt: 400 }, null],
-    ['shortest by jitter', { attempt: 1, random: () => 0 }, 800],
-    ['longest by jitter', { attempt: 1, random: () => 1 - Number.EPSILON }, 1_200],
-    ['Retry-After beyond the wait', { attempt: 1, retryAfterMs: 7_000 }, 7_000],
-    ['Retry-After below the wait', { attempt: 2, retryAfterMs: 7_000 }, 10_000],
-    ['Retry-After beyond every wait', { attempt: 1, retryAfterMs: 120_000 }, 120_000],
-    ['Retry-After of 24 hours', { attempt: 1, retryAfterMs: DAY }, DAY],
-    ['Retry-After capped at 24 hours', { attempt: 1, retryAfterMs: 10 * 365 * DAY }, DAY],
-    ['Retry-After infinite', { attempt: 1, retryAfterMs: Number.POSITIVE_INFINITY }, DAY],
-    ['Retry-After capped at a longer wait', { attempt: 1, retryAfterMs: 9 * DAY, schedule: [1_000, 3 * DAY] }, 3 * DAY],
-    ['Retry-After does not revive a used-up schedule', { attempt: 4, retryAfterMs: 1 }, null],
-    ['Retry-After null', { attempt: 1, retryAfterMs: null }, 1_000],
-    ['Retry-After negative', { attempt: 1, retryAfterMs: -1 }, 1_000],
-  ])('%s', (_, plan, expected) => {
+    ['for the first wait', { attempt: 1 }, 1_000],
+    ['for the second wait', { attempt: 2 }, 10_000],
+    ['for the last wait', { attempt: 3 }, 5_000],
+    ['after the last wait', { attempt: 4 }, null],
+    ['long after the schedule is used up', { attempt: 400 }, null],
+    ['at the minimum of the jitter', { attempt: 1, random: () => 0 }, 800],
+    ['at the maximum of the jitter', { attempt: 1, random: () => 1 - Number.EPSILON }, 1_200],
+    ['for a Retry-After longer than the wait', { attempt: 1, retryAfterMs: 7_000 }, 7_000],
+    ['for a Retry-After shorter than the wait', { attempt: 2, retryAfterMs: 7_000 }, 10_000],
+    ['for a Retry-After longer than every wait', { attempt: 1, retryAfterMs: 120_000 }, 120_000],
+    ['for a Retry-After of 24 hours', { attempt: 1, retryAfterMs: DAY }, DAY],
+    ['for a Retry-After capped at 24 hours', { attempt: 1, retryAfterMs: 10 * 365 * DAY }, DAY],
+    ['for an infinite Retry-After', { attempt: 1, retryAfterMs: Number.POSITIVE_INFINITY }, DAY],
+    ['for a Retry-After capped at a longer wait', { attempt: 1, retryAfterMs: 9 * DAY, schedule: [1_000, 3 * DAY] }, 3 * DAY],
+    ['for a Retry-After with a used-up schedule', { attempt: 4, retryAfterMs: 1 }, null],
+    ['for a Retry-After of null', { attempt: 1, retryAfterMs: null }, 1_000],
+    ['for a negative Retry-After', { attempt: 1, retryAfterMs: -1 }, 1_000],
+  ])('is correct %s', (_, plan, expected) => {
     expect(nextAttemptDelay({ schedule, random: middle, ...plan })).toBe(expected);
   });
 
-  test('an empty schedule never retries', () => {
+  test('never retries with an empty schedule', () => {
     expect(nextAttemptDelay({ schedule: [], attempt: 1, retryAfterMs: 5 })).toBeNull();
   });
 
-  test.each([0, -1, 1.5, Number.NaN])('attempt %s is a mistake of the caller', (attempt) => {
+  test.each([0, -1, 1.5, Number.NaN])('treats attempt %s as an error of the caller', (attempt) => {
     expect(() => nextAttemptDelay({ schedule, attempt })).toThrow(RangeError);
   });
 
-  test('is whole, within 20% of the schedule, or exactly what the receiver may ask for', () => {
+  test('is a whole number, within 20% of the schedule or exactly what the receiver may request', () => {
     const waits = fc.array(fc.integer({ min: 0, max: 365 * DAY }), { minLength: 1, maxLength: 10 });
     const asked = fc.option(fc.integer({ min: 0, max: 1000 * DAY }));
     const random = fc.double({ min: 0, max: 1, maxExcluded: true, noNaN: true });
@@ -104,7 +104,7 @@ describe('nextAttemptDelay', () => {
     );
   });
 
-  test('n failed attempts in a row make 1 + length(schedule) attempts', () => {
+  test('allows 1 + length(schedule) attempts in a row', () => {
     let attempts = 1;
     while (nextAttemptDelay({ schedule: DEFAULT_RETRY_SCHEDULE, attempt: attempts }) !== null) attempts += 1;
     expect(attempts).toBe(8);

@@ -23,7 +23,7 @@ function deliveries(name: string): ClaimedDelivery[] {
   }));
 }
 
-test('an endpoint that an API key redirects in the middle of a lease gets only what the key may read', async () => {
+test('an endpoint that an API key redirects in the middle of a lease gets only records that the key may read', async () => {
   const [mine, theirs] = [await startReceiver(), await startReceiver()];
   const agent = new Agent();
   onTestFinished(async () => void (await Promise.all([mine.close(), theirs.close(), agent.close()])));
@@ -67,7 +67,7 @@ test('an endpoint that an API key redirects in the middle of a lease gets only w
       log,
       settings: { allowPrivate: true, requireHttps: false, timeoutMs: 5000 },
     },
-    // As an owner may read everything, and this key nothing.
+    // The owner may read everything, and this key may read nothing.
     check: async ({ key }, bodies) => bodies.map(() => !key),
     slots: createRequestSlots(10, { slow: 5, untried: 5, slowOrUntried: 8, requested: 2 }),
     recordResult: async ({ id, outcome }) => void results.push([id, outcome.error]),
@@ -80,7 +80,7 @@ test('an endpoint that an API key redirects in the middle of a lease gets only w
   };
 
   const refused = () => results.filter(([, error]) => error !== null);
-  // A lease is released before the second claim when an answer takes more than a second, as it may on a busy machine.
+  // If a response takes more than a second, as it may on a busy machine, the lease is released before the second claim.
   for (let leases = 0; leases < 20 && refused().length === 0; leases++) {
     await sendUnderLease(parts as SendParts, redirected(), 'fast', { endpoint, deliveries: deliveries('first') });
   }

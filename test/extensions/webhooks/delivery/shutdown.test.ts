@@ -15,7 +15,7 @@ await client.connect();
 afterAll(() => client.end());
 const until = (condition: () => unknown) => vi.waitUntil(condition, { timeout: 120_000, interval: 100 });
 
-/** A delivery whose receiver has it and does not answer yet, sent by a worker in a process of its own. */
+/** Starts a worker in a process of its own and a delivery whose receiver has the request and has not responded yet. */
 async function inFlight() {
   const worker = startBlog('webhook-worker', env);
   const receiver: Receiver = await startReceiver();
@@ -35,10 +35,10 @@ async function inFlight() {
   return { worker, receiver, ann, release: () => release(), endpoint: body.data.id as string, log };
 }
 
-test('SIGTERM: what is in flight is finished and written before the worker ends', async () => {
+test('on SIGTERM the worker finishes requests in flight and stores their results before it exits', async () => {
   const { worker, receiver, release, log } = await inFlight();
   worker.child.kill('SIGTERM');
-  // The receiver takes its time; the worker waits for it.
+  // The receiver responds slowly, and the worker waits for the response.
   expect(await Promise.race([worker.ended, sleep(700, 'still there')])).toBe('still there');
   release();
   expect(await worker.ended).toBe(0);
@@ -47,12 +47,12 @@ test('SIGTERM: what is in flight is finished and written before the worker ends'
   await receiver.close();
 });
 
-test('SIGKILL in the middle of a request: the endpoint’s other deliveries go on, and one more is sent of that one, with the same id and the same bytes', async () => {
+test('after SIGKILL during a request, the endpoint’s other deliveries continue, and the interrupted one is sent once more with the same id and bytes', async () => {
   const { worker, receiver, ann, endpoint, log } = await inFlight();
   worker.child.kill('SIGKILL');
   await worker.ended;
   expect(await log()).toMatchObject([{ status: 'sending' }]);
-  // However slow the machine is, the lease of the lost attempt does not end before the other delivery is sent.
+  // Even on a slow machine, the lease of the lost attempt must not expire before the other delivery is sent.
   await client.query(
     `update webhook_deliveries set lease_until = now() + interval '1 hour' where status = 'sending' and endpoint_id = $1`,
     [endpoint],
@@ -61,12 +61,12 @@ test('SIGKILL in the middle of a request: the endpoint’s other deliveries go o
   onTestFinished(() => next.close());
   await next.start({ roles: ['webhook-worker'] });
   await ann.call('POST', '/api/posts', { title: 'y' });
-  // Once the dead worker's lease has expired and its job is taken over.
+  // The endpoint continues once the lease of the dead worker has expired and its job is taken over.
   await receiver.received(2, 120_000);
   const statuses = async () => (await log()).map(({ status }: { status: string }) => status);
   await until(async () => (await statuses())[0] === 'succeeded');
   expect(await statuses()).toEqual(['succeeded', 'sending']);
-  // As if the time of its lease, and then that of its retry, had come.
+  // Expire the lease now, and below make the retry due now.
   await client.query(
     `update webhook_deliveries set lease_until = now() - make_interval(secs => 1) where status = 'sending' and endpoint_id = $1`,
     [endpoint],
@@ -87,7 +87,7 @@ test('SIGKILL in the middle of a request: the endpoint’s other deliveries go o
   await receiver.close();
 });
 
-test('SIGKILL in the middle of a requested retry: the delivery is reclaimed and sent again, with the same id', async () => {
+test('after SIGKILL during a requested retry, the delivery is reclaimed and sent again with the same id', async () => {
   const { worker, receiver, ann, endpoint, release, log } = await inFlight();
   release();
   await until(async () => (await log())[0].status === 'succeeded');
@@ -101,7 +101,7 @@ test('SIGKILL in the middle of a requested retry: the delivery is reclaimed and 
   const next = createApp(blog, env);
   onTestFinished(() => next.close());
   await next.start({ roles: ['webhook-worker'] });
-  // As if the leases of the endpoint and of the delivery had expired, and the time of the retry had come.
+  // Expire the leases of the endpoint and the delivery, and make the retry due now.
   const expire = (table: string) =>
     client.query(
       `update ${table} set lease_until = now() - interval '1 second' where endpoint_id = $1 and lease_until is not null`,

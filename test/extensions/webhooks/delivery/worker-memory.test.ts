@@ -16,7 +16,7 @@ const { env, person } = await startTestApp(notes, { start: { roles: ['web', 'rel
 const closing: (() => unknown)[] = [];
 afterAll(() => Promise.all(closing.map((close) => close())));
 
-/** Resident memory of a process, in MB: `most`, so far, where the system tells it, and now otherwise. */
+/** Returns the resident memory of a process in MB: the peak if the system reports it, otherwise the current value. */
 function memoryOf(pid: number): { now: number; most: number } {
   if (process.platform === 'linux') {
     const status = readFileSync(`/proc/${pid}/status`, 'utf8');
@@ -27,7 +27,7 @@ function memoryOf(pid: number): { now: number; most: number } {
   return { now, most: now };
 }
 
-/** Writes as fast as the other side reads, to the end or for as long as it reads. */
+/** Writes as fast as the other side reads, until the end or until the other side stops reading. */
 function pour(socket: Socket, head: string, chunk: Buffer, times: number): void {
   socket.write(head);
   let left = times;
@@ -71,7 +71,7 @@ const hostile: Record<string, [script: (socket: Socket) => void, status: string,
   'a dripped body': [(s) => drip(s, 'HTTP/1.1 200 OK\r\ncontent-length: 900\r\n\r\n'), 'failed', 'timeout'],
 };
 
-test('a worker with 64 MB of heap lives through 100 MB bodies, gzip bombs and drips, and its memory stays flat', {
+test('a worker with a heap of 64 MB survives 100 MB bodies, gzip bombs and slow responses, and its memory stays flat', {
   timeout: 240_000,
 }, async () => {
   const worker = startProcess('test/fixtures/notes/webhook-worker.ts', {
@@ -116,7 +116,7 @@ test('a worker with 64 MB of heap lives through 100 MB bodies, gzip bombs and dr
     expect(list.map((one) => [name, one.status, one.error])).toEqual(list.map(() => [name, status, error]));
     for (const { response } of list) expect(Buffer.byteLength(response ?? '')).toBeLessThanOrEqual(1024);
   }
-  // Buffers are not on the heap: were the bodies read, they would show here.
+  // Buffers are not on the heap, so bodies that were read would show here.
   expect(most - before).toBeLessThan(150);
   await vi.waitUntil(() => areDone('healthy', 1 + EACH), { timeout: 60_000, interval: 200 });
   expect((await log('healthy')).every(({ status }) => status === 'succeeded')).toBe(true);

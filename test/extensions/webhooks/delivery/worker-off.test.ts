@@ -6,7 +6,7 @@ import { startTestApp } from '../../../support/app.ts';
 const note = defineResource('note', { fields: { text: f.text(), owner: f.ref('user').owner() } });
 const declared = { resources: [defineUser(), note], extensions: [webhooks()] };
 
-test('with WEBHOOKS_WORKER=off web makes deliveries and sends none; a worker beside it does', async () => {
+test('with WEBHOOKS_WORKER=off, web processes create deliveries and send none; a separate worker sends them', async () => {
   const { person, env } = await startTestApp(declared, { env: () => ({ WEBHOOKS_WORKER: 'off' }) });
   const receiver = await startReceiver();
   onTestFinished(() => receiver.close());

@@ -53,7 +53,7 @@ async function subscriber(name: string, other: object = {}, { person } = first):
 const until = (condition: () => unknown) => vi.waitUntil(condition, { timeout: 60_000, interval: 20 });
 const read = async ({ who, id }: Subscriber) => (await who.call('GET', `/api/webhooks/${id}`)).body.data;
 const log = async ({ who, id }: Subscriber) => (await who.call('GET', `/api/webhooks/${id}/deliveries`)).body.data;
-/** Writes a note and waits until its delivery has finished. */
+/** Creates a note and waits until its delivery has finished. */
 async function deliver(one: Subscriber): Promise<void> {
   const before = (await log(one)).length;
   await one.who.call('POST', '/api/notes', { text: 'x' });
@@ -62,15 +62,15 @@ async function deliver(one: Subscriber): Promise<void> {
     return list.length > before && list.every(({ status }) => /succeeded|failed/.test(status));
   });
 }
-/** The e-mails to an owner, without those about created endpoints: revocation.test.ts covers them. */
+/** Returns the e-mails to an owner, without those about created endpoints, which revocation.test.ts covers. */
 const mailsTo = async ({ who }: Subscriber) =>
   (await app.captured.mails()).filter(({ to, subject }) => to === who.email && !/was created/.test(subject));
-/** Whatever e-mails were asked for before this have been captured once it resolves. */
+/** Resolves once all e-mails requested so far have been captured. */
 async function mailed(): Promise<void> {
   await until(async () => (await client.query('select from mails where finished_at is null')).rowCount === 0);
 }
 
-test('deliveries that use up the schedule count, one after another; a success in between starts the count anew', async () => {
+test('only deliveries that use up their schedule count; a success in between restarts the count', async () => {
   const one = await subscriber('Row');
   one.receiver.answer(500, 500, 204, 500, 500, 500);
   for (const failures of [1, 2, 0, 1, 2]) {
@@ -86,11 +86,11 @@ test('deliveries that use up the schedule count, one after another; a success in
     disabledReason: 'failing',
     lastError: 'status 500',
   });
-  // An empty schedule: each delivery was one attempt.
+  // With an empty schedule, each delivery is one attempt.
   expect((await log(one)).every(({ attempts }: { attempts: number }) => attempts === 1)).toBe(true);
 });
 
-test('parallel failures in two processes make one disabling, one event and one e-mail; what waits is not sent', async () => {
+test('parallel failures in two processes disable an endpoint once, with one event and one e-mail; waiting deliveries are not sent', async () => {
   const one = await subscriber('Parallel');
   one.receiver.answer(500);
   await Promise.all(Array.from({ length: 30 }, () => one.who.call('POST', '/api/notes', { text: 'x' })));
@@ -106,7 +106,7 @@ test('parallel failures in two processes make one disabling, one event and one e
   expect((await read(one)).enabled).toBe(false);
 });
 
-test('the event tells the endpoint without its secret, its owner and why', async () => {
+test('the event contains the endpoint without its secret, its owner and the reason', async () => {
   const one = await subscriber('Event');
   one.receiver.answer(410);
   await deliver(one);
@@ -119,7 +119,7 @@ test.each([
   ['gone', 410, 1, 'answered 410 Gone'],
   ['failing', 503, 3, 'The last 3 deliveries failed on every attempt. The last error: status 503.'],
 ])(
-  'an owner is e-mailed when an endpoint is disabled as %s, without a word that he chose himself',
+  'an owner gets an e-mail when an endpoint is disabled as %s, without any text that the owner chose',
   async (_, status, times, why) => {
     const one = await subscriber('Mailed', { description: 'Win a prize' });
     await one.who.call('PATCH', `/api/webhooks/${one.id}`, { url: `${one.receiver.url}/win-a-prize` });
@@ -135,7 +135,7 @@ test.each([
   },
 );
 
-test('an owner who disables an endpoint himself is not e-mailed; the event says manual, and only when it was enabled', async () => {
+test('an owner who disables an endpoint gets no e-mail; the event says manual and is emitted only if the endpoint was enabled', async () => {
   const one = await subscriber('Manual');
   for (const enabled of [false, false, true, true, false]) {
     await one.who.call('PATCH', `/api/webhooks/${one.id}`, { enabled });
@@ -145,7 +145,7 @@ test('an owner who disables an endpoint himself is not e-mailed; the event says 
   expect(await mailsTo(one)).toEqual([]);
 });
 
-test('there is no e-mail with notifyOwner: false', async () => {
+test('with notifyOwner: false no e-mail is sent', async () => {
   const one = await subscriber('Quiet', {}, quiet);
   one.receiver.answer(410);
   await deliver(one);
@@ -153,14 +153,14 @@ test('there is no e-mail with notifyOwner: false', async () => {
   expect(await quiet.app.captured.mails()).toEqual([]);
 });
 
-test('however many deliveries fail, none disables the endpoint with disableAfterFailures: 0', async () => {
+test('with disableAfterFailures: 0 no number of failed deliveries disables an endpoint', async () => {
   const one = await subscriber('Never', {}, quiet);
   one.receiver.answer(500);
   for (let i = 0; i < 8; i++) await deliver(one);
   expect(await read(one)).toMatchObject({ enabled: true, status: 'failing', consecutiveFailures: 8 });
 });
 
-test('an attempt that is written back twice counts once', async () => {
+test('the result of an attempt that is stored twice counts once', async () => {
   const one = await subscriber('Twice');
   one.receiver.answer(500);
   await deliver(one);
@@ -170,7 +170,7 @@ test('an attempt that is written back twice counts once', async () => {
   const again = [...columns.map((value) => [value, value]), 3, [null, null]];
   expect((await client.query(RECORD_RESULTS, again)).rows).toEqual([]);
   expect(await read(one)).toMatchObject({ consecutiveFailures: 1, enabled: true });
-  // Even when both come in one batch while the claim holds.
+  // Also if both results come in one batch while the claim holds.
   await client.query(`update webhook_deliveries set status = 'sending', attempt_log = '[]' where id = $1`, [id]);
   await client.query(RECORD_RESULTS, again);
   expect(await read(one)).toMatchObject({ consecutiveFailures: 2, enabled: true });
@@ -178,7 +178,7 @@ test('an attempt that is written back twice counts once', async () => {
 });
 
 test.each(['503', '429', '500'])(
-  'the Retry-After of a %s that is longer than every wait of the schedule is honoured',
+  'the Retry-After of a %s is honoured, even if it is longer than every wait of the schedule',
   async (status) => {
     const one = await subscriber('Later', {}, patient);
     let made = 0;
@@ -196,14 +196,14 @@ test.each(['503', '429', '500'])(
       });
       const [{ nextAttemptAt, attemptLog }] = await log(one);
       const wait = Date.parse(nextAttemptAt) - Date.parse(attemptLog[0].at);
-      // The date has whole seconds, and time passes between the request and the writing of its result.
+      // The date has whole seconds, and time passes between the request and storing its result.
       expect(wait).toBeGreaterThan((seconds - 30) * 1000);
       expect(wait).toBeLessThan((seconds + 30) * 1000);
     }
   },
 );
 
-test('deliveries whose last attempt was lost with its worker count towards disabling, and are the last error', async () => {
+test('deliveries whose last attempt was lost with its worker count towards disabling and set the last error', async () => {
   const one = await subscriber('Worker');
   await deliver(one);
   const lose = async () => {
@@ -236,9 +236,9 @@ test('deliveries whose last attempt was lost with its worker count towards disab
   await until(async () => (await mailsTo(one)).length === 1);
 });
 
-test('an owner who is disabled by then, or has enabled or deleted the endpoint, is not e-mailed', async () => {
+test('an owner who was disabled meanwhile, or who enabled or deleted the endpoint, gets no e-mail', async () => {
   const three = await Promise.all(['Left', 'Enabled', 'Deleted'].map((name) => subscriber(name)));
-  // The e-mails about the created endpoints are sent; until all is done, no worker may take those that follow.
+  // The e-mails about the created endpoints are sent first. Then no worker may take the following ones until the test is ready.
   await mailed();
   await client.query(`create function postpone() returns trigger language plpgsql as
     $$ begin new.due_at := now() + interval '1 hour'; return new; end $$`);

@@ -31,7 +31,7 @@ async function query(text: string, values: unknown[] = []) {
   return rows;
 }
 
-test('201: the endpoint with its secret, this once, kept by no cache; in the database the secret is ciphertext', async () => {
+test('creating an endpoint responds 201 with its secret, only this once and uncached; the database stores the secret encrypted', async () => {
   const { status, headers, body } = await create(ann, { description: 'mine', events: ['post.created', 'post.*'] });
   expect(status).toBe(201);
   expect(headers.get('cache-control')).toBe('no-store');
@@ -62,7 +62,7 @@ test('201: the endpoint with its secret, this once, kept by no cache; in the dat
   expect(JSON.stringify(row)).not.toContain(secret.slice(6, 20));
 });
 
-test('404 on every route of an endpoint that is somebody else’s, malformed or unknown; 401 signed out', async () => {
+test('every route responds 404 for another user’s, malformed or unknown endpoint, and 401 without a session', async () => {
   const { id } = (await ann.call('GET', '/api/webhooks')).body.data[0];
   for (const path of [id, 'f'.repeat(24), 'nonsense']) {
     for (const [method, rest, body] of [
@@ -76,7 +76,7 @@ test('404 on every route of an endpoint that is somebody else’s, malformed or 
       ['POST', '/recover', { since: new Date().toISOString() }],
       ['GET', `/recoveries/${id}`],
       ['GET', `/explain?event=${id}`],
-      // What is wrong with the rest is told to nobody else.
+      // Validation errors are reported to the owner only.
       ['PATCH', '', { enabled: 'maybe' }],
       ['PATCH', '', '{'],
       ['POST', '/rotate-secret', { signing: 'v7' }],
@@ -92,7 +92,7 @@ test('404 on every route of an endpoint that is somebody else’s, malformed or 
   expect((await bob.call('GET', '/api/webhooks')).body).toEqual({ data: [] });
 });
 
-test('422 names what is wrong with each field', async () => {
+test('invalid fields are reported with 422, each by its name', async () => {
   const details = async (body: object) => {
     const answer = Array.isArray(body) ? await bob.call('POST', '/api/webhooks', body) : await create(bob, body);
     expect(answer.status).toBe(422);
@@ -131,7 +131,7 @@ test('422 names what is wrong with each field', async () => {
   }
 });
 
-test('409 LIMIT_REACHED beyond the limit, also when all are created at once', async () => {
+test('beyond the limit a creation responds 409 LIMIT_REACHED, even if all endpoints are created concurrently', async () => {
   const cy = await person('Cy');
   const answers = await Promise.all(Array.from({ length: 12 }, () => create(cy, {})));
   expect(answers.filter(({ status }) => status === 201)).toHaveLength(3);
@@ -143,13 +143,13 @@ test('409 LIMIT_REACHED beyond the limit, also when all are created at once', as
   expect((await create(cy, {})).status).toBe(201);
 });
 
-test('a global endpoint needs the global policy', async () => {
+test('a global endpoint requires globalPolicy', async () => {
   const refused = await create(bob, { scope: 'global' });
   expect([refused.status, refused.body.error.code]).toEqual([403, 'FORBIDDEN']);
   expect((await create(root, { scope: 'global' })).body.data).toMatchObject({ scope: 'global' });
 });
 
-test('PATCH changes what it names and checks it like a create', async () => {
+test('PATCH changes only the given fields and validates them like a creation', async () => {
   const { id, secret: _, ...made } = (await create(bob, { description: 'old' })).body.data;
   const patch = (body: object) => bob.call('PATCH', `/api/webhooks/${id}`, body);
   const changed = await patch({ url: 'https://example.com/b', events: ['*'], description: null });
@@ -175,7 +175,7 @@ test('PATCH changes what it names and checks it like a create', async () => {
   expect((await patch({ scope: 'global' })).body.error.details).toEqual({ scope: 'Unknown field' });
 });
 
-test('400 for a query of the delivery log that is unknown, malformed or out of range', async () => {
+test('an unknown, malformed or out-of-range query of the delivery log responds 400', async () => {
   const { id } = (await create(bob, {})).body.data;
   const get = (text: string) => bob.call('GET', `/api/webhooks/${id}/deliveries${text}`);
   expect((await get('?status=failed&limit=100')).body).toEqual({ data: [] });
@@ -195,7 +195,7 @@ test('400 for a query of the delivery log that is unknown, malformed or out of r
   }
 });
 
-test('the delivery log: the newest first, 50 unless told otherwise, by status', async () => {
+test('the delivery log lists the newest first, 50 by default, and filters by status', async () => {
   const dan = await person('Dan');
   const { id } = (await create(dan, {})).body.data;
   await query(
@@ -224,7 +224,7 @@ test('the delivery log: the newest first, 50 unless told otherwise, by status', 
   expect(await get('?status=sending')).toEqual([]);
 });
 
-test('policy and globalPolicy decide who may have an endpoint, and a global one; the latter may be a function', async () => {
+test('policy and globalPolicy decide which users may have endpoints and global endpoints; globalPolicy may be a function', async () => {
   const only = createApp(
     {
       resources,
@@ -243,12 +243,12 @@ test('policy and globalPolicy decide who may have an endpoint, and a global one;
   expect((await post(root, 'global')).status).toBe(201);
 });
 
-test('signed out there is no list, and no endpoint can be made', async () => {
+test('without a session, endpoints can neither be listed nor created', async () => {
   expect((await call('GET', '/api/webhooks')).status).toBe(401);
   expect((await call('POST', '/api/webhooks', { url: 'https://example.com/', events: ['*'] })).status).toBe(401);
 });
 
-test('a setting that is wrong stops the start and is named', () => {
+test('an invalid setting stops the start and is named', () => {
   const make = (options: object) => () => createApp({ resources, extensions: [webhooks(options)] }, env);
   expect(make({ secretGraceHours: -1, notifyOwner: 'yes' })).toThrow(
     /webhooks.notifyOwner[\s\S]*webhooks.secretGraceHours|webhooks.secretGraceHours[\s\S]*webhooks.notifyOwner/,

@@ -65,20 +65,20 @@ test.each<[string, string[], string[], string | undefined]>([
   ['its own resource', ['webhooks:*', 'notes:read'], ['note.created'], undefined],
   ['every event of its own resource', ['webhooks:*', 'notes:*'], ['note.*'], undefined],
   ['a resource by the name in its path', ['webhooks:*', 'articles:read'], ['story.updated'], undefined],
-  ['everything, with read', ['webhooks:write', 'read'], ['*', 'invoice.paid'], undefined],
-  ['everything, with *', ['*'], ['*'], undefined],
+  ['everything, with the scope read', ['webhooks:write', 'read'], ['*', 'invoice.paid'], undefined],
+  ['everything, with the scope *', ['*'], ['*'], undefined],
   ['another resource', ['webhooks:*', 'notes:read'], ['note.created', 'story.created'], 'articles:read'],
   ['every event of another resource', ['webhooks:*', 'notes:read'], ['story.*'], 'articles:read'],
   [
-    'a resource by its own name, not the one in its path',
+    'a resource whose scope has the name in its path, not its own name',
     ['webhooks:*', 'notes:write'],
     ['note.created'],
     'notes:read',
   ],
-  ['any resource with webhooks alone', ['webhooks:*'], ['note.created'], 'notes:read'],
-  ['everything, with one resource', ['webhooks:*', 'notes:read'], ['*'], 'users:read'],
-  ['an event of the app, with one resource', ['webhooks:*', 'notes:read'], ['invoice.paid'], 'read'],
-])('a key subscribes to %s', async (_, scopes, events, missing) => {
+  ['any resource, with the scope webhooks only', ['webhooks:*'], ['note.created'], 'notes:read'],
+  ['everything, with the scope of one resource', ['webhooks:*', 'notes:read'], ['*'], 'users:read'],
+  ['an event of the app, with the scope of one resource', ['webhooks:*', 'notes:read'], ['invoice.paid'], 'read'],
+])('a key may subscribe to %s if its scopes include it', async (_, scopes, events, missing) => {
   const ann = await person('Ann');
   const { status, body } = await create(await keyOf(ann, ...scopes), LOCAL, events);
   if (missing === undefined) expect([status, body.data?.events]).toEqual([201, events]);
@@ -92,7 +92,7 @@ test.each<[string, string[], string[], string | undefined]>([
   }
 });
 
-test('an endpoint shows the key that it is bound to; one made with a session is bound to none', async () => {
+test('an endpoint shows the key that it is bound to, and an endpoint created with a session is bound to none', async () => {
   const ann = await person('Bound');
   const key = await keyOf(ann, 'webhooks:*', 'notes:read');
   const made = (await create(key, LOCAL, ['note.*'])).body.data;
@@ -125,7 +125,7 @@ test('the log hides payloads of resources that the key may not read, and shows t
   expect(await log(await keyOf(ann, 'read'))).toEqual(whole);
 });
 
-test('a key may not change an endpoint that receives more than the key may read, nor send to it', async () => {
+test('a key may neither change an endpoint that receives more than the key may read, nor send to it', async () => {
   const ann = await person('Door');
   const receiver = await receive();
   const { id } = (await create(ann, receiver.url, ['note.created', 'story.created'])).body.data;
@@ -151,14 +151,14 @@ test('a key may not change an endpoint that receives more than the key may read,
   expect(await read(ann, id)).toMatchObject({ url: receiver.url, events: ['note.created', 'story.created'] });
   expect(await read(ann, id)).not.toHaveProperty('apiKeyId');
   expect(receiver.requests).toHaveLength(1);
-  // What was delivered when the endpoint received more stays out of reach.
+  // Deliveries from the time when the endpoint received more stay inaccessible.
   await ann.call('PATCH', at, { events: ['story.created'] });
   expect((await key.call('POST', `${at}/deliveries/${delivery.id}/retry`)).status).toBe(403);
   expect((await key.call('GET', `${at}/explain?event=${delivery.id}`)).status).toBe(200);
   expect((await key.call('DELETE', at)).status).toBe(204);
 });
 
-test('an endpoint of a session that a key redirects, enables or gives another secret is bound to that key', async () => {
+test('an endpoint of a session that a key redirects, enables or gives another secret becomes bound to that key', async () => {
   const ann = await person('Redirect');
   const key = await keyOf(ann, 'webhooks:*', 'notes:read');
   const changes: [string, string, object][] = [
@@ -177,7 +177,7 @@ test('an endpoint of a session that a key redirects, enables or gives another se
   }
 });
 
-test('a key may not change an endpoint that is bound to another key, nor widen its own, nor lift the binding', async () => {
+test('a key may not change an endpoint that is bound to another key, nor widen its own endpoint or remove its binding', async () => {
   const ann = await person('Other');
   const [key, other] = [await keyOf(ann, 'webhooks:*', 'notes:read'), await keyOf(ann, '*')];
   const { id } = (await create(key, LOCAL, ['note.created'])).body.data;
@@ -189,7 +189,7 @@ test('a key may not change an endpoint that is bound to another key, nor widen i
   );
   expect((await patch(key, { apiKeyId: null })).status).toBe(403);
   expect((await patch(key, { events: ['note.*'] })).status).toBe(200);
-  // The owner's session stays within the scopes until it lifts the binding.
+  // The owner's session stays within the scopes until it removes the binding.
   const refused = await patch(ann, { events: ['*'] });
   expect([refused.status, refused.body.error.details.events]).toEqual([422, expect.stringContaining('notes:read')]);
   expect((await patch(ann, { url: 'http://127.0.0.1:11/' })).body.data.apiKeyId).toBe(key.id);
@@ -198,7 +198,7 @@ test('a key may not change an endpoint that is bound to another key, nor widen i
   expect(lifted.body.data).not.toHaveProperty('apiKeyId');
 });
 
-test('a key that redirects an endpoint gets nothing that waits or had failed of resources that it may not read', async () => {
+test('a key that redirects an endpoint gets no waiting or failed deliveries of resources that it may not read', async () => {
   const ann = await person('Siphon');
   const [receiver, theirs] = [await receive(), await receive()];
   receiver.answer(500);
@@ -221,7 +221,7 @@ test('a key that redirects an endpoint gets nothing that waits or had failed of 
   const key = await keyOf(ann, 'webhooks:*', 'articles:read');
   expect((await key.call('PATCH', at, { url: theirs.url })).body.data).toMatchObject({ apiKeyId: key.id });
   expect((await key.call('POST', `${at}/recover`, { since })).status).toBe(202);
-  // What waits is sent now; the owner may ask for it, too.
+  // Waiting deliveries become due now, and the owner may request them too.
   const sendWaiting = () =>
     client.query(
       `update webhook_deliveries set next_attempt_at = now() where endpoint_id = $1 and status = 'pending'`,
@@ -260,7 +260,7 @@ const ends: [string, (who: Person, key: { id: string }) => Promise<unknown>][] =
   ],
 ];
 
-test.each(ends)('an endpoint is disabled when its key ends: %s', async (_, end) => {
+test.each(ends)('an endpoint is disabled as soon as its key ends because %s', async (_, end) => {
   const ann = await person('Ends');
   const receiver = await receive();
   receiver.answer(500);
@@ -281,7 +281,7 @@ test.each(ends)('an endpoint is disabled when its key ends: %s', async (_, end) 
   expect(receiver.requests.length).toBe(sent);
   expect((await ann.call('POST', `/api/webhooks/${id}/test`)).status).toBe(400);
 
-  // Another key does not bring it back; the owner does, and then it is theirs.
+  // Another key cannot enable the endpoint again. The owner can, and it is then no longer bound to a key.
   const other = await keyOf(ann, '*');
   expect((await other.call('PATCH', `/api/webhooks/${id}`, { enabled: true })).status).toBe(403);
   const enabled = await ann.call('PATCH', `/api/webhooks/${id}`, { enabled: true });
@@ -297,7 +297,7 @@ test('waiting deliveries are not sent after the key has expired', async () => {
   const receiver = await receive();
   const key = await keyOf(ann, 'webhooks:*', 'notes:*');
   const { id } = (await create(key, receiver.url, ['note.created'])).body.data;
-  // Only the endpoint knows: the sweep, which asks for the key, leaves it enabled.
+  // The endpoint keeps the expiry itself. The sweep looks at the key, which has not expired, and leaves the endpoint enabled.
   await client.query('update webhook_endpoints set key_expires_at = now() where id = $1', [id]);
   await ann.call('POST', '/api/notes', { text: 'x' });
   const log = async () => (await ann.call('GET', `/api/webhooks/${id}/deliveries`)).body.data;
@@ -312,7 +312,7 @@ test('waiting deliveries are not sent after the key has expired', async () => {
   await receiver.received(2);
 });
 
-test('an endpoint keeps the expiry of its key', async () => {
+test('an endpoint stores the expiry of its key', async () => {
   const ann = await person('Expiry');
   const { body } = await ann.call('POST', '/api/auth/api-keys', { name: 'k', scopes: ['*'], expiresInDays: 3 });
   const made = await create({ call: clientOf(base, body.data.key) }, LOCAL, ['*']);

@@ -17,7 +17,7 @@ import { type Received, startReceiver } from '../../../fakes/receiver.ts';
 import { anyCharacter } from '../../../support/any-text.ts';
 import { type Person, startTestApp } from '../../../support/app.ts';
 
-// The reference vector of Svix, the first to sign so: its server's own test and its documentation have these keys.
+// The reference vector of Svix, which introduced this signature. Its server's own test and its documentation contain these keys.
 const vector = {
   privateKey: 'whsk_6Xb/dCcHpPea21PS1N9VY/NZW723CEc77N4rJCubMbfVKIDij2HKpMKkioLlX0dRqSKJp4AJ6p9lMicMFs6Kvg==',
   publicKey: 'whpk_1SiA4o9hyqTCpIqC5V9HUakiiaeACeqfZTInDBbOir4=',
@@ -42,13 +42,13 @@ const codeOf = (act: () => unknown) => {
 };
 
 describe('a signature', () => {
-  test('is that of the reference vector, of text and of bytes', () => {
+  test('matches the reference vector, for text and for bytes', () => {
     const key = privateSigningKey(vector.privateKey);
     expect(sign([key], vector.id, vector.timestamp, vector.body)).toBe(vector.signature);
     expect(sign([key], vector.id, vector.timestamp, Buffer.from(vector.body))).toBe(vector.signature);
   });
 
-  test('of a new pair verifies here and by node:crypto itself, and with another key by neither', () => {
+  test('of a new key pair is verified here and by node:crypto, and by neither with another key', () => {
     const [pair, other] = [newKeyPair(), newKeyPair()];
     fc.assert(
       fc.property(fc.string({ unit: anyCharacter }), (text) => {
@@ -67,7 +67,7 @@ describe('a signature', () => {
     );
   });
 
-  test('a private key is whsk_ and 64 bytes, the public one whpk_ and its last 32; never the same twice', () => {
+  test('uses a private key of whsk_ and 64 bytes and a public key of whpk_ and its last 32 bytes, different in each pair', () => {
     const { privateKey, publicKey } = newKeyPair();
     expect([privateKey, publicKey]).toEqual([
       expect.stringMatching(/^whsk_[A-Za-z0-9+/]{86}==$/),
@@ -81,7 +81,7 @@ describe('a signature', () => {
     ['empty', ''],
     ['a public key', vector.publicKey],
     ['cut short', vector.privateKey.slice(0, -4)],
-    ['of halves that do not belong together', vector.privateKey.replace('LlX0dR', 'LlaaaR')],
+    ['a key whose halves do not belong together', vector.privateKey.replace('LlX0dR', 'LlaaaR')],
   ])('a private key that is %s is refused without being printed', (_, key) => {
     expect(() => privateSigningKey(key)).toThrow(/^A private signing key is whsk_ followed by [^+/]+$/);
   });
@@ -96,24 +96,24 @@ describe('verifying', () => {
 
   test.each([
     ['alone', signature, 'accepted'],
-    ['beside one by the secret', `${shared} ${signature}`, 'accepted'],
-    ['beside another key’s', `v1a,${'A'.repeat(86)}== ${signature}`, 'accepted'],
+    ['next to one made with the secret', `${shared} ${signature}`, 'accepted'],
+    ['next to one of another key', `v1a,${'A'.repeat(86)}== ${signature}`, 'accepted'],
     ['named v1', signature.replace('v1a', 'v1'), 'SIGNATURE_MISMATCH'],
     ['named v2a', signature.replace('v1a', 'v2a'), 'SIGNATURE_MISMATCH'],
     ['without padding', signature.replace('==', ''), 'SIGNATURE_MISMATCH'],
-    ['same bytes, other base64', signature.replace('Ag==', 'Ah=='), 'SIGNATURE_MISMATCH'],
+    ['the same bytes in other base64', signature.replace('Ag==', 'Ah=='), 'SIGNATURE_MISMATCH'],
     ['cut short', `${signature.slice(0, 40)}==`, 'SIGNATURE_MISMATCH'],
-    ['only one by the secret', shared, 'SIGNATURE_MISMATCH'],
+    ['only one made with the secret', shared, 'SIGNATURE_MISMATCH'],
     [
       'a MAC keyed with the public key',
       sign([signingKey(`whsec_${publicKey.slice(5)}`)], id, timestamp, body),
       'SIGNATURE_MISMATCH',
     ],
-  ])('a signature that is %s', (_, header, expected) => {
+  ])('a signature that is %s has the expected result', (_, header, expected) => {
     expect(check(headersOf(header))).toBe(expected);
   });
 
-  test('the secret does not look at signatures by the key', () => {
+  test('verifying with the secret ignores signatures of the key', () => {
     expect(check(headersOf(signature), secret)).toBe('SIGNATURE_MISMATCH');
     expect(check(headersOf(`${signature} ${shared}`), secret)).toBe('accepted');
   });
@@ -129,7 +129,7 @@ describe('verifying', () => {
     expect(check(headersOf(signature), key)).toBe('INVALID_SECRET');
   });
 
-  test('the id, the time and the body are signed; bytes are taken as they come', () => {
+  test('the signature covers the id, the time and the body, and bytes are used as they are', () => {
     expect(check(headersOf(signature), publicKey, new TextEncoder().encode(body))).toBe('accepted');
     expect(check(headersOf(signature, 'msg_other'))).toBe('SIGNATURE_MISMATCH');
     expect(check(headersOf(signature, id, timestamp + 1))).toBe('SIGNATURE_MISMATCH');
@@ -172,7 +172,7 @@ const kinds = ({ headers }: Received) =>
     .map((one) => one.split(',')[0]);
 
 describe('an endpoint', () => {
-  test('that does not ask for it has one signature, and nothing of a key', async () => {
+  test('without v1a has one signature and shows no key', async () => {
     for (const more of [{}, { signing: 'v1' }]) {
       const { body } = await create(ann, more);
       expect(body.data).not.toHaveProperty('publicKey');
@@ -181,7 +181,7 @@ describe('an endpoint', () => {
     }
   });
 
-  test('that asks for v1a shows its public key always, its private key never, and keeps that encrypted', async () => {
+  test('with v1a always shows its public key, never its private key, and stores the private key encrypted', async () => {
     const { status, body } = await create(ann, { signing: 'v1a' });
     const { id, secret, publicKey, signing } = body.data;
     expect([status, signing, secret, publicKey]).toEqual([
@@ -204,11 +204,11 @@ describe('an endpoint', () => {
     const message = await sent(id);
     expect(kinds(message)).toEqual(['v1', 'v1a']);
     expect([accepts(secret, message), accepts(publicKey, message)]).toEqual([true, true]);
-    // A library that knows only v1 finds the signature that it knows.
+    // A library that knows only v1 finds the v1 signature.
     expect(() => new Webhook(secret).verify(message.body, message.headers as Record<string, string>)).not.toThrow();
   });
 
-  test('rotated: both kinds of both, the new ones first; then, after the grace time, of the new ones', async () => {
+  test('signs after a rotation with old and new secrets and keys, the new ones first, and after the grace time with the new ones only', async () => {
     const first = (await create(ann, { signing: 'v1a' })).body.data;
     const { status, headers, body } = await rotate(first.id);
     const second = body.data;
@@ -231,7 +231,7 @@ describe('an endpoint', () => {
     expect(keys.map((key) => accepts(key, after))).toEqual([false, false, true, true]);
   });
 
-  test('changes to v1a and back by rotating; what was signed before goes on for the grace time', async () => {
+  test('changes to v1a and back by a rotation, and uses the previous signature too during the grace time', async () => {
     const { id, secret } = (await create(ann, {})).body.data;
     const changed = (await rotate(id, { signing: 'v1a' })).body.data;
     expect(changed.publicKey).toMatch(/^whpk_/);
@@ -247,7 +247,7 @@ describe('an endpoint', () => {
   test.each([
     ['create', (body: object) => create(ann, body)],
     ['rotation', async (body: object) => rotate((await create(ann, {})).body.data.id, body)],
-  ])('422 for an unknown signing at a %s', async (_, act) => {
+  ])('responds 422 for an unknown signing at a %s', async (_, act) => {
     for (const signing of ['v2', '', 1, null, ['v1a']]) {
       const { status, body } = await act({ signing });
       expect([status, body.error.details]).toEqual([422, { signing: 'Must be one of: v1, v1a' }]);
@@ -255,7 +255,7 @@ describe('an endpoint', () => {
     expect((await act({ privateKey: 'whsk_' })).status).toBe(422);
   });
 
-  test('a rotation without a body, or with an empty one, keeps how it signs', async () => {
+  test('keeps its signing after a rotation without a body or with an empty one', async () => {
     const { id } = (await create(ann, { signing: 'v1a' })).body.data;
     for (const body of [undefined, {}]) expect((await rotate(id, body)).body.data.signing).toBe('v1a');
   });

@@ -34,7 +34,7 @@ const open = await startTestApp({
 const ann = await strict.person('Ann');
 const body = (host: string) => ({ url: `https://${host}/hooks`, events: ['*'] });
 
-test('an endpoint whose host has only public addresses can be created and moved to', async () => {
+test('an endpoint whose host has only public addresses can be created, and others can be moved to it', async () => {
   const { status, body: answer } = await ann.call('POST', '/api/webhooks', body('public.example.com'));
   expect(status).toBe(201);
   const patch = { url: 'https://public.example.com./other' };
@@ -46,7 +46,7 @@ test('an endpoint whose host has only public addresses can be created and moved 
 test.each([
   ...table.dns.map(({ name }, n): [string, string] => [name, `case-${n}.example.com`]),
   ['a name without addresses', 'empty.example.com'],
-])('%s: refused on create and on change exactly as an unknown name is', async (_, host) => {
+])('%s is refused on create and on change with the same error as an unknown name', async (_, host) => {
   const made = await ann.call('POST', '/api/webhooks', body('public.example.com'));
   const { id, url } = made.body.data;
   const patch = (name: string) => ann.call('PATCH', `/api/webhooks/${id}`, { url: body(name).url });
@@ -70,7 +70,7 @@ test.each([
 });
 
 test.each(['failing.example.com', 'silent.example.com'])(
-  '%s: a name server that fails does not keep an endpoint from being saved',
+  'with %s, a name server that fails does not prevent saving an endpoint',
   async (host) => {
     const made = await ann.call('POST', '/api/webhooks', body(host));
     expect(made.status).toBe(201);
@@ -79,7 +79,7 @@ test.each(['failing.example.com', 'silent.example.com'])(
   },
 );
 
-test('no name server is asked where private receivers are allowed: an unknown name is saved', async () => {
+test('if private receivers are allowed, no name server is queried, so an unknown name can be saved', async () => {
   const bob = await open.person('Bob');
   const asked = dns.questions.length;
   for (const host of ['unknown.example.com', 'case-2.example.com', 'localhost']) {
@@ -88,7 +88,7 @@ test('no name server is asked where private receivers are allowed: an unknown na
   expect(dns.questions).toHaveLength(asked);
 });
 
-test('a name that was saved while its name server failed is not called once it resolves to a private address', async () => {
+test('a name that was saved while its name server failed is not called if it later resolves to a private address', async () => {
   const { body: made } = await ann.call('POST', '/api/webhooks', body('later.example.com'));
   answers['later.example.com'] = ['10.0.0.5'];
   const { status, body: tested } = await ann.call('POST', `/api/webhooks/${made.data.id}/test`);

@@ -1,4 +1,4 @@
-// What a new password, and a logout everywhere, end besides sessions; and what owners are told by e-mail.
+// What a new password and a logout everywhere revoke besides sessions, and which e-mails owners get about it.
 import { Client } from 'pg';
 import { afterAll, expect, test, vi } from 'vitest';
 import { apiKeys, defineResource, defineUser, f, privacy, webhooks } from '../../../../src/index.ts';
@@ -60,11 +60,11 @@ const login = async ({ email }: Person, password: string): Promise<Person['call'
   clientOf(url, (await call('POST', '/api/auth/login', { email, password })).body.data.token);
 
 test.each<[string, (who: Person) => Promise<unknown>, string]>([
-  ['a reset of the password', reset, FRESH],
-  ['a change of the password', change, FRESH],
-  ['a logout everywhere that asks for it', (who) => logoutAll(who, { disableWebhooks: true }), PASSWORD],
+  ['a password reset', reset, FRESH],
+  ['a password change', change, FRESH],
+  ['a logout everywhere with disableWebhooks', (who) => logoutAll(who, { disableWebhooks: true }), PASSWORD],
 ])(
-  '%s disables all endpoints of the user and ends exports; one e-mail says how to enable them again',
+  '%s disables all endpoints of the user and ends exports, and one e-mail explains how to enable the endpoints again',
   async (_by, revoke, now) => {
     const ann = await person('Ann');
     const key = (await ann.call('POST', '/api/auth/api-keys', { name: 'Mine', scopes: ['*'] })).body.data.key;
@@ -121,8 +121,8 @@ test.each<[string, (who: Person) => Promise<unknown>, string]>([
 test.each<[string, object | undefined]>([
   ['without a body', undefined],
   ['with an empty body', {}],
-  ['that says so', { disableWebhooks: false }],
-])('a logout everywhere %s leaves endpoints alone, and ends exports', async (_how, body) => {
+  ['with disableWebhooks: false', { disableWebhooks: false }],
+])('a logout everywhere %s keeps endpoints enabled and ends exports', async (_how, body) => {
   const cy = await person('Cy');
   const id = await endpoint(cy.call);
   const link = await exported(cy);
@@ -132,7 +132,7 @@ test.each<[string, object | undefined]>([
   expect((await (await login(cy, PASSWORD))('GET', `/api/webhooks/${id}`)).body.data.enabled).toBe(true);
 });
 
-test('an invalid body of POST /api/auth/logout-all answers 422, and nothing ends', async () => {
+test('POST /api/auth/logout-all with an invalid body responds 422 and revokes nothing', async () => {
   const dan = await person('Dan');
   for (const body of [{ disableWebhooks: 'yes' }, { webhooks: true }])
     expect((await dan.call('POST', '/api/auth/logout-all', body)).status).toBe(422);
@@ -143,7 +143,7 @@ test('a new password ends sessions, endpoints and exports in one transaction: af
   const eve = await person('Eve');
   const id = await endpoint(eve.call);
   const link = await exported(eve);
-  // The last statement of the transaction that has anything to do.
+  // The last statement of the transaction that changes a row.
   await sql.query(`
     create function refuse() returns trigger language plpgsql as $$ begin raise exception 'refused'; end $$;
     create trigger refuse before delete on privacy_exports for each row execute function refuse()`);
@@ -157,7 +157,7 @@ test('a new password ends sessions, endpoints and exports in one transaction: af
   expect(await mailsTo(eve, /disabled/)).toEqual([]);
 });
 
-test('no endpoint or key that is created during a reset by a session that it ends stays alive', {
+test('no endpoint or key that a session creates during the reset that ends it stays active', {
   timeout: 240_000,
 }, async () => {
   const fay = await person('Fay');
@@ -166,7 +166,7 @@ test('no endpoint or key that is created during a reset by a session that it end
     const mail = (await app.captured.mails()).find((one) => one.to === fay.email && /token=/.test(one.text));
     return mail && /[?&]token=([\w-]+)/.exec(mail.text)![1]!;
   });
-  // All of them wait for the row of the user, so that they meet.
+  // All of them wait for the lock on the user's row, so that they run concurrently.
   await sql.query('begin');
   await sql.query('select from users where id = $1 for update', [fay.id]);
   const body = { url: receiver.url, events: ['note.created'] };
@@ -205,7 +205,7 @@ test.each<[string, (who: Person) => Promise<Person['call']>, (id: string) => [st
     404,
   ],
 ])(
-  'an endpoint that %s while the password changes stays disabled as it was',
+  'an endpoint that %s during a password change stays disabled and unchanged',
   async (_what, callerOf, request, status) => {
     const lea = await person('Lea');
     const other = await login(lea, PASSWORD);
@@ -219,7 +219,7 @@ test.each<[string, (who: Person) => Promise<Person['call']>, (id: string) => [st
         const text = `select count(*)::int as n from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`;
         return (await watcher.query(text)).rows[0].n >= count;
       });
-    // The request is let in while the change of the password waits for the endpoint.
+    // The request is authorized while the password change waits for the endpoint.
     await sql.query('begin');
     await sql.query('select from webhook_endpoints where id = $1 for update', [id]);
     const changing = other('POST', '/api/auth/password', { currentPassword: PASSWORD, newPassword: FRESH });
@@ -237,12 +237,12 @@ test.each<[string, (who: Person) => Promise<Person['call']>, (id: string) => [st
   },
 );
 
-test('an owner is e-mailed when an endpoint is created, by whichever credential, without a word of its creator', async () => {
+test('an owner gets an e-mail when an endpoint is created, with any credential, without any text that its creator chose', async () => {
   const gil = await person('Gil');
   const key = (await gil.call('POST', '/api/auth/api-keys', { name: 'Mine', scopes: ['*'] })).body.data.key;
   const own = await endpoint(gil.call, { description: 'Win a prize' });
   const byKey = await endpoint(clientOf(url, key));
-  // An attacker who deletes it at once does not stop the e-mail.
+  // Deleting the endpoint at once does not prevent the e-mail.
   await gil.call('DELETE', `/api/webhooks/${byKey}`);
   await until(async () => (await mailsTo(gil, /was created/)).length === 2);
   const texts = (await mailsTo(gil, /^A webhook endpoint was created in your account$/)).map(({ text }) => text);
@@ -254,7 +254,7 @@ test('an owner is e-mailed when an endpoint is created, by whichever credential,
   expect(JSON.stringify(texts)).not.toMatch(/prize|127\.0\.0\.1|whsec_/i);
 });
 
-test('an endpoint that is refused sends no e-mail, and with notifyOwner: false none does', async () => {
+test('a refused endpoint sends no e-mail, and with notifyOwner: false no endpoint does', async () => {
   const hal = await quiet.person('Hal');
   const body = { url: receiver.url, events: ['note.created'] };
   for (let i = 0; i < 11; i++) await hal.call('POST', '/api/webhooks', body);
@@ -271,7 +271,7 @@ test('an endpoint that is refused sends no e-mail, and with notifyOwner: false n
   expect([rows.length, (await mailsTo(ida, /created/)).length]).toEqual([0, 10]);
 });
 
-test('an e-mail about a disabled endpoint that an earlier version has stored is still sent', async () => {
+test('an e-mail about a disabled endpoint that an earlier version stored is still sent', async () => {
   const kim = await person('Kim');
   const id = await endpoint(kim.call);
   await sql.query(`update webhook_endpoints set enabled = false, disabled_reason = 'gone' where id = $1`, [id]);

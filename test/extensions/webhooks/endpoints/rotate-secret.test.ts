@@ -33,7 +33,7 @@ const rotate = async (who: Person, id: string) => {
   expect(status).toBe(200);
   return body.data.secret as string;
 };
-/** The next message that arrives, of whatever endpoint. */
+/** Returns the next message that arrives, for any endpoint. */
 async function sent(who: Person) {
   const before = receiver.requests.length;
   await who.call('POST', '/api/notes', { text: 'x' });
@@ -50,7 +50,7 @@ const accepts = (secret: string, { headers, body }: Awaited<ReturnType<typeof se
   }
 };
 
-test('200: the endpoint with a new secret, this once, kept by no cache; all secrets are stored as ciphertexts', async () => {
+test('a rotation responds 200 with the new secret, only this once and uncached, and all secrets are stored encrypted', async () => {
   const { who, id, secret } = await subscriber('Ann');
   const shown = (await who.call('GET', `/api/webhooks/${id}`)).body.data;
   const { status, headers, body } = await who.call('POST', `/api/webhooks/${id}/rotate-secret`);
@@ -73,7 +73,7 @@ test('200: the endpoint with a new secret, this once, kept by no cache; all secr
   for (const one of [secret, body.data.secret]) expect(JSON.stringify(stored)).not.toContain(one.slice(6, 20));
 });
 
-test('404 for an endpoint that is somebody else’s, malformed or unknown; 401 signed out', async () => {
+test('a rotation responds 404 for another user’s, malformed or unknown endpoint, and 401 without a session', async () => {
   const { id } = await subscriber('Owner');
   const other = await person('Other');
   for (const path of [id, 'f'.repeat(24), 'nonsense']) {
@@ -82,7 +82,7 @@ test('404 for an endpoint that is somebody else’s, malformed or unknown; 401 s
   }
 });
 
-test('during the grace time messages carry two signatures, the new one first; afterwards one', async () => {
+test('during the grace time messages have two signatures, the new one first, and afterwards one', async () => {
   const { who, id, secret } = await subscriber('Grace');
   const before = await sent(who);
   expect(before.headers['webhook-signature']).toMatch(/^v1,\S+$/);
@@ -106,14 +106,14 @@ test('during the grace time messages carry two signatures, the new one first; af
   expect([accepts(next, after), accepts(secret, after)]).toEqual([true, false]);
 });
 
-test('the old secret has 24 hours', async () => {
+test('the grace time is 24 hours', async () => {
   const { who, id } = await subscriber('Hours');
   await rotate(who, id);
   const left = (await row(id)).previous_secret_until - Date.now();
   expect(Math.abs(left - 24 * 3_600_000)).toBeLessThan(60_000);
 });
 
-test('after two rotations within the grace time all three secrets verify one message, after three the first does not', async () => {
+test('after two rotations within the grace time all three secrets verify a message; after three rotations the first does not', async () => {
   const { who, id, secret } = await subscriber('Thrice');
   const secrets = [secret, await rotate(who, id), await rotate(who, id)];
   const message = await sent(who);
@@ -123,7 +123,7 @@ test('after two rotations within the grace time all three secrets verify one mes
   expect(secrets.map((one) => accepts(one, later))).toEqual([false, true, true, true]);
 });
 
-test('a secret whose grace time is over is not used again by the next rotation, and its ciphertext goes', async () => {
+test('a rotation does not use a secret again whose grace time is over, and its ciphertext is removed', async () => {
   const { who, id, secret } = await subscriber('Over');
   const second = await rotate(who, id);
   await client.query(
@@ -141,7 +141,7 @@ test('a secret whose grace time is over is not used again by the next rotation, 
   expect(accepts(third, await sent(who))).toBe(true);
 });
 
-test('without a grace time the old secret is forgotten at once', async () => {
+test('without a grace time the old secret is removed at once', async () => {
   const { who, id, secret } = await subscriber('None');
   const answer = await fetch(`${urlWithoutGrace}/api/webhooks/${id}/rotate-secret`, {
     method: 'POST',
@@ -153,14 +153,14 @@ test('without a grace time the old secret is forgotten at once', async () => {
   expect([accepts(next, message), accepts(secret, message)]).toEqual([true, false]);
 });
 
-test('ten rotations at once leave the secret of one of them in use, and its three newest at most', async () => {
+test('after ten concurrent rotations the secret of one of them is in use, and at most the three newest are stored', async () => {
   const { who, id } = await subscriber('Ten');
   const secrets = await Promise.all(Array.from({ length: 10 }, () => rotate(who, id)));
   const message = await sent(who);
   expect(secrets.filter((one) => accepts(one, message))).toHaveLength(3);
 });
 
-test('a deleted endpoint keeps none of its secrets', async () => {
+test('deleting an endpoint removes all of its secrets', async () => {
   const { who, id } = await subscriber('Deleted');
   await rotate(who, id);
   await rotate(who, id);

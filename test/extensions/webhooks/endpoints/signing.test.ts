@@ -9,14 +9,14 @@ describe('published vectors', () => {
   });
 });
 
-test('two keys give two signatures, in order, separated by a space', () => {
+test('two keys produce two signatures, in order, separated by a space', () => {
   const [next, old] = [signingKey(newSecret()), signingKey(newSecret())];
   expect(sign([next, old], 'msg_a', 1, '{}')).toBe(
     `${sign([next], 'msg_a', 1, '{}')} ${sign([old], 'msg_a', 1, '{}')}`,
   );
 });
 
-test('a new secret is whsec_ and the base64 of 32 bytes, never the same twice', () => {
+test('a new secret is whsec_ and the base64 of 32 bytes, different each time', () => {
   expect(newSecret()).toMatch(/^whsec_[A-Za-z0-9+/]{43}=$/);
   expect(newSecret()).not.toBe(newSecret());
 });

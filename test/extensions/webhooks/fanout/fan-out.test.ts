@@ -19,13 +19,13 @@ const note = defineResource('note', {
 });
 const user = defineUser({ roles: ['user', 'admin', 'clerk'] });
 const made = { resources: [user, notice, riddle, note], extensions: [webhooks({ pollMs: 100 })] } as const;
-// No worker: what is made stays as it was made.
+// No worker runs, so created deliveries do not change.
 const { app, person, env } = await startTestApp(made, { start: { roles: ['web', 'relay'] } });
 const client = new Client({ connectionString: env.DATABASE_URL });
 await client.connect();
 afterAll(() => client.end());
 
-/** Endpoints of as many users, ten of each. */
+/** Creates this many endpoints, ten for each user. */
 async function endpoints(count: number, events: string[], prefix = 'e'): Promise<void> {
   await client.query(
     `insert into users (id, name, email, password, roles, status)
@@ -46,14 +46,14 @@ const nothingWaits = () => until(async () => (await count('outbox')) === 0);
 
 beforeEach(async () => {
   await nothingWaits();
-  // One table at a time: whoever holds no lock while it waits for one cannot be part of a deadlock with a worker or a sweep.
+  // One table at a time: a statement that holds no lock while it waits for one cannot deadlock with a worker or a sweep.
   await client.query('truncate webhook_endpoints');
   await client.query('truncate webhook_deliveries');
   await client.query(`delete from users where name = 'n'`);
 });
 
 describe('an event that 10,000 endpoints may see', () => {
-  test('makes its deliveries a thousand in a transaction, each once; other events go in between', {
+  test('creates its deliveries once, a thousand per transaction, and other events are handled in between', {
     timeout: 240_000,
   }, async () => {
     await endpoints(10_000, ['notice.created']);
@@ -62,7 +62,7 @@ describe('an event that 10,000 endpoints may see', () => {
       await service('notice').create({ text: 'all' });
       await service('notice').create({ text: 'all too' });
     });
-    // Its first page is there, with at least eight more to come: the relay is in this process, and has its turns one at a time.
+    // Its first page is stored and at least eight more follow. The relay runs in this process and handles one page at a time.
     await vi.waitUntil(async () => (await count('webhook_deliveries')) > 0, { timeout: 60_000, interval: 1 });
     await app.service('riddle').create({ text: 'some' });
     await nothingWaits();
@@ -76,13 +76,13 @@ describe('an event that 10,000 endpoints may see', () => {
       { type: 'riddle.created', most: 10, all: 10, pages: 1 },
     ]);
     expect(await count('(select distinct event_id, endpoint_id from webhook_deliveries) d')).toBe(20_010);
-    // By the ids that deliveries are given in order: the small event did not wait for the last page of the large ones.
+    // Delivery ids are assigned in order, so they show that the small event did not wait for the last page of the large ones.
     const last = async (type: string) =>
       (await client.query('select max(id) as id from webhook_deliveries where type = $1', [type])).rows[0].id;
     expect((await last('riddle.created')) < (await last('notice.created'))).toBe(true);
   });
 
-  test('has them all although its relay stops in the middle', { timeout: 240_000 }, async () => {
+  test('creates all of its deliveries even if its relay stops in the middle', { timeout: 240_000 }, async () => {
     await endpoints(10_000, ['notice.*']);
     const second = createApp(made, env);
     await second.start({ roles: ['relay'] });
@@ -93,7 +93,7 @@ describe('an event that 10,000 endpoints may see', () => {
     expect(await count('webhook_deliveries')).toBe(10_000);
   });
 
-  test('tells when it happened, on every page', { timeout: 240_000 }, async () => {
+  test('has the same timestamp on every page', { timeout: 240_000 }, async () => {
     await endpoints(2500, ['*']);
     await app.service('notice').create({ text: 'all' });
     await nothingWaits();
@@ -104,7 +104,7 @@ describe('an event that 10,000 endpoints may see', () => {
   });
 });
 
-test('120 events at once of which each has 100 endpoints are shared out over transactions, and all arrive', {
+test('120 concurrent events with 100 endpoints each are spread over transactions, and all arrive', {
   timeout: 240_000,
 }, async () => {
   await endpoints(100, ['notice.created']);
@@ -119,7 +119,7 @@ test('120 events at once of which each has 100 endpoints are shared out over tra
   expect(rows[0].most).toBeLessThanOrEqual(5000);
 });
 
-test('the events of many owners, each with as many endpoints as he may have, are one transaction', async () => {
+test('events of many owners, each with as many endpoints as the limit allows, fit into one transaction', async () => {
   await endpoints(1500, ['note.created']);
   const { rows: owners } = await client.query(`select id from users where name = 'n'`);
   await app.transaction(async ({ service }) => {
@@ -139,9 +139,9 @@ describe('a policy that throws for one owner', () => {
     ['ApiError UNAVAILABLE', new ApiError('UNAVAILABLE')],
     ['ApiError FORBIDDEN', new ApiError('FORBIDDEN')],
     ['ApiError RATE_LIMITED', new ApiError('RATE_LIMITED')],
-    ['the error of a service that it asked', failed],
+    ['the error of a service that the policy called', failed],
     ['undefined', undefined],
-  ])('%s: the others receive, he does not, and the event is done with', async (_, error) => {
+  ])('after %s: the other owners receive the event, this owner does not, and the event is handled', async (_, error) => {
     const [ann, bad, bob] = [await person('Ann'), await person('Bad'), await person('Bob')];
     for (const who of [ann, bad, bob]) {
       const { status } = await who.call('POST', '/api/webhooks', { url: 'http://127.0.0.1:9/', events: ['*'] });
@@ -165,7 +165,7 @@ describe('a policy that throws for one owner', () => {
     });
   });
 
-  test('an error of the database is no decision: the event comes again', async () => {
+  test('a database error is not a decision, so the event is handled again', async () => {
     const ann = await person('Ann');
     await ann.call('POST', '/api/webhooks', { url: 'http://127.0.0.1:9/', events: ['riddle.created'] });
     let times = 0;
@@ -183,16 +183,16 @@ describe('a policy that throws for one owner', () => {
   });
 });
 
-describe('one of 20,000 endpoints', () => {
+describe('finding one of 20,000 endpoints', () => {
   const text = candidates(usersSql({ table: 'users', declaration: user } as unknown as ResourceGateway));
   const OWNER = `e${'1'.padStart(23, '0')}`;
-  /** Owners, roles, names, names by role, names for anybody, after; and what all others subscribe to. */
+  /** The parameters: owners, roles, names, names by role, names for everyone, after. Then the events that all others subscribe to. */
   const names = ['rare.created', 'rare.*', '*'];
   const cases: [way: string, values: unknown[], others: string[]][] = [
     ['its owner may read', [[OWNER], [], names, [], [], ''], ['*']],
     ['a role may read', [[], ['clerk'], names, names, [], ''], ['*']],
-    // Who subscribes to everything is a candidate for what anybody may read.
-    ['anybody may read', [[], [], names, [], names, ''], ['thing.*']],
+    // An endpoint that subscribes to everything is a candidate for what everyone may read.
+    ['everyone may read', [[], [], names, [], names, ''], ['thing.*']],
   ];
   async function blocks(values: unknown[]): Promise<{ read: number; found: number }> {
     const { rows } = await client.query(`explain (analyze, buffers, format json) ${text}`, values);
@@ -216,7 +216,7 @@ describe('one of 20,000 endpoints', () => {
 
   describe.each([false, true])('with statistics: %s', (analyzed) => {
     test.each(cases)(
-      'of a record that %s costs as many blocks as one of ten',
+      'for a record that %s reads about as many blocks as finding one of ten',
       { timeout: 60_000 },
       async (_, values, others) => {
         const few = await cost(10, values, others, analyzed);

@@ -8,7 +8,7 @@ import { type Receiver, startReceiver } from '../../../fakes/receiver.ts';
 import { type Json, readContract } from '../../../runtime/openapi/contract.ts';
 import { type Person, startTestApp } from '../../../support/app.ts';
 
-/** What the route of notes does; it is made before the app. */
+/** The handler of the route for notes, set before the app is created. */
 const ofRoute = { run: (): unknown => undefined };
 const note = defineResource('note', {
   fields: { text: f.text(), owner: f.ref('user').owner() },
@@ -35,7 +35,7 @@ const extension = webhooks({
 const running = await startTestApp({ resources: [defineUser(), note], extensions: [extension] });
 const { person, env, url } = running;
 const made = () => createApp({ resources: [defineUser(), note], extensions: [extension] }, env);
-// The helper knows nothing of what extensions bring.
+// The type of the test helper does not know the APIs that extensions add.
 const app = running.app as unknown as ReturnType<typeof made>;
 ofRoute.run = () => app.webhooks.publish('invoice.paid', { amount: 'x' } as never);
 const client = new Client({ connectionString: env.DATABASE_URL });
@@ -58,7 +58,7 @@ async function subscribe(who: Person, events: string[], scope: 'own' | 'global' 
   expect(status).toBe(201);
   return Object.assign(receiver, { id: body.data.id as string, secret: body.data.secret as string });
 }
-/** Resolves when every event is turned into deliveries. */
+/** Resolves once every event has been turned into deliveries. */
 const fannedOut = () =>
   vi.waitUntil(async () => (await client.query('select from outbox')).rowCount === 0, {
     timeout: 60_000,
@@ -68,7 +68,7 @@ const deliveries = async ({ id }: { id: string }) =>
   (await client.query('select type, event_id, body from webhook_deliveries where endpoint_id = $1 order by id', [id]))
     .rows;
 
-test('the owner’s own endpoints get it, by name and by wildcard, and those of scope global; nobody else', async () => {
+test('the owner’s own endpoints get the event, by name and by wildcard, global endpoints get it, and no others', async () => {
   const [bob, root] = [await person('Bob'), await person('Root', ['user', 'admin'])];
   const mine = [
     await subscribe(ann, ['invoice.paid']),
@@ -98,7 +98,7 @@ test('the owner’s own endpoints get it, by name and by wildcard, and those of 
   expect(await deliveries(mine[0]!)).toMatchObject([{ event_id: id }]);
 });
 
-test('without an owner only endpoints of scope global get it', async () => {
+test('without an owner only global endpoints get the event', async () => {
   const root = await person('Root', ['user', 'admin']);
   const [own, global] = [await subscribe(root, ['*']), await subscribe(root, ['batch.*'], 'global')];
   await app.webhooks.publish('batch.done', { count: 1 });
@@ -106,7 +106,7 @@ test('without an owner only endpoints of scope global get it', async () => {
   expect((await deliveries(own)).filter((one) => one.type === 'batch.done')).toEqual([]);
 });
 
-test('an owner who is disabled receives nothing', async () => {
+test('a disabled owner receives nothing', async () => {
   const { id } = await subscribe(ann, ['invoice.*']);
   await app.service('user').update(ann.id, { status: 'disabled' });
   await app.webhooks.publish('invoice.paid', { amount: 1 }, { owner: ann.id });
@@ -114,7 +114,7 @@ test('an owner who is disabled receives nothing', async () => {
   expect(await deliveries({ id })).toEqual([]);
 });
 
-test('what is sent is what was published, to the byte, whatever Postgres would make of it', async () => {
+test('the data is sent exactly as it was published, without the changes that Postgres would make to JSON', async () => {
   const receiver = await subscribe(ann, ['note.shared']);
   const data = { z: 1, a: [1e21, -0.1, null], '\u0000': '\u0000\ud800😀', deep: { b: 1, a: 2 } };
   await app.webhooks.publish('note.shared', data, { owner: ann.id });
@@ -123,7 +123,7 @@ test('what is sent is what was published, to the byte, whatever Postgres would m
 });
 
 describe('in a transaction', () => {
-  test('it is sent with what was changed once that is committed, and not before', async () => {
+  test('an event is sent with the changes of the transaction after the commit, and not before', async () => {
     const receiver = await subscribe(ann, ['invoice.paid', 'note.created']);
     await fannedOut();
     await app.transaction(async (tx) => {
@@ -136,7 +136,7 @@ describe('in a transaction', () => {
     expect(receiver.requests.map(({ body }) => JSON.parse(body).type).sort()).toEqual(['invoice.paid', 'note.created']);
   });
 
-  test('it is never sent when that is rolled back', async () => {
+  test('an event is never sent if the transaction is rolled back', async () => {
     const receiver = await subscribe(ann, ['invoice.paid']);
     const failed = app.transaction(async () => {
       await app.webhooks.publish('invoice.paid', { amount: 1 }, { owner: ann.id });
@@ -149,7 +149,7 @@ describe('in a transaction', () => {
     expect((await deliveries(receiver)).map(({ body }) => JSON.parse(body).data)).toEqual([{ amount: 2 }]);
   });
 
-  test('data that is refused leaves the transaction usable', async () => {
+  test('refused data leaves the transaction usable', async () => {
     const receiver = await subscribe(ann, ['invoice.paid']);
     await app.transaction(async () => {
       await expect(app.webhooks.publish('invoice.paid', {} as never, { owner: ann.id })).rejects.toThrow('not valid');
@@ -158,7 +158,7 @@ describe('in a transaction', () => {
     await receiver.received(1);
   });
 
-  test('what the function did not wait for is none of it', async () => {
+  test('work that the function did not await is not part of the transaction', async () => {
     const receiver = await subscribe(ann, ['slow.checked']);
     let late: Promise<unknown> = Promise.resolve();
     await app.transaction(async () => {
@@ -170,7 +170,7 @@ describe('in a transaction', () => {
   });
 });
 
-describe('refused', () => {
+describe('invalid events', () => {
   const publish = (name: string, data: unknown, options?: object) =>
     app.webhooks.publish(name as never, data as never, options);
   const circle: Record<string, unknown> = {};
@@ -181,25 +181,25 @@ describe('refused', () => {
     ['data that valibot refuses', 'invoice.sent-out', { to: 1 }, {}, /not valid: to: /],
     ['data that arktype refuses', 'batch.done', { count: '1' }, {}, /not valid: count: /],
     [
-      'an event that is not declared',
+      'an undeclared event',
       'invoice.lost',
       {},
       {},
       /there is no such event; declared in .*: invoice\.paid, /,
     ],
     ['an event of a resource', 'note.created', {}, {}, /there is no such event/],
-    ['a name of every object', 'constructor', {}, {}, /there is no such event/],
+    ['a name that every object has', 'constructor', {}, {}, /there is no such event/],
     ['a circle', 'note.shared', circle, {}, /circular/i],
-    ['what is no JSON', 'note.shared', undefined, {}, /cannot be written as JSON/],
+    ['a value that is not JSON', 'note.shared', undefined, {}, /cannot be written as JSON/],
     [
-      'more than a request may bring',
+      'more than a request may contain',
       'note.shared',
       'x'.repeat(1_048_576),
       {},
       /1048578 bytes of JSON; 1048576 are allowed/,
     ],
-    ['an owner who cannot be one', 'note.shared', {}, { owner: 'ann@example.com' }, /owner must be the id of a user/],
-  ])('%s: an error of the code, and nothing is stored', async (_, name, data, options, message) => {
+    ['an owner that cannot be a user id', 'note.shared', {}, { owner: 'ann@example.com' }, /owner must be the id of a user/],
+  ])('publish refuses %s with an error for the calling code, and stores nothing', async (_, name, data, options, message) => {
     const error = await publish(name, data, options).catch((thrown: unknown) => thrown);
     expect(error).toBeInstanceOf(Error);
     expect(error).not.toBeInstanceOf(ApiError);
@@ -209,7 +209,7 @@ describe('refused', () => {
     ).toBe(name === 'batch.done' ? 1 : 0);
   });
 
-  test('in a route it is a fault of ours, and tells the client nothing', async () => {
+  test('in a route, an error of publish is a 500 that reveals nothing to the client', async () => {
     const { status, body } = await ann.call('POST', '/api/notes/bad');
     expect([status, body.error.code, JSON.stringify(body).includes('amount')]).toEqual([500, 'INTERNAL', false]);
   });
@@ -224,18 +224,18 @@ describe('refused', () => {
     ['invoice.paid', {}, '"invoice.paid": it needs a schema'],
     ['invoice.paid', null, 'it needs a schema'],
     ['invoice.paid', { schema: z.any(), description: 1 }, 'the description must be a text'],
-  ])('the declaration of %s as %j', (name, declared, message) => {
+  ])('the declaration of %s as %j is refused', (name, declared, message) => {
     const options = { events: { [name]: declared as never } };
     expect(() => createApp({ resources: [defineUser(), note], extensions: [webhooks(options)] }, env)).toThrow(message);
   });
 
-  test('events that are no object', () => {
+  test('events that are not an object are refused', () => {
     const make = () => createApp({ resources: [defineUser()], extensions: [webhooks({ events: null as never })] }, env);
     expect(make).toThrow('webhooks.events: must be an object of events by name');
   });
 });
 
-test('the catalogue lists them with their wildcards, after the events of resources', async () => {
+test('the catalogue lists published events with their wildcards, after the events of resources', async () => {
   const { status, body } = await ann.call('POST', '/api/webhooks', {
     url: 'http://a.example',
     events: ['invoice.lost'],
@@ -247,7 +247,7 @@ test('the catalogue lists them with their wildcards, after the events of resourc
   ]);
 });
 
-test('the OpenAPI document tells of every event, and what is sent is as it says', async () => {
+test('the OpenAPI document describes every event, and sent events match it', async () => {
   const contract = await readContract(url);
   const sent: Json = contract.document.webhooks;
   const records = ['user', 'note'].flatMap((name) =>
@@ -273,7 +273,7 @@ test('the OpenAPI document tells of every event, and what is sent is as it says'
   }
 });
 
-test('names and data are known to the compiler', () => {
+test('the compiler checks names and data', () => {
   const never = (): void => {
     // @ts-expect-error: no such event
     void app.webhooks.publish('invoice.lost', {});
@@ -286,7 +286,7 @@ test('names and data are known to the compiler', () => {
   expect(never).toBeTypeOf('function');
 });
 
-test('what was published is remembered as long as deliveries are, and then forgotten', async () => {
+test('published events are remembered as long as deliveries are kept, and then removed', async () => {
   const { id } = await app.webhooks.publish('batch.done', { count: 1 });
   const old = `${Math.floor(Date.now() / 1000 - 15 * 86_400).toString(16)}${'0'.repeat(16)}`;
   await client.query('update webhook_events set id = $2 where id = $1', [id, old]);

@@ -61,7 +61,7 @@ async function subscribe(who: Person, events: string[], scope: 'own' | 'global' 
 const until = (condition: () => Promise<boolean>) => vi.waitUntil(condition, { timeout: 60_000, interval: 20 });
 const data = (receiver: Receiver) => receiver.requests.map(({ body }) => JSON.parse(body).data);
 
-/** Resolves when everything that was written before has been delivered to whoever gets it: a marker follows it. */
+/** Resolves once everything written so far has been delivered to its recipients: a marker event follows it. */
 async function settled(): Promise<void> {
   const marker = await subscribe(root, ['diary.created'], 'global');
   await root.call('POST', '/api/diaries', { text: 'marker' });
@@ -76,7 +76,7 @@ async function settled(): Promise<void> {
 }
 let watched: { id: string; who: Person }[] = [];
 
-test('an endpoint receives only what its owner may read, and the record as he reads it', async () => {
+test('an endpoint receives only records that its owner may read, with the fields that the owner may see', async () => {
   const mine = await subscribe(ann, ['diary.*']);
   const others = await subscribe(bob, ['diary.*', '*']);
   const admins = await subscribe(root, ['diary.created']);
@@ -98,11 +98,11 @@ test('an endpoint receives only what its owner may read, and the record as he re
   expect(ofAnn(data(mine))).toEqual([await read(ann)]);
   expect(ofAnn(data(admins))).toEqual([await read(root)]);
   expect(ofAnn(data(auditors))).toEqual([await read(auditor)]);
-  // Of users there is more to tell.
+  // The receiver of the other user gets events of users, but none of diaries.
   expect(others.requests.filter(({ body }) => JSON.parse(body).type.startsWith('diary.'))).toEqual([]);
   expect(data(mine)[0]).toMatchObject({ mood: 'good', writer: { id: ann.id, email: ann.email } });
   expect(data(mine)[0]).not.toHaveProperty('note');
-  // What is hidden is hidden from a global endpoint, too.
+  // Hidden fields are hidden from a global endpoint too.
   expect(ofAnn(data(everything))).toEqual([await read(root)]);
   expect(JSON.stringify(data(everything))).not.toContain('1234');
   expect(ofAnn(data(auditors))[0]).not.toHaveProperty('mood');
@@ -111,7 +111,7 @@ test('an endpoint receives only what its owner may read, and the record as he re
   }
 });
 
-test('a deleted record is sent as it was before, an updated one as it is now', async () => {
+test('a deleted record is sent in its last state, an updated one in its current state', async () => {
   const mine = await subscribe(ann, ['diary.updated', 'diary.deleted']);
   watched = [{ id: mine.id, who: ann }];
   const { id } = (await ann.call('POST', '/api/diaries', { text: 'one' })).body.data;
@@ -125,7 +125,7 @@ test('a deleted record is sent as it was before, an updated one as it is now', a
   ]);
 });
 
-test('the scope filter of a resource applies to its owner’s view, for global endpoints too', async () => {
+test('the scope filter of a resource applies to the owner’s view, also for global endpoints', async () => {
   const anybody = await subscribe(bob, ['article.*']);
   const admins = await subscribe(root, ['article.*']);
   const global = await subscribe(root, ['article.*'], 'global');
@@ -145,7 +145,7 @@ test('the scope filter of a resource applies to its owner’s view, for global e
   expect(titles(global)).toEqual(['draft', 'open']);
 });
 
-test('a policy function decides record by record, without a request', async () => {
+test('a policy function decides for each record, without a request', async () => {
   const anns = await subscribe(ann, ['puzzle.created']);
   const bobs = await subscribe(bob, ['puzzle.created']);
   watched = [
@@ -166,7 +166,7 @@ test('a resource with webhooks: false sends nothing, not even to *', async () =>
   expect(all.requests.some(({ body }) => body.includes('quiet'))).toBe(false);
 });
 
-test('an async scope applies to deliveries; a policy whose look-up fails sends nothing and holds up nobody', async () => {
+test('an async scope applies to deliveries; a policy whose look-up fails sends nothing and delays no others', async () => {
   const [own, others, global] = [
     await subscribe(ann, ['seat.created']),
     await subscribe(bob, ['seat.created']),
@@ -184,7 +184,7 @@ test('an async scope applies to deliveries; a policy whose look-up fails sends n
   expect(data(global)).toMatchObject([{ holder: 'Root' }]);
 });
 
-test('a global endpoint receives every record whatever the read policy, until its owner loses the role', async () => {
+test('a global endpoint receives every record regardless of the read policy, until its owner loses the role', async () => {
   const boss = await person('Boss', ['user', 'admin']);
   const global = await subscribe(boss, ['puzzle.created'], 'global');
   watched = [{ id: global.id, who: boss }];
@@ -196,7 +196,7 @@ test('a global endpoint receives every record whatever the read policy, until it
   expect(global.requests).toHaveLength(1);
 });
 
-test('a disabled user receives nothing; a deleted user’s endpoints are gone', async () => {
+test('a disabled user receives nothing, and the endpoints of a deleted user are removed', async () => {
   const left = await person('Left');
   const gone = await person('Gone');
   const lefts = await subscribe(left, ['article.created']);
@@ -212,7 +212,7 @@ test('a disabled user receives nothing; a deleted user’s endpoints are gone', 
   await lefts.received(1);
 });
 
-test('a globalPolicy that is a function is asked for each event, with the owner as they are then', async () => {
+test('a globalPolicy function runs for each event with the current state of the owner', async () => {
   const own = await startTestApp({
     resources: [defineUser(), puzzle],
     extensions: [webhooks({ globalPolicy: ({ user }) => user?.name === 'Chief', pollMs: 100 })],
@@ -248,7 +248,7 @@ test.each([
     },
   ],
 ])(
-  'where globalPolicy is %s, who has lost it gets no retry either; with it again, the rest',
+  'if globalPolicy is %s, an owner who no longer meets it gets no retries, and gets the rest once they meet it again',
   async (_what, globalPolicy) => {
     const own = await startTestApp({
       resources: [defineUser({ roles: ['user', 'admin', 'ops'] }), puzzle],

@@ -75,7 +75,7 @@ const fannedOut = () =>
     timeout: 60_000,
     interval: 20,
   });
-/** The event of a record that waits in the outbox. */
+/** Creates an event of a record that waits in the outbox. */
 async function waiting(name: string, record: object, resource = name.split('.')[0]): Promise<string> {
   const at = new Date().toISOString();
   const id = `${Math.floor(Date.now() / 1000).toString(16)}${String(Math.random()).slice(2, 18).padEnd(16, '0')}`;
@@ -87,7 +87,7 @@ async function waiting(name: string, record: object, resource = name.split('.')[
 }
 const told = (reason: string) => ({ event: expect.any(String), reason, message: expect.stringMatching(/\.$/) });
 
-test('delivered: with the delivery and how it stands, by the event’s id or by any delivery of it', async () => {
+test('delivered: with the delivery and its status, by the id of the event or of any of its deliveries', async () => {
   const [first, second] = [await subscribe(ann, ['note.created']), await subscribe(ann, ['note.*'])];
   await ann.call('POST', '/api/notes', { text: 'x' });
   const [one, two] = [await deliveryOf(first), await deliveryOf(second)];
@@ -105,7 +105,7 @@ test.each([
   ['filtered', ['user.created'], async () => undefined],
   ['disabled', ['note.*'], (id: string) => ann.call('PATCH', `/api/webhooks/${id}`, { enabled: false })],
   ['changed_since', ['user.created'], (id: string) => ann.call('PATCH', `/api/webhooks/${id}`, { events: ['*'] })],
-])('%s', async (reason, events, act) => {
+])('%s explains why the event was not delivered', async (reason, events, act) => {
   const [got, other] = [await subscribe(ann, ['note.*']), await subscribe(ann, events)];
   if (reason === 'disabled') await act(other);
   await ann.call('POST', '/api/notes', { text: 'x' });
@@ -114,7 +114,7 @@ test.each([
   expect(await explained(ann, other, event_id)).toEqual({ ...told(reason), event: event_id, name: 'note.created' });
 });
 
-test('created later than the event was dealt with', async () => {
+test('created_later: the endpoint was created after the event was handled', async () => {
   const got = await subscribe(ann, ['note.*']);
   await ann.call('POST', '/api/notes', { text: 'x' });
   const { id } = await deliveryOf(got);
@@ -122,14 +122,14 @@ test('created later than the event was dealt with', async () => {
   expect(await explained(ann, later, id)).toMatchObject({ reason: 'created_later', name: 'note.created' });
 });
 
-test('waiting: an event that is not dealt with yet; what else keeps it from the endpoint is told first', async () => {
+test('waiting: the event is not handled yet; any other reason takes precedence', async () => {
   const event = await waiting('note.created', { owner: ann.id, text: 'x' });
   const [all, other] = [await subscribe(ann, ['*']), await subscribe(ann, ['user.*'])];
   expect(await explained(ann, all, event)).toEqual({ ...told('waiting'), event, name: 'note.created' });
   expect(await explained(ann, other, event)).toMatchObject({ reason: 'filtered' });
 });
 
-test('of an event that the relay has dealt with in part: an endpoint that it has passed does not wait', async () => {
+test('if the relay has handled an event in part, the endpoints that it has passed do not wait', async () => {
   const [first, second, third] = [
     await subscribe(ann, ['*']),
     await subscribe(ann, ['*']),
@@ -146,21 +146,21 @@ test('of an event that the relay has dealt with in part: an endpoint that it has
   expect(await explained(ann, third, event)).toMatchObject({ reason: 'waiting' });
 });
 
-test('404: an event of a resource that is never sent, though it stands in the outbox', async () => {
+test('an event of a resource that is never sent responds 404, even while it is in the outbox', async () => {
   const endpoint = await subscribe(ann, ['*']);
   expect((await ask(ann, endpoint, await waiting('diary.created', { owner: ann.id }))).status).toBe(404);
 });
 
 test.each([
-  ['a record of somebody else', () => waiting('note.created', { owner: bob.id, text: 'secret' })],
+  ['a record of another user', () => waiting('note.created', { owner: bob.id, text: 'secret' })],
   ['a record for admins', () => waiting('draft.created', { text: 'secret' })],
   ['a record whose policy throws', () => waiting('riddle.created', { text: 'secret' })],
   [
-    'an event published for somebody else',
+    'an event published for another user',
     async () => (await app.webhooks.publish('invoice.paid', {}, { owner: bob.id })).id,
   ],
-  ['an event published for nobody', async () => (await app.webhooks.publish('invoice.paid', {})).id],
-])('not_readable: of %s nothing else is told, whatever the endpoint subscribes to', async (_, happen) => {
+  ['an event published without an owner', async () => (await app.webhooks.publish('invoice.paid', {})).id],
+])('not_readable: for %s nothing else is revealed, whatever the endpoint subscribes to', async (_, happen) => {
   const [all, other] = [await subscribe(ann, ['*']), await subscribe(ann, ['user.deleted'])];
   const event = await happen();
   await fannedOut();
@@ -168,7 +168,7 @@ test.each([
     expect(await explained(ann, endpoint, event)).toEqual({ ...told('not_readable'), event });
 });
 
-test('not_readable: a record that is gone, of which a global endpoint knows and an own one never did', async () => {
+test('not_readable: a deleted record that a global endpoint received and an own endpoint never did', async () => {
   const [global, own] = [await subscribe(root, ['note.*'], 'global'), await subscribe(root, ['*'])];
   const { id } = (await ann.call('POST', '/api/notes', { text: 'x' })).body.data;
   const { event_id } = await deliveryOf(global);
@@ -177,7 +177,7 @@ test('not_readable: a record that is gone, of which a global endpoint knows and 
   expect(await explained(root, own, event_id)).toEqual({ ...told('not_readable'), event: event_id });
 });
 
-test('a global endpoint is told by what global ones get, until its owner may not have one any more', async () => {
+test('the rules of global endpoints apply to a global endpoint until its owner may no longer have one', async () => {
   const endpoint = await subscribe(root, ['user.*'], 'global');
   const event = await waiting('note.created', { owner: ann.id, text: 'x' });
   expect(await explained(root, endpoint, event)).toMatchObject({ reason: 'filtered' });
@@ -189,7 +189,7 @@ test('a global endpoint is told by what global ones get, until its owner may not
     expect(await explained(root, endpoint, asked)).toEqual({ ...told('not_readable'), event: asked });
 });
 
-test('a published event that reached nobody is known all the same', async () => {
+test('a published event that reached no endpoint is still known', async () => {
   const endpoint = await subscribe(ann, ['note.*']);
   const { id } = await app.webhooks.publish('invoice.paid', {}, { owner: ann.id });
   await fannedOut();
@@ -198,7 +198,7 @@ test('a published event that reached nobody is known all the same', async () => 
   expect(await explained(ann, later, id)).toMatchObject({ reason: 'created_later' });
 });
 
-test('too_old: what happened before all that is kept; 404 for what never happened, as far as is known', async () => {
+test('too_old: the event is older than the retention time; events that never happened, as far as is known, respond 404', async () => {
   const endpoint = await subscribe(ann, ['*']);
   const idAt = (daysAgo: number) => `${Math.floor(Date.now() / 1000 - daysAgo * 86_400).toString(16)}${'a'.repeat(16)}`;
   const old = idAt(15);
@@ -209,7 +209,7 @@ test('too_old: what happened before all that is kept; 404 for what never happene
   }
 });
 
-test('404 for a test of another endpoint, for a delivery and for an endpoint of somebody else; 401 signed out', async () => {
+test('a test of another endpoint and another user’s delivery or endpoint respond 404; without a session the response is 401', async () => {
   const [mine, other, bobs] = [
     await subscribe(ann, ['*']),
     await subscribe(ann, ['*']),
@@ -226,7 +226,7 @@ test('404 for a test of another endpoint, for a delivery and for an endpoint of 
 });
 
 test.each(['', '?event=', '?event=a&event=b', '?event[eq]=a', '?events=a', '?event=a&limit=1'])(
-  'the query %j: 400',
+  'the query %j responds 400',
   async (query) => {
     const endpoint = await subscribe(ann, ['*']);
     const { status, body } = await ann.call('GET', `/api/webhooks/${endpoint}/explain${query}`);
@@ -234,7 +234,7 @@ test.each(['', '?event=', '?event=a&event=b', '?event[eq]=a', '?events=a', '?eve
   },
 );
 
-test('10 a minute for each client', async () => {
+test('explanations are limited to 10 per minute and client', async () => {
   const endpoint = await subscribe(ann, ['*']);
   const limited = createApp(
     { ...made, settings: { rateLimit: { enabled: true } } },

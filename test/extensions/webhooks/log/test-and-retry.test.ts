@@ -9,8 +9,8 @@ const note = defineResource('note', {
   fields: { text: f.text(), owner: f.ref('user').owner() },
   policies: { read: 'owner | admin' },
 });
-// The waits are so long that nothing here is sent by a schedule, and the sweep never runs. Nor does a receiver that is made to wait run
-// into the time-out, however busy the machine: where a test is about that, it has an app of its own.
+// The waits are so long that no schedule sends anything here, and the sweep never runs. The time-out is long too, so that a slow
+// receiver never exceeds it, even on a busy machine. Tests of the time-out use an app of their own.
 const options = {
   retrySchedule: ['1h', '1h'],
   pollMs: 3_600_000,
@@ -53,7 +53,7 @@ const retry = async (deliveryId: string) => {
   expect(status).toBe(200);
   return body.data;
 };
-/** The only delivery of the endpoint, once it is as the condition says. */
+/** Returns the only delivery of the endpoint once it meets the condition. */
 const delivery = (condition: (one: { status: string; attempts: number }) => boolean) =>
   vi.waitUntil(
     async () => {
@@ -63,7 +63,7 @@ const delivery = (condition: (one: { status: string; attempts: number }) => bool
     { timeout: 60_000, interval: 20 },
   );
 
-test('a test is sent now, signed like any other message, and answered with the delivery after its attempt', async () => {
+test('a test is sent at once, signed like any other message, and responds with the delivery after its attempt', async () => {
   receiver.answer((_, res) => res.end('well received'));
   const { status, body } = await ann.call('POST', path('/test'));
   expect(status).toBe(200);
@@ -94,11 +94,11 @@ test('a test is sent now, signed like any other message, and answered with the d
 
 test.each([
   ['answers 500', made, 500, { statusCode: 500, error: 'status 500' }],
-  ['does not answer', hasty, () => new Promise(() => undefined), { statusCode: null, error: 'timeout' }],
+  ['does not respond', hasty, () => new Promise(() => undefined), { statusCode: null, error: 'timeout' }],
 ])(
-  'a test of a receiver that %s is one attempt, and never disables the endpoint',
+  'a test of a receiver that %s is one attempt and never disables the endpoint',
   async (what, how, answer, expected) => {
-    // Another prefix: its own worker sends.
+    // This app has a Redis prefix of its own, so that its own worker sends.
     const own = createApp(how, { ...env, REDIS_PREFIX: `${env.REDIS_PREFIX}-${what.replaceAll(' ', '-')}` });
     const { url } = await own.start({ port: 0, roles: ['web', 'webhook-worker'] });
     opened.push({ close: () => own.close() });
@@ -113,8 +113,8 @@ test.each([
   },
 );
 
-test('a test does not wait for what else the endpoint has waiting', async () => {
-  // A drain that is under way may take up some of it; the receiver keeps those until the test is answered.
+test('a test does not wait for other waiting deliveries of the endpoint', async () => {
+  // A running drain may take some of them. The receiver holds those until the test has a response.
   let release = () => {};
   const held = new Promise<void>((resolve) => {
     release = resolve;
@@ -138,13 +138,13 @@ test('a test does not wait for what else the endpoint has waiting', async () => 
   release();
 });
 
-test('410 to a test disables the endpoint like 410 to any other message', async () => {
+test('410 in response to a test disables the endpoint as for any other message', async () => {
   receiver.answer(410);
   expect((await ann.call('POST', path('/test'))).body.data).toMatchObject({ status: 'failed', statusCode: 410 });
   expect(await read()).toMatchObject({ enabled: false, disabledReason: 'gone' });
 });
 
-test('a delivery that succeeded is sent again: the same id and bytes, attempts numbered on', async () => {
+test('a delivery that succeeded is sent again with the same id and bytes, and its attempts keep counting', async () => {
   await write();
   const first = await delivery(({ status }) => status === 'succeeded');
   expect(await retry(first.id)).toMatchObject({ id: first.id, status: 'pending', attempts: 1 });
@@ -156,7 +156,7 @@ test('a delivery that succeeded is sent again: the same id and bytes, attempts n
   expect(second.attemptLog).toHaveLength(2);
 });
 
-test('a delivery that failed for good has its whole schedule before it again', async () => {
+test('a failed delivery that is retried gets its whole schedule again', async () => {
   receiver.answer(500);
   await write();
   const { id } = await delivery(({ attempts }) => attempts === 1);
@@ -174,7 +174,7 @@ test('a delivery that failed for good has its whole schedule before it again', a
   expect(rows).toEqual([{ schedule_attempts: 1, finished_at: null }]);
 });
 
-test('a delivery that waits for its next attempt is sent now instead, and its schedule starts afresh', async () => {
+test('a delivery that waits for its next attempt is sent at once instead, and its schedule restarts', async () => {
   receiver.answer(500, 500, 204);
   await write();
   const { id } = await delivery(({ status, attempts }) => status === 'pending' && attempts === 1);
@@ -186,7 +186,7 @@ test('a delivery that waits for its next attempt is sent now instead, and its sc
   expect(receiver.requests).toHaveLength(3);
 });
 
-test('a delivery that is being sent is left alone: it is answered as it is, and sent once', async () => {
+test('retrying a delivery that is being sent returns it unchanged, and it is sent once', async () => {
   let release = () => {};
   receiver.answer((_, res) => new Promise<void>((resolve) => (release = resolve)).then(() => res.end()), 204);
   await write();
@@ -200,7 +200,7 @@ test('a delivery that is being sent is left alone: it is answered as it is, and 
   expect(receiver.requests).toHaveLength(2);
 });
 
-test('ten retries at once send a finished delivery one at a time', async () => {
+test('ten concurrent retries send a finished delivery one at a time', async () => {
   await write();
   const { id } = await delivery(({ status }) => status === 'succeeded');
   await Promise.all(Array.from({ length: 10 }, () => retry(id)));
@@ -209,7 +209,7 @@ test('ten retries at once send a finished delivery one at a time', async () => {
   expect(receiver.requests).toHaveLength(last.attempts);
 });
 
-test('a test that is sent again is one attempt again', async () => {
+test('a test that is sent again is again one attempt', async () => {
   receiver.answer(500);
   const { id } = (await ann.call('POST', path('/test'))).body.data;
   await retry(id);
@@ -219,7 +219,7 @@ test('a test that is sent again is one attempt again', async () => {
   expect(await read()).toMatchObject({ enabled: true, consecutiveFailures: 0 });
 });
 
-test('400 for a disabled endpoint: nothing is sent and nothing stored', async () => {
+test('a disabled endpoint responds 400: nothing is sent and nothing is stored', async () => {
   await write();
   const { id } = await delivery(({ status }) => status === 'succeeded');
   await ann.call('PATCH', path(), { enabled: false });
@@ -237,7 +237,7 @@ test('400 for a disabled endpoint: nothing is sent and nothing stored', async ()
   expect(receiver.requests).toHaveLength(2);
 });
 
-test('404 for what is somebody else’s, of another endpoint, malformed or unknown; 401 signed out', async () => {
+test('404 for another user’s, another endpoint’s, malformed or unknown deliveries; 401 without a session', async () => {
   const { id } = (await ann.call('POST', path('/test'))).body.data;
   const other = await person('Other');
   const own = (await ann.call('POST', '/api/webhooks', { url: receiver.url, events: ['note.deleted'] })).body.data;
@@ -258,7 +258,7 @@ test('404 for what is somebody else’s, of another endpoint, malformed or unkno
   expect(receiver.requests).toHaveLength(1);
 });
 
-test('403 for a global endpoint whose owner may not have one any more', async () => {
+test('403 for a global endpoint whose owner may no longer have one', async () => {
   const boss = await person('Boss', ['user', 'admin']);
   const body = { url: receiver.url, events: ['note.created'], scope: 'global' };
   const { id } = (await boss.call('POST', '/api/webhooks', body)).body.data;
@@ -271,9 +271,9 @@ test('403 for a global endpoint whose owner may not have one any more', async ()
   expect(receiver.requests).toHaveLength(1);
 });
 
-test('where no worker runs, a test is answered after the time-out as it stands, and sent once one does', async () => {
+test('if no worker runs, a test responds after the time-out with its current state, and is sent once a worker runs', async () => {
   const { REDIS_PREFIX, ...rest } = env;
-  // Another prefix: what this app asks for is heard by no worker.
+  // This app has a Redis prefix of its own, so no worker receives its jobs.
   const alone = createApp(hasty, { ...rest, REDIS_PREFIX: `${REDIS_PREFIX}-alone` });
   const { url } = await alone.start({ port: 0, roles: ['web'] });
   opened.push({ close: () => alone.close() });
@@ -285,7 +285,7 @@ test('where no worker runs, a test is answered after the time-out as it stands, 
   await receiver.received(1);
 });
 
-test('10 tests and 10 retries a minute for each client', async () => {
+test('tests and retries are limited to 10 each per minute and client', async () => {
   const limited = createApp(
     { ...made, settings: { rateLimit: { enabled: true } } },
     { ...env, TRUST_PROXY: '1', REDIS_PREFIX: `${env.REDIS_PREFIX}-limited` },

@@ -41,7 +41,7 @@ const bodies = async (endpoint: string) =>
 const subscribe = async (who: { call: ReturnType<typeof clientOf> }, url: string, events: string[]) =>
   (await who.call('POST', '/api/webhooks', { url, events })).body.data.id as string;
 
-/** Resolves once the results of the first attempts at so many deliveries are written. */
+/** Resolves once the results of this many first attempts are stored. */
 const attempted = (endpoint: string, count: number) =>
   vi.waitUntil(async () => {
     const { rowCount } = await client.query(
@@ -51,7 +51,7 @@ const attempted = (endpoint: string, count: number) =>
     return rowCount === count;
   }, patience);
 
-/** Every text of the tables of deliveries. */
+/** Returns every row of the delivery tables as text. */
 async function everyText(): Promise<string> {
   const { rows } = await client.query(
     `select d::text as text from webhook_deliveries d union all select r::text from webhook_deleted_records r`,
@@ -59,7 +59,7 @@ async function everyText(): Promise<string> {
   return rows.map(({ text }) => text).join('\n');
 }
 
-test('a body with a value of an encrypted field is stored encrypted, shown in the log, and sent with the same bytes by every attempt', async () => {
+test('a body with the value of an encrypted field is stored encrypted, shown decrypted in the log, and sent unchanged by every attempt', async () => {
   const [ann, receiver] = [await person('Ann'), await receive()];
   const id = await subscribe(ann, receiver.url, ['patient.*', 'visit.*']);
   receiver.answer(500, 500, 500, 204);
@@ -73,7 +73,7 @@ test('a body with a value of an encrypted field is stored encrypted, shown in th
   expect(await everyText()).not.toContain('grippe');
   const stored = await bodies(id);
   expect(stored.filter(({ encrypted_body }) => encrypted_body?.startsWith(`v1.${idOf(old)}.`))).toHaveLength(2);
-  // What holds none is left as it is.
+  // A body without such a value is stored as it is.
   expect(stored.filter(({ body }) => body.includes('dusk'))).toHaveLength(1);
   await attempted(id, 3);
   await client.query('update webhook_deliveries set next_attempt_at = now() where endpoint_id = $1', [id]);
@@ -88,21 +88,27 @@ test('a body with a value of an encrypted field is stored encrypted, shown in th
   expect(body.data.map(({ payload }: { payload: string }) => payload).sort()).toEqual(bySentAgain(0));
 });
 
-test('an answer that repeats an encrypted body lies encrypted beside it, and the log shows it to who may read the body', async () => {
+test('a response that repeats an encrypted body is stored encrypted, and the log shows it to readers of the body', async () => {
   const [ann, receiver] = [await person('Ann'), await receive()];
   const id = await subscribe(ann, receiver.url, ['patient.*']);
   receiver.answer((request, res) => void res.writeHead(500).end(request.body));
   await ann.call('POST', '/api/patients', { name: 'plain', diagnosis: 'grippe', code: 'echo' });
   const log = async () => (await ann.call('GET', `/api/webhooks/${id}/deliveries`)).body.data;
-  await vi.waitUntil(async () => (await log())[0]?.attempts === 1, patience);
+  // An attempt counts from its start; its response is there once it has ended.
+  const ended = (attempts: number) =>
+    vi.waitUntil(async () => {
+      const [delivery] = await log();
+      return delivery?.attempts === attempts && delivery.status !== 'sending';
+    }, patience);
+  await ended(1);
   expect((await log())[0].response).toBe(receiver.requests[0]!.body);
   expect(await everyText()).not.toContain('grippe');
 
-  // One that is sent because its owner asks for it, too.
+  // The same applies to a delivery that is sent because its owner requested it.
   const [{ id: delivery }] = await log();
   const retried = await ann.call('POST', `/api/webhooks/${id}/deliveries/${delivery}/retry`);
   expect([retried.status, retried.body.data.response]).toEqual([200, receiver.requests[0]!.body]);
-  await vi.waitUntil(async () => (await log())[0].attempts === 2, patience);
+  await ended(2);
   expect((await log())[0].response).toBe(receiver.requests[1]!.body);
   expect(await everyText()).not.toContain('grippe');
 
@@ -110,7 +116,7 @@ test('an answer that repeats an encrypted body lies encrypted beside it, and the
   expect((await log())[0]).toMatchObject({ payload: null, response: null });
 });
 
-test('a deleted record that cannot be decrypted hides its own deliveries, and holds up no others', async () => {
+test('a deleted record that cannot be decrypted hides its own deliveries and delays no others', async () => {
   const [ann, receiver] = [await person('Ann'), await receive()];
   const id = await subscribe(ann, receiver.url, ['patient.*']);
   receiver.answer(500);
@@ -139,7 +145,7 @@ test('a deleted record that cannot be decrypted hides its own deliveries, and ho
   await client.query('delete from webhook_deleted_records where record_id = $1', [created.body.data.id]);
 });
 
-test('a rotation of keys puts bodies, answers and deleted records under the newest key, and they are sent as before', async () => {
+test('a key rotation re-encrypts bodies, responses and deleted records with the newest key, and deliveries are sent as before', async () => {
   const [ann, receiver] = [await person('Ann'), await receive()];
   const id = await subscribe(ann, receiver.url, ['patient.*']);
   receiver.answer((request, res) => void res.writeHead(500).end(request.body));
@@ -175,7 +181,7 @@ test('a rotation of keys puts bodies, answers and deleted records under the newe
   expect(types.map(({ type }) => type).sort()).toEqual(['patient.created', 'patient.deleted']);
   expect(types[0].data).toMatchObject({ diagnosis: 'grippe', code: 'y' });
 
-  // Bob may read it by what is encrypted in it; then Ann's account is erased, and her patients leave the log of Bob's endpoint.
+  // Bob may read the record because of its encrypted value. Then Ann's account is erased, and her patients leave Bob's log.
   const register = async (name: string) => {
     const email = `${name}@encrypted.example.com`;
     const { body } = await clientOf(url)('POST', '/api/auth/register', { name, email, password: PASSWORD });

@@ -27,7 +27,7 @@ const page = defineResource('page', {
   fields: { title: f.string(), folder: f.ref('folder').populate() },
   policies: { ...open, read: 'authenticated' },
 });
-/** What its policy throws; undefined: it allows. */
+/** The error that the policy throws. If it is undefined, the policy allows access. */
 let thrown: Error | undefined;
 const riddle = defineResource('riddle', {
   fields: { answer: f.string() },
@@ -80,7 +80,7 @@ interface Subscriber {
   who: Person;
   receiver: Receiver;
   id: string;
-  /** What its log shows of deliveries, newest first. */
+  /** Returns the deliveries in the log of the endpoint, newest first. */
   log(): Promise<Shown[]>;
   endpoint(): Promise<Record<string, unknown>>;
 }
@@ -120,7 +120,7 @@ async function ended({ log }: Subscriber, status: string, count = 1): Promise<Sh
   return last;
 }
 
-/** A subscriber whose receiver has answered 500 to one delivery, which waits for its retry. */
+/** Creates a subscriber with one delivery whose first attempt got 500 and which waits for its retry. */
 async function waiting(who: Person, events: string[], make: () => Promise<unknown>, more: object = {}) {
   const one = await subscribe(who, events, more);
   one.receiver.answer(async (_, res) => res.writeHead(500).end('echo: top secret'));
@@ -134,13 +134,13 @@ async function waiting(who: Person, events: string[], make: () => Promise<unknow
   return { ...one, delivery: delivery! };
 }
 
-/** Makes the retry of an endpoint's deliveries due. */
+/** Makes the retries of an endpoint's deliveries due. */
 const due = ({ id }: Subscriber) =>
   client.query(`update webhook_deliveries set next_attempt_at = now() where endpoint_id = $1`, [id]);
 
 const create = async (who: Person, path: string, body: object): Promise<string> => {
   const answer = await who.call('POST', `/api/${path}`, body);
-  // Who may not read what they made is answered 404 by some.
+  // Some resources respond 404 if the creator may not read the new record.
   return answer.body.data?.id;
 };
 const setRoles = (who: Person, roles: string[]) => app.service('user').update(who.id, { roles: roles as never });
@@ -153,7 +153,7 @@ beforeEach(async () => {
   other = await person('Other');
 });
 
-/** Expects the retry to end without a request, everything to be hidden, and the endpoint to be none the worse. */
+/** Expects the retry to end without a request, its payload to be hidden, and the endpoint to count no failure. */
 async function expectRefused(one: Awaited<ReturnType<typeof waiting>>): Promise<void> {
   const [before] = await one.log();
   expect(before).toMatchObject({ status: 'pending', payload: null, payloadTruncated: false, response: null });
@@ -166,9 +166,9 @@ async function expectRefused(one: Awaited<ReturnType<typeof waiting>>): Promise<
 }
 
 test.each<[string, (make: { id: string; who: Person }) => Promise<unknown>]>([
-  ['lost the role that the read policy asks for', ({ who }) => setRoles(who, ['user'])],
-  ['may not see one of its fields any more', ({ who }) => setRoles(who, ['user', 'auditor'])],
-])('a retry is not sent, and the log shows no payload, when the owner of the endpoint %s', async (_what, change) => {
+  ['lost the role that the read policy requires', ({ who }) => setRoles(who, ['user'])],
+  ['may no longer see one of its fields', ({ who }) => setRoles(who, ['user', 'auditor'])],
+])('a retry is not sent, and the log shows no payload, if the owner of the endpoint %s', async (_what, change) => {
   let id = '';
   const one = await waiting(ann, ['diary.created'], async () => {
     id = await create(other, 'diaries', { text: 'top secret', mood: 'sad' });
@@ -226,10 +226,10 @@ test('a global endpoint gets no retry of a record that left the scope filter, no
 });
 
 test.each<[string, (folder: string) => Promise<unknown>]>([
-  ['may not be seen expanded any more', () => setRoles(ann, ['user'])],
-  ['has a field that may not be seen any more', () => setRoles(ann, ['user', 'auditor'])],
+  ['may no longer be expanded', () => setRoles(ann, ['user'])],
+  ['has a field that is no longer visible', () => setRoles(ann, ['user', 'auditor'])],
   ['is deleted', (id) => app.service('folder').delete(id)],
-])('a record is not sent when one that stands expanded in it %s', async (_what, change) => {
+])('a record is not sent if a record expanded in it %s', async (_what, change) => {
   const folder = await app.service('folder').create({ name: 'top secret', code: 'c' });
   const one = await waiting(ann, ['page.created'], () => create(other, 'pages', { title: 't', folder: folder.id }));
   expect(one.delivery.payload).toContain('top secret');
@@ -257,7 +257,7 @@ test('events of a deleted record are sent to owners of endpoints who could read 
   expect((await mine.log()).map(({ payload }) => payload)).not.toContain(null);
 });
 
-test('a deleted record is checked as it was last: a former owner gets no more events of it', async () => {
+test('a deleted record is checked in its last state: a former owner gets no more events of it', async () => {
   const writer = await person('Writer');
   let id = '';
   const one = await waiting(writer, ['diary.created'], async () => {
@@ -286,7 +286,7 @@ test('a deletion that the relay has not handled yet is checked like one that it 
   await ended(one, 'succeeded');
 });
 
-test('with soft delete a deletion is sent, and a restored record counts as it is now', async () => {
+test('with soft delete a deletion is sent, and a restored record is checked in its current state', async () => {
   const writer = await person('Writer');
   const one = await subscribe(writer, ['archived.*']);
   const id = await create(writer, 'archiveds', { text: 'dear' });
@@ -300,7 +300,7 @@ test('with soft delete a deletion is sent, and a restored record counts as it is
   expect((await one.log()).map(({ payload }) => payload)).toEqual([null, null, null]);
 });
 
-test('retry answers with the delivery as failed, and sends nothing; recover sends nothing either', async () => {
+test('retry responds with the delivery as failed and sends nothing, and recover sends nothing either', async () => {
   const one = await subscribe(ann, ['diary.created']);
   await create(other, 'diaries', { text: 'top secret', mood: 'sad' });
   const [delivery] = await ended(one, 'succeeded');
@@ -327,7 +327,7 @@ test('retry answers with the delivery as failed, and sends nothing; recover send
   expect(next.requests[0]!.body).toBe(one.receiver.requests[0]!.body);
 });
 
-test('what was claimed together is checked again when it is sent later', async () => {
+test('deliveries that were claimed together are checked again if they are sent later', async () => {
   const one = await subscribe(ann, ['diary.created']);
   let goOn = () => {};
   const held = new Promise<void>((resolve) => {
@@ -343,7 +343,7 @@ test('what was claimed together is checked again when it is sent later', async (
   });
   await one.receiver.received(1);
   await setRoles(ann, ['user']);
-  // The answer of a check holds for some ms.
+  // The result of a check is cached for some milliseconds.
   await sleep(200);
   goOn();
   await vi.waitUntil(async () => {
@@ -353,7 +353,7 @@ test('what was claimed together is checked again when it is sent later', async (
   expect(one.receiver.requests).toHaveLength(1);
 });
 
-test('when a policy throws, nothing is sent or shown; when the database is away, the delivery is tried again', async () => {
+test('if a policy throws, nothing is sent or shown; if the database is down, the delivery is retried', async () => {
   const one = await waiting(ann, ['riddle.created'], () => create(other, 'riddles', { answer: 'top secret' }));
   thrown = new Error('a fault of the project');
   expect((await one.log())[0]).toMatchObject({ payload: null });
@@ -381,7 +381,7 @@ test('an event that the app published stays readable for its owner', async () =>
   expect((await one.log())[0]!.payload).toContain('"n":1');
 });
 
-test('fifty deliveries of the log are checked together, with one query for their records; none of them is sent once refused', async () => {
+test('fifty deliveries in the log are checked together with one record query, and none is sent after it was refused', async () => {
   const one = await subscribe(ann, ['diary.created']);
   await ann.call('PATCH', `/api/webhooks/${one.id}`, { enabled: false });
   const made = await app.transaction(async (tx) => {

@@ -67,7 +67,7 @@ test('many producers and two apps on one database deliver every change exactly o
   }
 });
 
-test('an event that is handled twice makes one delivery', async () => {
+test('an event that is handled twice creates one delivery', async () => {
   const { receiver, who, id } = await subscriber('Twice');
   await who.call('POST', '/api/notes', { text: 'once' });
   await receiver.received(1);
@@ -91,7 +91,7 @@ test('an event that is handled twice makes one delivery', async () => {
   expect(await counts(id)).toEqual({ succeeded: 2 });
 });
 
-test('jobs that are lost from Redis, waiting and delayed ones, are made again by the sweep', async () => {
+test('the sweep adds jobs again that were lost from Redis, both waiting and delayed ones', async () => {
   const { receiver, who, id } = await subscriber('Lost');
   receiver.answer(500, 500, 500, 204);
   await Promise.all(['a', 'b', 'c'].map((text) => who.call('POST', '/api/notes', { text })));
@@ -104,7 +104,7 @@ test('jobs that are lost from Redis, waiting and delayed ones, are made again by
   await receiver.received(7);
 });
 
-test('a delivery whose worker died is sent again: the lost attempt counts and is in the log', async () => {
+test('a delivery whose worker died is sent again; the lost attempt counts and is in the log', async () => {
   const { receiver, who, id } = await subscriber('Died');
   await who.call('POST', '/api/notes', { text: 'x' });
   await receiver.received(1);
@@ -128,7 +128,7 @@ test('a delivery whose worker died is sent again: the lost attempt counts and is
   expect(receiver.requests[1]!.headers['webhook-id']).toBe(receiver.requests[0]!.headers['webhook-id']);
 });
 
-test('what has finished goes after its days, and the log of a deleted endpoint at once', async () => {
+test('finished deliveries are removed after the retention time, and the log of a deleted endpoint at once', async () => {
   const { receiver, who, id } = await subscriber('Old');
   for (const text of ['old', 'young']) await who.call('POST', '/api/notes', { text });
   await receiver.received(2);
@@ -152,7 +152,7 @@ test('endpoints and logs of a deleted user are removed', async () => {
   await until(async () => Object.keys(await counts(id)).length === 0);
 });
 
-test('the log of a deleted user is gone within a minute, however long it is', async () => {
+test('the log of a deleted user is removed within a minute, however long it is', async () => {
   const rare = await startTestApp({
     resources: [defineUser(), note],
     extensions: [webhooks()],
@@ -173,7 +173,7 @@ test('the log of a deleted user is gone within a minute, however long it is', as
   await other.end();
 });
 
-test('a receiver that hangs does not hold up the others', async () => {
+test('a receiver that hangs does not delay others', async () => {
   const hanging = await subscriber('Hanging');
   const well = await subscriber('Well');
   hanging.receiver.answer(() => new Promise(() => undefined));
@@ -187,6 +187,6 @@ test('a receiver that hangs does not hold up the others', async () => {
     took.push(Date.now() - begun);
   }
   expect(took.sort((a, b) => a - b)[18]).toBeLessThan(options.timeoutMs / 2);
-  // Ten places in each of two apps; the slow lane has half of them, one endpoint half of that.
+  // Two apps with ten slots each: the slow lane has half of the slots, and one endpoint half of that.
   expect(hanging.receiver.inFlight.most).toBeLessThanOrEqual(6);
 });

@@ -8,7 +8,7 @@ import { openDatabase } from '../../../../src/platform/postgres/database.ts';
 import type { NewJob, Queues } from '../../../../src/platform/queues.ts';
 import { startTestApp } from '../../../support/app.ts';
 
-// Web alone: no sweep runs but those that the tests run, and nothing is sent.
+// Only the web role runs: the tests run every sweep themselves, and nothing is sent.
 const user = defineUser();
 const { person, env } = await startTestApp(
   { resources: [user], extensions: [webhooks()] },
@@ -17,9 +17,9 @@ const { person, env } = await startTestApp(
 const database = openDatabase(env.DATABASE_URL!, 'test', createLog('silent', 'test'));
 afterAll(() => database.close());
 
-test('one run finds all that is overdue, page by page, in its lane, and nothing else', async () => {
+test('one run finds all overdue deliveries page by page, each in its lane, and nothing else', async () => {
   const { id: owner } = await person('Many');
-  // Three pages and a bit; every 10th endpoint is disabled, every 7th has nothing overdue, every 3rd is slow.
+  // A little more than three pages. Every 10th endpoint is disabled, every 7th has nothing overdue, every 3rd is slow.
   await database.write({
     text: `
     with made as (

@@ -18,7 +18,7 @@ const made = {
     webhooks({ retrySchedule: ['1h'], pollMs: 50, cleanMs: 50, events: { 'number.drawn': { schema: z.unknown() } } }),
   ],
 } as const;
-// Web alone: pages are taken and messages sent when a test says so.
+// Only the web role runs: the tests take the pages and send the messages themselves.
 const { app, person, call, env } = await startTestApp(made, { start: { roles: ['web'] } });
 const client = new Client({ connectionString: env.DATABASE_URL });
 await client.connect();
@@ -26,7 +26,7 @@ const database = openDatabase(env.DATABASE_URL!, 'test', createLog('silent', 'te
 const woken: string[] = [];
 const queues = { add: async (_: string, jobs: NewJob[]) => void woken.push(...jobs.map(({ data }) => data.id)) };
 const gateway = { table: 'users', declaration: user } as unknown as ResourceGateway;
-/** What carries recoveries out, as each process makes one of its own. */
+/** Creates the service that carries recoveries out, as each process does. */
 const recovering = () =>
   createRecoveries(
     { database, queues: queues as unknown as Queues },
@@ -53,7 +53,7 @@ beforeEach(async () => {
 
 const HOUR = 3_600_000;
 let batches = 0;
-/** Deliveries of the endpoint that failed, an hour old and a second younger each; the columns that differ. */
+/** Adds failed deliveries of the endpoint, an hour old and one second apart. `differ` overrides columns. */
 async function failed(count: number, differ: Record<string, unknown> = {}): Promise<void> {
   batches += 1;
   const columns = Object.keys(differ);
@@ -84,15 +84,15 @@ const counts = async () => {
   );
   return Object.fromEntries(rows.map(({ status, n }) => [status, n]));
 };
-/** As when all that was sent again has arrived. */
+/** Marks all pending deliveries as arrived. */
 const deliverAll = () =>
   client.query(
     `update webhook_deliveries set status = 'succeeded', finished_at = now() where endpoint_id = $1 and status = 'pending'`,
     [endpoint],
   );
 
-describe('asking', () => {
-  test('202: what failed since then is on its way at once, with its whole schedule, and nothing else is', async () => {
+describe('a request', () => {
+  test('responds 202: deliveries that failed since then are resent at once with their whole schedule, and no others', async () => {
     await failed(3);
     await failed(1, { created_at: ago(48 * HOUR) });
     await failed(1, { type: 'webhook.test' });
@@ -119,7 +119,7 @@ describe('asking', () => {
     expect(await counts()).toEqual({ failed: 2, succeeded: 1, pending: 4 });
   });
 
-  test('with nothing that failed it is finished at once', async () => {
+  test('without failed deliveries is finished at once', async () => {
     expect((await recover()).body.data).toMatchObject({ status: 'finished', total: 0, resent: 0 });
   });
 
@@ -134,16 +134,16 @@ describe('asking', () => {
     [1_700_000_000_000, 'Must be an ISO 8601 date, or date and time'],
     [{}, 'Must be an ISO 8601 date, or date and time'],
     [null, 'Is required'],
-  ])('since %j: 422', async (since, message) => {
+  ])('with since %j responds 422', async (since, message) => {
     const { status, body } = await recover(typeof since === 'function' ? since() : since);
     expect([status, body.error.code, body.error.details]).toEqual([422, 'VALIDATION_ERROR', { since: message }]);
   });
 
-  test.each([undefined, {}, { since: day, until: day }, []])('the body %j: 422', async (body) => {
+  test.each([undefined, {}, { since: day, until: day }, []])('with the body %j responds 422', async (body) => {
     expect((await ann.call('POST', `/api/webhooks/${endpoint}/recover`, body)).status).toBe(422);
   });
 
-  test('since may be a date, or a time with an offset; exactly as long ago as deliveries are kept will do', async () => {
+  test('accepts as since a date, a time with an offset, and the exact start of the retention time', async () => {
     const iso = ago(2 * HOUR);
     const offset = new Date(Date.parse(iso) + 2 * HOUR).toISOString().replace('Z', '+02:00');
     expect((await recover(offset)).body.data.since).toBe(iso);
@@ -151,7 +151,7 @@ describe('asking', () => {
     expect((await recover(ago(14 * 24 * HOUR))).status).toBe(202);
   });
 
-  test('400 for a disabled endpoint: nothing is stored', async () => {
+  test('for a disabled endpoint responds 400 and stores nothing', async () => {
     await failed(1);
     await ann.call('PATCH', `/api/webhooks/${endpoint}`, { enabled: false });
     const { status, body } = await recover();
@@ -161,7 +161,7 @@ describe('asking', () => {
     expect(rowCount).toBe(0);
   });
 
-  test('404 for an endpoint or a recovery that is somebody else’s, malformed or unknown; 401 signed out', async () => {
+  test('for another user’s, malformed or unknown endpoint or recovery responds 404; without a session it responds 401', async () => {
     const bob = await person('Bob');
     const { id } = (await recover()).body.data;
     expect((await recover(day, bob)).status).toBe(404);
@@ -179,7 +179,7 @@ describe('asking', () => {
     expect((await call('GET', `/api/webhooks/${endpoint}/recoveries/${id}`)).status).toBe(401);
   });
 
-  test('403 for a global endpoint whose owner may not have one any more', async () => {
+  test('for a global endpoint responds 403 if its owner may no longer have one', async () => {
     const boss = await person('Boss', ['user', 'admin']);
     const body = { url: receiver.url, events: ['*'], scope: 'global' };
     endpoint = (await boss.call('POST', '/api/webhooks', body)).body.data.id;
@@ -187,7 +187,7 @@ describe('asking', () => {
     expect((await recover(day, boss)).status).toBe(403);
   });
 
-  test('10 a minute for each client', async () => {
+  test('is limited to 10 per minute and client', async () => {
     const limited = createApp(
       { ...made, settings: { rateLimit: { enabled: true } } },
       { ...env, REDIS_PREFIX: `${env.REDIS_PREFIX}-limited` },
@@ -201,8 +201,8 @@ describe('asking', () => {
   });
 });
 
-describe('asked twice', () => {
-  test('while it runs, ten at once get the same recovery, and each delivery is sent again once', async () => {
+describe('repeated requests', () => {
+  test('while a recovery runs, ten concurrent requests return it, and each delivery is resent once', async () => {
     await failed(1200);
     const answers = await Promise.all(Array.from({ length: 10 }, () => recover()));
     expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([202]));
@@ -212,7 +212,7 @@ describe('asked twice', () => {
     expect(await counts()).toEqual({ failed: 700, pending: 500 });
   });
 
-  test('while one of another time runs: 409, naming it', async () => {
+  test('while a recovery with another time runs, a request responds 409 and names it', async () => {
     await failed(600);
     await recover();
     const { status, body } = await recover(ago(HOUR));
@@ -223,7 +223,7 @@ describe('asked twice', () => {
     ]);
   });
 
-  test('after it has finished: only what has failed again', async () => {
+  test('after a recovery has finished, a request resends only deliveries that failed again', async () => {
     await failed(5);
     await recover();
     await client.query(
@@ -236,11 +236,11 @@ describe('asked twice', () => {
 });
 
 describe('pages', () => {
-  test('whoever is left goes on where another process died, with no delivery left out or counted twice', async () => {
+  test('another process continues after one died, and no delivery is left out or counted twice', async () => {
     await failed(1250);
     const { id } = (await recover()).body.data;
     await deliverAll();
-    // One page, and its process is gone.
+    // One page, after which its process is gone.
     expect(await recovering().page(id)).toMatchObject({ more: true });
     expect(await progress(id)).toMatchObject({ status: 'running', resent: 1000 });
     await deliverAll();
@@ -251,7 +251,7 @@ describe('pages', () => {
     expect(woken).toEqual([endpoint, endpoint]);
   });
 
-  test('of several processes at once one takes the page', async () => {
+  test('one of several concurrent processes takes the page', async () => {
     await failed(1250);
     const { id } = (await recover()).body.data;
     for (let resent = 500; resent < 1250; ) {
@@ -264,7 +264,7 @@ describe('pages', () => {
     expect(await counts()).toEqual({ succeeded: 1000, pending: 250 });
   });
 
-  test('while 500 deliveries of the endpoint are overdue none is added: new events do not wait for old ones', async () => {
+  test('while 500 deliveries of the endpoint are overdue, none is added, so that new events do not wait for old ones', async () => {
     await failed(600);
     const { id } = (await recover()).body.data;
     expect(await recovering().page(id)).toMatchObject({ more: false });
@@ -274,7 +274,7 @@ describe('pages', () => {
     expect(await progress(id)).toMatchObject({ status: 'finished', resent: 600 });
   });
 
-  test('what does not fail any more when its turn comes, and what failed later, is left out', async () => {
+  test('deliveries that no longer fail, and deliveries that failed later, are left out', async () => {
     await failed(600);
     const { id } = (await recover()).body.data;
     await deliverAll();
@@ -297,7 +297,7 @@ describe('pages', () => {
     ],
     ['its owner is disabled', () => app.service('user').update(ann.id, { status: 'disabled' }), 'stays failed'],
     ['its owner is deleted', () => app.service('user').delete(ann.id), 'is deleted'],
-  ])('it stops when %s', async (_, act, left) => {
+  ])('a recovery stops if %s', async (_, act, left) => {
     await failed(700);
     const { id } = (await recover()).body.data;
     await deliverAll();
@@ -311,10 +311,10 @@ describe('pages', () => {
   });
 });
 
-test('in a running app all of it arrives once, and the recoveries of a deleted endpoint go', {
+test('a running app delivers all of it once, and recoveries of a deleted endpoint are removed', {
   timeout: 300_000,
 }, async () => {
-  // What the tests before have left to send is in its way on a busy machine.
+  // On a busy machine, deliveries of earlier tests are still in the queue.
   await client.query('delete from webhook_recoveries');
   await client.query('delete from webhook_deliveries');
   await failed(1300);

@@ -12,7 +12,7 @@ const examples = [...readFileSync(join(root, 'docs/webhooks.md'), 'utf8').matchA
 const folder = mkdtempSync(join(root, 'test', '.examples-'));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
-/** An example of the page as it stands there, run. */
+/** Runs an example exactly as it is on the page. */
 async function example<Module>(holding: string): Promise<Module> {
   const [text, ...others] = examples.filter((one) => one.includes(holding));
   expect(others).toEqual([]);
@@ -33,7 +33,7 @@ function headers(timestamp = Math.floor(Date.now() / 1000)): Record<string, stri
   };
 }
 
-/** Sends a genuine message, a changed one, an old one and one without signature. Gives the statuses. */
+/** Sends a genuine message, a changed one, an old one and one without a signature. Returns the statuses. */
 async function statuses(send: (body: string, headers: Record<string, string>) => Promise<Response>): Promise<number[]> {
   const { 'webhook-signature': _, ...unsigned } = headers();
   const answers = [
@@ -55,7 +55,7 @@ describe.each([
     return log;
   };
 
-  test('the express handler of the docs receives what is genuine, and nothing else', async () => {
+  test('the express handler of the docs accepts genuine messages only', async () => {
     vi.stubEnv('WEBHOOK_SECRET', key);
     onTestFinished(() => void vi.unstubAllEnvs());
     const log = logged();
@@ -70,7 +70,7 @@ describe.each([
     expect(log.mock.calls).toEqual([[event.type, event.data]]);
   });
 
-  test('so does the fetch handler', async () => {
+  test('the fetch handler of the docs does too', async () => {
     const log = logged();
     const { default: handler } = await example<{
       default: { fetch(request: Request, env: object): Promise<Response> };

@@ -19,7 +19,7 @@ function request(text = body): Request {
   return new Request('https://receiver.example.com/', { method: 'POST', headers, body: text });
 }
 
-/** A receiver as Workers, Deno and Bun run it. */
+/** A receiver that handles requests as in Workers, Deno and Bun. */
 async function handle(received: Request, read: 'text' | 'bytes'): Promise<Response> {
   try {
     const raw = read === 'text' ? await received.text() : new Uint8Array(await received.arrayBuffer());
@@ -36,7 +36,7 @@ test.each(['text', 'bytes'] as const)('a fetch handler verifies a Request by its
   expect([changed.status, await changed.text()]).toEqual([400, 'SIGNATURE_MISMATCH']);
 });
 
-test('it needs no global of Node: without them it verifies just the same', async () => {
+test('it verifies without any global of Node', async () => {
   const script = `
     const { env } = process;
     const headers = new Headers(JSON.parse(env.HEADERS));
@@ -65,7 +65,7 @@ test('it needs no global of Node: without them it verifies just the same', async
   ]);
 });
 
-test('it imports nothing but node:crypto, since receivers take the file alone', () => {
+test('it imports only node:crypto, since receivers copy this one file', () => {
   const source = readFileSync(file, 'utf8');
   expect(source.match(/from '(.*)'|import\(|require\(/g)).toEqual(["from 'node:crypto'"]);
   expect(source).not.toMatch(/\b(Buffer|process|global|setImmediate|__dirname)\b\.?/);

@@ -1,4 +1,4 @@
-// Our signatures and those of the public packages for Standard Webhooks are accepted by each other.
+// Belfry and the public packages for Standard Webhooks accept each other's signatures.
 import fc from 'fast-check';
 import * as standard from 'standardwebhooks';
 import * as svix from 'svix';
@@ -23,7 +23,7 @@ describe.each([
   ['standardwebhooks', standard],
   ['svix', svix],
 ])('%s', (_, { Webhook }) => {
-  test('verifies what is signed here, during a rotation with either secret', () => {
+  test('verifies Belfry’s signatures, during a rotation with either secret', () => {
     fc.assert(
       fc.property(bodies, (body) => {
         const now = Math.floor(Date.now() / 1000);
@@ -38,7 +38,7 @@ describe.each([
     );
   });
 
-  test('signs what is verified here', () => {
+  test('creates signatures that Belfry verifies', () => {
     fc.assert(
       fc.property(bodies, (body) => {
         const now = new Date();
@@ -50,7 +50,7 @@ describe.each([
     );
   });
 
-  test.each(vectors)('gives the same signature: $id $body', (vector) => {
+  test.each(vectors)('computes the same signature: $id $body', (vector) => {
     const { id, timestamp, body } = vector;
     const theirs = new Webhook(vector.secret).sign(id, new Date(timestamp * 1000), body);
     expect([theirs, sign([signingKey(vector.secret)], id, timestamp, body)]).toEqual([
