@@ -287,17 +287,14 @@ test.each([
   ['ten kilobytes', `Bearer ${'x'.repeat(10_000)}`],
   ['no ASCII', 'Bearer svc_é'],
   ['junk', `Bearer ${Buffer.from('{"alg":"none"}').toString('base64')}..`],
-])(
-  'an Authorization header that is %s gets 401 on every route, public ones included',
-  async (_what, authorization) => {
-    for (const path of ['/api/auth/me', '/api/notes']) {
-      const { status, body } = await call('GET', path, undefined, { authorization });
-      expect([status, body.error.code]).toEqual([401, 'UNAUTHORIZED']);
-      expect(body.error.message).toBe('Session is invalid or has expired');
-    }
-    expect((await call('POST', '/api/auth/login', {}, { authorization: 'Bearer x' })).status).toBe(401);
-  },
-);
+])('an Authorization header that is %s gets 401 on every route, public ones included', async (_what, authorization) => {
+  for (const path of ['/api/auth/me', '/api/notes']) {
+    const { status, body } = await call('GET', path, undefined, { authorization });
+    expect([status, body.error.code]).toEqual([401, 'UNAUTHORIZED']);
+    expect(body.error.message).toBe('Session is invalid or has expired');
+  }
+  expect((await call('POST', '/api/auth/login', {}, { authorization: 'Bearer x' })).status).toBe(401);
+});
 
 test('the authorization scheme is case-insensitive', async () => {
   expect((await call('GET', '/api/auth/me', undefined, { authorization: `bearer ${someone.token}` })).status).toBe(200);
@@ -447,7 +444,9 @@ const slow = await startTestApp({
   settings: { auth: { password: { logN: 13, r: 8, p: 1 }, lockout: { maxAttempts: 0 } } },
 });
 
-test('login takes the same time for an unknown e-mail, a wrong password and a disabled account', { timeout: 120_000 }, async () => {
+test('login takes the same time for an unknown e-mail, a wrong password and a disabled account', {
+  timeout: 120_000,
+}, async () => {
   const emails = ['active@example.com', 'disabled@example.com', 'nobody@example.com'];
   for (const email of emails.slice(0, 2)) await slow.call('POST', '/api/auth/register', account({ email }));
   const { data } = await slow.app.service('user').list({ email: 'disabled@example.com' });

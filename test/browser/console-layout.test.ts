@@ -177,26 +177,30 @@ browserTest(
   },
 );
 
-browserTest('every element that the keyboard reaches has a visible focus, in light and in dark mode', 120_000, async () => {
-  const cleo = await person('Cleo');
-  await simulated.create({ user: cleo.id, platform: 'ios', name: 'Phone of Cleo' });
-  await app.push.send({ to: cleo.id, title: 'Look' });
-  for (const scheme of ['light', 'dark'] as const) {
-    const page = await openConsole({ width: 1280, scheme });
-    await page.getByRole('article', { name: 'Phone of Cleo' }).getByRole('button', { name: 'Look' }).waitFor();
-    const reached = async () => {
-      await page.keyboard.press('Tab');
-      return (await page.evaluate(`(() => {
+browserTest(
+  'every element that the keyboard reaches has a visible focus, in light and in dark mode',
+  120_000,
+  async () => {
+    const cleo = await person('Cleo');
+    await simulated.create({ user: cleo.id, platform: 'ios', name: 'Phone of Cleo' });
+    await app.push.send({ to: cleo.id, title: 'Look' });
+    for (const scheme of ['light', 'dark'] as const) {
+      const page = await openConsole({ width: 1280, scheme });
+      await page.getByRole('article', { name: 'Phone of Cleo' }).getByRole('button', { name: 'Look' }).waitFor();
+      const reached = async () => {
+        await page.keyboard.press('Tab');
+        return (await page.evaluate(`(() => {
         const one = document.activeElement;
         const { outlineStyle, outlineWidth } = getComputedStyle(one);
         const isLast = one === [...document.querySelectorAll('#sends summary')].at(-1);
         return { tag: one.tagName, isOutlined: outlineStyle === 'solid' && parseFloat(outlineWidth) >= 2, isLast };
       })()`)) as { tag: string; isOutlined: boolean; isLast: boolean };
-    };
-    const seen = [];
-    do seen.push(await reached());
-    while (!seen.at(-1)!.isLast && seen.length < 200);
-    expect(seen.at(-1)!.isLast).toBe(true);
-    expect(seen.filter(({ isOutlined }) => !isOutlined)).toEqual([]);
-  }
-});
+      };
+      const seen = [];
+      do seen.push(await reached());
+      while (!seen.at(-1)!.isLast && seen.length < 200);
+      expect(seen.at(-1)!.isLast).toBe(true);
+      expect(seen.filter(({ isOutlined }) => !isOutlined)).toEqual([]);
+    }
+  },
+);

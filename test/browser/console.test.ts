@@ -96,27 +96,31 @@ browserTest(
   },
 );
 
-browserTest('a device goes offline, gets the held notifications when it comes back, and is tapped', 60_000, async () => {
-  const ben = await person('Ben');
-  const { id: device } = await simulated.create({ user: ben.id, platform: 'ios', name: 'Phone of Ben' });
-  const { page, complaints } = await openConsole();
-  const phone = deviceOf(page, 'Phone of Ben');
-  await phone.getByRole('button', { name: 'Go offline' }).click();
-  await phone.getByRole('button', { name: 'Come back' }).waitFor();
-  const { id } = await app.push.send({ to: ben.id, title: 'Lunch', url: '/lunch' });
-  await phone.getByText('1 held for it').waitFor();
-  expect(await phone.getByText('Lunch').count()).toBe(0);
-  await keepScreenshot(page, 'console-offline');
+browserTest(
+  'a device goes offline, gets the held notifications when it comes back, and is tapped',
+  60_000,
+  async () => {
+    const ben = await person('Ben');
+    const { id: device } = await simulated.create({ user: ben.id, platform: 'ios', name: 'Phone of Ben' });
+    const { page, complaints } = await openConsole();
+    const phone = deviceOf(page, 'Phone of Ben');
+    await phone.getByRole('button', { name: 'Go offline' }).click();
+    await phone.getByRole('button', { name: 'Come back' }).waitFor();
+    const { id } = await app.push.send({ to: ben.id, title: 'Lunch', url: '/lunch' });
+    await phone.getByText('1 held for it').waitFor();
+    expect(await phone.getByText('Lunch').count()).toBe(0);
+    await keepScreenshot(page, 'console-offline');
 
-  await phone.getByRole('button', { name: 'Come back' }).click();
-  await phone.getByRole('button', { name: 'Lunch' }).click();
-  await phone.getByText('opened /lunch').waitFor();
-  expect(opened).toMatchObject([{ id, device, user: ben.id, url: '/lunch', simulated: true }]);
-  await page.locator('#sends > li').first().getByText('opened').first().waitFor();
-  await keepScreenshot(page, 'console-tapped');
-  expect(complaints).toEqual([]);
-  await page.close();
-});
+    await phone.getByRole('button', { name: 'Come back' }).click();
+    await phone.getByRole('button', { name: 'Lunch' }).click();
+    await phone.getByText('opened /lunch').waitFor();
+    expect(opened).toMatchObject([{ id, device, user: ben.id, url: '/lunch', simulated: true }]);
+    await page.locator('#sends > li').first().getByText('opened').first().waitFor();
+    await keepScreenshot(page, 'console-tapped');
+    expect(complaints).toEqual([]);
+    await page.close();
+  },
+);
 
 browserTest('the page adds a device and sends to it; refusals are shown', 60_000, async () => {
   await person('Cleo');

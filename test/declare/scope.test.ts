@@ -4,9 +4,12 @@ import { createScopeCheck, isScope, scopesNeeded } from '../../src/declare/scope
 
 const handler = () => undefined;
 
-test.each(['a', 'posts:publish', 'posts:drafts:publish', 'v1.posts:read_all', '0-9:x'])('%j is a valid scope', (scope) => {
-  expect(isScope(scope)).toBe(true);
-});
+test.each(['a', 'posts:publish', 'posts:drafts:publish', 'v1.posts:read_all', '0-9:x'])(
+  '%j is a valid scope',
+  (scope) => {
+    expect(isScope(scope)).toBe(true);
+  },
+);
 
 test.each(['', ':', 'posts:', ':publish', 'posts::publish', 'posts:*', '*', '-posts', 'posts publish', 'a\n', 5, null])(
   '%j is not a valid scope',

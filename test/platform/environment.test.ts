@@ -147,14 +147,20 @@ test('one or several encryption keys are accepted, newest first', () => {
   }
 });
 
-test.each(['', ',', ' , '])('in production SVC_ENCRYPTION_KEYS="%s" counts as missing; the development key is not used', (text) => {
-  expect(faults({ SVC_ENCRYPTION_KEYS: text })).toEqual([expect.stringMatching(/^SVC_ENCRYPTION_KEYS is missing/)]);
-});
+test.each(['', ',', ' , '])(
+  'in production SVC_ENCRYPTION_KEYS="%s" counts as missing; the development key is not used',
+  (text) => {
+    expect(faults({ SVC_ENCRYPTION_KEYS: text })).toEqual([expect.stringMatching(/^SVC_ENCRYPTION_KEYS is missing/)]);
+  },
+);
 
-test.each(['smtp.example.com', 'https://smtp.example.com', 'smtp://', 'smtp:host'])('SMTP_URL=%s is an error', (url) => {
-  const listed = faults({ SMTP_URL: url, MAIL_FROM: 'a@example.com' });
-  expect(listed).toEqual(['SMTP_URL is malformed: it should look like smtp://user:password@host:587']);
-});
+test.each(['smtp.example.com', 'https://smtp.example.com', 'smtp://', 'smtp:host'])(
+  'SMTP_URL=%s is an error',
+  (url) => {
+    const listed = faults({ SMTP_URL: url, MAIL_FROM: 'a@example.com' });
+    expect(listed).toEqual(['SMTP_URL is malformed: it should look like smtp://user:password@host:587']);
+  },
+);
 
 test('SMTP_URL requires MAIL_FROM, an address with or without a name; without either there is no mail server', () => {
   expect(faults({ SMTP_URL: 'smtp://a:secret@host:587' })).toEqual([expect.stringMatching(/^MAIL_FROM is missing/)]);

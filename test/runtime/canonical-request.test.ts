@@ -69,7 +69,10 @@ test('a body parsed by middleware is compared as JSON', () => {
   expect(parsed(Buffer.from('a'))).not.toBe(parsed(Buffer.from('b')));
 });
 
-test.each([new URLSearchParams('a=1'), new Map([['a', 1]])])('a body that JSON cannot represent is refused: %s', (body) => {
-  const sent = request({}, { body, headers: { 'content-length': '3' } });
-  expect(() => canonicalRequest(sent, undefined)).toThrow('cannot be compared');
-});
+test.each([new URLSearchParams('a=1'), new Map([['a', 1]])])(
+  'a body that JSON cannot represent is refused: %s',
+  (body) => {
+    const sent = request({}, { body, headers: { 'content-length': '3' } });
+    expect(() => canonicalRequest(sent, undefined)).toThrow('cannot be compared');
+  },
+);

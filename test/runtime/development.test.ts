@@ -129,14 +129,17 @@ test('LOOPBACK_RATE_LIMITS=off does not lift the limits of a client behind a pro
   }
 });
 
-test.runIf(otherAddress)('LOOPBACK_RATE_LIMITS=off does not lift the limits of another machine, whatever headers it forges', async () => {
-  const { url } = await start(OFF, { settings: tooMany });
-  const call = clientOf(`http://${otherAddress}:${new URL(url).port}`);
-  const statuses = [];
-  for (let i = 0; i < 3; i++)
-    statuses.push((await call('GET', '/api/notes', undefined, { 'x-forwarded-for': '127.0.0.1' })).status);
-  expect(statuses).toEqual([200, 200, 429]);
-});
+test.runIf(otherAddress)(
+  'LOOPBACK_RATE_LIMITS=off does not lift the limits of another machine, whatever headers it forges',
+  async () => {
+    const { url } = await start(OFF, { settings: tooMany });
+    const call = clientOf(`http://${otherAddress}:${new URL(url).port}`);
+    const statuses = [];
+    for (let i = 0; i < 3; i++)
+      statuses.push((await call('GET', '/api/notes', undefined, { 'x-forwarded-for': '127.0.0.1' })).status);
+    expect(statuses).toEqual([200, 200, 429]);
+  },
+);
 
 test('a 429 in development names the limit, the wait and the setting; in production its text is unchanged', async () => {
   const message = async (env: Record<string, string>, path: string, times: number, settings = {}) => {

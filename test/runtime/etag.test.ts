@@ -224,13 +224,16 @@ test.each([
   ['some of its fields', (at: string) => ann.call('GET', `${at}?fields=title`)],
   ['its author with it', (at: string) => ann.call('GET', `${at}?include=author`)],
   ['a custom route', (at: string) => ann.call('GET', `${at}/card`)],
-])('any view of a record returns a tag that can be used to change it, because only its version counts: %s', async (_what, look) => {
-  const { path: at } = await newPost();
-  const asks = { 'if-match': tagOf(await look(at)) };
-  expect((await ann.call('PATCH', at, {}, asks)).status).toBe(200);
-  // Even an update without any difference counts as a change.
-  expect((await ann.call('PATCH', at, {}, asks)).status).toBe(412);
-});
+])(
+  'any view of a record returns a tag that can be used to change it, because only its version counts: %s',
+  async (_what, look) => {
+    const { path: at } = await newPost();
+    const asks = { 'if-match': tagOf(await look(at)) };
+    expect((await ann.call('PATCH', at, {}, asks)).status).toBe(200);
+    // Even an update without any difference counts as a change.
+    expect((await ann.call('PATCH', at, {}, asks)).status).toBe(412);
+  },
+);
 
 test('If-Match costs no additional statement', async () => {
   const { path: at, tag } = await newPost();
@@ -353,17 +356,20 @@ test.each([
   ['timeless json', '/api/timelesses', { anything: { b: 1, a: [1.5, null] } }, (n: number) => ({ anything: n })],
   ['timeless encrypted', '/api/timelesses', { sealed: 'x' }, (n: number) => ({ sealed: `${n}` })],
   ['timeless encrypted, empty before', '/api/timelesses', {}, (n: number) => ({ sealed: `${n}` })],
-])('of 20 concurrent changes with the same If-Match, one succeeds and 19 get 412: %s', async (_what, at, body, change) => {
-  const made = await ann.call('POST', at, body);
-  const one = `${at}/${made.body.data.id}`;
-  const answers = await Promise.all(
-    Array.from({ length: 20 }, (_, n) => ann.call('PATCH', one, change(n), { 'if-match': tagOf(made) })),
-  );
-  expect(answers.map((answer) => answer.status).sort()).toEqual([200, ...Array(19).fill(412)]);
-  const winner = answers.find((answer) => answer.status === 200)!;
-  const now = await ann.call('GET', one);
-  expect([now.body, tagOf(now)]).toEqual([winner.body, tagOf(winner)]);
-});
+])(
+  'of 20 concurrent changes with the same If-Match, one succeeds and 19 get 412: %s',
+  async (_what, at, body, change) => {
+    const made = await ann.call('POST', at, body);
+    const one = `${at}/${made.body.data.id}`;
+    const answers = await Promise.all(
+      Array.from({ length: 20 }, (_, n) => ann.call('PATCH', one, change(n), { 'if-match': tagOf(made) })),
+    );
+    expect(answers.map((answer) => answer.status).sort()).toEqual([200, ...Array(19).fill(412)]);
+    const winner = answers.find((answer) => answer.status === 200)!;
+    const now = await ann.call('GET', one);
+    expect([now.body, tagOf(now)]).toEqual([winner.body, tagOf(winner)]);
+  },
+);
 
 test('of a concurrent update and delete with the same If-Match, one succeeds', async () => {
   for (const at of ['/api/posts', '/api/timelesses']) {

@@ -552,7 +552,9 @@ test('after 24 hours a key starts anew, swept or not; the sweep removes only exp
 
 // Concurrent, because each test waits for seconds.
 describe.concurrent('a response that is missing', () => {
-  test('a repetition that waits too long for the first request gets 409 with Retry-After', { timeout: 240_000 }, async () => {
+  test('a repetition that waits too long for the first request gets 409 with Retry-After', {
+    timeout: 240_000,
+  }, async () => {
     const key = newKey();
     const before = times('pay');
     const open = Promise.withResolvers<void>();

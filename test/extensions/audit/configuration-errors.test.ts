@@ -10,7 +10,10 @@ test('the audit option without the extension is a configuration error that names
   );
 });
 
-test.each([0, -1, 1.5, 36_501, '7', null, "1 days'; drop table users; --"])('keepDays %o is a configuration error', (keepDays) => {
-  const extensions = [audit({ keepDays: keepDays as never })];
-  expect(() => createApp({ resources: [defineUser(), note], extensions }, env)).toThrow('audit.keepDays: must be');
-});
+test.each([0, -1, 1.5, 36_501, '7', null, "1 days'; drop table users; --"])(
+  'keepDays %o is a configuration error',
+  (keepDays) => {
+    const extensions = [audit({ keepDays: keepDays as never })];
+    expect(() => createApp({ resources: [defineUser(), note], extensions }, env)).toThrow('audit.keepDays: must be');
+  },
+);

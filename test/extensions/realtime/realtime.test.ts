@@ -109,13 +109,16 @@ test.each([
   ['q=one', 'q'],
   ['sort=-createdAt', 'sort'],
   ['page=2', 'page'],
-])('a subscription with the filter %s is refused, both as a query parameter and inside the subscription', async (filter, named) => {
-  for (const query of [`subscribe=post&${filter}`, `subscribe=${encodeURIComponent(`post?${filter}`)}`]) {
-    const { status, body } = await listen(url, query, admin);
-    expect([status, body.error.code]).toEqual([400, 'BAD_REQUEST']);
-    expect(body.error.message).toContain(named);
-  }
-});
+])(
+  'a subscription with the filter %s is refused, both as a query parameter and inside the subscription',
+  async (filter, named) => {
+    for (const query of [`subscribe=post&${filter}`, `subscribe=${encodeURIComponent(`post?${filter}`)}`]) {
+      const { status, body } = await listen(url, query, admin);
+      expect([status, body.error.code]).toEqual([400, 'BAD_REQUEST']);
+      expect(body.error.message).toContain(named);
+    }
+  },
+);
 
 test.each([
   ['', 400, /subscribe/],

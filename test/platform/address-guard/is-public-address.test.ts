@@ -35,15 +35,18 @@ test.each(table.addresses)('$address: $public', ({ address, public: expected }) 
 });
 
 describe('IPv4', () => {
-  test.each(SPECIAL_IPV4)('%s is not public from its first to its last address, and both neighbours are public', (block) => {
-    const [base = '', bits] = block.split('/');
-    const first = toNumber(base);
-    const last = first + 2 ** (32 - Number(bits)) - 1;
-    expect(isPublicAddress(toAddress(first))).toBe(false);
-    expect(isPublicAddress(toAddress(last))).toBe(false);
-    const neighbours = [first - 1, last + 1].filter((number) => number >= 0 && number < 2 ** 32).map(toAddress);
-    for (const neighbour of neighbours) expect(isPublicAddress(neighbour), neighbour).toBe(true);
-  });
+  test.each(SPECIAL_IPV4)(
+    '%s is not public from its first to its last address, and both neighbours are public',
+    (block) => {
+      const [base = '', bits] = block.split('/');
+      const first = toNumber(base);
+      const last = first + 2 ** (32 - Number(bits)) - 1;
+      expect(isPublicAddress(toAddress(first))).toBe(false);
+      expect(isPublicAddress(toAddress(last))).toBe(false);
+      const neighbours = [first - 1, last + 1].filter((number) => number >= 0 && number < 2 ** 32).map(toAddress);
+      for (const neighbour of neighbours) expect(isPublicAddress(neighbour), neighbour).toBe(true);
+    },
+  );
 
   test('every address agrees with the registry', () => {
     const special = new BlockList();

@@ -34,7 +34,11 @@ test.each<[string, object, object]>([
   ['a path instead of a text', { text: { path: '/etc/passwd' } }, { text: 'Must be a string' }],
   ['a path instead of HTML', { html: { path: '/etc/passwd' } }, { html: 'Must be a string' }],
   ['NUL', { text: 'a\0b' }, { text: 'Must be a text without NUL or broken characters' }],
-  ['an unknown property', { attachments: [], bcc: 'b@example.com' }, { attachments: 'Unknown field', bcc: 'Unknown field' }],
+  [
+    'an unknown property',
+    { attachments: [], bcc: 'b@example.com' },
+    { attachments: 'Unknown field', bcc: 'Unknown field' },
+  ],
   ['a text that is too long', { text: 'x'.repeat(100_001) }, { text: 'Must be at most 100000 characters' }],
 ])('%s is refused', (_what, changes, details) => {
   expect(faults(changes)).toEqual(details);

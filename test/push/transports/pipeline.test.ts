@@ -97,7 +97,9 @@ test('one push reaches each kind of phone and a browser through the real librari
   }
 });
 
-test('a worker whose credentials are refused does not start, and its error names the credentials', { timeout: 240_000 }, async () => {
+test('a worker whose credentials are refused does not start, and its error names the credentials', {
+  timeout: 240_000,
+}, async () => {
   fcm.reply = () => fcmError(403, 'PERMISSION_DENIED', undefined, 'Permission denied');
   const worker = startBlog('push-worker', redirected);
   expect(await worker.ended).toBe(1);

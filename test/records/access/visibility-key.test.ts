@@ -93,7 +93,11 @@ test.each<[string, AnyResource, boolean]>([
     defineResource('thing', { fields: { title: f.string() }, policies: { read: () => true } }),
     false,
   ],
-  ['a function as field visibility', defineResource('thing', { fields: { title: f.string().visibleTo(() => true) } }), false],
+  [
+    'a function as field visibility',
+    defineResource('thing', { fields: { title: f.string().visibleTo(() => true) } }),
+    false,
+  ],
   ['the populated user, who owns itself', defineResource('thing', { fields: { by: f.ref('user').populate() } }), true],
   [
     'a populated record with an unknown owner',

@@ -47,10 +47,13 @@ test.each([
   ['read-only', { title: 'xyz', secret: 'x' }, { secret: 'Is read-only' }],
   ['rejected by a check', { title: 'xyz', even: 1 }, { even: 'Must be even' }],
   ['itself invalid', { title: 'xyz', price: 1.5 }, { price: 'Must be a whole number' }],
-])('on create a function is not called if a field is %s, and the 422 reports that field', async (_what, body, details) => {
-  const answer = await create({ price: 3, ...body });
-  expect([answer.status, answer.body.error.details, docs]).toEqual([422, details, []]);
-});
+])(
+  'on create a function is not called if a field is %s, and the 422 reports that field',
+  async (_what, body, details) => {
+    const answer = await create({ price: 3, ...body });
+    expect([answer.status, answer.body.error.details, docs]).toEqual([422, details, []]);
+  },
+);
 
 test('on create a function receives the record as it would be stored: normalized, with defaults and owner', async () => {
   const sent = { title: ' xyz ', code: 'ab', mail: 'A@B.co', shout: 'hey', place: { city: ' Bern ' }, price: 3 };

@@ -35,10 +35,13 @@ test.each(['id', '_id', 'createdAt', 'updatedAt', '__v'])('the field name %s is 
   expect(withOptions({ fields: { [name]: f.string() } })).toContain(`field "${name}"`);
 });
 
-test.each(['constructor', 'toString', '__proto__'])('the field name %s is reserved because every object has it', (name) => {
-  const fields = Object.fromEntries([[name, f.string()]]);
-  expect(withOptions({ fields })).toContain(`field "${name}": the name is reserved`);
-});
+test.each(['constructor', 'toString', '__proto__'])(
+  'the field name %s is reserved because every object has it',
+  (name) => {
+    const fields = Object.fromEntries([[name, f.string()]]);
+    expect(withOptions({ fields })).toContain(`field "${name}": the name is reserved`);
+  },
+);
 
 test.each(['created_at', 'updated_at', 'ID', 'xmin', 'ctid', 'a b', '1st', 'a'.repeat(64)])(
   'the field name %s is refused because it cannot be the name of a column',
@@ -223,7 +226,11 @@ test.each<[string, object, string]>([
   ['a default sort by an unknown field', { defaultSort: '-nope' }, 'defaultSort'],
   ['a default sort by a password', { fields: { secret: f.password() }, defaultSort: 'secret' }, 'defaultSort'],
   ['a filterable field with the name of a parameter', { fields: { after: f.date().filterable() } }, 'query parameter'],
-  ['a default sort by a timestamp that the resource does not have', { timestamps: false, defaultSort: '-createdAt' }, 'defaultSort'],
+  [
+    'a default sort by a timestamp that the resource does not have',
+    { timestamps: false, defaultSort: '-createdAt' },
+    'defaultSort',
+  ],
   ['an index of an unknown field', { indexes: [{ fields: ['nope'] }] }, 'indexes'],
   ['an index without fields', { indexes: [{ fields: [] }] }, 'indexes'],
   ['an owner option together with an owner field', { owner: 'a' }, 'owner'],
@@ -296,8 +303,16 @@ test.each<[string, Parameters<typeof withRoute>[0], string]>([
   ['a malformed path', (route) => route.get('/a(', () => 1), '/things/a('],
   ['owner on a route without a record', (route) => route.get('/a', { policy: 'owner' }, () => 1), '"owner" needs'],
   ['an unknown option', (route) => route.get('/a', { polizy: 'public' }, () => 1), 'polizy'],
-  ['an input that is not a schema', (route) => route.post('/a', { input: {} }, () => 1), 'input: not a Standard Schema'],
-  ['a query that is not a schema', (route) => route.get('/a', { query: null }, () => 1), 'query: not a Standard Schema'],
+  [
+    'an input that is not a schema',
+    (route) => route.post('/a', { input: {} }, () => 1),
+    'input: not a Standard Schema',
+  ],
+  [
+    'a query that is not a schema',
+    (route) => route.get('/a', { query: null }, () => 1),
+    'query: not a Standard Schema',
+  ],
   ['no handler', (route) => route.get('/a', { policy: 'public' }), 'handler'],
   ['an invalid status', (route) => route.get('/a', { status: 99 }, () => 1), 'status'],
 ])('a custom route with %s is refused', (_what, add, named) => {

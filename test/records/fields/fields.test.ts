@@ -264,7 +264,13 @@ test.each(refused)('%s refuses %j', async (field, sent, message) => {
 
 test.each<[string, string, number, (count: number) => unknown, string]>([
   ['an array without a maximum', 'integers', 10_000, (count) => Array(count).fill(1), 'Must be at most 10000 items'],
-  ['a text that must match a pattern', 'pattern', 5000, (count) => 'a'.repeat(count), 'Must be at most 5000 characters'],
+  [
+    'a text that must match a pattern',
+    'pattern',
+    5000,
+    (count) => 'a'.repeat(count),
+    'Must be at most 5000 characters',
+  ],
   ['an indexed text', 'indexed', 2600, (count) => 'x'.repeat(count), 'Must be at most 2600 bytes'],
 ])('the limit is exact for %s: %s accepts %d and no more', async (_, field, most, sized, message) => {
   expect(await create(field, sized(most))).toEqual({ status: 201, value: sized(most) });

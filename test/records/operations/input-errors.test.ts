@@ -74,9 +74,12 @@ test.each([
   ['hook as the system', 500],
   ['hook as a visitor', 500],
   ['hook refuses', 422],
-])('invalid input of a call in a hook is a project error, whatever caused the change: "%s" responds %i', async (x, code) => {
-  expect((await call('POST', '/api/works', { x })).status).toBe(code);
-});
+])(
+  'invalid input of a call in a hook is a project error, whatever caused the change: "%s" responds %i',
+  async (x, code) => {
+    expect((await call('POST', '/api/works', { x })).status).toBe(code);
+  },
+);
 
 test('code receives the error with its details and can handle it', async () => {
   const asked = app.service('work').create({ x: 5 as never });

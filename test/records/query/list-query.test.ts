@@ -257,9 +257,12 @@ describe('filters of code', () => {
     }
   });
 
-  test.each([undefined, { gt: undefined }, [1, undefined], { in: [undefined] }])('are refused if undefined: %j', (views) => {
-    expect(() => byCode({ views })).toThrow(TypeError);
-  });
+  test.each([undefined, { gt: undefined }, [1, undefined], { in: [undefined] }])(
+    'are refused if undefined: %j',
+    (views) => {
+      expect(() => byCode({ views })).toThrow(TypeError);
+    },
+  );
 });
 
 describe('a search', () => {

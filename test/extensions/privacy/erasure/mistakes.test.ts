@@ -15,11 +15,7 @@ function mistakes(options: object, user: Parameters<typeof defineUser>[0] = {}, 
 }
 
 test.each([
-  [
-    'an unknown action',
-    { onOwnerDelete: 'forget' },
-    'onOwnerDelete: must be one of: delete, anonymize, keep',
-  ],
+  ['an unknown action', { onOwnerDelete: 'forget' }, 'onOwnerDelete: must be one of: delete, anonymize, keep'],
   ['an action that is a boolean', { onOwnerDelete: true }, 'onOwnerDelete: must be one of: delete, anonymize, keep'],
   ['personal fields that are a text', { personalFields: 'a' }, 'personalFields: must be a list'],
   [

@@ -52,7 +52,12 @@ const hostile: [string, (socket: Socket) => void, string | null, number | null][
   ['says nothing', () => undefined, 'timeout', null],
   ['sends its headers byte by byte', (s) => forever(s, 50, 'a', 'HTTP/1.1 200 OK\r\nx: '), 'timeout', null],
   ['responds with 102 forever', (s) => forever(s, 50, 'HTTP/1.1 102 Processing\r\n\r\n'), 'timeout', null],
-  ['sends its body byte by byte', (s) => forever(s, 50, 'a', 'HTTP/1.1 200 OK\r\ncontent-length: 900\r\n\r\n'), 'timeout', 200],
+  [
+    'sends its body byte by byte',
+    (s) => forever(s, 50, 'a', 'HTTP/1.1 200 OK\r\ncontent-length: 900\r\n\r\n'),
+    'timeout',
+    200,
+  ],
   [
     'closes the connection in the middle of a body',
     (s) => s.end('HTTP/1.1 200 OK\r\ncontent-length: 100\r\n\r\nabc'),

@@ -71,7 +71,11 @@ describe('nextAttemptDelay', () => {
     ['for a Retry-After of 24 hours', { attempt: 1, retryAfterMs: DAY }, DAY],
     ['for a Retry-After capped at 24 hours', { attempt: 1, retryAfterMs: 10 * 365 * DAY }, DAY],
     ['for an infinite Retry-After', { attempt: 1, retryAfterMs: Number.POSITIVE_INFINITY }, DAY],
-    ['for a Retry-After capped at a longer wait', { attempt: 1, retryAfterMs: 9 * DAY, schedule: [1_000, 3 * DAY] }, 3 * DAY],
+    [
+      'for a Retry-After capped at a longer wait',
+      { attempt: 1, retryAfterMs: 9 * DAY, schedule: [1_000, 3 * DAY] },
+      3 * DAY,
+    ],
     ['for a Retry-After with a used-up schedule', { attempt: 4, retryAfterMs: 1 }, null],
     ['for a Retry-After of null', { attempt: 1, retryAfterMs: null }, 1_000],
     ['for a negative Retry-After', { attempt: 1, retryAfterMs: -1 }, 1_000],

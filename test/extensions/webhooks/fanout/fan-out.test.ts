@@ -141,29 +141,32 @@ describe('a policy that throws for one owner', () => {
     ['ApiError RATE_LIMITED', new ApiError('RATE_LIMITED')],
     ['the error of a service that the policy called', failed],
     ['undefined', undefined],
-  ])('after %s: the other owners receive the event, this owner does not, and the event is handled', async (_, error) => {
-    const [ann, bad, bob] = [await person('Ann'), await person('Bad'), await person('Bob')];
-    for (const who of [ann, bad, bob]) {
-      const { status } = await who.call('POST', '/api/webhooks', { url: 'http://127.0.0.1:9/', events: ['*'] });
-      expect(status).toBe(201);
-    }
-    acts.set('Bad', () => {
-      throw error;
-    });
-    await app.service('riddle').create({ text: 'x' });
-    await app.service('notice').create({ text: 'x' });
-    await nothingWaits();
-    const { rows } = await client.query(
-      `select e.owner_id as owner, array_agg(type order by type) as types from webhook_deliveries d
+  ])(
+    'after %s: the other owners receive the event, this owner does not, and the event is handled',
+    async (_, error) => {
+      const [ann, bad, bob] = [await person('Ann'), await person('Bad'), await person('Bob')];
+      for (const who of [ann, bad, bob]) {
+        const { status } = await who.call('POST', '/api/webhooks', { url: 'http://127.0.0.1:9/', events: ['*'] });
+        expect(status).toBe(201);
+      }
+      acts.set('Bad', () => {
+        throw error;
+      });
+      await app.service('riddle').create({ text: 'x' });
+      await app.service('notice').create({ text: 'x' });
+      await nothingWaits();
+      const { rows } = await client.query(
+        `select e.owner_id as owner, array_agg(type order by type) as types from webhook_deliveries d
        join webhook_endpoints e on e.id = d.endpoint_id where type <> 'user.created' group by 1`,
-    );
-    const both = ['notice.created', 'riddle.created'];
-    expect(Object.fromEntries(rows.map(({ owner, types }) => [owner, types]))).toEqual({
-      [ann.id]: both,
-      [bob.id]: both,
-      [bad.id]: ['notice.created'],
-    });
-  });
+      );
+      const both = ['notice.created', 'riddle.created'];
+      expect(Object.fromEntries(rows.map(({ owner, types }) => [owner, types]))).toEqual({
+        [ann.id]: both,
+        [bob.id]: both,
+        [bad.id]: ['notice.created'],
+      });
+    },
+  );
 
   test('a database error is not a decision, so the event is handled again', async () => {
     const ann = await person('Ann');

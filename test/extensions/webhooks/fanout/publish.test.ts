@@ -180,13 +180,7 @@ describe('invalid events', () => {
     ['data that fails an async rule', 'slow.checked', { id: 'no' }, {}, /not valid: data: Must not be no/],
     ['data that valibot refuses', 'invoice.sent-out', { to: 1 }, {}, /not valid: to: /],
     ['data that arktype refuses', 'batch.done', { count: '1' }, {}, /not valid: count: /],
-    [
-      'an undeclared event',
-      'invoice.lost',
-      {},
-      {},
-      /there is no such event; declared in .*: invoice\.paid, /,
-    ],
+    ['an undeclared event', 'invoice.lost', {}, {}, /there is no such event; declared in .*: invoice\.paid, /],
     ['an event of a resource', 'note.created', {}, {}, /there is no such event/],
     ['a name that every object has', 'constructor', {}, {}, /there is no such event/],
     ['a circle', 'note.shared', circle, {}, /circular/i],
@@ -198,16 +192,25 @@ describe('invalid events', () => {
       {},
       /1048578 bytes of JSON; 1048576 are allowed/,
     ],
-    ['an owner that cannot be a user id', 'note.shared', {}, { owner: 'ann@example.com' }, /owner must be the id of a user/],
-  ])('publish refuses %s with an error for the calling code, and stores nothing', async (_, name, data, options, message) => {
-    const error = await publish(name, data, options).catch((thrown: unknown) => thrown);
-    expect(error).toBeInstanceOf(Error);
-    expect(error).not.toBeInstanceOf(ApiError);
-    expect((error as Error).message).toMatch(message);
-    expect(
-      (await client.query(`select from webhook_events where name = $1 and owner_id is null`, [name])).rowCount,
-    ).toBe(name === 'batch.done' ? 1 : 0);
-  });
+    [
+      'an owner that cannot be a user id',
+      'note.shared',
+      {},
+      { owner: 'ann@example.com' },
+      /owner must be the id of a user/,
+    ],
+  ])(
+    'publish refuses %s with an error for the calling code, and stores nothing',
+    async (_, name, data, options, message) => {
+      const error = await publish(name, data, options).catch((thrown: unknown) => thrown);
+      expect(error).toBeInstanceOf(Error);
+      expect(error).not.toBeInstanceOf(ApiError);
+      expect((error as Error).message).toMatch(message);
+      expect(
+        (await client.query(`select from webhook_events where name = $1 and owner_id is null`, [name])).rowCount,
+      ).toBe(name === 'batch.done' ? 1 : 0);
+    },
+  );
 
   test('in a route, an error of publish is a 500 that reveals nothing to the client', async () => {
     const { status, body } = await ann.call('POST', '/api/notes/bad');

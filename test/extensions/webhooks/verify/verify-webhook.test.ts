@@ -60,7 +60,10 @@ describe('forms of the input', () => {
     ['string', BODY],
     ['Buffer', Buffer.from(BODY)],
     ['Uint8Array', new TextEncoder().encode(BODY)],
-    ['a view into a larger buffer', new Uint8Array(Buffer.from(`..${BODY}..`)).subarray(2, Buffer.byteLength(BODY) + 2)],
+    [
+      'a view into a larger buffer',
+      new Uint8Array(Buffer.from(`..${BODY}..`)).subarray(2, Buffer.byteLength(BODY) + 2),
+    ],
   ])('the body is accepted as %s', (_, body) => {
     expect(verifyWebhook(SECRET, headers, body, options)).toEqual(JSON.parse(BODY));
   });
@@ -125,15 +128,18 @@ describe('time', () => {
 });
 
 describe('malformed input', () => {
-  test.each(['webhook-id', 'webhook-timestamp', 'webhook-signature'])('a missing, repeated or non-string %s is refused', (name) => {
-    const { [name as 'webhook-id']: value, ...rest } = signed();
-    const check = (headers: object) => codeOf(() => verifyWebhook(SECRET, headers as Headers, BODY, options));
-    expect(check(rest)).toBe('MISSING_HEADER');
-    expect(check({ ...rest, [name]: undefined })).toBe('MISSING_HEADER');
-    expect(check({ ...rest, [name]: [value, value] })).toBe('INVALID_HEADER');
-    expect(check({ ...rest, [name]: value, [name.toUpperCase()]: value })).toBe('INVALID_HEADER');
-    expect(check({ ...rest, [name]: 7 })).toBe('INVALID_HEADER');
-  });
+  test.each(['webhook-id', 'webhook-timestamp', 'webhook-signature'])(
+    'a missing, repeated or non-string %s is refused',
+    (name) => {
+      const { [name as 'webhook-id']: value, ...rest } = signed();
+      const check = (headers: object) => codeOf(() => verifyWebhook(SECRET, headers as Headers, BODY, options));
+      expect(check(rest)).toBe('MISSING_HEADER');
+      expect(check({ ...rest, [name]: undefined })).toBe('MISSING_HEADER');
+      expect(check({ ...rest, [name]: [value, value] })).toBe('INVALID_HEADER');
+      expect(check({ ...rest, [name]: value, [name.toUpperCase()]: value })).toBe('INVALID_HEADER');
+      expect(check({ ...rest, [name]: 7 })).toBe('INVALID_HEADER');
+    },
+  );
 
   test('moving a full stop between id, timestamp and body does not produce another valid message', () => {
     const headers = {

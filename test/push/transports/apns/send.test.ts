@@ -44,7 +44,9 @@ test('responses are assigned to the right devices, whatever order APNs returns t
   for (const [i, result] of results.entries()) expect(result.ok).toBe(!token(i).endsWith('3'));
 });
 
-test('at most 500 requests are in flight over all sends, and 3,000 notifications are delivered', { timeout: 240_000 }, async () => {
+test('at most 500 requests are in flight over all sends, and 3,000 notifications are delivered', {
+  timeout: 240_000,
+}, async () => {
   const patient = createApnsTransport(credentials, { responseTimeoutMs: 60_000, maxWaitMs: 60_000 });
   const { promise: gate, resolve: open } = Promise.withResolvers<undefined>();
   fake.reply = () => gate;

@@ -125,13 +125,10 @@ test('the size counts the UTF-8 bytes of visible text and data, not of token, tt
   expect(fcm.limitBytes).toBe(4096);
 });
 
-test.each(['android', 'ios'] as const)(
-  'the longest allowed title and body reach %s',
-  (platform) => {
-    const longest = content({ title: 'x'.repeat(250), body: 'x'.repeat(2000) });
-    expect(fcm.sizeOf!(longest, platform)).toBeLessThan(2600);
-  },
-);
+test.each(['android', 'ios'] as const)('the longest allowed title and body reach %s', (platform) => {
+  const longest = content({ title: 'x'.repeat(250), body: 'x'.repeat(2000) });
+  expect(fcm.sizeOf!(longest, platform)).toBeLessThan(2600);
+});
 
 test('it accepts Android devices, and iOS devices unless their token is an APNs token', () => {
   const accepts = (platform: 'ios' | 'android' | 'web', token: string) => fcm.accepts!(device(platform, token));
