@@ -94,7 +94,7 @@ async function takeTour(url: string): Promise<void> {
   const here = (block: string) =>
     block.replaceAll('localhost:5001', url.slice('http://'.length)).replaceAll('4000', String(port));
   const [start, register, login, create, refuse] = blocksOf('Quick start', 'sh').map(here);
-  const [subscribe, publish, log] = blocksOf('A verified webhook', 'sh').map(here);
+  const [subscribe, publish, log] = blocksOf('Receive a verified webhook', 'sh').map(here);
 
   expect(start).toBe('npm run dev\n'); // The app at `url` runs instead.
   await shell.run(register!);
@@ -124,7 +124,7 @@ test('src/app runs as four processes and stops cleanly, its document is valid, a
 });
 
 test('the first resource of the README has the routes, queries and access rules that its table lists', async () => {
-  const source = /export const task = ([\s\S]*)$/.exec(blocksOf('A first resource', 'ts')[0]!)![1]!;
+  const source = /export const task = ([\s\S]*)$/.exec(blocksOf('Declare a resource', 'ts')[0]!)![1]!;
   const declare = new Function('defineResource', 'f', `return ${source}`);
   const task = declare(defineResource, f) as ReturnType<typeof defineResource>;
   const { call, person } = await startTestApp({ resources: [defineUser(), task] });
