@@ -54,7 +54,7 @@ export interface RouteContext<Input = any, Doc = any, Query = RawQuery> {
 }
 
 /** The request data that is available before the body is read. */
-export type Asking = Pick<RouteContext, 'user' | 'auth' | 'params' | 'req' | 'service'>;
+export type AuthorizationRequest = Pick<RouteContext, 'user' | 'auth' | 'params' | 'req' | 'service'>;
 
 export type HttpMethod = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
 
@@ -118,7 +118,7 @@ export interface Route {
    * Finds what the path names, before the body is read and before body and query are checked: a caller that may not know of the object gets
    * NOT_FOUND, not the errors of a body. Its result is `ctx.doc`. Not for routes of a `resource`.
    */
-  load?: (asking: Asking) => Promise<unknown>;
+  load?: (asking: AuthorizationRequest) => Promise<unknown>;
   /** The resource whose `:id` record is loaded, checked against the policy and passed as `doc`. */
   resource?: string;
   /** The CRUD action of the resource that this route performs. */

@@ -11,7 +11,7 @@ import { createMail, type Mail } from '../platform/mail/index.ts';
 import type { MailSender } from '../platform/mail/sender.ts';
 import type { MailComposer } from '../platform/mail/worker.ts';
 import { createMetrics } from '../platform/metrics.ts';
-import { createWake } from '../platform/outbox/wake.ts';
+import { createRelayWakeUp } from '../platform/outbox/wake.ts';
 import type { Platform } from '../platform/platform.ts';
 import { openDatabase } from '../platform/postgres/database.ts';
 import { inTransaction } from '../platform/postgres/transaction.ts';
@@ -41,7 +41,7 @@ export function createPlatform(env: Environment, settings: Settings): Platform {
     database: openDatabase(env.databaseUrl, env.redisPrefix, log),
     queues: createQueues(redis, env.redisPrefix, log),
     limits: createLimits(redis.commands, env.redisPrefix, log, metrics),
-    wake: createWake(redis.commands, env.redisPrefix),
+    wake: createRelayWakeUp(redis.commands, env.redisPrefix),
     keyring: createKeyring(env.encryptionKeys),
     events: createEvents(log),
   };

@@ -4,7 +4,7 @@ import { createEvents } from '../../src/platform/events.ts';
 import { createLimits } from '../../src/platform/limits/index.ts';
 import { createLog } from '../../src/platform/log.ts';
 import { createMetrics } from '../../src/platform/metrics.ts';
-import { createWake } from '../../src/platform/outbox/wake.ts';
+import { createRelayWakeUp } from '../../src/platform/outbox/wake.ts';
 import type { Platform } from '../../src/platform/platform.ts';
 import { openDatabase } from '../../src/platform/postgres/database.ts';
 import { createQueues } from '../../src/platform/queues.ts';
@@ -31,7 +31,7 @@ export async function openPlatform(
     database,
     queues,
     limits: createLimits(redis.commands, env.redisPrefix, log, metrics),
-    wake: createWake(redis.commands, env.redisPrefix),
+    wake: createRelayWakeUp(redis.commands, env.redisPrefix),
     keyring: createKeyring(env.encryptionKeys),
     events: createEvents(log),
     async close() {

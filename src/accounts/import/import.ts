@@ -2,8 +2,8 @@ import type { ErrorDetails } from '../../platform/errors.ts';
 import type { Database } from '../../platform/postgres/database.ts';
 import { publicDatabaseError } from '../../platform/postgres/errors.ts';
 import type { Entity, RecordsContext } from '../../records/context.ts';
-import { createInsert, type Stored } from './insert.ts';
-import { createRowReader, type ImportRow, rowErrors } from './row.ts';
+import { createRowInserter, type Stored } from './insert.ts';
+import { createRowParser, type ImportRow, rowErrors } from './row.ts';
 
 /** Maximum number of rows in one statement. Postgres accepts 65,535 values. */
 const ROWS_AT_ONCE = 500;
@@ -49,8 +49,8 @@ const REFUSALS = {
 /** Creates the import of users from another system. It stores rows in batches, emits no events, runs no hooks and sends no e-mails. */
 export function createImport(database: Database, context: RecordsContext, entity: Entity) {
   const { resource } = entity;
-  const read = createRowReader(resource, context);
-  const insert = createInsert(database, entity);
+  const read = createRowParser(resource, context);
+  const insert = createRowInserter(database, entity);
   const atOnce = Math.max(1, Math.min(ROWS_AT_ONCE, Math.floor(VALUES_AT_ONCE / (resource.fields.length + 3))));
 
   return async (

@@ -12,7 +12,7 @@ export type Stored = 'imported' | 'existing' | 'taken' | 'deleted';
  * - `taken`: its id, or another value that must be unique, belongs to another user
  * - `deleted`: its id belongs to a deleted user who can be restored
  */
-export function createInsert(
+export function createRowInserter(
   database: Database,
   { resource, codec, archive }: Entity,
 ): (rows: readonly ImportRow[]) => Promise<Stored[]> {

@@ -39,20 +39,20 @@ function parse(line: string): Record<string, unknown> {
   return parsed as Record<string, unknown>;
 }
 
-function idOf(value: unknown): string {
+function readId(value: unknown): string {
   if (value === undefined || value === null) return newId();
   const id = String(value).toLowerCase();
   return isId(id) ? id : reject({ id: 'Must be 24 hexadecimal digits, or left out' });
 }
 
-function hashOf(value: unknown): string {
+function readPasswordHash(value: unknown): string {
   if (value === undefined || value === null) return NO_PASSWORD;
   if (typeof value !== 'string' || value.trim() === '') return reject({ passwordHash: 'Must be a text, or left out' });
   if (value.length > MAX_HASH) return reject({ passwordHash: `Must be at most ${MAX_HASH} characters` });
   return isStorable(value) ? value : reject({ passwordHash: UNSTORABLE });
 }
 
-function timeOf(value: unknown, name: string): string | undefined {
+function readTime(value: unknown, name: string): string | undefined {
   if (value === undefined || value === null) return undefined;
   const date = typeof value === 'string' || typeof value === 'number' ? parseDate(value) : undefined;
   return date ?? reject({ [name]: NO_DATE });
@@ -68,7 +68,7 @@ function withoutPasswords(resource: CompiledResource): CompiledResource {
  * Creates a parser for lines of an import. A line has the fields of the user resource, validated by its rules, and optionally `id`
  * (or `_id`), `passwordHash`, `createdAt` and `updatedAt`.
  */
-export function createRowReader(
+export function createRowParser(
   resource: CompiledResource,
   { service }: Pick<RecordsContext, 'service'>,
 ): (line: string) => Promise<ImportRow> {
@@ -83,11 +83,11 @@ export function createRowReader(
       updating: false,
     });
     return {
-      id: idOf(id ?? _id),
+      id: readId(id ?? _id),
       values,
-      hash: hashOf(passwordHash),
-      createdAt: timeOf(createdAt, 'createdAt'),
-      updatedAt: timeOf(updatedAt ?? createdAt, 'updatedAt'),
+      hash: readPasswordHash(passwordHash),
+      createdAt: readTime(createdAt, 'createdAt'),
+      updatedAt: readTime(updatedAt ?? createdAt, 'updatedAt'),
     };
   };
 }

@@ -2,13 +2,13 @@ import { z } from 'zod';
 import { defineExtension, type Extension } from '../../declare/extension.ts';
 import { auditRoutes } from './reading/routes.ts';
 import { createListeners } from './recording/audited-events.ts';
-import { createConsumer } from './recording/consumer.ts';
+import { createAuditConsumer } from './recording/consumer.ts';
 import { createEventWriter } from './recording/event-writer.ts';
 import { type AuditOptions, auditSettings } from './settings.ts';
 import { auditAnchors, auditEntries, auditValues } from './tables.ts';
 import { appendOnly } from './trail/append-only.ts';
 import { createRetention } from './trail/retention.ts';
-import { createVerify, type Verify } from './trail/verify.ts';
+import { createTrailVerifier, type Verify } from './trail/verify.ts';
 import { auditData } from './user-data.ts';
 
 export type { AuditOptions } from './settings.ts';
@@ -49,12 +49,12 @@ export function audit(options: AuditOptions = {}): Extension<'audit', AuditApi> 
         'push-worker': () => writer,
       };
       return {
-        consumers: [createConsumer(host)],
+        consumers: [createAuditConsumer(host)],
         sweeps: [createRetention(host, keepDays)],
         listeners: createListeners(writer),
         routes: auditRoutes(host),
         userData: [auditData(host, keepDays)],
-        api: { verify: createVerify(host.database) },
+        api: { verify: createTrailVerifier(host.database) },
         workers,
       };
     },

@@ -1,7 +1,7 @@
 import { defineExtension, type Extension } from '../../declare/extension.ts';
 import { StartupError } from '../../platform/environment.ts';
 import { sameOriginOnly, thisMachineOnly } from './guards.ts';
-import { createLive } from './live.ts';
+import { createLiveUpdates } from './live.ts';
 import { pageFiles } from './page-files.ts';
 import { consoleRoutes } from './routes.ts';
 import { createStateReader } from './state.ts';
@@ -30,7 +30,7 @@ export function developerConsole(): Extension<'console'> {
       }
       // Simulated devices do not exist in production.
       if (simulated === undefined) return {};
-      const live = createLive(createStateReader(host, users, simulated), host.log);
+      const live = createLiveUpdates(createStateReader(host, users, simulated), host.log);
       const middleware = [thisMachineOnly, sameOriginOnly(host.env.appUrl)];
       return {
         pages: [

@@ -20,7 +20,7 @@ export interface Live {
 }
 
 /** Creates the streams. `read` returns the data of a page; it is not called while no page is open. */
-export function createLive(read: () => Promise<unknown>, log: Logger): Live {
+export function createLiveUpdates(read: () => Promise<unknown>, log: Logger): Live {
   /** Open streams, with the last data sent to each. */
   const streams = new Map<Response, string | undefined>();
   let reading: Promise<void> | undefined;

@@ -1,6 +1,6 @@
 import { defineExtension, type Extension } from '../../declare/extension.ts';
 import { createAppender } from './events/appender.ts';
-import { createConsumer, createSweeps } from './events/forwarding.ts';
+import { createForwardingConsumer, createSweeps } from './events/forwarding.ts';
 import type { Listener } from './fan-out/groups.ts';
 import { createHub } from './fan-out/hub.ts';
 import { realtimeRoutes } from './routes.ts';
@@ -39,7 +39,7 @@ export function realtime(options: RealtimeOptions = {}): Extension<'realtime'> {
       };
       return {
         routes: realtimeRoutes(opener.open, tickets),
-        consumers: [createConsumer(host, appender)],
+        consumers: [createForwardingConsumer(host, appender)],
         sweeps: createSweeps(host, appender, settings),
         userData: [ticketData(host.database), ...(host.users === undefined ? [] : [eventData(host, host.users)])],
         // The server waits for open streams when it stops, so they must end here.

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { defineExtension, type Extension } from '../../declare/extension.ts';
-import { createPurge } from './purge.ts';
+import { createPurgeSweep } from './purge.ts';
 import { type SoftDeleteOptions, softDeleteSettings } from './settings.ts';
 
 export type { SoftDeleteOptions } from './settings.ts';
@@ -24,6 +24,6 @@ export function softDelete(options: SoftDeleteOptions = {}): Extension {
     resourceOptions: { softDelete: z.boolean({ error: 'must be true or false' }) },
     settings: softDeleteSettings,
     options,
-    setup: (host, { keepDays }) => ({ sweeps: createPurge(host, keepDays) }),
+    setup: (host, { keepDays }) => ({ sweeps: createPurgeSweep(host, keepDays) }),
   });
 }

@@ -13,7 +13,7 @@ function purgeSql(table: string): string {
 }
 
 /** Creates one sweep for each resource that permanently removes records deleted more than `keepDays` ago. */
-export function createPurge({ resources, database }: Host, keepDays: number): Sweep[] {
+export function createPurgeSweep({ resources, database }: Host, keepDays: number): Sweep[] {
   return resources.flatMap(({ name, archiveTable }) => {
     if (archiveTable === undefined) return [];
     const text = purgeSql(archiveTable);

@@ -9,7 +9,7 @@ import { endpointRoutes } from './endpoints/routes.ts';
 import { encryptedSecrets } from './endpoints/signing.ts';
 import { checkEventNames, type EventDeclarations, sentEvents } from './events.ts';
 import { createFanOut } from './fanout/fan-out.ts';
-import { createPublish, forgetEvents, type WebhooksApi } from './fanout/publish.ts';
+import { createEventPublisher, forgetEvents, type WebhooksApi } from './fanout/publish.ts';
 import { createDeliverySerializer } from './log/delivery.ts';
 import { explainRoute } from './log/explain.ts';
 import { deliveryRoutes } from './log/routes.ts';
@@ -104,7 +104,7 @@ export function webhooks<const E extends EventDeclarations = Record<never, never
         api: {
           ...status,
           recoverFailed: createRecoverFailed(host, recoveries),
-          publish: createPublish(host, settings.events) as WebhooksApi<E>['publish'],
+          publish: createEventPublisher(host, settings.events) as WebhooksApi<E>['publish'],
         },
         checkConfig: (errors) => checkEventNames(settings.events, host.resources, errors),
         workers: { 'webhook-worker': () => startWebhookWorker(host, users, settings, metrics, check) },

@@ -19,7 +19,7 @@ export function wakeChannel(prefix: string): string {
  * Sends wake-ups. They are only hints, because the relay also polls. They use Redis, because `NOTIFY` in a write transaction takes a lock
  * that serialises every commit of the database.
  */
-export function createWake(redis: Redis, prefix: string): Wake {
+export function createRelayWakeUp(redis: Redis, prefix: string): Wake {
   const channel = wakeChannel(prefix);
   let busy = false;
   let again = false;

@@ -80,8 +80,8 @@ export async function loadAuthorized(
   const reads = () =>
     allows(resource.policies.read, { ...args, action: 'read' }, own, actionRule(resource, 'read', args));
   if (await allows(policy, args, own, actionRule(resource, action, args))) {
-    // A viewer that may not read a record must not learn that it exists when changing or deleting it. Custom routes use only their own
-    // policy.
+    // Updates and deletes also require read access, so that they do not reveal that a hidden record exists. Custom routes check only
+    // their own policy.
     if ((action !== 'update' && action !== 'delete') || (await reads())) return record;
     throw new ApiError(missing);
   }

@@ -8,10 +8,10 @@ import { writeConditions } from './authorize.ts';
 import { type OperationContext, policyArguments } from './operation-context.ts';
 import { actionRule } from './rule-errors.ts';
 
-/** Deleted by its owner, or under a public or authenticated policy: the delete policy alone decides about restoring. */
-const BY_POLICY = ['owner', 'anyone'];
-/** Deleted under a policy function, or by code: owning the record is not enough to restore it. */
-const BY_OTHERS = ['function', 'system'];
+/** Privileges whose deletions anyone may undo who passes the delete policy: ownership, or a public or authenticated policy. */
+const RESTORABLE_BY_POLICY = ['owner', 'anyone'];
+/** Privileges whose deletions an owner cannot undo: a policy function, or code with system privilege. */
+const NOT_RESTORABLE_BY_OWNER = ['function', 'system'];
 
 const roleOf = (role: string) => `role:${role}`;
 
@@ -29,10 +29,10 @@ export function privilegesOf({ policies }: CompiledResource, { user, system }: O
 
 /** @param others whether the delete policy allows the viewer by more than owning the record */
 function restorable(viewer: Viewer | undefined, others: boolean): string[] {
-  return [...BY_POLICY, ...(others ? BY_OTHERS : []), ...(viewer?.roles ?? []).map(roleOf)];
+  return [...RESTORABLE_BY_POLICY, ...(others ? NOT_RESTORABLE_BY_OWNER : []), ...(viewer?.roles ?? []).map(roleOf)];
 }
 
-/** The deleted records that a viewer may restore, among those that the delete policy allows them by role or ownership. */
+/** Returns the condition that selects the deleted records this viewer may restore. Call it only if the delete policy has no function. */
 function restorableConditions(policy: CompiledPolicy, viewer: Viewer | undefined): DeletedUnder {
   return { deletedUnder: restorable(viewer, allowsEveryRecord(policy, viewer)) };
 }

@@ -5,7 +5,7 @@ import { archiveNames } from '../store/archive-table.ts';
 import { checkShape, type ExtensionOptions } from './declaration-shape.ts';
 import { checkFields } from './field-names.ts';
 import { checkOptions, placesOf } from './option-errors.ts';
-import { createSlowPattern } from './patterns/slow-pattern.ts';
+import { createSlowPatternCheck } from './patterns/slow-pattern.ts';
 import { checkOwner, checkPolicies } from './policy-errors.ts';
 import { checkRenames } from './rename-errors.ts';
 import { checkRoleField, knownRoles } from './roles.ts';
@@ -57,7 +57,7 @@ export function checkResources(
   const whole = resources.filter((resource) => checkShape(resource, known.options, at(resource)));
   const names = new Set(resources.map((resource) => resource.name));
   const roles = knownRoles(whole);
-  const isSlow = createSlowPattern();
+  const isSlow = createSlowPatternCheck();
   const archives = whole.filter(({ softDelete }) => softDelete).flatMap((one) => archiveNames(placesOf(one).table));
   const taken = new Set([...known.taken, ...archives]);
   checkClashes(whole, at);

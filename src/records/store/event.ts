@@ -45,7 +45,7 @@ function passwordsJson(resource: CompiledResource): string {
   return `jsonb_build_object(${pairs.join(', ')})`;
 }
 
-/** The origin of a change, as JSON: the session or key that signed it in, and the client's address. */
+/** The origin of a change, as JSON: how the caller was authenticated, the id of the session or key, and the client's address. */
 function originJson({ req, identity, system }: Cause): string {
   const ip = req && addressOf(req);
   const via = identity?.via ?? (system ? 'system' : undefined);

@@ -183,15 +183,15 @@ export function createApi(
     });
   }
   app.use((error: unknown, req: Request, res: Response, _next: NextFunction) => {
-    const told = publicError(error);
-    if (told.status >= 500) log.error({ err: error, requestId: requestIdOf(req) }, 'a request failed');
+    const apiError = publicError(error);
+    if (apiError.status >= 500) log.error({ err: error, requestId: requestIdOf(req) }, 'a request failed');
     if (res.headersSent) {
       res.destroy();
       return;
     }
     // Do not wait for the rest of a refused body.
     if (hasBody(req) && !req.complete) res.setHeader('Connection', 'close');
-    sendError(res, told, requestIdOf(req)!);
+    sendError(res, apiError, requestIdOf(req)!);
   });
   return app;
 }

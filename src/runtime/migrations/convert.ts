@@ -10,7 +10,7 @@ export type Conversion =
   | {
       /** What would be lost or fail. */
       loss: string;
-      /** An expression that a developer may want nevertheless; undefined if there is none. */
+      /** A lossy conversion to suggest to the developer; undefined if there is none. */
       example: string | undefined;
     };
 

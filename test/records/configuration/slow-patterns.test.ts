@@ -1,9 +1,9 @@
 import { expect, test } from 'vitest';
-import { createSlowPattern } from '../../../src/records/configuration/patterns/slow-pattern.ts';
+import { createSlowPatternCheck } from '../../../src/records/configuration/patterns/slow-pattern.ts';
 
-const isSlow = createSlowPattern();
+const isSlow = createSlowPatternCheck();
 /** A single pass is enough to detect exponential time. */
-const isSlowAtOnce = createSlowPattern([50]);
+const isSlowAtOnce = createSlowPatternCheck([50]);
 const UNBOUNDED = Number.POSITIVE_INFINITY;
 
 test.each([

@@ -94,7 +94,7 @@ function createFinder(users: ResourceGateway | undefined) {
  * Creates the relay consumer that appends changes of audited records, and the extension's own rows, to the audit trail exactly once.
  * It runs last, because it locks the end of the chain until the transaction ends.
  */
-export function createConsumer({ resources, users }: Pick<Host, 'resources' | 'users'>): OutboxConsumer {
+export function createAuditConsumer({ resources, users }: Pick<Host, 'resources' | 'users'>): OutboxConsumer {
   const audited = new Map(
     resources
       .filter((gateway) => gateway.declaration.audit === true)

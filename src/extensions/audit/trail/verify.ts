@@ -59,8 +59,8 @@ function findError(row: PageRow, before: Link): BrokenRow | undefined {
   return hashOf(entry) === entry.hash && matchSeals(row) ? undefined : { id: entry.id, fault: 'changed' };
 }
 
-/** Creates the verification. */
-export function createVerify(database: Pick<Database, 'readSlowly'>): Verify {
+/** Creates the function that verifies the hash chain of the trail. */
+export function createTrailVerifier(database: Pick<Database, 'readSlowly'>): Verify {
   /** Returns the link before the first row. */
   async function readAnchor(): Promise<Link> {
     const [row] = await database.readSlowly<[id: number, hash: string]>({ text: ANCHOR, values: [] });

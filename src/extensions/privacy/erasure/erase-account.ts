@@ -2,7 +2,7 @@ import type { Accounts } from '../../../declare/accounts.ts';
 import type { ExtensionHost } from '../../../declare/extension.ts';
 import type { ResourceGateway } from '../../../declare/host.ts';
 import { quoteIdentifier } from '../../../platform/postgres/quote-identifier.ts';
-import { createFinish } from './finish.ts';
+import { createErasureFinisher } from './finish.ts';
 import type { Erasing, RecordEraser } from './record-eraser.ts';
 import type { createRedactOutbox } from './redact-outbox.ts';
 import { CLAIM, COUNT, LOOKED } from './sql.ts';
@@ -29,7 +29,7 @@ export function createEraseAccount(
   { user, owned, redact }: Shares,
 ): (id: string) => Promise<void> {
   const { database, log } = host;
-  const finish = createFinish(host, accounts, users, user, owned);
+  const finish = createErasureFinisher(host, accounts, users, user, owned);
   const changed = owned.filter(({ plan }) => plan.action !== 'keep');
   // An admin may have changed the status meanwhile.
   const mark = `update ${quoteIdentifier(users.table)} set status = 'deleting' where id = $1 and status is distinct from 'deleting'`;

@@ -29,7 +29,7 @@ function erasedNotice(to: string, place: string | undefined, kept: readonly Kept
 type Finish = (erasing: Erasing, lookAgainMs: number) => Promise<void>;
 
 /** Creates the last step of an erasure: it deletes the user record, completes the report and sends the e-mail, all in one transaction. */
-export function createFinish(
+export function createErasureFinisher(
   { events, env, mail, userData }: Pick<ExtensionHost, 'events' | 'env' | 'mail' | 'userData'>,
   { revoke }: Pick<Accounts, 'revoke'>,
   users: ResourceGateway,

@@ -9,7 +9,7 @@ import { isToken } from './seal.ts';
 import type { Export, Exports } from './store.ts';
 
 /** Creates the handler that serves the file of a link. The link alone authorizes the download. */
-export function createDownload(
+export function createDownloadHandler(
   { events, log }: Pick<Host, 'events' | 'log'>,
   { exports, users }: { exports: Exports; users: ResourceGateway },
 ) {

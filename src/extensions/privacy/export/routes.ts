@@ -6,7 +6,7 @@ import { ApiError } from '../../../platform/errors.ts';
 import { addressOf } from '../../../platform/http/client-address.ts';
 import { sendJson } from '../../../platform/http/response.ts';
 import { isId } from '../../../platform/ids.ts';
-import { createDownload } from './download.ts';
+import { createDownloadHandler } from './download.ts';
 import type { Links } from './links.ts';
 import { isExportable } from './make-export.ts';
 import type { Export, Exports } from './store.ts';
@@ -162,7 +162,7 @@ export function exportRoutes(host: Host, parts: ExportParts): Route[] {
       errors: ['NOT_FOUND'],
       operationId: 'fetchExport',
       tags: ['privacy'],
-      handler: createDownload(host, parts),
+      handler: createDownloadHandler(host, parts),
     },
   ];
 }

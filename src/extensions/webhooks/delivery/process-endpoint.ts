@@ -56,14 +56,14 @@ function serveWithSlot(parts: WorkerParts, endpointId: string): Promise<void> {
     parts.slots.acquire('untried', (release) => {
       parts.waitingEndpoints.delete(endpointId);
       let isHeld = true;
-      const giveBack = () => {
+      const releaseOnce = () => {
         if (isHeld) release();
         isHeld = false;
       };
-      const served = parts.isStopping() ? Promise.resolve() : claimAndServe(parts, endpointId, 'fast', giveBack);
+      const served = parts.isStopping() ? Promise.resolve() : claimAndServe(parts, endpointId, 'fast', releaseOnce);
       const failed = (error: unknown) =>
         parts.host.log.error({ err: error, endpoint: endpointId }, 'an endpoint could not be served');
-      void served.catch(failed).then(giveBack).then(resolve);
+      void served.catch(failed).then(releaseOnce).then(resolve);
     });
   });
 }

@@ -1,6 +1,6 @@
 import type { ExtensionHost } from '../../../declare/extension.ts';
 import { allows } from '../../../declare/policy.ts';
-import type { Asking, Auth, Route, RouteContext } from '../../../declare/route.ts';
+import type { Auth, AuthorizationRequest, Route, RouteContext } from '../../../declare/route.ts';
 import { createScopeCheck } from '../../../declare/scope.ts';
 import { ApiError } from '../../../platform/errors.ts';
 import { isId } from '../../../platform/ids.ts';
@@ -35,13 +35,13 @@ export interface KeyLimits {
    *
    * @throws ApiError FORBIDDEN
    */
-  assertManages(asking: Pick<Asking, 'auth'>, endpoint: Endpoint): void;
+  assertManages(asking: Pick<AuthorizationRequest, 'auth'>, endpoint: Endpoint): void;
   /**
    * Checks that no key enables an endpoint that was disabled because credentials ended.
    *
    * @throws ApiError FORBIDDEN
    */
-  assertEnables(asking: Pick<Asking, 'auth'>, endpoint: Endpoint): void;
+  assertEnables(asking: Pick<AuthorizationRequest, 'auth'>, endpoint: Endpoint): void;
   /** Returns the ids of those keys that have ended. */
   ended(ids: readonly string[]): Promise<readonly string[]>;
   /** Returns when a key expires; null if it never does. */
@@ -126,7 +126,7 @@ export function createKeyLimits(host: Pick<ExtensionHost, 'resources' | 'routes'
 export const REQUEST_RATE_LIMIT = { limit: 10, windowMs: 60_000 };
 
 /** @throws ApiError UNAUTHORIZED for signed-out callers: a policy may allow them, but an endpoint needs an owner */
-export function ownerOf({ user }: Asking): string {
+export function ownerOf({ user }: AuthorizationRequest): string {
   if (user === undefined) throw new ApiError('UNAUTHORIZED');
   return user.id;
 }

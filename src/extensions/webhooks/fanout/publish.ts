@@ -48,7 +48,7 @@ export interface WebhooksApi<E extends EventDeclarations = EventDeclarations> {
 }
 
 /** Creates `app.webhooks.publish`. */
-export function createPublish(
+export function createEventPublisher(
   { database, wake, settings, currentTransaction }: Pick<Host, 'database' | 'wake' | 'settings' | 'currentTransaction'>,
   events: EventDeclarations,
 ): WebhooksApi['publish'] {

@@ -228,12 +228,12 @@ function isSlowPattern(regex: RegExp, maxLength: number, trialsMs: readonly numb
 }
 
 /**
- * Judges patterns, each only once. The package `recheck` (4.5.0) was tried in place of this analysis: it failed 4 of the 58 cases in
+ * Creates the check whether a pattern can backtrack for too long. Results are cached. The package `recheck` (4.5.0) was tried in place of this analysis: it failed 4 of the 58 cases in
  * test/records/configuration/slow-patterns.test.ts (three after 10 s each), took 10 times as long at the median, and installs 57 MB.
  *
  * @param trialsMs the time limit of each trial, in milliseconds
  */
-export function createSlowPattern(trialsMs = TRIALS_MS): SlowPattern {
+export function createSlowPatternCheck(trialsMs = TRIALS_MS): SlowPattern {
   const known = new Map<string, boolean>();
   return (regex, maxLength) => {
     const key = `${maxLength} ${regex}`;
