@@ -84,7 +84,9 @@ export async function sendUnderLease(
   let requestedInFlight = 0;
   let unwritten = 0;
   let claiming = false;
+  let awaitingRequestedSlot = false;
   let claimingRequested = false;
+  let ended = false;
   let halted = false;
   let limited = false;
   let unchecked = false;
@@ -218,14 +220,22 @@ export async function sendUnderLease(
       pump();
     }
 
-    /** Claims and sends requested deliveries, each as soon as it has a slot. */
+    /**
+     * Claims and sends requested deliveries, each as soon as it has a slot. The lease does not wait for a slot: if none is free before it
+     * ends, its release asks for the requests again. Otherwise hanging tests of other endpoints would delay ordinary deliveries of this one.
+     */
     function claimRequested(): void {
-      if (claimingRequested || parts.isStopping()) return;
-      claimingRequested = true;
-      slots.acquire('requested', (release) => void claimOneRequested(release));
+      if (awaitingRequestedSlot || claimingRequested || parts.isStopping()) return;
+      awaitingRequestedSlot = true;
+      slots.acquire('requested', (release) => {
+        awaitingRequestedSlot = false;
+        if (ended) release();
+        else void claimOneRequested(release);
+      });
     }
 
     async function claimOneRequested(release: () => void): Promise<void> {
+      claimingRequested = true;
       let claim: Claim | undefined;
       try {
         if (!parts.isStopping()) claim = await lease.claimRequested();
@@ -291,7 +301,9 @@ export async function sendUnderLease(
 
     function finish(): void {
       const isIdle = inFlight === 0 && requestedInFlight === 0 && unwritten === 0;
-      if (isIdle && !claiming && !claimingRequested) resolve();
+      if (!isIdle || claiming || claimingRequested) return;
+      ended = true;
+      resolve();
     }
 
     stopListening = listen(claimRequested);

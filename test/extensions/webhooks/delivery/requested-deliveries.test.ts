@@ -141,6 +141,7 @@ test('with two workers, many tests and deliveries of an endpoint are each sent o
   expect(one.receiver.inFlight.most).toBeLessThanOrEqual(CONCURRENCY / 2 + CONCURRENCY / 4);
   await until(async () => (await leaseOf(one)).holder === null);
   expect(await leaseOf(one)).toEqual({ holder: null, sending: {}, requested: [] });
+  await second.close();
 });
 
 test('a test of an endpoint that is deleted meanwhile is not sent, and the request is deleted with the endpoint', async () => {
@@ -180,4 +181,30 @@ test('releasing a lease reports exactly the endpoints for which deliveries were 
     holders.map(([{ id }, holder]) => release({ endpointId: id, holder, unwritten: new Map(), rate: undefined })),
   );
   expect(reported).toEqual([requested.id]);
+});
+
+test('a test that waits for hanging tests of other endpoints does not delay the ordinary deliveries of its endpoint', async () => {
+  let release = () => {};
+  const held = new Promise<void>((resolve) => {
+    release = resolve;
+  });
+  // As many as there are slots for requested deliveries.
+  const hanging = await Promise.all(Array.from({ length: CONCURRENCY / 4 }, () => subscribe()));
+  for (const { receiver } of hanging) receiver.answer((_request, res) => void held.then(() => res.end()));
+  let settled = 0;
+  const pending = hanging.map(({ who, path }) => who.call('POST', `${path}/test`).finally(() => (settled += 1)));
+  await Promise.all(hanging.map(({ receiver }) => receiver.received(1)));
+  const one = await subscribe();
+  const tested = one.who.call('POST', `${one.path}/test`);
+  await until(async () => (await leaseOf(one))?.requested.length === 1);
+  // One after the other, for longer than a lease goes on claiming.
+  const startedAt = performance.now();
+  for (let count = 1; count <= 3 || performance.now() - startedAt < 1000; count++) {
+    await one.who.call('POST', '/api/notes', { text: String(count) });
+    await until(() => numbersOf(one).length === count);
+  }
+  expect(settled).toBe(0);
+  release();
+  expect((await tested).body.data).toMatchObject({ type: 'webhook.test', status: 'succeeded' });
+  await Promise.all(pending);
 });
