@@ -1,4 +1,6 @@
-import type { AnyResource } from '../../declare/resource.ts';
+import type { Fields } from '../../declare/field.ts';
+import { snakeCase } from '../../declare/naming.ts';
+import { type AnyResource, earlierNames } from '../../declare/resource.ts';
 import type { ConfigErrors } from '../../platform/config-errors.ts';
 import { primaryKeyName } from '../../platform/postgres/identifiers.ts';
 import { archiveNames } from '../store/archive-table.ts';
@@ -7,9 +9,27 @@ import { checkFields } from './field-names.ts';
 import { checkOptions, placesOf } from './option-errors.ts';
 import { createSlowPatternCheck } from './patterns/slow-pattern.ts';
 import { checkOwner, checkPolicies } from './policy-errors.ts';
-import { checkRenames } from './rename-errors.ts';
 import { checkRoleField, knownRoles } from './roles.ts';
 import { checkCustomRoutes } from './route-errors.ts';
+
+/** Checks `renamedFrom` of a resource and its fields. */
+function checkRenames(resource: AnyResource, errors: ConfigErrors): void {
+  if (earlierNames(resource).some((name) => typeof name !== 'string' || name === ''))
+    errors.at('renamedFrom').report('it should be a name, or a list of names');
+  const claimed = new Map<string, string>();
+  for (const [name, field] of Object.entries(resource.fields as Fields)) {
+    const { renamedFrom } = field.spec;
+    if (renamedFrom === undefined) continue;
+    const at = errors.at(`field "${name}"`);
+    if (renamedFrom.length === 0) at.report(`renamedFrom() needs the name that it had`);
+    for (const earlier of renamedFrom) {
+      if (earlier === name) at.report(`renamedFrom("${earlier}") names the field itself; remove it`);
+      const other = claimed.get(snakeCase(earlier));
+      if (other !== undefined && other !== name) at.report(`"${other}" is renamed from "${earlier}" too; keep one`);
+      claimed.set(snakeCase(earlier), name);
+    }
+  }
+}
 
 /** The path of a single record: `/posts/:id` covers every path one segment below `/posts`. */
 function parentOf(path: string): string {
