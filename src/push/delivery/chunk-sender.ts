@@ -1,7 +1,7 @@
 import { type DevicePlatform, tokenHash } from '../../accounts/devices/index.ts';
+import { createMicroBatch } from '../../platform/concurrency/micro-batch.ts';
 import type { LeaseRenewals } from '../../platform/leased-work/lease.ts';
-import type { Logger } from '../../platform/log.ts';
-import { createMicroBatch } from '../../platform/micro-batch.ts';
+import type { Logger } from '../../platform/observability/log.ts';
 import type { Database } from '../../platform/postgres/database.ts';
 import { sizeError } from '../send/message-size.ts';
 import { type Sending, sendThrough, type Transport, type TransportDevice, type TransportResult } from '../transport.ts';

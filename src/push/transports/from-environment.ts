@@ -1,6 +1,6 @@
 import { endpointRule } from '../../accounts/devices/index.ts';
-import { type Environment, StartupError } from '../../platform/environment.ts';
-import type { Settings } from '../../platform/settings.ts';
+import { type Environment, StartupError } from '../../platform/config/environment.ts';
+import type { Settings } from '../../platform/config/settings.ts';
 import type { Transport } from '../transport.ts';
 import { readApnsCredentials } from './apns/credentials.ts';
 import { createApnsTransport } from './apns/index.ts';
