@@ -10,7 +10,7 @@ import { getTableConfig, isTable } from '../platform/postgres/drizzle.ts';
 import { MAX_IDENTIFIER_BYTES, primaryKeyName } from '../platform/postgres/identifiers.ts';
 import { type ExtensionOptions, isOwnOption } from '../records/configuration/declaration-shape.ts';
 import { placesOf } from '../records/configuration/option-errors.ts';
-import { archiveNames } from '../records/store/archive-table.ts';
+import { archiveNames } from '../records/schema/table-names.ts';
 import { keptNames, overlongNames } from './migrations/relation-names.ts';
 import { operationIdOf, shownRoutes } from './openapi/documented-routes.ts';
 import { VERSION } from './version.ts';

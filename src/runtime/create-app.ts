@@ -3,8 +3,7 @@ import { type PlatformEvent, type RecordAction, type RecordEvent, recordActions 
 import type { Extension } from '../declare/extension.ts';
 import type { RecordOf } from '../declare/infer.ts';
 import type { AnyResource, Resource, Service } from '../declare/resource.ts';
-import type { AnyService, Serviced } from '../declare/service.ts';
-import type { Transaction } from '../declare/transaction.ts';
+import type { AnyService, Serviced, Transaction } from '../declare/service.ts';
 import { ConfigErrors } from '../platform/config-errors.ts';
 import type { Encryption } from '../platform/crypto/encryption.ts';
 import { readEnvironment, StartupError } from '../platform/environment.ts';
