@@ -168,7 +168,7 @@ function script(name: string, content: () => Promise<Buffer>): Route {
  * @param vapidPublicKey base64url
  */
 export function browserPages(vapidPublicKey: string): Route[] {
-  const file = (name: string) => script(name, () => readFile(new URL(`./browser/${name}`, import.meta.url)));
+  const file = (name: string) => script(name, () => readFile(new URL(`./page/${name}`, import.meta.url)));
   const key = `export const vapidPublicKey = ${JSON.stringify(vapidPublicKey)};\n`;
   return [file('client.js'), file('sw.js'), script('key.js', async () => Buffer.from(key))];
 }

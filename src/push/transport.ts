@@ -33,7 +33,7 @@ function textOf(thrown: unknown): string {
 }
 
 /** Converts a thrown value to an error that is safe to log: only message, stack and causes, with tokens redacted. */
-export function errorWithoutTokens(
+function errorWithoutTokens(
   thrown: unknown,
   devices: readonly { platform: DevicePlatform; token: string }[],
   depth = 0,
