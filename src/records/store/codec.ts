@@ -1,9 +1,9 @@
 import type { StoredRecord } from '../../declare/host.ts';
 import type { EncryptedColumn } from '../../platform/crypto/encrypted-column.ts';
 import { DecryptionError, type Keyring } from '../../platform/crypto/keyring.ts';
-import type { Logger } from '../../platform/log.ts';
-import { quoteIdentifier } from '../../platform/postgres/quote-identifier.ts';
-import { isoTimestamp } from '../../platform/postgres/types.ts';
+import type { Logger } from '../../platform/observability/log.ts';
+import { quoteIdentifier } from '../../platform/postgres/identifiers.ts';
+import { isoTimestamp } from '../../platform/postgres/values.ts';
 import { fieldTypeOf } from '../fields/field-type.ts';
 import type { CompiledField, CompiledResource } from '../schema/compiled.ts';
 
