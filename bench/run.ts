@@ -3,7 +3,7 @@
 import { writeFileSync } from 'node:fs';
 import { loadavg } from 'node:os';
 import { parseArgs } from 'node:util';
-import { whenAskedToStop } from '../scripts/services/when-asked-to-stop.ts';
+import { whenAskedToStop } from '../scripts/services/on-stop-request.ts';
 import { createChildren } from './children.ts';
 import type { Figure, Group } from './figure.ts';
 import { accounts } from './groups/accounts.ts';

@@ -1,9 +1,9 @@
 import { rmSync } from 'node:fs';
 import { Redis } from 'ioredis';
 import pg from 'pg';
-import { postgresAccount } from '../scripts/services/account.ts';
+import { postgresAccount } from '../scripts/services/postgres-account.ts';
 import { startServices } from '../scripts/services/start.ts';
-import { makeThrowAway } from '../scripts/services/throw-away.ts';
+import { makeThrowAway } from '../scripts/services/temporary-folder.ts';
 import type { Servers } from './environment.ts';
 
 /** Postgres and Redis of one run. */

@@ -3,8 +3,8 @@
 // Needs only DATABASE_URL, from the shell or from .env.
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
-import { DATABASE_ONLY } from './deployment/database-only.ts';
 import { readMigrateArguments } from './migration/migrate-arguments.ts';
+import { DATABASE_ONLY } from './operations/load-app.ts';
 
 const root = join(import.meta.dirname, '..');
 const folder = join(root, 'migrations');

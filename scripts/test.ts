@@ -1,12 +1,24 @@
 // `npm test`: starts a temporary Postgres and Redis, runs vitest with them, and prints one line with the numbers.
-import { readFileSync, rmSync } from 'node:fs';
+import { existsSync, readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { findChromium } from './services/chromium.ts';
-import { type Guarded, runGuarded } from './services/guarded.ts';
+import { whenAskedToStop } from './services/on-stop-request.ts';
+import { type Guarded, runGuarded } from './services/run-guarded.ts';
 import { type Services, startServices } from './services/start.ts';
-import { makeThrowAway } from './services/throw-away.ts';
-import { whenAskedToStop } from './services/when-asked-to-stop.ts';
+import { makeThrowAway } from './services/temporary-folder.ts';
+
+const PLACES = ['/usr/bin/chromium', '/usr/bin/chromium-browser'];
+
+/**
+ * Returns the path of the Chromium for browser tests: CHROMIUM_PATH, or the system's. Undefined if there is none.
+ *
+ * @throws Error if there is no file at CHROMIUM_PATH
+ */
+function findChromium({ CHROMIUM_PATH: named }: Record<string, string | undefined>): string | undefined {
+  if (named === undefined || named === '') return PLACES.find((path) => existsSync(path));
+  if (!existsSync(named)) throw new Error(`CHROMIUM_PATH: ${named} does not exist`);
+  return named;
+}
 
 interface Report {
   numPassedTests: number;

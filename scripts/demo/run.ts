@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Person } from './person.ts';
 import type { Receiver } from './receiver.ts';
+import type { Person } from './user.ts';
 
 const CLIENTS = 20;
 

@@ -2,7 +2,7 @@ import { spawnSync } from 'node:child_process';
 import { chmodSync, cpSync, existsSync, mkdirSync, readFileSync, renameSync, rmSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { type Account, mayUse } from './account.ts';
+import { type Account, mayUse } from './postgres-account.ts';
 
 /** A folder that only root can write to and every user can enter, for files that the `postgres` user cannot reach in the clone. */
 export const ROOT_PLACE = '/var/lib/belfry';

@@ -2,13 +2,13 @@ import { spawnSync } from 'node:child_process';
 import { createHash, randomBytes } from 'node:crypto';
 import { chmodSync, chownSync, existsSync, mkdirSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { type Account, mayUse, postgresAccount } from './account.ts';
 import { notedPostgres } from './data-folder.ts';
 import { stopOrphanedServer } from './orphaned-server.ts';
 import { pingPostgres } from './ping.ts';
+import { type Account, mayUse, postgresAccount } from './postgres-account.ts';
 import { postgresBinaries, ROOT_PLACE } from './postgres-binaries.ts';
 import { type OwnServer, type Service, startServer } from './server.ts';
-import { makeThrowAway } from './throw-away.ts';
+import { makeThrowAway } from './temporary-folder.ts';
 
 interface Home {
   folder: string;

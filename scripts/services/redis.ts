@@ -5,7 +5,7 @@ import { stopOrphanedServer } from './orphaned-server.ts';
 import { pingRedis } from './ping.ts';
 import { findRedis, installRedis } from './redis-binary.ts';
 import { type Service, startServer } from './server.ts';
-import { makeThrowAway } from './throw-away.ts';
+import { makeThrowAway } from './temporary-folder.ts';
 
 /**
  * Starts a Redis on a free port of localhost and installs one first if the machine has none. With `dataDir`

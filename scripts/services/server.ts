@@ -3,7 +3,7 @@ import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { GuardedCommand } from './guard.ts';
-import { type Guarded, runGuarded } from './guarded.ts';
+import { type Guarded, runGuarded } from './run-guarded.ts';
 
 /** A running service. */
 export interface Service {

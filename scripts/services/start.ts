@@ -3,7 +3,7 @@ import { ensureDatabase } from './ping.ts';
 import { startPostgres } from './postgres.ts';
 import { startRedis } from './redis.ts';
 import type { Service } from './server.ts';
-import { clearThrowAways } from './throw-away.ts';
+import { clearThrowAways } from './temporary-folder.ts';
 
 export interface ServicesSettings {
   /** 'dev' keeps data in `dataDir`; 'test' removes all data at the end. */

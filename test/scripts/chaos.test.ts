@@ -2,9 +2,8 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { join } from 'node:path';
 import { afterAll, expect, onTestFailed, onTestFinished, test } from 'vitest';
-import { balance, isWrong } from '../../scripts/chaos/books.ts';
-import { planFaults } from '../../scripts/chaos/faults.ts';
-import { seeded } from '../../scripts/chaos/random.ts';
+import { balance, isWrong } from '../../scripts/chaos/delivery-check.ts';
+import { planFaults, seeded } from '../../scripts/chaos/disruptions.ts';
 import type { Receivers } from '../../scripts/chaos/receiver.ts';
 import { BARE_ENV } from '../support/processes.ts';
 import { BLOG, makeProject } from '../support/project.ts';
@@ -14,7 +13,7 @@ project.declare(BLOG);
 afterAll(project.remove);
 
 async function chaos(args: string) {
-  const script = join(project.folder, 'scripts', 'chaos.ts');
+  const script = join(project.folder, 'scripts', 'chaos', 'chaos.ts');
   const child = spawn(process.execPath, [script, ...args.split(' ')], { env: BARE_ENV });
   // On SIGTERM it stops its servers.
   onTestFinished(() => void child.kill('SIGTERM'));

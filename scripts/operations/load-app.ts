@@ -1,12 +1,10 @@
 import { existsSync, readFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
 import type { AuditApi } from '../../src/extensions/audit/index.ts';
 import type { PrivacyApi } from '../../src/extensions/privacy/index.ts';
 import type { WebhookOperations } from '../../src/extensions/webhooks/index.ts';
 import type { App } from '../../src/runtime/create-app.ts';
 import { DEVELOPMENT_ENVIRONMENT } from '../dev/environment.ts';
-import { COMMAND } from './database-only.ts';
-import { fail } from './fail.ts';
 
 const root = join(import.meta.dirname, '..', '..');
 
@@ -39,4 +37,16 @@ export async function loadApp(options: LoadOptions): Promise<App & Partial<Exten
     fail('SVC_ENCRYPTION_KEYS is missing. Set it to the keys that the service runs with.');
   const { app } = await import('../../src/app/index.ts');
   return app({ ...process.env, REDIS_URL: process.env.REDIS_URL || 'redis://none', ...COMMAND, ...environment });
+}
+
+/** The name of this command in log lines: `migrate` for scripts/migrate.ts. */
+const COMMAND = { LOG_PROCESS: basename(process.argv[1] ?? 'command', '.ts') };
+
+/** The rest of an app's required environment, with unused values, for commands that need only the database. */
+export const DATABASE_ONLY = { REDIS_URL: 'redis://none', NODE_ENV: 'test', LOG_LEVEL: 'warn', ...COMMAND };
+
+/** Prints an error and ends the command with exit code 1. */
+export function fail(message: string): never {
+  console.error(message);
+  process.exit(1);
 }

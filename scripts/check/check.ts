@@ -16,7 +16,7 @@ const checks: [name: string, ...command: string[]][] = [
 function run([name, ...args]: (typeof checks)[number]): Promise<boolean> {
   const begin = Date.now();
   return new Promise((resolve) => {
-    const child = spawn(process.execPath, args, { cwd: fileURLToPath(new URL('..', import.meta.url)) });
+    const child = spawn(process.execPath, args, { cwd: fileURLToPath(new URL('../..', import.meta.url)) });
     let output = '';
     for (const stream of [child.stdout, child.stderr]) stream.on('data', (chunk) => (output += chunk));
     child.on('close', (code) => {

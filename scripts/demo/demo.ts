@@ -1,12 +1,12 @@
 // `npm run demo`: runs the four processes and a receiver that verifies signatures, and creates 1,000 records from 20 clients. Then
 // it repeats that while the relay and the webhook-worker are killed. Exits with 1 if a delivery is missing.
 import { randomBytes } from 'node:crypto';
-import { join } from './demo/person.ts';
-import { startReceiver } from './demo/receiver.ts';
-import { createRecords, type Expected, type Outcome, outcomeOf } from './demo/run.ts';
-import { startTiers } from './demo/tiers.ts';
-import { startServices } from './services/start.ts';
-import { whenAskedToStop } from './services/when-asked-to-stop.ts';
+import { whenAskedToStop } from '../services/on-stop-request.ts';
+import { startServices } from '../services/start.ts';
+import { startReceiver } from './receiver.ts';
+import { createRecords, type Expected, type Outcome, outcomeOf } from './run.ts';
+import { startTiers } from './tiers.ts';
+import { join } from './user.ts';
 
 const RECORDS = 1000;
 // The claims of a killed worker are reclaimed when their lease expires.

@@ -1,11 +1,11 @@
 // `npm run admin -- create`, `promote`, `demote`, `disable`, `enable`, `list`, `sessions`, `import`: manages accounts from the
 // command line. `mails` prints the e-mails that development captured. Needs DATABASE_URL and SVC_ENCRYPTION_KEYS from the
 // shell or from .env, or a running `npm run dev`.
+
+import { whenAskedToStop } from '../services/on-stop-request.ts';
 import { readAdminArguments } from './admin/arguments.ts';
 import { run } from './admin/run.ts';
-import { fail } from './deployment/fail.ts';
-import { loadApp } from './deployment/load-app.ts';
-import { whenAskedToStop } from './services/when-asked-to-stop.ts';
+import { fail, loadApp } from './load-app.ts';
 
 try {
   const given = readAdminArguments(process.argv.slice(2));

@@ -1,4 +1,4 @@
-import type { App } from '../../src/runtime/create-app.ts';
+import type { App } from '../../../src/runtime/create-app.ts';
 import type { AdminArguments } from './arguments.ts';
 import { importUsers } from './import-users.ts';
 import { newPassword, passwordFromInput } from './password.ts';

@@ -1,4 +1,4 @@
-import type { Held } from './held.ts';
+import type { Held } from './held-deliveries.ts';
 import type { Expected } from './load.ts';
 import type { Receivers } from './receiver.ts';
 

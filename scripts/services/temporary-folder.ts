@@ -11,8 +11,8 @@ import {
 } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { type Account, mayUse } from './account.ts';
 import { isRunning, stopOrphanedServer } from './orphaned-server.ts';
+import { type Account, mayUse } from './postgres-account.ts';
 
 const PREFIX = 'belfry-test-';
 const places = [...new Set([tmpdir(), '/tmp', '/var/tmp'])].filter((place) => existsSync(place));

@@ -1,5 +1,5 @@
 import { watch } from 'chokidar';
-import type { Guarded } from '../services/guarded.ts';
+import type { Guarded } from '../services/run-guarded.ts';
 
 const SETTLE_MS = 80;
 

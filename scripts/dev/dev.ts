@@ -4,21 +4,61 @@
 // columns that are no longer declared, with the data in them.
 import { randomBytes } from 'node:crypto';
 import { chmodSync, existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { isIPv6 } from 'node:net';
+import { createServer, isIPv6 } from 'node:net';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
-import { noteEnvironment } from './dev/environment.ts';
-import { portProblem } from './dev/port.ts';
-import { type Restarting, restartOnChange } from './dev/restarting.ts';
-import { claim } from './dev/single-instance.ts';
-import { emptyDataFolder } from './services/data-folder.ts';
-import { runGuarded } from './services/guarded.ts';
-import { stopOrphanedServer } from './services/orphaned-server.ts';
-import { type Services, startServices } from './services/start.ts';
-import { whenAskedToStop } from './services/when-asked-to-stop.ts';
+import { emptyDataFolder } from '../services/data-folder.ts';
+import { whenAskedToStop } from '../services/on-stop-request.ts';
+import { commandOf, isRunning, stopOrphanedServer } from '../services/orphaned-server.ts';
+import { runGuarded } from '../services/run-guarded.ts';
+import { type Services, startServices } from '../services/start.ts';
+import { noteEnvironment } from './environment.ts';
+import { type Restarting, restartOnChange } from './restart-on-change.ts';
 
-const root = fileURLToPath(new URL('..', import.meta.url));
+/** Returns why this process cannot listen on a port of an address, as an error code such as EADDRINUSE; undefined if it can. */
+function portProblem(port: number, host: string): Promise<string | undefined> {
+  return new Promise((resolve) => {
+    const probe = createServer();
+    probe.on('error', (error: NodeJS.ErrnoException) => resolve(error.code ?? error.message));
+    probe.listen(port, host, () => probe.close(() => resolve(undefined)));
+  });
+}
+
+/** A running `npm run dev`. */
+interface Instance {
+  pid: number;
+  url: string;
+}
+
+function read(file: string): Instance | undefined {
+  try {
+    return JSON.parse(readFileSync(file, 'utf8'));
+  } catch {
+    return undefined;
+  }
+}
+
+/**
+ * Claims a lock file for this process. Returns the running instance that holds it, or undefined if this process now holds it.
+ * The lock of a dead process is taken over.
+ */
+function claim(file: string, instance: Instance): Instance | undefined {
+  for (;;) {
+    try {
+      writeFileSync(file, JSON.stringify(instance), { flag: 'wx' });
+      return undefined;
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
+    }
+    const holder = read(file);
+    // The id may belong to another program by now.
+    if (holder && isRunning(holder.pid) && commandOf(holder.pid).includes('dev.ts')) return holder;
+    rmSync(file, { force: true });
+  }
+}
+
+const root = fileURLToPath(new URL('../..', import.meta.url));
 const dataDir = join(root, '.data');
 const lock = join(dataDir, 'dev.json');
 
