@@ -42,7 +42,7 @@ function fail(message: string): never {
   process.exit(1);
 }
 
-function read() {
+function readArguments() {
   try {
     return readReceiverArguments(process.argv.slice(2), process.env.RECEIVER_PORT);
   } catch (error) {
@@ -51,7 +51,7 @@ function read() {
 }
 
 if (import.meta.main) {
-  const { secret, port } = read();
+  const { secret, port } = readArguments();
   const server = createServer(async (req, res) => {
     if (req.method !== 'POST') return void res.writeHead(200).end();
     const body = await text(req);

@@ -1,9 +1,9 @@
-import type { Held } from './held-deliveries.ts';
+import type { HeldDelivery } from './held-deliveries.ts';
 import type { Expected } from './load.ts';
 import type { Receivers } from './receiver.ts';
 
 /** The result of a run. */
-export interface Books {
+export interface DeliveryCheck {
   /** Deliveries of acknowledged records. */
   sent: number;
   received: number;
@@ -14,9 +14,9 @@ export interface Books {
   explained: number;
   unexplained: number;
   /** Deliveries that arrived under more than one `webhook-id`. */
-  otherIds: number;
+  changedIds: number;
   /** Deliveries to an endpoint that must not get them, or of a record that was never acknowledged. */
-  strangers: number;
+  misdirected: number;
   /** Requests whose signature was not valid. */
   refused: number;
 }
@@ -24,41 +24,45 @@ export interface Books {
 /**
  * Compares the received deliveries with the expected ones.
  *
- * @param held the attempts that were held at faults, each once
+ * @param held the attempts that were held at disruptions, each once
  */
-export function balance(expected: Expected, receivers: Receivers, held: readonly Held[]): Books {
+export function checkDeliveries(
+  expected: Expected,
+  receivers: Receivers,
+  held: readonly HeldDelivery[],
+): DeliveryCheck {
   const allowed = new Map<string, number>();
   for (const { messageId } of held) allowed.set(messageId, (allowed.get(messageId) ?? 0) + 1);
-  const books: Books = {
+  const check: DeliveryCheck = {
     sent: 0,
     received: 0,
     lost: 0,
     duplicates: 0,
     explained: 0,
     unexplained: 0,
-    otherIds: 0,
-    strangers: 0,
+    changedIds: 0,
+    misdirected: 0,
     refused: receivers.refused(),
   };
   for (const [name, records] of expected) {
     const arrivals = receivers.arrivals(name);
-    books.sent += records.size;
+    check.sent += records.size;
     for (const [record, ids] of arrivals) {
-      if (!records.has(record)) books.strangers += 1;
-      else books.received += 1;
-      if (ids.size > 1) books.otherIds += 1;
+      if (!records.has(record)) check.misdirected += 1;
+      else check.received += 1;
+      if (ids.size > 1) check.changedIds += 1;
       for (const [id, times] of ids) {
-        books.duplicates += times - 1;
-        books.explained += Math.min(times - 1, allowed.get(id) ?? 0);
+        check.duplicates += times - 1;
+        check.explained += Math.min(times - 1, allowed.get(id) ?? 0);
       }
     }
   }
-  books.lost = books.sent - books.received;
-  books.unexplained = books.duplicates - books.explained;
-  return books;
+  check.lost = check.sent - check.received;
+  check.unexplained = check.duplicates - check.explained;
+  return check;
 }
 
 /** Returns whether the run failed. */
-export function isWrong({ lost, unexplained, otherIds, strangers, refused }: Books): boolean {
-  return lost + unexplained + otherIds + strangers + refused > 0;
+export function hasFailed({ lost, unexplained, changedIds, misdirected, refused }: DeliveryCheck): boolean {
+  return lost + unexplained + changedIds + misdirected + refused > 0;
 }

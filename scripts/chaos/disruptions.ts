@@ -1,31 +1,32 @@
-/** The kinds of faults. */
-type FaultKind = 'kill relay' | 'kill webhook-worker' | 'flush Redis' | 'restart Postgres';
+/** The kinds of disruptions. */
+type DisruptionKind = 'kill relay' | 'kill webhook-worker' | 'flush Redis' | 'restart Postgres';
 
-/** A fault and its time. */
-export interface Fault {
-  kind: FaultKind;
+/** A disruption and its time. */
+export interface Disruption {
+  kind: DisruptionKind;
   /** The part of the run that is over by then, 0 to 1. */
   at: number;
   /** ms until the killed process or server is started again. */
-  awayMs: number;
+  downMs: number;
 }
 
-const LONGEST_AWAY_MS = 600;
+const MAX_DOWN_MS = 600;
 
-/** Returns kills at random moments and the other two faults in the middle, sorted by time. */
-export function planFaults(kills: number, random: () => number): Fault[] {
-  const fault = (kind: FaultKind, from: number, to: number): Fault => ({
+/** Returns kills at random moments and the other two disruptions in the middle, sorted by time. */
+export function planDisruptions(kills: number, random: () => number): Disruption[] {
+  const disruption = (kind: DisruptionKind, from: number, to: number): Disruption => ({
     kind,
     at: from + (to - from) * random(),
-    awayMs: Math.round(random() * LONGEST_AWAY_MS),
+    downMs: Math.round(random() * MAX_DOWN_MS),
   });
-  const faults = [fault('flush Redis', 0.4, 0.6), fault('restart Postgres', 0.4, 0.7)];
-  for (let i = 0; i < kills; i++) faults.push(fault('kill relay', 0.1, 0.95), fault('kill webhook-worker', 0.1, 0.95));
-  return faults.sort((a, b) => a.at - b.at);
+  const disruptions = [disruption('flush Redis', 0.4, 0.6), disruption('restart Postgres', 0.4, 0.7)];
+  for (let i = 0; i < kills; i++)
+    disruptions.push(disruption('kill relay', 0.1, 0.95), disruption('kill webhook-worker', 0.1, 0.95));
+  return disruptions.sort((a, b) => a.at - b.at);
 }
 
 /** Returns a generator of pseudo-random numbers from 0 to 1 (exclusive), the same for the same seed (mulberry32). */
-export function seeded(seed: number): () => number {
+export function createSeededRandom(seed: number): () => number {
   let state = seed | 0;
   return () => {
     state = (state + 0x6d2b79f5) | 0;

@@ -1,7 +1,7 @@
 import type { Receiver } from './receiver.ts';
 
 /** A user of the demonstration: an account with an endpoint that subscribes to new posts. */
-export interface Person {
+export interface DemoUser {
   name: string;
   /** Creates a post and returns its id. Each client has an address of its own, since rate limits are per address. */
   post(title: string, status: 'draft' | 'published', client: number): Promise<string>;
@@ -23,7 +23,7 @@ async function send(url: string, token: string | undefined, body: object, client
 }
 
 /** Registers a user and a webhook endpoint over HTTP, as any client would. */
-export async function join(url: string, name: string, receiver: Receiver): Promise<Person> {
+export async function registerUser(url: string, name: string, receiver: Receiver): Promise<DemoUser> {
   const email = `${name}-${Date.now()}@example.com`;
   const { token } = await send(`${url}/api/auth/register`, undefined, {
     name,

@@ -9,15 +9,15 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { emptyDataFolder } from '../services/data-folder.ts';
-import { whenAskedToStop } from '../services/on-stop-request.ts';
-import { commandOf, isRunning, stopOrphanedServer } from '../services/orphaned-server.ts';
+import { onStopRequest } from '../services/on-stop-request.ts';
+import { commandLineOf, isRunning, stopOrphanedServer } from '../services/orphaned-server.ts';
 import { runGuarded } from '../services/run-guarded.ts';
 import { type Services, startServices } from '../services/start.ts';
-import { noteEnvironment } from './environment.ts';
-import { type Restarting, restartOnChange } from './restart-on-change.ts';
+import { writeEnvironmentFile } from './environment.ts';
+import { type RestartingProcess, restartOnChange } from './restart-on-change.ts';
 
 /** Returns why this process cannot listen on a port of an address, as an error code such as EADDRINUSE; undefined if it can. */
-function portProblem(port: number, host: string): Promise<string | undefined> {
+function findPortError(port: number, host: string): Promise<string | undefined> {
   return new Promise((resolve) => {
     const probe = createServer();
     probe.on('error', (error: NodeJS.ErrnoException) => resolve(error.code ?? error.message));
@@ -31,7 +31,7 @@ interface Instance {
   url: string;
 }
 
-function read(file: string): Instance | undefined {
+function readInstance(file: string): Instance | undefined {
   try {
     return JSON.parse(readFileSync(file, 'utf8'));
   } catch {
@@ -43,7 +43,7 @@ function read(file: string): Instance | undefined {
  * Claims a lock file for this process. Returns the running instance that holds it, or undefined if this process now holds it.
  * The lock of a dead process is taken over.
  */
-function claim(file: string, instance: Instance): Instance | undefined {
+function acquireLock(file: string, instance: Instance): Instance | undefined {
   for (;;) {
     try {
       writeFileSync(file, JSON.stringify(instance), { flag: 'wx' });
@@ -51,9 +51,9 @@ function claim(file: string, instance: Instance): Instance | undefined {
     } catch (error) {
       if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
     }
-    const holder = read(file);
+    const holder = readInstance(file);
     // The id may belong to another program by now.
-    if (holder && isRunning(holder.pid) && commandOf(holder.pid).includes('dev.ts')) return holder;
+    if (holder && isRunning(holder.pid) && commandLineOf(holder.pid).includes('dev.ts')) return holder;
     rmSync(file, { force: true });
   }
 }
@@ -70,7 +70,7 @@ function developmentKey(): string {
 }
 
 /** Resolves when the web process responds. There is no time limit: saving a file in src/ may fix the error that stops it. */
-async function healthy(url: string): Promise<void> {
+async function waitUntilHealthy(url: string): Promise<void> {
   for (;;) {
     const answer = await fetch(`${url}/healthz`, { signal: AbortSignal.timeout(2000) }).catch(() => undefined);
     await answer?.body?.cancel();
@@ -82,7 +82,7 @@ async function healthy(url: string): Promise<void> {
 /** Pages for a developer to open in a browser, by path. An app may lack some of them. */
 const PAGES = { '/api/docs': 'API reference', '/console': 'Console' };
 
-async function pagesOf(url: string): Promise<string[]> {
+async function findPages(url: string): Promise<string[]> {
   const found = await Promise.all(
     Object.entries(PAGES).map(async ([path, name]) => {
       const answer = await fetch(url + path, { signal: AbortSignal.timeout(5000) }).catch(() => undefined);
@@ -93,17 +93,17 @@ async function pagesOf(url: string): Promise<string[]> {
   return found.flat();
 }
 
-function limitsText(rateLimits: string): string {
+function describeRateLimits(rateLimits: string): string {
   return rateLimits === 'off'
     ? `Rate limits do not apply to clients on this machine: LOOPBACK_RATE_LIMITS=off, which npm run dev sets.
 To enable them as in production: LOOPBACK_RATE_LIMITS=on npm run dev`
     : `Rate limits apply as in production: LOOPBACK_RATE_LIMITS=${rateLimits}.`;
 }
 
-function whatNext(url: string, pages: string[], rateLimits: string): string {
+function welcomeText(url: string, pages: string[], rateLimits: string): string {
   return `
 ${pages.map((line) => `${line}\n`).join('')}
-${limitsText(rateLimits)}
+${describeRateLimits(rateLimits)}
 
 Press Ctrl-C to stop everything. Try:
 
@@ -134,7 +134,7 @@ const isLocal = ['127.0.0.1', '::1', 'localhost', '0.0.0.0', '::'].includes(host
 const url = `http://${isLocal ? 'localhost' : isIPv6(host) ? `[${host}]` : host}:${port}`;
 
 mkdirSync(dataDir, { recursive: true });
-const other = claim(lock, { pid: process.pid, url });
+const other = acquireLock(lock, { pid: process.pid, url });
 if (other)
   fail(`npm run dev is already running in this folder: ${other.url} (process ${other.pid}). Press Ctrl-C there first.`);
 process.on('exit', () => rmSync(lock, { force: true }));
@@ -142,19 +142,19 @@ process.on('exit', () => rmSync(lock, { force: true }));
 chmodSync(dataDir, 0o711);
 
 let services: Services | undefined;
-let web: Restarting | undefined;
+let web: RestartingProcess | undefined;
 let stopping = false;
 const stop = async () => {
   stopping = true;
   await web?.stop();
   await services?.stop();
 };
-whenAskedToStop(stop);
+onStopRequest(stop);
 
 const webFolder = join(dataDir, 'web');
 try {
   await stopOrphanedServer(webFolder);
-  const problem = await portProblem(port, host);
+  const problem = await findPortError(port, host);
   if (problem === 'EADDRINUSE')
     fail(`Port ${port} is in use. Stop the program that uses it, or choose another port: PORT=5002 npm run dev`);
   if (problem === 'EADDRNOTAVAIL' || problem === 'ENOTFOUND')
@@ -165,8 +165,8 @@ try {
   mkdirSync(webFolder, { recursive: true });
   const { databaseUrl, redisUrl } = services;
   const keys = process.env.SVC_ENCRYPTION_KEYS || developmentKey();
-  noteEnvironment(root, { DATABASE_URL: databaseUrl, REDIS_URL: redisUrl, SVC_ENCRYPTION_KEYS: keys });
-  const begin = () =>
+  writeEnvironmentFile(root, { DATABASE_URL: databaseUrl, REDIS_URL: redisUrl, SVC_ENCRYPTION_KEYS: keys });
+  const startWeb = () =>
     runGuarded(
       {
         command: process.execPath,
@@ -191,9 +191,9 @@ try {
       'inherit',
     );
   const folders = ['src', 'workers'].map((folder) => join(root, folder));
-  web = restartOnChange(folders, begin, (line) => console.log(line.replace(`${root}/`, '').replace(root, '')));
-  await healthy(url);
-  console.log(whatNext(url, await pagesOf(url), rateLimits));
+  web = restartOnChange(folders, startWeb, (line) => console.log(line.replace(`${root}/`, '').replace(root, '')));
+  await waitUntilHealthy(url);
+  console.log(welcomeText(url, await findPages(url), rateLimits));
 } catch (error) {
   if (!stopping) {
     console.error((error as Error).message);

@@ -1,10 +1,10 @@
 import { watch } from 'chokidar';
-import type { Guarded } from '../services/run-guarded.ts';
+import type { GuardedProcess } from '../services/run-guarded.ts';
 
 const SETTLE_MS = 80;
 
 /** A process that restarts when files change. */
-export interface Restarting {
+export interface RestartingProcess {
   /** Resolves once changes are detected. */
   ready: Promise<void>;
   /** Stops watching and the process. Resolves when the process is gone. */
@@ -18,13 +18,17 @@ export interface Restarting {
  * @param start starts the process
  * @param announce prints a line
  */
-export function restartOnChange(folders: string[], start: () => Guarded, announce: (line: string) => void): Restarting {
+export function restartOnChange(
+  folders: string[],
+  start: () => GuardedProcess,
+  announce: (line: string) => void,
+): RestartingProcess {
   let stopped = false;
   let timer: NodeJS.Timeout | undefined;
   let work = Promise.resolve();
   let current = begin();
 
-  function begin(): Guarded {
+  function begin(): GuardedProcess {
     const running = start();
     void running.exited.then((code) => {
       if (running === current && !stopped && code !== 0) announce('Waiting for a file change.');

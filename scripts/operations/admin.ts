@@ -2,7 +2,7 @@
 // command line. `mails` prints the e-mails that development captured. Needs DATABASE_URL and SVC_ENCRYPTION_KEYS from the
 // shell or from .env, or a running `npm run dev`.
 
-import { whenAskedToStop } from '../services/on-stop-request.ts';
+import { onStopRequest } from '../services/on-stop-request.ts';
 import { readAdminArguments } from './admin/arguments.ts';
 import { run } from './admin/run.ts';
 import { fail, loadApp } from './load-app.ts';
@@ -17,7 +17,7 @@ try {
   const stop = new AbortController();
   const work = run(app, given, stop.signal);
   if (given.command === 'import') {
-    whenAskedToStop(async () => {
+    onStopRequest(async () => {
       stop.abort();
       await work.catch(() => undefined);
     });

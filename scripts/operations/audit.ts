@@ -43,13 +43,13 @@ export function readAuditArguments(given: readonly string[]): AuditArguments {
   return { expected: { id: Number(id), hash: hash! }, json: json === true };
 }
 
-const ERRORS: Record<BrokenRow['fault'], string> = {
+const BROKEN_TEXTS: Record<BrokenRow['fault'], string> = {
   missing: 'is missing',
   changed: 'was changed',
   unlinked: 'does not follow from the row before it',
 };
 
-const EXPECTED = {
+const EXPECTED_TEXTS = {
   there: 'The expected row is there and unchanged.',
   removed: 'The expected row was removed because of its age and cannot be verified. Expect a newer one.',
   gone: 'The expected row is missing: the newest rows were removed, or the chain was rewritten.',
@@ -63,14 +63,14 @@ function isSound({ broken, expected, guarded }: Verification): boolean {
 /** Formats the output of `verify`. */
 function verificationLines({ rows, head, broken, expected, guarded }: Verification): string[] {
   const lines = [`${formatCount(rows)} ${rows === 1 ? 'row is' : 'rows are'} unchanged.`];
-  if (broken !== undefined) lines.push(`Row ${broken.id} ${ERRORS[broken.fault]}. Later rows were not checked.`);
+  if (broken !== undefined) lines.push(`Row ${broken.id} ${BROKEN_TEXTS[broken.fault]}. Later rows were not checked.`);
   else lines.push(`Last row, for --expect: ${head.id}:${head.hash}`);
-  if (expected !== undefined && broken === undefined) lines.push(EXPECTED[expected]);
+  if (expected !== undefined && broken === undefined) lines.push(EXPECTED_TEXTS[expected]);
   if (!guarded) lines.push('A trigger that protects the rows is missing or disabled. See docs/audit.md.');
   return lines;
 }
 
-const LINE_MS = 5000;
+const PROGRESS_EVERY_MS = 5000;
 
 /**
  * Verifies the chain of the audit trail and prints the result.
@@ -80,13 +80,13 @@ const LINE_MS = 5000;
 export async function verify(audit: AuditApi, { expected, json }: AuditArguments): Promise<boolean> {
   let printedAt = performance.now();
   const onProgress = (rows: number) => {
-    if (json || performance.now() - printedAt < LINE_MS) return;
+    if (json || performance.now() - printedAt < PROGRESS_EVERY_MS) return;
     printedAt = performance.now();
     console.log(`${formatCount(rows)} rows …`);
   };
-  const found = await audit.verify({ expected, onProgress });
-  console.log(json ? JSON.stringify(found) : verificationLines(found).join('\n'));
-  return isSound(found);
+  const verification = await audit.verify({ expected, onProgress });
+  console.log(json ? JSON.stringify(verification) : verificationLines(verification).join('\n'));
+  return isSound(verification);
 }
 
 if (import.meta.main) {

@@ -6,27 +6,27 @@ import { randomBytes } from 'node:crypto';
 import type { EncryptionStatus, KeyStatus } from '../../src/platform/crypto/encryption.ts';
 import type { Rotation, RotationProgress } from '../../src/platform/crypto/rotation/rotate.ts';
 import type { App } from '../../src/runtime/create-app.ts';
-import { whenAskedToStop } from '../services/on-stop-request.ts';
+import { onStopRequest } from '../services/on-stop-request.ts';
 import { alignColumns, formatCount } from './format.ts';
 import { DATABASE_ONLY, fail, loadApp } from './load-app.ts';
 
 async function status(): Promise<void> {
-  const made = await loadApp({ environment: DATABASE_ONLY, needsKeys: true });
-  await printStatus(made);
-  await made.close();
+  const app = await loadApp({ environment: DATABASE_ONLY, needsKeys: true });
+  await printStatus(app);
+  await app.close();
 }
 
 async function rotateAll(giveUp?: string): Promise<void> {
-  const made = await loadApp({ environment: DATABASE_ONLY, needsKeys: true });
+  const app = await loadApp({ environment: DATABASE_ONLY, needsKeys: true });
   const stop = new AbortController();
-  const ended = rotate(made, { signal: stop.signal, giveUp }).then(
+  const ended = rotate(app, { signal: stop.signal, giveUp }).then(
     async (isDone) => {
-      await made.close();
+      await app.close();
       if (!isDone) process.exitCode = 1;
     },
     (error: Error) => fail(error.message),
   );
-  whenAskedToStop(() => {
+  onStopRequest(() => {
     stop.abort();
     return ended;
   });
@@ -61,15 +61,15 @@ export function readKeysArguments([command, ...rest]: readonly string[]): KeysAr
   return { command: command as KeysArguments['command'], giveUp };
 }
 
-const some = (count: number, thing: string, more = `${thing}s`) =>
+const countOf = (count: number, thing: string, more = `${thing}s`) =>
   `${formatCount(count)} ${count === 1 ? thing : more}`;
 
-function roleOf({ place }: KeyStatus): string {
+function describeRole({ place }: KeyStatus): string {
   if (place === undefined) return 'not in SVC_ENCRYPTION_KEYS';
   return place === 0 ? 'encrypts' : 'decrypts';
 }
 
-function historyOf({ firstUsedAt, retiredAt }: KeyStatus): string {
+function describeHistory({ firstUsedAt, retiredAt }: KeyStatus): string {
   if (firstUsedAt === undefined) return 'never used by a running process';
   const since = `in use since ${firstUsedAt.slice(0, 10)}`;
   return retiredAt === undefined ? since : `${since}, retired ${retiredAt.slice(0, 10)}`;
@@ -78,21 +78,21 @@ function historyOf({ firstUsedAt, retiredAt }: KeyStatus): string {
 /** Formats the output of `npm run keys -- status`. */
 function statusLines({ keys, values }: EncryptionStatus): string[] {
   const order = keys.toSorted((a, b) => (a.place ?? keys.length) - (b.place ?? keys.length));
-  const of = (name: string, keyId: string | null) =>
+  const valueCount = (name: string, keyId: string | null) =>
     values.find((one) => one.name === name && one.keyId === keyId)?.count ?? 0;
   const names = [...new Set(values.map(({ name }) => name))].sort();
-  const total = (keyId: string) => names.reduce((sum, name) => sum + of(name, keyId), 0);
+  const total = (keyId: string) => names.reduce((sum, name) => sum + valueCount(name, keyId), 0);
   const keyRows = order.map((key) => [
     key.keyId,
-    roleOf(key),
-    historyOf(key),
-    some(total(key.keyId), 'value'),
-    key.processes > 0 ? `${some(key.processes, 'process encrypts', 'processes encrypt')} with it` : '',
+    describeRole(key),
+    describeHistory(key),
+    countOf(total(key.keyId), 'value'),
+    key.processes > 0 ? `${countOf(key.processes, 'process encrypts', 'processes encrypt')} with it` : '',
   ]);
   const valueRows = names.map((name) => [
     name,
-    ...order.map(({ keyId }) => (of(name, keyId) === 0 ? '-' : formatCount(of(name, keyId)))),
-    of(name, null) === 0 ? '' : `${some(of(name, null), 'is', 'are')} not encrypted`,
+    ...order.map(({ keyId }) => (valueCount(name, keyId) === 0 ? '-' : formatCount(valueCount(name, keyId)))),
+    valueCount(name, null) === 0 ? '' : `${countOf(valueCount(name, null), 'is', 'are')} not encrypted`,
   ]);
   return [
     'Keys by id:',
@@ -110,7 +110,7 @@ function problemLines({ undecryptable, left, busy, stopped }: Rotation): string[
   return [
     ...undecryptable.map(({ name, count, ids }) => {
       const more = count > ids.length ? ` and ${formatCount(count - ids.length)} more` : '';
-      return `${name}: ${some(count, 'value')} cannot be decrypted: ${ids.join(', ')}${more}`;
+      return `${name}: ${countOf(count, 'value')} cannot be decrypted: ${ids.join(', ')}${more}`;
     }),
     ...(undecryptable.some(({ name }) => name.startsWith('outbox: '))
       ? [
@@ -119,22 +119,22 @@ function problemLines({ undecryptable, left, busy, stopped }: Rotation): string[
       : []),
     ...(left > 0
       ? [
-          `${some(left, 'value is', 'values are')} still encrypted with older keys, because other processes hold the rows. Run this again`,
+          `${countOf(left, 'value is', 'values are')} still encrypted with older keys, because other processes hold the rows. Run this again`,
         ]
       : []),
     ...busy.map(
       ({ keyId, processes }) =>
-        `key ${keyId} cannot be retired: ${some(processes, 'running process encrypts', 'running processes encrypt')} with it. Restart them with the newest key, then run this again (a killed process counts for a minute)`,
+        `key ${keyId} cannot be retired: ${countOf(processes, 'running process encrypts', 'running processes encrypt')} with it. Restart them with the newest key, then run this again (a killed process counts for a minute)`,
     ),
   ];
 }
 
 /** Formats the result of a rotation. */
 function rotationLines({ keyId, rotated, givenUp, removable, stopped }: Rotation): string[] {
-  if (stopped) return [`Stopped after ${some(rotated, 'value')}. Run it again to continue.`];
+  if (stopped) return [`Stopped after ${countOf(rotated, 'value')}. Run it again to continue.`];
   return [
-    `${some(rotated, 'value was', 'values were')} encrypted with key ${keyId}.`,
-    ...(givenUp > 0 ? [`${some(givenUp, 'value')} in the outbox ${givenUp === 1 ? 'was' : 'were'} discarded.`] : []),
+    `${countOf(rotated, 'value was', 'values were')} encrypted with key ${keyId}.`,
+    ...(givenUp > 0 ? [`${countOf(givenUp, 'value')} in the outbox ${givenUp === 1 ? 'was' : 'were'} discarded.`] : []),
     ...removable.map(
       (id) =>
         `No value is encrypted with key ${id} any more. You can remove it from SVC_ENCRYPTION_KEYS (see docs/encryption.md).`,
@@ -142,22 +142,22 @@ function rotationLines({ keyId, rotated, givenUp, removable, stopped }: Rotation
   ];
 }
 
-const LINE_MS = 1000;
+const PROGRESS_EVERY_MS = 1000;
 
-type Encrypting = Pick<App, 'encryption'>;
+type AppWithEncryption = Pick<App, 'encryption'>;
 
 /** Prints a line for the first and the last batch of a table, and at most one per second in between. */
-function progressLines(): (progress: RotationProgress) => void {
+function createProgressPrinter(): (progress: RotationProgress) => void {
   let last = { table: '', at: 0 };
   return ({ table, done, total }) => {
-    if (table === last.table && done < total && performance.now() - last.at < LINE_MS) return;
+    if (table === last.table && done < total && performance.now() - last.at < PROGRESS_EVERY_MS) return;
     last = { table, at: performance.now() };
     console.log(`${table}: ${formatCount(done)} of ${formatCount(total)} values`);
   };
 }
 
 /** Prints which values are encrypted with which key. */
-export async function printStatus({ encryption }: Encrypting): Promise<void> {
+export async function printStatus({ encryption }: AppWithEncryption): Promise<void> {
   console.log(statusLines(await encryption.status()).join('\n'));
 }
 
@@ -168,10 +168,10 @@ export async function printStatus({ encryption }: Encrypting): Promise<void> {
  * @returns whether nothing is left to do
  */
 export async function rotate(
-  { encryption }: Encrypting,
+  { encryption }: AppWithEncryption,
   given: { signal?: AbortSignal; giveUp?: string },
 ): Promise<boolean> {
-  const rotation = await encryption.rotate({ ...given, onProgress: progressLines() });
+  const rotation = await encryption.rotate({ ...given, onProgress: createProgressPrinter() });
   console.log(rotationLines(rotation).join('\n'));
   const problems = problemLines(rotation);
   for (const problem of problems) console.error(problem);

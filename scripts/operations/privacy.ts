@@ -51,13 +51,13 @@ function fieldLines({ resource, field, reason, storedIn, encrypted, seenBy, kept
   ];
 }
 
-const placeOf = ({ table, columns }: { table: string; columns: readonly string[] }) =>
+const describePlace = ({ table, columns }: { table: string; columns: readonly string[] }) =>
   columns.length === 0 ? table : `${table} (${columns.join(', ')})`;
 
 function dataLines({ name, description, storedIn, kept }: ReportedData): string[] {
   return [
     `${name}: ${description}`,
-    ...(storedIn.length === 0 ? [] : [`  stored   ${storedIn.map(placeOf).join(', ')}`]),
+    ...(storedIn.length === 0 ? [] : [`  stored   ${storedIn.map(describePlace).join(', ')}`]),
     ...(kept === null ? [] : [`  kept     ${kept}`]),
   ];
 }
@@ -80,7 +80,7 @@ function reportLines({ fields, unmarked, data, unclaimed }: PrivacyReport): stri
           '',
           'Tables that seem to hold data about users, but are in no export and no erasure (see userData in docs/extensions.md):',
         ]),
-    ...unclaimed.map((one) => `  ${placeOf(one)}`),
+    ...unclaimed.map((one) => `  ${describePlace(one)}`),
   ];
 }
 

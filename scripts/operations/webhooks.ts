@@ -40,16 +40,16 @@ function failWithUsage(text: string, command?: Command): never {
 }
 
 /** Parses `90s`, `5m`, `2h`, `1d` into ms; undefined for anything else. */
-function spanOf(text: string): number | undefined {
+function parseDuration(text: string): number | undefined {
   const [, count, unit] = /^(\d{1,6})([smhd])$/.exec(text) ?? [];
   return unit === undefined ? undefined : Number(count) * UNIT_MS[unit]!;
 }
 
 /** Parses a time in ISO 8601, or a duration before now. */
-function timeOf(text: string): string {
-  const span = spanOf(text);
+function parseTime(text: string): string {
+  const formatDuration = parseDuration(text);
   const isIso = /^\d{4}-\d\d-\d\d(T\d\d:\d\d(:\d\d(\.\d+)?)?(Z|[+-]\d\d:\d\d))?$/.test(text);
-  const at = span !== undefined ? Date.now() - span : isIso ? Date.parse(text) : Number.NaN;
+  const at = formatDuration !== undefined ? Date.now() - formatDuration : isIso ? Date.parse(text) : Number.NaN;
   if (Number.isNaN(at) || at < EPOCH_MS)
     failWithUsage(`--since must look like 2h, 1d, 2030-01-31 or 2030-01-31T12:00:00Z, not ${text}.`, 'retry');
   return new Date(at).toISOString();
@@ -84,7 +84,7 @@ export function readWebhookArguments(given: readonly string[]): WebhookArguments
     if (token.name !== 'json' && (token.value ?? '') === '') failWithUsage(`${token.rawName} needs a value.`, command);
   }
   const text = (name: 'worst' | 'endpoint' | 'since' | 'timeout') => values[name] as string | undefined;
-  const [worst, timeoutMs] = [Number(text('worst')), spanOf(text('timeout')!)];
+  const [worst, timeoutMs] = [Number(text('worst')), parseDuration(text('timeout')!)];
   if (!Number.isInteger(worst) || worst < 0 || worst > 1000)
     failWithUsage(`--worst must be a whole number from 0 to 1000, not ${text('worst')}.`, command);
   if (timeoutMs === undefined)
@@ -94,26 +94,26 @@ export function readWebhookArguments(given: readonly string[]): WebhookArguments
     failWithUsage('--endpoint or --since is missing.', command);
   if (endpoint !== undefined && !/^[0-9a-f]{24}$/.test(endpoint))
     failWithUsage(`--endpoint must be an id of 24 hex digits, not ${endpoint}.`, command);
-  return { command, json: values.json === true, worst, endpoint, since: since && timeOf(since), timeoutMs };
+  return { command, json: values.json === true, worst, endpoint, since: since && parseTime(since), timeoutMs };
 }
 
 /** Formats a duration: `950 ms`, `12 s`, `3 min`, `2.5 h`. */
-function span(ms: number): string {
+function formatDuration(ms: number): string {
   if (ms < 1000) return `${Math.max(0, Math.round(ms))} ms`;
   if (ms < 120_000) return `${Math.round(ms / 1000)} s`;
   if (ms < 7_200_000) return `${Math.round(ms / 60_000)} min`;
   return `${(ms / 3_600_000).toFixed(1)} h`;
 }
 
-function oldestText(ms: number | null): string {
-  return ms === null ? '' : `, the oldest for ${span(ms)}`;
+function describeOldest(ms: number | null): string {
+  return ms === null ? '' : `, the oldest for ${formatDuration(ms)}`;
 }
 
 /** Formats the state of the queue as one line. */
 function queueLine({ due, retrying, held, inFlight, oldestMs, events, oldestEventMs }: WebhookQueue): string {
   const parts = [
-    `${formatCount(events)} events wait for the relay${oldestText(oldestEventMs)}`,
-    `${formatCount(due)} deliveries wait to be sent${oldestText(oldestMs)}`,
+    `${formatCount(events)} events wait for the relay${describeOldest(oldestEventMs)}`,
+    `${formatCount(due)} deliveries wait to be sent${describeOldest(oldestMs)}`,
     `${formatCount(inFlight)} are in flight`,
     `${formatCount(retrying)} wait for their next attempt`,
     ...(held > 0 ? [`${formatCount(held)} are held for disabled or paused endpoints`] : []),
@@ -138,7 +138,7 @@ function statusLines({ endpoints, queue, failed, attempts, recentMs, worst }: We
     withoutControlCharacters(one.host),
     one.status,
     formatCount(one.due),
-    one.oldestMs === null ? '-' : span(one.oldestMs),
+    one.oldestMs === null ? '-' : formatDuration(one.oldestMs),
     formatCount(one.retrying),
     formatCount(one.failed),
     withoutControlCharacters(one.lastError ?? '-'),
@@ -148,7 +148,9 @@ function statusLines({ endpoints, queue, failed, attempts, recentMs, worst }: We
     `Queue: ${queueLine(queue)}.`,
     `Log: ${formatCount(failed)} deliveries failed every attempt (to send them again: npm run webhooks -- retry).`,
     '',
-    results.length === 0 ? `No attempts in the last ${span(recentMs)}.` : `Attempts in the last ${span(recentMs)}:`,
+    results.length === 0
+      ? `No attempts in the last ${formatDuration(recentMs)}.`
+      : `Attempts in the last ${formatDuration(recentMs)}:`,
     ...alignColumns(results, '  '),
     ...(rows.length === 0
       ? []
@@ -163,7 +165,7 @@ function statusLines({ endpoints, queue, failed, attempts, recentMs, worst }: We
   ];
 }
 
-const WHY_NOT: Record<string, string> = {
+const REFUSAL_TEXTS: Record<string, string> = {
   disabled: 'is disabled; its owner must enable it first',
   busy: 'is being recovered from a different start time; try again when that has finished',
 };
@@ -174,12 +176,12 @@ function retryLines(recovered: readonly RecoveredEndpoint[]): string[] {
   return recovered.map(({ endpoint, state, total }) =>
     state === 'begun'
       ? `${endpoint}: ${formatCount(total)} ${total === 1 ? 'delivery is' : 'deliveries are'} being sent again`
-      : `${endpoint} ${WHY_NOT[state]}`,
+      : `${endpoint} ${REFUSAL_TEXTS[state]}`,
   );
 }
 
 const POLL_MS = 500;
-const LINE_MS = 5000;
+const PROGRESS_EVERY_MS = 5000;
 
 async function status(webhooks: WebhookOperations, { worst, json }: WebhookArguments): Promise<void> {
   const found = await webhooks.status(worst);
@@ -204,7 +206,7 @@ async function drain(webhooks: WebhookOperations, { timeoutMs, json }: WebhookAr
       else console.log(`${isDrained ? 'Drained' : 'Not drained in time'}: ${queueLine(queue)}.`);
       return isDrained;
     }
-    if (!json && performance.now() - printedAt >= LINE_MS) {
+    if (!json && performance.now() - printedAt >= PROGRESS_EVERY_MS) {
       printedAt = performance.now();
       console.log(`${queueLine(queue)}.`);
     }

@@ -15,7 +15,7 @@ function idOf(name: string, flag: '-u' | '-g'): number | undefined {
  * Returns the user that Postgres must run as. Postgres refuses root, so for root it is the system user `postgres`, which is created
  * if it is missing. Undefined if this process is not root. Throws if the user cannot be created.
  */
-export function postgresAccount(): Account | undefined {
+export function ensurePostgresAccount(): Account | undefined {
   if (process.getuid?.() !== 0) return undefined;
   if (idOf('postgres', '-u') === undefined) {
     const made = spawnSync('useradd', ['--system', '--no-create-home', '--shell', '/usr/sbin/nologin', 'postgres']);
@@ -26,6 +26,6 @@ export function postgresAccount(): Account | undefined {
 }
 
 /** Returns whether the account may enter a folder (`x`) or write to it (`w`), including every folder above it. */
-export function mayUse(account: Account | undefined, folder: string, right: 'x' | 'w'): boolean {
+export function canAccess(account: Account | undefined, folder: string, right: 'x' | 'w'): boolean {
   return spawnSync('/bin/sh', ['-c', `test -${right} "$1"`, 'sh', folder], { cwd: '/', ...account }).status === 0;
 }

@@ -2,7 +2,7 @@ import { type StdioOptions, spawn } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import type { GuardedCommand } from './guard.ts';
 
-export interface Guarded {
+export interface GuardedProcess {
   /** Resolves with the command's exit code when it has ended, for any reason. */
   exited: Promise<number>;
   /** Stops the command and resolves when it is gone. */
@@ -13,7 +13,11 @@ export interface Guarded {
  * Starts a command under a guard, so that it never outlives this process. `env` is the command's environment; `output`
  * is a file descriptor for its output, or 'inherit'.
  */
-export function runGuarded(settings: GuardedCommand, env: NodeJS.ProcessEnv, output: number | 'inherit'): Guarded {
+export function runGuarded(
+  settings: GuardedCommand,
+  env: NodeJS.ProcessEnv,
+  output: number | 'inherit',
+): GuardedProcess {
   const stdio: StdioOptions = ['ignore', output, output, 'pipe'];
   const guard = spawn(
     process.execPath,

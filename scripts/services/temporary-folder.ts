@@ -12,7 +12,7 @@ import {
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { isRunning, stopOrphanedServer } from './orphaned-server.ts';
-import { type Account, mayUse } from './postgres-account.ts';
+import { type Account, canAccess } from './postgres-account.ts';
 
 const PREFIX = 'belfry-test-';
 const places = [...new Set([tmpdir(), '/tmp', '/var/tmp'])].filter((place) => existsSync(place));
@@ -34,9 +34,9 @@ function hasRoomInMemory(): boolean {
  *
  * @param inMemory uses an in-memory file system if there is enough space: hundreds of databases cost a third there
  */
-export function makeThrowAway(kind: string, account?: Account, inMemory = false): string {
+export function createTemporaryFolder(kind: string, account?: Account, inMemory = false): string {
   const candidates = inMemory && hasRoomInMemory() ? [MEMORY, ...places] : places;
-  const place = candidates.find((candidate) => mayUse(account, candidate, 'x'));
+  const place = candidates.find((candidate) => canAccess(account, candidate, 'x'));
   if (!place) throw new Error(`No folder for temporary files that the server can use (tried ${places.join(', ')}).`);
   const folder = mkdtempSync(join(place, `${PREFIX}${kind}-`));
   chmodSync(folder, 0o711);
@@ -45,14 +45,16 @@ export function makeThrowAway(kind: string, account?: Account, inMemory = false)
 }
 
 /** Stops and removes leftovers of killed test runs. Only those of this user, and nothing else. */
-export async function clearThrowAways(): Promise<void> {
+export async function removeStaleTemporaryFolders(): Promise<void> {
   for (const place of existsSync(MEMORY) ? [MEMORY, ...places] : places) {
     for (const name of readdirSync(place).filter((entry) => entry.startsWith(PREFIX))) {
       const folder = join(place, name);
       const stats = statSync(folder, { throwIfNoEntry: false });
       if (!stats || (process.getuid && stats.uid !== process.getuid())) continue;
-      const maker = join(folder, 'maker.pid');
-      if (existsSync(maker) ? isRunning(Number(readFileSync(maker, 'utf8'))) : Date.now() - stats.mtimeMs < 60_000) {
+      const ownerFile = join(folder, 'maker.pid');
+      if (
+        existsSync(ownerFile) ? isRunning(Number(readFileSync(ownerFile, 'utf8'))) : Date.now() - stats.mtimeMs < 60_000
+      ) {
         continue;
       }
       await stopOrphanedServer(folder);

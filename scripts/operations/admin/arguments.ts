@@ -52,7 +52,7 @@ function fail(text: string, command?: Command): never {
 }
 
 /** Fields that have an option of their own. As an additional field, they would be silently overridden. */
-const OWN_ARGUMENT = new Map([
+const RESERVED_FIELDS = new Map([
   ['email', '--email'],
   ['password', '--password-stdin'],
   ['roles', '--role'],
@@ -62,7 +62,7 @@ const OWN_ARGUMENT = new Map([
 function fieldOf(text: string, command: Command): [string, unknown] {
   const [, name, json, value] = /^([A-Za-z]\w*)(:?)=(.*)$/s.exec(text) ?? [];
   if (name === undefined) return fail(`--set must be field=value or field:=json, not ${text}.`, command);
-  if (OWN_ARGUMENT.has(name)) return fail(`--set cannot set ${name}. Use ${OWN_ARGUMENT.get(name)}.`, command);
+  if (RESERVED_FIELDS.has(name)) return fail(`--set cannot set ${name}. Use ${RESERVED_FIELDS.get(name)}.`, command);
   if (json === '') return [name, value];
   try {
     return [name, JSON.parse(value!)];

@@ -1,13 +1,13 @@
 import { closeSync, openSync, statSync, writeSync } from 'node:fs';
 import type { Administration } from '../../../src/accounts/administration.ts';
 import type { ImportProgress, RefusedRow } from '../../../src/accounts/import/import.ts';
-import { linesOf } from './lines.ts';
+import { readLines } from './lines.ts';
 import { importLine } from './report.ts';
 
-const LINE_MS = 1000;
+const PROGRESS_EVERY_MS = 1000;
 
 /** The file of refused rows, one line of JSON each. It exists only if there are any. */
-function reportTo(file: string) {
+function createRefusedFile(file: string) {
   let open: number | undefined;
   return {
     add(row: RefusedRow) {
@@ -20,10 +20,10 @@ function reportTo(file: string) {
 }
 
 /** Prints at most one line per second. */
-function progressLines(): (progress: ImportProgress) => void {
+function createProgressPrinter(): (progress: ImportProgress) => void {
   let last = performance.now();
   return (progress) => {
-    if (performance.now() - last < LINE_MS) return;
+    if (performance.now() - last < PROGRESS_EVERY_MS) return;
     last = performance.now();
     console.log(importLine(progress));
   };
@@ -37,11 +37,11 @@ function progressLines(): (progress: ImportProgress) => void {
  */
 export async function importUsers(accounts: Administration, file: string, signal: AbortSignal): Promise<boolean> {
   statSync(file);
-  const report = reportTo(`${file}.refused.ndjson`);
+  const report = createRefusedFile(`${file}.refused.ndjson`);
   try {
-    const progress = await accounts.importUsers(linesOf(file), {
+    const progress = await accounts.importUsers(readLines(file), {
       signal,
-      onProgress: progressLines(),
+      onProgress: createProgressPrinter(),
       onRefused: report.add,
     });
     console.log(importLine(progress));

@@ -3,18 +3,18 @@ import { createInterface } from 'node:readline';
 import { Writable } from 'node:stream';
 
 // Without characters that are easily confused: 31 characters, 99 bits in twenty of them.
-const SIGNS = 'abcdefghijkmnpqrstuvwxyz23456789';
+const ALPHABET = 'abcdefghijkmnpqrstuvwxyz23456789';
 const GROUPS = 4;
-const GROUP_SIGNS = 5;
+const GROUP_LENGTH = 5;
 
 /** Returns a password that cannot be guessed and is easy to type. */
-export function newPassword(): string {
-  const group = () => Array.from({ length: GROUP_SIGNS }, () => SIGNS[randomInt(SIGNS.length)]).join('');
+export function generatePassword(): string {
+  const group = () => Array.from({ length: GROUP_LENGTH }, () => ALPHABET[randomInt(ALPHABET.length)]).join('');
   return Array.from({ length: GROUPS }, group).join('-');
 }
 
 /** Returns the first line of standard input. At a terminal it prompts, and does not show the input. */
-export async function passwordFromInput(): Promise<string> {
+export async function readPasswordFromInput(): Promise<string> {
   const { stdin, stderr } = process;
   const silent = new Writable({ write: (_chunk, _encoding, done) => done() });
   const terminal = stdin.isTTY === true;

@@ -1,14 +1,14 @@
 import type { App } from '../../../src/runtime/create-app.ts';
 import type { AdminArguments } from './arguments.ts';
 import { importUsers } from './import-users.ts';
-import { newPassword, passwordFromInput } from './password.ts';
+import { generatePassword, readPasswordFromInput } from './password.ts';
 import { mailLines, sessionLines, userLines } from './report.ts';
 
 type Accounts = NonNullable<App['accounts']>;
 type User = NonNullable<Awaited<ReturnType<Accounts['find']>>>;
 
 /** Formats an error for the terminal. */
-function textOf(error: unknown): string {
+function describeError(error: unknown): string {
   const { message, details } = error as Error & { details?: Record<string, string> };
   if (details === undefined) return message;
   return Object.entries(details)
@@ -22,14 +22,14 @@ function userFields({ declared }: App): Map<string, readonly string[] | undefine
   return new Map(fields.filter(({ path }) => path[0] === 'user').map(({ path, values }) => [path[1]!, values]));
 }
 
-async function create(app: App, accounts: Accounts, given: AdminArguments) {
-  const { email, name, role, fields } = given;
+async function createUser(app: App, accounts: Accounts, args: AdminArguments) {
+  const { email, name, role, fields } = args;
   if ((await accounts.find(email)) !== undefined) {
     throw new Error(
       `An account with this e-mail already exists. To give it a role: npm run admin -- promote --email ${email}`,
     );
   }
-  const password = given.passwordFromInput ? await passwordFromInput() : newPassword();
+  const password = args.passwordFromInput ? await readPasswordFromInput() : generatePassword();
   const declared = userFields(app);
   const input: Record<string, unknown> = { ...fields, email, password };
   // A given name is always passed on. If users have no such field, the validation error says so.
@@ -39,10 +39,10 @@ async function create(app: App, accounts: Accounts, given: AdminArguments) {
   const user = await accounts.create(input);
   const what = declared.has('roles') ? `${role} now` : 'created without a role, because users have no field roles';
   console.log(`${user.email} is ${what} (${user.id}).`);
-  if (!given.passwordFromInput) console.log(`Password (shown only once): ${password}`);
+  if (!args.passwordFromInput) console.log(`Password (shown only once): ${password}`);
 }
 
-async function change(app: App, accounts: Accounts, user: User, { command, role, end }: AdminArguments) {
+async function changeUser(app: App, accounts: Accounts, user: User, { command, role, end }: AdminArguments) {
   const update = (changes: object) => app.service('user').update(user.id, changes as never);
   const roles = new Set((user.roles as string[] | undefined) ?? []);
   if (command === 'promote' || command === 'demote') {
@@ -63,21 +63,21 @@ async function change(app: App, accounts: Accounts, user: User, { command, role,
   }
 }
 
-async function act(app: App, given: AdminArguments, signal: AbortSignal): Promise<boolean> {
+async function runCommand(app: App, args: AdminArguments, signal: AbortSignal): Promise<boolean> {
   const { accounts } = app;
   if (accounts === undefined) throw new Error('This app has no accounts. See defineUser.');
   await accounts.ready();
-  if (given.command === 'create') await create(app, accounts, given);
-  else if (given.command === 'list') console.log(userLines(await accounts.list(given)).join('\n'));
-  else if (given.command === 'mails') {
-    const mails = (await app.captured.mails()).filter(({ to }) => given.email === '' || to === given.email);
-    console.log(mailLines(mails.slice(0, given.limit)).join('\n'));
-  } else if (given.command === 'import') {
-    return importUsers(accounts, given.file, signal);
+  if (args.command === 'create') await createUser(app, accounts, args);
+  else if (args.command === 'list') console.log(userLines(await accounts.list(args)).join('\n'));
+  else if (args.command === 'mails') {
+    const mails = (await app.captured.mails()).filter(({ to }) => args.email === '' || to === args.email);
+    console.log(mailLines(mails.slice(0, args.limit)).join('\n'));
+  } else if (args.command === 'import') {
+    return importUsers(accounts, args.file, signal);
   } else {
-    const user = await accounts.find(given.email);
-    if (user === undefined) throw new Error(`No account with the e-mail ${given.email}.`);
-    await change(app, accounts, user, given);
+    const user = await accounts.find(args.email);
+    if (user === undefined) throw new Error(`No account with the e-mail ${args.email}.`);
+    await changeUser(app, accounts, user, args);
   }
   return true;
 }
@@ -89,10 +89,10 @@ async function act(app: App, given: AdminArguments, signal: AbortSignal): Promis
  * @returns whether everything was done
  * @throws Error with a message for the terminal
  */
-export async function run(app: App, given: AdminArguments, signal: AbortSignal): Promise<boolean> {
+export async function run(app: App, args: AdminArguments, signal: AbortSignal): Promise<boolean> {
   try {
-    return await act(app, given, signal);
+    return await runCommand(app, args, signal);
   } catch (error) {
-    throw new Error(textOf(error), { cause: error });
+    throw new Error(describeError(error), { cause: error });
   }
 }
