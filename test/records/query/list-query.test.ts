@@ -57,7 +57,14 @@ function refusal(act: () => unknown): string {
 
 describe('a list without parameters', () => {
   test('is the first page, newest first, with the total', () => {
-    expect(list({})).toMatchObject({ page: 1, limit: 20, counted: true, conditions: [], open: true, slow: false });
+    expect(list({})).toMatchObject({
+      page: 1,
+      limit: 20,
+      counted: true,
+      conditions: [],
+      cursorCarriesValues: true,
+      slow: false,
+    });
     expect(list({}).sort.map(({ field, descending }) => [field, descending])).toEqual([
       ['createdAt', true],
       ['id', true],
