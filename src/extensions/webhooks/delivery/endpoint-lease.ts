@@ -1,8 +1,8 @@
 import type { Host } from '../../../declare/host.ts';
+import type { AddToBatch } from '../../../platform/concurrency/micro-batch.ts';
+import { createSerialQueue } from '../../../platform/concurrency/serial-queue.ts';
 import { newId } from '../../../platform/ids.ts';
 import type { LeaseRenewals } from '../../../platform/leased-work/lease.ts';
-import type { AddToBatch } from '../../../platform/micro-batch.ts';
-import { createSerialQueue } from '../../../platform/serial-queue.ts';
 import type { GlobalAccessCheck } from '../readability/readability.ts';
 import { type Claim, type ClaimedEndpoint, type ClaimRow, type ClaimTexts, claimOf } from './claim.ts';
 import type { Lane } from './endpoint-jobs.ts';

@@ -1,8 +1,8 @@
 import type { Host, ResourceGateway } from '../../../declare/host.ts';
+import { type AddToBatch, createMicroBatch } from '../../../platform/concurrency/micro-batch.ts';
 import { createLeaseRenewals, type LeaseRenewals, STORE_RESULT_RETRY_MS } from '../../../platform/leased-work/lease.ts';
-import { type AddToBatch, createMicroBatch } from '../../../platform/micro-batch.ts';
-import { plainArray, textArray } from '../../../platform/postgres/array-literal.ts';
 import { retryTransient } from '../../../platform/postgres/retry.ts';
+import { plainArray, textArray } from '../../../platform/postgres/values.ts';
 import { isOpen, RATE_RULE, type UsersSql, usersSql } from '../endpoints/endpoints-sql.ts';
 import { globalRoles, type WebhookSettings } from '../settings.ts';
 import type { RateRule, RateState } from './rate-limit.ts';

@@ -1,10 +1,10 @@
 import type { Host } from '../../../declare/host.ts';
+import { type AddToBatch, createMicroBatch } from '../../../platform/concurrency/micro-batch.ts';
 import type { Keyring } from '../../../platform/crypto/keyring.ts';
 import { STORE_RESULT_RETRY_MS } from '../../../platform/leased-work/lease.ts';
-import { createLogWork, type WorkLine } from '../../../platform/log-work.ts';
-import { type AddToBatch, createMicroBatch } from '../../../platform/micro-batch.ts';
-import { plainArray, textArray } from '../../../platform/postgres/array-literal.ts';
+import { createLogWork, type WorkLine } from '../../../platform/observability/log-work.ts';
 import { retryTransient } from '../../../platform/postgres/retry.ts';
+import { plainArray, textArray } from '../../../platform/postgres/values.ts';
 import { createDisabledNotifier } from '../endpoints/disabling.ts';
 import { ENDPOINT_COLUMNS, type EndpointRow } from '../endpoints/endpoint.ts';
 import { TEST_EVENT } from '../events.ts';

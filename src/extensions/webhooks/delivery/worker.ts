@@ -1,6 +1,6 @@
 import type { Host, ResourceGateway } from '../../../declare/host.ts';
 import { createGuardedAgent } from '../../../platform/address-guard/index.ts';
-import type { RunningWorker } from '../../../platform/queues.ts';
+import type { RunningWorker } from '../../../platform/redis/queues.ts';
 import { usersSql } from '../endpoints/endpoints-sql.ts';
 import { createSigningKeys } from '../endpoints/signing.ts';
 import type { WebhookMetrics } from '../metrics.ts';
