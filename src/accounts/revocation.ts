@@ -2,7 +2,7 @@ import type { Accounts, RevocationStep } from '../declare/accounts.ts';
 import { watchOf } from '../declare/authenticator.ts';
 import type { ResourceGateway } from '../declare/host.ts';
 import { invalidSession } from '../platform/errors.ts';
-import { quoteIdentifier } from '../platform/postgres/quote-identifier.ts';
+import { quoteIdentifier } from '../platform/postgres/identifiers.ts';
 import { activeUserSql } from './users/active-user.ts';
 
 /**

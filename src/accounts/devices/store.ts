@@ -2,7 +2,7 @@ import type { RevocationStep } from '../../declare/accounts.ts';
 import type { ResourceGateway, UserData } from '../../declare/host.ts';
 import { newId } from '../../platform/ids.ts';
 import type { Database, Executor } from '../../platform/postgres/database.ts';
-import { rowsInPages } from '../../platform/postgres/rows-in-pages.ts';
+import { rowsInPages } from '../../platform/postgres/scan.ts';
 import { writeInBatches } from '../../platform/postgres/write-in-batches.ts';
 import { activeOwnerJoin, type UserTable } from '../users/active-user.ts';
 import { deletedUsersConsumer } from '../users/deleted-users.ts';

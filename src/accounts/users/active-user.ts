@@ -1,5 +1,5 @@
 import type { ResourceGateway } from '../../declare/host.ts';
-import { quoteIdentifier } from '../../platform/postgres/quote-identifier.ts';
+import { quoteIdentifier } from '../../platform/postgres/identifiers.ts';
 
 /** The part of the user resource that SQL statements need. */
 export type UserTable = Pick<ResourceGateway, 'table' | 'declaration'>;

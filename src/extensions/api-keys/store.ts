@@ -5,7 +5,7 @@ import { hashToken } from '../../platform/crypto/token.ts';
 import { ApiError } from '../../platform/errors.ts';
 import { addressOf } from '../../platform/http/client-address.ts';
 import { newId } from '../../platform/ids.ts';
-import { quoteIdentifier } from '../../platform/postgres/quote-identifier.ts';
+import { quoteIdentifier } from '../../platform/postgres/identifiers.ts';
 import type { NewKeyInput } from './input.ts';
 import { newKey, prefixOf } from './key-format.ts';
 import { type ApiKeyRecord, type ApiKeyRow, toKeyRecord } from './record.ts';

@@ -2,7 +2,7 @@ import { deletedUsersConsumer } from '../../accounts/users/deleted-users.ts';
 import type { ResourceGateway, UserData } from '../../declare/host.ts';
 import type { Sweep } from '../../platform/outbox/relay.ts';
 import type { Database } from '../../platform/postgres/database.ts';
-import { rowsInPages } from '../../platform/postgres/rows-in-pages.ts';
+import { rowsInPages } from '../../platform/postgres/scan.ts';
 import { removeInBatches, writeInBatches } from '../../platform/postgres/write-in-batches.ts';
 import { API_KEY_COLUMNS } from './record.ts';
 import { DELETE_OLD, REVOKE_OF_DELETED } from './sql.ts';

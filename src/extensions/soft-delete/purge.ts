@@ -1,6 +1,6 @@
 import type { Host } from '../../declare/host.ts';
 import type { Sweep } from '../../platform/outbox/relay.ts';
-import { quoteIdentifier } from '../../platform/postgres/quote-identifier.ts';
+import { quoteIdentifier } from '../../platform/postgres/identifiers.ts';
 import { removeInBatches } from '../../platform/postgres/write-in-batches.ts';
 
 const EVERY_MS = 10 * 60_000;

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { wholeSetting } from '../../declare/extension-settings.ts';
+import { wholeSetting } from '../../declare/extension.ts';
 
 /** The settings of the extension. */
 export const softDeleteSettings = z.strictObject({

@@ -1,4 +1,4 @@
-import { quoteIdentifier } from '../../platform/postgres/quote-identifier.ts';
+import { quoteIdentifier } from '../../platform/postgres/identifiers.ts';
 
 const FACTOR = `
   user_id, secret, last_step, recovery_codes, confirmed_at is not null, failures,

@@ -3,9 +3,9 @@ import type { RevocationStep } from '../../declare/accounts.ts';
 import type { ResourceGateway, UserData } from '../../declare/host.ts';
 import type { OutboxConsumer, Sweep } from '../../platform/outbox/relay.ts';
 import type { Database } from '../../platform/postgres/database.ts';
-import { rowsInPages } from '../../platform/postgres/rows-in-pages.ts';
+import { rowsInPages } from '../../platform/postgres/scan.ts';
 import { removeInBatches } from '../../platform/postgres/write-in-batches.ts';
-import { tablesOf } from '../../records/schema/tables-of.ts';
+import { tablesOf } from '../../records/schema/table-names.ts';
 import { REMOVE_CHALLENGES, REMOVE_EXPIRED, REMOVE_UNCONFIRMED, removeOfUsers, removeWithoutUser } from './sql.ts';
 
 const ROWS = `

@@ -2,7 +2,7 @@ import type { Fields } from '../../../declare/field.ts';
 import type { Host, ResourceGateway } from '../../../declare/host.ts';
 import { reclaimSweep, retentionSweep } from '../../../platform/leased-work/sweeps.ts';
 import type { Sweep } from '../../../platform/outbox/relay.ts';
-import { quoteIdentifier } from '../../../platform/postgres/quote-identifier.ts';
+import { quoteIdentifier } from '../../../platform/postgres/identifiers.ts';
 import { REMOVE_EXPIRED, removeDead } from './sql.ts';
 import type { Exports } from './store.ts';
 

@@ -1,5 +1,5 @@
 import type { Host, UserData } from '../../../declare/host.ts';
-import { rowsInPages } from '../../../platform/postgres/rows-in-pages.ts';
+import { rowsInPages } from '../../../platform/postgres/scan.ts';
 import { REMOVE_OF_USERS, ROWS_OF } from './sql.ts';
 
 const NAMES = ['id', 'userId', 'requestedBy', 'status', 'records', 'bytes', 'createdAt', 'finishedAt', 'expiresAt'];

@@ -6,7 +6,7 @@ import { allowsNobody, type CompiledPolicy, compilePolicy, type Policy } from '.
 import { getTableConfig } from '../../../platform/postgres/drizzle.ts';
 import { isPersonalName } from '../../../records/fields/personal-data.ts';
 import { ownerFieldOf } from '../../../records/schema/compile.ts';
-import { tablesOf } from '../../../records/schema/tables-of.ts';
+import { tablesOf } from '../../../records/schema/table-names.ts';
 import { personalFields, type Reason } from './personal-fields.ts';
 
 // Columns that refer to a user, in tables that do not belong to resources.
