@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { ConfigErrors, reportSettings } from './config-errors.ts';
 import { StartupError } from './environment.ts';
 import { limitRule, RULE_FORM } from './limits/rule.ts';
-import type { MailTemplate, PasswordResetMail } from './mail/templates.ts';
+import type { MailTemplate, PasswordResetMail } from './mail/message.ts';
 
 const MAX_HASH_BYTES = 256 * 2 ** 20;
 

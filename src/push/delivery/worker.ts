@@ -1,5 +1,5 @@
 import { createFindDevices } from '../../accounts/devices/index.ts';
-import type { UserTable } from '../../accounts/users/active-user.ts';
+import type { UserTable } from '../../accounts/users/user-state.ts';
 import { resolveWithin } from '../../platform/deadline.ts';
 import { StartupError } from '../../platform/environment.ts';
 import type { Platform } from '../../platform/platform.ts';
