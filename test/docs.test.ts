@@ -20,7 +20,7 @@ function examplesOf(page: string): string[] {
 }
 
 // Files of a deployment, which differ between clones, and the output of tests.
-const MAY_BE_MISSING = /^(src\/app\/(resources|extensions)\/|migrations\/\d+_|test\/\.output\/)/;
+const MAY_BE_MISSING = /^(src\/app\/(resources|extensions|transports)\/|migrations\/\d+_|test\/\.output\/)/;
 
 /** The files and folders of this repository that a page mentions. */
 function pathsIn(page: string): string[] {

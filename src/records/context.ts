@@ -1,6 +1,5 @@
 import type { TransactionalPushSender } from '../declare/push.ts';
-import type { Services } from '../declare/service.ts';
-import type { CallerTransaction, Transaction } from '../declare/transaction.ts';
+import type { CallerTransaction, Services, Transaction } from '../declare/service.ts';
 import type { Platform } from '../platform/platform.ts';
 import type { KeyedQueue } from '../platform/serial-queue.ts';
 import type { OperationContext } from './access/operation-context.ts';

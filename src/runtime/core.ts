@@ -1,7 +1,7 @@
 import { createAccounts } from '../accounts/index.ts';
 import { createPasswordHasher } from '../accounts/passwords/password-hash.ts';
 import type { Host } from '../declare/host.ts';
-import type { Transact, Transaction } from '../declare/transaction.ts';
+import type { Transact, Transaction } from '../declare/service.ts';
 import { createKeyring } from '../platform/crypto/keyring.ts';
 import type { Environment } from '../platform/environment.ts';
 import { createEvents } from '../platform/events.ts';

@@ -1,6 +1,5 @@
 import { z } from 'zod';
-import { defineExtension, type Extension } from '../../declare/extension.ts';
-import { wholeSetting } from '../../declare/extension-settings.ts';
+import { defineExtension, type Extension, wholeSetting } from '../../declare/extension.ts';
 import { auditRoutes } from './reading/routes.ts';
 import { createListeners } from './recording/audited-events.ts';
 import { createAuditConsumer } from './recording/consumer.ts';

@@ -8,7 +8,7 @@ import { getTableConfig } from '../../platform/postgres/drizzle.ts';
 import { fieldTypeOf } from '../../records/fields/field-type.ts';
 import { isFreeText, isPersonal, isPersonalName } from '../../records/fields/personal-data.ts';
 import { ownerFieldOf } from '../../records/schema/compile.ts';
-import { tablesOf } from '../../records/schema/tables-of.ts';
+import { tablesOf } from '../../records/schema/table-names.ts';
 
 /** Why a field counts as personal: the declaration says so, it describes an account, or its name (or type) looks like it. */
 type Reason = 'pii()' | 'personalFields' | 'account' | 'name';

@@ -1,6 +1,5 @@
 import { z } from 'zod';
-import { defineExtension, type Extension } from '../../declare/extension.ts';
-import { wholeSetting } from '../../declare/extension-settings.ts';
+import { defineExtension, type Extension, wholeSetting } from '../../declare/extension.ts';
 import type { Host } from '../../declare/host.ts';
 import { retentionSweep } from '../../platform/leased-work/sweeps.ts';
 import type { Sweep } from '../../platform/outbox/relay.ts';

@@ -2,8 +2,8 @@ import type { ExtraConfigColumn, PgColumnBuilderBase, PgTable } from 'drizzle-or
 import { customType, index, pgTable, sql, text, timestamptz, uniqueIndex } from '../../platform/postgres/drizzle.ts';
 import { quoteIdentifier } from '../../platform/postgres/quote-identifier.ts';
 import { arrayTextSql, digestSql, prefixSql } from '../fields/index-expressions.ts';
-import { archiveIndex, archiveOwnerIndex } from '../store/archive-table.ts';
 import { type CompiledField, type CompiledResource, type Index, sqlTypeOf } from './compiled.ts';
+import { archiveIndex, archiveOwnerIndex } from './table-names.ts';
 
 function column(field: CompiledField): PgColumnBuilderBase {
   const type = sqlTypeOf(field);

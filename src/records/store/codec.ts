@@ -1,11 +1,11 @@
 import type { StoredRecord } from '../../declare/host.ts';
+import type { EncryptedColumn } from '../../platform/crypto/encrypted-column.ts';
 import { DecryptionError, type Keyring } from '../../platform/crypto/keyring.ts';
 import type { Logger } from '../../platform/log.ts';
 import { quoteIdentifier } from '../../platform/postgres/quote-identifier.ts';
 import { isoTimestamp } from '../../platform/postgres/types.ts';
 import { fieldTypeOf } from '../fields/field-type.ts';
 import type { CompiledField, CompiledResource } from '../schema/compiled.ts';
-import { valueContext } from './encrypted-columns.ts';
 
 const RESOURCE = Symbol('resource');
 const WRITER = Symbol('writer');
@@ -201,4 +201,24 @@ export function createCodec(resource: CompiledResource, keyring: Keyring, log: L
     },
     toColumn,
   };
+}
+
+/** The columns of encrypted fields. */
+export function encryptedColumns(resources: readonly CompiledResource[]): EncryptedColumn[] {
+  return resources.flatMap(({ name: resource, table, fields, archived }) =>
+    fields
+      .filter(({ spec }) => spec.encrypted)
+      .map(({ name, column }) => ({
+        name: archived ? `${resource}.${name} (deleted)` : `${resource}.${name}`,
+        table,
+        column,
+        context: (id) => valueContext(resource, name, id),
+        resource,
+      })),
+  );
+}
+
+/** The context that an encrypted value is bound to, so that a ciphertext copied elsewhere does not decrypt there. */
+function valueContext(resource: string, field: string, id: string): string {
+  return `${resource}/${field}/${id}`;
 }

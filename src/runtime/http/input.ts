@@ -1,4 +1,4 @@
-import { issuePath, type StandardIssue, type StandardSchema } from '../../declare/standard-schema.ts';
+import { issuePath, type StandardIssue, type StandardSchema } from '../../declare/field.ts';
 import { ApiError, type ErrorDetails, MAX_DETAILS, validationError } from '../../platform/errors.ts';
 import { tooManyKeys } from '../../platform/excessive-json.ts';
 import { echo } from '../../records/query/parameter.ts';

@@ -5,7 +5,7 @@ import { quoteLiteral } from '../../platform/postgres/quote-literal.ts';
 import { fieldTypeOf } from '../../records/fields/field-type.ts';
 import { freshDefault } from '../../records/fields/missing-values.ts';
 import type { CompiledField, CompiledResource } from '../../records/schema/compiled.ts';
-import { archiveTable } from '../../records/store/archive-table.ts';
+import { archiveTable } from '../../records/schema/table-names.ts';
 import { type KeptMembers, kindOf, membersOf, valuesOf } from './members.ts';
 
 /** Facts about a column beyond its SQL. */

@@ -1,8 +1,8 @@
 import type { z } from 'zod';
 import type { Authenticator, SignInScheme } from '../../declare/authenticator.ts';
 import { type CompiledPolicy, compilePolicy } from '../../declare/policy.ts';
-import { recordShapes } from '../../declare/record-shape.ts';
 import type { Route } from '../../declare/route.ts';
+import { recordShapes } from '../../declare/route.ts';
 import type { Settings } from '../../platform/settings.ts';
 import type { CompiledResource } from '../../records/schema/compiled.ts';
 import { operationIdOf, pascalCase, spokenId } from './documented-routes.ts';

@@ -4,8 +4,8 @@ import { Client } from 'pg';
 import { afterAll, describe, expect, test } from 'vitest';
 import type { AnyField } from '../../../src/declare/field.ts';
 import { defineResource, defineUser, f, softDelete } from '../../../src/index.ts';
-import { canonicalDecimal, compareDecimals } from '../../../src/records/fields/decimal.ts';
 import { fieldJsonSchema, fieldSchema, fieldTypeOf } from '../../../src/records/fields/field-type.ts';
+import { canonicalDecimal, compareDecimals } from '../../../src/records/fields/types/decimal.ts';
 import { startTestApp } from '../../support/app.ts';
 
 const NOT_A_DECIMAL = 'Must be a decimal number, such as "12.5"';

@@ -1,8 +1,7 @@
 import { z } from 'zod';
 import { deletedUsersConsumer } from '../../../accounts/users/user-state.ts';
 import type { Accounts, RevocationStep } from '../../../declare/accounts.ts';
-import type { ExtensionHost, FeatureParts } from '../../../declare/extension.ts';
-import { wholeSetting } from '../../../declare/extension-settings.ts';
+import { type ExtensionHost, type FeatureParts, wholeSetting } from '../../../declare/extension.ts';
 import type { Fields } from '../../../declare/field.ts';
 import type { Host, ResourceGateway, UserData } from '../../../declare/host.ts';
 import { reclaimSweep, retentionSweep } from '../../../platform/leased-work/sweeps.ts';

@@ -1,5 +1,5 @@
+import { issuePath } from '../../../declare/field.ts';
 import type { Host } from '../../../declare/host.ts';
-import { issuePath } from '../../../declare/standard-schema.ts';
 import { isId, newId } from '../../../platform/ids.ts';
 import type { Sweep } from '../../../platform/outbox/relay.ts';
 import { writeInBatches } from '../../../platform/postgres/write-in-batches.ts';

@@ -3,7 +3,7 @@ import { describe, expect, onTestFinished, test } from 'vitest';
 import { createApp, defineUser } from '../../../src/index.ts';
 import { readEnvironment } from '../../../src/platform/environment.ts';
 import { readSettings } from '../../../src/platform/settings.ts';
-import { transportsFrom } from '../../../src/push/transports/from-environment.ts';
+import { createDefaultTransports } from '../../../src/push/index.ts';
 import { startApnsServer } from '../../fakes/push/apns-server.ts';
 import { redirect } from '../../fakes/push/redirect.ts';
 import { ca } from '../../fakes/push/tls.ts';
@@ -23,7 +23,7 @@ const VAPID = {
 const ALL = { ...APNS, ...FCM, ...VAPID };
 
 const transportsOf = (variables: Record<string, string>) =>
-  transportsFrom(readEnvironment({ ...SERVERS, ...variables }), readSettings({}));
+  createDefaultTransports(readEnvironment({ ...SERVERS, ...variables }), readSettings({}));
 
 test.each<[string, Record<string, string>, string[]]>([
   ['nothing', {}, []],

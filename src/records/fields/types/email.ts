@@ -1,9 +1,9 @@
 import { z } from 'zod';
-import { Field } from '../../declare/field.ts';
-import { TEXT } from './column-type.ts';
-import { EQUALITY, type FieldType, ORDER } from './field-type.ts';
-import { textKeywords } from './json-schema.ts';
-import { comparableText, normalize, shortTextSchema, TEXT_MODIFIERS, textErrors } from './text-rules.ts';
+import { Field } from '../../../declare/field.ts';
+import { TEXT } from '../column-type.ts';
+import { EQUALITY, type FieldType, ORDER } from '../field-type.ts';
+import { textKeywords } from '../json-schema.ts';
+import { comparableText, normalize, shortTextSchema, TEXT_MODIFIERS, textErrors } from '../text-rules.ts';
 
 // RFC 5321 §4.5.3.1.3: a path has at most 256 octets, including its angle brackets.
 const MAX_LENGTH = 254;

@@ -1,7 +1,7 @@
 import { z } from 'zod';
-import { Field } from '../../declare/field.ts';
-import { type ColumnType, holdIf } from './column-type.ts';
-import { EQUALITY, type FieldType } from './field-type.ts';
+import { Field } from '../../../declare/field.ts';
+import { type ColumnType, holdIf } from '../column-type.ts';
+import { EQUALITY, type FieldType } from '../field-type.ts';
 
 const BOOLEAN: ColumnType = {
   sql: 'boolean',

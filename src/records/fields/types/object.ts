@@ -1,9 +1,9 @@
 import { z } from 'zod';
-import { type AnyField, Field, type FieldSpec, type Fields } from '../../declare/field.ts';
-import type { CreateInput, DataOf } from '../../declare/infer.ts';
-import type { FieldType, SchemaContext } from './field-type.ts';
+import { type AnyField, Field, type FieldSpec, type Fields } from '../../../declare/field.ts';
+import type { CreateInput, DataOf } from '../../../declare/infer.ts';
+import type { FieldType, SchemaContext } from '../field-type.ts';
+import { checkedDefault, missingMessage, requiredSchema } from '../missing-values.ts';
 import { JSONB } from './json.ts';
-import { checkedDefault, missingMessage, requiredSchema } from './missing-values.ts';
 
 /** The schema of a member that may be left out: its default replaces it; a required member without a default is reported as missing. */
 function member(name: string, spec: FieldSpec, context: SchemaContext): z.ZodType {

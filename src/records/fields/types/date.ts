@@ -1,7 +1,7 @@
 import { z } from 'zod';
-import { Field } from '../../declare/field.ts';
-import type { ColumnType } from './column-type.ts';
-import { type FieldType, ORDER } from './field-type.ts';
+import { Field } from '../../../declare/field.ts';
+import type { ColumnType } from '../column-type.ts';
+import { type FieldType, ORDER } from '../field-type.ts';
 
 /** Message for a value that is not a date. */
 export const NO_DATE = 'Must be a date: an ISO 8601 string or epoch milliseconds';

@@ -1,6 +1,6 @@
-import { Field } from '../../declare/field.ts';
-import { resourceName } from '../../declare/naming.ts';
-import type { FieldType } from './field-type.ts';
+import { Field } from '../../../declare/field.ts';
+import { resourceName } from '../../../declare/naming.ts';
+import type { FieldType } from '../field-type.ts';
 import { idType } from './id.ts';
 
 /** The id of a record of another resource: only its format is checked. */

@@ -1,8 +1,8 @@
 import { z } from 'zod';
-import { Field } from '../../declare/field.ts';
-import { isStorable } from '../../platform/postgres/storable.ts';
-import type { ColumnType } from './column-type.ts';
-import type { FieldType } from './field-type.ts';
+import { Field } from '../../../declare/field.ts';
+import { isStorable } from '../../../platform/postgres/storable.ts';
+import type { ColumnType } from '../column-type.ts';
+import type { FieldType } from '../field-type.ts';
 
 /** Message for JSON that Postgres cannot hold. */
 const UNSTORABLE_JSON = 'Must be JSON without NUL or broken characters';

@@ -1,8 +1,8 @@
 import { z } from 'zod';
-import { Field } from '../../declare/field.ts';
-import { TEXT } from './column-type.ts';
-import { EQUALITY, type FieldType, ORDER } from './field-type.ts';
-import { comparableText } from './text-rules.ts';
+import { Field } from '../../../declare/field.ts';
+import { TEXT } from '../column-type.ts';
+import { EQUALITY, type FieldType, ORDER } from '../field-type.ts';
+import { comparableText } from '../text-rules.ts';
 
 const ID = /^[0-9a-f]{24}$/i;
 

@@ -1,7 +1,7 @@
-import { Field } from '../../declare/field.ts';
-import { TEXT } from './column-type.ts';
-import { EQUALITY, type FieldType, ORDER } from './field-type.ts';
-import { textKeywords } from './json-schema.ts';
+import { Field } from '../../../declare/field.ts';
+import { TEXT } from '../column-type.ts';
+import { EQUALITY, type FieldType, ORDER } from '../field-type.ts';
+import { textKeywords } from '../json-schema.ts';
 import {
   comparableText,
   indexedTextBytes,
@@ -9,7 +9,7 @@ import {
   shortTextSchema,
   TEXT_MODIFIERS,
   textErrors,
-} from './text-rules.ts';
+} from '../text-rules.ts';
 
 /** Short strings, trimmed unless the declaration says `trim(false)`. */
 export const stringType = {

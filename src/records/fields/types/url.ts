@@ -1,9 +1,9 @@
-import { Field, type FieldSpec } from '../../declare/field.ts';
-import { parseUrl } from '../../platform/parse-url.ts';
-import { isStorable } from '../../platform/postgres/storable.ts';
-import { TEXT } from './column-type.ts';
-import { EQUALITY, type FieldType, ORDER } from './field-type.ts';
-import { textKeywords } from './json-schema.ts';
+import { Field, type FieldSpec } from '../../../declare/field.ts';
+import { parseUrl } from '../../../platform/parse-url.ts';
+import { isStorable } from '../../../platform/postgres/storable.ts';
+import { TEXT } from '../column-type.ts';
+import { EQUALITY, type FieldType, ORDER } from '../field-type.ts';
+import { textKeywords } from '../json-schema.ts';
 import {
   comparableText,
   indexedTextBytes,
@@ -12,7 +12,7 @@ import {
   shortTextSchema,
   TEXT_MODIFIERS,
   textErrors,
-} from './text-rules.ts';
+} from '../text-rules.ts';
 
 // biome-ignore lint/suspicious/noControlCharactersInRegex: these are what the URL parser drops or escapes
 const PLAIN = /^https?:\/\/[^\u0000-\u001f\u007f\\/?#][^\u0000-\u001f\u007f\\]*$/i;

@@ -1,8 +1,8 @@
-import { Field } from '../../declare/field.ts';
-import { TEXT } from './column-type.ts';
-import { type FieldType, ORDER } from './field-type.ts';
-import { textKeywords } from './json-schema.ts';
-import { comparableText, declaredTextBytes, normalize, TEXT_MODIFIERS, textErrors, textSchema } from './text-rules.ts';
+import { Field } from '../../../declare/field.ts';
+import { TEXT } from '../column-type.ts';
+import { type FieldType, ORDER } from '../field-type.ts';
+import { textKeywords } from '../json-schema.ts';
+import { comparableText, declaredTextBytes, normalize, TEXT_MODIFIERS, textErrors, textSchema } from '../text-rules.ts';
 
 /** Long strings, stored unchanged. */
 export const textType = {

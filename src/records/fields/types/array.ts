@@ -1,11 +1,11 @@
-import { type Access, Field, type FieldSpec, type Presence } from '../../declare/field.ts';
-import { boundedArray } from '../../platform/bounded-array.ts';
-import { arrayColumn } from './column-type.ts';
-import { columnTypeOf, type FieldType, fieldTypeOf } from './field-type.ts';
+import { type Access, Field, type FieldSpec, type Presence } from '../../../declare/field.ts';
+import { boundedArray } from '../../../platform/bounded-array.ts';
+import { arrayColumn } from '../column-type.ts';
+import { columnTypeOf, type FieldType, fieldTypeOf } from '../field-type.ts';
+import { boundKeywords } from '../json-schema.ts';
+import { requiredSchema } from '../missing-values.ts';
+import { indexRoom, lengthErrors } from '../text-rules.ts';
 import { JSONB } from './json.ts';
-import { boundKeywords } from './json-schema.ts';
-import { requiredSchema } from './missing-values.ts';
-import { indexRoom, lengthErrors } from './text-rules.ts';
 
 // Far more than any list needs, and few enough that validating them cannot block a server.
 const MAX_ITEMS = 10_000;

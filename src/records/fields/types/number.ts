@@ -1,8 +1,8 @@
 import { z } from 'zod';
-import { Field, type FieldSpec } from '../../declare/field.ts';
-import { type ColumnType, holdIf } from './column-type.ts';
-import { type FieldType, ORDER } from './field-type.ts';
-import { boundKeywords } from './json-schema.ts';
+import { Field, type FieldSpec } from '../../../declare/field.ts';
+import { type ColumnType, holdIf } from '../column-type.ts';
+import { type FieldType, ORDER } from '../field-type.ts';
+import { boundKeywords } from '../json-schema.ts';
 
 const DECIMAL = /^-?(\d+(\.\d*)?|\.\d+)(e[+-]?\d+)?$/i;
 

@@ -1,8 +1,8 @@
 import { z } from 'zod';
-import { Field } from '../../declare/field.ts';
-import { type ColumnType, holdIf } from './column-type.ts';
-import { type FieldType, ORDER } from './field-type.ts';
-import { boundKeywords } from './json-schema.ts';
+import { Field } from '../../../declare/field.ts';
+import { type ColumnType, holdIf } from '../column-type.ts';
+import { type FieldType, ORDER } from '../field-type.ts';
+import { boundKeywords } from '../json-schema.ts';
 import { bounded, numberErrors, numberFromQuery } from './number.ts';
 
 const BIGINT: ColumnType = {

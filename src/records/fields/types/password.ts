@@ -1,9 +1,9 @@
 import { z } from 'zod';
-import { Field } from '../../declare/field.ts';
-import { isStorable, UNSTORABLE } from '../../platform/postgres/storable.ts';
-import { TEXT } from './column-type.ts';
-import type { FieldType } from './field-type.ts';
-import { passwordWeakness } from './password-strength.ts';
+import { Field } from '../../../declare/field.ts';
+import { isStorable, UNSTORABLE } from '../../../platform/postgres/storable.ts';
+import { TEXT } from '../column-type.ts';
+import type { FieldType } from '../field-type.ts';
+import { passwordWeakness } from '../password-strength.ts';
 
 const MESSAGE = 'Must be 8 to 128 characters';
 

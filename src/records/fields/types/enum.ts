@@ -1,9 +1,9 @@
 import { z } from 'zod';
-import { Field } from '../../declare/field.ts';
-import { isStorable } from '../../platform/postgres/storable.ts';
-import { TEXT } from './column-type.ts';
-import { EQUALITY, type FieldType, ORDER } from './field-type.ts';
-import { comparableText } from './text-rules.ts';
+import { Field } from '../../../declare/field.ts';
+import { isStorable } from '../../../platform/postgres/storable.ts';
+import { TEXT } from '../column-type.ts';
+import { EQUALITY, type FieldType, ORDER } from '../field-type.ts';
+import { comparableText } from '../text-rules.ts';
 
 /** One of the declared values. */
 export const enumType = {

@@ -1,3 +1,4 @@
+import type { ResourceGateway } from '../../declare/host.ts';
 import { boundedIdentifier, primaryKeyName } from '../../platform/postgres/identifiers.ts';
 
 /** The name of the table that keeps a table's deleted records. */
@@ -24,4 +25,9 @@ export function archiveNames(table: string): string[] {
 /** The names that a resource's table uses in the schema besides its indexes, including those of its archive. */
 export function tableNames(table: string, softDelete: boolean): string[] {
   return [table, primaryKeyName(table), ...(softDelete ? archiveNames(table) : [])];
+}
+
+/** The names of a resource's tables: with soft delete, also the table of the deleted records. */
+export function tablesOf({ table, archiveTable }: Pick<ResourceGateway, 'table' | 'archiveTable'>): string[] {
+  return archiveTable === undefined ? [table] : [table, archiveTable];
 }

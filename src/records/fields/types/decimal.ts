@@ -1,7 +1,7 @@
 import { z } from 'zod';
-import { Field, type FieldSpec } from '../../declare/field.ts';
-import type { ColumnType, Held } from './column-type.ts';
-import { type FieldType, ORDER } from './field-type.ts';
+import { Field, type FieldSpec } from '../../../declare/field.ts';
+import type { ColumnType, Held } from '../column-type.ts';
+import { type FieldType, ORDER } from '../field-type.ts';
 
 /** The precision and scale of a decimal field. */
 export interface DecimalOptions {
