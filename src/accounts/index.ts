@@ -4,7 +4,7 @@ import type { FeatureParts } from '../declare/extension.ts';
 import type { Host, ResourceGateway } from '../declare/host.ts';
 import { invalidSession } from '../platform/errors.ts';
 import { addressOf } from '../platform/http/client-address.ts';
-import { quoteIdentifier } from '../platform/postgres/quote-identifier.ts';
+import { quoteIdentifier } from '../platform/postgres/identifiers.ts';
 import type { Entity, RecordsContext } from '../records/context.ts';
 import { type Administration, createAdministration } from './administration.ts';
 import type { AccountsContext } from './context.ts';

@@ -1,10 +1,10 @@
 import type { PgTable } from 'drizzle-orm/pg-core';
 import { z } from 'zod';
-import { type ConfigErrors, reportSettings } from '../platform/config-errors.ts';
+import { type ConfigErrors, reportSettings } from '../platform/config/config-errors.ts';
 import type { EncryptedColumn } from '../platform/crypto/encrypted-column.ts';
 import type { MailComposer } from '../platform/mail/worker.ts';
 import type { OutboxConsumer, Sweep } from '../platform/outbox/relay.ts';
-import type { RunningWorker } from '../platform/queues.ts';
+import type { RunningWorker } from '../platform/redis/queues.ts';
 import type { Accounts, ConfirmStep, RevocationStep, SignInStep } from './accounts.ts';
 import type { Authenticator } from './authenticator.ts';
 import type { SentEvent } from './events.ts';

@@ -2,7 +2,7 @@ import type { Request, RequestHandler, Response } from 'express';
 import { z } from 'zod';
 import type { ErrorCode } from '../platform/errors.ts';
 import type { LimitRule } from '../platform/limits/rule.ts';
-import type { Logger } from '../platform/log.ts';
+import type { Logger } from '../platform/observability/log.ts';
 import type { StandardSchema } from './field.ts';
 import type { Policy, Viewer } from './policy.ts';
 import type { PushSender } from './push.ts';

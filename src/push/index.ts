@@ -2,9 +2,9 @@ import { createFindDevices, deviceData, endpointRule, type TokenRule } from '../
 import type { UserTable } from '../accounts/users/user-state.ts';
 import type { FeatureParts } from '../declare/extension.ts';
 import type { PushSender, SimulatedDevices, TransactionalPushSender } from '../declare/push.ts';
-import { type Environment, StartupError } from '../platform/environment.ts';
+import { type Environment, StartupError } from '../platform/config/environment.ts';
+import type { Settings } from '../platform/config/settings.ts';
 import type { Platform } from '../platform/platform.ts';
-import type { Settings } from '../platform/settings.ts';
 import { pushSweeps } from './delivery/sweeps.ts';
 import { startPushWorker } from './delivery/worker.ts';
 import { type Captured, createCaptured } from './history/read-push.ts';

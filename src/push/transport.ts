@@ -1,6 +1,6 @@
 import { type DevicePlatform, readSubscription } from '../accounts/devices/index.ts';
-import { withDeadline } from '../platform/deadline.ts';
-import type { Logger } from '../platform/log.ts';
+import { withDeadline } from '../platform/concurrency/deadline.ts';
+import type { Logger } from '../platform/observability/log.ts';
 import type { PushContent } from './message.ts';
 
 /** Shorter tokens are not redacted: no provider issues them, and a one-letter token would redact whole sentences. */

@@ -1,10 +1,11 @@
 import semver from 'semver';
 import { z } from 'zod';
+import about from '../../package.json' with { type: 'json' };
 import { type Extension, type FeatureParts, type Job, ROLES } from '../declare/extension.ts';
 import type { AnyResource } from '../declare/resource.ts';
 import type { Route } from '../declare/route.ts';
-import type { ConfigErrors } from '../platform/config-errors.ts';
-import { knownNames } from '../platform/did-you-mean.ts';
+import type { ConfigErrors } from '../platform/config/config-errors.ts';
+import { knownNames } from '../platform/config/did-you-mean.ts';
 import type { MailComposer } from '../platform/mail/worker.ts';
 import { getTableConfig, isTable } from '../platform/postgres/drizzle.ts';
 import { MAX_IDENTIFIER_BYTES, primaryKeyName } from '../platform/postgres/identifiers.ts';
@@ -13,7 +14,9 @@ import { placesOf } from '../records/configuration/option-errors.ts';
 import { archiveNames } from '../records/schema/table-names.ts';
 import { keptNames, overlongNames } from './migrations/relation-names.ts';
 import { operationIdOf, shownRoutes } from './openapi/documented-routes.ts';
-import { VERSION } from './version.ts';
+
+/** The running version of Belfry. */
+export const VERSION: string = about.version;
 
 const OPTIONS = ['resources', 'extensions', 'settings', 'transports', 'listeners'];
 const LISTS = ['resources', 'extensions'];
@@ -22,7 +25,7 @@ const QUEUE_PART = /^[^:/]+$/;
 const OPERATION_ID = /^[a-z][A-Za-z0-9]*$/;
 
 /** The parts of an extension. */
-export interface ExtensionParts {
+interface ExtensionParts {
   name: string;
   parts: FeatureParts;
 }

@@ -4,12 +4,12 @@ import type { Extension } from '../declare/extension.ts';
 import type { RecordOf } from '../declare/infer.ts';
 import type { AnyResource, Resource, Service } from '../declare/resource.ts';
 import type { AnyService, Serviced, Transaction } from '../declare/service.ts';
-import { ConfigErrors } from '../platform/config-errors.ts';
+import { ConfigErrors } from '../platform/config/config-errors.ts';
+import { type Environment, readEnvironment, StartupError } from '../platform/config/environment.ts';
+import { readSettings, type Settings, type SettingsInput } from '../platform/config/settings.ts';
 import type { Encryption } from '../platform/crypto/encryption.ts';
-import { type Environment, readEnvironment, StartupError } from '../platform/environment.ts';
 import type { CapturedMails } from '../platform/mail/index.ts';
 import type { MailSender } from '../platform/mail/sender.ts';
-import { readSettings, type Settings, type SettingsInput } from '../platform/settings.ts';
 import type { Captured } from '../push/history/read-push.ts';
 import type { Push } from '../push/index.ts';
 import { createDefaultTransports } from '../push/index.ts';
@@ -17,8 +17,8 @@ import type { Transport } from '../push/transport.ts';
 import { type AppAdministration, type Assembly, assemble } from './assemble.ts';
 import { checkAppOptions } from './config-errors.ts';
 import { checkDeclarations } from './declarations.ts';
-import type { Declared } from './migrations/declared.ts';
 import type { MigrateOptions } from './migrations/migrate.ts';
+import type { Declared } from './migrations/plan/declared.ts';
 import { type StartOptions, startRoles } from './start.ts';
 
 /** The options of `createApp`. */

@@ -1,7 +1,7 @@
 import type { FeatureParts } from '../declare/extension.ts';
 import { mergeParts } from '../declare/merge-parts.ts';
-import type { ConfigErrors } from '../platform/config-errors.ts';
-import { StartupError } from '../platform/environment.ts';
+import type { ConfigErrors } from '../platform/config/config-errors.ts';
+import { StartupError } from '../platform/config/environment.ts';
 import type { MailComposer } from '../platform/mail/worker.ts';
 import { checkExtensionRoutes } from '../records/configuration/route-errors.ts';
 import { withArchives } from '../records/index.ts';

@@ -3,7 +3,7 @@ import type { ResourceGateway, UserData } from '../../declare/host.ts';
 import { newId } from '../../platform/ids.ts';
 import type { Database, Executor } from '../../platform/postgres/database.ts';
 import { index, pgTable, text, timestamptz } from '../../platform/postgres/drizzle.ts';
-import { rowsInPages } from '../../platform/postgres/rows-in-pages.ts';
+import { rowsInPages } from '../../platform/postgres/scan.ts';
 import { writeInBatches } from '../../platform/postgres/write-in-batches.ts';
 import { sessions } from '../sessions/sessions.ts';
 import { activeOwnerJoin, deletedUsersConsumer, type UserTable } from '../users/user-state.ts';

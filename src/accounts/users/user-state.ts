@@ -2,7 +2,7 @@ import type { ResourceGateway } from '../../declare/host.ts';
 import type { OutboxConsumer } from '../../platform/outbox/relay.ts';
 import type { OutboxRow } from '../../platform/outbox/table.ts';
 import type { Executor } from '../../platform/postgres/database.ts';
-import { quoteIdentifier } from '../../platform/postgres/quote-identifier.ts';
+import { quoteIdentifier } from '../../platform/postgres/identifiers.ts';
 
 /** The part of the user resource that SQL statements need. */
 export type UserTable = Pick<ResourceGateway, 'table' | 'declaration'>;

@@ -3,7 +3,7 @@ import { defineExtension, type Extension, wholeSetting } from '../../declare/ext
 import type { Host } from '../../declare/host.ts';
 import { retentionSweep } from '../../platform/leased-work/sweeps.ts';
 import type { Sweep } from '../../platform/outbox/relay.ts';
-import { quoteIdentifier } from '../../platform/postgres/quote-identifier.ts';
+import { quoteIdentifier } from '../../platform/postgres/identifiers.ts';
 
 /** The settings of the extension. */
 const softDeleteSettings = z.strictObject({

@@ -1,5 +1,5 @@
 import { defineExtension, type Extension } from '../../declare/extension.ts';
-import { StartupError } from '../../platform/environment.ts';
+import { StartupError } from '../../platform/config/environment.ts';
 import { openChallenge } from './challenge.ts';
 import { confirmStep } from './changes.ts';
 import { encryptedSecrets } from './codes.ts';

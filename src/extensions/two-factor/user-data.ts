@@ -4,7 +4,7 @@ import type { ResourceGateway, UserData } from '../../declare/host.ts';
 import { retentionSweep } from '../../platform/leased-work/sweeps.ts';
 import type { OutboxConsumer, Sweep } from '../../platform/outbox/relay.ts';
 import type { Database } from '../../platform/postgres/database.ts';
-import { rowsInPages } from '../../platform/postgres/rows-in-pages.ts';
+import { rowsInPages } from '../../platform/postgres/scan.ts';
 import { tablesOf } from '../../records/schema/table-names.ts';
 import { REMOVE_CHALLENGES, REMOVE_EXPIRED, REMOVE_UNCONFIRMED, removeOfUsers, removeWithoutUser } from './sql.ts';
 

@@ -4,7 +4,7 @@ import { recordActions } from '../../declare/events.ts';
 import type { StandardSchema } from '../../declare/field.ts';
 import type { ResourceGateway } from '../../declare/host.ts';
 import { recordShape } from '../../declare/route.ts';
-import type { ConfigErrors } from '../../platform/config-errors.ts';
+import type { ConfigErrors } from '../../platform/config/config-errors.ts';
 
 /** The name of test events. Endpoints cannot subscribe to it. */
 export const TEST_EVENT = 'webhook.test';

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { validationError } from '../errors.ts';
-import { isStorable } from '../postgres/storable.ts';
+import { isStorable } from '../postgres/values.ts';
 
 /** An e-mail to one recipient. */
 export interface MailMessage {

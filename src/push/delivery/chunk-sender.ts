@@ -1,8 +1,8 @@
 import { type DevicePlatform, tokenHash } from '../../accounts/devices/index.ts';
+import { createMicroBatch } from '../../platform/concurrency/micro-batch.ts';
 import type { LeaseRenewals } from '../../platform/leased-work/lease.ts';
 import { scheduledWait, withJitter, withLaterJitter } from '../../platform/leased-work/retry-schedule.ts';
-import type { Logger } from '../../platform/log.ts';
-import { createMicroBatch } from '../../platform/micro-batch.ts';
+import type { Logger } from '../../platform/observability/log.ts';
 import type { Database } from '../../platform/postgres/database.ts';
 import {
   sendThrough,

@@ -1,6 +1,6 @@
 import type { FindDevices, TokenRule } from '../../accounts/devices/index.ts';
 import type { PushResult, TransactionalPushSender } from '../../declare/push.ts';
-import { resolveWithin } from '../../platform/deadline.ts';
+import { resolveWithin } from '../../platform/concurrency/deadline.ts';
 import { validationError } from '../../platform/errors.ts';
 import { newId } from '../../platform/ids.ts';
 import type { Platform } from '../../platform/platform.ts';

@@ -1,7 +1,7 @@
 import type { PolicyArguments } from '../../declare/policy.ts';
 import { ApiError } from '../../platform/errors.ts';
-import { requestIdOf } from '../../platform/http/request-id.ts';
-import type { Logger } from '../../platform/log.ts';
+import { requestIdOf } from '../../platform/http/request-context.ts';
+import type { Logger } from '../../platform/observability/log.ts';
 import { isTransient } from '../../platform/postgres/errors.ts';
 
 /** The validation errors of a write's input or of a query. */

@@ -1,7 +1,7 @@
 import type { Fields } from '../../declare/field.ts';
 import { snakeCase } from '../../declare/naming.ts';
 import { type AnyResource, earlierNames } from '../../declare/resource.ts';
-import type { ConfigErrors } from '../../platform/config-errors.ts';
+import type { ConfigErrors } from '../../platform/config/config-errors.ts';
 import { primaryKeyName } from '../../platform/postgres/identifiers.ts';
 import { archiveNames } from '../schema/table-names.ts';
 import { checkShape, type ExtensionOptions } from './declaration-shape.ts';

@@ -2,7 +2,7 @@ import { isDeepStrictEqual } from 'node:util';
 import type { z } from 'zod';
 import type { StoredRecord } from '../../declare/host.ts';
 import { type ErrorDetails, MAX_DETAILS } from '../../platform/errors.ts';
-import { tooManyKeys } from '../../platform/excessive-json.ts';
+import { tooManyKeys } from '../../platform/json/json-limits.ts';
 import type { OperationContext } from '../access/operation-context.ts';
 import { InputError, inRule } from '../access/rule-errors.ts';
 import { checkedDefault, isBlank, missingMessage } from '../fields/missing-values.ts';

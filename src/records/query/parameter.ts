@@ -1,4 +1,4 @@
-import { isStorable } from '../../platform/postgres/storable.ts';
+import { isStorable } from '../../platform/postgres/values.ts';
 import { InputError } from '../access/rule-errors.ts';
 
 const LONGEST_ECHO = 100;

@@ -1,8 +1,8 @@
 import { spawnSync } from 'node:child_process';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { createApp, defineUser } from '../../../src/index.ts';
-import { readEnvironment } from '../../../src/platform/environment.ts';
-import { readSettings } from '../../../src/platform/settings.ts';
+import { readEnvironment } from '../../../src/platform/config/environment.ts';
+import { readSettings } from '../../../src/platform/config/settings.ts';
 import { createDefaultTransports } from '../../../src/push/index.ts';
 import { startApnsServer } from '../../fakes/push/apns-server.ts';
 import { redirect } from '../../fakes/push/redirect.ts';

@@ -1,10 +1,10 @@
 import type { Accounts } from '../../../declare/accounts.ts';
 import type { ExtensionHost, FeatureParts } from '../../../declare/extension.ts';
 import type { ResourceGateway } from '../../../declare/host.ts';
-import { ConfigErrors } from '../../../platform/config-errors.ts';
+import { ConfigErrors } from '../../../platform/config/config-errors.ts';
 import { reclaimSweep, retentionSweep } from '../../../platform/leased-work/sweeps.ts';
 import type { OutboxConsumer, Sweep } from '../../../platform/outbox/relay.ts';
-import { quoteIdentifier } from '../../../platform/postgres/quote-identifier.ts';
+import { quoteIdentifier } from '../../../platform/postgres/identifiers.ts';
 import { erasurePlan } from '../../../records/schema/erasure-plan.ts';
 import { checkErasure } from './config-errors.ts';
 import { createEraseAccount } from './erase-account.ts';

@@ -1,7 +1,7 @@
 import type { Host, ResourceGateway, StoredRecord } from '../../../declare/host.ts';
 import { createLeasedJob } from '../../../platform/leased-work/job.ts';
 import { createLeaseRenewals, LeaseLostError } from '../../../platform/leased-work/lease.ts';
-import { createLogWork } from '../../../platform/log-work.ts';
+import { createLogWork } from '../../../platform/observability/log-work.ts';
 import type { ExportFile } from './export-file.ts';
 import { entryOf, manifestEntry } from './export-file.ts';
 import { EXPORT_MAIL } from './links.ts';

@@ -1,5 +1,5 @@
 import { type Access, Field, type FieldSpec, type Presence } from '../../../declare/field.ts';
-import { boundedArray } from '../../../platform/bounded-array.ts';
+import { boundedArray } from '../../../platform/json/bounded-array.ts';
 import { arrayColumn } from '../column-type.ts';
 import { columnTypeOf, type FieldType, fieldTypeOf } from '../field-type.ts';
 import { boundKeywords } from '../json-schema.ts';

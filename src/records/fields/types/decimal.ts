@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { Field, type FieldSpec } from '../../../declare/field.ts';
 import type { ColumnType, Held } from '../column-type.ts';
 import { type FieldType, ORDER } from '../field-type.ts';
+import type { JsonSchema } from '../json-schema.ts';
 
 /** The precision and scale of a decimal field. */
 export interface DecimalOptions {
@@ -19,12 +20,12 @@ const MAX_DIGITS = 1000;
 const MAX_CHARACTERS = 4 * MAX_DIGITS;
 /** A double holds every decimal number with this many digits, and JavaScript writes it with the same digits. */
 const EXACT_JSON_DIGITS = 15;
+/** The largest whole number with that many digits besides trailing zeros that is below 2^53: above it, doubles skip whole numbers. */
+const MAX_WHOLE_JSON_NUMBER = 9_007_199_254_740_990;
 
 const NOT_A_DECIMAL = 'Must be a decimal number, such as "12.5"';
 const INEXACT = `Must be a string: a number in JSON is exact only up to ${EXACT_JSON_DIGITS} digits`;
 
-/** The format of `DECIMAL` for a JSON Schema. */
-const WRITTEN = '^-?(\\d+(\\.\\d*)?|\\.\\d+)([eE][+-]?\\d{1,4})?$';
 const DECIMAL = /^(-?)(?:(\d+)(?:\.(\d*))?|\.(\d+))(?:e([+-]?\d{1,4}))?$/i;
 
 /** The digits of a decimal number: `whole` without leading zeros, `fraction` without trailing zeros. */
@@ -71,16 +72,21 @@ function write({ negative, whole, fraction }: Digits): string {
   return `${negative ? '-' : ''}${whole || '0'}${fraction === '' ? '' : `.${fraction}`}`;
 }
 
-/** Whether a JSON number equals the number that the client sent, as far as the parsed double shows. */
-function isExactNumber(value: number): boolean {
-  if (Number.isInteger(value)) return Number.isSafeInteger(value);
+/** Whether a number from JSON is the number that the client wrote: `JSON.parse` rounds numbers with more digits than a double holds. */
+function isExactJsonNumber(value: number): boolean {
+  if (Number.isInteger(value) && !Number.isSafeInteger(value)) return false;
   const digits = parse(String(value));
-  return digits !== undefined && withoutLeadingZeros(digits.whole + digits.fraction).length <= EXACT_JSON_DIGITS;
+  if (digits === undefined) return false;
+  const significant = withoutLeadingZeros(digits.whole + digits.fraction);
+  return withoutTrailingZeros(significant).length <= EXACT_JSON_DIGITS;
 }
 
-/** A decimal number in its one canonical form: `-12.5`; undefined for any other value, or an inexact JSON number. */
+/**
+ * A decimal number in its one canonical form: `-12.5`; undefined for any other value, or an inexact number. Numbers from code may be any
+ * safe integer: they were not parsed from JSON.
+ */
 export function canonicalDecimal(value: unknown): string | undefined {
-  if (typeof value === 'number' && !isExactNumber(value)) return undefined;
+  if (typeof value === 'number' && !Number.isSafeInteger(value) && !isExactJsonNumber(value)) return undefined;
   const digits = typeof value === 'string' || typeof value === 'number' ? parse(String(value)) : undefined;
   return digits && write(digits);
 }
@@ -134,9 +140,52 @@ function plural(count: number, one: string): string {
   return `${count} ${one}${count === 1 ? '' : 's'}`;
 }
 
+/** The digits that a decimal number may have before and after the decimal point. */
+interface DigitLimits {
+  whole: number;
+  scale: number;
+}
+
+/**
+ * The JSON Schema of decimal numbers as texts. It is exact in plain notation. For scientific notation, a pattern cannot count the digits,
+ * nor can it compare with bounds other than zero: there, the schema accepts more than the server.
+ */
+function textSchema({ whole, scale }: DigitLimits, canBeNegative = true, canBePositive = true): JsonSchema {
+  const wholePart = whole === 0 ? '0+' : `(0+|0*[1-9]\\d{0,${whole - 1}})`;
+  const plain = `${wholePart}(\\.\\d{0,${scale}}0*)?|\\.${scale === 0 ? '0+' : `\\d{1,${scale}}0*`}`;
+  const exponent = '[eE][+-]?\\d{1,4}';
+  const number = `(${plain}|(\\d+(\\.\\d*)?|\\.\\d+)${exponent})`;
+  const zero = `(0+(\\.0*)?|\\.0+)(${exponent})?`;
+  const signed =
+    canBeNegative && canBePositive ? `-?${number}` : canBePositive ? `(${number}|-${zero})` : `(-${number}|${zero})`;
+  return { type: 'string', format: 'decimal', maxLength: MAX_CHARACTERS, pattern: `^${signed}$` };
+}
+
+/** The largest JSON number that a field with these limits accepts. */
+function maxJsonNumber({ whole, scale }: DigitLimits): number {
+  if (whole > EXACT_JSON_DIGITS) return MAX_WHOLE_JSON_NUMBER;
+  return Number(`${'9'.repeat(whole)}.${'9'.repeat(Math.min(scale, EXACT_JSON_DIGITS - whole))}`);
+}
+
+/**
+ * The JSON Schema of decimal numbers as JSON numbers. The number of digits is in words: validators compute `multipleOf` with doubles, so
+ * that 0.3 is no multiple of 0.1.
+ */
+function numberSchema(limits: DigitLimits, { min, max }: FieldSpec): JsonSchema {
+  const most = maxJsonNumber(limits);
+  const places = limits.scale === 0 ? '' : `, at most ${plural(limits.scale, 'decimal place')}`;
+  return {
+    type: limits.scale === 0 ? 'integer' : 'number',
+    minimum: Math.max(Number(min?.value ?? -most), -most),
+    maximum: Math.min(Number(max?.value ?? most), most),
+    description: `At most ${EXACT_JSON_DIGITS} significant digits${places}. Send other numbers as strings.`,
+  };
+}
+
 /** The properties that a field's precision and scale add to the type. */
 function limitedTo({ precision = 38, scale = Math.min(18, precision) }: DecimalOptions) {
   const wholeDigits = precision - scale;
+  const limits: DigitLimits = { whole: wholeDigits, scale };
   const pattern = `^-?${wholeDigits === 0 ? '0' : `(0|[1-9]\\d{0,${wholeDigits - 1}})`}${scale === 0 ? '' : `(\\.\\d{0,${scale - 1}}[1-9])?`}$`;
 
   function schema(spec: FieldSpec) {
@@ -146,7 +195,7 @@ function limitedTo({ precision = 38, scale = Math.min(18, precision) }: DecimalO
         context.addIssue({ code: 'custom', message });
         return z.NEVER;
       };
-      if (typeof value === 'number' && Number.isFinite(value) && !isExactNumber(value)) return refuse(INEXACT);
+      if (typeof value === 'number' && Number.isFinite(value) && !isExactJsonNumber(value)) return refuse(INEXACT);
       const digits = parse(String(value));
       if (digits === undefined) return refuse(NOT_A_DECIMAL);
       if (digits.fraction.length > scale) return refuse(`Must have at most ${plural(scale, 'decimal place')}`);
@@ -178,15 +227,16 @@ function limitedTo({ precision = 38, scale = Math.min(18, precision) }: DecimalO
     errors,
     jsonSchema: (spec, _inner, direction) => {
       if (direction === 'output') return { type: 'string', format: 'decimal', pattern };
-      const text = { type: 'string', format: 'decimal', pattern: WRITTEN };
-      if (direction === 'query') return text;
-      const number = {
-        type: 'number',
-        minimum: Math.max(Number(spec.min?.value ?? -Infinity), Number.MIN_SAFE_INTEGER),
-        maximum: Math.min(Number(spec.max?.value ?? Infinity), Number.MAX_SAFE_INTEGER),
-        description: `Exact up to ${EXACT_JSON_DIGITS} digits; more are refused`,
-      };
-      return { anyOf: [text, number] };
+      if (direction === 'query') return textSchema({ whole: MAX_DIGITS, scale: MAX_DIGITS });
+      const [min, max] = [spec.min, spec.max].map((bound) => bound && canonicalDecimal(bound.value));
+      const text = textSchema(
+        limits,
+        min === undefined || compareDecimals(min, '0') < 0,
+        max === undefined || compareDecimals(max, '0') > 0,
+      );
+      const bounds = [min && `at least ${min}`, max && `at most ${max}`].filter((bound) => bound !== undefined);
+      const described = bounds.length === 0 ? text : { ...text, description: `A number of ${bounds.join(' and ')}.` };
+      return { anyOf: [described, numberSchema(limits, spec)] };
     },
     // https://www.postgresql.org/docs/current/datatype-numeric.html: two bytes for four digits, and a header.
     indexedBytes: () => 2 * (Math.ceil(wholeDigits / 4) + Math.ceil(scale / 4)) + 8,
@@ -213,7 +263,7 @@ const decimalOfAnySize = {
 
 /**
  * Exact decimal numbers, for money, quantities and rates. A body holds a string (`"12.50"`); a JSON number is also accepted if it is exact:
- * whole within ±(2^53−1), or a fraction with at most 15 digits. Records hold a string in canonical form: no exponent, no leading or
+ * at most 15 significant digits, and within ±(2^53−1) if it is whole. Records hold a string in canonical form: no exponent, no leading or
  * trailing zeros, no minus before a zero. Filters, sorting, `min` and `max` compare values as numbers, without rounding. A value with more
  * digits than `precision` and `scale` allow is refused, never rounded.
  */

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { Field } from '../../../declare/field.ts';
-import { isStorable } from '../../../platform/postgres/storable.ts';
+import { isStorable } from '../../../platform/postgres/values.ts';
 import { TEXT } from '../column-type.ts';
 import { EQUALITY, type FieldType, ORDER } from '../field-type.ts';
 import { comparableText } from '../text-rules.ts';

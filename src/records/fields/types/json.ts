@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { Field } from '../../../declare/field.ts';
-import { isStorable } from '../../../platform/postgres/storable.ts';
+import { isStorable } from '../../../platform/postgres/values.ts';
 import type { ColumnType } from '../column-type.ts';
 import type { FieldType } from '../field-type.ts';
 

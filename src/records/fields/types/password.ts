@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { Field } from '../../../declare/field.ts';
-import { isStorable, UNSTORABLE } from '../../../platform/postgres/storable.ts';
+import { isStorable, UNSTORABLE } from '../../../platform/postgres/values.ts';
 import { TEXT } from '../column-type.ts';
 import type { FieldType } from '../field-type.ts';
 import { passwordWeakness } from '../password-strength.ts';

@@ -1,6 +1,6 @@
 import { Field, type FieldSpec } from '../../../declare/field.ts';
-import { parseUrl } from '../../../platform/parse-url.ts';
-import { isStorable } from '../../../platform/postgres/storable.ts';
+import { parseUrl } from '../../../platform/http/parse-url.ts';
+import { isStorable } from '../../../platform/postgres/values.ts';
 import { TEXT } from '../column-type.ts';
 import { EQUALITY, type FieldType, ORDER } from '../field-type.ts';
 import { textKeywords } from '../json-schema.ts';

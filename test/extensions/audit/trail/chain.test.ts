@@ -5,7 +5,7 @@ import { append, hashOf } from '../../../../src/extensions/audit/trail/chain.ts'
 import { COLUMNS, readEntry } from '../../../../src/extensions/audit/trail/entry.ts';
 import { createTrailRetention } from '../../../../src/extensions/audit/trail/retention.ts';
 import { audit, createApp, defineResource, defineUser, f } from '../../../../src/index.ts';
-import { createLog } from '../../../../src/platform/log.ts';
+import { createLog } from '../../../../src/platform/observability/log.ts';
 import { openDatabase } from '../../../../src/platform/postgres/database.ts';
 import { startTestApp } from '../../../support/app.ts';
 
