@@ -1,13 +1,52 @@
 import type { PgTable } from 'drizzle-orm/pg-core';
-import type { Fields } from '../../../declare/field.ts';
-import type { ResourceGateway, UserData } from '../../../declare/host.ts';
-import { snakeCase } from '../../../declare/naming.ts';
-import { allowsNobody, type CompiledPolicy, compilePolicy, type Policy } from '../../../declare/policy.ts';
-import { getTableConfig } from '../../../platform/postgres/drizzle.ts';
-import { isPersonalName } from '../../../records/fields/personal-data.ts';
-import { ownerFieldOf } from '../../../records/schema/compile.ts';
-import { tablesOf } from '../../../records/schema/table-names.ts';
-import { personalFields, type Reason } from './personal-fields.ts';
+import type { FieldSpec, Fields } from '../../declare/field.ts';
+import type { ResourceGateway, UserData } from '../../declare/host.ts';
+import { snakeCase } from '../../declare/naming.ts';
+import { allowsNobody, type CompiledPolicy, compilePolicy, type Policy } from '../../declare/policy.ts';
+import type { AnyResource } from '../../declare/resource.ts';
+import { getTableConfig } from '../../platform/postgres/drizzle.ts';
+import { fieldTypeOf } from '../../records/fields/field-type.ts';
+import { isFreeText, isPersonal, isPersonalName } from '../../records/fields/personal-data.ts';
+import { ownerFieldOf } from '../../records/schema/compile.ts';
+import { tablesOf } from '../../records/schema/table-names.ts';
+
+/** Why a field counts as personal: the declaration says so, it describes an account, or its name (or type) looks like it. */
+type Reason = 'pii()' | 'personalFields' | 'account' | 'name';
+
+/** A personal field, or a personal member of one. */
+interface PersonalField {
+  /** For a member of an object: `address.city`. */
+  path: string;
+  /** The top-level field. */
+  field: string;
+  reason: Reason;
+}
+
+/** Returns the personal parts of a field: the field itself, or its personal members. */
+function personalParts(path: string, name: string, spec: FieldSpec, reason: Reason | undefined): [string, Reason][] {
+  if (reason !== undefined) return [[path, reason]];
+  if (spec.pii) return [[path, 'pii()']];
+  const { shape, inner, ...own } = spec;
+  if (isPersonal(name, own)) return [[path, 'name']];
+  if (inner !== undefined) return personalParts(path, name, inner.spec, undefined);
+  return Object.entries(shape ?? {}).flatMap(([member, field]) =>
+    personalParts(`${path}.${member}`, member, field.spec, undefined),
+  );
+}
+
+/**
+ * Returns the personal fields of a resource.
+ *
+ * @param isUser whether it is the user resource, whose free-text fields are all personal
+ */
+function personalFields({ fields, personalFields: listed = [] }: AnyResource, isUser: boolean): PersonalField[] {
+  return Object.entries(fields as Fields).flatMap(([field, { spec }]) => {
+    if (fieldTypeOf(spec).concealed) return [];
+    const declared = spec.pii ? 'pii()' : listed.includes(field) ? 'personalFields' : undefined;
+    const reason = declared ?? (isUser && isFreeText(spec) ? 'account' : undefined);
+    return personalParts(field, field, spec, reason).map(([path, why]) => ({ path, field, reason: why }));
+  });
+}
 
 // Columns that refer to a user, in tables that do not belong to resources.
 const USERS = /^(user|owner|author|account|created_by|requested_by)(_?id)?s?$|_user_ids?$/;
