@@ -34,6 +34,12 @@ function isNamed(part: unknown): boolean {
   return typeof (part as { name?: unknown } | null | undefined)?.name === 'string';
 }
 
+/** Returns the type of a value in words: `a string`, `null`. */
+function typeText(value: unknown): string {
+  if (value === null || value === undefined) return String(value);
+  return Array.isArray(value) ? 'a list' : `a ${typeof value}`;
+}
+
 function isObject(part: unknown): boolean {
   return (typeof part === 'object' && part !== null) || typeof part === 'function';
 }
@@ -61,10 +67,11 @@ export function checkAppOptions(options: object, errors: ConfigErrors): boolean 
   if (notLists.length > 0) return false;
   const areNamed = (given.resources as unknown[]).every(isNamed);
   if (!areNamed) errors.at('resources').report('each is made with defineResource or defineUser');
-  const strangers = [...((given.extensions ?? []) as unknown[]).entries()].filter(([, one]) => !isObject(one));
-  for (const [i, one] of strangers)
-    errors.at(`extensions[${i}]`).report(`${String(one)} is no extension; make it with defineExtension`);
-  return areNamed && strangers.length === 0;
+  const invalid = [...((given.extensions ?? []) as unknown[]).entries()].filter(([, one]) => !isObject(one));
+  // Name the type and not the value, which may be a secret.
+  for (const [i, one] of invalid)
+    errors.at(`extensions[${i}]`).report(`must be an extension made with defineExtension, and is ${typeText(one)}`);
+  return areNamed && invalid.length === 0;
 }
 
 function checkVersion({ name, requires }: Extension, errors: ConfigErrors): void {

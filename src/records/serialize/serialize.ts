@@ -61,16 +61,27 @@ class RecordsToSerialize {
   readonly #records: StoredRecord | readonly StoredRecord[];
   readonly #selection: Selection;
   readonly #viewer: ViewContext['user'];
+  readonly #defaults: Readonly<Record<string, unknown>>;
 
   constructor(
     resource: string,
     records: StoredRecord | readonly StoredRecord[],
-    { selection = EVERYTHING, viewer }: { selection?: Selection; viewer?: ViewContext['user'] },
+    {
+      selection = EVERYTHING,
+      viewer,
+      defaults = {},
+    }: {
+      selection?: Selection;
+      viewer?: ViewContext['user'];
+      /** Values of fields that the record lacks or that the viewer may not see, for responses in which every key is present. */
+      defaults?: Readonly<Record<string, unknown>>;
+    },
   ) {
     this.#resource = resource;
     this.#records = records;
     this.#selection = selection;
     this.#viewer = viewer;
+    this.#defaults = defaults;
   }
 
   /** The single record; undefined for a list. */
@@ -83,6 +94,7 @@ class RecordsToSerialize {
     const viewer = this.#viewer === undefined ? viewContext : { ...viewContext, user: this.#viewer };
     const records = Array.isArray(this.#records) ? this.#records : [this.#records];
     const serialized = await serializeRecords(context, resource, records, viewer, this.#selection);
+    for (const record of serialized) for (const [name, value] of Object.entries(this.#defaults)) record[name] ??= value;
     return Array.isArray(this.#records) ? serialized : serialized[0];
   }
 }
