@@ -30,7 +30,7 @@ test('npm run privacy -- report needs no database, and with --strict it fails if
   expect(wrong).toMatchObject({ code: 1, wrong: '' });
   expect(wrong.said).toContain(`contact.phone (name looks personal: NOT MARKED)
   stored   contacts.phone
-  seen by  who may read the record: any signed-in user
+  seen by  readers of the record: any signed-in user
   kept     as long as its record
 `);
   expect(wrong.said).toMatch(/Looks personal, but is not marked\. [^\n]+\n {2}contact\.phone$/);

@@ -8,7 +8,7 @@ import { outboxExpression } from './event.ts';
  * The SQL texts of a resource's writes. Each ends with the placeholders of its event's values, `eventValues`. Texts are built once; a
  * request only supplies values.
  */
-export interface WriteTexts {
+export interface WriteStatements {
   /** Values: the id, each field in declared order, the event. */
   insert: string;
   /** Values: those of `where`, the changed fields, the event. */
@@ -19,9 +19,9 @@ export interface WriteTexts {
   restore(where: string, given: number): string;
 }
 
-const MAX_KEPT = 200;
+const MAX_CACHED_UPDATES = 200;
 
-function prefixed(columns: string, alias: string): string {
+function qualifyColumns(columns: string, alias: string): string {
   return columns
     .split(', ')
     .map((column) => `${alias}.${column}`)
@@ -44,16 +44,16 @@ export function archiveValues(
 }
 
 /** Creates the SQL texts of a resource's writes. */
-export function createWriteTexts(resource: CompiledResource, codec: Codec): WriteTexts {
+export function createWriteStatements(resource: CompiledResource, codec: Codec): WriteStatements {
   const table = quoteIdentifier(resource.table);
   const columns = ['"id"', ...resource.fields.map((field) => quoteIdentifier(field.column))];
-  const both = `${prefixed(codec.columns, '_new')}, ${prefixed(codec.columns, '_old')}`;
+  const newAndOldColumns = `${qualifyColumns(codec.columns, '_new')}, ${qualifyColumns(codec.columns, '_old')}`;
   // `*` does not include `xmin`.
-  const writer = (alias = '') => (resource.timestamps ? '' : `, ${alias}"xmin"`);
+  const xminColumn = (alias = '') => (resource.timestamps ? '' : `, ${alias}"xmin"`);
   const archive = quoteIdentifier(archiveTable(resource.table));
   const withTimes = (...times: string[]) => [...columns, ...(resource.timestamps ? times : [])].join(', ');
-  const kept = withTimes('"created_at"', '"updated_at"');
-  const archived = `${kept}, "deleted_at", "deleted_under"`;
+  const columnsWithTimes = withTimes('"created_at"', '"updated_at"');
+  const archived = `${columnsWithTimes}, "deleted_at", "deleted_under"`;
   // A record's owner deletes it as its owner, whatever other roles they have.
   const under = (given: number) => {
     if (resource.ownerField === undefined) return `$${given + 1}::text[]`;
@@ -61,10 +61,10 @@ export function createWriteTexts(resource: CompiledResource, codec: Codec): Writ
     return `case when ${owner} = $${given + 2}::text then array['owner'] else $${given + 1}::text[] end`;
   };
   // If an id was imported again after its deletion, the archive has it already. Keep the latest state for restoring.
-  const keep = (given: number) =>
+  const archiveSql = (given: number) =>
     resource.softDelete
-      ? `\n  _kept as (insert into ${archive} (${archived}) select ${kept}, now(), ${under(given)} from _new
-    on conflict ("id") do update set (${archived}) = row(${prefixed(archived, 'excluded')})),`
+      ? `\n  _kept as (insert into ${archive} (${archived}) select ${columnsWithTimes}, now(), ${under(given)} from _new
+    on conflict ("id") do update set (${archived}) = row(${qualifyColumns(archived, 'excluded')})),`
       : '';
   // A restored record is a new state of the record: a version must never repeat.
   const restored = withTimes('"created_at"', `greatest(now(), "updated_at" + interval '1 millisecond')`);
@@ -77,15 +77,15 @@ export function createWriteTexts(resource: CompiledResource, codec: Codec): Writ
       sets.push(`"updated_at" = greatest(now(), _row."updated_at" + interval '1 millisecond')`);
     }
     if (sets.length === 0) sets.push('"id" = _row."id"');
-    return `with _old as (select *${writer()} from ${table} where ${where} for update),
-  _new as (update ${table} _row set ${sets.join(', ')} from _old where _row."id" = _old."id" returning _row.*${writer('_row.')}),
+    return `with _old as (select *${xminColumn()} from ${table} where ${where} for update),
+  _new as (update ${table} _row set ${sets.join(', ')} from _old where _row."id" = _old."id" returning _row.*${xminColumn('_row.')}),
   ${outboxExpression(resource, 'updated', given + changed.length)}
-  select ${both} from _new, _old`;
+  select ${newAndOldColumns} from _new, _old`;
   }
 
   return {
     insert: `with _new as (insert into ${table} (${columns.join(', ')})
-    values (${columns.map((_, i) => `$${i + 1}`).join(', ')}) returning *${writer()}),
+    values (${columns.map((_, i) => `$${i + 1}`).join(', ')}) returning *${xminColumn()}),
   ${outboxExpression(resource, 'created', columns.length)} select ${codec.columns} from _new`,
 
     update(changed, where, given) {
@@ -94,16 +94,19 @@ export function createWriteTexts(resource: CompiledResource, codec: Codec): Writ
       if (text === undefined) {
         text = update(changed, where, given);
         // Clients choose which fields are changed together, so the number of combinations is unbounded.
-        if (updates.size < MAX_KEPT) updates.set(key, text);
+        if (updates.size < MAX_CACHED_UPDATES) updates.set(key, text);
       }
       return text;
     },
 
-    remove: (where, given) => `with _new as (delete from ${table} where ${where} returning *${writer()}),${keep(given)}
+    remove: (
+      where,
+      given,
+    ) => `with _new as (delete from ${table} where ${where} returning *${xminColumn()}),${archiveSql(given)}
   ${outboxExpression(resource, 'deleted', given + archiveValues(resource, '', []).length)} select ${codec.columns} from _new`,
 
     restore: (where, given) => `with _gone as (delete from ${archive} where ${where} returning *),
-  _new as (insert into ${table} (${kept}) select ${restored} from _gone returning *${writer()}),
+  _new as (insert into ${table} (${columnsWithTimes}) select ${restored} from _gone returning *${xminColumn()}),
   ${outboxExpression(resource, 'restored', given)} select ${codec.columns} from _new`,
   };
 }

@@ -4,7 +4,11 @@ import { createApp, defineResource, defineUser, f, privacy } from '../../../../s
 const env = { NODE_ENV: 'test', DATABASE_URL: 'postgres://u@127.0.0.1:1/x', REDIS_URL: 'redis://127.0.0.1:1' };
 const author = f.ref('user').owner();
 
-function mistakes(options: object, user: Parameters<typeof defineUser>[0] = {}, extensions = [privacy()]): string {
+function configErrorsOf(
+  options: object,
+  user: Parameters<typeof defineUser>[0] = {},
+  extensions = [privacy()],
+): string {
   const resources = [defineUser(user as object), defineResource('note', { fields: { author }, ...options } as never)];
   try {
     createApp({ resources, extensions }, env);
@@ -69,11 +73,11 @@ test.each([
     "indexes: place, nick: onOwnerDelete: 'anonymize' would leave the same values in many records",
   ],
 ])('%s is a configuration error that names the resource, the option and the fix', (_, options, told) => {
-  expect(mistakes(options)).toContain(`resource "note": ${told}`);
+  expect(configErrorsOf(options)).toContain(`resource "note": ${told}`);
 });
 
 test('onOwnerDelete cannot be set on the user resource', () => {
-  expect(mistakes({}, { onOwnerDelete: 'keep' })).toContain(
+  expect(configErrorsOf({}, { onOwnerDelete: 'keep' })).toContain(
     'resource "user": onOwnerDelete: the record of a user goes',
   );
 });
@@ -109,9 +113,9 @@ test.each([
   ],
   ['optional fields', { author, email: f.string(), phone: f.string().encrypted() }],
 ])('%s can be emptied', (_, fields, indexes: object[] = []) => {
-  expect(mistakes({ fields, indexes, onOwnerDelete: 'anonymize' })).not.toContain('onOwnerDelete');
+  expect(configErrorsOf({ fields, indexes, onOwnerDelete: 'anonymize' })).not.toContain('onOwnerDelete');
 });
 
 test('without the extension, its options are configuration errors that name it', () => {
-  expect(mistakes({ onOwnerDelete: 'keep' }, {}, [])).toContain('nothing gives it a meaning; add privacy()');
+  expect(configErrorsOf({ onOwnerDelete: 'keep' }, {}, [])).toContain('nothing gives it a meaning; add privacy()');
 });

@@ -1,13 +1,52 @@
 import type { PgTable } from 'drizzle-orm/pg-core';
-import type { Fields } from '../../../declare/field.ts';
-import type { ResourceGateway, UserData } from '../../../declare/host.ts';
-import { snakeCase } from '../../../declare/naming.ts';
-import { allowsNobody, type CompiledPolicy, compilePolicy, type Policy } from '../../../declare/policy.ts';
-import { getTableConfig } from '../../../platform/postgres/drizzle.ts';
-import { isPersonalName } from '../../../records/fields/personal-data.ts';
-import { ownerFieldOf } from '../../../records/schema/compile.ts';
-import { tablesOf } from '../../../records/schema/table-names.ts';
-import { personalFields, type Reason } from './personal-fields.ts';
+import type { FieldSpec, Fields } from '../../declare/field.ts';
+import type { ResourceGateway, UserData } from '../../declare/host.ts';
+import { snakeCase } from '../../declare/naming.ts';
+import { allowsNobody, type CompiledPolicy, compilePolicy, type Policy } from '../../declare/policy.ts';
+import type { AnyResource } from '../../declare/resource.ts';
+import { getTableConfig } from '../../platform/postgres/drizzle.ts';
+import { fieldTypeOf } from '../../records/fields/field-type.ts';
+import { isFreeText, isPersonal, isPersonalName } from '../../records/fields/personal-data.ts';
+import { ownerFieldOf } from '../../records/schema/compile.ts';
+import { tablesOf } from '../../records/schema/table-names.ts';
+
+/** Why a field counts as personal: the declaration says so, it describes an account, or its name (or type) looks like it. */
+type Reason = 'pii()' | 'personalFields' | 'account' | 'name';
+
+/** A personal field, or a personal member of one. */
+interface PersonalField {
+  /** For a member of an object: `address.city`. */
+  path: string;
+  /** The top-level field. */
+  field: string;
+  reason: Reason;
+}
+
+/** Returns the personal parts of a field: the field itself, or its personal members. */
+function personalParts(path: string, name: string, spec: FieldSpec, reason: Reason | undefined): [string, Reason][] {
+  if (reason !== undefined) return [[path, reason]];
+  if (spec.pii) return [[path, 'pii()']];
+  const { shape, inner, ...own } = spec;
+  if (isPersonal(name, own)) return [[path, 'name']];
+  if (inner !== undefined) return personalParts(path, name, inner.spec, undefined);
+  return Object.entries(shape ?? {}).flatMap(([member, field]) =>
+    personalParts(`${path}.${member}`, member, field.spec, undefined),
+  );
+}
+
+/**
+ * Returns the personal fields of a resource.
+ *
+ * @param isUser whether it is the user resource, whose free-text fields are all personal
+ */
+function personalFields({ fields, personalFields: listed = [] }: AnyResource, isUser: boolean): PersonalField[] {
+  return Object.entries(fields as Fields).flatMap(([field, { spec }]) => {
+    if (fieldTypeOf(spec).concealed) return [];
+    const declared = spec.pii ? 'pii()' : listed.includes(field) ? 'personalFields' : undefined;
+    const reason = declared ?? (isUser && isFreeText(spec) ? 'account' : undefined);
+    return personalParts(field, field, spec, reason).map(([path, why]) => ({ path, field, reason: why }));
+  });
+}
 
 // Columns that refer to a user, in tables that do not belong to resources.
 const USERS = /^(user|owner|author|account|created_by|requested_by)(_?id)?s?$|_user_ids?$/;
@@ -31,13 +70,13 @@ function personalColumns(table: PgTable): { users: string[]; personal: string[] 
 
 /** Describes in words which callers a policy allows. */
 function describePolicy(policy: CompiledPolicy): string {
-  if (policy.public) return 'everybody';
+  if (policy.public) return 'everyone';
   if (policy.authenticated) return 'any signed-in user';
-  if (allowsNobody(policy)) return 'nobody';
+  if (allowsNobody(policy)) return 'no one';
   const words = [
     ...(policy.owner ? ['the owner'] : []),
     ...policy.roles.map((role) => `role ${role}`),
-    ...(policy.functions.length === 0 ? [] : ['whom a function of the declaration lets in']),
+    ...(policy.functions.length === 0 ? [] : ['callers that a policy function allows']),
   ];
   return words.join(', ');
 }
@@ -85,9 +124,9 @@ export interface PrivacyReport {
 const NOT_HELD = ['outbox', 'privacy_erasures'];
 
 const ON_OWNER_DELETE = {
-  delete: 'it goes when the account of its owner is erased',
-  anonymize: 'it is emptied when the account of its owner is erased',
-  keep: 'it stays when the account of its owner is erased',
+  delete: 'deleted when the account of its owner is erased',
+  anonymize: 'emptied when the account of its owner is erased',
+  keep: 'kept when the account of its owner is erased',
 };
 
 function keptFor({ declaration, archiveTable }: ResourceGateway, isUser: boolean): string {
@@ -95,22 +134,22 @@ function keptFor({ declaration, archiveTable }: ResourceGateway, isUser: boolean
   const owned = isUser || ownerFieldOf(declaration) !== undefined;
   return [
     'as long as its record',
-    ...(archiveTable === undefined ? [] : ['deleted records for the days of softDelete()']),
-    ...(isUser ? ['it goes when the account is erased'] : owned ? [ON_OWNER_DELETE[onOwnerDelete]] : []),
-    ...(audit ? ['its changes, masked, stand in the audit trail'] : []),
+    ...(archiveTable === undefined ? [] : ['deleted records as long as softDelete() keeps them']),
+    ...(isUser ? ['deleted when the account is erased'] : owned ? [ON_OWNER_DELETE[onOwnerDelete]] : []),
+    ...(audit ? ['its masked changes are in the audit trail'] : []),
   ].join('; ');
 }
 
 /** Describes who gets a field in responses: callers who may read the record and see the field. */
 function seenBy({ declaration, readPolicy }: ResourceGateway, field: string): string {
   const { hidden, writeOnly, visibleTo } = (declaration.fields as Fields)[field]!.spec;
-  if (hidden || writeOnly) return 'nobody, by the API';
+  if (hidden || writeOnly) return 'no one: the API never returns it';
   const readers = describePolicy(readPolicy);
   const { reference } = declaration.policies ?? {};
   const others = reference === undefined ? '' : `; expanded in other records: ${describeDeclaredPolicy(reference)}`;
   const scope = declaration.scope === undefined ? '' : ', within the scope';
-  const record = `who may read the record: ${readers}${scope}${others}`;
-  return visibleTo === undefined ? record : `${describeDeclaredPolicy(visibleTo)}; of ${record}`;
+  const record = `readers of the record: ${readers}${scope}${others}`;
+  return visibleTo === undefined ? record : `${describeDeclaredPolicy(visibleTo)}; only among the ${record}`;
 }
 
 function fieldsOf(gateway: ResourceGateway, isUser: boolean): ReportedField[] {

@@ -3,7 +3,7 @@ import { createApp, defineResource, defineUser, f, softDelete } from '../../../s
 
 const env = { NODE_ENV: 'test', DATABASE_URL: 'postgres://u@127.0.0.1:1/x', REDIS_URL: 'redis://127.0.0.1:1' };
 
-function mistakes(resources: Parameters<typeof createApp>[0]['resources'], extensions = [softDelete()]): string {
+function configErrorsOf(resources: Parameters<typeof createApp>[0]['resources'], extensions = [softDelete()]): string {
   try {
     createApp({ resources: [defineUser(), ...resources], extensions }, env);
     return '';
@@ -15,13 +15,13 @@ const soft = (name: string, options = {}) =>
   defineResource(name, { fields: { title: f.string() }, softDelete: true, ...options });
 
 test('softDelete without its extension is a configuration error that names the extension', () => {
-  expect(mistakes([soft('note')], [])).toContain(
+  expect(configErrorsOf([soft('note')], [])).toContain(
     'softDelete: nothing gives it a meaning; add softDelete() to extensions',
   );
 });
 
 test.each([0, -1, 1.5, 3651, '7', null])('keepDays %o is a configuration error', (keepDays) => {
-  expect(mistakes([], [softDelete({ keepDays: keepDays as never })])).toContain('softDelete.keepDays: must be');
+  expect(configErrorsOf([], [softDelete({ keepDays: keepDays as never })])).toContain('softDelete.keepDays: must be');
 });
 
 test.each([
@@ -29,15 +29,17 @@ test.each([
   ['deletedAt', 'gives'],
   ['deletedUnder', 'has a column of this name'],
 ])('a field %s on a resource with softDelete is a configuration error', (name, why) => {
-  expect(mistakes([soft('note', { fields: { [name]: f.string() } })])).toContain(`field "${name}": softDelete ${why}`);
+  expect(configErrorsOf([soft('note', { fields: { [name]: f.string() } })])).toContain(
+    `field "${name}": softDelete ${why}`,
+  );
 });
 
 test("no resource can use the table name of another resource's deleted records", () => {
   const other = defineResource('other', { fields: {}, collection: 'notes_deleted' });
-  expect(mistakes([soft('note'), other])).toContain('collection: "notes_deleted" is a table');
+  expect(configErrorsOf([soft('note'), other])).toContain('collection: "notes_deleted" is a table');
 });
 
 test('a table name that leaves no room for the suffix of the deleted-records table is a configuration error', () => {
-  expect(mistakes([soft('note', { collection: 'n'.repeat(56) })])).toContain('softDelete: the table');
-  expect(mistakes([soft('note', { collection: 'n'.repeat(54) })])).toBe('');
+  expect(configErrorsOf([soft('note', { collection: 'n'.repeat(56) })])).toContain('softDelete: the table');
+  expect(configErrorsOf([soft('note', { collection: 'n'.repeat(54) })])).toBe('');
 });
