@@ -237,6 +237,6 @@ test('a running process that lacks the newest key prevents a rotation from start
   await client.query(`insert into encryption_processes (id, key_ids) values ('one', $1)`, [[idOf(keys[0])]]);
   const { code, wrong } = await rotating(both);
   expect(code).toBe(1);
-  expect(wrong).toContain(`Key ${idOf(keys[1])} is not known to every running process yet`);
+  expect(wrong).toContain(`Key ${idOf(keys[1])} is not available in every running process yet`);
   expect(await under(keys[0])).toBe(10);
 });

@@ -57,7 +57,7 @@ test.each([
     const [right, wrong] = [newKey(), newKey()];
     await startWith([right]);
     const refusal = await startWith([wrong], env);
-    expect(refusal).toContain('The encryption keys are not those that the database was written with');
+    expect(refusal).toContain('The encryption keys do not match those that encrypted the database');
     expect(refusal).toContain(idOf(right));
     for (const key of [right, wrong]) expect(refusal).not.toContain(key);
     expect(refusal.includes('npm run dev -- --fresh')).toBe(mode === 'development');
@@ -183,5 +183,5 @@ test('a running process logs once that other processes encrypt with a key that i
     write.mockRestore();
     vi.useRealTimers();
   }
-  expect(said.filter((line) => line.includes('SVC_ENCRYPTION_KEYS here lacks'))).toHaveLength(1);
+  expect(said.filter((line) => line.includes('missing from SVC_ENCRYPTION_KEYS of this process'))).toHaveLength(1);
 });

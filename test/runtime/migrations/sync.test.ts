@@ -56,7 +56,7 @@ test('a type that the values cannot be converted to is refused; the error names 
   const project = await migrating();
   await withThings(project, { a: f.string() }, { a: 'not a number' });
   const refused = project.sync(things({ a: f.integer() }));
-  await expect(refused).rejects.toThrow(/things\.a holds values that cannot be turned into bigint[\s\S]*--fresh/);
+  await expect(refused).rejects.toThrow(/things\.a has values that cannot be converted to bigint[\s\S]*--fresh/);
   await expect(refused).rejects.not.toThrow('not a number');
 });
 
@@ -99,7 +99,7 @@ test('sync never drops a column that holds values: renamed and renamed back, it 
   const project = await migrating();
   await withThings(project, { notes: f.string() }, { notes: 'kept' }, {});
   await expect(project.sync(things({ remarks: f.string() }))).rejects.toThrow(
-    /would lose data:\n {2}- things\.notes: 1 row holds a value; if it is called remarks now, declare that there with renamedFrom\('notes'\)\n.*npm run dev -- --allow-loss, or npm run dev -- --fresh/,
+    /would lose data:\n {2}- things\.notes: 1 row holds a value; if it is called remarks now, declare that with renamedFrom\('notes'\)\n.*npm run dev -- --allow-loss, or npm run dev -- --fresh/,
   );
   await project.sync(things({ notes: f.string() }));
   expect(await project.query('select notes from things order by 1')).toEqual([{ notes: 'kept' }, { notes: null }]);

@@ -4,7 +4,7 @@ import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from 
 import { ApiError, createApp, defineResource, defineUser, f, softDelete, webhooks } from '../../../../src/index.ts';
 import { createLog } from '../../../../src/platform/observability/log.ts';
 import { openDatabase } from '../../../../src/platform/postgres/database.ts';
-import { idempotencySweep } from '../../../../src/runtime/http/idempotency/index.ts';
+import { createIdempotencySweep } from '../../../../src/runtime/http/idempotency/index.ts';
 import { type Answer, clientOf, startTestApp } from '../../../support/app.ts';
 import { createTestDatabase } from '../../../support/database.ts';
 import { envOfOneRole, startBlog } from '../../../support/processes.ts';
@@ -212,7 +212,7 @@ test.each([
   const answer = await act();
   expect([codeOf(answer), answer.body.error.details]).toEqual([
     [422, 'IDEMPOTENCY_KEY_REUSED'],
-    { 'Idempotency-Key': 'Came with another request' },
+    { 'Idempotency-Key': 'Was used with a different request' },
   ]);
 });
 
@@ -543,7 +543,7 @@ test('after 24 hours a key starts anew, swept or not; the sweep removes only exp
   await age(anew.body.data.id, '24 hours');
   const before = await rows();
   const relays = openDatabase(env.DATABASE_URL!, 'relay', createLog('silent', 'test'));
-  await idempotencySweep(relays).run();
+  await createIdempotencySweep(relays).run();
   await relays.close();
   const left = (await rows()).map((row) => row.record_id);
   expect(left).toHaveLength(before.length - 1);
