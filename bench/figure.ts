@@ -1,6 +1,6 @@
-import type { Children } from './children.ts';
-import type { Servers } from './environment.ts';
 import { median } from './measure/statistics.ts';
+import type { Children } from './setup/children.ts';
+import type { Servers } from './setup/environment.ts';
 
 /** One number of a run. Its name stays the same from release to release. */
 export interface Figure {

@@ -68,7 +68,7 @@ ${rows.join('\n')}
 
 | figure | what is measured, and against which baseline |
 |---|---|
-| \`records.*\` | Requests per second. The baseline is what a competent team writes by hand with express 5, pg and zod: named statements, record and outbox row in one statement (\`bench/processes/floor.ts\`). \`.lean\` is the same without etag and x-powered-by, with a simple query parser, its own body reader, reads on two pipelined connections, and timestamps read as text. |
+| \`records.*\` | Requests per second. The baseline is what a competent team writes by hand with express 5, pg and zod: named statements, record and outbox row in one statement (\`bench/baselines/handwritten-api.ts\`). \`.lean\` is the same without etag and x-powered-by, with a simple query parser, its own body reader, reads on two pipelined connections, and timestamps read as text. |
 | \`records.*.queries\` | Sequential round trips to Postgres of one request, counted on the wire by a proxy that holds back responses. Statements that are sent together count as one. |
 | \`records.scale.*\` | The time of a list on 1,000,000 rows, compared to the same list on 10,000, one request at a time. Less is better; 1 means that the number of rows does not matter. Page: the first page of an owner's 500 records, counted. Cursor: page 10,000 of all. Search: \`q\` that finds 50 of all, counted. |
 | \`http.reject-cost\` | CPU time of a request whose body is refused with 422, compared to a bare Node server that receives and parses the same body. The worst of several hostile bodies of up to 1 MB. |
@@ -84,11 +84,11 @@ ${rows.join('\n')}
 | \`webhooks.hanging\` | The same for a healthy receiver while 1,000 deliveries wait for one that never responds, at the default concurrency of 10. |
 | \`webhooks.fanout.scale\` | The time in which the relay creates the deliveries of 2,000 events, each for one endpoint, with 100,000 endpoints in the table, compared to ten. 1 means that the number of endpoints does not matter. |
 | \`webhooks.memory\` | How much more memory a worker uses, after garbage collection, after 100,000 deliveries than before, with 20,000 to warm up. |
-| \`push.fcm\`, \`push.apns\`, \`push.web\` | One push to that many devices by one push-worker, which looks them up, sends, and stores the results. The baseline is the provider's library alone, used in its fastest way (\`bench/processes/push-library.ts\`). Both send to the same provider on this machine, which accepts everything at once. |
+| \`push.fcm\`, \`push.apns\`, \`push.web\` | One push to that many devices by one push-worker, which looks them up, sends, and stores the results. The baseline is the provider's library alone, used in its fastest way (\`bench/baselines/push-library.ts\`). Both send to the same provider on this machine, which accepts everything at once. |
 | \`push.accept100k\` | Time in seconds that \`app.push.send\` to 100,000 users with one device each takes to return. |
 | \`push.memory\` | How much more memory a push-worker uses, after garbage collection, after it has sent such pushes again than after the first time. |
 | \`realtime.p95\` | Time in ms from when web knows that an article is committed until a client receives it. One process of web has 2,000 open streams, each of its own user with subscriptions to two resources. 100 records a second are created of each: articles, which all users see, and memos, which only their owners see. |
 | \`realtime.bytesPerStream\` | How much more memory that process uses for each stream, after garbage collection. |
-| \`start.*\` | A process of web with fifty resources of ten fields each (\`bench/fifty.ts\`), with a warm compile cache (NODE_COMPILE_CACHE, as in the Procfile). \`ms\`: from its start to a ready response of \`/readyz\`. \`memory\`: its resident memory after three idle seconds. |
+| \`start.*\` | A process of web with fifty resources of ten fields each (\`bench/apps/fifty-resources.ts\`), with a warm compile cache (NODE_COMPILE_CACHE, as in the Procfile). \`ms\`: from its start to a ready response of \`/readyz\`. \`memory\`: its resident memory after three idle seconds. |
 `;
 }

@@ -1,15 +1,15 @@
 import { Redis } from 'ioredis';
 import { wakeChannel } from '../../src/platform/outbox/wake.ts';
-import { benchApp } from '../app.ts';
-import { cleanUpAll, startBelfry } from '../belfry.ts';
-import type { Child } from '../children.ts';
-import { cleanUp, untilNone, withClient } from '../database.ts';
-import { belfryEnvironment, REDIS_PREFIX } from '../environment.ts';
+import { benchApp } from '../apps/articles.ts';
 import { type Bench, type Figure, type Group, ratio } from '../figure.ts';
 import { interleave } from '../measure/interleave.ts';
 import { load } from '../measure/load.ts';
-import { OPERATIONS } from '../records/operations.ts';
-import { ARTICLES } from '../seed.ts';
+import { cleanUpAll, startBelfry } from '../setup/belfry.ts';
+import type { Child } from '../setup/children.ts';
+import { cleanUp, untilNone, withClient } from '../setup/database.ts';
+import { belfryEnvironment, REDIS_PREFIX } from '../setup/environment.ts';
+import { ARTICLES } from '../setup/seed.ts';
+import { OPERATIONS } from './records/operations.ts';
 
 const CONNECTIONS = 20;
 const AUDITED = { BENCH_AUDIT: 'on' };

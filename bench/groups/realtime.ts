@@ -1,14 +1,14 @@
 import { createHash } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Pool } from 'undici';
-import { benchApp } from '../app.ts';
-import { cleanUpAll, startBelfry } from '../belfry.ts';
-import type { Child } from '../children.ts';
-import { withClient } from '../database.ts';
-import { belfryEnvironment } from '../environment.ts';
+import { benchApp } from '../apps/articles.ts';
 import type { Bench, Figure, Group } from '../figure.ts';
 import { percentile } from '../measure/statistics.ts';
-import { newArticle } from '../seed.ts';
+import { cleanUpAll, startBelfry } from '../setup/belfry.ts';
+import type { Child } from '../setup/children.ts';
+import { withClient } from '../setup/database.ts';
+import { belfryEnvironment } from '../setup/environment.ts';
+import { newArticle } from '../setup/seed.ts';
 
 const REALTIME = { BENCH_REALTIME: 'on' };
 const STREAMS = 2000;
@@ -103,7 +103,7 @@ async function timesOf(web: Child, listeners: Child, readers: number): Promise<T
 
 async function measure(bench: Bench): Promise<Figure[]> {
   const [web, relay] = [await startBelfry(bench, 'web', REALTIME), await startBelfry(bench, 'relay', REALTIME)];
-  const listeners = await bench.children.start(new URL('../processes/listeners.ts', import.meta.url), {});
+  const listeners = await bench.children.start(new URL('../processes/realtime-clients.ts', import.meta.url), {});
   try {
     const tokens = Array.from({ length: STREAMS }, (_, listener) => tokenOf(listener));
     const memory = async () => [await web.ask<number>('used'), await web.ask<number>('memory')] as const;

@@ -1,12 +1,12 @@
 import { Redis } from 'ioredis';
 import { wakeChannel } from '../../src/platform/outbox/wake.ts';
-import { cleanUpAll, removeEndpoints, startBelfry, startReceiver } from '../belfry.ts';
-import type { Child } from '../children.ts';
-import { untilNone, withClient } from '../database.ts';
-import { REDIS_PREFIX } from '../environment.ts';
 import { type Bench, type Group, ratio } from '../figure.ts';
 import { interleave } from '../measure/interleave.ts';
-import { ARTICLES } from '../seed.ts';
+import { cleanUpAll, removeEndpoints, startBelfry, startReceiver } from '../setup/belfry.ts';
+import type { Child } from '../setup/children.ts';
+import { untilNone, withClient } from '../setup/database.ts';
+import { REDIS_PREFIX } from '../setup/environment.ts';
+import { ARTICLES } from '../setup/seed.ts';
 
 const ROWS = 2 * ARTICLES;
 
@@ -53,7 +53,7 @@ export const relay: Group = {
     const receiver = await startReceiver(bench, 1);
     const belfry = await startBelfry(bench, 'relay');
     const environment = { DATABASE_URL: bench.servers.databaseUrl, REDIS_URL: bench.servers.redisUrl, REDIS_PREFIX };
-    const floor = await bench.children.start(new URL('../processes/relay-floor.ts', import.meta.url), environment);
+    const floor = await bench.children.start(new URL('../baselines/outbox-loop.ts', import.meta.url), environment);
     const redis = new Redis(bench.servers.redisUrl);
     try {
       const results = await measure(bench, floor, redis);

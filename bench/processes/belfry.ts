@@ -1,9 +1,9 @@
 // Belfry in its own process, in the role of BENCH_ROLE.
 import { lookup } from 'node:dns/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { benchApp } from '../app.ts';
-import type { Role } from '../environment.ts';
+import { benchApp } from '../apps/articles.ts';
 import { percentile } from '../measure/statistics.ts';
+import type { Role } from '../setup/environment.ts';
 import { now, ready } from './child.ts';
 
 interface Created {

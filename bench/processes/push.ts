@@ -1,6 +1,6 @@
 // Push in its own process, in the role of BENCH_ROLE. Its provider accepts everything at once.
 import { createApp, defineUser } from '../../src/index.ts';
-import type { Role } from '../environment.ts';
+import type { Role } from '../setup/environment.ts';
 import { now, ready } from './child.ts';
 
 const app = createApp(

@@ -1,0 +1,53 @@
+import { Redis } from 'ioredis';
+import { request } from 'undici';
+import type { Bench } from '../figure.ts';
+import type { Child } from './children.ts';
+import { cleanUp, withClient } from './database.ts';
+import { belfryEnvironment, type Role } from './environment.ts';
+import { tokenOf } from './seed.ts';
+
+/** Starts Belfry in one role, in its own process. */
+export function startBelfry(bench: Bench, role: Role, more: Record<string, string> = {}): Promise<Child> {
+  const program = new URL('../processes/belfry.ts', import.meta.url);
+  return bench.children.start(program, { ...belfryEnvironment(bench.servers, role), ...more });
+}
+
+/** Starts a receiver, and creates an endpoint at it for each of the first users. */
+export async function startReceiver(bench: Bench, users: number): Promise<Child> {
+  const receiver = await bench.children.start(new URL('../processes/receiver.ts', import.meta.url), {});
+  await addEndpoints(
+    bench,
+    receiver,
+    Array.from({ length: users }, (_, user) => user),
+  );
+  return receiver;
+}
+
+/** Creates an endpoint at a receiver for each user, through the API. */
+export async function addEndpoints(bench: Bench, receiver: Child, users: readonly number[]): Promise<void> {
+  const web = await startBelfry(bench, 'web');
+  for (const user of users) {
+    const { statusCode, body } = await request(`${web.url}/api/webhooks`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${tokenOf(user)}`, 'content-type': 'application/json' },
+      body: JSON.stringify({ url: `${receiver.url}/`, events: ['article.created'] }),
+    });
+    if (statusCode !== 201) throw new Error(`an endpoint could not be made: ${statusCode} ${await body.text()}`);
+    await body.dump();
+  }
+  await web.stop();
+}
+
+/** Removes everything that a measurement left in Postgres and Redis, except endpoints. */
+export async function cleanUpAll({ servers }: Bench): Promise<void> {
+  await cleanUp(servers.databaseUrl);
+  const redis = new Redis(servers.redisUrl);
+  await redis.flushall();
+  redis.disconnect();
+}
+
+/** Removes the endpoints too. */
+export async function removeEndpoints(bench: Bench): Promise<void> {
+  await cleanUpAll(bench);
+  await withClient(bench.servers.databaseUrl, (client) => client.query('truncate webhook_endpoints cascade'));
+}
