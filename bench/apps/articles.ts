@@ -34,25 +34,27 @@ const memo = defineResource('memo', {
  *   `BENCH_LIMITS`: `on` for rate limits, which the baselines do not have. `BENCH_AUDIT`: `on` for audited articles.
  *   `BENCH_REALTIME`: `on` for streams, without a limit on their number.
  */
-export function benchApp(environment: Record<string, string | undefined>) {
+export function createBenchApp(environment: Record<string, string | undefined>) {
   const {
     BENCH_CONCURRENCY: concurrency,
-    BENCH_LIMITS: limits,
-    BENCH_AUDIT: audits,
-    BENCH_REALTIME: live,
+    BENCH_LIMITS: limitsSetting,
+    BENCH_AUDIT: auditSetting,
+    BENCH_REALTIME: realtimeSetting,
   } = environment;
   // The receivers of a benchmark run on this machine.
-  const local = { allowPrivate: true, requireHttps: false };
-  const sending = webhooks(concurrency === undefined ? local : { ...local, concurrency: Number(concurrency) });
-  const audited = audits === 'on';
-  const articles = audited ? { ...article, audit: true } : article;
+  const localReceivers = { allowPrivate: true, requireHttps: false };
+  const webhooksExtension = webhooks(
+    concurrency === undefined ? localReceivers : { ...localReceivers, concurrency: Number(concurrency) },
+  );
+  const isAudited = auditSetting === 'on';
+  const articles = isAudited ? { ...article, audit: true } : article;
   // A load from one address must not reach the limit, since the benchmark measures the cost of counting.
-  const rateLimit = { enabled: limits === 'on', global: { limit: 1_000_000_000, windowMs: 60_000 } };
+  const rateLimit = { enabled: limitsSetting === 'on', global: { limit: 1_000_000_000, windowMs: 60_000 } };
   const options = { resources: [defineUser(), articles, memo], settings: { rateLimit } };
   const extensions = [
-    sending,
-    ...(audited ? [audit()] : []),
-    ...(live === 'on' ? [realtime({ maxStreamsPerUser: 1_000_000 })] : []),
+    webhooksExtension,
+    ...(isAudited ? [audit()] : []),
+    ...(realtimeSetting === 'on' ? [realtime({ maxStreamsPerUser: 1_000_000 })] : []),
   ];
   return createApp({ ...options, extensions }, environment);
 }

@@ -3,7 +3,7 @@ import { createApp, defineResource, defineUser, f, webhooks } from '../../src/in
 const KINDS = ['Invoice', 'Order', 'Ticket', 'Asset', 'Contract', 'Supplier', 'Shipment', 'Visit', 'Lesson', 'Report'];
 
 /** A resource of typical size: ten fields, relations, rules, a pattern, searchable and filterable fields. */
-function resource(name: string, next: string) {
+function defineTypicalResource(name: string, next: string) {
   return defineResource(name, {
     description: `What is measured: one of fifty`,
     fields: {
@@ -28,8 +28,8 @@ function resource(name: string, next: string) {
 }
 
 /** An app with fifty resources besides the user, as `web` serves in a larger product. */
-export function fiftyResources(environment: Record<string, string | undefined>) {
+export function createFiftyResourcesApp(environment: Record<string, string | undefined>) {
   const names = ['', 'Draft', 'Old', 'Group', 'Team'].flatMap((part) => KINDS.map((kind) => `${part}${kind}`));
-  const resources = names.map((name, i) => resource(name, names[(i + 1) % names.length]!));
+  const resources = names.map((name, i) => defineTypicalResource(name, names[(i + 1) % names.length]!));
   return createApp({ resources: [defineUser(), ...resources], extensions: [webhooks()] }, environment);
 }

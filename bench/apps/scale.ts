@@ -6,7 +6,7 @@ export const ROWS = { few: 10_000, many: 1_000_000 } as const;
 /** One of two tables that differ only in their number of rows. */
 export type Size = keyof typeof ROWS;
 
-const entry = (name: Size) =>
+const defineEntry = (name: Size) =>
   defineResource(name, {
     path: `/${name}`,
     collection: name,
@@ -21,7 +21,7 @@ const entry = (name: Size) =>
   });
 
 /** The app of the scale measurements. */
-export function scaleApp(environment: Record<string, string | undefined>) {
+export function createScaleApp(environment: Record<string, string | undefined>) {
   const settings = { rateLimit: { enabled: false } };
-  return createApp({ resources: [defineUser(), entry('few'), entry('many')], settings }, environment);
+  return createApp({ resources: [defineUser(), defineEntry('few'), defineEntry('many')], settings }, environment);
 }

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { ObjectId } from 'bson';
 import { z } from 'zod';
 
-// Shared by both floors: the same statements on the same tables as Belfry's, and the same validation rules.
+// Shared by the handwritten and the lean API: the same statements on the same tables as Belfry's, and the same validation rules.
 
 const COLUMNS = 'id, title, body, category, status, tags, views, author, created_at, updated_at';
 const OUTBOX = 'insert into outbox (event_id, name, resource, record_id, user_id, payload)';

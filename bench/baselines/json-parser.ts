@@ -1,7 +1,7 @@
 // Receives a body, parses it and refuses it: the minimum work of any server that reads JSON.
-import { listening, ready } from '../processes/child.ts';
+import { reportReady, startHttpServer } from '../processes/child.ts';
 
-const url = await listening((req, res) => {
+const url = await startHttpServer((req, res) => {
   const chunks: Buffer[] = [];
   req.on('data', (chunk: Buffer) => chunks.push(chunk));
   req.on('end', () => {
@@ -10,4 +10,4 @@ const url = await listening((req, res) => {
     res.end('{}');
   });
 });
-ready(url);
+reportReady(url);

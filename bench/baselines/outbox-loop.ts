@@ -1,8 +1,8 @@
-// The baseline of the relay: two streams, each of which takes 500 rows with SKIP LOCKED, adds a job for each and deletes the rows.
+// The baseline of the relay: two streams, each of which claims 500 rows with SKIP LOCKED, adds a job for each row, and deletes the rows.
 import { Queue } from 'bullmq';
 import { Redis } from 'ioredis';
 import pg from 'pg';
-import { ready } from '../processes/child.ts';
+import { reportReady } from '../processes/child.ts';
 
 const BATCH = 500;
 const STREAMS = 2;
@@ -14,7 +14,7 @@ const pool = new pg.Pool({ connectionString: process.env.DATABASE_URL, max: STRE
 const connection = new Redis(process.env.REDIS_URL!, { maxRetriesPerRequest: null });
 const queue = new Queue('baseline', { connection, prefix: process.env.REDIS_PREFIX! });
 
-async function takeBatch(client: pg.PoolClient): Promise<number> {
+async function claimBatch(client: pg.PoolClient): Promise<number> {
   await client.query('begin');
   const { rows } = await client.query<{ id: string }>({ name: 'claim', text: CLAIM, values: [BATCH] });
   await queue.addBulk(rows.map(({ id }) => ({ name: 'row', data: { id } })));
@@ -23,15 +23,15 @@ async function takeBatch(client: pg.PoolClient): Promise<number> {
   return rows.length;
 }
 
-async function stream(): Promise<void> {
+async function runStream(): Promise<void> {
   const client = await pool.connect();
-  while ((await takeBatch(client)) > 0);
+  while ((await claimBatch(client)) > 0);
   client.release();
 }
 
-ready('', {
+reportReady('', {
   /** Runs until the outbox is empty. */
   async drain() {
-    await Promise.all(Array.from({ length: STREAMS }, stream));
+    await Promise.all(Array.from({ length: STREAMS }, runStream));
   },
 });

@@ -19,7 +19,7 @@ import {
   updateInput,
 } from './articles.ts';
 
-/** How a floor queries Postgres: statements are prepared by name. */
+/** How a baseline queries Postgres: statements are prepared by name. */
 export interface Sql {
   read<Row extends object>(name: string, text: string, values: unknown[]): Promise<Row[]>;
   write<Row extends object>(name: string, text: string, values: unknown[]): Promise<Row[]>;

@@ -1,7 +1,7 @@
 // The baseline of logins: scrypt alone, two at once, with the cost of Belfry's passwords.
 import { randomBytes, scrypt } from 'node:crypto';
 import { promisify } from 'node:util';
-import { ready } from '../processes/child.ts';
+import { reportReady } from '../processes/child.ts';
 
 interface Run {
   seconds: number;
@@ -11,19 +11,19 @@ interface Run {
 
 const derive = promisify<string, Buffer, number, { N: number; r: number; p: number; maxmem: number }, Buffer>(scrypt);
 
-ready('', {
+reportReady('', {
   /** Hashes for this many seconds. Returns hashes per second. */
   async hash({ seconds, concurrency, cost: { logN, r, p } }: Run) {
     const options = { N: 2 ** logN, r, p, maxmem: 2 ** 29 };
     const begin = performance.now();
     let hashed = 0;
-    const one = async () => {
+    const runHashes = async () => {
       while (performance.now() - begin < seconds * 1000) {
         await derive('correct horse battery', randomBytes(16), 32, options);
         hashed++;
       }
     };
-    await Promise.all(Array.from({ length: concurrency }, one));
+    await Promise.all(Array.from({ length: concurrency }, runHashes));
     return hashed / ((performance.now() - begin) / 1000);
   },
 });

@@ -1,7 +1,7 @@
 // The baseline of deliveries: undici alone, with the signature of Belfry's deliveries.
 import { Pool } from 'undici';
 import { newSecret, sign, signingKey } from '../../src/extensions/webhooks/endpoints/signing.ts';
-import { ready } from '../processes/child.ts';
+import { reportReady } from '../processes/child.ts';
 
 interface Run {
   url: string;
@@ -12,14 +12,14 @@ interface Run {
 
 const key = signingKey(newSecret());
 
-ready('', {
+reportReady('', {
   /** Posts a body this many times. */
   async send({ url, count, concurrency, body }: Run) {
     const pool = new Pool(url, { connections: concurrency, pipelining: 1 });
-    let begun = 0;
-    const one = async () => {
-      while (begun < count) {
-        const id = `msg_${begun++}`;
+    let sent = 0;
+    const runConnection = async () => {
+      while (sent < count) {
+        const id = `msg_${sent++}`;
         const timestamp = Math.floor(Date.now() / 1000);
         const headers = {
           'content-type': 'application/json',
@@ -27,11 +27,11 @@ ready('', {
           'webhook-timestamp': String(timestamp),
           'webhook-signature': sign([key], id, timestamp, body),
         };
-        const answer = await pool.request({ method: 'POST', path: '/', headers, body });
-        await answer.body.dump();
+        const response = await pool.request({ method: 'POST', path: '/', headers, body });
+        await response.body.dump();
       }
     };
-    await Promise.all(Array.from({ length: concurrency }, one));
+    await Promise.all(Array.from({ length: concurrency }, runConnection));
     await pool.close();
   },
 });

@@ -1,21 +1,21 @@
 // Clients that hold streams open. Most of them only receive the bytes; every twentieth client parses the events.
 import { connect } from 'node:net';
-import { now, ready } from './child.ts';
+import { currentTimeMs, reportReady } from './child.ts';
 
-interface Wanted {
+interface StreamsToOpen {
   url: string;
   path: string;
   tokens: string[];
 }
 
-const READS_EVERY = 20;
-const AT_ONCE = 50;
-/** Matches the time when the relay passed the event on, and the id of the record. */
-const CREATED = /^id: (\d+)-\d+\nevent: article\.created\ndata: \{[^{]*?"id":"([0-9a-f]{24})"/gm;
+const CLIENTS_PER_PARSER = 20;
+const OPEN_CONCURRENCY = 50;
+/** Matches the time when the relay published the event, and the id of the record. */
+const CREATED_EVENT = /^id: (\d+)-\d+\nevent: article\.created\ndata: \{[^{]*?"id":"([0-9a-f]{24})"/gm;
 
-let receipts: [record: string, at: number, passedOnAt: number][] = [];
+let receipts: [record: string, at: number, relayedAt: number][] = [];
 
-function open({ url, path }: Wanted, token: string, reads: boolean): Promise<void> {
+function openStream({ url, path }: StreamsToOpen, token: string, parsesEvents: boolean): Promise<void> {
   const { hostname, port } = new URL(url);
   return new Promise((resolve, reject) => {
     const socket = connect({ port: Number(port), host: hostname, noDelay: true });
@@ -24,7 +24,7 @@ function open({ url, path }: Wanted, token: string, reads: boolean): Promise<voi
     let text = '';
     let isReady = false;
     socket.on('data', (chunk: Buffer) => {
-      if (isReady && !reads) return;
+      if (isReady && !parsesEvents) return;
       text += chunk.toString('latin1');
       if (!isReady && text.includes('event: ready')) {
         isReady = true;
@@ -32,20 +32,21 @@ function open({ url, path }: Wanted, token: string, reads: boolean): Promise<voi
       }
       if (!isReady) return;
       const end = text.lastIndexOf('\n\n') + 2;
-      const whole = text.slice(0, end);
+      const completeEvents = text.slice(0, end);
       text = text.slice(end);
-      const at = now();
-      for (const [, passedOn, id] of whole.matchAll(CREATED)) receipts.push([id!, at, Number(passedOn)]);
+      const at = currentTimeMs();
+      for (const [, relayedAt, id] of completeEvents.matchAll(CREATED_EVENT))
+        receipts.push([id!, at, Number(relayedAt)]);
     });
   });
 }
 
-ready('', {
+reportReady('', {
   /** Opens a stream for each token. */
-  async open(wanted: Wanted) {
-    for (let from = 0; from < wanted.tokens.length; from += AT_ONCE) {
-      const some = wanted.tokens.slice(from, from + AT_ONCE);
-      await Promise.all(some.map((token, i) => open(wanted, token, (from + i) % READS_EVERY === 0)));
+  async open(streams: StreamsToOpen) {
+    for (let from = 0; from < streams.tokens.length; from += OPEN_CONCURRENCY) {
+      const batch = streams.tokens.slice(from, from + OPEN_CONCURRENCY);
+      await Promise.all(batch.map((token, i) => openStream(streams, token, (from + i) % CLIENTS_PER_PARSER === 0)));
     }
   },
   /** Discards all receipts so far. */

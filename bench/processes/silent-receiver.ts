@@ -1,13 +1,13 @@
 // A receiver that accepts requests and never responds.
-import { listening, ready } from './child.ts';
+import { reportReady, startHttpServer } from './child.ts';
 
 let requests = 0;
-const url = await listening((req) => {
+const url = await startHttpServer((req) => {
   requests += 1;
   req.resume();
 });
 
-ready(url, {
+reportReady(url, {
   /** The number of requests. */
   requests: () => requests,
 });

@@ -2,14 +2,14 @@ import { Redis } from 'ioredis';
 import { request } from 'undici';
 import type { Bench } from '../figure.ts';
 import type { Child } from './children.ts';
-import { cleanUp, withClient } from './database.ts';
-import { belfryEnvironment, type Role } from './environment.ts';
-import { tokenOf } from './seed.ts';
+import { resetDatabase, withClient } from './database.ts';
+import { createBelfryEnvironment, type Role } from './environment.ts';
+import { getSessionToken } from './seed.ts';
 
 /** Starts Belfry in one role, in its own process. */
-export function startBelfry(bench: Bench, role: Role, more: Record<string, string> = {}): Promise<Child> {
+export function startBelfry(bench: Bench, role: Role, extraEnvironment: Record<string, string> = {}): Promise<Child> {
   const program = new URL('../processes/belfry.ts', import.meta.url);
-  return bench.children.start(program, { ...belfryEnvironment(bench.servers, role), ...more });
+  return bench.children.start(program, { ...createBelfryEnvironment(bench.servers, role), ...extraEnvironment });
 }
 
 /** Starts a receiver, and creates an endpoint at it for each of the first users. */
@@ -29,18 +29,19 @@ export async function addEndpoints(bench: Bench, receiver: Child, users: readonl
   for (const user of users) {
     const { statusCode, body } = await request(`${web.url}/api/webhooks`, {
       method: 'POST',
-      headers: { authorization: `Bearer ${tokenOf(user)}`, 'content-type': 'application/json' },
+      headers: { authorization: `Bearer ${getSessionToken(user)}`, 'content-type': 'application/json' },
       body: JSON.stringify({ url: `${receiver.url}/`, events: ['article.created'] }),
     });
-    if (statusCode !== 201) throw new Error(`an endpoint could not be made: ${statusCode} ${await body.text()}`);
+    if (statusCode !== 201)
+      throw new Error(`The endpoint was not created: POST /api/webhooks returned ${statusCode} ${await body.text()}`);
     await body.dump();
   }
   await web.stop();
 }
 
 /** Removes everything that a measurement left in Postgres and Redis, except endpoints. */
-export async function cleanUpAll({ servers }: Bench): Promise<void> {
-  await cleanUp(servers.databaseUrl);
+export async function resetDatabaseAndRedis({ servers }: Bench): Promise<void> {
+  await resetDatabase(servers.databaseUrl);
   const redis = new Redis(servers.redisUrl);
   await redis.flushall();
   redis.disconnect();
@@ -48,6 +49,6 @@ export async function cleanUpAll({ servers }: Bench): Promise<void> {
 
 /** Removes the endpoints too. */
 export async function removeEndpoints(bench: Bench): Promise<void> {
-  await cleanUpAll(bench);
+  await resetDatabaseAndRedis(bench);
   await withClient(bench.servers.databaseUrl, (client) => client.query('truncate webhook_endpoints cascade'));
 }

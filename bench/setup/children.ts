@@ -2,12 +2,12 @@ import { fork } from 'node:child_process';
 import { basename } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
-/** A process that the bench has started. */
+/** A process that the benchmark started. */
 export interface Child {
-  /** The address where it serves; empty if it does not. */
+  /** The URL of its server; empty if it has none. */
   url: string;
   /** Sends it a request and waits for the result. */
-  ask<T>(name: string, argument?: unknown): Promise<T>;
+  call<T>(name: string, argument?: unknown): Promise<T>;
   stop(): Promise<void>;
 }
 
@@ -18,12 +18,12 @@ interface Message {
   error?: string;
 }
 
-const START_MS = 30_000;
-const GRACE_MS = 3000;
+const START_TIMEOUT_MS = 30_000;
+const STOP_GRACE_MS = 3000;
 
 /** Starts the processes of a run. */
 export interface Children {
-  /** @param program a file in `bench/processes` */
+  /** @param program a file in `bench/processes` or `bench/baselines` */
   start(program: URL, environment: Record<string, string>): Promise<Child>;
   /** Stops all processes that still run. */
   stopAll(): Promise<void>;
@@ -39,40 +39,43 @@ export function createChildren(profiles: string | undefined): Children {
     const options = { execArgv, env: { PATH: process.env.PATH, ...environment } };
     // Its standard output must not mix with ours, which may be JSON for a program.
     const child = fork(fileURLToPath(program), { ...options, stdio: ['ignore', 2, 2, 'ipc'] });
-    const waiting = new Map<number, PromiseWithResolvers<unknown>>();
+    const pendingCalls = new Map<number, PromiseWithResolvers<unknown>>();
     const started = Promise.withResolvers<string>();
     const ended = new Promise<void>((resolve) => child.once('exit', () => resolve()));
-    const timer = setTimeout(() => started.reject(new Error(`${name} did not start in time`)), START_MS);
-    let asked = 0;
+    const timer = setTimeout(
+      () => started.reject(new Error(`${name} did not start within ${START_TIMEOUT_MS / 1000} s`)),
+      START_TIMEOUT_MS,
+    );
+    let lastId = 0;
 
     child.on('message', ({ ready, id, value, error }: Message) => {
       if (ready !== undefined) started.resolve(ready);
       if (id === undefined) return;
-      if (error === undefined) waiting.get(id)?.resolve(value);
-      else waiting.get(id)?.reject(new Error(`${name}: ${error}`));
-      waiting.delete(id);
+      if (error === undefined) pendingCalls.get(id)?.resolve(value);
+      else pendingCalls.get(id)?.reject(new Error(`${name}: ${error}`));
+      pendingCalls.delete(id);
     });
     child.on('error', (error) => started.reject(error));
     child.on('exit', (code) => {
-      const gone = new Error(`${name} ended with exit code ${code}`);
-      started.reject(gone);
-      for (const one of waiting.values()) one.reject(gone);
+      const exitError = new Error(`${name} ended with exit code ${code}`);
+      started.reject(exitError);
+      for (const call of pendingCalls.values()) call.reject(exitError);
     });
 
     const handle: Child = {
       url: '',
-      ask<T>(question: string, argument?: unknown) {
-        const answer = Promise.withResolvers<unknown>();
-        waiting.set(++asked, answer);
-        child.send({ id: asked, name: question, argument });
-        return answer.promise as Promise<T>;
+      call<T>(method: string, argument?: unknown) {
+        const reply = Promise.withResolvers<unknown>();
+        pendingCalls.set(++lastId, reply);
+        child.send({ id: lastId, name: method, argument });
+        return reply.promise as Promise<T>;
       },
       async stop() {
         running.delete(handle);
         if (child.connected) child.disconnect();
-        const late = setTimeout(() => child.kill('SIGKILL'), GRACE_MS);
+        const killTimer = setTimeout(() => child.kill('SIGKILL'), STOP_GRACE_MS);
         await ended;
-        clearTimeout(late);
+        clearTimeout(killTimer);
       },
     };
     running.add(handle);

@@ -12,7 +12,7 @@ export async function withClient<T>(databaseUrl: string, work: (client: pg.Clien
 }
 
 /** Removes everything that a measurement has written, so that the next one finds the same database. Webhook endpoints stay. */
-export async function cleanUp(databaseUrl: string): Promise<void> {
+export async function resetDatabase(databaseUrl: string): Promise<void> {
   await withClient(databaseUrl, async (client) => {
     await client.query('truncate outbox, webhook_deliveries');
     await client.query(`delete from articles where id !~ '^a0{10}'`);
@@ -23,6 +23,6 @@ export async function cleanUp(databaseUrl: string): Promise<void> {
 }
 
 /** Waits until a query returns no row. */
-export async function untilNone(client: pg.Client, query: string): Promise<void> {
+export async function waitUntilEmpty(client: pg.Client, query: string): Promise<void> {
   while ((await client.query(query)).rowCount !== 0) await new Promise((resolve) => setTimeout(resolve, 10));
 }

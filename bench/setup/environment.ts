@@ -11,7 +11,10 @@ export interface Servers {
 export type Role = 'web' | 'relay' | 'webhook-worker' | 'push-worker';
 
 /** Returns the environment of a measured Belfry process: production, a log of warnings only, one role. */
-export function belfryEnvironment({ databaseUrl, redisUrl }: Servers, role: Role = 'web'): Record<string, string> {
+export function createBelfryEnvironment(
+  { databaseUrl, redisUrl }: Servers,
+  role: Role = 'web',
+): Record<string, string> {
   return {
     BENCH_ROLE: role,
     NODE_ENV: 'production',

@@ -3,7 +3,7 @@ import { createECDH, generateKeyPairSync } from 'node:crypto';
 const pem = { type: 'pkcs8', format: 'pem' } as const;
 
 /** Returns the environment of a push-worker: credentials of all providers, with new random keys. */
-export function pushCredentials(): Record<string, string> {
+export function createPushCredentials(): Record<string, string> {
   const account = {
     type: 'service_account',
     project_id: 'bench',

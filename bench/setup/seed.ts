@@ -1,9 +1,9 @@
 import { createHash } from 'node:crypto';
 import type pg from 'pg';
 import { createPasswordHasher } from '../../src/accounts/passwords/password-hash.ts';
-import { benchApp } from '../apps/articles.ts';
+import { createBenchApp } from '../apps/articles.ts';
 import { withClient } from './database.ts';
-import { belfryEnvironment, type Servers } from './environment.ts';
+import { createBelfryEnvironment, type Servers } from './environment.ts';
 
 /** The contents of the database of a run. */
 export const ARTICLES = 10_000;
@@ -13,20 +13,20 @@ export const PASSWORD = 'correct horse battery staple';
 /** The cost of Belfry's password hashes. */
 export const PASSWORD_COST = { logN: 15, r: 8, p: 3 };
 
-const hex = (number: number) => number.toString(16).padStart(23, '0');
+const toIdDigits = (number: number) => number.toString(16).padStart(23, '0');
 
 /** Returns the id of a seeded article, counted from 0. Its author is user `number % USERS`. */
-export const articleId = (number: number) => `a${hex(number)}`;
-const userId = (number: number) => `b${hex(number)}`;
-export const emailOf = (user: number) => `user${user}@example.com`;
+export const getArticleId = (number: number) => `a${toIdDigits(number)}`;
+const getUserId = (number: number) => `b${toIdDigits(number)}`;
+export const getUserEmail = (user: number) => `user${user}@example.com`;
 
 const sha256 = (text: string) => createHash('sha256').update(text).digest('hex');
 
 /** Returns the session token of a user. */
-export const tokenOf = (user: number) => `svc_${sha256(`session of ${user}`)}`;
+export const getSessionToken = (user: number) => `svc_${sha256(`session of ${user}`)}`;
 
 /** Returns the JSON of a new article. */
-export function newArticle(number: number): string {
+export function createArticleJson(number: number): string {
   const body = 'The bells of the old town ring at noon. '.repeat(8);
   const category = `category-${number % CATEGORIES}`;
   return JSON.stringify({ title: `Article ${number}`, body, category, status: 'published', tags: ['bench', 'new'] });
@@ -39,12 +39,12 @@ export async function insertUsers(client: pg.Client): Promise<void> {
     await client.query(
       `insert into users (id, name, email, password, roles, status, created_at, updated_at)
        values ($1, $2, $3, $4, '{user}', 'active', now(), now())`,
-      [userId(user), `User ${user}`, emailOf(user), hash],
+      [getUserId(user), `User ${user}`, getUserEmail(user), hash],
     );
     await client.query(
       `insert into sessions (id, user_id, token_hash, expires_at, ip, user_agent)
        values ($1, $2, $3, now() + interval '1 day', '127.0.0.1', 'bench')`,
-      [`c${hex(user)}`, userId(user), sha256(tokenOf(user))],
+      [`c${toIdDigits(user)}`, getUserId(user), sha256(getSessionToken(user))],
     );
   }
 }
@@ -61,8 +61,8 @@ async function insertArticles(client: pg.Client): Promise<void> {
 }
 
 /** Creates and fills the tables: 10,000 articles of 20 users in 100 categories, and a session for each user. */
-export async function seed(servers: Servers): Promise<void> {
-  const app = benchApp(belfryEnvironment(servers));
+export async function seedDatabase(servers: Servers): Promise<void> {
+  const app = createBenchApp(createBelfryEnvironment(servers));
   await app.migrate({ mode: 'sync' });
   await app.close();
   await withClient(servers.databaseUrl, async (client) => {

@@ -20,10 +20,16 @@ async function describePostgres(url: string): Promise<string> {
   try {
     const setting = async (name: string) =>
       (await client.query<{ value: string }>('select current_setting($1) as value', [name])).rows[0]!.value;
-    const durable = [await setting('fsync'), await setting('synchronous_commit'), await setting('full_page_writes')];
+    const durabilitySettings = [
+      await setting('fsync'),
+      await setting('synchronous_commit'),
+      await setting('full_page_writes'),
+    ];
     // Commits that do not reach the disk are several times as fast, but no deployment runs that way.
-    if (durable.some((value) => value !== 'on'))
-      throw new Error('Postgres does not sync its commits: nothing to measure.');
+    if (durabilitySettings.some((value) => value !== 'on'))
+      throw new Error(
+        'Postgres does not sync commits to disk, so the figures would mean nothing. Turn fsync, synchronous_commit and full_page_writes on.',
+      );
     return `${(await setting('server_version')).split(' ')[0]} (fsync, synchronous_commit and full_page_writes on)`;
   } finally {
     await client.end();

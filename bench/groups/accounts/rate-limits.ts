@@ -1,6 +1,6 @@
-import { type Group, ratio } from '../../figure.ts';
-import { interleave } from '../../measure/interleave.ts';
-import { load } from '../../measure/load.ts';
+import { createRatio, type Group } from '../../figure.ts';
+import { runInterleaved } from '../../measure/interleave.ts';
+import { runLoad } from '../../measure/load.ts';
 import { median } from '../../measure/statistics.ts';
 import { startBelfry } from '../../setup/belfry.ts';
 import type { Child } from '../../setup/children.ts';
@@ -9,26 +9,34 @@ import { OPERATIONS } from '../records/operations.ts';
 const CONNECTIONS = 20;
 
 /** Compares reads with and without rate limits: Belfry on both sides, each in its own process. */
-export const limits: Group = {
-  name: 'limits',
+export const rateLimits: Group = {
+  name: 'accounts',
   async run(bench) {
-    if (!bench.wants('accounts.limited')) return [];
-    bench.say('accounts.limited …');
-    const reads = async (server: Child, seconds: number) => {
-      const before = await server.ask<number>('cpu');
-      const { perSecond, requests } = await load(server.url, OPERATIONS.read, { connections: CONNECTIONS, seconds });
-      return { perSecond, cpuMicros: ((await server.ask<number>('cpu')) - before) / requests };
+    if (!bench.isRequested('accounts.limited')) return [];
+    bench.logProgress('accounts.limited …');
+    const measureReads = async (server: Child, seconds: number) => {
+      const before = await server.call<number>('cpu');
+      const { perSecond, requests } = await runLoad(server.url, OPERATIONS.read, { connections: CONNECTIONS, seconds });
+      return { perSecond, cpuMicros: ((await server.call<number>('cpu')) - before) / requests };
     };
     const on = await startBelfry(bench, 'web', { BENCH_LIMITS: 'on' });
     const off = await startBelfry(bench, 'web');
-    for (const server of [on, off]) await reads(server, bench.warmUpSeconds);
-    const results = await interleave(
-      { on: () => reads(on, bench.seconds), off: () => reads(off, bench.seconds) },
+    for (const server of [on, off]) await measureReads(server, bench.warmUpSeconds);
+    const results = await runInterleaved(
+      { on: () => measureReads(on, bench.seconds), off: () => measureReads(off, bench.seconds) },
       bench.reps,
     );
     await Promise.all([on.stop(), off.stop()]);
-    const speed = (side: keyof typeof results) => results[side].map(({ perSecond }) => perSecond);
-    const cpu = (side: keyof typeof results) => Math.round(median(results[side].map(({ cpuMicros }) => cpuMicros)));
-    return [ratio('accounts.limited', speed('on'), speed('off'), `CPU ${cpu('on')} µs to ${cpu('off')} µs`)];
+    const getSpeeds = (side: keyof typeof results) => results[side].map(({ perSecond }) => perSecond);
+    const getCpuMicros = (side: keyof typeof results) =>
+      Math.round(median(results[side].map(({ cpuMicros }) => cpuMicros)));
+    return [
+      createRatio(
+        'accounts.limited',
+        getSpeeds('on'),
+        getSpeeds('off'),
+        `CPU ${getCpuMicros('on')} µs to ${getCpuMicros('off')} µs`,
+      ),
+    ];
   },
 };

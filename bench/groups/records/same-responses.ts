@@ -3,12 +3,14 @@ import { request } from 'undici';
 import { OPERATIONS, type Operation } from './operations.ts';
 
 // Values that always differ between two servers.
-const OWN = new Set(['id', 'createdAt', 'updatedAt']);
+const GENERATED_FIELDS = new Set(['id', 'createdAt', 'updatedAt']);
 // Belfry's cursor, which the baselines do not have.
-const MORE = 'next';
+const CURSOR_FIELD = 'next';
 
-function comparable(text: string, written: boolean): unknown {
-  return JSON.parse(text, (key, value) => ((written && OWN.has(key)) || key === MORE ? undefined : value));
+function parseComparable(text: string, isWrite: boolean): unknown {
+  return JSON.parse(text, (key, value) =>
+    (isWrite && GENERATED_FIELDS.has(key)) || key === CURSOR_FIELD ? undefined : value,
+  );
 }
 
 /**
@@ -16,19 +18,20 @@ function comparable(text: string, written: boolean): unknown {
  *
  * @throws if the responses differ: then one server does less work, and its speed means nothing
  */
-export async function assertSameAnswers(urls: readonly string[]): Promise<void> {
+export async function assertSameResponses(urls: readonly string[]): Promise<void> {
   for (const name of Object.keys(OPERATIONS) as Operation[]) {
     const { method, path, token, body, status } = OPERATIONS[name](0);
     const headers = { authorization: `Bearer ${token}`, 'content-type': 'application/json' };
-    const answers: unknown[] = [];
+    const responses: unknown[] = [];
     for (const url of urls) {
-      const answer = await request(url + path, { method, headers, body: body ?? null });
-      const text = await answer.body.text();
-      if (answer.statusCode !== status) throw new Error(`${method} ${path} at ${url}: ${answer.statusCode} ${text}`);
-      answers.push(comparable(text, name === 'create' || name === 'update'));
+      const response = await request(url + path, { method, headers, body: body ?? null });
+      const text = await response.body.text();
+      if (response.statusCode !== status)
+        throw new Error(`${method} ${path} at ${url} returned ${response.statusCode} instead of ${status}: ${text}`);
+      responses.push(parseComparable(text, name === 'create' || name === 'update'));
     }
-    if (!answers.every((answer) => isDeepStrictEqual(answer, answers[0]))) {
-      throw new Error(`the servers answer ${name} differently: ${JSON.stringify(answers, null, 2)}`);
+    if (!responses.every((response) => isDeepStrictEqual(response, responses[0]))) {
+      throw new Error(`The servers return different responses to ${name}: ${JSON.stringify(responses, null, 2)}`);
     }
   }
 }

@@ -1,15 +1,15 @@
-import { type Bench, type Figure, type Group, ratio } from '../../figure.ts';
-import { interleave } from '../../measure/interleave.ts';
-import { load, type Shot, type Throughput } from '../../measure/load.ts';
+import { type Bench, createRatio, type Figure, type Group } from '../../figure.ts';
+import { runInterleaved } from '../../measure/interleave.ts';
+import { type LoadRequest, runLoad, type Throughput } from '../../measure/load.ts';
 import { median } from '../../measure/statistics.ts';
 import { startBelfry } from '../../setup/belfry.ts';
 import type { Child } from '../../setup/children.ts';
-import { cleanUp } from '../../setup/database.ts';
+import { resetDatabase } from '../../setup/database.ts';
 import { OPERATIONS, type Operation } from './operations.ts';
-import { assertSameAnswers } from './same-responses.ts';
+import { assertSameResponses } from './same-responses.ts';
 
 const CONNECTIONS = 20;
-const SIDES = ['belfry', 'floor', 'lean'] as const;
+const SIDES = ['belfry', 'handwritten', 'lean'] as const;
 
 type Servers = Record<(typeof SIDES)[number], Child>;
 
@@ -18,59 +18,73 @@ interface Repetition extends Throughput {
   cpuMicros: number;
 }
 
-async function repetition(server: Child, next: (at: number) => Shot, seconds: number): Promise<Repetition> {
-  const before = await server.ask<number>('cpu');
-  const result = await load(server.url, next, { connections: CONNECTIONS, seconds });
-  const after = await server.ask<number>('cpu');
+async function measureRepetition(
+  server: Child,
+  createRequest: (at: number) => LoadRequest,
+  seconds: number,
+): Promise<Repetition> {
+  const before = await server.call<number>('cpu');
+  const result = await runLoad(server.url, createRequest, { connections: CONNECTIONS, seconds });
+  const after = await server.call<number>('cpu');
   return { ...result, cpuMicros: (after - before) / result.requests };
 }
 
-function describe(results: readonly Repetition[]): string {
-  const of = (pick: (result: Repetition) => number) => median(results.map(pick));
-  const times = `${of((one) => one.p50).toFixed(1)}/${of((one) => one.p99).toFixed(1)} ms`;
-  return `${times}, ${Math.round(of((one) => one.cpuMicros))} µs`;
+function describeRepetitions(results: readonly Repetition[]): string {
+  const medianOf = (pick: (result: Repetition) => number) => median(results.map(pick));
+  const times = `${medianOf(({ p50 }) => p50).toFixed(1)}/${medianOf(({ p99 }) => p99).toFixed(1)} ms`;
+  return `${times}, ${Math.round(medianOf(({ cpuMicros }) => cpuMicros))} µs`;
 }
 
-async function measure(bench: Bench, servers: Servers, name: Operation, next: (at: number) => Shot): Promise<Figure[]> {
-  for (const side of SIDES) await repetition(servers[side], next, bench.warmUpSeconds);
-  const one = (side: keyof Servers) => async () => {
-    if (name === 'create' || name === 'update') await cleanUp(bench.servers.databaseUrl);
-    return repetition(servers[side], next, bench.seconds);
+async function measure(
+  bench: Bench,
+  servers: Servers,
+  name: Operation,
+  createRequest: (at: number) => LoadRequest,
+): Promise<Figure[]> {
+  for (const side of SIDES) await measureRepetition(servers[side], createRequest, bench.warmUpSeconds);
+  const createRun = (side: keyof Servers) => async () => {
+    if (name === 'create' || name === 'update') await resetDatabase(bench.servers.databaseUrl);
+    return measureRepetition(servers[side], createRequest, bench.seconds);
   };
-  const results = await interleave({ belfry: one('belfry'), floor: one('floor'), lean: one('lean') }, bench.reps);
-  const speed = (side: keyof Servers) => results[side].map((result) => result.perSecond);
-  const note = (side: keyof Servers) => `p50/p99 and CPU ${describe(results.belfry)} to ${describe(results[side])}`;
+  const results = await runInterleaved(
+    { belfry: createRun('belfry'), handwritten: createRun('handwritten'), lean: createRun('lean') },
+    bench.reps,
+  );
+  const getSpeeds = (side: keyof Servers) => results[side].map((result) => result.perSecond);
+  const createNote = (side: keyof Servers) =>
+    `p50/p99 and CPU ${describeRepetitions(results.belfry)} to ${describeRepetitions(results[side])}`;
   return [
-    ratio(`records.${name}`, speed('belfry'), speed('floor'), note('floor')),
-    ratio(`records.${name}.lean`, speed('belfry'), speed('lean'), note('lean')),
+    createRatio(`records.${name}`, getSpeeds('belfry'), getSpeeds('handwritten'), createNote('handwritten')),
+    createRatio(`records.${name}.lean`, getSpeeds('belfry'), getSpeeds('lean'), createNote('lean')),
   ];
 }
 
-/** Compares requests on records: Belfry, the hand-written floor and the lean floor, each in its own process. */
-export const records: Group = {
+/** Compares requests on records: Belfry, the handwritten API and the lean API, each in its own process. */
+export const recordsThroughput: Group = {
   name: 'records',
   async run(bench) {
     const names = (Object.keys(OPERATIONS) as Operation[]).filter(
-      (name) => bench.wants(`records.${name}`) || bench.wants(`records.${name}.lean`),
+      (name) => bench.isRequested(`records.${name}`) || bench.isRequested(`records.${name}.lean`),
     );
     if (names.length === 0) return [];
     const database = { DATABASE_URL: bench.servers.databaseUrl, NODE_ENV: 'production' };
     const servers: Servers = {
       belfry: await startBelfry(bench, 'web'),
-      floor: await bench.children.start(new URL('../../baselines/handwritten-api.ts', import.meta.url), database),
+      handwritten: await bench.children.start(new URL('../../baselines/handwritten-api.ts', import.meta.url), database),
       lean: await bench.children.start(new URL('../../baselines/lean-api.ts', import.meta.url), database),
     };
-    await assertSameAnswers(SIDES.map((side) => servers[side].url));
+    await assertSameResponses(SIDES.map((side) => servers[side].url));
     const figures: Figure[] = [];
     for (const name of names) {
-      bench.say(`records.${name} …`);
+      bench.logProgress(`records.${name} …`);
       figures.push(...(await measure(bench, servers, name, OPERATIONS[name])));
     }
-    const megabytes = async (side: keyof Servers) => Math.round((await servers[side].ask<number>('memory')) / 2 ** 20);
-    const memory = await Promise.all(SIDES.map(async (side) => `${side} ${await megabytes(side)} MB`));
-    bench.say(`memory after load: ${memory.join(', ')}`);
+    const getMegabytes = async (side: keyof Servers) =>
+      Math.round((await servers[side].call<number>('memory')) / 2 ** 20);
+    const memory = await Promise.all(SIDES.map(async (side) => `${side} ${await getMegabytes(side)} MB`));
+    bench.logProgress(`memory after load: ${memory.join(', ')}`);
     await Promise.all(SIDES.map((side) => servers[side].stop()));
-    await cleanUp(bench.servers.databaseUrl);
-    return figures.filter((figure) => bench.wants(figure.name));
+    await resetDatabase(bench.servers.databaseUrl);
+    return figures.filter((figure) => bench.isRequested(figure.name));
   },
 };

@@ -2,8 +2,8 @@ import { Redis } from 'ioredis';
 import { wakeChannel } from '../../../src/platform/outbox/wake.ts';
 import type { Bench, Group } from '../../figure.ts';
 import { median } from '../../measure/statistics.ts';
-import { cleanUpAll, removeEndpoints, startBelfry, startReceiver } from '../../setup/belfry.ts';
-import { untilNone, withClient } from '../../setup/database.ts';
+import { removeEndpoints, resetDatabaseAndRedis, startBelfry, startReceiver } from '../../setup/belfry.ts';
+import { waitUntilEmpty, withClient } from '../../setup/database.ts';
 import { REDIS_PREFIX } from '../../setup/environment.ts';
 
 const NAME = 'webhooks.fanout.scale';
@@ -26,20 +26,20 @@ const ADD_EVENTS = `
   from webhook_endpoints e, generate_series(1, $1::int) n where e.url = $2`;
 
 /** Returns how long the relay takes, in ms. */
-function timed(bench: Bench, redis: Redis, url: string): Promise<number> {
+function measureFanOut(bench: Bench, redis: Redis, url: string): Promise<number> {
   return withClient(bench.servers.databaseUrl, async (client) => {
     await client.query(ADD_EVENTS, [EVENTS, url]);
     const begin = performance.now();
     await redis.publish(wakeChannel(REDIS_PREFIX), '');
-    await untilNone(client, 'select id from outbox order by id desc limit 1');
-    const took = performance.now() - begin;
+    await waitUntilEmpty(client, 'select id from outbox order by id desc limit 1');
+    const durationMs = performance.now() - begin;
     const { rows } = await client.query<{ n: number }>('select count(*)::int as n from webhook_deliveries');
-    if (rows[0]!.n !== EVENTS) throw new Error(`${EVENTS} events made ${rows[0]!.n} deliveries`);
-    return took;
+    if (rows[0]!.n !== EVENTS) throw new Error(`The relay created ${rows[0]!.n} deliveries instead of ${EVENTS}.`);
+    return durationMs;
   });
 }
 
-async function withEndpoints(bench: Bench, count: number): Promise<void> {
+async function addOtherEndpoints(bench: Bench, count: number): Promise<void> {
   await withClient(bench.servers.databaseUrl, async (client) => {
     await client.query(ADD_ENDPOINTS, [count - 1]);
     await client.query('vacuum analyze webhook_endpoints');
@@ -47,11 +47,11 @@ async function withEndpoints(bench: Bench, count: number): Promise<void> {
 }
 
 /** Compares the cost of an event that one endpoint may see, between many endpoints and few. */
-export const fanOut: Group = {
+export const webhookFanOut: Group = {
   name: 'webhooks',
   async run(bench) {
-    if (!bench.wants(NAME)) return [];
-    bench.say(`${NAME} …`);
+    if (!bench.isRequested(NAME)) return [];
+    bench.logProgress(`${NAME} …`);
     const receiver = await startReceiver(bench, 1);
     const url = `${receiver.url}/`;
     await withClient(bench.servers.databaseUrl, (client) =>
@@ -61,21 +61,21 @@ export const fanOut: Group = {
     const redis = new Redis(bench.servers.redisUrl);
     const times: Record<number, number[]> = {};
     for (const count of [FEW, MANY]) {
-      await withEndpoints(bench, count);
+      await addOtherEndpoints(bench, count);
       times[count] = [];
       // The first round warms up.
       for (let round = 0; round <= bench.reps; round++) {
-        await cleanUpAll(bench);
-        const took = await timed(bench, redis, url);
-        if (round > 0) times[count].push(took);
+        await resetDatabaseAndRedis(bench);
+        const durationMs = await measureFanOut(bench, redis, url);
+        if (round > 0) times[count].push(durationMs);
       }
     }
     redis.disconnect();
     await Promise.all([receiver.stop(), relay.stop()]);
     await removeEndpoints(bench);
     const [few, many] = [median(times[FEW]!), median(times[MANY]!)];
-    const each = (ms: number) => `${((ms * 1000) / EVENTS).toFixed(0)} µs`;
-    const note = `${each(many)} an event with ${MANY.toLocaleString('en')} endpoints, ${each(few)} with ${FEW}`;
+    const formatPerEvent = (ms: number) => `${((ms * 1000) / EVENTS).toFixed(0)} µs`;
+    const note = `${formatPerEvent(many)} an event with ${MANY.toLocaleString('en')} endpoints, ${formatPerEvent(few)} with ${FEW}`;
     return [{ name: NAME, value: many / few, unit: '×', note }];
   },
 };
