@@ -1,11 +1,11 @@
 import { defineConfig } from 'vitest/config';
-import { runs } from './test/support/runs.ts';
+import { runs } from './test/support/vitest/fuzz-runs.ts';
 
 export default defineConfig({
   test: {
     include: ['test/**/*.test.ts'],
-    globalSetup: ['test/support/global-setup.ts'],
-    setupFiles: ['test/support/fixed-seed.ts'],
+    globalSetup: ['test/support/vitest/global-setup.ts'],
+    setupFiles: ['test/support/vitest/fixed-seed.ts'],
     // Four processes run the test files, each file with its own database. A process is reused for the next file, because loading Belfry
     // again for each file would take half of the time. So a file must undo its changes to the process.
     pool: 'forks',

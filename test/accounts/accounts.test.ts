@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { Client } from 'pg';
 import { afterAll, expect, onTestFinished, test, vi } from 'vitest';
 import { defineResource, defineUser, f } from '../../src/index.ts';
-import { clientOf, startTestApp } from '../support/app.ts';
+import { createClient, startTestApp } from '../support/app.ts';
 
 const secret = 'correct horse battery';
 const note = defineResource('note', { fields: { text: f.string() }, policies: { list: 'public' } });
@@ -216,7 +216,7 @@ test('an account that is being erased: 403 for the right password, 401 for a wro
 
 test('logout ends this session at once, in every process, and no other one', async () => {
   const ann = await person('Ann');
-  const second = clientOf(url, (await login(ann.email)).body.data.token);
+  const second = createClient(url, (await login(ann.email)).body.data.token);
   expect((await ann.call('POST', '/api/auth/logout')).status).toBe(204);
   const { status, body } = await ann.call('GET', '/api/auth/me');
   expect([status, body.error.message]).toEqual([401, 'Session is invalid or has expired']);

@@ -12,8 +12,8 @@ import { app } from '../../src/app/index.ts';
 import { apiKeys, createApp, defineResource, defineUser, f, twoFactor, webhooks } from '../../src/index.ts';
 import { readMigrations } from '../../src/runtime/migrations/journal.ts';
 import { takeSnapshot } from '../../src/runtime/migrations/snapshot.ts';
-import { createTestDatabase } from '../support/database.ts';
-import { schemaOf } from '../support/migrating.ts';
+import { readSchema } from '../support/database/migration-project.ts';
+import { createTestDatabase } from '../support/database/test-database.ts';
 
 const FIXTURES = join(import.meta.dirname, '../fixtures/earlier-migrations');
 
@@ -118,7 +118,7 @@ test.each(EARLIER)(
     ]);
     const applied = await migrate(app(earlier.env), 'migrations');
     expect(applied[0]).toBe('belfry/0000_upgrade_earlier_versions applied');
-    expect(await schemaOf(earlier)).toEqual(await schemaOf(fresh));
+    expect(await readSchema(earlier)).toEqual(await readSchema(fresh));
     expect(await earlier.query('select id from webhook_deliveries')).toEqual([{ id: 'd' }]);
     expect(await migrate(app(earlier.env), 'migrations')).toEqual([]);
   },
@@ -197,5 +197,5 @@ test('a fork of an earlier version, with resources of its own, merges and upgrad
   const fresh = await emptyDatabase();
   const made = createApp({ resources: [] }, fresh.env);
   await migrate(made, folder);
-  expect(await schemaOf({ query })).toEqual(await schemaOf(fresh));
+  expect(await readSchema({ query })).toEqual(await readSchema(fresh));
 });

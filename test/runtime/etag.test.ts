@@ -1,8 +1,8 @@
 import pg from 'pg';
 import { expect, test } from 'vitest';
 import { defineResource, defineUser, f, webhooks } from '../../src/index.ts';
-import { type Answer, type Client, startTestApp } from '../support/app.ts';
-import { countStatements } from '../support/sent-statements.ts';
+import { type ApiResponse, type Client, startTestApp } from '../support/app.ts';
+import { countStatements } from '../support/database/sent-statements.ts';
 
 const hooked: string[] = [];
 const open = { list: 'public', read: 'public', create: 'public', update: 'public', delete: 'public' } as const;
@@ -71,8 +71,8 @@ const { app, call, person, env } = await startTestApp(
 const ann = await person('Ann');
 const bob = await person('Bob');
 
-const tagOf = (answer: Answer) => answer.headers.get('etag')!;
-const codeOf = (answer: Answer) => [answer.status, answer.body?.error?.code];
+const tagOf = (answer: ApiResponse) => answer.headers.get('etag')!;
+const codeOf = (answer: ApiResponse) => [answer.status, answer.body?.error?.code];
 
 async function newPost(title = 'A title'): Promise<{ path: string; tag: string }> {
   const made = await ann.call('POST', '/api/posts', { title, note: 'mine' });
@@ -248,7 +248,7 @@ test('If-Match costs no additional statement', async () => {
   // One statement for the session, one for the change.
   expect([guarded.statements, plain.statements]).toEqual([2, 2]);
   expect((await count('DELETE', { 'if-match': plain.tag })).statements).toBe(2);
-  sent.end();
+  sent.stop();
 });
 
 test.each([

@@ -3,7 +3,7 @@ import { expect, test } from 'vitest';
 import { defineExtension, defineResource, defineUser, f, softDelete } from '../../src/index.ts';
 import { index, pgTable, sql, text } from '../../src/platform/postgres/drizzle.ts';
 import { startTestApp } from '../support/app.ts';
-import { startupError } from '../support/startup-error.ts';
+import { getStartupError } from '../support/startup-error.ts';
 
 const table = (name: string, indexed?: string) =>
   pgTable(name, { id: text('id').primaryKey() }, ({ id }) => (indexed === undefined ? [] : [index(indexed).on(id)]));
@@ -14,7 +14,7 @@ const extension = (name: string, tables: object) =>
 const note = defineResource('note', { fields: { title: f.string() }, softDelete: true });
 
 const mistakesOf = (...extensions: ReturnType<typeof extension>[]) =>
-  startupError({ resources: [defineUser(), note], extensions: [softDelete(), ...extensions] })
+  getStartupError({ resources: [defineUser(), note], extensions: [softDelete(), ...extensions] })
     .split('\n')
     .slice(1);
 

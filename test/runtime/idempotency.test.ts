@@ -5,10 +5,10 @@ import { ApiError, createApp, defineResource, defineUser, f, softDelete, webhook
 import { createLog } from '../../src/platform/log.ts';
 import { openDatabase } from '../../src/platform/postgres/database.ts';
 import { idempotencySweep } from '../../src/runtime/http/idempotency/index.ts';
-import { type Answer, clientOf, startTestApp } from '../support/app.ts';
-import { createTestDatabase } from '../support/database.ts';
-import { envOfOneRole, startBlog } from '../support/processes.ts';
-import { countStatements } from '../support/sent-statements.ts';
+import { type ApiResponse, createClient, startTestApp } from '../support/app.ts';
+import { countStatements } from '../support/database/sent-statements.ts';
+import { createTestDatabase } from '../support/database/test-database.ts';
+import { createRoleEnv, startBlog } from '../support/processes/app-process.ts';
 
 const ran: string[] = [];
 let gate: Promise<void> | undefined;
@@ -110,8 +110,8 @@ afterAll(() => database.end());
 let keys = 0;
 const newKey = () => `key-${++keys}`;
 const withKey = (key: string) => ({ 'idempotency-key': key });
-const codeOf = (answer: Answer) => [answer.status, answer.body?.error?.code];
-const replayed = (answer: Answer) => answer.headers.get('idempotency-replayed');
+const codeOf = (answer: ApiResponse) => [answer.status, answer.body?.error?.code];
+const replayed = (answer: ApiResponse) => answer.headers.get('idempotency-replayed');
 const times = (name: string) => ran.filter((one) => one === name).length;
 
 /** The stored keys, oldest first. */
@@ -150,7 +150,7 @@ test('a key costs two additional statements, and a request without one costs non
   };
   // One statement for the session, one for the record with its event.
   expect([await count(), await count(withKey(newKey()))]).toEqual([2, 4]);
-  sent.end();
+  sent.stop();
 });
 
 test('50 concurrent creates with one key create one record and one event, and all get the same response', async () => {
@@ -383,7 +383,7 @@ test('a route that deletes its record replays its response to the same user and 
   expect((await ann.call('POST', path, undefined, asks)).status).toBe(401);
   const { email } = ann;
   const { token } = (await call('POST', '/api/auth/login', { email, password: 'correct horse battery' })).body.data;
-  Object.assign(ann, { token, call: clientOf(url, token) });
+  Object.assign(ann, { token, call: createClient(url, token) });
   expect((await ann.call('POST', path, undefined, asks)).body).toEqual(first.body);
 });
 
@@ -662,13 +662,14 @@ test('when web is killed between record and response, a repetition at another pr
   const [watch, gate, hold] = clients as [pg.Client, pg.Client, pg.Client];
   const count = async (sql: string) => (await watch.query(sql)).rowCount!;
   const web = async () => {
-    const process = startBlog('web', envOfOneRole(own));
+    const process = startBlog('web', createRoleEnv(own));
     return { ...process, url: await process.url() };
   };
   const first = await web();
   const account = { name: 'Ada', email: 'ada@example.com', password: 'a bell rings at noon' };
-  const { token } = (await clientOf(first.url)('POST', '/api/auth/register', account)).body.data;
-  const create = (url: string) => clientOf(url, token)('POST', '/api/posts', { title: 'Killed' }, withKey('killed'));
+  const { token } = (await createClient(first.url)('POST', '/api/auth/register', account)).body.data;
+  const create = (url: string) =>
+    createClient(url, token)('POST', '/api/posts', { title: 'Killed' }, withKey('killed'));
   const patience = { timeout: 60_000, interval: 10 };
 
   // Lock the posts table until the key is stored, then lock the row of the key, so that the record is stored and its response is not.

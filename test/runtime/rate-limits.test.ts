@@ -3,7 +3,7 @@ import { Redis } from 'ioredis';
 import { Client } from 'pg';
 import { afterAll, beforeEach, expect, test, vi } from 'vitest';
 import { defineResource, defineUser, f } from '../../src/index.ts';
-import { type Answer, clientOf, startTestApp } from '../support/app.ts';
+import { type ApiResponse, createClient, startTestApp } from '../support/app.ts';
 import { startTcpProxy } from '../support/tcp-proxy.ts';
 
 const handled: string[] = [];
@@ -54,12 +54,12 @@ let clients = 0;
 function newClient(token?: string) {
   const number = ++clients;
   const ip = `198.51.${number >> 8}.${number & 255}`;
-  const call = clientOf(url, token);
+  const call = createClient(url, token);
   return (method: string, path: string, body?: unknown, headers: Record<string, string> = {}) =>
     call(method, path, body, { 'x-forwarded-for': ip, ...headers });
 }
 
-const limitsOf = ({ headers }: Answer) =>
+const limitsOf = ({ headers }: ApiResponse) =>
   ['limit', 'remaining', 'reset'].map((name) => headers.get(`ratelimit-${name}`)).map((text) => text && Number(text));
 
 beforeEach(() => {
@@ -225,7 +225,7 @@ test('sessions and events store the address that limits use, in its canonical sp
   const told = ['[2001:0DB8:0:0::7]:4711', '::ffff:203.0.113.7', 'unknown'];
   for (const forwarded of told) {
     const headers = { 'x-forwarded-for': `198.51.100.1, ${forwarded}` };
-    expect((await clientOf(url)('POST', '/api/auth/login', { email, password }, headers)).status).toBe(200);
+    expect((await createClient(url)('POST', '/api/auth/login', { email, password }, headers)).status).toBe(200);
   }
   const addresses = ['2001:db8::7', '203.0.113.7', '127.0.0.1'];
   expect(logins.map(({ ip }) => ip)).toEqual(addresses);
@@ -269,7 +269,7 @@ test.each([
   ['nonsense before it', '<script>, %00, , 203.0.113.6'],
 ])('behind one trusted proxy, %s is the client that the proxy saw', async (_what, forwarded) => {
   const last = forwarded.split(', ').at(-1)!;
-  const call = clientOf(url);
+  const call = createClient(url);
   const left = async (text: string) =>
     limitsOf(await call('GET', '/api/posts', undefined, { 'x-forwarded-for': text }))[1];
   expect(await left(forwarded)).toBe(24);
@@ -284,7 +284,7 @@ test.each([
 ])('%s are one client', async (_what, addresses) => {
   const left = [];
   for (const ip of addresses) {
-    left.push(limitsOf(await clientOf(url)('GET', '/api/posts', undefined, { 'x-forwarded-for': ip }))[1]);
+    left.push(limitsOf(await createClient(url)('GET', '/api/posts', undefined, { 'x-forwarded-for': ip }))[1]);
   }
   expect(left).toEqual([24, 23, 22]);
 });
@@ -292,9 +292,9 @@ test.each([
 test.each(['', ',', ', ,', 'unknown', '_hidden', 'a'.repeat(50_000), '1.2.3.4.5', ':::', '127.1', '"[::1"'])(
   'a proxy that sends no valid address is itself the client, and no request fails (%#)',
   async (forwarded) => {
-    const { status, headers } = await clientOf(url)('GET', '/healthz', undefined, { 'x-forwarded-for': forwarded });
+    const { status, headers } = await createClient(url)('GET', '/healthz', undefined, { 'x-forwarded-for': forwarded });
     expect([status, headers.get('ratelimit-limit')]).toEqual([200, null]);
-    const answer = await clientOf(url)('GET', '/api/posts', undefined, { 'x-forwarded-for': forwarded });
+    const answer = await createClient(url)('GET', '/api/posts', undefined, { 'x-forwarded-for': forwarded });
     expect([200, 429]).toContain(answer.status);
     expect(limitsOf(answer)[0]).toBe(25);
   },

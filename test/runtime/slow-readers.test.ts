@@ -4,14 +4,14 @@ import { request } from 'node:http';
 import { connect, type Socket } from 'node:net';
 import { afterAll, expect, onTestFinished, test, vi } from 'vitest';
 import { app as sheets } from '../fixtures/sheets/app.ts';
-import { createTestDatabase } from '../support/database.ts';
-import { envOfOneRole, startProcess } from '../support/processes.ts';
+import { createTestDatabase } from '../support/database/test-database.ts';
+import { createRoleEnv, startProcess } from '../support/processes/app-process.ts';
 
 // Each test starts a process, and some put it under load, which takes long on a busy machine.
 vi.setConfig({ testTimeout: 240_000, hookTimeout: 60_000 });
 
 const database = await createTestDatabase();
-const env = envOfOneRole(database);
+const env = createRoleEnv(database);
 const app = sheets({ ...env, NODE_ENV: 'test' });
 afterAll(async () => {
   await app.close();

@@ -6,11 +6,11 @@ import { balance, isWrong } from '../../scripts/chaos/books.ts';
 import { planFaults } from '../../scripts/chaos/faults.ts';
 import { seeded } from '../../scripts/chaos/random.ts';
 import type { Receivers } from '../../scripts/chaos/receiver.ts';
-import { BARE_ENV } from '../support/processes.ts';
-import { BLOG, makeProject } from '../support/project.ts';
+import { BARE_ENV } from '../support/processes/app-process.ts';
+import { BLOG, cloneProject } from '../support/processes/cloned-project.ts';
 
-const project = makeProject();
-project.declare(BLOG);
+const project = cloneProject();
+project.writeApp(BLOG);
 afterAll(project.remove);
 
 async function chaos(args: string) {
@@ -18,24 +18,24 @@ async function chaos(args: string) {
   const child = spawn(process.execPath, [script, ...args.split(' ')], { env: BARE_ENV });
   // On SIGTERM it stops its servers.
   onTestFinished(() => void child.kill('SIGTERM'));
-  let said = '';
-  let wrong = '';
-  onTestFailed(() => console.error(wrong));
-  child.stdout.setEncoding('utf8').on('data', (text: string) => (said += text));
-  child.stderr.setEncoding('utf8').on('data', (text: string) => (wrong += text));
+  let output = '';
+  let errorOutput = '';
+  onTestFailed(() => console.error(errorOutput));
+  child.stdout.setEncoding('utf8').on('data', (text: string) => (output += text));
+  child.stderr.setEncoding('utf8').on('data', (text: string) => (errorOutput += text));
   const [code] = await once(child, 'close');
-  return { code, said, wrong };
+  return { code, output, errorOutput };
 }
 
 test('with relay and worker killed, Redis flushed and Postgres restarted, each delivery arrives, twice only if it was in flight', {
   timeout: 240_000,
 }, async () => {
-  const { code, said, wrong } = await chaos('--deliveries 200 --kills 1 --seed 5 --hurry --json');
-  expect(wrong).toMatch(/SIGKILL relay/);
-  expect(wrong).toMatch(/SIGKILL webhook-worker, \d+ deliveries in flight/);
-  expect(wrong).toMatch(/FLUSHALL on Redis/);
-  expect(wrong).toMatch(/Postgres restarted, \d+ deliveries in flight/);
-  const books = JSON.parse(said);
+  const { code, output, errorOutput } = await chaos('--deliveries 200 --kills 1 --seed 5 --hurry --json');
+  expect(errorOutput).toMatch(/SIGKILL relay/);
+  expect(errorOutput).toMatch(/SIGKILL webhook-worker, \d+ deliveries in flight/);
+  expect(errorOutput).toMatch(/FLUSHALL on Redis/);
+  expect(errorOutput).toMatch(/Postgres restarted, \d+ deliveries in flight/);
+  const books = JSON.parse(output);
   expect(books).toMatchObject({ fallen: 0, lost: 0, unexplained: 0, otherIds: 0, strangers: 0, refused: 0 });
   expect(books.sent).toBeGreaterThanOrEqual(200);
   expect(books.received).toBe(books.sent);

@@ -5,7 +5,7 @@ import { createMetrics } from '../../../src/platform/metrics.ts';
 import type { Platform } from '../../../src/platform/platform.ts';
 import { openRedis } from '../../../src/platform/redis.ts';
 import { readSettings } from '../../../src/platform/settings.ts';
-import { createTestDatabase } from '../../support/database.ts';
+import { createTestDatabase } from '../../support/database/test-database.ts';
 
 const database = await createTestDatabase();
 const log = createLog('silent', 'test');

@@ -3,7 +3,7 @@ import { afterAll, expect, test, vi } from 'vitest';
 import { defineUser, twoFactor } from '../../../src/index.ts';
 import { createApp } from '../../../src/runtime/create-app.ts';
 import { readContract } from '../../runtime/openapi/contract.ts';
-import { clientOf, startTestApp } from '../../support/app.ts';
+import { createClient, startTestApp } from '../../support/app.ts';
 import { challenge, codeOf, forget, guard, PASSWORD, verify, wrongCode } from './two-factor-user.ts';
 
 const events: [string, Record<string, unknown>][] = [];
@@ -32,7 +32,7 @@ afterAll(async () => {
   await database.end();
 });
 
-const calls = [call, clientOf(otherUrl)];
+const calls = [call, createClient(otherUrl)];
 const sessions = async (id: string) =>
   (await database.query('select count(*)::int as n from sessions where user_id = $1', [id])).rows[0].n;
 const unlock = (id: string) =>
@@ -61,7 +61,7 @@ test('a login returns a challenge; only the right code starts the session and em
   expect([await sessions(ann.id), mine().length]).toEqual([before, 0]);
 
   const { mfaToken } = asked.body.data;
-  expect((await clientOf(url, mfaToken)('GET', '/api/auth/me')).status).toBe(401);
+  expect((await createClient(url, mfaToken)('GET', '/api/auth/me')).status).toBe(401);
   const done = await verify(call, mfaToken, codeOf(ann.secret));
   expect([done.status, done.headers.get('cache-control')]).toEqual([200, 'no-store']);
   expect(done.body.data).toEqual({
@@ -70,7 +70,7 @@ test('a login returns a challenge; only the right code starts the session and em
     expiresAt: expect.any(String),
   });
   expect(mine()).toHaveLength(1);
-  expect((await clientOf(url, done.body.data.token)('GET', '/api/auth/me')).body.data.id).toBe(ann.id);
+  expect((await createClient(url, done.body.data.token)('GET', '/api/auth/me')).body.data.id).toBe(ann.id);
 });
 
 test('the OpenAPI document describes both responses of login and the body and response of verify', async () => {

@@ -1,6 +1,6 @@
 import { afterAll, expect, test } from 'vitest';
 import { createApp, defineResource, f } from '../../../src/index.ts';
-import { type Client, clientOf, startTestApp } from '../../support/app.ts';
+import { type Client, createClient, startTestApp } from '../../support/app.ts';
 
 const open = { list: 'public', read: 'public', create: 'public', update: 'public', delete: 'public' } as const;
 const checked = defineResource('checked', {
@@ -45,7 +45,7 @@ const resources = [checked, counted, ruled, wound] as const;
 const { app, call, env } = await startTestApp({ resources });
 const second = createApp({ resources }, env);
 afterAll(() => second.close());
-const callSecond = clientOf((await second.start({ port: 0, roles: ['web'] })).url);
+const callSecond = createClient((await second.start({ port: 0, roles: ['web'] })).url);
 
 const FORTY = Array.from({ length: 40 }, (_, n) => n);
 const statusesOf = async (calls: ReturnType<Client>[]) => {

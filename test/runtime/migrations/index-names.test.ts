@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import type { Fields } from '../../../src/declare/field.ts';
 import type { AnyResource } from '../../../src/declare/resource.ts';
 import { defineResource, f } from '../../../src/index.ts';
-import { migrating } from '../../support/migrating.ts';
+import { createMigrationProject } from '../../support/database/migration-project.ts';
 
 type Indexes = readonly { fields: readonly string[]; unique?: boolean }[];
 const thing = (fields: Fields, indexes: Indexes = [], more: object = {}) =>
@@ -10,7 +10,7 @@ const thing = (fields: Fields, indexes: Indexes = [], more: object = {}) =>
 
 /** The indexes that a migration creates for the resources: their names, with a digest shown as #, and what they cover. */
 async function made(resources: readonly AnyResource[]): Promise<string[]> {
-  const project = await migrating();
+  const project = await createMigrationProject();
   expect(await project.change([...resources])).toHaveLength(1);
   const rows = await project.query(
     `select indexname as name, indexdef as text from pg_indexes
@@ -121,7 +121,7 @@ test('a name may move from one index to another: both a migration and a sync cre
   const indexes = `select indexname as name, indexdef as text from pg_indexes where indexname like 'things_a_%' order by 1`;
   const found: unknown[] = [];
   for (const way of ['change', 'sync'] as const) {
-    const project = await migrating();
+    const project = await createMigrationProject();
     await project[way](before);
     await project[way](after);
     const rows = await project.query(indexes);

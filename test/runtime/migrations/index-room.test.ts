@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import type { AnyField } from '../../../src/declare/field.ts';
 import { defineResource, f } from '../../../src/index.ts';
-import { migrating } from '../../support/migrating.ts';
+import { createMigrationProject } from '../../support/database/migration-project.ts';
 import { post, withValues } from './changing-field.ts';
 
 // Random text, because Postgres would compress repeated text.
@@ -73,7 +73,7 @@ test('for an index over several fields, each field has its share of the space', 
 });
 
 test('npm run dev prints the note too, and changes nothing', async () => {
-  const project = await migrating();
+  const project = await createMigrationProject();
   await project.sync([post(f.string())]);
   const posts = project.app(post(f.string())).service('post');
   await posts.create({ v: LONG });

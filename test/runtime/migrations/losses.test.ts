@@ -2,14 +2,14 @@ import { expect, test } from 'vitest';
 import { generate } from '../../../scripts/migration/generate.ts';
 import type { Fields } from '../../../src/declare/field.ts';
 import { defineResource, f } from '../../../src/index.ts';
-import { migrating } from '../../support/migrating.ts';
+import { createMigrationProject } from '../../support/database/migration-project.ts';
 
 const post = (fields: Fields) => defineResource('post', { fields });
 const note = defineResource('note', { fields: { body: f.text() } });
 const COMMAND = 'npm run migration:generate --';
 
 async function withRows() {
-  const project = await migrating();
+  const project = await createMigrationProject();
   await project.change([post({ title: f.string(), subtitle: f.string(), views: f.integer() }), note]);
   await project.query(`insert into posts (id, title, subtitle, views) values ('1', 'a', 'x', 1), ('2', 'b', null, 2)`);
   await project.query(`insert into notes (id, body) values ('1', 'x')`);

@@ -16,7 +16,7 @@ import {
   webhooks,
 } from '../../../../src/index.ts';
 import { startReceiver } from '../../../fakes/receiver.ts';
-import { clientOf, type Person, startTestApp } from '../../../support/app.ts';
+import { createClient, type Person, startTestApp } from '../../../support/app.ts';
 import { codeOf, guard, PASSWORD } from '../../two-factor/two-factor-user.ts';
 
 const open = { list: 'public', read: 'public', create: 'authenticated' } as const;
@@ -333,7 +333,7 @@ test('from the request on, login responds 403 and requests with sessions or keys
   const login = await call('POST', '/api/auth/login', { email: dan.email, password: PASSWORD });
   expect([login.status, login.body.error.message]).toEqual([403, 'This account is disabled']);
   expect((await dan.call('GET', '/api/auth/me')).status).toBe(401);
-  expect((await clientOf(url, key)('GET', '/api/notes')).status).toBe(401);
+  expect((await createClient(url, key)('GET', '/api/notes')).status).toBe(401);
   expect((await report(id)).status).toBe('running');
   // Setting another status meanwhile has no effect.
   expect((await root.call('PATCH', `/api/users/${dan.id}`, { status: 'active' })).status).toBe(200);

@@ -2,16 +2,16 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { join } from 'node:path';
 import { onTestFinished, vi } from 'vitest';
-import type { Role } from '../../src/declare/extension.ts';
-import type { TestDatabase } from './database.ts';
+import type { Role } from '../../../src/declare/extension.ts';
+import type { TestDatabase } from '../database/test-database.ts';
 
-const root = join(import.meta.dirname, '..', '..');
+const root = join(import.meta.dirname, '..', '..', '..');
 
 /** A process of the app, as the Procfile starts it. */
 export interface AppProcess {
   child: ChildProcess;
   /** Everything that it has printed so far. */
-  said(): string;
+  output(): string;
   /** The URL on which it listens, once it does. */
   url(): Promise<string>;
   /** Resolves with the exit code, or with the signal that ended it. */
@@ -22,7 +22,7 @@ export interface AppProcess {
 export const BARE_ENV = { PATH: process.env.PATH, NODE_COMPILE_CACHE: process.env.NODE_COMPILE_CACHE };
 
 /** The environment of a process that runs a single role, as in the Procfile, on the test's database. */
-export const envOfOneRole = (database: TestDatabase) => ({
+export const createRoleEnv = (database: TestDatabase) => ({
   NODE_ENV: 'development',
   LOG_LEVEL: 'error',
   PORT: '0',
@@ -41,17 +41,17 @@ export function startProcess(file: string, env: Record<string, string>, ...args:
     env: { ...BARE_ENV, ...env },
     stdio: ['ignore', 'pipe', 'pipe'],
   });
-  let said = '';
+  let output = '';
   for (const stream of [child.stdout!, child.stderr!])
-    stream.setEncoding('utf8').on('data', (text: string) => (said += text));
+    stream.setEncoding('utf8').on('data', (text: string) => (output += text));
   const ended = once(child, 'exit').then(([code, signal]) => code ?? signal);
   onTestFinished(() => {
     child.kill('SIGKILL');
   });
   return {
     child,
-    said: () => said,
-    url: () => vi.waitUntil(() => /listens on (\S+)/.exec(said)?.[1], { timeout: 60_000, interval: 25 }),
+    output: () => output,
+    url: () => vi.waitUntil(() => /listens on (\S+)/.exec(output)?.[1], { timeout: 60_000, interval: 25 }),
     ended,
   };
 }

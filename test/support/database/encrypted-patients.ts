@@ -1,16 +1,17 @@
 import { createHash, randomBytes } from 'node:crypto';
 import { Client } from 'pg';
 import { afterAll, onTestFinished } from 'vitest';
-import type { Extension } from '../../src/declare/extension.ts';
-import { createApp, defineResource, defineUser, f, webhooks } from '../../src/index.ts';
-import { createKeyring } from '../../src/platform/crypto/keyring.ts';
-import { createTestDatabase } from './database.ts';
+import type { Extension } from '../../../src/declare/extension.ts';
+import { createApp, defineResource, defineUser, f, webhooks } from '../../../src/index.ts';
+import { createKeyring } from '../../../src/platform/crypto/keyring.ts';
+import { createTestDatabase } from './test-database.ts';
 
 /** Creates a new encryption key. */
-export const newKey = () => randomBytes(32).toString('base64');
+export const generateKey = () => randomBytes(32).toString('base64');
 
 /** The key id in ciphertexts that were encrypted with a key. */
-export const idOf = (key: string) => createHash('sha256').update(Buffer.from(key, 'base64')).digest('hex').slice(0, 8);
+export const getKeyId = (key: string) =>
+  createHash('sha256').update(Buffer.from(key, 'base64')).digest('hex').slice(0, 8);
 
 /** A resource with an encrypted field of every type that can be encrypted. */
 const patient = defineResource('patient', {
@@ -35,7 +36,7 @@ const patient = defineResource('patient', {
 });
 
 /** A value for every encrypted field; `mark` is in each value that can hold text. */
-export const valuesOf = (mark: string) => ({
+export const createValues = (mark: string) => ({
   string: `${mark} s`,
   text: `${mark}\n💚 "\\`,
   email: `${mark}@example.com`,
@@ -53,16 +54,16 @@ export const valuesOf = (mark: string) => ({
 });
 
 /** The columns of the encrypted fields. */
-export const ENCRYPTED_COLUMNS = Object.keys(valuesOf('')).map((name) => (name === 'pinCode' ? 'pin_code' : name));
+export const ENCRYPTED_COLUMNS = Object.keys(createValues('')).map((name) => (name === 'pinCode' ? 'pin_code' : name));
 
 /**
  * Creates a database for a test file, and apps on it with different encryption keys.
  *
  * @param atEnd registers the clean-up; pass `onTestFinished` for the database of one test
  */
-export async function patientsDatabase(atEnd: (clean: () => Promise<void>) => void = afterAll) {
+export async function createPatientsDatabase(atEnd: (clean: () => Promise<void>) => void = afterAll) {
   const database = await createTestDatabase();
-  const opened: { close(): Promise<void> }[] = [];
+  const openApps: { close(): Promise<void> }[] = [];
   const client = new Client(database.databaseUrl);
   await client.connect();
   const env = {
@@ -72,7 +73,7 @@ export async function patientsDatabase(atEnd: (clean: () => Promise<void>) => vo
     REDIS_PREFIX: database.redisPrefix,
   };
   atEnd(async () => {
-    for (const app of opened) await app.close();
+    for (const app of openApps) await app.close();
     await client.end();
     await database.drop();
   });
@@ -81,26 +82,26 @@ export async function patientsDatabase(atEnd: (clean: () => Promise<void>) => vo
     /** Returns the rows of a query. */
     rows: async (sql: string, values: unknown[] = []) => (await client.query(sql, values)).rows,
     /** Creates an app with these keys, newest first, without starting it. */
-    app(keys: readonly string[], more: { extensions?: Extension[]; env?: Record<string, string> } = {}) {
+    app(keys: readonly string[], appOptions: { extensions?: Extension[]; env?: Record<string, string> } = {}) {
       const app = createApp(
         {
           resources: [defineUser(), patient],
-          extensions: [webhooks(), ...(more.extensions ?? [])],
+          extensions: [webhooks(), ...(appOptions.extensions ?? [])],
           settings: { auth: { password: { logN: 4, r: 8, p: 1 } } },
         },
-        { ...env, SVC_ENCRYPTION_KEYS: keys.join(','), ...more.env },
+        { ...env, SVC_ENCRYPTION_KEYS: keys.join(','), ...appOptions.env },
       );
-      opened.push(app);
+      openApps.push(app);
       return app;
     },
   };
 }
 
 /** A database with tables and two keys, in which everything is encrypted with the older key. */
-export async function written() {
-  const database = await patientsDatabase(onTestFinished);
-  const [old, next] = [newKey(), newKey()];
-  const writer = database.app([old]);
+export async function createEncryptedDatabase() {
+  const database = await createPatientsDatabase(onTestFinished);
+  const [oldKey, newKey] = [generateKey(), generateKey()];
+  const writer = database.app([oldKey]);
   await writer.migrate({ mode: 'sync' });
   const keyIdsOf = async (table: string, columns: readonly string[]) => {
     const heads = columns.map(
@@ -109,14 +110,17 @@ export async function written() {
     const found = await database.rows(`select distinct id from (${heads.join(' union all ')}) all_of order by 1`);
     return found.map(({ id }) => id);
   };
-  return { ...database, old, next, writer, keyIdsOf };
+  return { ...database, old: oldKey, next: newKey, writer, keyIdsOf };
 }
 
-type Written = Awaited<ReturnType<typeof written>>;
+type EncryptedDatabase = Awaited<ReturnType<typeof createEncryptedDatabase>>;
 
 /** Inserts many patients directly into the table; returns their ids and the values of `string`. */
-export async function manyPatients({ rows, old }: Written, count: number): Promise<Map<string, string>> {
-  const ring = createKeyring([old]);
+export async function insertPatients(
+  { rows, old: oldKey }: EncryptedDatabase,
+  count: number,
+): Promise<Map<string, string>> {
+  const ring = createKeyring([oldKey]);
   const ids = Array.from({ length: count }, (_, i) => i.toString(16).padStart(24, '0'));
   const of = (field: string, value: (i: number) => unknown) =>
     ids.map((id, i) => ring.encrypt(JSON.stringify(value(i)), `patient/${field}/${id}`));

@@ -1,7 +1,7 @@
-const given = process.env.FUZZ_RUNS;
+const fuzzRuns = process.env.FUZZ_RUNS;
 
 /** Whether properties run with new random values each time, as often as FUZZ_RUNS says (docs/development.md). */
-export const isFuzzing = given !== undefined;
+export const isFuzzing = fuzzRuns !== undefined;
 
 /** The number of runs of a property: `usual`, multiplied by FUZZ_RUNS if it is set. */
-export const runs = (usual: number) => Math.ceil(usual * Number(given ?? 1));
+export const scaleRuns = (usual: number) => Math.ceil(usual * Number(fuzzRuns ?? 1));

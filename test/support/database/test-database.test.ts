@@ -1,7 +1,7 @@
 import { Redis } from 'ioredis';
 import { Client } from 'pg';
 import { expect, test } from 'vitest';
-import { createTestDatabase } from './database.ts';
+import { createTestDatabase } from './test-database.ts';
 
 async function connect(url: string): Promise<Client> {
   const client = new Client({ connectionString: url });

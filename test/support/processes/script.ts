@@ -2,7 +2,7 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { join } from 'node:path';
 import { onTestFinished } from 'vitest';
-import { BARE_ENV } from './processes.ts';
+import { BARE_ENV } from './app-process.ts';
 
 /**
  * Runs a script as its npm command does, with only this environment. It is killed when the test ends.
@@ -16,19 +16,22 @@ export function startScript(root: string, command: string, env: Record<string, s
   onTestFinished(() => {
     child.kill('SIGKILL');
   });
-  const out = { said: '' };
+  const streams = { output: '' };
   for (const stream of [child.stdout, child.stderr])
-    stream.setEncoding('utf8').on('data', (text: string) => (out.said += text));
-  const ended = once(child, 'close').then(([code, signal]) => ({ code: code ?? signal, said: out.said.trim() }));
-  return { child, out, ended };
+    stream.setEncoding('utf8').on('data', (text: string) => (streams.output += text));
+  const ended = once(child, 'close').then(([code, signal]) => ({
+    code: code ?? signal,
+    output: streams.output.trim(),
+  }));
+  return { child, out: streams, ended };
 }
 
 /** Runs a script to its end, with standard output (`said`) and standard error (`wrong`) separate. */
 export async function runScript(root: string, command: string, env: Record<string, string> = {}) {
   const { child, ended } = startScript(root, command, env);
-  const out = { said: '', wrong: '' };
-  child.stdout.on('data', (text: string) => (out.said += text));
-  child.stderr.on('data', (text: string) => (out.wrong += text));
+  const streams = { output: '', errorOutput: '' };
+  child.stdout.on('data', (text: string) => (streams.output += text));
+  child.stderr.on('data', (text: string) => (streams.errorOutput += text));
   const { code } = await ended;
-  return { code, said: out.said.trim(), wrong: out.wrong.trim() };
+  return { code, output: streams.output.trim(), errorOutput: streams.errorOutput.trim() };
 }

@@ -18,21 +18,21 @@ const TEMPLATE_BUSY = '55006';
 const databaseServer = process.env.TEST_DATABASE_URL ?? '';
 const redisUrl = process.env.TEST_REDIS_URL ?? '';
 
-let connected: Promise<Client> | undefined;
+let adminConnection: Promise<Client> | undefined;
 
 /** One connection to the server per process: a connection for each create and drop would cost as much as the work itself. */
-function admin(): Promise<Client> {
-  connected ??= (async () => {
+function connectAsAdmin(): Promise<Client> {
+  adminConnection ??= (async () => {
     const client = new Client({ connectionString: databaseServer });
     client.on('error', () => {
-      connected = undefined;
+      adminConnection = undefined;
     });
     await client.connect();
     // Does not keep the process alive. (The library has `unref`; its types do not.)
     (client as Client & { unref(): void }).unref();
     return client;
   })();
-  return connected;
+  return adminConnection;
 }
 
 interface Session {
@@ -43,7 +43,7 @@ interface Session {
 }
 
 /** The sessions still connected to a database. A session that was just closed needs a moment to end, so this waits up to 2 seconds. */
-async function leftSessions(client: Client, database: string): Promise<Session[]> {
+async function waitForSessionsToEnd(client: Client, database: string): Promise<Session[]> {
   for (const end = Date.now() + 2000; ; await sleep(20)) {
     const { rows } = await client.query<Session>(
       `select pid, application_name as application, coalesce(state, '') as state, left(query, 80) as query
@@ -54,7 +54,7 @@ async function leftSessions(client: Client, database: string): Promise<Session[]
   }
 }
 
-async function dropKeys(prefix: string): Promise<void> {
+async function deleteRedisKeys(prefix: string): Promise<void> {
   const redis = new Redis(redisUrl);
   try {
     // The leading star also finds keys whose prefix is in braces (a hash tag).
@@ -67,7 +67,7 @@ async function dropKeys(prefix: string): Promise<void> {
 }
 
 async function copyTemplate(name: string): Promise<void> {
-  const client = await admin();
+  const client = await connectAsAdmin();
   for (let attempt = 1; ; attempt++) {
     try {
       await client.query(`create database ${name} template ${inject('templateDatabase')}`);
@@ -92,14 +92,14 @@ export async function createTestDatabase(): Promise<TestDatabase> {
     redisUrl,
     redisPrefix,
     async drop() {
-      const client = await admin();
-      const left = await leftSessions(client, name);
+      const client = await connectAsAdmin();
+      const openSessions = await waitForSessionsToEnd(client, name);
       await client.query(`drop database if exists ${name} with (force)`);
-      await dropKeys(redisPrefix);
-      if (!left.length) return;
-      const lines = left.map((each) => `  pid ${each.pid} ${each.application} (${each.state}): ${each.query}`);
+      await deleteRedisKeys(redisPrefix);
+      if (!openSessions.length) return;
+      const lines = openSessions.map((each) => `  pid ${each.pid} ${each.application} (${each.state}): ${each.query}`);
       throw new Error(
-        `${left.length} sessions were still connected to ${name}; close the app first:\n${lines.join('\n')}`,
+        `${openSessions.length} sessions were still connected to ${name}; close the app first:\n${lines.join('\n')}`,
       );
     },
   };

@@ -3,29 +3,29 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import pg from 'pg';
 import { onTestFinished, vi } from 'vitest';
-import { generate, type Outcome } from '../../scripts/migration/generate.ts';
-import type { AnyResource } from '../../src/declare/resource.ts';
-import { createApp, softDelete } from '../../src/index.ts';
-import type { App } from '../../src/runtime/create-app.ts';
-import type { MigrateOptions } from '../../src/runtime/migrations/migrate.ts';
-import { createTestDatabase } from './database.ts';
+import { generate, type Outcome } from '../../../scripts/migration/generate.ts';
+import type { AnyResource } from '../../../src/declare/resource.ts';
+import { createApp, softDelete } from '../../../src/index.ts';
+import type { App } from '../../../src/runtime/create-app.ts';
+import type { MigrateOptions } from '../../../src/runtime/migrations/migrate.ts';
+import { createTestDatabase } from './test-database.ts';
 
 // Comparing tables loads drizzle-kit first, which takes long on a busy machine.
 vi.setConfig({ testTimeout: 240_000 });
 
 /** A project for migration tests: an empty database and an empty folder of migrations. */
-export interface Migrating {
+export interface MigrationProject {
   env: Record<string, string>;
   url: string;
   folder: string;
   /** Creates an app with these resources; it is closed when the test ends. */
   app(...resources: AnyResource[]): App;
   /** `npm run migration:generate` for these resources, with command-line arguments. */
-  generate(resources: AnyResource[], ...given: string[]): Promise<Outcome>;
+  generate(resources: AnyResource[], ...options: string[]): Promise<Outcome>;
   /** `npm run migrate`. Returns the names of the applied migrations. */
   apply(): Promise<string[]>;
   /** Generates and applies a migration; throws if the generation fails. */
-  change(resources: AnyResource[], ...given: string[]): Promise<string[]>;
+  change(resources: AnyResource[], ...options: string[]): Promise<string[]>;
   /** The database part of `npm run dev`. */
   sync(resources: AnyResource[], mayDrop?: MigrateOptions['mayDrop']): Promise<void>;
   // biome-ignore lint/suspicious/noExplicitAny: rows as the test knows them
@@ -39,22 +39,24 @@ export interface Migrating {
  *
  * @param atEnd registers the removal; pass another function to share the project between several tests
  */
-export async function migrating(atEnd: (remove: () => Promise<void>) => void = onTestFinished): Promise<Migrating> {
+export async function createMigrationProject(
+  atEnd: (remove: () => Promise<void>) => void = onTestFinished,
+): Promise<MigrationProject> {
   const database = await createTestDatabase();
   const folder = await mkdtemp(join(tmpdir(), 'belfry-migrations-'));
   const url = database.databaseUrl;
   const client = new pg.Client(url);
   const apps: App[] = [];
   await client.connect();
-  let removed: Promise<void> | undefined;
+  let removal: Promise<void> | undefined;
   const remove = () => {
-    removed ??= (async () => {
+    removal ??= (async () => {
       await Promise.all(apps.map((app) => app.close()));
       await client.end();
       await database.drop();
       await rm(folder, { recursive: true });
     })();
-    return removed;
+    return removal;
   };
   atEnd(remove);
   const env = {
@@ -63,7 +65,7 @@ export async function migrating(atEnd: (remove: () => Promise<void>) => void = o
     REDIS_URL: database.redisUrl,
     REDIS_PREFIX: database.redisPrefix,
   };
-  const project: Migrating = {
+  const project: MigrationProject = {
     env,
     url,
     folder,
@@ -72,14 +74,14 @@ export async function migrating(atEnd: (remove: () => Promise<void>) => void = o
       apps.push(app);
       return app;
     },
-    generate: (resources, ...given) => generate(project.app(...resources), folder, given, url),
+    generate: (resources, ...options) => generate(project.app(...resources), folder, options, url),
     async apply() {
       const applied: string[] = [];
       await project.app().migrate({ mode: 'apply', folder, say: (line) => applied.push(line.replace(' applied', '')) });
       return applied;
     },
-    async change(resources, ...given) {
-      const { ok, lines } = await project.generate(resources, ...given);
+    async change(resources, ...options) {
+      const { ok, lines } = await project.generate(resources, ...options);
       if (!ok) throw new Error(lines.join('\n'));
       return project.apply();
     },
@@ -98,7 +100,7 @@ const CONSTRAINTS = `select conrelid::regclass || ' ' || conname || ' ' || pg_ge
   from pg_constraint where connamespace = 'public'::regnamespace and contype <> 'n'`;
 
 /** The schema of a database, one line per object, independent of column order. */
-export async function schemaOf({ query }: Pick<Migrating, 'query'>): Promise<string[]> {
+export async function readSchema({ query }: Pick<MigrationProject, 'query'>): Promise<string[]> {
   const rows = await query(`${COLUMNS} union all ${INDEXES} union all ${CONSTRAINTS}`);
   return rows
     .map(({ line }) => line as string)

@@ -2,14 +2,14 @@ import pg from 'pg';
 import { vi } from 'vitest';
 
 /** Counts the SQL statements that this process sends. */
-export interface SentStatements {
+export interface StatementCounter {
   /** The number of statements since the last call, without the heartbeats that a process writes every few seconds. */
   count(): number;
-  end(): void;
+  stop(): void;
 }
 
 /** Starts counting. */
-export function countStatements(): SentStatements {
+export function countStatements(): StatementCounter {
   const sent = vi.spyOn(pg.Client.prototype, 'query');
   return {
     count() {
@@ -17,6 +17,6 @@ export function countStatements(): SentStatements {
       sent.mockClear();
       return texts.filter((text) => !text.includes('encryption_processes')).length;
     },
-    end: () => void sent.mockRestore(),
+    stop: () => void sent.mockRestore(),
   };
 }
