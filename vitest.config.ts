@@ -1,5 +1,5 @@
 import { defineConfig } from 'vitest/config';
-import { runs } from './test/support/vitest/fuzz-runs.ts';
+import { scaleRuns } from './test/support/vitest/fuzz-runs.ts';
 
 export default defineConfig({
   test: {
@@ -12,7 +12,7 @@ export default defineConfig({
     isolate: false,
     maxWorkers: 4,
     // Generous, so that the suite also passes on a busy machine.
-    testTimeout: runs(180_000),
+    testTimeout: scaleRuns(180_000),
     hookTimeout: 180_000,
     expect: { poll: { timeout: 30_000 } },
   },

@@ -100,7 +100,7 @@ test("migrations/belfry creates Belfry's own tables as they are declared", async
 });
 
 test.each(EARLIER)(
-  'a database that was created by %s of the first migration upgrades, and keeps its rows',
+  'a database created by %s of the first migration can be upgraded and keeps its rows',
   async (_, files) => {
     const [fresh, earlier] = [await emptyDatabase(), await emptyDatabase()];
     await migrate(app(fresh.env), 'migrations');
@@ -124,7 +124,7 @@ test.each(EARLIER)(
   },
 );
 
-test('a device token that was registered on two platforms stays with the device that was seen last', async () => {
+test('a device token registered on two platforms stays with the device seen last', async () => {
   const { env, query } = await emptyDatabase();
   await applyEarlier(query, ['1795268476645_init']);
   const browser = (auth: string) =>

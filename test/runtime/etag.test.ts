@@ -111,10 +111,10 @@ test('caching headers set by a handler are kept', async () => {
 });
 
 test.each([
-  ['a record that both see alike', `${path}?fields=title`],
-  ['a record of which one sees more', path],
+  ['a record of which both see the same fields', `${path}?fields=title`],
+  ['a record of which one viewer sees more fields', path],
   ['a list', '/api/posts'],
-])('tags of %s differ between viewers and stay the same for the same viewer', async (_what, at) => {
+])('entity tags of %s differ between viewers and stay the same for one viewer', async (_what, at) => {
   const callers: Client[] = [ann.call, bob.call, call];
   const first = await Promise.all(callers.map(async (one) => tagOf(await one('GET', at))));
   const again = await Promise.all(callers.map(async (one) => tagOf(await one('GET', at))));
@@ -220,10 +220,10 @@ test.each(['PATCH', 'PUT', 'DELETE'])(
 );
 
 test.each([
-  ['another viewer', (at: string) => bob.call('GET', at)],
-  ['some of its fields', (at: string) => ann.call('GET', `${at}?fields=title`)],
-  ['its author with it', (at: string) => ann.call('GET', `${at}?include=author`)],
-  ['a custom route', (at: string) => ann.call('GET', `${at}/card`)],
+  ['read by another viewer', (at: string) => bob.call('GET', at)],
+  ['with selected fields', (at: string) => ann.call('GET', `${at}?fields=title`)],
+  ['with its author included', (at: string) => ann.call('GET', `${at}?include=author`)],
+  ['from a custom route', (at: string) => ann.call('GET', `${at}/card`)],
 ])(
   'any view of a record returns a tag that can be used to change it, because only its version counts: %s',
   async (_what, look) => {
@@ -235,7 +235,7 @@ test.each([
   },
 );
 
-test('If-Match costs no additional statement', async () => {
+test('If-Match costs no additional SQL statement', async () => {
   const { path: at, tag } = await newPost();
   const sent = countStatements();
   const count = async (method: string, asks?: Record<string, string>) => {
@@ -371,7 +371,7 @@ test.each([
   },
 );
 
-test('of a concurrent update and delete with the same If-Match, one succeeds', async () => {
+test('of an update and a delete sent concurrently with the same If-Match, one succeeds', async () => {
   for (const at of ['/api/posts', '/api/timelesses']) {
     for (let round = 0; round < 5; round++) {
       const made = await ann.call('POST', at, at === '/api/posts' ? { title: 'x' } : { list: ['x'] });
@@ -473,7 +473,7 @@ test('a custom route of a record honours If-Match, and application code can pass
   await app.service('post').delete(record.id, { ifMatch: changed.updatedAt });
 });
 
-test('a precondition that the server cannot enforce is refused, not ignored', async () => {
+test('a precondition that the server cannot check is refused, not ignored', async () => {
   const { path: at, tag } = await newPost();
   for (const [method, path, body] of [
     ['POST', '/api/posts', { title: 'x' }],

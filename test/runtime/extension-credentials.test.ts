@@ -93,7 +93,7 @@ test('no account route accepts a credential that is not a session, whatever its 
   expect((await ann.call('GET', '/api/auth/me')).body.data.name).toBe('Ann');
 });
 
-test('a session of an extension may do everything that its user may do', async () => {
+test('a session that an extension issues may do everything that its user may do', async () => {
   const ann = await plain.person('Ann');
   auth = { via: 'session', id: 'x', scopes: ['*'] };
   const call = createClient(plain.url, `ext_${ann.id}`);
@@ -123,7 +123,7 @@ test('a session of an extension can register devices, create keys, endpoints and
   expect(JSON.stringify((await stream.named('note.created')).data)).toContain('Still there');
 });
 
-test('webhook endpoints cannot be created with an API key of an extension, because nothing reports when such a key ends', async () => {
+test('webhook endpoints cannot be created with an API key of an extension, because Belfry is not told when such a key ends', async () => {
   const ann = await withKeys.person('Ann');
   auth = { via: 'api-key', id: 'x', scopes: ['*'] };
   const call = createClient(withKeys.url, `ext_${ann.id}`);

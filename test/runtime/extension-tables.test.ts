@@ -24,10 +24,10 @@ test.each([
   ['the outbox', 'outbox', OURS],
   ['sessions', 'sessions', OURS],
   ['pushes', 'pushes', OURS],
-  ['a key of ours', 'mails_pkey', OURS],
-  ['the table of sync', 'belfry_sync', OURS],
+  ['a primary key of Belfry', 'mails_pkey', OURS],
+  ['the table of schema synchronization', 'belfry_sync', OURS],
   ['the deleted records of a resource', 'notes_deleted', 'where the deleted records of "note" are'],
-])('an extension table with the name of %s is refused, whatever its key', (_what, name, held) => {
+])('an extension table with the name of %s is refused, whatever its key in the extension', (_what, name, held) => {
   const told = [`  - extension "mine": table "${name}": "${name}" is ${held}; rename it`];
   expect(mistakesOf(extension('mine', { [name]: table(name) }))).toEqual(told);
   expect(mistakesOf(extension('mine', { other: table(name) }))).toEqual(told);

@@ -11,7 +11,7 @@ const env = { ...createRoleEnv(database), TRUST_PROXY: 'loopback', CHEAP_PASSWOR
 const patience = { timeout: 90_000, interval: 50 };
 const longWait = { ...patience, interval: 250 };
 
-test('killing relay, worker and web loses no event of an acknowledged record and repeats events only with their id', {
+test('no event of an acknowledged record is lost when relay, worker and web are killed, and repeated events keep their id', {
   timeout: 240_000,
 }, async () => {
   const receiver = await startReceiver();

@@ -193,7 +193,7 @@ test('if two limits apply, the response reports the one with fewer remaining req
   expect(limitsOf(await call('GET', '/api/posts/strict')).slice(0, 2)).toEqual([25, 23]);
 });
 
-test('login and register allow 10 requests each in 15 minutes, and no password is checked beyond that', async () => {
+test('login and register allow 10 requests each in 15 minutes, and later requests check no password', async () => {
   const failed: unknown[] = [];
   app.on('security.login_failed', (payload) => failed.push(payload));
   const call = newClient();
@@ -263,10 +263,10 @@ test.each([
   ['an address with a port', '203.0.113.2:4711'],
   ['an IPv6 address', '2001:db8:0:1::7'],
   ['an IPv6 address with a port', '[2001:db8:0:2::7]:4711'],
-  ['another hop before it', '10.0.0.1, 203.0.113.3'],
-  ['a forged one before it', '198.51.100.99, 203.0.113.4'],
-  ['a thousand before it', `${'198.51.100.98, '.repeat(1000)}203.0.113.5`],
-  ['nonsense before it', '<script>, %00, , 203.0.113.6'],
+  ['an address after that of another proxy', '10.0.0.1, 203.0.113.3'],
+  ['an address after a forged one', '198.51.100.99, 203.0.113.4'],
+  ['an address after a thousand others', `${'198.51.100.98, '.repeat(1000)}203.0.113.5`],
+  ['an address after invalid text', '<script>, %00, , 203.0.113.6'],
 ])('behind one trusted proxy, %s is the client that the proxy saw', async (_what, forwarded) => {
   const last = forwarded.split(', ').at(-1)!;
   const call = createClient(url);
@@ -281,7 +281,7 @@ test.each([
   ['spellings of one IPv6 address', ['2001:db8:1::1', '2001:0DB8:1:0:0:0:0:1', '2001:db8:0001::0.0.0.1']],
   ['addresses of one /64', ['2001:db8:2::1', '2001:db8:2::ffff:1', '2001:db8:2:0:8000::']],
   ['an IPv4 address and the same in IPv6', ['203.0.113.77', '::ffff:203.0.113.77', '::FFFF:cb00:714d']],
-])('%s are one client', async (_what, addresses) => {
+])('%s count as one client', async (_what, addresses) => {
   const left = [];
   for (const ip of addresses) {
     left.push(limitsOf(await createClient(url)('GET', '/api/posts', undefined, { 'x-forwarded-for': ip }))[1]);

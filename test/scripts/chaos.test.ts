@@ -42,7 +42,7 @@ test('with relay and worker killed, Redis flushed and Postgres restarted, each d
   expect(code).toBe(0);
 });
 
-test('the same seed creates the same faults; another seed creates others', () => {
+test('the same seed plans the same faults, and another seed plans others', () => {
   const plan = (seed: number) => planFaults(3, seeded(seed));
   expect(plan(1)).toEqual(plan(1));
   expect(plan(1)).not.toEqual(plan(2));
@@ -54,7 +54,7 @@ test('the same seed creates the same faults; another seed creates others', () =>
   );
 });
 
-test('the balance shows deliveries that are lost, repeated without a reason, under another id, or at the wrong endpoint', () => {
+test('the report lists deliveries that are lost, repeated without reason, sent with another id, or sent to the wrong endpoint', () => {
   const arrived = (entries: Record<string, Record<string, number>>) => ({
     arrivals: () => new Map(Object.entries(entries).map(([record, ids]) => [record, new Map(Object.entries(ids))])),
     refused: () => 0,

@@ -65,7 +65,7 @@ test.each([
   expect(cost).toEqual({ binds: 0, bytes: 0 });
 });
 
-test('an unknown key with a right checksum costs one look-up', async () => {
+test('an unknown key with a valid checksum costs one look-up', async () => {
   expect(await costOf(() => createClient(url, newKey())('GET', '/api/notes'))).toMatchObject({ binds: 1 });
 });
 

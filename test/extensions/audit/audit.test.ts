@@ -111,7 +111,7 @@ test('an event that webhooks split over several runs is recorded once', async ()
   expect((await entries(`record=${id}`)).map(({ action }) => action)).toEqual(['created']);
 });
 
-describe('an entry contains', () => {
+describe('an audit entry contains', () => {
   test('the user, session, address, request, change and time', async () => {
     const { body, headers } = await ada.call(
       'POST',
@@ -234,7 +234,7 @@ describe('an entry contains', () => {
   });
 });
 
-describe('besides records it contains', () => {
+describe('the audit trail also contains', () => {
   test('registrations, sign-ins, failed sign-ins, locks and attempts while locked', async () => {
     const eve = await person('Eve');
     const login = (password: string) =>
@@ -432,7 +432,7 @@ describe('GET /api/admin/audit', () => {
     ['after=MjAzMC0xMy00NVQxMjowMDowMC4wMDBaIDE', 'after'],
     ['page=2', 'page'],
     ['user=a&user=b', 'user'],
-  ])('?%s is 400 and names the parameter', async (query, name) => {
+  ])('?%s responds 400 and names the parameter', async (query, name) => {
     const { status, body } = await root.call('GET', `/api/admin/audit?${query}`);
     expect([status, body.error.code]).toEqual([400, 'BAD_REQUEST']);
     expect(body.error.message).toContain(name);

@@ -100,7 +100,7 @@ const deletions: [string, (id: string) => Promise<unknown>][] = [
 ];
 
 test.each(deletions)(
-  'a user deleted by %s and restored at once gets none of their credentials back',
+  'a user who is deleted by %s and restored at once gets none of their credentials back',
   async (_by, remove) => {
     const ada = await equipped('Ada');
     expect(await live(ada.id)).toEqual(all);

@@ -245,14 +245,14 @@ test('a lost key can be retired while events wait under it: each record is named
   await expect.poll(async () => rows('select error from outbox'), { timeout: 60_000 }).toEqual([]);
 });
 
-test('a key in the key ring cannot be given up', async () => {
+test('a configured key cannot be given up', async () => {
   const { old, next, app } = await createEncryptedDatabase();
   await expect(app([next, old]).encryption.rotate({ giveUp: getKeyId(old) })).rejects.toThrow(
     `Key ${getKeyId(old)} cannot be given up`,
   );
 });
 
-test('if no key fits, nothing is written and no key is recorded', async () => {
+test('if no configured key decrypts the values, nothing is written and no key is recorded', async () => {
   const database = await createEncryptedDatabase();
   await insertPatients(database, 10);
   const rotation = await database.app([generateKey()]).encryption.rotate();
@@ -261,7 +261,7 @@ test('if no key fits, nothing is written and no key is recorded', async () => {
   expect(await database.rows('select 1 from encryption_keys')).toEqual([]);
 });
 
-test('an event that a relay holds is left to the relay and the next rotation', async () => {
+test('an event that a relay is handling is left to the relay and the next rotation', async () => {
   const { next, old, writer, app, rows } = await createEncryptedDatabase();
   await writer.service('patient').create({ name: 'Ann', string: 'x' });
   await rows('begin');

@@ -48,7 +48,7 @@ async function replacements() {
   });
 }
 
-test('every value is found and replaced, whatever the names of the table and its columns', async () => {
+test('all values are replaced, whatever the names of the table and its columns', async () => {
   const found = await replacements();
   expect(found.map(({ row, column: { name } }) => `${row} ${name}`)).toEqual([
     'a odd.one',

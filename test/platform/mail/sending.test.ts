@@ -209,7 +209,7 @@ test('an e-mail whose job was lost is sent by the sweep; one whose worker crashe
   expect(smtp.mails).toHaveLength(2);
 });
 
-test('an e-mail that repeatedly crashes its workers is given up', async () => {
+test('an e-mail that repeatedly crashes its worker is given up', async () => {
   await sql.query(
     `insert into mails (id, kind, data, created_at, attempts) values ($1, 'counted', '{"to":"a@example.com"}', now() - interval '1 minute', 8)`,
     ['d'.repeat(24)],

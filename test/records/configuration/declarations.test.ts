@@ -160,7 +160,7 @@ test.each<[string, AnyField]>([
       .max(Date.UTC(2026, 0, 1)),
   ],
   ['reversed item counts', f.array(f.string()).min(2).max(1)],
-  ['more items than an array may have', f.array(f.string()).min(20_000)],
+  ['a maximum above the limit for arrays', f.array(f.string()).min(20_000)],
   ['min on a boolean', f.boolean().min(1)],
   ['max on an enum', f.enum(['a']).max(1)],
   ['min on a password', f.password().min(12)],
@@ -209,7 +209,7 @@ test.each<[string, AnyField]>([
       .default(1),
   ],
   ['a default that breaks a schema', f.string().schema(z.string().min(3)).default('x')],
-  ['a reference to nothing', f.ref(undefined as never)],
+  ['a reference to an unknown resource', f.ref(undefined as never)],
   ['a default of an object that breaks the rules', f.object({ p: f.integer() }).default({ p: 1.5 })],
   ['a default of an array that breaks the rules', f.array(f.string().max(1)).default(['long'])],
 ])('%s is refused, and the error names the field', (_what, field) => {

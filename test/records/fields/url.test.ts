@@ -59,7 +59,7 @@ describe('long URLs', () => {
 
   // The conversion is quadratic in the length, so a few kilobytes would take seconds.
   test.each([
-    ['beyond ASCII', (length: number) => 'ж'.repeat(length)],
+    ['in Unicode', (length: number) => 'ж'.repeat(length)],
     ['in punycode', (length: number) => `xn--${'a'.repeat(length - 4)}`],
   ])(
     'an international host name has at most 63 characters between dots and 260 with its port: %s',

@@ -55,7 +55,7 @@ const statusesOf = async (calls: ReturnType<Client>[]) => {
 
 test.each([
   ['a check over two fields', 'checkeds', {}, (n: number) => ({ from: n })],
-  ['a function of writableBy', 'ruleds', { text: 'x' }, (n: number) => ({ text: `${n}` })],
+  ['a writableBy function', 'ruleds', { text: 'x' }, (n: number) => ({ text: `${n}` })],
 ])('40 concurrent valid changes of one record all succeed: %s', async (_what, path, values, change) => {
   for (let round = 0; round < 3; round++) {
     const { body } = await call('POST', `/api/${path}`, values);

@@ -87,7 +87,7 @@ test('a new table is created with its indexes, in one transaction', async () => 
   expect(readFileSync(join(project.folder, '0001_notes.sql'), 'utf8')).not.toContain('CONCURRENTLY');
 });
 
-test('every snapshot is the schema that its file produces, and names the previous one', async () => {
+test('every snapshot describes the schema that its migration produces, and refers to the previous snapshot', async () => {
   const project = await withRow();
   await project.change([post({ v: f.string().filterable() })]);
   await project.change([post({ v: f.string().filterable() })], '--empty');

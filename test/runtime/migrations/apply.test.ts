@@ -82,7 +82,7 @@ test('duplicates of a unique index over several fields are reported with all of 
   ]);
 });
 
-test('an invalid index of an earlier run is rebuilt, and a valid one is not', async () => {
+test('an invalid index of an earlier run is rebuilt, and a valid index is kept', async () => {
   const project = await createMigrationProject();
   await project.change([note({ a: f.string(), b: f.string() })]);
   await project.query(DUPLICATES);
@@ -163,7 +163,7 @@ test('a file edited after it was applied is reported, and nothing is applied', a
   expect(await project.apply()).toEqual(['0001_change']);
 });
 
-test('a migration that arrives late, through a merge, is applied', async () => {
+test('a migration that a merge adds before applied ones is applied', async () => {
   const project = await createMigrationProject();
   await project.change([note({ a: f.string() })]);
   await project.generate([note({ a: f.string(), b: f.string() })], 'early');
@@ -181,7 +181,7 @@ test('a migration that arrives late, through a merge, is applied', async () => {
 test.each([
   ['not JSON after a merge', '<<<<<<< HEAD\n{}', '_journal.json is not what npm run migration:generate wrote'],
   ['without a file', undefined, '0001_gone.sql is named in its meta/_journal.json and does not exist'],
-])('a folder that is %s is refused with one line', async (_, text, line) => {
+])('a migrations folder that is %s is refused with one line', async (_, text, line) => {
   const project = await createMigrationProject();
   await project.generate([note({ a: f.string() })]);
   const file = join(project.folder, 'meta', '_journal.json');

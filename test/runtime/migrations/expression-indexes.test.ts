@@ -23,7 +23,7 @@ async function indexes(project: Awaited<ReturnType<typeof createMigrationProject
   return rows.map(({ name, text }) => `${name} USING ${text.split(' USING ')[1]}`);
 }
 
-test('they are created with a new table, once, and after the function that they need', async () => {
+test('expression indexes are created with a new table, once, and after the function that they need', async () => {
   const project = await createMigrationProject();
   expect(await project.change([post(marked)])).toHaveLength(1);
   expect(await indexes(project)).toEqual(shape().toSorted());
@@ -31,7 +31,7 @@ test('they are created with a new table, once, and after the function that they 
   expect(again.ok, again.lines.join('\n')).toBe(true);
 });
 
-test('they are added to a table with rows while processes run, whatever the length of the texts', async () => {
+test('expression indexes are added to a table with rows while processes run, whatever the length of the texts', async () => {
   const project = await createMigrationProject();
   await project.change([post(plain)]);
   const posts = project.app(post(plain)).service('post');
@@ -44,7 +44,7 @@ test('they are added to a table with rows while processes run, whatever the leng
   expect(await indexes(project)).toEqual(shape().toSorted());
 });
 
-test('npm run dev creates them too', async () => {
+test('npm run dev creates expression indexes too', async () => {
   const project = await createMigrationProject();
   await project.sync([post(plain)]);
   await project.sync([post(marked)]);
@@ -62,7 +62,7 @@ test('a unique index over rows with the same text is refused with a message that
   expect(await project.query(/find them with: (.+)/.exec(failed as string)![1]!)).toHaveLength(1);
 });
 
-test('a renamed column keeps its index', async () => {
+test('a renamed column keeps its expression index', async () => {
   const project = await createMigrationProject();
   await project.change([post(marked)]);
   const { body, ...rest } = marked;
@@ -73,7 +73,7 @@ test('a renamed column keeps its index', async () => {
   expect(await indexes(project)).toEqual(shape({ body: 'text' }).toSorted());
 });
 
-test('startup reports a database without the function', async () => {
+test('the start reports that the database lacks the function', async () => {
   const project = await createMigrationProject();
   await project.change([post(marked)]);
   await project.query('drop function belfry_array_text(text[]) cascade');

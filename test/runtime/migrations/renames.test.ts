@@ -40,7 +40,7 @@ afterAll(() => remove());
 const TITLES = 'select array_agg(headline order by id) as titles from posts';
 const KEPT = [{ titles: ['post 1', 'post 2', 'post 3'] }];
 
-test('a field declared as renamed keeps its values, and its indexes are renamed, not rebuilt', async () => {
+test('a renamed field keeps its values, and its indexes are renamed instead of rebuilt', async () => {
   const project = await withRows();
   const files = await project.change([after()], 'headline');
   expect(files).toEqual(['0001_headline']);
@@ -53,7 +53,7 @@ test('a field declared as renamed keeps its values, and its indexes are renamed,
   expect(await readSchema(project)).toEqual(await readSchema(fresh));
 });
 
-test('a rename marker that was applied has no further effect, and neither has removing it', async () => {
+test('a rename marker has no effect once it was applied, and neither does removing it', async () => {
   const project = await withRows();
   await project.change([after()]);
   const upToDate = { ok: true, lines: ['The migrations are up to date with the declarations.'] };
@@ -118,7 +118,7 @@ const article = (renamedFrom?: string) =>
 test.each([
   ['declared by the old name', article('post'), []],
   ['declared by the old table', article('posts'), []],
-  ['asked for', article(), ['--rename-table', 'posts=articles']],
+  ['requested on the command line', article(), ['--rename-table', 'posts=articles']],
 ])(
   'a renamed resource (%s) keeps its rows, and everything that carried its name is renamed',
   async (_, resource, given) => {
@@ -163,7 +163,7 @@ test('a table and its columns can be renamed together, in a chain, with a change
   expect(await readSchema(project)).toEqual(await readSchema(fresh));
 });
 
-test('the newest of several earlier names that exists counts', async () => {
+test('of several earlier names, the newest that exists in the database is used', async () => {
   const project = await createMigrationProject();
   await project.change([post({ first: f.string() })]);
   await project.query(`insert into posts (id, first) values ('x', 'kept')`);

@@ -29,7 +29,7 @@ async function counted({ query }: MigrationProject): Promise<number[]> {
   return (await query('select distinct count from counters order by count')).map((row) => row.count);
 }
 
-test('statements of extensions come after the tables in a migration, and again when their text changes', async () => {
+test('a migration runs the statements of extensions after creating the tables, and again when their text changes', async () => {
   const project = await createMigrationProject();
   const { folder, url } = project;
   const one = appOf(project, 1);
@@ -50,7 +50,7 @@ test('statements of extensions come after the tables in a migration, and again w
   expect(await counted(project)).toEqual([1, 2]);
 });
 
-test('sync also runs them, once, and again when their text changes', async () => {
+test('sync runs the statements of extensions once, and again when their text changes', async () => {
   const project = await createMigrationProject();
   await appOf(project, 1).migrate({ mode: 'sync' });
   await project.query('drop trigger counters_count on counters');

@@ -20,7 +20,7 @@ test('sync adds columns and drops empty ones as the declarations change, and kee
   await expect(project.query('select old from things')).rejects.toThrow('column "old" does not exist');
 });
 
-test('sync fills in the default of a new field for existing rows', async () => {
+test('sync sets the default of a new field in existing rows', async () => {
   const project = await createMigrationProject();
   await withThings(project, { a: f.string() }, { a: 'x' });
   await project.sync(things({ a: f.string(), status: f.enum(['active', 'gone']).default('active').filterable() }));
@@ -60,7 +60,7 @@ test('a type that the values cannot be converted to is refused; the error names 
   await expect(refused).rejects.not.toThrow('not a number');
 });
 
-test('encryption cannot be enabled for existing values, only for an empty column', async () => {
+test('encryption can be enabled only for an empty column', async () => {
   const project = await createMigrationProject();
   await withThings(project, { a: f.string() }, { a: 'plain' });
   await expect(project.sync(things({ a: f.string().encrypted() }))).rejects.toThrow(

@@ -168,7 +168,7 @@ describe('unsafe changes in one migration', () => {
   afterAll(() => remove());
 
   test.each(REFUSED.map(([from, to, , , why, example], i) => [from, to, why, example, i] as const))(
-    '%s to %s is refused with the reason and the commands to convert, keep or drop the values',
+    'a change from %s to %s is refused with the reason and the commands to convert, keep or drop the values',
     (_from, _to, why, example, i) => {
       const using = `posts.v${i}=${example.replaceAll('$v', `v${i}`)}`;
       expect(refusals[i]).toEqual([
@@ -276,7 +276,7 @@ test('the proposed expressions preserve the meaning of the values', async () => 
   expect(await values()).toEqual(cases.map(([, , , expected]) => [expected, undefined]));
 });
 
-test('if no expression exists, none is proposed', async () => {
+test('no expression is proposed where none can convert the values', async () => {
   const project = await withValues(f.boolean(), [true]);
   const { lines } = await project.generate([post(f.date())]);
   expect(lines).toHaveLength(4);

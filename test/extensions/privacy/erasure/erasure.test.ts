@@ -401,7 +401,7 @@ test('concurrent requests by the user and an admin start one erasure', async () 
   expect([again.status, again.body.data.status]).toEqual([202, 'finished']);
 });
 
-test('an admin can erase other users, but not themselves by that route; the last admin cannot be erased; non-admins get 403', async () => {
+test('an admin can erase other users, but not themselves through that route; the last admin cannot be erased; other users get 403', async () => {
   const fay = await person('Fay');
   expect((await fay.call('POST', `/api/admin/users/${root.id}/erase`)).status).toBe(403);
   expect((await fay.call('GET', '/api/admin/erasures')).status).toBe(403);
