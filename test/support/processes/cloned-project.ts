@@ -11,7 +11,7 @@ export interface ClonedProject {
 }
 
 /** The `src/app/index.ts` of a project whose app is the blog in test/fixtures. */
-export const BLOG = `export { app } from '../../fixtures/blog/app.ts';`;
+export const BLOG = `export { app } from '../../test/fixtures/blog/app.ts';`;
 
 /** A folder for this process only. Its name is one of few, because Node caches compiled code by file path. */
 function createFolder(): string {
