@@ -5,7 +5,6 @@ export { defineExtension } from './declare/extension.ts';
 export type { Host, UserData } from './declare/host.ts';
 export type { CreateBody, CreateInput, RecordOf, UpdateBody, UpdateInput } from './declare/infer.ts';
 export type { Policy, PolicyArguments, Viewer } from './declare/policy.ts';
-export { recordShape } from './declare/record-shape.ts';
 export type {
   ExtensionResourceOptions,
   HookContext,
@@ -15,8 +14,8 @@ export type {
 } from './declare/resource.ts';
 export { defineResource } from './declare/resource.ts';
 export type { Route, RouteContext } from './declare/route.ts';
-export type { AnyService, Services } from './declare/service.ts';
-export type { Transaction } from './declare/transaction.ts';
+export { recordShape } from './declare/route.ts';
+export type { AnyService, Services, Transaction } from './declare/service.ts';
 export { apiKeys } from './extensions/api-keys/index.ts';
 export { audit } from './extensions/audit/index.ts';
 export { developerConsole } from './extensions/console/index.ts';
@@ -28,7 +27,8 @@ export { webhooks } from './extensions/webhooks/index.ts';
 export { verifyWebhook, WebhookVerificationError } from './extensions/webhooks/verify-webhook.ts';
 export { ApiError } from './platform/errors.ts';
 export { newId } from './platform/ids.ts';
-export type { Transport } from './push/transport.ts';
+export type { PushContent } from './push/message.ts';
+export type { SendContext, Transport, TransportDevice, TransportRequest, TransportResult } from './push/transport.ts';
 export { f } from './records/fields/f.ts';
 export type { App, AppOptions } from './runtime/create-app.ts';
 export { createApp } from './runtime/create-app.ts';

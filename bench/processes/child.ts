@@ -1,6 +1,6 @@
 import { createServer, type RequestListener } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { releaseMemory } from '../../src/runtime/release-memory.ts';
+import { releaseMemory } from '../../src/runtime/run-process.ts';
 
 type RequestHandler = (argument: never) => unknown;
 

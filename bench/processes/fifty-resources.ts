@@ -1,5 +1,5 @@
 // An app with fifty resources in its own process. Creates its tables if BENCH_MIGRATE is set; otherwise starts `web`.
-import { releaseMemory } from '../../src/runtime/release-memory.ts';
+import { releaseMemory } from '../../src/runtime/run-process.ts';
 import { createFiftyResourcesApp } from '../apps/fifty-resources.ts';
 import { reportReady } from './child.ts';
 

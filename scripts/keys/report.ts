@@ -1,5 +1,5 @@
 import type { EncryptionStatus, KeyStatus } from '../../src/platform/crypto/encryption.ts';
-import type { Rotation } from '../../src/platform/crypto/rotate.ts';
+import type { Rotation } from '../../src/platform/crypto/rotation/rotate.ts';
 
 const shown = (count: number) => count.toLocaleString('en-US');
 const some = (count: number, thing: string, more = `${thing}s`) => `${shown(count)} ${count === 1 ? thing : more}`;

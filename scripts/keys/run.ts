@@ -1,4 +1,4 @@
-import type { RotationProgress } from '../../src/platform/crypto/rotate.ts';
+import type { RotationProgress } from '../../src/platform/crypto/rotation/rotate.ts';
 import type { App } from '../../src/runtime/create-app.ts';
 import { problemLines, rotationLines, statusLines } from './report.ts';
 

@@ -1,7 +1,7 @@
 import type pg from 'pg';
-import { quoteIdentifier } from '../../src/platform/postgres/quote-identifier.ts';
-import type { Unchecked } from '../../src/runtime/migrations/column-changes.ts';
-import type { Plan } from '../../src/runtime/migrations/diff.ts';
+import { quoteIdentifier } from '../../src/platform/postgres/identifiers.ts';
+import type { Unchecked } from '../../src/runtime/migrations/plan/column-changes.ts';
+import type { Plan } from '../../src/runtime/migrations/plan/plan-change.ts';
 import { countingClient } from './count-values.ts';
 
 function describeCount(one: Unchecked, count: number): string {

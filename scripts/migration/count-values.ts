@@ -1,6 +1,6 @@
 import pg from 'pg';
-import { quoteIdentifier } from '../../src/platform/postgres/quote-identifier.ts';
-import type { Loss } from '../../src/runtime/migrations/losses.ts';
+import { quoteIdentifier } from '../../src/platform/postgres/identifiers.ts';
+import type { Loss } from '../../src/runtime/migrations/plan/losses.ts';
 
 /** The number of rows with a value that would be lost; `undefined` if it is not known. */
 export interface ValueCounts {

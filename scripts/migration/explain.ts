@@ -1,5 +1,5 @@
-import type { Refusal } from '../../src/runtime/migrations/column-changes.ts';
-import type { Loss } from '../../src/runtime/migrations/losses.ts';
+import type { Refusal } from '../../src/runtime/migrations/plan/column-changes.ts';
+import type { Loss } from '../../src/runtime/migrations/plan/losses.ts';
 import { readMigrationArguments } from './arguments.ts';
 import type { ValueCounts } from './count-values.ts';
 

@@ -1,8 +1,8 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import type { Plan } from '../../src/runtime/migrations/diff.ts';
 import { type Journal, readJournal, readJson } from '../../src/runtime/migrations/journal.ts';
-import type { Snapshot } from '../../src/runtime/migrations/snapshot.ts';
+import type { Plan } from '../../src/runtime/migrations/plan/plan-change.ts';
+import type { Snapshot } from '../../src/runtime/migrations/plan/snapshot.ts';
 
 /** A file to be written. `snapshot` describes the tables after it. */
 interface NewMigration {

@@ -1,9 +1,9 @@
 import { createHash } from 'node:crypto';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import type { Declared } from '../../src/runtime/migrations/declared.ts';
 import { FRAMEWORK, readPublished } from '../../src/runtime/migrations/journal.ts';
-import type { Snapshot } from '../../src/runtime/migrations/snapshot.ts';
+import type { Declared } from '../../src/runtime/migrations/plan/declared.ts';
+import type { Snapshot } from '../../src/runtime/migrations/plan/snapshot.ts';
 import { lastSnapshot } from './files.ts';
 
 /**

@@ -1,10 +1,10 @@
 import { join } from 'node:path';
 import type { PgTable } from 'drizzle-orm/pg-core';
-import type { Declared } from '../../src/runtime/migrations/declared.ts';
-import { type Plan, planChange } from '../../src/runtime/migrations/diff.ts';
 import { FRAMEWORK } from '../../src/runtime/migrations/journal.ts';
-import type { Loss } from '../../src/runtime/migrations/losses.ts';
-import { type Snapshot, takeSnapshot } from '../../src/runtime/migrations/snapshot.ts';
+import type { Declared } from '../../src/runtime/migrations/plan/declared.ts';
+import type { Loss } from '../../src/runtime/migrations/plan/losses.ts';
+import { type Plan, planChange } from '../../src/runtime/migrations/plan/plan-change.ts';
+import { type Snapshot, takeSnapshot } from '../../src/runtime/migrations/plan/snapshot.ts';
 import { type MigrationArguments, readMigrationArguments } from './arguments.ts';
 import { countUnchecked } from './count-unchecked.ts';
 import { countValues } from './count-values.ts';

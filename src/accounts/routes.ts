@@ -1,5 +1,5 @@
-import { recordShape } from '../declare/record-shape.ts';
 import type { Route, RouteContext } from '../declare/route.ts';
+import { recordShape } from '../declare/route.ts';
 import { ApiError, invalidSession } from '../platform/errors.ts';
 import { addressOf } from '../platform/http/client-address.ts';
 import { requestContext } from '../records/access/operation-context.ts';

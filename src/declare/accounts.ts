@@ -3,7 +3,7 @@ import type { z } from 'zod';
 import type { Executor } from '../platform/postgres/queryable.ts';
 import type { StoredRecord } from './host.ts';
 import type { RouteContext } from './route.ts';
-import type { CallerTransaction } from './transaction.ts';
+import type { CallerTransaction } from './service.ts';
 
 /** A login with a correct password whose session has not started yet. */
 export interface CheckedLogin {

@@ -1,6 +1,6 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 import type { Request } from 'express';
-import { requestIdOf } from '../platform/http/request-id.ts';
+import { requestIdOf } from '../platform/http/request-context.ts';
 
 /** The signed-in user as policies receive it: the stored record. */
 export interface Viewer {

@@ -1,15 +1,16 @@
 import type { PgTable } from 'drizzle-orm/pg-core';
-import type { z } from 'zod';
-import { type ConfigErrors, reportSettings } from '../platform/config-errors.ts';
+import { z } from 'zod';
+import { type ConfigErrors, reportSettings } from '../platform/config/config-errors.ts';
 import type { EncryptedColumn } from '../platform/crypto/encrypted-column.ts';
 import type { MailComposer } from '../platform/mail/worker.ts';
 import type { OutboxConsumer, Sweep } from '../platform/outbox/relay.ts';
-import type { RunningWorker } from '../platform/queues.ts';
+import type { RunningWorker } from '../platform/redis/queues.ts';
 import type { Accounts, ConfirmStep, RevocationStep, SignInStep } from './accounts.ts';
 import type { Authenticator } from './authenticator.ts';
 import type { SentEvent } from './events.ts';
 import type { Host, UserData } from './host.ts';
 import { camelCase } from './naming.ts';
+import { compilePolicy, type Policy } from './policy.ts';
 import type { ExtensionResourceOptions } from './resource.ts';
 import type { Route } from './route.ts';
 
@@ -119,7 +120,7 @@ export interface Extension<Name extends string = string, Api extends object = ob
 }
 
 /** An extension with settings: its `statements` and `setup` receive them checked and completed. */
-export interface ExtensionDeclaration<Name extends string, Api extends object, Schema extends z.ZodType>
+interface ExtensionDeclaration<Name extends string, Api extends object, Schema extends z.ZodType>
   extends Omit<Extension<Name, Api>, 'statements' | 'setup'> {
   /** The schema of its settings. Make it strict (`z.strictObject`), so that a misspelled setting is an error. */
   settings?: Schema;
@@ -156,3 +157,19 @@ export function defineExtension<
     setup: (host) => declaration.setup(host, settings),
   };
 }
+
+/** An extension setting that is a policy. */
+export const policySetting = z.custom<Policy>().superRefine((value, context) => {
+  const report = (message: string) => context.addIssue({ code: 'custom', message });
+  if (typeof value === 'string' || typeof value === 'function' || Array.isArray(value)) compilePolicy(value, report);
+  else report('must be a policy: words joined by |, a function, or an array of them');
+});
+
+/** A policy setting, compiled. */
+export const compiledPolicySetting = policySetting.transform((policy) => compilePolicy(policy, () => undefined));
+
+/** An extension setting that is an integer from 1 to `max`. */
+export const wholeSetting = (max: number) => {
+  const error = `must be a whole number from 1 to ${max}`;
+  return z.number({ error }).int({ error }).min(1, { error }).max(max, { error });
+};

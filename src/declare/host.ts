@@ -4,8 +4,7 @@ import type { Platform } from '../platform/platform.ts';
 import type { CompiledPolicy, Viewer } from './policy.ts';
 import type { PushSender, SimulatedDevices } from './push.ts';
 import type { AnyResource } from './resource.ts';
-import type { Services } from './service.ts';
-import type { Transact, Transaction } from './transaction.ts';
+import type { Services, Transact, Transaction } from './service.ts';
 
 /** Rows about users outside of resources: sessions, devices, keys, endpoints. */
 export interface UserData {

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import type { RunningWorker } from '../platform/queues.ts';
+import type { RunningWorker } from '../platform/redis/queues.ts';
 import type { SignInStep } from './accounts.ts';
 import type { FeatureParts } from './extension.ts';
 

@@ -1,4 +1,4 @@
-import type { Transaction } from './transaction.ts';
+import type { Transaction } from './service.ts';
 
 /** `app.push`. */
 export interface PushSender {

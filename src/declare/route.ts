@@ -1,13 +1,12 @@
 import type { Request, RequestHandler, Response } from 'express';
-import type { z } from 'zod';
+import { z } from 'zod';
 import type { ErrorCode } from '../platform/errors.ts';
 import type { LimitRule } from '../platform/limits/rule.ts';
-import type { Logger } from '../platform/log.ts';
+import type { Logger } from '../platform/observability/log.ts';
+import type { StandardSchema } from './field.ts';
 import type { Policy, Viewer } from './policy.ts';
 import type { PushSender } from './push.ts';
-import type { Services } from './service.ts';
-import type { StandardSchema } from './standard-schema.ts';
-import type { Transact } from './transaction.ts';
+import type { Services, Transact } from './service.ts';
 
 /** How a request is signed in. `id` is the id of the session or key; a session has scopes `['*']`. A key without scopes may do nothing. */
 export interface Auth {
@@ -24,7 +23,7 @@ export interface Auth {
 export type Anything = any;
 
 /** A raw query string: flat, with null prototype; a repeated parameter is an array. */
-export type RawQuery = Record<string, string | string[]>;
+type RawQuery = Record<string, string | string[]>;
 
 /** The context of every handler, built in or custom. */
 // biome-ignore lint/suspicious/noExplicitAny: handlers are written against their own input and record
@@ -130,7 +129,7 @@ export interface Route {
 }
 
 /** Options of a custom route. */
-export type RouteOptions = Pick<
+type RouteOptions = Pick<
   Route,
   | 'policy'
   | 'input'
@@ -198,4 +197,26 @@ export function routeBuilder(base: string, resource: string): RouteBuilder {
         };
       };
   return { get: add('GET'), post: add('POST'), put: add('PUT'), patch: add('PATCH'), delete: add('DELETE') };
+}
+
+/** A representation of a resource's records. `register`: the body of a registration. */
+export type RecordView = 'read' | 'create' | 'update' | 'register';
+
+/** The resource and representation that a `recordShape` stands for. */
+export interface RecordShape {
+  resource: string;
+  view: RecordView;
+}
+
+/** The resource and representation of each shape. */
+export const recordShapes = z.registry<RecordShape>();
+
+/**
+ * Stands for a record of a resource in the schema of a response or a body. It is descriptive only: records are validated and serialized by
+ * the declaration itself.
+ *
+ * @example output: z.object({ user: recordShape('user'), token: z.string() })
+ */
+export function recordShape(resource: string, view: RecordView = 'read'): z.ZodType {
+  return z.unknown().register(recordShapes, { resource, view });
 }

@@ -1,6 +1,7 @@
 import type { Request } from 'express';
+import type { MailMessage } from '../platform/mail/message.ts';
+import type { Executor, Queryable } from '../platform/postgres/queryable.ts';
 import type { Viewer } from './actor.ts';
-import type { Operator } from './operator.ts';
 
 /** The privilege of a service call, and the user and the request that events and audit record for it. */
 export interface ActAs {
@@ -28,6 +29,9 @@ export interface ActAsOn extends ActAs {
   /** Change the record only if its `updatedAt` still has this value; otherwise PRECONDITION_FAILED. */
   ifMatch?: string | undefined;
 }
+
+/** Comparison operators of list queries. */
+export type Operator = 'eq' | 'ne' | 'gt' | 'gte' | 'lt' | 'lte' | 'in' | 'nin' | 'all' | 'exists';
 
 /** The parameters of a list query that are not filters. */
 interface ListWords {
@@ -84,10 +88,10 @@ export interface CursorMeta {
 }
 
 /** The metadata of a list: `after` and `count: 'none'` leave out the total. */
-export type MetaOf<Q> = Q extends { after: string } | { count: 'none' } ? CursorMeta : PageMeta;
+type MetaOf<Q> = Q extends { after: string } | { count: 'none' } ? CursorMeta : PageMeta;
 
 /** A page of records, as requested by the query `Q`. */
-export interface Page<R, Q = unknown> {
+interface Page<R, Q = unknown> {
   data: R[];
   meta: MetaOf<Q>;
 }
@@ -142,3 +146,37 @@ export interface Serviced<S, N extends string = string> {
   /** Type-level only. */
   readonly $service?: S | undefined;
 }
+
+/**
+ * The changes of a transaction are committed together or not at all. Its services see their own changes. Before the commit, no other
+ * connection sees them, and none of their events is sent.
+ */
+export interface Transaction {
+  /** The records of a resource, for code. */
+  service: Services;
+  push: {
+    /** Stores a push message, which is sent after the commit. */
+    enqueue(message: unknown): Promise<{ id: string }>;
+  };
+  mail: {
+    /** Stores an e-mail, which is sent after the commit. */
+    send(mail: MailMessage): Promise<{ id: string }>;
+  };
+  /** Runs statements in the transaction, for extensions with their own tables. */
+  database: Queryable;
+  /** Runs after the commit, in order; not at all if the transaction is rolled back. Errors are logged. */
+  afterCommit(work: () => unknown): void;
+}
+
+/** The caller's transaction, for features that write in it. */
+export interface CallerTransaction {
+  database: Executor;
+  /** Runs after the commit, in order; not at all if the transaction is rolled back. */
+  afterCommit(work: () => unknown): void;
+}
+
+/**
+ * Runs `work` in one transaction: committed if it resolves, rolled back if it rejects (with the same error). It holds a connection
+ * meanwhile, so do no slow work in it. A single failed change (a duplicate) is undone on its own; code may catch its error and continue.
+ */
+export type Transact = <T>(work: (tx: Transaction) => Promise<T>) => Promise<T>;

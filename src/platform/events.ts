@@ -1,4 +1,4 @@
-import type { Logger } from './log.ts';
+import type { Logger } from './observability/log.ts';
 
 type Handler = (payload: never) => unknown;
 

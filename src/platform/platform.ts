@@ -1,14 +1,14 @@
+import type { Environment } from './config/environment.ts';
+import type { Settings } from './config/settings.ts';
 import type { Keyring } from './crypto/keyring.ts';
-import type { Environment } from './environment.ts';
 import type { Events } from './events.ts';
 import type { Limits } from './limits/index.ts';
-import type { Logger } from './log.ts';
-import type { Metrics } from './metrics.ts';
+import type { Logger } from './observability/log.ts';
+import type { Metrics } from './observability/metrics.ts';
 import type { Wake } from './outbox/wake.ts';
 import type { Database } from './postgres/database.ts';
-import type { Queues } from './queues.ts';
-import type { RedisClients } from './redis.ts';
-import type { Settings } from './settings.ts';
+import type { RedisClients } from './redis/connections.ts';
+import type { Queues } from './redis/queues.ts';
 
 /** The shared infrastructure of an app's features: one instance of each per app. */
 export interface Platform {

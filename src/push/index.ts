@@ -1,27 +1,30 @@
 import { createFindDevices, deviceData, endpointRule, type TokenRule } from '../accounts/devices/index.ts';
-import type { UserTable } from '../accounts/users/active-user.ts';
+import type { UserTable } from '../accounts/users/user-state.ts';
 import type { FeatureParts } from '../declare/extension.ts';
 import type { PushSender, SimulatedDevices, TransactionalPushSender } from '../declare/push.ts';
+import { type Environment, StartupError } from '../platform/config/environment.ts';
+import type { Settings } from '../platform/config/settings.ts';
 import type { Platform } from '../platform/platform.ts';
-import { browserPages } from './browser/pages.ts';
 import { pushSweeps } from './delivery/sweeps.ts';
 import { startPushWorker } from './delivery/worker.ts';
-import { type Captured, createCaptured } from './history/captured.ts';
+import { type Captured, createCaptured } from './history/read-push.ts';
 import { createReceipt, noteOpened, type Receipt } from './history/receipt.ts';
 import { pushData } from './history/user-data.ts';
-import { pushRoutes } from './routes.ts';
+import { browserPages, pushRoutes } from './routes.ts';
 import { createFinishedSignals } from './send/finished.ts';
 import { createSender } from './send/send.ts';
 import { createSimulatedDevices } from './simulated/devices.ts';
-import { simulatedTables } from './simulated/tables.ts';
 import { simulatedTransport } from './simulated/transport.ts';
-import { pushTables as ownTables } from './tables.ts';
 import { type Transport, takesDevice } from './transport.ts';
+import { readApnsCredentials } from './transports/apns/credentials.ts';
+import { createApnsTransport } from './transports/apns/index.ts';
+import { createFcmTransport } from './transports/fcm/index.ts';
+import { readServiceAccount } from './transports/fcm/service-account.ts';
+import { createWebPushTransport } from './transports/web-push/index.ts';
+import { readVapid } from './transports/web-push/vapid.ts';
 
+export { pushTables } from './tables.ts';
 export { transportConfigErrors } from './transport.ts';
-
-/** The tables of push, by name. */
-export const pushTables = { ...ownTables, ...simulatedTables };
 
 /** Push notifications of an app. */
 export interface Push {
@@ -79,4 +82,31 @@ export function createPush(platform: Platform, own: readonly Transport[], users?
     tokenRule,
     simulated: simulates ? createSimulatedDevices(platform) : undefined,
   };
+}
+
+/**
+ * Creates the transports whose credentials are in the environment: APNs, FCM, Web Push, in this order. Connects, and loads the
+ * provider's library, only at the first send.
+ *
+ * @throws StartupError naming every credential that is missing or malformed
+ */
+export function createDefaultTransports(env: Environment, settings: Settings): Transport[] {
+  const errors: string[] = [];
+  const reportError = (text: string) => errors.push(text);
+  const uses = (prefix: string) => Object.keys(env.push).some((name) => name.startsWith(prefix));
+  const transports: Transport[] = [];
+  if (uses('APNS_')) {
+    const credentials = readApnsCredentials(env.push, { production: env.nodeEnv === 'production' }, reportError);
+    if (credentials !== undefined) transports.push(createApnsTransport(credentials));
+  }
+  if (uses('FCM_')) {
+    const account = readServiceAccount(env.push.FCM_SERVICE_ACCOUNT!, reportError);
+    if (account !== undefined) transports.push(createFcmTransport(account));
+  }
+  if (uses('VAPID_')) {
+    const vapid = readVapid(env.push, reportError);
+    if (errors.length === 0) transports.push(createWebPushTransport(vapid, { rule: endpointRule({ env, settings }) }));
+  }
+  if (errors.length > 0) throw new StartupError('Invalid push credentials:', errors);
+  return transports;
 }

@@ -10,9 +10,9 @@ import {
   tokenError,
 } from '../accounts/devices/index.ts';
 import { checkUrl } from '../platform/address-guard/index.ts';
-import { boundedArray } from '../platform/bounded-array.ts';
 import { type ErrorDetails, MAX_DETAILS, validationError } from '../platform/errors.ts';
 import { isId } from '../platform/ids.ts';
+import { boundedArray } from '../platform/json/bounded-array.ts';
 
 /** Maximum entries in each of `to`, `deviceIds` and `tokens`: as many as can be validated and stored while the caller waits. */
 const AUDIENCE_MAX = 100_000;

@@ -1,3 +1,4 @@
+import { devices } from '../accounts/devices/index.ts';
 import {
   boolean,
   index,
@@ -159,6 +160,35 @@ const pushGone = pgTable('push_gone', {
   lastAt: timestamptz('last_at').notNull().defaultNow(),
 });
 
+const deviceId = () =>
+  text('device_id')
+    .notNull()
+    .references(() => devices.id, { onDelete: 'cascade' });
+
+/** Devices that are simulated. Empty in production. */
+const simulatedDevices = pgTable('push_simulated_devices', {
+  deviceId: deviceId().primaryKey(),
+  behavior: text('behavior').notNull(),
+});
+
+/** Notifications that simulated devices received. */
+const simulatedNotifications = pgTable(
+  'push_simulated_notifications',
+  {
+    id: text('id').primaryKey(),
+    deviceId: deviceId(),
+    pushId: text('push_id').notNull(),
+    /** `shown`, `held` or `hidden`. */
+    state: text('state').notNull(),
+    message: jsonb('message').notNull(),
+    /** When a held notification expires. */
+    expiresAt: timestamptz('expires_at'),
+    createdAt: timestamptz('created_at').notNull().defaultNow(),
+    tappedAt: timestamptz('tapped_at'),
+  },
+  (table) => [index('push_simulated_notifications_device_index').on(table.deviceId, table.id)],
+);
+
 /** The tables of push, by name. */
 export const pushTables = {
   pushes,
@@ -166,4 +196,6 @@ export const pushTables = {
   push_chunks: pushChunks,
   push_results: pushResults,
   push_gone: pushGone,
+  push_simulated_devices: simulatedDevices,
+  push_simulated_notifications: simulatedNotifications,
 };

@@ -1,6 +1,6 @@
 import { type DevicePlatform, readSubscription } from '../accounts/devices/index.ts';
-import { withDeadline } from '../platform/deadline.ts';
-import type { Logger } from '../platform/log.ts';
+import { withDeadline } from '../platform/concurrency/deadline.ts';
+import type { Logger } from '../platform/observability/log.ts';
 import type { PushContent } from './message.ts';
 
 /** Shorter tokens are not redacted: no provider issues them, and a one-letter token would redact whole sentences. */
@@ -33,7 +33,7 @@ function textOf(thrown: unknown): string {
 }
 
 /** Converts a thrown value to an error that is safe to log: only message, stack and causes, with tokens redacted. */
-export function errorWithoutTokens(
+function errorWithoutTokens(
   thrown: unknown,
   devices: readonly { platform: DevicePlatform; token: string }[],
   depth = 0,
@@ -88,7 +88,7 @@ export interface SendContext {
 }
 
 /** A message and its devices. */
-export interface Sending {
+export interface TransportRequest {
   message: PushContent;
   devices: readonly TransportDevice[];
   context: SendContext;
@@ -111,7 +111,7 @@ export interface Transport {
    * order, within 60 seconds. Without this method, `send` is called for each message concurrently.
    */
   sendMany?(
-    sendings: readonly Sending[],
+    sendings: readonly TransportRequest[],
   ): Promise<readonly (readonly TransportResult[])[]> | readonly (readonly TransportResult[])[];
   /** Whether the transport handles a device. Default: every device. */
   accepts?(device: TransportDevice): boolean;
@@ -177,6 +177,19 @@ export function transportFor(
   return transports.find((transport) => takesDevice(transport, device, log));
 }
 
+/** The error of a message that is too large for a transport and platform, or undefined. */
+export function sizeError(transport: Transport, message: PushContent, platform: DevicePlatform): string | undefined {
+  const { name, limitBytes } = transport;
+  if (transport.sizeOf === undefined || limitBytes === undefined) return undefined;
+  try {
+    const bytes = transport.sizeOf(message, platform);
+    if (bytes <= limitBytes) return undefined;
+    return `MessageTooBig: it has ${bytes} bytes as ${name} sends it to ${platform}; the limit is ${limitBytes}`;
+  } catch (error) {
+    return `The transport failed: ${errorWithoutTokens(error, []).message}`;
+  }
+}
+
 function storable(text: unknown, fallback: string | undefined): string | undefined {
   if (typeof text !== 'string' || text === '') return fallback;
   return text.slice(0, ERROR_MAX).replaceAll('\0', '').toWellFormed();
@@ -216,7 +229,7 @@ async function callInTime(call: () => unknown): Promise<readonly unknown[]> {
  */
 async function resultsOf(
   transport: Transport,
-  sendings: readonly Sending[],
+  sendings: readonly TransportRequest[],
   call: () => Promise<readonly unknown[]>,
   log: Logger,
 ): Promise<TransportResult[][]> {
@@ -244,7 +257,7 @@ async function resultsOf(
  */
 export function sendThrough(
   transport: Transport,
-  sendings: readonly Sending[],
+  sendings: readonly TransportRequest[],
   log: Logger,
 ): Promise<TransportResult[]>[] {
   if (transport.sendMany !== undefined && sendings.length > 1) {

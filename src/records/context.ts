@@ -1,8 +1,7 @@
 import type { TransactionalPushSender } from '../declare/push.ts';
-import type { Services } from '../declare/service.ts';
-import type { CallerTransaction, Transaction } from '../declare/transaction.ts';
+import type { CallerTransaction, Services, Transaction } from '../declare/service.ts';
+import type { KeyedQueue } from '../platform/concurrency/serial-queue.ts';
 import type { Platform } from '../platform/platform.ts';
-import type { KeyedQueue } from '../platform/serial-queue.ts';
 import type { OperationContext } from './access/operation-context.ts';
 import type { VersionOf } from './operations/versions.ts';
 import type { CompiledResource } from './schema/compiled.ts';

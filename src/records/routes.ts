@@ -1,8 +1,7 @@
 import { z } from 'zod';
 import { pluralName } from '../declare/naming.ts';
-import { recordShape } from '../declare/record-shape.ts';
 import type { Action } from '../declare/resource.ts';
-import { type Route, type RouteContext, routeBuilder } from '../declare/route.ts';
+import { type Route, type RouteContext, recordShape, routeBuilder } from '../declare/route.ts';
 import { withMeta } from '../platform/http/response.ts';
 import { type OperationContext, requestContext } from './access/operation-context.ts';
 import type { Entity, RecordsContext } from './context.ts';

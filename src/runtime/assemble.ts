@@ -2,20 +2,20 @@ import type { PgTable } from 'drizzle-orm/pg-core';
 import type { Administration } from '../accounts/administration.ts';
 import type { FeatureParts } from '../declare/extension.ts';
 import type { Host } from '../declare/host.ts';
-import { ConfigErrors } from '../platform/config-errors.ts';
+import { ConfigErrors } from '../platform/config/config-errors.ts';
+import type { Environment } from '../platform/config/environment.ts';
+import type { Settings } from '../platform/config/settings.ts';
 import { createEncryption, type Encryption } from '../platform/crypto/encryption.ts';
-import type { Environment } from '../platform/environment.ts';
 import type { Mail } from '../platform/mail/index.ts';
 import type { Platform } from '../platform/platform.ts';
-import type { Settings } from '../platform/settings.ts';
 import type { Push } from '../push/index.ts';
 import { type Records, resourceTables, withArchives } from '../records/index.ts';
 import { withPostgres } from './connect.ts';
 import { createCore, createPlatform } from './core.ts';
 import { type Declarations, ownTables } from './declarations.ts';
 import { checkSchema } from './migrations/check-schema.ts';
-import { type Declared as DeclaredTables, declaredTables } from './migrations/declared.ts';
 import { type MigrateOptions, migrateDatabase } from './migrations/migrate.ts';
+import { type Declared as DeclaredTables, declaredTables } from './migrations/plan/declared.ts';
 import { setUpFeatures } from './set-up-features.ts';
 
 /** The account commands of the command line. */

@@ -1,28 +1,31 @@
 import semver from 'semver';
 import { z } from 'zod';
+import about from '../../package.json' with { type: 'json' };
 import { type Extension, type FeatureParts, type Job, ROLES } from '../declare/extension.ts';
 import type { AnyResource } from '../declare/resource.ts';
 import type { Route } from '../declare/route.ts';
-import type { ConfigErrors } from '../platform/config-errors.ts';
-import { knownNames } from '../platform/did-you-mean.ts';
+import type { ConfigErrors } from '../platform/config/config-errors.ts';
+import { knownNames } from '../platform/config/did-you-mean.ts';
 import type { MailComposer } from '../platform/mail/worker.ts';
 import { getTableConfig, isTable } from '../platform/postgres/drizzle.ts';
 import { MAX_IDENTIFIER_BYTES, primaryKeyName } from '../platform/postgres/identifiers.ts';
 import { type ExtensionOptions, isOwnOption } from '../records/configuration/declaration-shape.ts';
 import { placesOf } from '../records/configuration/option-errors.ts';
-import { archiveNames } from '../records/store/archive-table.ts';
+import { archiveNames } from '../records/schema/table-names.ts';
 import { keptNames, overlongNames } from './migrations/relation-names.ts';
 import { operationIdOf, shownRoutes } from './openapi/documented-routes.ts';
-import { VERSION } from './version.ts';
+
+/** The running version of Belfry. */
+export const VERSION: string = about.version;
 
 const OPTIONS = ['resources', 'extensions', 'settings', 'transports', 'listeners'];
-const LISTS = ['resources', 'extensions', 'transports'];
+const LISTS = ['resources', 'extensions'];
 /** The characters allowed in the parts of a queue name: BullMQ refuses a colon, and a slash separates extension and job. */
 const QUEUE_PART = /^[^:/]+$/;
 const OPERATION_ID = /^[a-z][A-Za-z0-9]*$/;
 
 /** The parts of an extension. */
-export interface ExtensionParts {
+interface ExtensionParts {
   name: string;
   parts: FeatureParts;
 }
@@ -49,6 +52,12 @@ export function checkAppOptions(options: object, errors: ConfigErrors): boolean 
   if (!['undefined', 'function'].includes(typeof given.listeners)) errors.at('listeners').report('must be a function');
   const notLists = LISTS.filter((name) => !Array.isArray(given[name] ?? (name === 'resources' ? undefined : [])));
   for (const name of notLists) errors.at(name).report('must be a list');
+  if (typeof given.transports !== 'function' && !Array.isArray(given.transports ?? [])) {
+    errors
+      .at('transports')
+      .report('must be a list, or a function that receives the default transports and returns a list');
+    return false;
+  }
   if (notLists.length > 0) return false;
   const areNamed = (given.resources as unknown[]).every(isNamed);
   if (!areNamed) errors.at('resources').report('each is made with defineResource or defineUser');

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { StartupError } from '../platform/environment.ts';
+import { StartupError } from '../platform/config/environment.ts';
 import type { Platform } from '../platform/platform.ts';
 import { isTooSlow, isTransient } from '../platform/postgres/errors.ts';
 

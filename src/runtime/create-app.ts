@@ -3,23 +3,22 @@ import { type PlatformEvent, type RecordAction, type RecordEvent, recordActions 
 import type { Extension } from '../declare/extension.ts';
 import type { RecordOf } from '../declare/infer.ts';
 import type { AnyResource, Resource, Service } from '../declare/resource.ts';
-import type { AnyService, Serviced } from '../declare/service.ts';
-import type { Transaction } from '../declare/transaction.ts';
-import { ConfigErrors } from '../platform/config-errors.ts';
+import type { AnyService, Serviced, Transaction } from '../declare/service.ts';
+import { ConfigErrors } from '../platform/config/config-errors.ts';
+import { type Environment, readEnvironment, StartupError } from '../platform/config/environment.ts';
+import { readSettings, type Settings, type SettingsInput } from '../platform/config/settings.ts';
 import type { Encryption } from '../platform/crypto/encryption.ts';
-import { readEnvironment, StartupError } from '../platform/environment.ts';
 import type { CapturedMails } from '../platform/mail/index.ts';
 import type { MailSender } from '../platform/mail/sender.ts';
-import { readSettings, type SettingsInput } from '../platform/settings.ts';
-import type { Captured } from '../push/history/captured.ts';
+import type { Captured } from '../push/history/read-push.ts';
 import type { Push } from '../push/index.ts';
+import { createDefaultTransports } from '../push/index.ts';
 import type { Transport } from '../push/transport.ts';
-import { transportsFrom } from '../push/transports/from-environment.ts';
 import { type AppAdministration, type Assembly, assemble } from './assemble.ts';
 import { checkAppOptions } from './config-errors.ts';
 import { checkDeclarations } from './declarations.ts';
-import type { Declared } from './migrations/declared.ts';
 import type { MigrateOptions } from './migrations/migrate.ts';
+import type { Declared } from './migrations/plan/declared.ts';
 import { type StartOptions, startRoles } from './start.ts';
 
 /** The options of `createApp`. */
@@ -27,8 +26,13 @@ export interface AppOptions<R extends readonly AnyResource[], E extends readonly
   resources: R;
   extensions?: E;
   settings?: SettingsInput;
-  /** Push transports; the first one that accepts a device sends to it. Default: APNs, FCM and Web Push, if their credentials are set. */
-  transports?: readonly Transport[];
+  /**
+   * Push transports; the first one that accepts a device sends to it. Default: APNs, FCM and Web Push, if their credentials are in the
+   * environment. A list replaces the default ones; a function receives them and returns the list to use.
+   *
+   * @example transports: (defaults) => [...defaults, smsTransport({ apiKey: environment.SMS_API_KEY })]
+   */
+  transports?: readonly Transport[] | ((defaults: readonly Transport[]) => readonly Transport[]);
   /** Called once with the app, to register listeners. */
   listeners?: (app: App<R> & Apis<E>) => void;
 }
@@ -191,14 +195,29 @@ function assembleFrom(
   const env = collect(errors, () => readEnvironment(variables));
   const settings = collect(errors, () => readSettings(options.settings));
   const isReadable = checkAppOptions(options, errors);
-  const provided = () => (env && settings ? transportsFrom(env, settings) : []);
-  const transports = options.transports ?? collect(errors, provided) ?? [];
+  const transports = chooseTransports(options.transports, env, settings, errors);
   const declared = { ...options, extensions: options.extensions ?? [], transports, members: MEMBERS };
   if (isReadable) checkDeclarations(declared, settings, errors);
   const isSound = errors.lines.length === 0;
   const assembly = isSound && env && settings ? assemble(declared, env, settings, errors) : undefined;
   if (assembly === undefined) throw new StartupError('The app has configuration errors:', errors.lines);
   return assembly;
+}
+
+/** Returns the app's push transports. The default ones are created only if the app uses them. */
+function chooseTransports(
+  transports: AppOptions<readonly AnyResource[]>['transports'],
+  env: Environment | undefined,
+  settings: Settings | undefined,
+  errors: ConfigErrors,
+): readonly Transport[] {
+  if (Array.isArray(transports)) return transports;
+  const defaults = env && settings && collect(errors, () => createDefaultTransports(env, settings));
+  if (defaults === undefined || typeof transports !== 'function') return defaults ?? [];
+  const chosen: unknown = transports(defaults);
+  if (Array.isArray(chosen)) return chosen;
+  errors.at('transports').report('the function must return a list of transports');
+  return [];
 }
 
 /** Returns the result of a function, or undefined after reporting its StartupError. */

@@ -1,5 +1,5 @@
 import type { ExtensionHost, FeatureParts, Job, Role } from '../declare/extension.ts';
-import type { Queues, RunningWorker } from '../platform/queues.ts';
+import type { Queues, RunningWorker } from '../platform/redis/queues.ts';
 
 const DEFAULTS = { role: 'push-worker', concurrency: 5, attempts: 5 } as const satisfies Partial<Job>;
 const FIRST_PAUSE_MS = 1000;

@@ -1,11 +1,11 @@
 import type { FeatureParts } from '../declare/extension.ts';
 import { mergeParts } from '../declare/merge-parts.ts';
-import type { ConfigErrors } from '../platform/config-errors.ts';
-import { StartupError } from '../platform/environment.ts';
+import type { ConfigErrors } from '../platform/config/config-errors.ts';
+import { StartupError } from '../platform/config/environment.ts';
 import type { MailComposer } from '../platform/mail/worker.ts';
 import { checkExtensionRoutes } from '../records/configuration/route-errors.ts';
 import { withArchives } from '../records/index.ts';
-import { encryptedColumns } from '../records/store/encrypted-columns.ts';
+import { encryptedColumns } from '../records/store/codec.ts';
 import { checkApis, checkJobs, checkOperationIds, isParts, mailsOf } from './config-errors.ts';
 import type { Core } from './core.ts';
 import type { Declarations } from './declarations.ts';

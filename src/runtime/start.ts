@@ -1,9 +1,9 @@
 import type { Role } from '../declare/extension.ts';
-import type { Environment } from '../platform/environment.ts';
+import type { Environment } from '../platform/config/environment.ts';
 import { createPendingResponses } from '../platform/http/pending-responses.ts';
 import { listen } from '../platform/http/server.ts';
-import { createLogWork } from '../platform/log-work.ts';
-import { addProcessMetrics } from '../platform/metrics.ts';
+import { createLogWork } from '../platform/observability/log-work.ts';
+import { addProcessMetrics } from '../platform/observability/metrics.ts';
 import { startRelay } from '../platform/outbox/relay.ts';
 import type { Assembly } from './assemble.ts';
 import { withStores } from './connect.ts';

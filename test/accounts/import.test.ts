@@ -3,7 +3,7 @@ import { Client } from 'pg';
 import { afterAll, expect, test } from 'vitest';
 import { NO_PASSWORD } from '../../src/accounts/passwords/password-hash.ts';
 import { defineUser, f, softDelete } from '../../src/index.ts';
-import { NO_DATE } from '../../src/records/fields/date.ts';
+import { NO_DATE } from '../../src/records/fields/types/date.ts';
 import { startTestApp } from '../support/app.ts';
 
 const secret = 'correct horse battery';

@@ -1,7 +1,7 @@
 import { Client } from 'pg';
 import { afterAll, afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { defineUser } from '../../src/index.ts';
-import { createLog } from '../../src/platform/log.ts';
+import { createLog } from '../../src/platform/observability/log.ts';
 import { sendThrough, type Transport, type TransportResult } from '../../src/push/transport.ts';
 import { type Person, startTestApp } from '../support/app.ts';
 

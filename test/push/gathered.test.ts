@@ -1,10 +1,10 @@
 import { Client } from 'pg';
 import { afterAll, afterEach, beforeEach, expect, test } from 'vitest';
 import { createApp, defineUser } from '../../src/index.ts';
-import type { Sending, Transport } from '../../src/push/transport.ts';
+import type { Transport, TransportRequest } from '../../src/push/transport.ts';
 import { startTestApp } from '../support/app.ts';
 
-const many: (readonly Sending[])[] = [];
+const many: (readonly TransportRequest[])[] = [];
 const single: string[] = [];
 const finished: string[] = [];
 let inFlight = 0;
@@ -19,7 +19,7 @@ async function counted<T>(devices: number, results: () => T): Promise<T> {
   inFlight -= devices;
   return results();
 }
-const okay = ({ devices }: Pick<Sending, 'devices'>) =>
+const okay = ({ devices }: Pick<TransportRequest, 'devices'>) =>
   devices.map(({ token }) => ({ ok: true, id: `id of ${token}` }));
 const bulk: Transport = {
   name: 'bulk: several at once',

@@ -1,15 +1,15 @@
+import { readEnvironment } from '../../src/platform/config/environment.ts';
+import { readSettings } from '../../src/platform/config/settings.ts';
 import { createKeyring } from '../../src/platform/crypto/keyring.ts';
-import { readEnvironment } from '../../src/platform/environment.ts';
 import { createEvents } from '../../src/platform/events.ts';
 import { createLimits } from '../../src/platform/limits/index.ts';
-import { createLog } from '../../src/platform/log.ts';
-import { createMetrics } from '../../src/platform/metrics.ts';
+import { createLog } from '../../src/platform/observability/log.ts';
+import { createMetrics } from '../../src/platform/observability/metrics.ts';
 import { createRelayWakeUp } from '../../src/platform/outbox/wake.ts';
 import type { Platform } from '../../src/platform/platform.ts';
 import { openDatabase } from '../../src/platform/postgres/database.ts';
-import { createQueues } from '../../src/platform/queues.ts';
-import { openRedis } from '../../src/platform/redis.ts';
-import { readSettings } from '../../src/platform/settings.ts';
+import { openRedis } from '../../src/platform/redis/connections.ts';
+import { createQueues } from '../../src/platform/redis/queues.ts';
 
 /** A separate platform on the services of a test app, for components that an app does not expose. */
 export async function openPlatform(

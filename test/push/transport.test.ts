@@ -2,7 +2,7 @@ import { inspect } from 'node:util';
 import { Client } from 'pg';
 import { afterAll, beforeEach, describe, expect, test } from 'vitest';
 import { createApp, defineUser } from '../../src/index.ts';
-import type { Logger } from '../../src/platform/log.ts';
+import type { Logger } from '../../src/platform/observability/log.ts';
 import { sendThrough, type Transport, transportFor } from '../../src/push/transport.ts';
 import { type Person, startTestApp } from '../support/app.ts';
 

@@ -1,9 +1,9 @@
 import { type ApiError, type ErrorDetails, validationError } from '../../platform/errors.ts';
-import { exceededJsonLimit } from '../../platform/excessive-json.ts';
 import { isId, newId } from '../../platform/ids.ts';
-import { isStorable, UNSTORABLE } from '../../platform/postgres/storable.ts';
+import { exceededJsonLimit } from '../../platform/json/json-limits.ts';
+import { isStorable, UNSTORABLE } from '../../platform/postgres/values.ts';
 import type { RecordsContext } from '../../records/context.ts';
-import { NO_DATE, parseDate } from '../../records/fields/date.ts';
+import { NO_DATE, parseDate } from '../../records/fields/types/date.ts';
 import { type Values, validate } from '../../records/operations/validate.ts';
 import type { CompiledResource } from '../../records/schema/compiled.ts';
 import { NO_PASSWORD } from '../passwords/password-hash.ts';

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { ApiError } from '../../platform/errors.ts';
 import { newId } from '../../platform/ids.ts';
 import type { Platform } from '../../platform/platform.ts';
-import { createRedisBreaker } from '../../platform/redis-breaker.ts';
+import { createRedisBreaker } from '../../platform/redis/circuit-breaker.ts';
 import {
   abandon,
   clearFailures,

@@ -1,6 +1,6 @@
 import type { Redis } from 'ioredis';
 import { z } from 'zod';
-import type { RedisBreaker } from '../../platform/redis-breaker.ts';
+import type { RedisBreaker } from '../../platform/redis/circuit-breaker.ts';
 import { EMPTY_STATE, type LockoutRule, type LockoutState, lifetime, type Transition } from './state.ts';
 
 /** Computes the next state. It may be called several times, because another process can change the state in between. */

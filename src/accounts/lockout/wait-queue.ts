@@ -1,4 +1,4 @@
-import { createSemaphore } from '../../platform/semaphore.ts';
+import { createSemaphore } from '../../platform/concurrency/semaphore.ts';
 
 /** Delay before the next try without a wake-up: attempts in other processes end without waking this one. */
 const POLL_MS = 100;

@@ -1,8 +1,8 @@
 import { randomBytes, type ScryptOptions, scrypt, timingSafeEqual } from 'node:crypto';
 import { promisify } from 'node:util';
-import { withDeadline } from '../../platform/deadline.ts';
-import { createSemaphore, isSemaphoreFull } from '../../platform/semaphore.ts';
-import type { LegacyPassword } from '../../platform/settings.ts';
+import { withDeadline } from '../../platform/concurrency/deadline.ts';
+import { createSemaphore, isSemaphoreFull } from '../../platform/concurrency/semaphore.ts';
+import type { LegacyPassword } from '../../platform/config/settings.ts';
 
 /** scrypt's cost (RFC 7914): N = 2^logN, block size r, parallelism p. One hash needs 128·N·r bytes of memory. */
 interface ScryptCost {

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import type { RouteContext } from '../../declare/route.ts';
 import { addressOf } from '../../platform/http/client-address.ts';
-import { isStorable, UNSTORABLE } from '../../platform/postgres/storable.ts';
+import { isStorable, UNSTORABLE } from '../../platform/postgres/values.ts';
 import type { AccountsContext } from '../context.ts';
 import { lockedOut, signInLockoutName } from '../lockout/lockout.ts';
 import type { Account } from '../users/users.ts';

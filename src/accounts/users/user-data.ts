@@ -1,7 +1,7 @@
 import type { ResourceGateway, UserData } from '../../declare/host.ts';
 import type { OutboxConsumer } from '../../platform/outbox/relay.ts';
 import type { Database } from '../../platform/postgres/database.ts';
-import { rowsInPages } from '../../platform/postgres/rows-in-pages.ts';
+import { rowsInPages } from '../../platform/postgres/scan.ts';
 import { writeInBatches } from '../../platform/postgres/write-in-batches.ts';
 
 // Index sessions_user_id_index. The foreign key removes the devices of a session with it.

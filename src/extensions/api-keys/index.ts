@@ -1,13 +1,12 @@
 import { defineExtension, type Extension } from '../../declare/extension.ts';
-import { StartupError } from '../../platform/environment.ts';
+import { StartupError } from '../../platform/config/environment.ts';
 import { adminKeyRoutes } from './admin-routes.ts';
 import { createAuthenticator } from './authenticator.ts';
 import { ownKeyRoutes } from './routes.ts';
 import { createScopes, type Scopes } from './scopes.ts';
 import { type ApiKeyOptions, apiKeySettings } from './settings.ts';
-import { createKeys } from './store.ts';
-import { apiKeyTable } from './tables.ts';
-import { keyData, keysOfDeletedUsers, oldKeysSweep } from './user-data.ts';
+import { apiKeyTable } from './sql.ts';
+import { createKeys, keyData, keysOfDeletedUsers, oldKeysSweep } from './store.ts';
 
 /** `app.apiKeys`. */
 interface ApiKeysApi {

@@ -1,8 +1,8 @@
 import { z } from 'zod';
-import { boundedArray } from '../../platform/bounded-array.ts';
 import { ApiError } from '../../platform/errors.ts';
 import { isId } from '../../platform/ids.ts';
-import { isStorable } from '../../platform/postgres/storable.ts';
+import { boundedArray } from '../../platform/json/bounded-array.ts';
+import { isStorable } from '../../platform/postgres/values.ts';
 import { type KeyStatus, STATUSES } from './record.ts';
 import type { Scopes } from './scopes.ts';
 import type { ApiKeySettings } from './settings.ts';

@@ -1,6 +1,6 @@
 import type { Route } from '../../declare/route.ts';
 import { groupOf, isForSessions, nameOf, scopesNeeded } from '../../declare/scope.ts';
-import { ConfigErrors } from '../../platform/config-errors.ts';
+import { ConfigErrors } from '../../platform/config/config-errors.ts';
 import type { ApiKeySettings } from './settings.ts';
 
 type RouteKeyParts = Pick<Route, 'method' | 'path' | 'crud'>;

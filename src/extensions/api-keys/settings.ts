@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { policySetting } from '../../declare/extension-settings.ts';
+import { policySetting } from '../../declare/extension.ts';
 import { isScope, SCOPE_FORM } from '../../declare/scope.ts';
 
 /** A century. A larger number is most likely a typo. */

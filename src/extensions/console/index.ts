@@ -1,5 +1,5 @@
 import { defineExtension, type Extension } from '../../declare/extension.ts';
-import { StartupError } from '../../platform/environment.ts';
+import { StartupError } from '../../platform/config/environment.ts';
 import { sameOriginOnly, thisMachineOnly } from './guards.ts';
 import { createLiveUpdates } from './live.ts';
 import { pageFiles } from './page-files.ts';

@@ -1,6 +1,6 @@
 import type { Request, Response } from 'express';
 import { ApiError } from '../../platform/errors.ts';
-import type { Logger } from '../../platform/log.ts';
+import type { Logger } from '../../platform/observability/log.ts';
 
 /** Interval in ms at which the data is read while a page is open, because this process gets no events of other processes. */
 const EVERY_MS = 1000;

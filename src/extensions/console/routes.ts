@@ -3,8 +3,8 @@ import { z } from 'zod';
 import type { Host } from '../../declare/host.ts';
 import type { SimulatedBehavior, SimulatedDevices } from '../../declare/push.ts';
 import type { Route, RouteContext } from '../../declare/route.ts';
-import { boundedArray } from '../../platform/bounded-array.ts';
 import { validationError } from '../../platform/errors.ts';
+import { boundedArray } from '../../platform/json/bounded-array.ts';
 import type { Live } from './live.ts';
 
 const behaviorBody = z.strictObject({ behavior: z.string({ error: 'Must be a behavior' }) });

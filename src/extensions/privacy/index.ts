@@ -2,7 +2,7 @@ import type { PgTable } from 'drizzle-orm/pg-core';
 import { z } from 'zod';
 import { defineExtension, type Extension } from '../../declare/extension.ts';
 import { mergeParts } from '../../declare/merge-parts.ts';
-import { StartupError } from '../../platform/environment.ts';
+import { StartupError } from '../../platform/config/environment.ts';
 import { erasureParts, erasures } from './erasure/index.ts';
 import {
   type ExportOptions,
@@ -11,9 +11,9 @@ import {
   privacyExportChunks,
   privacyExports,
 } from './export/index.ts';
-import { type PrivacyReport, privacyReport } from './report/report.ts';
+import { type PrivacyReport, privacyReport } from './report.ts';
 
-export type { PrivacyReport, ReportedData, ReportedField } from './report/report.ts';
+export type { PrivacyReport, ReportedData, ReportedField } from './report.ts';
 
 declare module '../../declare/resource.ts' {
   interface ExtensionResourceOptions {

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { compiledPolicySetting } from '../../declare/extension-settings.ts';
+import { compiledPolicySetting } from '../../declare/extension.ts';
 
 const count = z.number().int().positive();
 

@@ -1,10 +1,10 @@
 import { z } from 'zod';
 import type { SentEvent } from '../../declare/events.ts';
 import { recordActions } from '../../declare/events.ts';
+import type { StandardSchema } from '../../declare/field.ts';
 import type { ResourceGateway } from '../../declare/host.ts';
-import { recordShape } from '../../declare/record-shape.ts';
-import type { StandardSchema } from '../../declare/standard-schema.ts';
-import type { ConfigErrors } from '../../platform/config-errors.ts';
+import { recordShape } from '../../declare/route.ts';
+import type { ConfigErrors } from '../../platform/config/config-errors.ts';
 
 /** The name of test events. Endpoints cannot subscribe to it. */
 export const TEST_EVENT = 'webhook.test';

@@ -1,5 +1,5 @@
 import { defineExtension, type Extension } from '../../declare/extension.ts';
-import { StartupError } from '../../platform/environment.ts';
+import { StartupError } from '../../platform/config/environment.ts';
 import { createResultWriter } from './delivery/record-results.ts';
 import { startWebhookWorker } from './delivery/worker.ts';
 import { createKeyLimits } from './endpoints/access.ts';

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { compiledPolicySetting, policySetting } from '../../declare/extension-settings.ts';
+import { compiledPolicySetting, policySetting } from '../../declare/extension.ts';
 import { isNameServer } from '../../platform/address-guard/index.ts';
 import { DEFAULT_RETRY_SCHEDULE, parseSchedule } from './delivery/retry-schedule.ts';
 import { checkEvents, type EventDeclarations } from './events.ts';

@@ -1,9 +1,9 @@
 import type { Fields } from '../../declare/field.ts';
 import type { ResourceGateway } from '../../declare/host.ts';
-import { quoteIdentifier } from '../../platform/postgres/quote-identifier.ts';
-import { quoteLiteral } from '../../platform/postgres/quote-literal.ts';
+import { quoteIdentifier } from '../../platform/postgres/identifiers.ts';
+import { quoteLiteral } from '../../platform/postgres/values.ts';
 import { type EmptiedField, type ErasureShare, erasureShares } from '../../records/schema/erasure-plan.ts';
-import { tablesOf } from '../../records/schema/tables-of.ts';
+import { tablesOf } from '../../records/schema/table-names.ts';
 import { REMOVED } from './endpoints/endpoints-sql.ts';
 import { OWN_ROW } from './fanout/outgoing-event.ts';
 

@@ -1,5 +1,5 @@
 import { isIP } from 'node:net';
-import { authorityOf, parseUrl } from '../parse-url.ts';
+import { authorityOf, parseUrl } from '../http/parse-url.ts';
 import { isPublicAddress } from './is-public-address.ts';
 
 /**

@@ -1,7 +1,7 @@
 import { Resolver } from 'node:dns/promises';
 import { readFile } from 'node:fs/promises';
 import { isIP } from 'node:net';
-import { resolveWithin } from '../deadline.ts';
+import { resolveWithin } from '../concurrency/deadline.ts';
 import { isPublicAddress } from './is-public-address.ts';
 
 /** Returns all addresses of a host name, IPv4 first. Rejects if there is none; see `isUnknownName` for the reason. */

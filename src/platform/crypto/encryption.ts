@@ -1,13 +1,13 @@
 import type { Platform } from '../platform.ts';
 import type { EncryptedColumn } from './encrypted-column.ts';
-import type { EncryptedPlace, KeyCount } from './encrypted-place.ts';
 import { readKeyRecords } from './key-records.ts';
-import { outboxPlace } from './outbox-place.ts';
 import type { Presence } from './processes.ts';
 import { registerKeys } from './register-keys.ts';
-import { type Rotation, type RotationOptions, rotate } from './rotate.ts';
-import { takeSurvey } from './survey.ts';
-import { tablePlace } from './table-place.ts';
+import type { EncryptedPlace, KeyCount } from './rotation/encrypted-place.ts';
+import { outboxPlace } from './rotation/outbox-place.ts';
+import { type Rotation, type RotationOptions, rotate } from './rotation/rotate.ts';
+import { takeSurvey } from './rotation/survey.ts';
+import { tablePlace } from './rotation/table-place.ts';
 
 /** A key of the ring or of the database. */
 export interface KeyStatus {

@@ -1,5 +1,5 @@
 import { newId } from '../ids.ts';
-import type { Logger } from '../log.ts';
+import type { Logger } from '../observability/log.ts';
 import type { Database, Executor } from '../postgres/database.ts';
 import type { Keyring } from './keyring.ts';
 

@@ -1,8 +1,6 @@
-import { type Environment, StartupError } from '../environment.ts';
-import type { Logger } from '../log.ts';
+import { type Environment, StartupError } from '../config/environment.ts';
+import type { Logger } from '../observability/log.ts';
 import type { Database } from '../postgres/database.ts';
-import { countByKey } from './count-by-key.ts';
-import type { EncryptedPlace } from './encrypted-place.ts';
 import {
   isSameKey,
   type KeyRecord,
@@ -13,6 +11,8 @@ import {
 } from './key-records.ts';
 import type { Keyring } from './keyring.ts';
 import { enter, type Presence } from './processes.ts';
+import type { EncryptedPlace } from './rotation/encrypted-place.ts';
+import { countByKey } from './rotation/survey.ts';
 
 interface KeyUse {
   database: Database;

@@ -2,7 +2,7 @@ import type { IncomingMessage } from 'node:http';
 import { pipeline, type Readable } from 'node:stream';
 import { createBrotliDecompress, createGunzip, createInflate } from 'node:zlib';
 import { ApiError, validationError } from '../errors.ts';
-import { exceededJsonLimit } from '../excessive-json.ts';
+import { exceededJsonLimit } from '../json/json-limits.ts';
 
 const JSON_TYPE = /^application\/(?:[\w.-]+\+)?json(?![^; \t])/i;
 // Each step consumes a semicolon or the end, so matching is linear in the input.

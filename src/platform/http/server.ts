@@ -9,9 +9,9 @@ import {
 } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
-import { StartupError } from '../environment.ts';
+import { StartupError } from '../config/environment.ts';
 import { ApiError, type ErrorCode } from '../errors.ts';
-import { assignRequestId } from './request-id.ts';
+import { assignRequestId } from './request-context.ts';
 import { sendError } from './response.ts';
 import { destroyStalledConnections } from './stalled-connections.ts';
 

@@ -1,4 +1,4 @@
-import { createTimer, type LogWork } from '../log-work.ts';
+import { createTimer, type LogWork } from '../observability/log-work.ts';
 import { LeaseLostError, type LeaseRenewals } from './lease.ts';
 
 /** The result of an attempt, for its log line: an outcome in a word, and counts. No personal data. */

@@ -13,7 +13,7 @@
  *
  * The statements are next to the table that they work on, written out and named. This folder contains the code that they share.
  */
-import type { Logger } from '../log.ts';
+import type { Logger } from '../observability/log.ts';
 
 /** Thrown when work ends because its lease was lost: another worker has the row, or the row was deleted. Nothing is left to do. */
 export class LeaseLostError extends Error {

@@ -14,12 +14,13 @@ export function scheduledWait(schedule: readonly number[], attempt: number): num
 }
 
 /**
- * A wait with jitter: up to a fifth shorter or longer.
+ * A wait with jitter in whole ms: up to a fifth shorter or longer, also after rounding.
  *
  * @param random from 0 to 1
  */
 export function withJitter(waitMs: number, random: number = Math.random()): number {
-  return Math.round(waitMs * (1 + JITTER * (2 * random - 1)));
+  const jittered = Math.round(waitMs * (1 + JITTER * (2 * random - 1)));
+  return Math.min(Math.max(jittered, Math.ceil(waitMs * (1 - JITTER))), Math.floor(waitMs * (1 + JITTER)));
 }
 
 /** Adds jitter to a wait that must not be shortened, such as one that a provider requests: up to a fifth longer. */

@@ -1,8 +1,10 @@
 import type { Sweep } from '../outbox/relay.ts';
 import type { Executor } from '../postgres/queryable.ts';
-import { removeInBatches } from '../postgres/write-in-batches.ts';
+import { writeInBatches } from '../postgres/write-in-batches.ts';
 
 const RETENTION_EVERY_MS = 60_000;
+/** Limits a sweep, because a process that stops waits for the sweep in progress. The next sweep continues. */
+const MAX_BATCHES = 20;
 
 /** A sweep that adds jobs for due rows without one: their job was lost, or the lease of their worker has expired. */
 export function reclaimSweep<Row>({
@@ -13,7 +15,8 @@ export function reclaimSweep<Row>({
 }: {
   name: string;
   everyMs: number;
-  find(): Promise<readonly Row[]>;
+  /** Returns all rows, or pages of them. */
+  find(): Promise<readonly Row[]> | AsyncIterable<readonly Row[]>;
   /** A row whose job still exists keeps it: adding a job with the id of a live one has no effect. */
   addJobs(rows: readonly Row[]): Promise<unknown>;
 }): Sweep {
@@ -21,9 +24,13 @@ export function reclaimSweep<Row>({
     name,
     everyMs,
     async run() {
-      const rows = await find();
-      if (rows.length > 0) await addJobs(rows);
-      return rows.length;
+      const found = find();
+      let total = 0;
+      for await (const rows of Symbol.asyncIterator in found ? found : [found]) {
+        if (rows.length > 0) await addJobs(rows);
+        total += rows.length;
+      }
+      return total;
     },
   };
 }
@@ -34,6 +41,8 @@ export interface Removal {
   /** The other parameters of the statement. */
   values?: readonly unknown[];
   rowsPerBatch?: number;
+  /** Maximum number of batches in one sweep. Default: 20. Set it to Infinity for tables that grow faster than that. */
+  maxBatches?: number;
 }
 
 /** A sweep that removes old rows in batches, one statement after the other. @param everyMs default: a minute */
@@ -46,8 +55,8 @@ export function retentionSweep(
     everyMs,
     async run() {
       let rows = 0;
-      for (const { text, values, rowsPerBatch } of removals)
-        rows += await removeInBatches(database, text, values, rowsPerBatch);
+      for (const { text, values = [], rowsPerBatch, maxBatches = MAX_BATCHES } of removals)
+        rows += await writeInBatches(database, text, values, { rowsPerBatch, maxBatches });
       return rows;
     },
   };

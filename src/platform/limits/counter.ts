@@ -1,6 +1,6 @@
 import type { Redis } from 'ioredis';
-import { createMicroBatch } from '../micro-batch.ts';
-import type { RedisBreaker } from '../redis-breaker.ts';
+import { createMicroBatch } from '../concurrency/micro-batch.ts';
+import type { RedisBreaker } from '../redis/circuit-breaker.ts';
 
 /** The requests in the window so far, including this one, and the ms left in the window. */
 export type Count = readonly [count: number, leftMs: number];

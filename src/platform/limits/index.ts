@@ -1,7 +1,7 @@
 import type { Redis } from 'ioredis';
-import type { Logger } from '../log.ts';
-import type { Metrics } from '../metrics.ts';
-import { createRedisBreaker } from '../redis-breaker.ts';
+import type { Logger } from '../observability/log.ts';
+import type { Metrics } from '../observability/metrics.ts';
+import { createRedisBreaker } from '../redis/circuit-breaker.ts';
 import { createCounter } from './counter.ts';
 import { createLimiter, type Limiter } from './limiter.ts';
 import type { LimitRule } from './rule.ts';

@@ -2,13 +2,13 @@ import type { EncryptedColumn } from '../crypto/encrypted-column.ts';
 import { reclaimSweep, retentionSweep } from '../leased-work/sweeps.ts';
 import type { Sweep } from '../outbox/relay.ts';
 import type { Platform } from '../platform.ts';
-import type { RunningWorker } from '../queues.ts';
+import type { RunningWorker } from '../redis/queues.ts';
 import type { WholeMail } from './message.ts';
 import { createMailSender, MAIL_QUEUE, type MailSender, mailJob } from './sender.ts';
 import { createMailStore, encryptedMails, REMOVE_OLD_MAILS } from './store.ts';
 import { type MailComposer, startMailWorker } from './worker.ts';
 
-export { mailTables } from './tables.ts';
+export { mailTables } from './store.ts';
 
 /** E-mails that were captured instead of sent, for development and tests. */
 export interface CapturedMails {

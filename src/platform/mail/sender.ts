@@ -1,6 +1,6 @@
 import { newId } from '../ids.ts';
 import type { Executor } from '../postgres/database.ts';
-import type { NewJob, Queues } from '../queues.ts';
+import type { NewJob, Queues } from '../redis/queues.ts';
 import { type MailMessage, readMail } from './message.ts';
 import type { MailStore, NewMail } from './store.ts';
 

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Redis } from 'ioredis';
-import type { Logger } from '../log.ts';
-import { createTimer, type LogWork } from '../log-work.ts';
+import type { Logger } from '../observability/log.ts';
+import { createTimer, type LogWork } from '../observability/log-work.ts';
 import type { Database, Executor } from '../postgres/database.ts';
 import { OUTBOX_COLUMNS, type OutboxRow, type RawOutboxRow, readOutboxRow } from './table.ts';
 import { wakeChannel } from './wake.ts';

@@ -1,9 +1,9 @@
 import pg from 'pg';
-import type { Logger } from '../log.ts';
+import type { Logger } from '../observability/log.ts';
 import { createPipeline, type Statement } from './pipeline.ts';
 import type { Executor, Queryable } from './queryable.ts';
 import { retryContended } from './retry.ts';
-import { typeParsers } from './types.ts';
+import { typeParsers } from './values.ts';
 
 export type { Executor } from './queryable.ts';
 

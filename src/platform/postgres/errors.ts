@@ -1,6 +1,6 @@
 import pg from 'pg';
+import { isSemaphoreFull } from '../concurrency/semaphore.ts';
 import { ApiError } from '../errors.ts';
-import { isSemaphoreFull } from '../semaphore.ts';
 
 interface PostgresError extends Error {
   code: string;

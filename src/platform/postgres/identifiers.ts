@@ -1,5 +1,10 @@
 import { createHash } from 'node:crypto';
 
+/** Quotes the name of a table, a column or an index for SQL. Such names come from declarations, never from a request. */
+export function quoteIdentifier(name: string): string {
+  return `"${name.replaceAll('"', '""')}"`;
+}
+
 /** Postgres truncates longer identifiers, so two of them could collide: https://www.postgresql.org/docs/current/sql-syntax-lexical.html */
 export const MAX_IDENTIFIER_BYTES = 63;
 const DIGEST_LENGTH = 8;

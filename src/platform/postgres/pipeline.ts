@@ -1,8 +1,8 @@
 import { Socket } from 'node:net';
 import pg from 'pg';
+import { createSemaphore } from '../concurrency/semaphore.ts';
 import { ApiError } from '../errors.ts';
-import type { Logger } from '../log.ts';
-import { createSemaphore } from '../semaphore.ts';
+import type { Logger } from '../observability/log.ts';
 
 /** A statement: text, values, and a name if it is used often enough to be prepared. Rows are returned as arrays in column order. */
 export interface Statement {

@@ -1,5 +1,5 @@
 import type { PoolClient } from 'pg';
-import { createSerialQueue } from '../serial-queue.ts';
+import { createSerialQueue } from '../concurrency/serial-queue.ts';
 import type { Statement } from './pipeline.ts';
 import type { Queryable } from './queryable.ts';
 

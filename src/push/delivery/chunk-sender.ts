@@ -1,14 +1,54 @@
 import { type DevicePlatform, tokenHash } from '../../accounts/devices/index.ts';
+import { createMicroBatch } from '../../platform/concurrency/micro-batch.ts';
 import type { LeaseRenewals } from '../../platform/leased-work/lease.ts';
-import type { Logger } from '../../platform/log.ts';
-import { createMicroBatch } from '../../platform/micro-batch.ts';
+import { scheduledWait, withJitter, withLaterJitter } from '../../platform/leased-work/retry-schedule.ts';
+import type { Logger } from '../../platform/observability/log.ts';
 import type { Database } from '../../platform/postgres/database.ts';
-import { sizeError } from '../send/message-size.ts';
-import { type Sending, sendThrough, type Transport, type TransportDevice, type TransportResult } from '../transport.ts';
+import {
+  sendThrough,
+  sizeError,
+  type Transport,
+  type TransportDevice,
+  type TransportRequest,
+  type TransportResult,
+} from '../transport.ts';
 import type { ClaimChunks, ClaimedChunk, ClaimedDevice } from './claim-chunks.ts';
 import type { ChunkKey } from './jobs.ts';
-import { retryAt } from './retry.ts';
 import type { DeviceResult, SentChunk } from './store-results.ts';
+
+/** ms before each further try, if the provider does not ask for another wait. */
+const RETRY_SCHEDULE_MS = [1000, 5000, 30_000, 120_000, 600_000];
+/** FCM and Web Push keep no message longer: https://firebase.google.com/docs/cloud-messaging/concept-options#ttl */
+const LONGEST_TTL_MS = 28 * 86_400_000;
+
+/** A failed try that may be repeated. */
+interface FailedTry {
+  /** The number of tries so far, at least 1. */
+  attempts: number;
+  /** The wait that the provider asks for. */
+  retryAfterMs: number | undefined;
+  /** Epoch ms of the creation of the push. */
+  createdAt: number;
+  /** Epoch ms at which its `ttl` expires. */
+  expiresAt: number | undefined;
+}
+
+/**
+ * Returns when to retry a device, in epoch ms. Returns undefined if there is no further try: the schedule is used up, or the message
+ * would have expired by then.
+ *
+ * @param random from 0 to 1
+ */
+export function retryAt(
+  { attempts, retryAfterMs, createdAt, expiresAt = createdAt + LONGEST_TTL_MS }: FailedTry,
+  now: number,
+  random: number,
+): number | undefined {
+  const wait = scheduledWait(RETRY_SCHEDULE_MS, attempts);
+  if (wait === undefined) return undefined;
+  const at = now + (retryAfterMs === undefined ? withJitter(wait, random) : withLaterJitter(retryAfterMs, random));
+  return at < expiresAt ? at : undefined;
+}
 
 /** Maximum number of devices claimed together: the size of one call of a transport. */
 const GATHERED_DEVICES = 500;
@@ -94,7 +134,7 @@ export function createChunkSender(
     const transport = 'send' in target ? target : undefined;
     const prepared = chunks.map((chunk) => ({ chunk, ...prepare(chunk, transport, sentAt) }));
     const asked = prepared.filter(({ sendable }) => sendable.length > 0);
-    const sendings = asked.map(({ chunk: { pushId: id, message, expiresAt }, sendable }): Sending => {
+    const sendings = asked.map(({ chunk: { pushId: id, message, expiresAt }, sendable }): TransportRequest => {
       const context = expiresAt === undefined ? { id } : { id, expiresAt };
       return { message, devices: sendable.map(({ device }) => device), context };
     });

@@ -1,6 +1,6 @@
 import { type GoneDevice, removeDevices } from '../../accounts/devices/index.ts';
 import { STORE_RESULT_RETRY_MS } from '../../platform/leased-work/lease.ts';
-import { createLogWork, type WorkLine } from '../../platform/log-work.ts';
+import { createLogWork, type WorkLine } from '../../platform/observability/log-work.ts';
 import type { Platform } from '../../platform/platform.ts';
 import { retryTransient } from '../../platform/postgres/retry.ts';
 import type { FinishedSignals } from '../send/finished.ts';

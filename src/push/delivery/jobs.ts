@@ -1,4 +1,4 @@
-import type { NewJob, Queues } from '../../platform/queues.ts';
+import type { NewJob, Queues } from '../../platform/redis/queues.ts';
 
 /** The queue of chunks without an installed transport. */
 export const PUSH_QUEUE = 'push';

@@ -1,9 +1,9 @@
 import { createFindDevices } from '../../accounts/devices/index.ts';
-import type { UserTable } from '../../accounts/users/active-user.ts';
-import { resolveWithin } from '../../platform/deadline.ts';
-import { StartupError } from '../../platform/environment.ts';
+import type { UserTable } from '../../accounts/users/user-state.ts';
+import { resolveWithin } from '../../platform/concurrency/deadline.ts';
+import { StartupError } from '../../platform/config/environment.ts';
 import type { Platform } from '../../platform/platform.ts';
-import type { RunningWorker } from '../../platform/queues.ts';
+import type { RunningWorker } from '../../platform/redis/queues.ts';
 import { storeNextPage } from '../send/audience-pages.ts';
 import type { FinishedSignals } from '../send/finished.ts';
 import { emitOutcome } from '../status.ts';

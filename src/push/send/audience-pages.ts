@@ -1,5 +1,5 @@
 import type { DevicePlatform, FindDevices } from '../../accounts/devices/index.ts';
-import type { Logger } from '../../platform/log.ts';
+import type { Logger } from '../../platform/observability/log.ts';
 import type { Database } from '../../platform/postgres/database.ts';
 import { type Outcome, statusSql } from '../status.ts';
 import type { Transport } from '../transport.ts';

@@ -1,5 +1,5 @@
 import type { Redis } from 'ioredis';
-import { resolveWithin } from '../../platform/deadline.ts';
+import { resolveWithin } from '../../platform/concurrency/deadline.ts';
 import type { Platform } from '../../platform/platform.ts';
 
 /** Waits for one push to finish. */

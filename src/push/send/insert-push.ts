@@ -1,5 +1,5 @@
 import { type DevicePlatform, maskToken, tokenHash } from '../../accounts/devices/index.ts';
-import type { Logger } from '../../platform/log.ts';
+import type { Logger } from '../../platform/observability/log.ts';
 import type { Executor } from '../../platform/postgres/database.ts';
 import type { Audience, PushMessage } from '../message.ts';
 import { type Transport, type TransportDevice, transportFor } from '../transport.ts';

@@ -1,17 +1,17 @@
 import type { FindDevices, TokenRule } from '../../accounts/devices/index.ts';
 import type { PushResult, TransactionalPushSender } from '../../declare/push.ts';
-import { resolveWithin } from '../../platform/deadline.ts';
+import { resolveWithin } from '../../platform/concurrency/deadline.ts';
+import { validationError } from '../../platform/errors.ts';
 import { newId } from '../../platform/ids.ts';
 import type { Platform } from '../../platform/platform.ts';
 import type { Database, Executor } from '../../platform/postgres/database.ts';
 import { AUDIENCE_QUEUE, addChunks, audienceJob } from '../delivery/jobs.ts';
-import { readMessage } from '../message.ts';
+import { type PushContent, readMessage } from '../message.ts';
 import { emitOutcome } from '../status.ts';
-import type { Transport } from '../transport.ts';
+import { sizeError, type Transport } from '../transport.ts';
 import { firstEntries, lookUp, START } from './audience.ts';
 import type { FinishedSignals, Waiter } from './finished.ts';
-import { insertPush, toChunks } from './insert-push.ts';
-import { refuseTooLarge } from './message-size.ts';
+import { type Chunk, insertPush, toChunks } from './insert-push.ts';
 
 const READ = `
   select status, devices, finished_at is not null, exists (select from push_audiences where push_id = $1)
@@ -52,6 +52,27 @@ async function readResults(database: Database, id: string): Promise<PushResult['
     ...(providerId === null ? {} : { id: providerId }),
     ...(error === null ? {} : { error }),
   }));
+}
+
+/**
+ * Refuses a message that is too large for all of its devices. If some devices can receive it, it is sent to those.
+ *
+ * @throws ApiError VALIDATION_ERROR with the sizes
+ */
+function refuseTooLarge(message: PushContent, chunks: readonly Chunk[], transports: readonly Transport[]): void {
+  const errors = new Set<string>();
+  for (const { transport: name, targets } of chunks) {
+    const transport = transports.find((one) => one.name === name);
+    for (const platform of new Set(targets.map((target) => target.platform))) {
+      const error = transport && sizeError(transport, message, platform);
+      if (error === undefined) return;
+      errors.add(error);
+    }
+  }
+  if (errors.size === 0) return;
+  throw validationError({
+    [message.data === undefined ? 'body' : 'data']: `Must be smaller: ${[...errors].join('. ')}`,
+  });
 }
 
 /** First pause between polls for the result. A safety net for lost events. */

@@ -3,8 +3,7 @@ import type { ViewContext } from '../../declare/host.ts';
 import type { PolicyArguments } from '../../declare/policy.ts';
 import type { RouteContext } from '../../declare/route.ts';
 import type { ActAs, Services } from '../../declare/service.ts';
-import { identityOf } from '../../platform/http/identity.ts';
-import { requestIdOf } from '../../platform/http/request-id.ts';
+import { identityOf, requestIdOf } from '../../platform/http/request-context.ts';
 import type { IfMatch } from '../operations/versions.ts';
 
 /** A viewer with the services that the project's functions receive: inside a transaction, those of the transaction. */

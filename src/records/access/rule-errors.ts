@@ -1,12 +1,20 @@
 import type { PolicyArguments } from '../../declare/policy.ts';
 import { ApiError } from '../../platform/errors.ts';
-import { requestIdOf } from '../../platform/http/request-id.ts';
-import type { Logger } from '../../platform/log.ts';
+import { requestIdOf } from '../../platform/http/request-context.ts';
+import type { Logger } from '../../platform/observability/log.ts';
 import { isTransient } from '../../platform/postgres/errors.ts';
-import { InputError } from '../input-error.ts';
+
+/** The validation errors of a write's input or of a query. */
+export class InputError extends ApiError {
+  /**
+   * Whether the system supplied the input. If so, no client can fix the error, so clients do not receive it. Set by the service that was
+   * called.
+   */
+  bySystem: boolean | undefined;
+}
 
 /** A function of a declaration: `policies.read`, `scope`, or the `visibleTo` of `field`. */
-export interface Rule {
+interface Rule {
   resource: string | undefined;
   rule: string;
   field?: string;

@@ -1,8 +1,8 @@
 import { z } from 'zod';
 import { Field } from '../../declare/field.ts';
 import type { AnyResource } from '../../declare/resource.ts';
-import type { ConfigErrors } from '../../platform/config-errors.ts';
-import { knownNames } from '../../platform/did-you-mean.ts';
+import type { ConfigErrors } from '../../platform/config/config-errors.ts';
+import { knownNames } from '../../platform/config/did-you-mean.ts';
 
 /** The resource options that extensions add: by name, the schemas of the extensions that add the option. */
 export type ExtensionOptions = ReadonlyMap<string, readonly z.ZodType[]>;

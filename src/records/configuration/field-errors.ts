@@ -1,5 +1,5 @@
 import { Field, type FieldSpec } from '../../declare/field.ts';
-import type { ConfigErrors } from '../../platform/config-errors.ts';
+import type { ConfigErrors } from '../../platform/config/config-errors.ts';
 import { defaultOrder, fieldSchema, fieldTypeOf, possibleOperators, TYPED_MODIFIERS } from '../fields/field-type.ts';
 import { freshDefault } from '../fields/missing-values.ts';
 import type { SlowPattern } from './patterns/slow-pattern.ts';

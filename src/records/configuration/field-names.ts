@@ -1,8 +1,8 @@
 import type { FieldSpec, Fields } from '../../declare/field.ts';
 import { snakeCase } from '../../declare/naming.ts';
 import type { AnyResource } from '../../declare/resource.ts';
-import type { ConfigErrors } from '../../platform/config-errors.ts';
-import { knownNames } from '../../platform/did-you-mean.ts';
+import type { ConfigErrors } from '../../platform/config/config-errors.ts';
+import { knownNames } from '../../platform/config/did-you-mean.ts';
 import { MAX_IDENTIFIER_BYTES } from '../../platform/postgres/identifiers.ts';
 import { checkField } from './field-errors.ts';
 import type { SlowPattern } from './patterns/slow-pattern.ts';

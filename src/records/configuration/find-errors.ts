@@ -1,9 +1,9 @@
 import type { Fields } from '../../declare/field.ts';
 import { snakeCase } from '../../declare/naming.ts';
 import { type AnyResource, earlierNames } from '../../declare/resource.ts';
-import type { ConfigErrors } from '../../platform/config-errors.ts';
+import type { ConfigErrors } from '../../platform/config/config-errors.ts';
 import { primaryKeyName } from '../../platform/postgres/identifiers.ts';
-import { archiveNames } from '../store/archive-table.ts';
+import { archiveNames } from '../schema/table-names.ts';
 import { checkShape, type ExtensionOptions } from './declaration-shape.ts';
 import { checkFields } from './field-names.ts';
 import { checkOptions, placesOf } from './option-errors.ts';

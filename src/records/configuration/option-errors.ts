@@ -1,11 +1,11 @@
 import type { FieldSpec, Fields } from '../../declare/field.ts';
 import { pluralName, snakeCase } from '../../declare/naming.ts';
 import { ACTIONS, type AnyResource } from '../../declare/resource.ts';
-import type { ConfigErrors } from '../../platform/config-errors.ts';
-import { knownNames } from '../../platform/did-you-mean.ts';
+import type { ConfigErrors } from '../../platform/config/config-errors.ts';
+import { knownNames } from '../../platform/config/did-you-mean.ts';
 import { MAX_IDENTIFIER_BYTES } from '../../platform/postgres/identifiers.ts';
 import { fieldTypeOf } from '../fields/field-type.ts';
-import { archiveTable } from '../store/archive-table.ts';
+import { archiveTable } from '../schema/table-names.ts';
 import { isForNobody } from './visibility-errors.ts';
 
 const NAME = /^[a-z][a-z0-9-]*$/;

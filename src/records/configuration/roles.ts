@@ -1,8 +1,8 @@
 import type { Fields } from '../../declare/field.ts';
 import { compilePolicy, type Policy, roleFault } from '../../declare/policy.ts';
 import type { AnyResource } from '../../declare/resource.ts';
-import type { ConfigErrors } from '../../platform/config-errors.ts';
-import { knownNames } from '../../platform/did-you-mean.ts';
+import type { ConfigErrors } from '../../platform/config/config-errors.ts';
+import { knownNames } from '../../platform/config/did-you-mean.ts';
 
 /** The roles that users can have; undefined if no user resource lists them. */
 export function knownRoles(resources: readonly AnyResource[]): readonly string[] | undefined {

@@ -1,6 +1,6 @@
 import type { FieldSpec } from '../../declare/field.ts';
 import { allowsNobody, compilePolicy, type Policy } from '../../declare/policy.ts';
-import type { ConfigErrors } from '../../platform/config-errors.ts';
+import type { ConfigErrors } from '../../platform/config/config-errors.ts';
 import { fieldTypeOf } from '../fields/field-type.ts';
 
 const QUERIES = ['filterable', 'sortable', 'searchable'] as const;

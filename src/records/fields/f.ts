@@ -1,21 +1,21 @@
-import { arrayType } from './array.ts';
-import { booleanType } from './boolean.ts';
 import type { ColumnType } from './column-type.ts';
-import { dateType } from './date.ts';
-import { decimalType } from './decimal.ts';
-import { emailType } from './email.ts';
-import { enumType } from './enum.ts';
 import type { FieldType } from './field-type.ts';
-import { idType } from './id.ts';
-import { integerType } from './integer.ts';
-import { jsonType } from './json.ts';
-import { numberType } from './number.ts';
-import { objectType } from './object.ts';
-import { passwordType } from './password.ts';
-import { refType } from './ref.ts';
-import { stringType } from './string.ts';
-import { textType } from './text.ts';
-import { urlType } from './url.ts';
+import { arrayType } from './types/array.ts';
+import { booleanType } from './types/boolean.ts';
+import { dateType } from './types/date.ts';
+import { decimalType } from './types/decimal.ts';
+import { emailType } from './types/email.ts';
+import { enumType } from './types/enum.ts';
+import { idType } from './types/id.ts';
+import { integerType } from './types/integer.ts';
+import { jsonType } from './types/json.ts';
+import { numberType } from './types/number.ts';
+import { objectType } from './types/object.ts';
+import { passwordType } from './types/password.ts';
+import { refType } from './types/ref.ts';
+import { stringType } from './types/string.ts';
+import { textType } from './types/text.ts';
+import { urlType } from './types/url.ts';
 
 /** The field types by kind. To add a type, add a line here; `f` is derived from it. */
 const TYPES = {

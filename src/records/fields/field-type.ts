@@ -1,5 +1,6 @@
 import type { z } from 'zod';
-import type { DeclaredType, FieldSpec, Operator } from '../../declare/field.ts';
+import type { DeclaredType, FieldSpec } from '../../declare/field.ts';
+import type { Operator } from '../../declare/service.ts';
 import type { ColumnType } from './column-type.ts';
 import type { Direction, JsonSchema } from './json-schema.ts';
 

@@ -1,5 +1,5 @@
-import type { Operator } from '../../declare/field.ts';
 import { allowsEveryRecord, type Viewer } from '../../declare/policy.ts';
+import type { Operator } from '../../declare/service.ts';
 import type { ApiError } from '../../platform/errors.ts';
 import type { CompiledField, CompiledResource } from '../schema/compiled.ts';
 import { type Condition, compareField, type ListCondition } from './list-query.ts';

@@ -1,4 +1,5 @@
-import type { FieldSpec, Operator } from '../../declare/field.ts';
+import type { FieldSpec } from '../../declare/field.ts';
+import type { Operator } from '../../declare/service.ts';
 import { fieldTypeOf, type Scalar } from '../fields/field-type.ts';
 import type { SortTerm } from '../schema/compiled.ts';
 

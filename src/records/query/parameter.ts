@@ -1,5 +1,5 @@
-import { isStorable } from '../../platform/postgres/storable.ts';
-import { InputError } from '../input-error.ts';
+import { isStorable } from '../../platform/postgres/values.ts';
+import { InputError } from '../access/rule-errors.ts';
 
 const LONGEST_ECHO = 100;
 

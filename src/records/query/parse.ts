@@ -1,5 +1,5 @@
 import type { CompiledResource } from '../schema/compiled.ts';
-import { totalOrder } from '../schema/sort-index.ts';
+import { totalOrder } from '../schema/indexes.ts';
 import { codeFilter } from './code-filter.ts';
 import { parseCursor } from './cursor.ts';
 import { isFilterable, parseFilter, parseSearch, type QueryViewer } from './filter.ts';

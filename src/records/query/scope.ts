@@ -1,11 +1,12 @@
 import { runForViewer } from '../../declare/actor.ts';
-import type { FieldSpec, Operator } from '../../declare/field.ts';
+import type { FieldSpec } from '../../declare/field.ts';
 import type { ScopeFilter } from '../../declare/resource.ts';
+import type { Operator } from '../../declare/service.ts';
 import type { ResolvedViewContext } from '../access/operation-context.ts';
 import { scopeRule } from '../access/rule-errors.ts';
-import { dateType } from '../fields/date.ts';
 import { fieldTypeOf, possibleOperators, type Scalar } from '../fields/field-type.ts';
-import { idType } from '../fields/id.ts';
+import { dateType } from '../fields/types/date.ts';
+import { idType } from '../fields/types/id.ts';
 import type { CompiledResource } from '../schema/compiled.ts';
 import { type Condition, compareField } from './list-query.ts';
 

@@ -1,4 +1,4 @@
-import { quoteIdentifier } from '../../platform/postgres/quote-identifier.ts';
+import { quoteIdentifier } from '../../platform/postgres/identifiers.ts';
 import { arrayTextSql, prefixSql } from '../fields/index-expressions.ts';
 import { type CompiledResource, columnOf, type SortTerm } from '../schema/compiled.ts';
 import type { Comparison, ListCondition, ListQuery, Position } from './list-query.ts';

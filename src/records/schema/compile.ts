@@ -7,8 +7,7 @@ import { columnTypeOf, fieldSchema, fieldTypeOf, isLongText } from '../fields/fi
 import { isPersonal } from '../fields/personal-data.ts';
 import { indexRoom, MAX_INDEXED_BYTES } from '../fields/text-rules.ts';
 import type { CompiledField, CompiledResource, SortTerm } from './compiled.ts';
-import { withIndexes } from './indexes.ts';
-import { defaultOrderIndex } from './sort-index.ts';
+import { defaultOrderIndex, withIndexes } from './indexes.ts';
 
 /** Whether a field has a property, itself or in a nested field. */
 function holds(spec: FieldSpec, property: 'checks' | 'standard'): boolean {

@@ -1,7 +1,8 @@
 import type { z } from 'zod';
-import type { FieldSpec, Operator } from '../../declare/field.ts';
+import type { FieldSpec } from '../../declare/field.ts';
 import type { CompiledPolicy } from '../../declare/policy.ts';
 import type { Action, AnyResource } from '../../declare/resource.ts';
+import type { Operator } from '../../declare/service.ts';
 import type { ReportRuleError } from '../access/rule-errors.ts';
 import type { ColumnType } from '../fields/column-type.ts';
 import type { FieldType } from '../fields/field-type.ts';

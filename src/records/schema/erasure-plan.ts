@@ -2,7 +2,7 @@ import type { AnyField, FieldSpec, Fields } from '../../declare/field.ts';
 import type { ResourceGateway } from '../../declare/host.ts';
 import { snakeCase } from '../../declare/naming.ts';
 import type { AnyResource } from '../../declare/resource.ts';
-import { jsonbText } from '../../platform/postgres/jsonb-text.ts';
+import { jsonbText } from '../../platform/postgres/values.ts';
 import { fieldSchema } from '../fields/field-type.ts';
 import { checkedDefault } from '../fields/missing-values.ts';
 import { isFreeText, isPersonal } from '../fields/personal-data.ts';

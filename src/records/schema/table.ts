@@ -1,9 +1,9 @@
 import type { ExtraConfigColumn, PgColumnBuilderBase, PgTable } from 'drizzle-orm/pg-core';
 import { customType, index, pgTable, sql, text, timestamptz, uniqueIndex } from '../../platform/postgres/drizzle.ts';
-import { quoteIdentifier } from '../../platform/postgres/quote-identifier.ts';
+import { quoteIdentifier } from '../../platform/postgres/identifiers.ts';
 import { arrayTextSql, digestSql, prefixSql } from '../fields/index-expressions.ts';
-import { archiveIndex, archiveOwnerIndex } from '../store/archive-table.ts';
 import { type CompiledField, type CompiledResource, type Index, sqlTypeOf } from './compiled.ts';
+import { archiveIndex, archiveOwnerIndex } from './table-names.ts';
 
 function column(field: CompiledField): PgColumnBuilderBase {
   const type = sqlTypeOf(field);

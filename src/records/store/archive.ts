@@ -1,6 +1,6 @@
-import { quoteIdentifier } from '../../platform/postgres/quote-identifier.ts';
+import { quoteIdentifier } from '../../platform/postgres/identifiers.ts';
 import type { CompiledResource } from '../schema/compiled.ts';
-import { archiveTable } from './archive-table.ts';
+import { archiveTable } from '../schema/table-names.ts';
 import { createCodec } from './codec.ts';
 import { createStore, type Store } from './store.ts';
 

@@ -1,17 +1,20 @@
 import type { StoredRecord } from '../../declare/host.ts';
+import type { EncryptedColumn } from '../../platform/crypto/encrypted-column.ts';
 import { DecryptionError, type Keyring } from '../../platform/crypto/keyring.ts';
-import type { Logger } from '../../platform/log.ts';
-import { quoteIdentifier } from '../../platform/postgres/quote-identifier.ts';
-import { isoTimestamp } from '../../platform/postgres/types.ts';
+import type { Logger } from '../../platform/observability/log.ts';
+import { quoteIdentifier } from '../../platform/postgres/identifiers.ts';
+import { isoTimestamp } from '../../platform/postgres/values.ts';
 import { fieldTypeOf } from '../fields/field-type.ts';
 import type { CompiledField, CompiledResource } from '../schema/compiled.ts';
-import { valueContext } from './encrypted-columns.ts';
 
 const RESOURCE = Symbol('resource');
 const WRITER = Symbol('writer');
 const DELETED_UNDER = Symbol('deleted under');
 
-/** The resource that a stored record belongs to, or undefined for any other value. */
+/**
+ * The resource that a stored record belongs to. Undefined for any other value, also for an object that inherits from a record and for a
+ * proxy of one.
+ */
 export function resourceOf(value: unknown): string | undefined {
   return (value as { [RESOURCE]?: string } | null)?.[RESOURCE];
 }
@@ -54,14 +57,14 @@ export interface Codec {
  * The class of a resource's records. A record's own keys are the fields that every reader may see. The others can be read and written by
  * name, but no spread, clone, log line or JSON includes them: `{ ...record }` in a response cannot leak them.
  */
-function storedClass(resource: CompiledResource): new () => object {
+function createRecordClass(resource: CompiledResource): new () => object {
   class Stored {
     #concealed: Record<string, unknown> = {};
     #writer: string | undefined;
     #deletedUnder: readonly string[] | undefined;
-    // On the prototype, so that every record can be recognised.
+    // An object that inherits from a record (`Object.create`) has this property too, but not the values of the record.
     get [RESOURCE]() {
-      return resource.name;
+      return #concealed in this ? resource.name : undefined;
     }
     get [WRITER]() {
       return this.#writer;
@@ -76,13 +79,19 @@ function storedClass(resource: CompiledResource): new () => object {
       this.#deletedUnder = privileges;
     }
     static {
+      const concealedOf = (record: Stored, name: string) => {
+        if (#concealed in record) return record.#concealed;
+        throw new TypeError(
+          `Only a stored record itself has its field "${name}": this object inherits from a ${resource.name}, or is a proxy of one. Use the record, or a copy with the fields that you need`,
+        );
+      };
       for (const { name } of resource.fields.filter(isConcealed)) {
         Object.defineProperty(Stored.prototype, name, {
           get(this: Stored) {
-            return this.#concealed[name];
+            return concealedOf(this, name)[name];
           },
           set(this: Stored, value: unknown) {
-            this.#concealed[name] = value;
+            concealedOf(this, name)[name] = value;
           },
         });
       }
@@ -106,7 +115,7 @@ export function everyField(resource: CompiledResource, record: StoredRecord): Re
 
 /** Creates the codec of a resource. */
 export function createCodec(resource: CompiledResource, keyring: Keyring, log: Logger): Codec {
-  const Stored = storedClass(resource);
+  const Stored = createRecordClass(resource);
   const readable = resource.fields.filter((field) => !field.type.concealed);
   const times = resource.timestamps ? (['createdAt', 'updatedAt'] as const) : [];
   // Compiled once: most types need no conversion, and their values skip it.
@@ -201,4 +210,24 @@ export function createCodec(resource: CompiledResource, keyring: Keyring, log: L
     },
     toColumn,
   };
+}
+
+/** The columns of encrypted fields. */
+export function encryptedColumns(resources: readonly CompiledResource[]): EncryptedColumn[] {
+  return resources.flatMap(({ name: resource, table, fields, archived }) =>
+    fields
+      .filter(({ spec }) => spec.encrypted)
+      .map(({ name, column }) => ({
+        name: archived ? `${resource}.${name} (deleted)` : `${resource}.${name}`,
+        table,
+        column,
+        context: (id) => valueContext(resource, name, id),
+        resource,
+      })),
+  );
+}
+
+/** The context that an encrypted value is bound to, so that a ciphertext copied elsewhere does not decrypt there. */
+function valueContext(resource: string, field: string, id: string): string {
+  return `${resource}/${field}/${id}`;
 }

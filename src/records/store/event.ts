@@ -1,9 +1,9 @@
 import type { Request } from 'express';
 import { addressOf } from '../../platform/http/client-address.ts';
-import type { identityOf } from '../../platform/http/identity.ts';
+import type { identityOf } from '../../platform/http/request-context.ts';
 import { newId } from '../../platform/ids.ts';
-import { quoteIdentifier } from '../../platform/postgres/quote-identifier.ts';
-import { quoteLiteral } from '../../platform/postgres/quote-literal.ts';
+import { quoteIdentifier } from '../../platform/postgres/identifiers.ts';
+import { quoteLiteral } from '../../platform/postgres/values.ts';
 import type { CompiledResource } from '../schema/compiled.ts';
 
 /** The actor of a change, as stored in the outbox. */

@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto';
 import type { StoredRecord } from '../../declare/host.ts';
+import { quoteIdentifier } from '../../platform/postgres/identifiers.ts';
 import type { Statement } from '../../platform/postgres/pipeline.ts';
 import type { Queryable } from '../../platform/postgres/queryable.ts';
-import { quoteIdentifier } from '../../platform/postgres/quote-identifier.ts';
 import type { Values } from '../operations/validate.ts';
 import type { Condition, DeletedUnder, ListCondition } from '../query/list-query.ts';
 import {

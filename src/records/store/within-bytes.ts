@@ -1,4 +1,4 @@
-import { quoteIdentifier } from '../../platform/postgres/quote-identifier.ts';
+import { quoteIdentifier } from '../../platform/postgres/identifiers.ts';
 import { type CompiledField, type CompiledResource, sqlTypeOf } from '../schema/compiled.ts';
 
 /**

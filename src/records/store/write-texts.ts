@@ -1,6 +1,6 @@
-import { quoteIdentifier } from '../../platform/postgres/quote-identifier.ts';
+import { quoteIdentifier } from '../../platform/postgres/identifiers.ts';
 import { type CompiledField, type CompiledResource, columnOf } from '../schema/compiled.ts';
-import { archiveTable } from './archive-table.ts';
+import { archiveTable } from '../schema/table-names.ts';
 import type { Codec } from './codec.ts';
 import { outboxExpression } from './event.ts';
 

@@ -1,5 +1,5 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
-import type { Transaction } from '../../declare/transaction.ts';
+import type { Transaction } from '../../declare/service.ts';
 
 /** The part of a transaction that its statements need. */
 type Statements = Pick<Transaction, 'database' | 'afterCommit'>;

@@ -1,8 +1,8 @@
-import type { Logger } from '../../platform/log.ts';
+import type { KeyedQueue } from '../../platform/concurrency/serial-queue.ts';
+import type { Logger } from '../../platform/observability/log.ts';
 import type { Database } from '../../platform/postgres/database.ts';
 import { inLazyTransaction } from '../../platform/postgres/lazy-transaction.ts';
 import { retryContended } from '../../platform/postgres/retry.ts';
-import type { KeyedQueue } from '../../platform/serial-queue.ts';
 import type { Entity, OperationTransaction, RecordsContext } from '../context.ts';
 import { createService, servicesBy } from '../service.ts';
 import type { TransactionGuard } from './transaction-guard.ts';

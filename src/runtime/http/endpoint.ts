@@ -6,10 +6,9 @@ import { compilePolicy } from '../../declare/policy.ts';
 import type { Route, RouteContext } from '../../declare/route.ts';
 import { createScopeCheck } from '../../declare/scope.ts';
 import { ApiError } from '../../platform/errors.ts';
-import { setIdentity } from '../../platform/http/identity.ts';
 import { claimsJson, readJsonBody } from '../../platform/http/json-body.ts';
 import { setResponseBytes } from '../../platform/http/pending-responses.ts';
-import { requestIdOf } from '../../platform/http/request-id.ts';
+import { requestIdOf, setIdentity } from '../../platform/http/request-context.ts';
 import {
   type SuccessResponse,
   sendSuccess,

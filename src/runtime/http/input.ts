@@ -1,6 +1,6 @@
-import { issuePath, type StandardIssue, type StandardSchema } from '../../declare/standard-schema.ts';
+import { issuePath, type StandardIssue, type StandardSchema } from '../../declare/field.ts';
 import { ApiError, type ErrorDetails, MAX_DETAILS, validationError } from '../../platform/errors.ts';
-import { tooManyKeys } from '../../platform/excessive-json.ts';
+import { tooManyKeys } from '../../platform/json/json-limits.ts';
 import { echo } from '../../records/query/parameter.ts';
 
 interface Issue extends StandardIssue {

@@ -7,11 +7,11 @@ import express, {
   type Response,
   Router,
 } from 'express';
-import { withDeadline } from '../../platform/deadline.ts';
+import { withDeadline } from '../../platform/concurrency/deadline.ts';
 import { ApiError } from '../../platform/errors.ts';
-import { assignRequestId, requestIdOf } from '../../platform/http/request-id.ts';
+import { assignRequestId, requestIdOf } from '../../platform/http/request-context.ts';
 import { sendError, sendJson } from '../../platform/http/response.ts';
-import type { Metrics } from '../../platform/metrics.ts';
+import type { Metrics } from '../../platform/observability/metrics.ts';
 import { publicError } from './public-error.ts';
 
 /** The checks of `/readyz`. Each resolves if its part works, and rejects otherwise. */

@@ -1,7 +1,7 @@
+import { isSemaphoreFull } from '../../platform/concurrency/semaphore.ts';
 import { ApiError } from '../../platform/errors.ts';
 import { publicDatabaseError } from '../../platform/postgres/errors.ts';
-import { isSemaphoreFull } from '../../platform/semaphore.ts';
-import { InputError } from '../../records/input-error.ts';
+import { InputError } from '../../records/access/rule-errors.ts';
 
 /** Express could not decode a path such as `%zz`. Only errors marked by Express count: a URIError of the project's code is not a 404. */
 function isUndecodablePath(error: unknown): boolean {

@@ -1,9 +1,9 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { RequestHandler } from 'express';
-import { identityOf } from '../../platform/http/identity.ts';
 import { perRequest } from '../../platform/http/per-request.ts';
-import type { Logger } from '../../platform/log.ts';
-import { createTimer, type WorkLine } from '../../platform/log-work.ts';
+import { identityOf } from '../../platform/http/request-context.ts';
+import type { Logger } from '../../platform/observability/log.ts';
+import { createTimer, type WorkLine } from '../../platform/observability/log-work.ts';
 
 // Session tokens, API keys and other credentials of this form: a token in a path by mistake must not be recorded.
 const TOKEN = /svc_\w+/gi;

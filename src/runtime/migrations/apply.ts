@@ -1,8 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Client } from 'pg';
-import { StartupError } from '../../platform/environment.ts';
-import type { Logger } from '../../platform/log.ts';
-import { quoteIdentifier } from '../../platform/postgres/quote-identifier.ts';
+import { StartupError } from '../../platform/config/environment.ts';
+import type { Logger } from '../../platform/observability/log.ts';
+import { quoteIdentifier } from '../../platform/postgres/identifiers.ts';
 import { explainFailure } from './explain-failure.ts';
 import { type Migration, readMigrations } from './journal.ts';
 import { migrationState } from './state.ts';

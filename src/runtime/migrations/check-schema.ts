@@ -1,5 +1,5 @@
 import type { PgTable } from 'drizzle-orm/pg-core';
-import { StartupError } from '../../platform/environment.ts';
+import { StartupError } from '../../platform/config/environment.ts';
 import type { Database } from '../../platform/postgres/database.ts';
 import { expressionOf, getTableConfig } from '../../platform/postgres/drizzle.ts';
 import { ARRAY_TEXT } from '../../records/fields/index-expressions.ts';

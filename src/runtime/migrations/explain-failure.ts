@@ -1,4 +1,4 @@
-import { quoteIdentifier } from '../../platform/postgres/quote-identifier.ts';
+import { quoteIdentifier } from '../../platform/postgres/identifiers.ts';
 import { MAX_INDEXED_BYTES } from '../../records/fields/text-rules.ts';
 
 /** An error of Postgres (https://www.postgresql.org/docs/current/errcodes-appendix.html). */

@@ -2,11 +2,11 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { PgTable } from 'drizzle-orm/pg-core';
 import pg from 'pg';
-import type { Logger } from '../../platform/log.ts';
+import type { Logger } from '../../platform/observability/log.ts';
 import type { Database } from '../../platform/postgres/database.ts';
 import { apply } from './apply.ts';
-import type { Declared } from './declared.ts';
-import type { MayDrop } from './losses.ts';
+import type { Declared } from './plan/declared.ts';
+import type { MayDrop } from './plan/losses.ts';
 import { sync } from './sync.ts';
 
 /** How the database is migrated: `apply` runs the migrations folder, `sync` makes it match the declarations. */

@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
-import type { Logger } from '../../platform/log.ts';
+import type { Logger } from '../../platform/observability/log.ts';
 import type { Database } from '../../platform/postgres/database.ts';
 import { type Migration, readMigrations } from './journal.ts';
 

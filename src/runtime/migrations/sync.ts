@@ -1,18 +1,18 @@
 import { createHash } from 'node:crypto';
 import type { IndexedColumn, PgTable } from 'drizzle-orm/pg-core';
 import type { Client } from 'pg';
-import { StartupError } from '../../platform/environment.ts';
-import type { Logger } from '../../platform/log.ts';
+import { StartupError } from '../../platform/config/environment.ts';
+import type { Logger } from '../../platform/observability/log.ts';
 import { expressionOf, getTableConfig } from '../../platform/postgres/drizzle.ts';
-import { quoteIdentifier } from '../../platform/postgres/quote-identifier.ts';
-import type { Refusal } from './column-changes.ts';
-import { faithful } from './convert.ts';
-import type { Declared } from './declared.ts';
-import { type Plan, planChange } from './diff.ts';
+import { quoteIdentifier } from '../../platform/postgres/identifiers.ts';
 import { explainFailure } from './explain-failure.ts';
-import { decideLosses, type MayDrop } from './losses.ts';
-import { NO_REQUESTS } from './requested-changes.ts';
-import { type Snapshot, takeSnapshot } from './snapshot.ts';
+import type { Refusal } from './plan/column-changes.ts';
+import { faithful } from './plan/convert.ts';
+import type { Declared } from './plan/declared.ts';
+import { decideLosses, type MayDrop } from './plan/losses.ts';
+import { type Plan, planChange } from './plan/plan-change.ts';
+import { NO_REQUESTS } from './plan/requested-changes.ts';
+import { type Snapshot, takeSnapshot } from './plan/snapshot.ts';
 import { isMigrated } from './state.ts';
 
 const STATE = `create table if not exists belfry_sync (

@@ -1,4 +1,4 @@
-import type { RecordView } from '../../declare/record-shape.ts';
+import type { RecordView } from '../../declare/route.ts';
 import type { CompiledResource } from '../../records/schema/compiled.ts';
 import { pascalCase } from './documented-routes.ts';
 import { recordSchema } from './record-schemas.ts';

@@ -1,9 +1,9 @@
 import type { z } from 'zod';
 import type { Authenticator, SignInScheme } from '../../declare/authenticator.ts';
 import { type CompiledPolicy, compilePolicy } from '../../declare/policy.ts';
-import { recordShapes } from '../../declare/record-shape.ts';
 import type { Route } from '../../declare/route.ts';
-import type { Settings } from '../../platform/settings.ts';
+import { recordShapes } from '../../declare/route.ts';
+import type { Settings } from '../../platform/config/settings.ts';
 import type { CompiledResource } from '../../records/schema/compiled.ts';
 import { operationIdOf, pascalCase, spokenId } from './documented-routes.ts';
 import { answersFreely, errorCodes, takesBody } from './error-codes.ts';

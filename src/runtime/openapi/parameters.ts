@@ -1,5 +1,5 @@
-import type { Operator } from '../../declare/field.ts';
 import type { Route } from '../../declare/route.ts';
+import type { Operator } from '../../declare/service.ts';
 import { fieldJsonSchema } from '../../records/fields/field-type.ts';
 import { isFilterable, LIST_OPERATORS, LONGEST_SEARCH, MAX_VALUES } from '../../records/query/filter.ts';
 import { includablePaths, MAX_LEVELS, MAX_PATHS, type ResourceOf } from '../../records/query/include.ts';

@@ -1,5 +1,5 @@
 import type { FieldSpec } from '../../declare/field.ts';
-import type { RecordShape, RecordView } from '../../declare/record-shape.ts';
+import type { RecordShape, RecordView } from '../../declare/route.ts';
 import { needsUser } from '../../records/access/authorize.ts';
 import { fieldJsonSchema } from '../../records/fields/field-type.ts';
 import type { CompiledField, CompiledResource } from '../../records/schema/compiled.ts';

@@ -1,5 +1,5 @@
-import { recordShapes } from '../../declare/record-shape.ts';
 import type { Route } from '../../declare/route.ts';
+import { recordShapes } from '../../declare/route.ts';
 import { ERROR_CODES, type ErrorCode } from '../../platform/errors.ts';
 import { isBodiless } from '../../platform/http/response.ts';
 import { isTagged } from '../http/endpoint.ts';

@@ -1,4 +1,4 @@
-import type { RecordShape } from '../../declare/record-shape.ts';
+import type { RecordShape } from '../../declare/route.ts';
 
 /** A part of the document: plain JSON. */
 export type Json = Record<string, unknown>;

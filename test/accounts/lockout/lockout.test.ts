@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { Redis } from 'ioredis';
 import { afterAll, expect, test } from 'vitest';
 import { defineUser } from '../../../src/index.ts';
-import { readSettings } from '../../../src/platform/settings.ts';
+import { readSettings } from '../../../src/platform/config/settings.ts';
 import { type ApiResponse, startTestApp } from '../../support/app.ts';
 
 const secret = 'correct horse battery';

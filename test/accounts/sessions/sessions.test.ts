@@ -2,7 +2,7 @@ import { Client } from 'pg';
 import { afterAll, expect, test } from 'vitest';
 import { sessionSweep } from '../../../src/accounts/sessions/sessions.ts';
 import { defineUser } from '../../../src/index.ts';
-import { createLog } from '../../../src/platform/log.ts';
+import { createLog } from '../../../src/platform/observability/log.ts';
 import { openDatabase } from '../../../src/platform/postgres/database.ts';
 import { createClient, type Person, startTestApp } from '../../support/app.ts';
 

@@ -2,8 +2,8 @@ import { expect, test } from 'vitest';
 import type { Result } from '../../../src/extensions/webhooks/delivery/record-results.ts';
 import { createWebhookMetrics } from '../../../src/extensions/webhooks/metrics.ts';
 import type { WebhookQueue } from '../../../src/extensions/webhooks/status.ts';
-import { createLog } from '../../../src/platform/log.ts';
-import { createMetrics } from '../../../src/platform/metrics.ts';
+import { createLog } from '../../../src/platform/observability/log.ts';
+import { createMetrics } from '../../../src/platform/observability/metrics.ts';
 
 function metricsOf(queue: () => Promise<WebhookQueue>) {
   const metrics = createMetrics();

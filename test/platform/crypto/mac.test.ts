@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { expect, test } from 'vitest';
-import { createMacs } from '../../../src/platform/crypto/mac.ts';
+import { createMacs } from '../../../src/platform/crypto/keyring.ts';
 
 const newKey = () => randomBytes(32).toString('base64');
 const [old, next] = [newKey(), newKey()];

@@ -16,7 +16,10 @@ test('jitter changes a wait by up to a fifth; a wait that must not be shortened 
   fc.assert(
     fc.property(fc.nat(10 ** 9), (wait) => {
       expect(withLaterJitter(wait)).toBeGreaterThanOrEqual(wait);
-      expect(Number.isInteger(withJitter(wait))).toBe(true);
+      const jittered = withJitter(wait);
+      expect(Number.isInteger(jittered)).toBe(true);
+      expect(jittered).toBeGreaterThanOrEqual(wait * 0.8);
+      expect(jittered).toBeLessThanOrEqual(wait * 1.2);
     }),
   );
 });

@@ -4,8 +4,8 @@ import { type Command, Redis } from 'ioredis';
 import { afterAll, expect, test, vi } from 'vitest';
 import { createLimits } from '../../../src/platform/limits/index.ts';
 import { createMemoryCounter, type Verdict } from '../../../src/platform/limits/limiter.ts';
-import { createLog } from '../../../src/platform/log.ts';
-import { createMetrics } from '../../../src/platform/metrics.ts';
+import { createLog } from '../../../src/platform/observability/log.ts';
+import { createMetrics } from '../../../src/platform/observability/metrics.ts';
 import { createTestDatabase } from '../../support/database/test-database.ts';
 
 const database = await createTestDatabase();

@@ -1,9 +1,9 @@
 import { afterAll, afterEach, expect, test, vi } from 'vitest';
 import { createLimits } from '../../../src/platform/limits/index.ts';
 import type { Limiter } from '../../../src/platform/limits/limiter.ts';
-import { createLog } from '../../../src/platform/log.ts';
-import { createMetrics } from '../../../src/platform/metrics.ts';
-import { openRedis } from '../../../src/platform/redis.ts';
+import { createLog } from '../../../src/platform/observability/log.ts';
+import { createMetrics } from '../../../src/platform/observability/metrics.ts';
+import { openRedis } from '../../../src/platform/redis/connections.ts';
 import { createTestDatabase } from '../../support/database/test-database.ts';
 import { startTcpProxy, type TcpProxy } from '../../support/tcp-proxy.ts';
 

@@ -1,11 +1,12 @@
 // Decimal numbers have the same canonical form and the same order in code and in Postgres.
+import { Ajv2020 } from 'ajv/dist/2020.js';
 import fc from 'fast-check';
 import { Client } from 'pg';
 import { afterAll, describe, expect, test } from 'vitest';
 import type { AnyField } from '../../../src/declare/field.ts';
 import { defineResource, defineUser, f, softDelete } from '../../../src/index.ts';
-import { canonicalDecimal, compareDecimals } from '../../../src/records/fields/decimal.ts';
 import { fieldJsonSchema, fieldSchema, fieldTypeOf } from '../../../src/records/fields/field-type.ts';
+import { canonicalDecimal, compareDecimals } from '../../../src/records/fields/types/decimal.ts';
 import { startTestApp } from '../../support/app.ts';
 
 const NOT_A_DECIMAL = 'Must be a decimal number, such as "12.5"';
@@ -61,7 +62,9 @@ describe('a decimal number', () => {
     [0.1, '0.1'],
     [1e-7, '0.0000001'],
     [-0, '0'],
-    [2 ** 53 - 1, '9007199254740991'],
+    [999999999999999, '999999999999999'],
+    [9007199254740990, '9007199254740990'],
+    [1e-15, '0.000000000000001'],
   ])('%j is stored as %s', (value, stored) => {
     expect(checked(f.decimal(), value)).toEqual({ stored });
   });
@@ -93,6 +96,13 @@ describe('a decimal number', () => {
     [['1'], NOT_A_DECIMAL],
     [0.1 + 0.2, INEXACT],
     [2 ** 53, INEXACT],
+    [2 ** 53 - 1, INEXACT],
+    [1234567890123456, INEXACT],
+    [-1234567890123456, INEXACT],
+    [12345678901234500, INEXACT],
+    [0.1234567890123456, INEXACT],
+    [JSON.parse('9007199254740991.4'), INEXACT],
+    [JSON.parse('12345678901234501'), INEXACT],
     [1e21, INEXACT],
     ['1e400', 'Must have at most 20 digits before the decimal point'],
     [`1${'0'.repeat(20)}`, 'Must have at most 20 digits before the decimal point'],
@@ -204,7 +214,7 @@ test('two decimal numbers have the same order in code and in Postgres', async ()
   await fc.assert(property, { numRuns: 40 });
 });
 
-test('any JSON number that is accepted is stored with the digits that were sent', () => {
+test('any JSON number of at most 15 digits is stored with the digits that were sent', () => {
   const sent = fc
     .tuple(fc.constantFrom('', '-'), digits(0, 8), digits(1, 7))
     .map(([sign, whole, fraction]) => `${sign}${whole.replace(/^0+(?=\d)/, '') || '0'}.${fraction}`);
@@ -213,6 +223,116 @@ test('any JSON number that is accepted is stored with the digits that were sent'
       expect(checked(f.decimal(), JSON.parse(text))).toEqual({ stored: canonicalDecimal(text) });
     }),
   );
+});
+
+test('a whole JSON number is stored as it was sent, or refused with a hint to send a string', () => {
+  const sent = fc
+    .tuple(fc.constantFrom('', '-'), fc.constantFrom('1', '9'), digits(0, 19))
+    .map((parts) => parts.join(''));
+  fc.assert(
+    fc.property(sent, (text) => {
+      const result = checked(f.decimal(), JSON.parse(text));
+      if (result !== INEXACT) expect(result).toEqual({ stored: canonicalDecimal(text) });
+      else expect(text.replace('-', '').length).toBeGreaterThan(15);
+    }),
+  );
+});
+
+describe('the schema of a decimal number in the OpenAPI document', () => {
+  const ajv = new Ajv2020({ strict: false, validateFormats: false });
+  const bound = fc.constantFrom(undefined, '0', '-0.5', '0.25', '3', '-12345', '12345678901234567890.5');
+  const options = fc
+    .tuple(fc.integer({ min: 1, max: 40 }), fc.nat())
+    .map(([precision, seed]) => ({ precision, scale: seed % (precision + 1) }));
+  const fields = fc.tuple(options, bound, bound).map(([declared, min, max]) => {
+    let field = f.decimal(declared);
+    if (min !== undefined) field = field.min(min);
+    if (max !== undefined) field = field.max(max);
+    const isZeroOrNone = (one: string | undefined) => one === undefined || one === '0';
+    return { field, scale: declared.scale, isBoundExact: isZeroOrNone(min) && isZeroOrNone(max) };
+  });
+  const zeros = fc.nat(3).map((count) => '0'.repeat(count));
+  const padded = fc
+    .tuple(fc.constantFrom('', '-'), zeros, digits(0, 22), fc.constantFrom('', '.'), digits(0, 20), zeros)
+    .map((parts) => parts.join(''));
+  const texts = fc.oneof(
+    plain,
+    padded,
+    padded,
+    scientific,
+    fc.string(),
+    fc.constantFrom('-0', '.', '-.0', '0e5', '+1'),
+  );
+  const validators = new Map<string, ReturnType<typeof ajv.compile>>();
+  const matches = ({ spec }: AnyField, value: unknown, direction: 'input' | 'query' = 'input') => {
+    const schema = fieldJsonSchema(spec, direction);
+    const key = JSON.stringify(schema);
+    const validate = validators.get(key) ?? ajv.compile(schema);
+    validators.set(key, validate);
+    return validate(value);
+  };
+
+  test('accepts every text that the server accepts, and in plain notation within the bounds no other', () => {
+    fc.assert(
+      fc.property(fields, fc.array(texts, { minLength: 20, maxLength: 20 }), ({ field, isBoundExact }, list) => {
+        for (const text of list) {
+          const isAccepted = typeof checked(field, text) === 'object';
+          const isMatch = matches(field, text);
+          if (isAccepted || (isBoundExact && !/e/i.test(text))) expect([text, isMatch]).toEqual([text, isAccepted]);
+        }
+      }),
+    );
+  });
+
+  test('accepts every JSON number that the server accepts, and none outside of the bounds', () => {
+    const small = fc.tuple(fc.constantFrom('', '-'), digits(1, 10), digits(0, 8));
+    const numbers = fc.oneof(
+      small.map(([sign, whole, fraction]) => Number(`${sign}${whole}.${fraction}`)),
+      fc.double({ noNaN: true, noDefaultInfinity: true }),
+      fc.maxSafeInteger(),
+      fc.constantFrom(2 ** 53 - 1, 9007199254740990, 9007199254740980, 999999999999999, 0.25, 3, -12345),
+    );
+    fc.assert(
+      fc.property(fields, fc.array(numbers, { minLength: 20, maxLength: 20 }), ({ field, scale }, list) => {
+        for (const number of list) {
+          const result = checked(field, number);
+          const isMatch = matches(field, number);
+          if (typeof result === 'object') expect([number, isMatch]).toEqual([number, true]);
+          // The schema states in words what JSON Schema cannot express: the number of digits.
+          else if (isMatch)
+            expect(result).toMatch(
+              scale === 0 ? /^Must be a string/ : /^Must (be a string|have at most \d+ decimal place)/,
+            );
+        }
+      }),
+    );
+  });
+
+  test('accepts no text that is longer than the server reads', () => {
+    expect([3999, 4000, 4001].map((count) => '0'.repeat(count)).map((text) => matches(f.decimal(), text))).toEqual([
+      true,
+      true,
+      false,
+    ]);
+  });
+
+  test('of a query accepts exactly the texts in plain notation that the server accepts', () => {
+    const { fromQuery } = fieldTypeOf(f.decimal().spec);
+    const long = [
+      '9'.repeat(1000),
+      '9'.repeat(1001),
+      `.${'9'.repeat(1000)}`,
+      `.${'9'.repeat(1001)}`,
+      `0${'9'.repeat(1000)}`,
+    ];
+    fc.assert(
+      fc.property(fc.oneof(plain, padded, fc.string(), fc.constantFrom(...long)), (text) => {
+        const isAccepted = fromQuery!(text, f.decimal().spec) !== undefined;
+        if (isAccepted || !/e/i.test(text))
+          expect([text, matches(f.decimal(), text, 'query')]).toEqual([text, isAccepted]);
+      }),
+    );
+  });
 });
 
 describe('records with decimal numbers', () => {

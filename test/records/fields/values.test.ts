@@ -4,9 +4,9 @@ import { f } from '../../../src/index.ts';
 import { arrayColumn, type ColumnType } from '../../../src/records/fields/column-type.ts';
 import { columnTypeNamed } from '../../../src/records/fields/f.ts';
 import { columnTypeOf, fieldJsonSchema, fieldSchema, fieldTypeOf } from '../../../src/records/fields/field-type.ts';
-import { isStorableJson } from '../../../src/records/fields/json.ts';
 import type { Direction } from '../../../src/records/fields/json-schema.ts';
 import { folded } from '../../../src/records/fields/password-strength.ts';
+import { isStorableJson } from '../../../src/records/fields/types/json.ts';
 
 const ID = 'a'.repeat(24);
 const DAY = '2026-01-01T00:00:00.000Z';

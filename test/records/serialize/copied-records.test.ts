@@ -27,6 +27,9 @@ const SHAPES: Record<string, { whole: boolean; make: (doc: Doc) => unknown; find
   },
 };
 
+/** What the route `/:id/wrapped` makes of the record. */
+let wrapping: (doc: Doc) => unknown = (doc) => doc;
+
 const note = defineResource('note', {
   fields: {
     title: f.string(),
@@ -42,14 +45,16 @@ const note = defineResource('note', {
     adminEncrypted: f.string().encrypted().visibleTo('admin'),
   },
   policies: { list: 'public', read: 'public', create: 'authenticated' },
-  routes: (route) =>
-    Object.entries(SHAPES).map(([name, { make }]) =>
+  routes: (route) => [
+    route.get('/:id/wrapped', { policy: 'public' }, ({ doc }) => wrapping(doc)),
+    ...Object.entries(SHAPES).map(([name, { make }]) =>
       route.get(`/:id/${name}` as '/:id/x', { policy: 'public' }, ({ doc }) => {
         // Code sees every value, so a field missing in the copy was not missing from the record.
         if (doc.hidden !== 'h' || doc.hiddenEncrypted !== 'he') throw new Error('the record lacks its hidden fields');
         return make(doc);
       }),
     ),
+  ],
 });
 
 const { app, call, person } = await startTestApp({ resources: [defineUser(), note] });
@@ -97,3 +102,44 @@ test('a custom route sends the same fields of a record as the CRUD routes', asyn
     expect((await as('GET', '/api/notes')).body.data).toEqual([data]);
   }
 });
+
+/** The response of a custom route that returns what `wrap` makes of the record; for the owner, who may see most of its fields. */
+async function returned(wrap: (doc: Doc) => unknown) {
+  wrapping = wrap;
+  return owner.call('GET', `/api/notes/${id}/wrapped`);
+}
+
+test('an object that inherits from a record sends its own keys, as in JSON', async () => {
+  expect((await returned((doc) => Object.create(doc))).body).toEqual({ data: {} });
+  const { status, body } = await returned((doc) => Object.assign(Object.create(doc), { title: 'x' }));
+  expect([status, body.data]).toEqual([200, { title: 'x' }]);
+});
+
+test('a proxy of a record sends the fields that every reader may see', async () => {
+  const { status, body } = await returned((doc) => [new Proxy(doc, {})]);
+  const times = { createdAt: expect.any(String), updatedAt: expect.any(String) };
+  expect([status, body.data]).toEqual([200, [{ id, ...OPEN, owner: owner.id, ...times }]]);
+});
+
+test('a proxy that reads from the record sends the fields that the viewer may see', async () => {
+  const { status, body } = await returned((doc) => new Proxy(doc, { get: (target, key) => target[key] }));
+  expect(status).toBe(200);
+  expect(body.data).toEqual((await owner.call('GET', `/api/notes/${id}`)).body.data);
+});
+
+test.each(['hidden', 'forOwner'])(
+  'reading or setting the field "%s" of a wrapped record is a clear error',
+  async (name) => {
+    const message = new RegExp(
+      `^Only a stored record itself has its field "${name}": this object inherits from a note`,
+    );
+    const record = (await app.service('note').read(id)) as Doc;
+    for (const wrapped of [Object.create(record), new Proxy(record, {})]) {
+      expect(() => wrapped[name]).toThrow(message);
+      expect(() => {
+        wrapped[name] = 'x';
+      }).toThrow(message);
+    }
+    expect(record[name]).toBe(name === 'hidden' ? 'h' : 'fo');
+  },
+);

@@ -4,7 +4,7 @@ import pg from 'pg';
 import { expect, onTestFinished, test, vi } from 'vitest';
 import type { Fields } from '../../../src/declare/field.ts';
 import { defineResource, f } from '../../../src/index.ts';
-import { createLog } from '../../../src/platform/log.ts';
+import { createLog } from '../../../src/platform/observability/log.ts';
 import { applyMigration } from '../../../src/runtime/migrations/apply.ts';
 import { readMigrations } from '../../../src/runtime/migrations/journal.ts';
 import { createMigrationProject } from '../../support/database/migration-project.ts';

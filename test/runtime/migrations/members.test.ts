@@ -3,9 +3,9 @@ import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import type { AnyField } from '../../../src/declare/field.ts';
 import { f } from '../../../src/index.ts';
-import type { DeclaredColumn } from '../../../src/runtime/migrations/declared.ts';
-import { membersOf } from '../../../src/runtime/migrations/members.ts';
-import { membersNote } from '../../../src/runtime/migrations/stored-values.ts';
+import type { DeclaredColumn } from '../../../src/runtime/migrations/plan/declared.ts';
+import { membersOf } from '../../../src/runtime/migrations/plan/members.ts';
+import { membersNote } from '../../../src/runtime/migrations/plan/stored-values.ts';
 import { post, withValues } from './changing-field.ts';
 
 const before = f.object({

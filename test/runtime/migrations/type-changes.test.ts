@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { AnyField } from '../../../src/declare/field.ts';
 import { defineResource, f } from '../../../src/index.ts';
-import { conversion } from '../../../src/runtime/migrations/convert.ts';
+import { conversion } from '../../../src/runtime/migrations/plan/convert.ts';
 import { createMigrationProject } from '../../support/database/migration-project.ts';
 import { post, proposed, sideBySide, withValues } from './changing-field.ts';
 

@@ -2,7 +2,7 @@ import type { Host, ResourceGateway } from '../../../declare/host.ts';
 import type { OutboxConsumer } from '../../../platform/outbox/relay.ts';
 import { isRecordChange, type OutboxRow } from '../../../platform/outbox/table.ts';
 import type { Executor } from '../../../platform/postgres/database.ts';
-import { quoteIdentifier } from '../../../platform/postgres/quote-identifier.ts';
+import { quoteIdentifier } from '../../../platform/postgres/identifiers.ts';
 import { isPersonal } from '../../../records/fields/personal-data.ts';
 import { erasurePlan } from '../../../records/schema/erasure-plan.ts';
 import { append } from '../trail/chain.ts';

@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Host } from '../../../declare/host.ts';
 import { newId } from '../../../platform/ids.ts';
 import { isTransient } from '../../../platform/postgres/errors.ts';
-import type { RunningWorker } from '../../../platform/queues.ts';
+import type { RunningWorker } from '../../../platform/redis/queues.ts';
 import { INSERT_OUTBOX } from '../sql.ts';
 import type { AuditEvent } from '../trail/entry.ts';
 

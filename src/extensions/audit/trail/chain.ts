@@ -1,5 +1,5 @@
 import { hash, randomBytes } from 'node:crypto';
-import { canonicalJson } from '../../../platform/canonical-json.ts';
+import { canonicalJson } from '../../../platform/json/canonical-json.ts';
 import type { Executor } from '../../../platform/postgres/database.ts';
 import { HEAD, INSERT, INSERT_VALUES, LOCK } from '../sql.ts';
 import type { AuditEvent, Changes, Entry, FieldChange } from './entry.ts';

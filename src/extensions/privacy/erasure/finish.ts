@@ -2,7 +2,7 @@ import type { Accounts } from '../../../declare/accounts.ts';
 import type { ExtensionHost } from '../../../declare/extension.ts';
 import type { ResourceGateway } from '../../../declare/host.ts';
 import type { MailMessage } from '../../../platform/mail/message.ts';
-import { quoteIdentifier } from '../../../platform/postgres/quote-identifier.ts';
+import { quoteIdentifier } from '../../../platform/postgres/identifiers.ts';
 import type { Kept } from './erasure.ts';
 import type { Erasing, RecordEraser } from './record-eraser.ts';
 import { COUNT, FINISH, NOTICE } from './sql.ts';

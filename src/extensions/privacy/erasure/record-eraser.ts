@@ -1,6 +1,6 @@
 import type { Host, ResourceGateway, StoredRecord } from '../../../declare/host.ts';
 import type { Hooks } from '../../../declare/resource.ts';
-import type { Transaction } from '../../../declare/transaction.ts';
+import type { Transaction } from '../../../declare/service.ts';
 import { newId } from '../../../platform/ids.ts';
 import { isTooSlow, isTransient } from '../../../platform/postgres/errors.ts';
 import { scan } from '../../../platform/postgres/scan.ts';

@@ -2,7 +2,7 @@ import type { ExtensionHost } from '../../../declare/extension.ts';
 import type { ResourceGateway } from '../../../declare/host.ts';
 import { ApiError } from '../../../platform/errors.ts';
 import { isId, newId } from '../../../platform/ids.ts';
-import { quoteIdentifier } from '../../../platform/postgres/quote-identifier.ts';
+import { quoteIdentifier } from '../../../platform/postgres/identifiers.ts';
 import { type Erasure, type ErasureRow, readErasure } from './erasure.ts';
 import { OF_USER, REQUEST } from './sql.ts';
 

@@ -3,13 +3,12 @@ import { passwordToCheck } from '../../../accounts/sign-in/login.ts';
 import type { Accounts } from '../../../declare/accounts.ts';
 import type { Host } from '../../../declare/host.ts';
 import type { Route, RouteContext } from '../../../declare/route.ts';
+import { createKeyedQueue } from '../../../platform/concurrency/serial-queue.ts';
 import { ApiError, invalidSession } from '../../../platform/errors.ts';
 import { addressOf } from '../../../platform/http/client-address.ts';
 import { withMeta } from '../../../platform/http/response.ts';
 import { isId } from '../../../platform/ids.ts';
-import { createKeyedQueue } from '../../../platform/serial-queue.ts';
-import { type ErasureRow, readErasure } from './erasure.ts';
-import { askedShape, erasureShape } from './output.ts';
+import { askedShape, type ErasureRow, erasureShape, readErasure } from './erasure.ts';
 import type { RequestErasure } from './request.ts';
 import { LIST, OF_USER, READ } from './sql.ts';
 

@@ -3,7 +3,7 @@ import type { ResourceGateway, StoredRecord } from '../../../declare/host.ts';
 import { snakeCase } from '../../../declare/naming.ts';
 import { DecryptionError } from '../../../platform/crypto/keyring.ts';
 import type { Database } from '../../../platform/postgres/database.ts';
-import { quoteIdentifier } from '../../../platform/postgres/quote-identifier.ts';
+import { quoteIdentifier } from '../../../platform/postgres/identifiers.ts';
 import { scan } from '../../../platform/postgres/scan.ts';
 
 /** Which records to read, and how. */

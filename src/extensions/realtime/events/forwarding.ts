@@ -1,4 +1,5 @@
 import type { Host } from '../../../declare/host.ts';
+import { retentionSweep } from '../../../platform/leased-work/sweeps.ts';
 import type { OutboxConsumer, Sweep } from '../../../platform/outbox/relay.ts';
 import { isRecordChange } from '../../../platform/outbox/table.ts';
 import { removeInBatches } from '../../../platform/postgres/write-in-batches.ts';
@@ -28,7 +29,6 @@ export function createForwardingConsumer({ resources }: Pick<Host, 'resources'>,
 
 const MOVE_EVERY_MS = 500;
 const TICK_EVERY_MS = 10_000;
-const TICKETS_EVERY_MS = 60_000;
 const MOVED_AT_ONCE = 500;
 // After a move that misses the deadline, its events are sent twice. The deadline can be long, because nothing waits for a move.
 const MOVE_DEADLINE_MS = 5000;
@@ -82,10 +82,6 @@ export function createSweeps(
   return [
     { name: 'events that wait for Redis', everyMs: MOVE_EVERY_MS, run: move },
     { name: 'the window of events', everyMs: TICK_EVERY_MS, run: appender.tick },
-    {
-      name: 'tickets of streams past their time',
-      everyMs: TICKETS_EVERY_MS,
-      run: () => removeInBatches(database, REMOVE_TICKETS),
-    },
+    retentionSweep(database, { name: 'expired tickets of streams', removals: [{ text: REMOVE_TICKETS }] }),
   ];
 }

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Host } from '../../../declare/host.ts';
-import { createSemaphore } from '../../../platform/semaphore.ts';
-import { createSerialQueue } from '../../../platform/serial-queue.ts';
+import { createSemaphore } from '../../../platform/concurrency/semaphore.ts';
+import { createSerialQueue } from '../../../platform/concurrency/serial-queue.ts';
 import { type Entry, FIELDS, firstWithin, isBefore, type RecordChange, unpackEvent } from '../events/entry.ts';
 import { createReader } from '../events/reader.ts';
 import type { RealtimeSettings } from '../settings.ts';

@@ -1,5 +1,5 @@
 import { Counter, Gauge } from 'prom-client';
-import type { Metrics } from '../../../platform/metrics.ts';
+import type { Metrics } from '../../../platform/observability/metrics.ts';
 
 /** Counters of streams. */
 export interface RealtimeMetrics {

@@ -6,7 +6,7 @@ import type { Auth, Route, RouteContext } from '../../../declare/route.ts';
 import { createScopeCheck } from '../../../declare/scope.ts';
 import { ApiError } from '../../../platform/errors.ts';
 import { addressOf, clientKey } from '../../../platform/http/client-address.ts';
-import { setIdentity } from '../../../platform/http/identity.ts';
+import { setIdentity } from '../../../platform/http/request-context.ts';
 import type { Listener, Subscription } from '../fan-out/groups.ts';
 import type { Hub } from '../fan-out/hub.ts';
 import type { RealtimeSettings } from '../settings.ts';

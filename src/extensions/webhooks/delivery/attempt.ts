@@ -4,7 +4,7 @@ import { AddressRefusedError, checkUrl } from '../../../platform/address-guard/i
 import { DecryptionError } from '../../../platform/crypto/keyring.ts';
 import { ANSWER_BYTES, type Posted, post } from '../../../platform/http/post.ts';
 import { parseRetryAfter } from '../../../platform/http/retry-after.ts';
-import type { Logger } from '../../../platform/log.ts';
+import type { Logger } from '../../../platform/observability/log.ts';
 import { type SigningKeys, sign } from '../endpoints/signing.ts';
 import { cutBytes } from '../log/delivery.ts';
 

@@ -1,5 +1,5 @@
 import { DecryptionError, type Keyring } from '../../../platform/crypto/keyring.ts';
-import type { Logger } from '../../../platform/log.ts';
+import type { Logger } from '../../../platform/observability/log.ts';
 import { type Audience, type CheckReadability, NOT_READABLE } from '../readability/readability.ts';
 import { readBody } from '../readability/stored-body.ts';
 import type { Target } from './attempt.ts';

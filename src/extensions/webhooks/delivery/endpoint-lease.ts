@@ -1,18 +1,12 @@
 import type { Host } from '../../../declare/host.ts';
+import type { AddToBatch } from '../../../platform/concurrency/micro-batch.ts';
+import { createSerialQueue } from '../../../platform/concurrency/serial-queue.ts';
 import { newId } from '../../../platform/ids.ts';
-import type { AddToBatch } from '../../../platform/micro-batch.ts';
-import { createSerialQueue } from '../../../platform/serial-queue.ts';
+import type { LeaseRenewals } from '../../../platform/leased-work/lease.ts';
 import type { GlobalAccessCheck } from '../readability/readability.ts';
 import { type Claim, type ClaimedEndpoint, type ClaimRow, type ClaimTexts, claimOf } from './claim.ts';
 import type { Lane } from './endpoint-jobs.ts';
-import {
-  CREATE_LEASE_ROW,
-  type EndpointNow,
-  LEASE_MS,
-  type LeaseRenewals,
-  type ReleasedLease,
-  type RenewedLease,
-} from './lease-store.ts';
+import { CREATE_LEASE_ROW, type EndpointNow, LEASE_MS, type ReleasedLease, type RenewedLease } from './lease-store.ts';
 import { createRate, type Rate } from './rate-limit.ts';
 
 /** Dependencies of leases. */
@@ -26,7 +20,7 @@ export interface LeaseParts {
   /** Called before each claim if functions decide who may have global endpoints. */
   mayBeGlobal: GlobalAccessCheck | undefined;
   releaseLease: AddToBatch<ReleasedLease>;
-  renewals: LeaseRenewals;
+  renewals: LeaseRenewals<RenewedLease>;
 }
 
 /** The exclusive right to send to an endpoint. The first claim that returns a delivery acquires it. */
@@ -90,9 +84,9 @@ export function createEndpointLease(parts: LeaseParts, endpointId: string): Endp
     get claimedAt() {
       return claimedAt;
     },
-    see(endpoint) {
-      isOutdated ||= endpoint === undefined || !isSame(endpoint, latest!);
-      if (endpoint?.requested) requestedListener();
+    onRenewed(endpoint) {
+      isOutdated ||= !isSame(endpoint, latest!);
+      if (endpoint.requested) requestedListener();
     },
   };
   let isAcquired = false;
@@ -128,7 +122,9 @@ export function createEndpointLease(parts: LeaseParts, endpointId: string): Endp
     for (const { id, attempt } of deliveries) claimed.set(id, attempt - 1);
     if (isAcquired || deliveries.length === 0) return;
     isAcquired = true;
-    parts.renewals.add(renewed);
+    parts.renewals.add(renewed, () => {
+      isOutdated = true;
+    });
   }
 
   async function claim(lane: Lane): Promise<Claim | undefined> {

@@ -1,7 +1,8 @@
 import type { Host, ResourceGateway } from '../../../declare/host.ts';
-import { type AddToBatch, createMicroBatch } from '../../../platform/micro-batch.ts';
-import { plainArray, textArray } from '../../../platform/postgres/array-literal.ts';
+import { type AddToBatch, createMicroBatch } from '../../../platform/concurrency/micro-batch.ts';
+import { createLeaseRenewals, type LeaseRenewals, STORE_RESULT_RETRY_MS } from '../../../platform/leased-work/lease.ts';
 import { retryTransient } from '../../../platform/postgres/retry.ts';
+import { plainArray, textArray } from '../../../platform/postgres/values.ts';
 import { isOpen, RATE_RULE, type UsersSql, usersSql } from '../endpoints/endpoints-sql.ts';
 import { globalRoles, type WebhookSettings } from '../settings.ts';
 import type { RateRule, RateState } from './rate-limit.ts';
@@ -13,13 +14,10 @@ import type { RateRule, RateState } from './rate-limit.ts';
 export const LEASE_MS = 5000;
 
 /** ms between renewals. A holder learns of requested deliveries within twice this time. */
-const RENEW_MS = 500;
+const RENEW_EVERY_MS = 500;
 
 /** ms after the first claim of a lease within which its requests begin. */
 export const LAUNCH_MS = 5000;
-
-/** ms between attempts to write results while Postgres is unavailable. A delivery without a written result is sent again. */
-export const WRITE_RETRY_MS = [100, 1000];
 
 const MARGIN_MS = 10_000;
 
@@ -99,53 +97,37 @@ export interface RenewedLease {
   readonly holder: string;
   /** Time of the last claim, by `performance.now()`. A claim also renews the lease. */
   readonly claimedAt: number;
-  /** Called after each renewal with the endpoint's current settings; undefined if the endpoint must not be sent to any more. */
-  see(endpoint: EndpointNow | undefined): void;
-}
-
-/** Renews the leases of a worker while it lives. */
-export interface LeaseRenewals {
-  add(lease: RenewedLease): void;
-  remove(lease: RenewedLease): void;
-  stop(): void;
+  /** Called after each renewal with the endpoint's current settings. */
+  onRenewed(endpoint: EndpointNow): void;
 }
 
 /**
- * Creates the renewals: one statement for all leases of a worker. Most leases are released before their first renewal. A failed renewal
- * does no harm: the next one makes up for it, and claimed deliveries stay with the lease in any case.
+ * Creates the renewals: one statement for all leases of a worker. Most leases are released before their first renewal. A lease counts as
+ * lost if its endpoint must not be sent to any more; deliveries that are in flight then still belong to it.
  */
-export function createLeaseRenewals(
+export function createEndpointLeaseRenewals(
   { database, log }: Pick<Host, 'database' | 'log'>,
   users: ResourceGateway,
   settings: Pick<WebhookSettings, 'globalPolicy'>,
-): LeaseRenewals {
-  const leases = new Set<RenewedLease>();
+): LeaseRenewals<RenewedLease> {
   const text = renewLeases(usersSql(users));
   const roles = globalRoles(settings);
-  let busy = false;
 
-  async function renew(): Promise<void> {
-    const due = [...leases].filter(({ claimedAt }) => performance.now() - claimedAt >= RENEW_MS);
-    if (busy || due.length === 0) return;
-    busy = true;
-    try {
-      const values = [due.map(({ endpointId }) => endpointId), due.map(({ holder }) => holder), LEASE_MS, roles];
-      const rows = await database.write<[EndpointNow]>({ name: 'webhook_renew_leases', text, values });
-      const byId = new Map(rows.map(([endpoint]) => [endpoint.id, endpoint]));
-      for (const lease of due) lease.see(byId.get(lease.endpointId));
-    } catch (error) {
-      log.warn({ err: error, leases: due.length }, 'leases of webhook endpoints were not renewed');
-    } finally {
-      busy = false;
+  async function renew(leases: readonly RenewedLease[]): Promise<readonly RenewedLease[]> {
+    const due = leases.filter(({ claimedAt }) => performance.now() - claimedAt >= RENEW_EVERY_MS);
+    if (due.length === 0) return leases;
+    const values = [due.map(({ endpointId }) => endpointId), due.map(({ holder }) => holder), LEASE_MS, roles];
+    const rows = await database.write<[EndpointNow]>({ name: 'webhook_renew_leases', text, values });
+    const endpoints = new Map(rows.map(([endpoint]) => [endpoint.id, endpoint]));
+    for (const lease of due) {
+      const endpoint = endpoints.get(lease.endpointId);
+      if (endpoint !== undefined) lease.onRenewed(endpoint);
     }
+    const isDue = new Set(due);
+    return leases.filter((lease) => !isDue.has(lease) || endpoints.has(lease.endpointId));
   }
 
-  const timer = setInterval(() => void renew(), RENEW_MS).unref();
-  return {
-    add: (lease) => void leases.add(lease),
-    remove: (lease) => void leases.delete(lease),
-    stop: () => clearInterval(timer),
-  };
+  return createLeaseRenewals({ everyMs: RENEW_EVERY_MS, what: 'webhook endpoints', log, renew });
 }
 
 /** A lease to release. */
@@ -181,7 +163,7 @@ export function createLeaseRelease(
     ];
     try {
       const statement = { name: 'webhook_release_leases', text: RELEASE_LEASES, values };
-      const rows = await retryTransient(() => database.write<[string, boolean]>(statement), WRITE_RETRY_MS);
+      const rows = await retryTransient(() => database.write<[string, boolean]>(statement), STORE_RESULT_RETRY_MS);
       const requested = rows.flatMap(([endpointId, isRequested]) => (isRequested ? [endpointId] : []));
       if (requested.length > 0) await onRequested(requested);
     } catch (error) {

@@ -1,8 +1,9 @@
+import { scheduledWait, withJitter } from '../../../platform/leased-work/retry-schedule.ts';
+
 const UNIT_MS: Record<string, number> = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 };
 const LONGEST_WAIT_MS = 365 * UNIT_MS.d!;
 /** A `Retry-After` up to this length is respected even if every wait of the schedule is shorter. */
 const RETRY_AFTER_MS = UNIT_MS.d!;
-const JITTER = 0.2;
 
 /** The waits between the attempts of a delivery in milliseconds: 5 s, 30 s, 2 min, 10 min, 30 min, 2 h, 6 h. */
 export const DEFAULT_RETRY_SCHEDULE: readonly number[] = [
@@ -53,11 +54,7 @@ export function nextAttemptDelay({
   retryAfterMs?: number | null;
   random?: () => number;
 }): number | null {
-  if (!Number.isInteger(attempt) || attempt < 1) throw new RangeError(`attempt counts from 1, not ${attempt}`);
-  const wait = schedule[attempt - 1];
+  const wait = scheduledWait(schedule, attempt);
   if (wait === undefined) return null;
-  const least = Math.ceil(wait * (1 - JITTER));
-  const most = Math.floor(wait * (1 + JITTER));
-  const jittered = least + Math.floor(random() * (most - least + 1));
-  return Math.max(jittered, Math.min(retryAfterMs ?? 0, Math.max(RETRY_AFTER_MS, ...schedule)));
+  return Math.max(withJitter(wait, random()), Math.min(retryAfterMs ?? 0, Math.max(RETRY_AFTER_MS, ...schedule)));
 }

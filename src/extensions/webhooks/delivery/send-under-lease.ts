@@ -1,5 +1,5 @@
 import type { Host } from '../../../declare/host.ts';
-import type { AddToBatch } from '../../../platform/micro-batch.ts';
+import type { AddToBatch } from '../../../platform/concurrency/micro-batch.ts';
 import { type CheckReadability, NOT_READABLE } from '../readability/readability.ts';
 import { type Outcome, refusedOutcome, type Sender, targetOf } from './attempt.ts';
 import { createCheckedAttempts } from './checked-attempts.ts';

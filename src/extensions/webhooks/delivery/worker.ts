@@ -1,6 +1,6 @@
 import type { Host, ResourceGateway } from '../../../declare/host.ts';
 import { createGuardedAgent } from '../../../platform/address-guard/index.ts';
-import type { RunningWorker } from '../../../platform/queues.ts';
+import type { RunningWorker } from '../../../platform/redis/queues.ts';
 import { usersSql } from '../endpoints/endpoints-sql.ts';
 import { createSigningKeys } from '../endpoints/signing.ts';
 import type { WebhookMetrics } from '../metrics.ts';
@@ -9,7 +9,7 @@ import { createGlobalAccessCheck } from '../readability/readability.ts';
 import { globalRoles, type WebhookSettings } from '../settings.ts';
 import { claims } from './claim.ts';
 import { type JobName, type Lane, QUEUES, REQUESTED_QUEUE, wakeUp, wakeUpRequested } from './endpoint-jobs.ts';
-import { createLeaseRelease, createLeaseRenewals } from './lease-store.ts';
+import { createEndpointLeaseRenewals, createLeaseRelease } from './lease-store.ts';
 import { processEndpoint, processRequested, type WorkerParts } from './process-endpoint.ts';
 import { createResultRecorder } from './record-results.ts';
 import { createRequestSlots } from './request-slots.ts';
@@ -34,7 +34,7 @@ export function startWebhookWorker(
   const half = (count: number) => Math.max(1, Math.ceil(count / 2));
   const agentOptions = { allowPrivate, nameServers, connectTimeoutMs: timeoutMs, connections: concurrency };
   const agents = [createGuardedAgent(agentOptions), createGuardedAgent(agentOptions)] as const;
-  const renewals = createLeaseRenewals(host, users, settings);
+  const renewals = createEndpointLeaseRenewals(host, users, settings);
   let stopping = false;
 
   const parts: WorkerParts = {

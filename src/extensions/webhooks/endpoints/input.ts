@@ -1,8 +1,8 @@
 import { z } from 'zod';
 import { checkUrl, createHostCheck } from '../../../platform/address-guard/index.ts';
-import { boundedArray } from '../../../platform/bounded-array.ts';
 import { validationError } from '../../../platform/errors.ts';
-import { isStorable } from '../../../platform/postgres/storable.ts';
+import { boundedArray } from '../../../platform/json/bounded-array.ts';
+import { isStorable } from '../../../platform/postgres/values.ts';
 import type { WebhookSettings } from '../settings.ts';
 import { SIGNINGS } from './signing.ts';
 

@@ -1,7 +1,7 @@
-import { stillDeletedUsers } from '../../../accounts/users/deleted-users.ts';
+import { stillDeletedUsers } from '../../../accounts/users/user-state.ts';
 import { isActive } from '../../../declare/actor.ts';
 import type { Host, ResourceGateway } from '../../../declare/host.ts';
-import { createLogWork, createTimer } from '../../../platform/log-work.ts';
+import { createLogWork, createTimer } from '../../../platform/observability/log-work.ts';
 import type { OutboxConsumer } from '../../../platform/outbox/relay.ts';
 import type { OutboxRow } from '../../../platform/outbox/table.ts';
 import type { Executor } from '../../../platform/postgres/database.ts';

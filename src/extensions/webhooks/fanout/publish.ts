@@ -1,8 +1,8 @@
+import { issuePath } from '../../../declare/field.ts';
 import type { Host } from '../../../declare/host.ts';
-import { issuePath } from '../../../declare/standard-schema.ts';
 import { isId, newId } from '../../../platform/ids.ts';
+import { retentionSweep } from '../../../platform/leased-work/sweeps.ts';
 import type { Sweep } from '../../../platform/outbox/relay.ts';
-import { writeInBatches } from '../../../platform/postgres/write-in-batches.ts';
 import type { EventData, EventDeclarations } from '../events.ts';
 import type { WebhookSettings } from '../settings.ts';
 import { OWN_ROW, type OwnPayload } from './outgoing-event.ts';
@@ -101,9 +101,10 @@ export function forgetEvents(
   { database }: Pick<Host, 'database'>,
   { keepDeliveriesDays, cleanMs }: Pick<WebhookSettings, 'keepDeliveriesDays' | 'cleanMs'>,
 ): Sweep {
-  return {
+  const values = [keepDeliveriesDays * DAY_MS];
+  return retentionSweep(database, {
     name: 'webhooks: old events',
     everyMs: cleanMs,
-    run: () => writeInBatches(database, DELETE_EVENTS, [keepDeliveriesDays * DAY_MS]),
-  };
+    removals: [{ text: DELETE_EVENTS, values, maxBatches: Number.POSITIVE_INFINITY }],
+  });
 }

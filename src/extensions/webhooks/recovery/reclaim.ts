@@ -1,4 +1,5 @@
 import type { Host, ResourceGateway } from '../../../declare/host.ts';
+import { reclaimSweep } from '../../../platform/leased-work/sweeps.ts';
 import type { Sweep } from '../../../platform/outbox/relay.ts';
 import { writeInBatches } from '../../../platform/postgres/write-in-batches.ts';
 import { laneOf, wakeUp } from '../delivery/endpoint-jobs.ts';
@@ -128,21 +129,23 @@ export function createReclaimSweeps(
     return total;
   }
 
-  async function wakeOverdue(): Promise<number> {
-    let total = 0;
+  async function* overduePages() {
     for await (const page of pending()) {
-      const overdue = page.filter(([, , open, overdueMs]) => open && overdueMs >= settings.pollMs);
-      total += overdue.length;
-      await wakeUp(
-        queues,
-        overdue.map(([id, slow]) => ({ id, lane: laneOf(slow) })),
-      );
+      yield page.filter(([, , open, overdueMs]) => open && overdueMs >= settings.pollMs);
     }
-    return total;
   }
 
   return [
     { name: 'webhooks: lost workers', everyMs: settings.pollMs, run: reclaimExpired },
-    { name: 'webhooks: overdue deliveries', everyMs: settings.pollMs, run: wakeOverdue },
+    reclaimSweep({
+      name: 'webhooks: overdue deliveries',
+      everyMs: settings.pollMs,
+      find: overduePages,
+      addJobs: (rows) =>
+        wakeUp(
+          queues,
+          rows.map(([id, slow]) => ({ id, lane: laneOf(slow) })),
+        ),
+    }),
   ];
 }

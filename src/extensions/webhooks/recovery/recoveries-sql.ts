@@ -97,10 +97,17 @@ export function recoverPage(users: UsersSql): string {
   select * from moved`;
 }
 
-/** $1 ms that ended recoveries are kept. Also deletes the recoveries of deleted endpoints. */
+/**
+ * $1 ms that ended recoveries are kept, $2 maximum number of rows. Also deletes the recoveries of deleted endpoints. Returns a row for
+ * each.
+ */
 export const DELETE_RECOVERIES = `
-  delete from webhook_recoveries r where finished_at < now() - $1 * interval '1 millisecond'
-    or not exists (select from webhook_endpoints e where e.id = r.endpoint_id and e.removed_at is null)`;
+  delete from webhook_recoveries where id in (
+    select r.id from webhook_recoveries r
+    where finished_at < now() - $1 * interval '1 millisecond'
+      or not exists (select from webhook_endpoints e where e.id = r.endpoint_id and e.removed_at is null)
+    limit $2 for update skip locked)
+  returning 1`;
 
 /** $1 start time, $2 an endpoint or null for all. Returns the endpoints with failed deliveries. Uses webhook_deliveries_failed_index. */
 export const FAILED_ENDPOINTS = `

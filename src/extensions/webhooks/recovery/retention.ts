@@ -1,4 +1,5 @@
 import type { Host, ResourceGateway } from '../../../declare/host.ts';
+import { retentionSweep } from '../../../platform/leased-work/sweeps.ts';
 import type { Sweep } from '../../../platform/outbox/relay.ts';
 import { writeInBatches } from '../../../platform/postgres/write-in-batches.ts';
 import { FORGET_OLD_SECRETS, REMOVED, type UsersSql, usersSql } from '../endpoints/endpoints-sql.ts';
@@ -88,22 +89,28 @@ export function createRetentionSweeps(
   }
 
   return [
-    {
+    retentionSweep(database, {
       name: 'webhooks: logs of removed endpoints',
       everyMs: Math.min(settings.cleanMs, LOGS_MS),
-      run: () => writeInBatches(database, DELETE_LOGS, []),
-    },
-    {
+      removals: [{ text: DELETE_LOGS, maxBatches: Number.POSITIVE_INFINITY }],
+    }),
+    retentionSweep(database, {
       name: 'webhooks: old deliveries',
       everyMs: settings.cleanMs,
+      removals: [
+        { text: DELETE_FINISHED, values: [keepMs], maxBatches: Number.POSITIVE_INFINITY },
+        { text: DELETE_DELETED, values: [keepDeletedMs], maxBatches: Number.POSITIVE_INFINITY },
+        { text: DELETE_ENDPOINTS },
+      ],
+    }),
+    {
+      name: 'webhooks: unused endpoints',
+      everyMs: settings.cleanMs,
       async run() {
-        const finished = await writeInBatches(database, DELETE_FINISHED, [keepMs]);
-        const records = await writeInBatches(database, DELETE_DELETED, [keepDeletedMs]);
         const stale = await deleteStale();
         const ownerless = await database.write({ text: removeOwnerlessText, values: [] });
-        const endpoints = await writeInBatches(database, DELETE_ENDPOINTS, []);
         const secrets = await database.write({ text: FORGET_OLD_SECRETS, values: [] });
-        return finished + records + stale + ownerless.length + endpoints + secrets.length;
+        return stale + ownerless.length + secrets.length;
       },
     },
   ];

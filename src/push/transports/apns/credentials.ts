@@ -1,5 +1,5 @@
 import { createPrivateKey, type KeyObject, X509Certificate } from 'node:crypto';
-import { credentialText } from '../credential-text.ts';
+import { credentialText } from '../read-credential.ts';
 
 /** How the app authenticates with APNs: with tokens signed by a key, or with a certificate. All in PEM. */
 export type ApnsProof =

@@ -1,6 +1,6 @@
 import { createPrivateKey } from 'node:crypto';
 import { z } from 'zod';
-import { credentialText } from '../credential-text.ts';
+import { credentialText } from '../read-credential.ts';
 
 const schema = z.object({
   type: z.literal('service_account'),

@@ -1,5 +1,5 @@
 import type { RequestOptions } from 'web-push';
-import { createSemaphore } from '../../../platform/semaphore.ts';
+import { createSemaphore } from '../../../platform/concurrency/semaphore.ts';
 import type { Vapid } from './vapid.ts';
 
 /**

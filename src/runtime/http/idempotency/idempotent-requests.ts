@@ -4,18 +4,19 @@ import type { Request, Response } from 'express';
 import type { Host } from '../../../declare/host.ts';
 import type { Viewer } from '../../../declare/policy.ts';
 import type { Route } from '../../../declare/route.ts';
-import { createMacs } from '../../../platform/crypto/mac.ts';
+import { createMacs } from '../../../platform/crypto/keyring.ts';
 import { ApiError } from '../../../platform/errors.ts';
 import { addressOf, clientKey } from '../../../platform/http/client-address.ts';
+import { hasBody } from '../../../platform/http/json-body.ts';
 import type { SuccessResponse } from '../../../platform/http/response.ts';
 import { newId } from '../../../platform/ids.ts';
+import { canonicalJson } from '../../../platform/json/canonical-json.ts';
 import { publicError } from '../public-error.ts';
-import { canonicalRequest } from './canonical-request.ts';
 import { createKeyLeases, type KeyLease, type StoredKey } from './key-leases.ts';
 import { type Outcome, openResponse, sealResponse } from './stored-response.ts';
 
 /** A request with an `Idempotency-Key` that has been authorised. */
-export interface Attempt {
+interface Attempt {
   req: Request;
   res: Response;
   user: Viewer | undefined;
@@ -30,7 +31,7 @@ export interface Attempt {
 }
 
 /** Runs each request only once. */
-export interface IdempotentRequests {
+interface IdempotentRequests {
   /** Returns the response of this run or of an earlier one. Undefined if the handler has sent the response itself. */
   run(attempt: Attempt): Promise<SuccessResponse | undefined>;
   /** Whether the same user has sent a request with the same key to the same route and path before. */
@@ -167,4 +168,59 @@ async function late(attempt: Attempt, { recordId }: StoredKey): Promise<SuccessR
 
 function markReplayed(res: Response): void {
   res.setHeader('Idempotency-Replayed', 'true');
+}
+
+const PLAIN = /^[\x21\x23-\x7e][\x21-\x7e]*$/;
+// A string in the sense of RFC 9651 §3.3.3, as the draft requires.
+const QUOTED = /^"((?:[\x20\x21\x23-\x5b\x5d-\x7e]|\\["\\])*)"$/;
+const LONGEST = 255;
+
+/**
+ * Reads `Idempotency-Key` (draft-ietf-httpapi-idempotency-key-header). The value may be in double quotes; with and without quotes it is
+ * the same key.
+ *
+ * @returns undefined if there is none
+ * @throws ApiError BAD_REQUEST if it is malformed, empty, too long, or repeated
+ */
+export function readIdempotencyKey({ headers }: Request): string | undefined {
+  const header = headers['idempotency-key'];
+  if (header === undefined) return undefined;
+  const text = String(header);
+  const key = PLAIN.test(text) ? text : QUOTED.exec(text)?.[1]?.replace(/\\(.)/g, '$1');
+  if (key === undefined || key === '' || key.length > LONGEST) {
+    throw new ApiError('BAD_REQUEST', `Idempotency-Key must be one key of 1 to ${LONGEST} visible ASCII characters`);
+  }
+  return key;
+}
+
+/** Whether JSON can represent all of a value: a Map or URLSearchParams would become an empty object. */
+function isJson(value: unknown): boolean {
+  if (typeof value !== 'object' || value === null || Array.isArray(value) || 'toJSON' in value) return true;
+  const prototype: unknown = Object.getPrototypeOf(value);
+  return prototype === null || prototype === Object.prototype;
+}
+
+/**
+ * The body of a route that leaves parsing to its middleware, as stored in `req.body`. Uploaded files are not part of it, because each
+ * middleware stores them elsewhere.
+ */
+function parsedElsewhere(req: Request): unknown {
+  const parsed: unknown = req.body;
+  const comparable = parsed !== undefined && isJson(parsed) && !/^multipart\//i.test(req.headers['content-type'] ?? '');
+  if (!comparable && hasBody(req)) {
+    throw new ApiError('BAD_REQUEST', 'This body cannot be compared with another: send it without Idempotency-Key');
+  }
+  return Buffer.isBuffer(parsed) ? { base64: parsed.toString('base64') } : parsed;
+}
+
+/**
+ * Returns a canonical text for the query and body of a request: equal requests have the same text.
+ *
+ * @param body the parsed body; undefined if the route has not read it, or if there is none
+ * @throws ApiError BAD_REQUEST if the request has a body that has not been parsed
+ */
+export function canonicalRequest(req: Request, body: unknown): string {
+  // Convert through JSON, because middleware may have left values such as dates.
+  const sent = body === undefined ? JSON.parse(JSON.stringify(parsedElsewhere(req)) ?? 'null') : body;
+  return canonicalJson([req.query, sent]);
 }

@@ -6,8 +6,7 @@ import { index, integer, pgTable, text, timestamptz } from '../../../platform/po
 import { REMOVE_OLD_KEYS } from './key-leases.ts';
 import { responseContext } from './stored-response.ts';
 
-export { createIdempotentRequests } from './idempotent-requests.ts';
-export { readIdempotencyKey } from './key.ts';
+export { createIdempotentRequests, readIdempotencyKey } from './idempotent-requests.ts';
 
 /** Removes keys older than a day. */
 export function idempotencySweep(database: Platform['database']): Sweep {

@@ -1,6 +1,6 @@
+import { createLoader } from '../../../platform/concurrency/loader.ts';
 import { createLeaseRenewals, type LeaseRenewals } from '../../../platform/leased-work/lease.ts';
 import type { Platform } from '../../../platform/platform.ts';
-import { createLoader } from '../../../platform/postgres/loader.ts';
 
 const LEASE = `interval '60 seconds'`;
 const RENEW_MS = 20_000;

@@ -1,6 +1,6 @@
 import { expect, test, vi } from 'vitest';
 import { createEventWriter, type OwnPayload } from '../../../../src/extensions/audit/recording/event-writer.ts';
-import { createLog } from '../../../../src/platform/log.ts';
+import { createLog } from '../../../../src/platform/observability/log.ts';
 
 /** Creates a writer whose database fails on demand. */
 function writing(failure: (names: string[]) => (Error & { code?: string }) | undefined) {

@@ -4,7 +4,7 @@ import { secretContext } from '../../../../src/extensions/webhooks/endpoints/end
 import { createSigningKeys, newSecret } from '../../../../src/extensions/webhooks/endpoints/signing.ts';
 import { createGuardedAgent } from '../../../../src/platform/address-guard/index.ts';
 import { createKeyring } from '../../../../src/platform/crypto/keyring.ts';
-import { createLog } from '../../../../src/platform/log.ts';
+import { createLog } from '../../../../src/platform/observability/log.ts';
 import { startRawReceiver } from '../../../fakes/receiver-raw.ts';
 import { startTlsReceiver } from '../../../fakes/receiver-tls.ts';
 

@@ -6,7 +6,7 @@ import { secretContext } from '../../../../src/extensions/webhooks/endpoints/end
 import { createSigningKeys, newSecret } from '../../../../src/extensions/webhooks/endpoints/signing.ts';
 import { createGuardedAgent } from '../../../../src/platform/address-guard/index.ts';
 import { createKeyring } from '../../../../src/platform/crypto/keyring.ts';
-import { createLog } from '../../../../src/platform/log.ts';
+import { createLog } from '../../../../src/platform/observability/log.ts';
 import { type RawReceiver, startRawReceiver } from '../../../fakes/receiver-raw.ts';
 
 // Receivers that never finish have the short deadline. All other receivers would miss it on a busy machine.

@@ -4,7 +4,7 @@ import type { ClaimedDelivery, ClaimedEndpoint } from '../../../../src/extension
 import type { EndpointLease } from '../../../../src/extensions/webhooks/delivery/endpoint-lease.ts';
 import { createRequestSlots } from '../../../../src/extensions/webhooks/delivery/request-slots.ts';
 import { type SendParts, sendUnderLease } from '../../../../src/extensions/webhooks/delivery/send-under-lease.ts';
-import { createLog } from '../../../../src/platform/log.ts';
+import { createLog } from '../../../../src/platform/observability/log.ts';
 import { startReceiver } from '../../../fakes/receiver.ts';
 
 const CHUNK = 5;

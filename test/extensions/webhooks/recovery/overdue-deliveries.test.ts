@@ -3,9 +3,9 @@ import type { ResourceGateway } from '../../../../src/declare/host.ts';
 import { createPendingEndpoints, createReclaimSweeps } from '../../../../src/extensions/webhooks/recovery/reclaim.ts';
 import { completeSettings, webhookSettings } from '../../../../src/extensions/webhooks/settings.ts';
 import { defineUser, webhooks } from '../../../../src/index.ts';
-import { createLog } from '../../../../src/platform/log.ts';
+import { createLog } from '../../../../src/platform/observability/log.ts';
 import { openDatabase } from '../../../../src/platform/postgres/database.ts';
-import type { NewJob, Queues } from '../../../../src/platform/queues.ts';
+import type { NewJob, Queues } from '../../../../src/platform/redis/queues.ts';
 import { startTestApp } from '../../../support/app.ts';
 
 // Only the web role runs: the tests run every sweep themselves, and nothing is sent.

@@ -5,9 +5,9 @@ import type { ResourceGateway } from '../../../../src/declare/host.ts';
 import { createRecoveries } from '../../../../src/extensions/webhooks/recovery/recoveries.ts';
 import { completeSettings, webhookSettings } from '../../../../src/extensions/webhooks/settings.ts';
 import { createApp, defineUser, webhooks } from '../../../../src/index.ts';
-import { createLog } from '../../../../src/platform/log.ts';
+import { createLog } from '../../../../src/platform/observability/log.ts';
 import { openDatabase } from '../../../../src/platform/postgres/database.ts';
-import type { NewJob, Queues } from '../../../../src/platform/queues.ts';
+import type { NewJob, Queues } from '../../../../src/platform/redis/queues.ts';
 import { type Receiver, startReceiver } from '../../../fakes/receiver.ts';
 import { createClient, type Person, startTestApp } from '../../../support/app.ts';
 

@@ -1,0 +1,188 @@
+import { z } from 'zod';
+import { limitRule, RULE_FORM } from '../limits/rule.ts';
+import type { MailTemplate, PasswordResetMail } from '../mail/message.ts';
+import { ConfigErrors, reportSettings } from './config-errors.ts';
+import { StartupError } from './environment.ts';
+
+const MAX_HASH_BYTES = 256 * 2 ** 20;
+
+/** A century. A larger number is a typo, and no date can hold it. */
+const MAX_DAYS = 36_500;
+
+/** A year. A larger number is a typo. */
+const MAX_MINUTES = 525_600;
+
+const MEBIBYTE = 2 ** 20;
+
+/** An hour. A larger number is a typo. */
+const MAX_STALL_MS = 3_600_000;
+
+/** Checks passwords against hashes imported from another system. */
+export type LegacyPassword = (hash: string, password: string) => boolean | Promise<boolean>;
+
+const aFunction = <F>() => z.custom<F>((value) => typeof value === 'function', { error: 'must be a function' });
+
+const ruleOrNone = z.union([limitRule, z.literal(false)], { error: `must be false or ${RULE_FORM}` });
+
+const settingsSchema = z.strictObject({
+  auth: z
+    .strictObject({
+      enabled: z.boolean().default(true),
+      register: z.boolean().default(true),
+      sessionTtlDays: z.number().positive().max(MAX_DAYS).default(30),
+      devicesFollowSessions: z.boolean().default(true),
+      /** The page on which users set a new password; e-mails link to it with `token` in the query. Default `${APP_URL}/reset-password`. */
+      resetUrl: z
+        .url({ protocol: /^https?$/, error: 'must look like https://app.example.com/reset-password' })
+        .optional(),
+      resetTokenTtlMinutes: z.number().positive().max(MAX_MINUTES).default(30),
+      /** Checks a password against a hash imported from another system; the first login replaces the hash. */
+      legacyPassword: aFunction<LegacyPassword>().optional(),
+      /** Locks sign-in for an e-mail address after repeated failures. */
+      lockout: z
+        .strictObject({
+          /** The number of failed sign-ins that locks the address; 0: never lock. */
+          maxAttempts: z.number().int().min(0).max(1000).default(5),
+          /** The period in which the failed sign-ins are counted. */
+          windowMinutes: z.number().positive().max(MAX_MINUTES).default(15),
+          lockMinutes: z.number().positive().max(MAX_MINUTES).default(15),
+        })
+        .prefault({}),
+      password: z
+        .strictObject({
+          logN: z.number().int().min(1).max(20),
+          r: z.number().int().min(1).max(32),
+          p: z.number().int().min(1).max(16),
+        })
+        .refine(({ logN, r }) => 128 * 2 ** logN * r <= MAX_HASH_BYTES, {
+          error: 'one hash would need more than 256 MiB (128·2^logN·r)',
+        })
+        .default({ logN: 15, r: 8, p: 3 }),
+    })
+    .prefault({}),
+  unknownFields: z.enum(['reject', 'strip']).default('reject'),
+  pagination: z
+    .strictObject({
+      defaultLimit: z.number().int().positive().default(20),
+      maxLimit: z.number().int().positive().default(100),
+    })
+    .prefault({}),
+  http: z
+    .strictObject({
+      /** Bytes of a request body, after decompression. */
+      bodyLimit: z.number().int().positive().default(1_048_576),
+      /** Fields that one object in a request body may have. */
+      bodyKeys: z.number().int().positive().default(1000),
+      /** Maximum size of the records in one list page, in bytes of JSON. A page that would be larger contains fewer records. */
+      pageBytes: z
+        .number()
+        .int()
+        .positive()
+        .default(2 * MEBIBYTE),
+      /** Bytes of unread responses that one client may keep in memory. */
+      pendingBytesPerClient: z
+        .number()
+        .int()
+        .positive()
+        .default(16 * MEBIBYTE),
+      /** Bytes of unread responses that all clients of a process together may keep in memory. */
+      pendingBytes: z
+        .number()
+        .int()
+        .positive()
+        .default(64 * MEBIBYTE),
+      /** ms for which a client may read almost nothing of its response before its connection is destroyed. */
+      stallMs: z.number().int().min(100).max(MAX_STALL_MS).default(30_000),
+    })
+    .refine(({ pendingBytesPerClient, pendingBytes }) => pendingBytesPerClient <= pendingBytes, {
+      error: 'pendingBytesPerClient must be at most pendingBytes',
+    })
+    .prefault({}),
+  rateLimit: z
+    .strictObject({
+      /** Whether rate limits apply. Undefined: in every mode except test mode. */
+      enabled: z.boolean().optional(),
+      /** The limit for each client over all routes; false: no limit. */
+      global: ruleOrNone.default({ limit: 300, windowMs: 60_000 }),
+      /** The limit for each client and route with `rateLimit: 'auth'`; false: no limit. */
+      auth: ruleOrNone.default({ limit: 10, windowMs: 15 * 60_000 }),
+    })
+    .prefault({}),
+  openapi: z
+    .strictObject({
+      /** Whether `GET /api/openapi.json` and the reference are served. */
+      enabled: z.boolean().default(true),
+      /** Whether the reference at `GET /api/docs` is served. */
+      docs: z.boolean().default(true),
+      title: z.string().min(1).default('API'),
+      /** The version of the API, as the team counts it. */
+      version: z.string().min(1).default('1.0.0'),
+      /** The introduction of the document, in Markdown. */
+      description: z.string().optional(),
+    })
+    .prefault({}),
+  mail: z
+    .strictObject({
+      /** Replacements for the built-in e-mail texts. */
+      templates: z
+        .strictObject({ passwordReset: aFunction<MailTemplate<PasswordResetMail>>().optional() })
+        .prefault({}),
+    })
+    .prefault({}),
+  relay: z
+    .strictObject({
+      /** ms between checks of the outbox when no wake-up arrives. */
+      pollMs: z.number().int().positive().default(1000),
+      /** ms between sweeps for overdue work. */
+      sweepMs: z.number().int().positive().default(5000),
+      /** Outbox rows claimed at once. */
+      batch: z.number().int().positive().default(500),
+      /** Batches processed concurrently. */
+      streams: z.number().int().positive().default(2),
+    })
+    .prefault({}),
+  push: z
+    .strictObject({
+      /** ms that `push.send` waits for the result before it returns `queued`. */
+      waitMs: z.number().int().positive().default(10_000),
+      /** Hosts allowed in browser subscriptions, besides those of the browser vendors: `push.example.com`, `*.example.com`, `*` for any. */
+      endpointHosts: z
+        .array(
+          z.string().regex(/^(\*|(\*\.)?[a-z0-9-]+(\.[a-z0-9-]+)*)$/, {
+            error: 'must look like push.example.com, *.example.com or *',
+          }),
+        )
+        .default([]),
+    })
+    .prefault({}),
+  log: z
+    .strictObject({
+      /**
+       * The fraction of successful units of work that are logged, for units that occur very often: push chunks, webhook delivery attempts.
+       * 1: all of them; 0: none. Failures are always logged.
+       */
+      sampleRate: z.number().min(0).max(1).default(1),
+    })
+    .prefault({}),
+  /** ms that a stopping process waits for work in progress. */
+  graceMs: z.number().int().positive().default(15_000),
+});
+
+/** A project's settings with all defaults filled. */
+export type Settings = z.output<typeof settingsSchema>;
+
+/** A project's settings as written by the project: every key is optional. */
+export type SettingsInput = z.input<typeof settingsSchema>;
+
+/**
+ * Validates the settings and fills in the defaults.
+ *
+ * @throws StartupError naming every setting that is unknown or malformed
+ */
+export function readSettings(input: SettingsInput | undefined): Settings {
+  const parsed = settingsSchema.safeParse(input ?? {});
+  if (parsed.success) return parsed.data;
+  const errors = new ConfigErrors();
+  reportSettings('settings', settingsSchema, parsed.error, errors);
+  throw new StartupError('The settings are wrong:', errors.lines);
+}

@@ -1,0 +1,56 @@
+import type { EncryptedColumn } from '../encrypted-column.ts';
+
+/** The number of values of a column under a key. */
+export interface KeyCount {
+  name: string;
+  /** Null: the values are not ciphertexts. */
+  keyId: string | null;
+  count: number;
+}
+
+/** A ciphertext and its location. */
+export interface StoredValue {
+  /** The row id, in the order in which the place is traversed. */
+  row: string;
+  /** Identifies the value within the row; `replace` uses it to find the value. */
+  slot: string;
+  column: EncryptedColumn;
+  /** The argument of `column.context`. */
+  id: string;
+  text: string;
+}
+
+/** A stored value and the ciphertext that replaces it. */
+export interface Replacement extends StoredValue {
+  /** Null: the value is given up. Only if the place allows it. */
+  next: string | null;
+}
+
+/** Rows that remain to be traversed: those after `after`, up to and including `last`. */
+export interface Stretch {
+  after: string;
+  last: string;
+}
+
+/**
+ * A place that contains ciphertexts, traversed in the order of a primary key. Every call is one short statement, whatever
+ * the size of the table.
+ */
+export interface EncryptedPlace {
+  table: string;
+  /** Whether values of a lost key can be given up here: they become null. */
+  canGiveUp: boolean;
+  /** Returns the rows that exist now, so that the traversal of a growing table ends; undefined if there are none. */
+  whole(): Promise<Stretch | undefined>;
+  /** Counts the values of the first rows of a stretch. `at` is the last of these rows; undefined if there was none. */
+  count(stretch: Stretch): Promise<{ counts: KeyCount[]; at: string | undefined }>;
+  /** Returns a batch of values that are not under `keyId`, in row order and only for whole rows; empty if the first rows have none. */
+  stale(stretch: Stretch, keyId: string): Promise<StoredValue[]>;
+  /** Returns the last row that `stale` read without finding a value; undefined if it read all rows. */
+  skip(stretch: Stretch): Promise<string | undefined>;
+  /**
+   * Replaces ciphertexts in one statement. A row that changed since it was read, or that is locked, stays unchanged. Returns the number of
+   * values replaced.
+   */
+  replace(replacements: readonly Replacement[]): Promise<number>;
+}

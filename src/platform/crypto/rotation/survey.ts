@@ -1,0 +1,47 @@
+import type { Database } from '../../postgres/database.ts';
+import { type RunningProcesses, runningProcesses } from '../processes.ts';
+import type { EncryptedPlace, KeyCount } from './encrypted-place.ts';
+
+/** The number of values of a place, by column and key. Reads the head of every ciphertext, in pages. */
+export async function countByKey(place: EncryptedPlace): Promise<KeyCount[]> {
+  const totals = new Map<string, KeyCount>();
+  let stretch = await place.whole();
+  while (stretch !== undefined) {
+    const page = await place.count(stretch);
+    for (const one of page.counts) {
+      const key = `${one.name}\n${one.keyId}`;
+      const total = totals.get(key);
+      if (total === undefined) totals.set(key, one);
+      else total.count += one.count;
+    }
+    stretch = page.at === undefined ? undefined : { ...stretch, after: page.at };
+  }
+  return [...totals.values()];
+}
+
+/** The number of values under each key, and the running processes. */
+export interface Survey {
+  /** When the survey began, by the clock of the database. */
+  from: string;
+  counts: ReadonlyMap<EncryptedPlace, readonly KeyCount[]>;
+  /** `hasKey`: whether the processes have the newest key. */
+  processes: readonly RunningProcesses[];
+}
+
+/** Counts all encrypted values. It first reads the running processes, because values that they write from then on may not be counted. */
+export async function takeSurvey(
+  database: Database,
+  places: readonly EncryptedPlace[],
+  newest: string,
+): Promise<Survey> {
+  const [now] = await database.write<[string]>({ text: 'select now()', values: [] });
+  const processes = await runningProcesses(database, newest);
+  const counts = new Map<EncryptedPlace, KeyCount[]>();
+  for (const place of places) counts.set(place, await countByKey(place));
+  return { from: now![0], counts, processes };
+}
+
+/** The number of counted values that are not under the newest key. */
+export function staleCount(counts: readonly KeyCount[], newest: string): number {
+  return counts.reduce((sum, { keyId, count }) => (keyId === newest ? sum : sum + count), 0);
+}

@@ -1,0 +1,38 @@
+import { randomUUID } from 'node:crypto';
+import type { IncomingMessage } from 'node:http';
+import { perRequest } from './per-request.ts';
+
+const ids = perRequest<string>('id');
+const PLAIN = /^[A-Za-z0-9._-]{1,128}$/;
+
+/** Assigns a request its id: its `X-Request-Id` header if that is short and plain, otherwise a new id. */
+export function assignRequestId(req: IncomingMessage): string {
+  const given = req.headers['x-request-id'];
+  const id = typeof given === 'string' && PLAIN.test(given) ? given : randomUUID();
+  ids.set(req, id);
+  return id;
+}
+
+/** The id assigned to a request; undefined if the request did not pass through the app. */
+export function requestIdOf(req: IncomingMessage): string | undefined {
+  return ids.get(req);
+}
+
+/** How a request is signed in. `id`: the id of the session or API key. */
+interface Identity {
+  via: 'session' | 'api-key';
+  id: string;
+  userId: string;
+}
+
+const identities = perRequest<Identity>('identity');
+
+/** Stores the identity of a request, for its log line and for the changes it makes. */
+export function setIdentity(req: IncomingMessage, identity: Identity | undefined): void {
+  if (identity !== undefined) identities.set(req, identity);
+}
+
+/** The identity of a request; undefined if it is not signed in. */
+export function identityOf(req: IncomingMessage): Identity | undefined {
+  return identities.get(req);
+}

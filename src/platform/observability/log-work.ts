@@ -1,0 +1,54 @@
+import type { Settings } from '../config/settings.ts';
+import type { Logger } from './log.ts';
+
+/**
+ * The log line of a finished unit of work: ids, counts, the attempt number. It contains no personal data: no address, subject, token
+ * or record content.
+ */
+export interface WorkLine {
+  /** The outcome in a word: `sent`, `retry`, `failed`. */
+  outcome: string;
+  /** Whole milliseconds: see `createTimer`. */
+  durationMs: number;
+  [field: string]: unknown;
+}
+
+/** Options of a log line. */
+export interface WorkLineOptions {
+  /** Default `info`. */
+  level?: 'info' | 'warn' | 'error';
+  /**
+   * Whether the unit is one of very many successful ones, so that `settings.log.sampleRate` applies. Failures are never sampled:
+   * pass `sampled: outcome === 'sent'` or similar.
+   */
+  sampled?: boolean;
+}
+
+/**
+ * Logs one line for a finished unit of work: a relay batch, an e-mail, a delivery attempt.
+ *
+ * @param unit the name of the unit: the `msg` of the line
+ */
+export type LogWork = (unit: string, line: WorkLine, options?: WorkLineOptions) => void;
+
+/**
+ * Creates the function that logs units of work. A sampled line includes `sampleRate`, because it stands for `1 / sampleRate` units.
+ *
+ * @param random returns a number from 0 (inclusive) to 1 (exclusive)
+ */
+export function createLogWork(
+  { log, settings }: { log: Logger; settings: Pick<Settings, 'log'> },
+  random: () => number = Math.random,
+): LogWork {
+  const { sampleRate } = settings.log;
+  return (unit, line, { level = 'info', sampled = false } = {}) => {
+    if (!sampled || sampleRate === 1) log[level](line, unit);
+    else if (random() < sampleRate) log[level]({ ...line, sampleRate }, unit);
+  };
+}
+
+/** Starts a timer. The returned function returns the whole milliseconds since the start. */
+export function createTimer(): () => number {
+  const startedAt = performance.now();
+  return () => Math.round(performance.now() - startedAt);
+}

@@ -1,0 +1,99 @@
+import { withDeadline } from '../concurrency/deadline.ts';
+import type { Logger } from '../observability/log.ts';
+
+/** A circuit breaker in front of Redis, so that no request waits for a Redis that is down. */
+export interface RedisBreaker {
+  /**
+   * Runs a command.
+   *
+   * @param deadlineMs default: half a second
+   * @throws if Redis fails or does not reply in time, and from then on at once, until a trial succeeds
+   */
+  run<T>(command: () => Promise<T>, deadlineMs?: number): Promise<T>;
+}
+
+/** The behaviour and log texts of a breaker. */
+export interface RedisBreakerOptions {
+  log: Logger;
+  /** Log texts, each logged once per change: what happens while Redis is down, and that it has recovered. */
+  messages: { opened: string; closed?: string };
+  /**
+   * Whether the caller waits for the trial. If not, the trial runs separately and the caller is refused like the others, so the command
+   * may take effect although its caller received an error.
+   */
+  waitForTrial?: boolean;
+  /** Called for each command that was refused or failed. */
+  onRefused?: () => void;
+}
+
+const DEADLINE_MS = 500;
+const TRIAL_EVERY_MS = 1000;
+
+/** Created once and thrown without sending a command: a flood of refused commands must not pay for stack traces. */
+const AWAY = new Error('Redis is away');
+
+/** Creates a circuit breaker. While it is open, one command per second is tried, and never two at a time. */
+export function createRedisBreaker({
+  log,
+  messages,
+  waitForTrial = false,
+  onRefused = () => undefined,
+}: RedisBreakerOptions): RedisBreaker {
+  let isOpen = false;
+  let trialAt = 0;
+  let trying = false;
+
+  function open(error: unknown): void {
+    trialAt = performance.now() + TRIAL_EVERY_MS;
+    if (!isOpen) log.warn({ err: error }, messages.opened);
+    isOpen = true;
+  }
+
+  function close(): void {
+    if (isOpen && messages.closed !== undefined) log.info(messages.closed);
+    isOpen = false;
+  }
+
+  async function runInTime<T>(command: () => Promise<T>, deadlineMs: number): Promise<T> {
+    try {
+      const result = await withDeadline(command(), deadlineMs);
+      close();
+      return result;
+    } catch (error) {
+      open(error);
+      onRefused();
+      throw error;
+    }
+  }
+
+  /** Runs a trial without a deadline: a trial that hangs blocks further trials until its connection replies or breaks. */
+  async function tryBeside(command: () => Promise<unknown>, deadlineMs: number): Promise<void> {
+    const startedAt = performance.now();
+    try {
+      await command();
+      if (performance.now() - startedAt > deadlineMs) throw new Error('Redis is slow');
+      close();
+    } catch (error) {
+      open(error);
+    } finally {
+      trying = false;
+    }
+  }
+
+  return {
+    async run(command, deadlineMs = DEADLINE_MS) {
+      if (!isOpen) return runInTime(command, deadlineMs);
+      if (!trying && performance.now() >= trialAt) {
+        trying = true;
+        if (waitForTrial) {
+          return runInTime(command, deadlineMs).finally(() => {
+            trying = false;
+          });
+        }
+        void tryBeside(command, deadlineMs);
+      }
+      onRefused();
+      throw AWAY;
+    },
+  };
+}

@@ -1,0 +1,79 @@
+import { type Access, Field, type FieldSpec, type Presence } from '../../../declare/field.ts';
+import { boundedArray } from '../../../platform/json/bounded-array.ts';
+import { arrayColumn } from '../column-type.ts';
+import { columnTypeOf, type FieldType, fieldTypeOf } from '../field-type.ts';
+import { boundKeywords } from '../json-schema.ts';
+import { requiredSchema } from '../missing-values.ts';
+import { indexRoom, lengthErrors } from '../text-rules.ts';
+import { JSONB } from './json.ts';
+
+// Far more than any list needs, and few enough that validating them cannot block a server.
+const MAX_ITEMS = 10_000;
+
+const itemOf = ({ inner }: FieldSpec) => inner!.spec;
+
+/** Whether the items are stored as jsonb, because their type has no Postgres array. */
+function holdsJson(spec: FieldSpec): boolean {
+  const item = columnTypeOf(itemOf(spec));
+  return item === JSONB || item.item !== undefined;
+}
+
+/** Converts each item with a conversion of its type, if there is one and the column holds the items themselves. */
+function eachItem(conversion: 'toColumn' | 'fromColumn' | 'fromJson', value: unknown, spec: FieldSpec): unknown {
+  const item = itemOf(spec);
+  const type = fieldTypeOf(item);
+  if (type[conversion] === undefined || holdsJson(spec)) return value;
+  return (value as unknown[]).map((one) => type[conversion]!(one, item));
+}
+
+/** Arrays: scalar items in a Postgres array, other items in jsonb. */
+export const arrayType = {
+  kind: 'array',
+  field: <T, I, C>(inner: Field<T, Presence, I, C, Access>): Field<T[], 'optional', I[]> =>
+    new Field({ type: arrayType, inner }),
+  column: (spec) => (holdsJson(spec) ? JSONB : arrayColumn(columnTypeOf(itemOf(spec)))),
+  schema: (spec, context) => {
+    const min = spec.min === undefined ? 0 : Number(spec.min.value);
+    const max = spec.max === undefined ? MAX_ITEMS : Number(spec.max.value);
+    const item = itemOf(spec);
+    const schema = context.inner(item, holdsJson(spec) ? undefined : indexRoom(spec, undefined));
+    return boundedArray(requiredSchema(item, schema), {
+      min,
+      max,
+      tooFew: spec.min?.message,
+      tooMany: spec.max?.message,
+      error: 'Must be an array',
+    });
+  },
+  jsonSchema: (spec, inner) => ({
+    type: 'array',
+    items: inner(itemOf(spec)),
+    maxItems: MAX_ITEMS,
+    ...boundKeywords(spec, 'minItems', 'maxItems'),
+  }),
+  jsonType: 'array',
+  operators: ['eq', 'in', 'nin', 'all', 'exists'],
+  comparisons: (spec) => (holdsJson(spec) ? ['exists'] : ['eq', 'ne', 'in', 'nin', 'all', 'exists']),
+  modifiers: ['min', 'max', 'index', 'filterable', 'searchable', 'encrypted', 'populate'],
+  errors: (spec) => [
+    ...lengthErrors(spec),
+    ...(spec.max === undefined && Number(spec.min?.value) > MAX_ITEMS
+      ? [`min(${spec.min?.value}) needs a max() of its own: without one an array has at most ${MAX_ITEMS} items`]
+      : []),
+    ...(spec.index && holdsJson(spec)
+      ? [`index() does nothing on an array of ${itemOf(spec).type.kind} fields: nothing compares its items; remove it`]
+      : []),
+    ...(spec.searchable && !fieldTypeOf(itemOf(spec)).textual
+      ? [`searchable() needs an array of texts; remove it, or make it filterable()`]
+      : []),
+    ...(spec.populate && itemOf(spec).target === undefined
+      ? ['populate() needs an array of references; remove it']
+      : []),
+  ],
+  indexMethod: (spec) => (holdsJson(spec) ? undefined : 'gin'),
+  comparable: (value, spec) => fieldTypeOf(itemOf(spec)).comparable?.(value, itemOf(spec)),
+  toColumn: (value, spec) => (holdsJson(spec) ? JSON.stringify(value) : eachItem('toColumn', value, spec)),
+  fromColumn: (value, spec) => eachItem('fromColumn', value, spec),
+  fromJson: (value, spec) => eachItem('fromJson', value, spec),
+  fromQuery: (text, spec) => fieldTypeOf(itemOf(spec)).fromQuery?.(text, itemOf(spec)),
+} satisfies FieldType;

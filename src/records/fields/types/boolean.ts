@@ -1,0 +1,34 @@
+import { z } from 'zod';
+import { Field } from '../../../declare/field.ts';
+import { type ColumnType, holdIf } from '../column-type.ts';
+import { EQUALITY, type FieldType } from '../field-type.ts';
+
+const BOOLEAN: ColumnType = {
+  sql: 'boolean',
+  noun: 'true or false',
+  jsonSchema: { type: 'boolean' },
+  castsToText: true,
+  hold: holdIf(
+    (value) => typeof value === 'boolean',
+    () => true,
+    '',
+  ),
+};
+
+/** `true` and `false`. */
+export const booleanType = {
+  kind: 'boolean',
+  field: (): Field<boolean> => new Field({ type: booleanType }),
+  column: BOOLEAN,
+  schema: () => z.boolean({ error: 'Must be true or false' }),
+  jsonSchema: () => ({ type: 'boolean' }),
+  jsonType: 'boolean',
+  operators: EQUALITY,
+  comparisons: () => EQUALITY,
+  modifiers: ['unique', 'index', 'filterable', 'sortable', 'encrypted'],
+  indexMethod: () => 'btree',
+  indexedBytes: () => 1,
+  comparable: (value) => (typeof value === 'boolean' ? value : undefined),
+  fromQuery: (text) => (text === 'true' ? true : text === 'false' ? false : undefined),
+  personal: 'never',
+} satisfies FieldType;

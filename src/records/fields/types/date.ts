@@ -1,0 +1,96 @@
+import { z } from 'zod';
+import { Field } from '../../../declare/field.ts';
+import type { ColumnType } from '../column-type.ts';
+import { type FieldType, ORDER } from '../field-type.ts';
+
+/** Message for a value that is not a date. */
+export const NO_DATE = 'Must be a date: an ISO 8601 string or epoch milliseconds';
+const ISO = /^(\d{4})-(\d{2})-(\d{2})(?:T\d{2}:\d{2}(?::\d{2}(?:\.\d{1,9})?)?(?:Z|[+-]\d{2}:\d{2})?)?$/;
+const FIRST = Date.parse('0001-01-01T00:00:00.000Z');
+const LAST = Date.parse('9999-12-31T23:59:59.999Z');
+
+/**
+ * Converts an ISO date (with or without a time; without a zone it is UTC) or integer epoch ms to an ISO string in UTC with milliseconds.
+ * Undefined for anything else, including 30 February and the years 0 and 10000.
+ */
+export function parseDate(value: string | number | Date): string | undefined {
+  if (typeof value === 'string') {
+    const match = ISO.exec(value);
+    if (match === null || !dayExists(Number(match[1]), Number(match[2]), Number(match[3]))) return undefined;
+  }
+  const zoneless = typeof value === 'string' && value.length > 10 && !/(?:Z|[+-]\d{2}:\d{2})$/.test(value);
+  const ms = typeof value === 'string' ? Date.parse(zoneless ? `${value}Z` : value) : Number(value);
+  return Number.isInteger(ms) && ms >= FIRST && ms <= LAST ? new Date(ms).toISOString() : undefined;
+}
+
+// Date.parse converts 30 February to a day in March.
+function dayExists(year: number, month: number, day: number): boolean {
+  return month >= 1 && month <= 12 && day >= 1 && day <= new Date(Date.UTC(2000 + (year % 400), month, 0)).getUTCDate();
+}
+
+function boundText(bound: string | number | Date): string {
+  return parseDate(bound) ?? String(bound);
+}
+
+const TIMESTAMP: ColumnType = {
+  sql: 'timestamp(3) with time zone',
+  noun: 'a date',
+  jsonSchema: { type: 'string', format: 'date-time' },
+  hold(value) {
+    if (typeof value !== 'string' && typeof value !== 'number' && !(value instanceof Date)) {
+      return { path: [], message: undefined };
+    }
+    const date = parseDate(value);
+    return date === undefined ? { path: [], message: NO_DATE } : { value: date };
+  },
+};
+
+/** Points in time; stored to the millisecond, returned as ISO strings. */
+export const dateType = {
+  kind: 'date',
+  field: (): Field<string, 'optional', string | number | Date> => new Field({ type: dateType }),
+  column: TIMESTAMP,
+  schema: (spec) => {
+    const min = spec.min === undefined ? undefined : parseDate(spec.min.value);
+    const max = spec.max === undefined ? undefined : parseDate(spec.max.value);
+    return (
+      z
+        // Code may pass a Date; requests cannot.
+        .union([z.string(), z.number(), z.instanceof(Date)], { error: NO_DATE })
+        .transform((value, context) => {
+          const date = parseDate(value);
+          if (date === undefined) context.addIssue({ code: 'custom', message: NO_DATE });
+          return date ?? z.NEVER;
+        })
+        .refine((date) => min === undefined || date >= min, {
+          error: spec.min?.message ?? `Must be on or after ${boundText(spec.min?.value ?? '')}`,
+        })
+        .refine((date) => max === undefined || date <= max, {
+          error: spec.max?.message ?? `Must be on or before ${boundText(spec.max?.value ?? '')}`,
+        })
+    );
+  },
+  jsonSchema: (_spec, _inner, direction) => {
+    const iso = { type: 'string', format: 'date-time' };
+    const epoch = { type: 'integer', minimum: FIRST, maximum: LAST, description: 'Epoch milliseconds' };
+    // `fromQuery` does not read fewer digits as an epoch.
+    const counted = direction === 'query' ? { ...epoch, minimum: 100_000 } : epoch;
+    return direction === 'output' ? iso : { anyOf: [iso, { type: 'string', format: 'date' }, counted] };
+  },
+  jsonType: 'string',
+  freeText: true,
+  bound: (value) => parseDate(value)!,
+  operators: ORDER,
+  comparisons: () => ORDER,
+  modifiers: ['min', 'max', 'unique', 'index', 'filterable', 'sortable', 'encrypted'],
+  errors: ({ min, max }) =>
+    Object.entries({ min, max })
+      .filter(([, bound]) => bound !== undefined && parseDate(bound.value) === undefined)
+      .map(([name, bound]) => `${name}(${String(bound!.value)}) is not a date`),
+  indexMethod: () => 'btree',
+  indexedBytes: () => 8,
+  comparable: (value) =>
+    typeof value === 'string' || typeof value === 'number' || value instanceof Date ? parseDate(value) : undefined,
+  fromJson: (value) => parseDate(String(value)),
+  fromQuery: (text) => parseDate(/^-?\d{6,}$/.test(text) ? Number(text) : text),
+} satisfies FieldType;

@@ -1,0 +1,35 @@
+import { z } from 'zod';
+import { Field } from '../../../declare/field.ts';
+import { isStorable } from '../../../platform/postgres/values.ts';
+import { TEXT } from '../column-type.ts';
+import { EQUALITY, type FieldType, ORDER } from '../field-type.ts';
+import { comparableText } from '../text-rules.ts';
+
+/** One of the declared values. */
+export const enumType = {
+  kind: 'enum',
+  field: <const V extends readonly [string, ...string[]]>(values: V): Field<V[number]> =>
+    new Field({ type: enumType, values }),
+  column: TEXT,
+  schema: (spec) =>
+    z.enum(spec.values as [string, ...string[]], { error: `Must be one of: ${spec.values!.join(', ')}` }),
+  jsonSchema: (spec) => ({ type: 'string', enum: spec.values }),
+  jsonType: 'string',
+  plainText: true,
+  // With few possible values, the first letter identifies it.
+  maskedWhole: true,
+  operators: EQUALITY,
+  comparisons: () => ORDER,
+  modifiers: ['unique', 'index', 'filterable', 'sortable', 'searchable', 'encrypted'],
+  errors({ values }) {
+    if (!Array.isArray(values) || values.length === 0 || new Set(values).size < values.length)
+      return ['enum() needs at least one value, and each only once'];
+    const wrong = values.filter((value) => typeof value !== 'string' || value === '' || !isStorable(value));
+    return wrong.map((value) => `enum() has ${JSON.stringify(value)}; a value is a text that is not empty`);
+  },
+  textual: true,
+  indexMethod: () => 'btree',
+  indexedBytes: ({ values }) => Math.max(...values!.map((value) => Buffer.byteLength(value))),
+  comparable: comparableText,
+  fromQuery: (text, spec) => (spec.values!.includes(text) ? text : undefined),
+} satisfies FieldType;

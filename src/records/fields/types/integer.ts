@@ -1,0 +1,56 @@
+import { z } from 'zod';
+import { Field } from '../../../declare/field.ts';
+import { type ColumnType, holdIf } from '../column-type.ts';
+import { type FieldType, ORDER } from '../field-type.ts';
+import { boundKeywords } from '../json-schema.ts';
+import { bounded, numberErrors, numberFromQuery } from './number.ts';
+
+const BIGINT: ColumnType = {
+  sql: 'bigint',
+  noun: 'a whole number',
+  jsonSchema: { type: 'integer' },
+  number: true,
+  castsToText: true,
+  hold: holdIf((value) => typeof value === 'number', Number.isSafeInteger, 'Must be a whole number'),
+  exactCasts: (from) => (['smallint', 'integer'].includes(from) ? ['bigint'] : undefined),
+  lossyCast: (column, from) =>
+    ['double precision', 'numeric'].includes(from)
+      ? { loss: 'fractions would be lost', example: `round(${column})::bigint` }
+      : undefined,
+};
+
+/** Whole numbers within ±(2^53−1). */
+export const integerType = {
+  kind: 'integer',
+  field: (): Field<number> => new Field({ type: integerType }),
+  column: BIGINT,
+  schema: (spec) =>
+    bounded(z.number({ error: 'Must be a whole number' }).int({ error: 'Must be a whole number' }), spec),
+  jsonSchema: (spec) => ({
+    type: 'integer',
+    minimum: Number.MIN_SAFE_INTEGER,
+    maximum: Number.MAX_SAFE_INTEGER,
+    ...boundKeywords(spec, 'minimum', 'maximum'),
+  }),
+  jsonType: 'number',
+  operators: ORDER,
+  comparisons: () => ORDER,
+  modifiers: ['min', 'max', 'unique', 'index', 'filterable', 'sortable', 'encrypted'],
+  errors(spec) {
+    const [min, max] = [spec.min, spec.max].map((bound) => bound?.value as number | undefined);
+    const wrong = numberErrors(spec);
+    if (wrong.length > 0 || Number(min) > Number(max)) return wrong;
+    const least = Math.ceil(Math.max(min ?? -Infinity, Number.MIN_SAFE_INTEGER));
+    const most = Math.floor(Math.min(max ?? Infinity, Number.MAX_SAFE_INTEGER));
+    return least <= most
+      ? []
+      : ['between min() and max() there is no whole number that is held exactly: no value would pass'];
+  },
+  indexMethod: () => 'btree',
+  indexedBytes: () => 8,
+  comparable: (value) => (Number.isSafeInteger(value) ? (value as number) : undefined),
+  fromQuery: (text) => {
+    const value = numberFromQuery(text);
+    return Number.isSafeInteger(value) ? value : undefined;
+  },
+} satisfies FieldType;

@@ -1,0 +1,35 @@
+import { Field } from '../../../declare/field.ts';
+import { TEXT } from '../column-type.ts';
+import { EQUALITY, type FieldType, ORDER } from '../field-type.ts';
+import { textKeywords } from '../json-schema.ts';
+import {
+  comparableText,
+  indexedTextBytes,
+  normalize,
+  shortTextSchema,
+  TEXT_MODIFIERS,
+  textErrors,
+} from '../text-rules.ts';
+
+/** Short strings, trimmed unless the declaration says `trim(false)`. */
+export const stringType = {
+  kind: 'string',
+  field: (): Field<string> => new Field({ type: stringType, trim: true }),
+  column: TEXT,
+  schema: shortTextSchema,
+  jsonSchema: (spec, _inner, direction) => textKeywords(spec, direction),
+  jsonType: 'string',
+  takesAll: true,
+  plainText: true,
+  freeText: true,
+  operators: EQUALITY,
+  comparisons: () => ORDER,
+  modifiers: [...TEXT_MODIFIERS, 'lowercase', 'uppercase'],
+  errors: textErrors,
+  textual: true,
+  indexMethod: () => 'btree',
+  indexedBytes: indexedTextBytes,
+  comparable: comparableText,
+  // Stored values are normalised, so only a normalised value can be equal.
+  fromQuery: normalize,
+} satisfies FieldType;

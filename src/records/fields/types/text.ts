@@ -1,0 +1,30 @@
+import { Field } from '../../../declare/field.ts';
+import { TEXT } from '../column-type.ts';
+import { type FieldType, ORDER } from '../field-type.ts';
+import { textKeywords } from '../json-schema.ts';
+import { comparableText, declaredTextBytes, normalize, TEXT_MODIFIERS, textErrors, textSchema } from '../text-rules.ts';
+
+/** Long strings, stored unchanged. */
+export const textType = {
+  kind: 'text',
+  field: (): Field<string> => new Field({ type: textType }),
+  column: TEXT,
+  // In an array, or in a declared index, it must fit.
+  schema: (spec, { maxBytes }) => textSchema(spec, maxBytes),
+  jsonSchema: (spec, _inner, direction) => textKeywords(spec, direction),
+  jsonType: 'string',
+  takesAll: true,
+  plainText: true,
+  freeText: true,
+  operators: [],
+  comparisons: () => ORDER,
+  modifiers: [...TEXT_MODIFIERS, 'lowercase', 'uppercase'],
+  errors: textErrors,
+  textual: true,
+  // A long text does not fit into a btree; a hash index finds equal texts of any length.
+  indexMethod: () => 'hash',
+  indexedBytes: declaredTextBytes,
+  indexedByExpression: true,
+  comparable: comparableText,
+  fromQuery: normalize,
+} satisfies FieldType;

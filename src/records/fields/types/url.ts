@@ -1,0 +1,75 @@
+import { Field, type FieldSpec } from '../../../declare/field.ts';
+import { parseUrl } from '../../../platform/http/parse-url.ts';
+import { isStorable } from '../../../platform/postgres/values.ts';
+import { TEXT } from '../column-type.ts';
+import { EQUALITY, type FieldType, ORDER } from '../field-type.ts';
+import { textKeywords } from '../json-schema.ts';
+import {
+  comparableText,
+  indexedTextBytes,
+  longerThan,
+  normalize,
+  shortTextSchema,
+  TEXT_MODIFIERS,
+  textErrors,
+} from '../text-rules.ts';
+
+// biome-ignore lint/suspicious/noControlCharactersInRegex: these are what the URL parser drops or escapes
+const PLAIN = /^https?:\/\/[^\u0000-\u001f\u007f\\/?#][^\u0000-\u001f\u007f\\]*$/i;
+const SCHEME_AND_AUTHORITY = /^\w+:\/\/[^/?#]*/;
+
+function parseWebUrl(text: string): URL | undefined {
+  const url = parseUrl(text);
+  return url?.protocol === 'http:' || url?.protocol === 'https:' ? url : undefined;
+}
+
+/**
+ * Whether a text is an http or https URL. Only the part of a plain URL before its path is parsed, because the rest is always valid:
+ * parsing a long URL costs ten times as much as parsing its JSON.
+ */
+function isWebUrl(text: string): boolean {
+  const start = PLAIN.test(text) ? SCHEME_AND_AUTHORITY.exec(text)![0] : text;
+  // With the slash, because the parser ignores white space at the end of a text, but not at the end of a host.
+  return parseWebUrl(start === text ? text : `${start}/`) !== undefined;
+}
+
+/**
+ * A URL in its stored form: as it was sent, trimmed. Forms that only the URL parser understands (`https:/host`, a backslash for a slash,
+ * tabs, line ends) are stored as the parser writes them, so that every reader sees the same host.
+ */
+function normalizeUrl(text: string, spec: FieldSpec): string {
+  const normalized = normalize(text, spec);
+  const isTooLong = spec.max !== undefined && longerThan(normalized, Number(spec.max.value));
+  if (isTooLong || PLAIN.test(normalized) || !isStorable(normalized)) return normalized;
+  const url = parseWebUrl(normalized);
+  return url === undefined ? normalized : normalize(url.href, spec);
+}
+
+/**
+ * `http://` and `https://` URLs that the WHATWG parser accepts (https://url.spec.whatwg.org/#concept-basic-url-parser), within the
+ * limits of `parseUrl`.
+ */
+export const urlType = {
+  kind: 'url',
+  field: (): Field<string> => new Field({ type: urlType, trim: true }),
+  column: TEXT,
+  schema: (spec, context) =>
+    shortTextSchema(spec, context, normalizeUrl).refine(isWebUrl, { error: 'Must be an http:// or https:// URL' }),
+  // A URL that the WHATWG parser accepts may not be a URI (RFC 3986), and is stored as it was sent.
+  jsonSchema: (spec, _inner, direction) => ({
+    ...textKeywords(spec, direction),
+    ...(direction === 'input' ? { format: 'uri' } : {}),
+  }),
+  jsonType: 'string',
+  plainText: true,
+  freeText: true,
+  operators: EQUALITY,
+  comparisons: () => ORDER,
+  modifiers: [...TEXT_MODIFIERS, 'lowercase', 'uppercase'],
+  errors: textErrors,
+  textual: true,
+  indexMethod: () => 'btree',
+  indexedBytes: indexedTextBytes,
+  comparable: comparableText,
+  fromQuery: normalizeUrl,
+} satisfies FieldType;

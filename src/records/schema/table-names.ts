@@ -1,0 +1,33 @@
+import type { ResourceGateway } from '../../declare/host.ts';
+import { boundedIdentifier, primaryKeyName } from '../../platform/postgres/identifiers.ts';
+
+/** The name of the table that keeps a table's deleted records. */
+export function archiveTable(table: string): string {
+  return `${table}_deleted`;
+}
+
+/** The name of an archive's index by deletion time. */
+export function archiveIndex(archive: string): string {
+  return boundedIdentifier(`${archive}_deleted_at_index`);
+}
+
+/** The name of an archive's index by the owner of the records, for erasures and exports. It is cheap: only deletions write to an archive. */
+export function archiveOwnerIndex(archive: string): string {
+  return boundedIdentifier(`${archive}_owner_index`);
+}
+
+/** The names that an archive uses in the schema: its own, and those of its primary key and indexes. */
+export function archiveNames(table: string): string[] {
+  const archive = archiveTable(table);
+  return [archive, primaryKeyName(archive), archiveIndex(archive), archiveOwnerIndex(archive)];
+}
+
+/** The names that a resource's table uses in the schema besides its indexes, including those of its archive. */
+export function tableNames(table: string, softDelete: boolean): string[] {
+  return [table, primaryKeyName(table), ...(softDelete ? archiveNames(table) : [])];
+}
+
+/** The names of a resource's tables: with soft delete, also the table of the deleted records. */
+export function tablesOf({ table, archiveTable }: Pick<ResourceGateway, 'table' | 'archiveTable'>): string[] {
+  return archiveTable === undefined ? [table] : [table, archiveTable];
+}

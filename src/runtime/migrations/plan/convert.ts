@@ -1,0 +1,153 @@
+import type { FieldSpec } from '../../../declare/field.ts';
+import { arrayColumn, type ColumnType } from '../../../records/fields/column-type.ts';
+import { columnTypeNamed } from '../../../records/fields/f.ts';
+import { columnTypeOf, fieldTypeOf } from '../../../records/fields/field-type.ts';
+import { kindOf } from './members.ts';
+
+/** The conversion of a column to another type: an expression that loses nothing, or the reason why there is none. */
+export type Conversion =
+  | { using: string }
+  | {
+      /** What would be lost or fail. */
+      loss: string;
+      /** A lossy conversion to suggest to the developer; undefined if there is none. */
+      example: string | undefined;
+    };
+
+/** The target type of a column: its name, and further facts if known. */
+interface Target {
+  sql: string;
+  type: ColumnType | undefined;
+}
+
+// Does not match arrays.
+const TIMESTAMP = /^timestamp[^[]*$/;
+
+// Formats a timestamp as the API does.
+const isoText = (column: string) => `to_char(${column} AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')`;
+
+const isArray = (sql: string) => sql.endsWith('[]');
+const itemOf = (sql: string) => (isArray(sql) ? sql.slice(0, -2) : sql);
+
+function columnTypeOfName(sql: string): ColumnType | undefined {
+  const item = columnTypeNamed(itemOf(sql));
+  return item !== undefined && isArray(sql) ? arrayColumn(item) : item;
+}
+
+/** Looks up the target type by name; the field's own type takes precedence. */
+function targetOf(sql: string, spec: FieldSpec | undefined): Target {
+  const own = spec === undefined ? undefined : columnTypeOf(spec);
+  return { sql, type: own?.sql === sql ? own : columnTypeOfName(sql) };
+}
+
+// Types that extensions may use, but no field does.
+const WHOLE = new Set(['smallint', 'integer']);
+const WIDENED: Record<string, string> = { integer: 'smallint', 'integer[]': 'smallint[]' };
+
+function castsToText(from: string): boolean {
+  return WHOLE.has(from) || columnTypeNamed(from)?.castsToText === true;
+}
+
+/** A cast that loses nothing, or undefined. */
+function cast(column: string, from: string, to: Target): string | undefined {
+  const casts = to.type?.exactCasts?.(from) ?? (WIDENED[to.sql] === from ? [to.sql] : undefined);
+  if (casts !== undefined) return [column, ...casts].join('::');
+  const toText = isArray(from) ? to.sql === 'text[]' : to.sql === 'text';
+  return toText && castsToText(itemOf(from)) ? `${column}::${to.sql}` : undefined;
+}
+
+/** The argument of `to_jsonb` for a value. */
+function jsonSource(column: string, from: string): string {
+  if (TIMESTAMP.test(from)) return isoText(column);
+  return columnTypeOfName(from)?.jsonAsText ? `${column}::text${isArray(from) ? '[]' : ''}` : column;
+}
+
+function lossless(column: string, from: string, to: Target): string | undefined {
+  const plain = cast(column, from, to);
+  if (plain !== undefined) return plain;
+  if (TIMESTAMP.test(from) && to.sql === 'text') return isoText(column);
+  if (to.sql === `${from}[]`) return `CASE WHEN ${column} IS NULL THEN NULL ELSE ARRAY[${column}] END`;
+  return to.sql === 'jsonb' ? `to_jsonb(${jsonSource(column, from)})` : undefined;
+}
+
+const isNumber = (sql: string) => columnTypeNamed(sql)?.number === true;
+const isKnown = (sql: string) => isArray(sql) || TIMESTAMP.test(sql) || columnTypeNamed(sql) !== undefined;
+
+/** Converts a value that is neither text nor JSON; undefined if some values have no meaning in the other type. */
+function recast(column: string, from: string, to: string): string | undefined {
+  if (from === 'boolean' && isNumber(to)) return `${column}::int::${to}`;
+  if (isNumber(from) && to === 'boolean') return `${column} <> 0`;
+  if (isNumber(from) && TIMESTAMP.test(to)) return `to_timestamp(${column} / 1000.0)`;
+  if (TIMESTAMP.test(from) && isNumber(to)) return `(extract(epoch FROM ${column}) * 1000)::${to}`;
+  // Extensions may use other types, about which Belfry knows too little.
+  return isKnown(from) && isKnown(to) && to !== 'text' ? undefined : `${column}::text::${to}`;
+}
+
+/** Converts the items of an array. Postgres allows no subquery here, so only casts are possible. */
+function recastItems(column: string, from: string, to: string): string | undefined {
+  if (from === 'text' || to === 'text' || (isNumber(from) && isNumber(to))) return `${column}::${to}[]`;
+  return from === 'boolean' && isNumber(to) ? `${column}::int[]::${to}[]` : undefined;
+}
+
+function lossy(column: string, from: string, to: Target): Extract<Conversion, { loss: string }> {
+  const known = to.type?.lossyCast?.(column, from);
+  if (known !== undefined) return known;
+  const wanted = to.type?.item === undefined ? (to.type?.noun ?? to.sql) : to.sql;
+  const [item, items] = [itemOf(from), itemOf(to.sql)];
+  const failure = `a value that is not ${TIMESTAMP.test(to.sql) ? 'a date' : wanted} would fail`;
+  if (item !== from && items === to.sql)
+    return { loss: 'all items but the first would be lost', example: expression(`${column}[1]`, item, to) };
+  if (from === 'text') {
+    const example =
+      items === to.sql ? `nullif(${column}, '')::${to.sql}` : `string_to_array(${column}, ',')::${to.sql}`;
+    return { loss: failure.replace('a value', 'a text'), example };
+  }
+  if (from === 'jsonb' && items !== to.sql)
+    return { loss: failure, example: `translate(${column}::text, '[]', '{}')::${to.sql}` };
+  if (from === 'jsonb') return { loss: failure, example: `(${column} #>> '{}')::${to.sql}` };
+  const loss = 'there is no conversion that keeps every value';
+  if (item !== from) return { loss, example: recastItems(column, item, items) };
+  return { loss, example: recast(column, from, to.sql) };
+}
+
+/** An expression that converts the values, even if it is lossy or may fail; undefined if there is none. */
+function expression(column: string, from: string, to: Target): string | undefined {
+  if (from === to.sql) return column;
+  return lossless(column, from, to) ?? lossy(column, from, to).example;
+}
+
+/** An expression that converts each value to an equal value of another type, or fails. */
+export function faithful(column: string, from: string, to: string): string {
+  return from === 'boolean' && isNumber(to) ? recast(column, from, to)! : `${column}::text::${to}`;
+}
+
+/**
+ * Whether a field accepts any text, so that no check is needed. No values are converted to other fields: a number is not an e-mail address.
+ */
+function takesAnyText(spec: FieldSpec | undefined): boolean {
+  const item = spec?.inner?.spec ?? spec;
+  if (item === undefined) return true;
+  const { takesAll, plainText } = fieldTypeOf(item);
+  return takesAll === true && plainText === true;
+}
+
+/**
+ * Finds the conversion of a column's values to another type.
+ *
+ * @param column in quotes
+ * @param from a Postgres type; never that of a ciphertext or a password hash
+ * @param to a Postgres type
+ * @param spec the field that the column belongs to; undefined if it belongs to none
+ */
+export function conversion(column: string, from: string, to: string, spec: FieldSpec | undefined): Conversion {
+  const target = targetOf(to, spec);
+  const textual = to === 'text' || to === 'text[]';
+  if (textual && to !== `${from}[]` && !takesAnyText(spec)) {
+    return {
+      loss: `a value that is no ${kindOf(spec!)} would stay as it is`,
+      example: expression(column, from, target),
+    };
+  }
+  const using = lossless(column, from, target);
+  return using === undefined ? lossy(column, from, target) : { using };
+}

@@ -1,0 +1,111 @@
+import type { FieldSpec } from '../../../declare/field.ts';
+import { pluralName, resourceName, snakeCase } from '../../../declare/naming.ts';
+import { earlierNames } from '../../../declare/resource.ts';
+import { quoteLiteral } from '../../../platform/postgres/values.ts';
+import { fieldTypeOf } from '../../../records/fields/field-type.ts';
+import { freshDefault } from '../../../records/fields/missing-values.ts';
+import type { CompiledField, CompiledResource } from '../../../records/schema/compiled.ts';
+import { archiveTable } from '../../../records/schema/table-names.ts';
+import { type KeptMembers, kindOf, membersOf, valuesOf } from './members.ts';
+
+/** Facts about a column beyond its SQL. */
+export interface DeclaredColumn {
+  /** The name of its field: `post.title`. */
+  field: string;
+  spec: FieldSpec;
+  /** `string`, `array of string`, … */
+  kind: string;
+  /** The values of an enum, or of an array of them. */
+  values: readonly string[] | undefined;
+  /** The members of an object, or of an array of them. */
+  members: KeptMembers | undefined;
+  /** Maximum bytes of a text in it, or of an item in its array; undefined if there is no limit. */
+  longest: number | undefined;
+  /** Maximum bytes of such a text that fit into its indexes; undefined if it has no index. */
+  room: number | undefined;
+  /** The encryption context of its ciphertexts, without the record's id, if it is encrypted: `post/secret`. */
+  bound: string | undefined;
+  /** Earlier names of the column, latest first. */
+  earlier: readonly string[];
+  /** The default as SQL, for existing rows when the column is added. */
+  fill: string | undefined;
+  /** Why existing rows get no value when the column is added, if that may be surprising. */
+  unfilled: string | undefined;
+}
+
+/** Facts about tables beyond their SQL. */
+export interface Declared {
+  /** Columns by `<table>.<column>`. */
+  columns: ReadonlyMap<string, DeclaredColumn>;
+  /** Resources by table. `earlier`: earlier names of the table, latest first. */
+  tables: ReadonlyMap<string, { resource: string; earlier: readonly string[] }>;
+  /** SQL to run once the tables exist, and again whenever it changes. */
+  statements: readonly string[];
+}
+
+/** The maximum size of a column's texts, and the size that fits into its indexes. */
+function bytesOf({ spec, maxBytes }: CompiledField): Pick<DeclaredColumn, 'longest' | 'room'> {
+  const item = spec.inner?.spec ?? spec;
+  const declared = fieldTypeOf(item).indexedBytes?.(item) ?? Number.POSITIVE_INFINITY;
+  const longest = Math.min(declared, maxBytes ?? Number.POSITIVE_INFINITY);
+  return { longest: Number.isFinite(longest) ? longest : undefined, room: maxBytes };
+}
+
+function hasStandard(spec: CompiledField['spec']): boolean {
+  if (spec.standard !== undefined) return true;
+  const inside = [...Object.values(spec.shape ?? {}), ...(spec.inner === undefined ? [] : [spec.inner])];
+  return inside.some((field) => hasStandard(field.spec));
+}
+
+function fillOf(field: CompiledField): Pick<DeclaredColumn, 'fill' | 'unfilled'> {
+  const { spec } = field;
+  const nothing = (unfilled: string | undefined) => ({ fill: undefined, unfilled });
+  if (!('default' in spec)) return nothing(spec.required ? 'it is required and has no default' : undefined);
+  if (typeof spec.default === 'function') return nothing('its default is a function');
+  if (spec.default === undefined || spec.default === null) return nothing(undefined);
+  if (spec.encrypted) return nothing('it is encrypted');
+  if (field.type.concealed) return nothing('it is a password');
+  if (hasStandard(spec)) return nothing('its default passes through schema()');
+  const parsed = field.schema.parse(freshDefault(spec));
+  const stored = field.type.toColumn === undefined ? parsed : field.type.toColumn(parsed, spec);
+  return { fill: literal(stored, field.columnType.sql), unfilled: undefined };
+}
+
+/** Collects the facts about the tables of compiled declarations. @param statements the statements of the extensions */
+export function declaredTables(resources: readonly CompiledResource[], statements: readonly string[]): Declared {
+  const columns = resources.flatMap((resource) =>
+    resource.fields.map((field): [string, DeclaredColumn] => [
+      `${resource.table}.${field.column}`,
+      {
+        field: `${resource.name}.${field.name}`,
+        spec: field.spec,
+        kind: kindOf(field.spec),
+        values: valuesOf(field.spec),
+        members: membersOf(field.spec),
+        ...bytesOf(field),
+        bound: field.spec.encrypted ? `${resource.name}/${field.name}` : undefined,
+        earlier: (field.spec.renamedFrom ?? []).map(snakeCase).filter((name) => name !== field.column),
+        ...fillOf(field),
+      },
+    ]),
+  );
+  const tables = resources.map((resource): [string, { resource: string; earlier: string[] }] => {
+    const names = earlierNames(resource.declaration);
+    const earlier = names.flatMap((name) => [name, snakeCase(pluralName(resourceName(name)))]);
+    const tables = resource.archived ? earlier.map(archiveTable) : earlier;
+    return [resource.table, { resource: resource.name, earlier: tables.filter((name) => name !== resource.table) }];
+  });
+  return { columns: new Map(columns), tables: new Map(tables), statements };
+}
+
+/** A stored value as an SQL literal with the column's type, for statements that take no parameters. */
+function literal(value: unknown, type: string): string {
+  if (Array.isArray(value)) return `ARRAY[${value.map(scalar).join(', ')}]::${type}`;
+  return `${scalar(value)}::${type}`;
+}
+
+function scalar(value: unknown): string {
+  if (value === null || value === undefined) return 'NULL';
+  if (typeof value === 'number' || typeof value === 'boolean') return String(value);
+  return quoteLiteral(String(value));
+}

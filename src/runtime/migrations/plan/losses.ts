@@ -1,0 +1,113 @@
+import type { Client } from 'pg';
+import { StartupError } from '../../../platform/config/environment.ts';
+import { quoteIdentifier } from '../../../platform/postgres/identifiers.ts';
+import { namesBefore } from './column-changes.ts';
+import type { Declared } from './declared.ts';
+import type { Renames } from './renames.ts';
+import type { Snapshot, TableShape } from './snapshot.ts';
+
+/** A table or a column that is dropped, by its earlier name in the database. */
+export interface Loss {
+  table: string;
+  /** Undefined for a whole table. */
+  column: string | undefined;
+  /** New columns of its table, or new tables, that might be the same one renamed. */
+  candidates: readonly string[];
+}
+
+// Columns that every table has say nothing about where a table came from.
+const COMMON = new Set(['id', 'created_at', 'updated_at']);
+
+function ownColumns(table: TableShape): Set<string> {
+  return new Set(Object.keys(table.columns).filter((name) => !COMMON.has(name)));
+}
+
+/** Whether at least half of a table's columns exist in another table with the same name and type. */
+function resembles(gone: TableShape, made: TableShape): boolean {
+  const own = [...ownColumns(gone)];
+  const shared = own.filter((name) => made.columns[name]?.type === gone.columns[name]!.type);
+  return shared.length > 0 && shared.length * 2 >= own.length;
+}
+
+/** New columns of a table that might be a renamed dropped column: those of its type, and of its kind if there are any. */
+function columnCandidates(before: Snapshot, table: TableShape, gone: string, after: TableShape, declared: Declared) {
+  const kept = before.belfry?.columns[`${table.name}.${gone}`];
+  if (kept?.bound !== undefined) return [];
+  const made = Object.values(after.columns).filter(({ name, type }) => {
+    if (table.columns[name] !== undefined || type !== table.columns[gone]!.type) return false;
+    return declared.columns.get(`${table.name}.${name}`)?.bound === undefined;
+  });
+  const alike = made.filter(({ name }) => declared.columns.get(`${table.name}.${name}`)?.kind === kept?.kind);
+  return (alike.length > 0 ? alike : made).map(({ name }) => name);
+}
+
+/**
+ * Finds the tables and columns that are dropped between two descriptions.
+ *
+ * @param before the earlier description, with all renames applied
+ */
+export function findLosses(before: Snapshot, after: Snapshot, declared: Declared, renames: Renames): Loss[] {
+  const made = Object.entries(after.tables).flatMap(([key, table]) =>
+    before.tables[key] === undefined ? [table] : [],
+  );
+  return Object.entries(before.tables).flatMap(([key, table]): Loss[] => {
+    const next = after.tables[key];
+    if (next === undefined) {
+      const candidates = made.filter((one) => resembles(table, one)).map(({ name }) => name);
+      return [{ table: table.name, column: undefined, candidates }];
+    }
+    const gone = Object.keys(table.columns).filter((name) => next.columns[name] === undefined);
+    return gone.map((name) => ({
+      ...namesBefore(renames, table.name, name),
+      candidates: columnCandidates(before, table, name, next, declared),
+    }));
+  });
+}
+
+/** Which undeclared tables and columns are dropped: none, those without values, or all. */
+export type MayDrop = 'nothing' | 'empty' | 'anything';
+
+/** A loss, and the number of rows with a value in it. */
+interface Counted extends Loss {
+  rows: number;
+}
+
+async function counted(client: Client, losses: readonly Loss[]): Promise<Counted[]> {
+  const found: Counted[] = [];
+  for (const [table, own] of Map.groupBy(losses, (loss) => loss.table)) {
+    const counts = own.map(({ column }) => (column === undefined ? 'count(*)' : `count(${quoteIdentifier(column)})`));
+    const text = `select ${counts.join(', ')} from ${quoteIdentifier(table)}`;
+    const { rows } = await client.query<string[]>({ text, rowMode: 'array' });
+    found.push(...own.map((loss, i) => ({ ...loss, rows: Number(rows[0]![i]) })));
+  }
+  return found;
+}
+
+function nameOf({ table, column }: Loss): string {
+  return column === undefined ? `table ${table}` : `${table}.${column}`;
+}
+
+function explained(loss: Counted): string {
+  const { table, column, candidates, rows } = loss;
+  const count = `${rows} ${rows === 1 ? 'row' : 'rows'}`;
+  const held = column === undefined ? `it has ${count}` : `${count} ${rows === 1 ? 'holds' : 'hold'} a value`;
+  const now = candidates.length > 0 ? `is called ${candidates.join(' or ')} now` : 'has another name now';
+  return `${nameOf(loss)}: ${held}; if it ${now}, declare that there with renamedFrom('${column ?? table}')`;
+}
+
+/**
+ * Decides about tables and columns that are no longer declared.
+ *
+ * @returns the tables and columns that are dropped although they contain values, one line each
+ * @throws StartupError listing what must not be dropped, with possible solutions
+ */
+export async function decideLosses(client: Client, losses: readonly Loss[], mayDrop: MayDrop): Promise<string[]> {
+  const all = await counted(client, losses);
+  const lost = mayDrop === 'nothing' ? all : all.filter(({ rows }) => rows > 0);
+  if (lost.length === 0 || mayDrop === 'anything') return lost.map((loss) => `${nameOf(loss)} (${loss.rows} rows)`);
+  const afresh = mayDrop === 'empty' ? ', or npm run dev -- --fresh, which empties the database' : '';
+  throw new StartupError('The declarations no longer hold what the database has; this would lose data:', [
+    ...lost.map(explained),
+    `to keep the values, put the declaration back; to lose them: npm run dev -- --allow-loss${afresh}`,
+  ]);
+}

@@ -1,0 +1,42 @@
+import type { AnyField, FieldSpec } from '../../../declare/field.ts';
+
+/** A stored description of an object's member, to detect later that stored objects may have become invalid. */
+export interface KeptMember {
+  kind: string;
+  /** Set if the member is required and has no default. */
+  required?: true;
+  /** The values of an enum, or of an array of them. */
+  values?: readonly string[];
+  /** The members of an object, or of an array of them. */
+  members?: KeptMembers;
+}
+
+/** Members by name. */
+export type KeptMembers = Readonly<Record<string, KeptMember>>;
+
+/** `string`, `array of string`, … */
+export function kindOf(spec: FieldSpec): string {
+  return spec.inner === undefined ? spec.type.kind : `array of ${kindOf(spec.inner.spec)}`;
+}
+
+/** The values of an enum, or of an array of them. */
+export function valuesOf(spec: FieldSpec): readonly string[] | undefined {
+  return spec.inner === undefined ? spec.values : valuesOf(spec.inner.spec);
+}
+
+function memberOf({ spec }: AnyField): KeptMember {
+  const [values, members] = [valuesOf(spec), membersOf(spec)];
+  return {
+    kind: kindOf(spec),
+    ...(spec.required && !('default' in spec) && { required: true }),
+    ...(values && { values }),
+    ...(members && { members }),
+  };
+}
+
+/** The members of an object, or of an array of them; undefined for any other field. */
+export function membersOf(spec: FieldSpec): KeptMembers | undefined {
+  if (spec.inner !== undefined) return membersOf(spec.inner.spec);
+  if (spec.shape === undefined) return undefined;
+  return Object.fromEntries(Object.entries(spec.shape).map(([name, field]) => [name, memberOf(field)]));
+}

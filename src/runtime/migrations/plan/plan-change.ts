@@ -1,0 +1,163 @@
+import { StartupError } from '../../../platform/config/environment.ts';
+import { quoteIdentifier } from '../../../platform/postgres/identifiers.ts';
+import { ARRAY_TEXT, CREATE_ARRAY_TEXT } from '../../../records/fields/index-expressions.ts';
+import { changeColumns, namesBefore, type Refusal, type Unchecked } from './column-changes.ts';
+import type { Declared } from './declared.ts';
+import { findLosses, type Loss } from './losses.ts';
+import { applyRenames, findRenames, type Renames, renameParts } from './renames.ts';
+import type { RequestedChanges } from './requested-changes.ts';
+import { drizzleStatements, emptySnapshot, type Snapshot } from './snapshot.ts';
+
+/** The changes that turn one description of the tables into another. */
+export interface Plan {
+  /** The statements for one transaction, in order, without the indexes. */
+  statements: string[];
+  /** Indexes of tables that already existed: `CREATE INDEX …`. */
+  indexes: string[];
+  /** The tables and columns that the statements drop. */
+  losses: Loss[];
+  /** Changes that are impossible. The statements must not be run if there are any. */
+  refusals: Refusal[];
+  /** Notes to read before running the statements, one line each. */
+  notes: string[];
+  /** The columns of some of the notes, whose rows can be counted. */
+  unchecked: Unchecked[];
+}
+
+const DROPS_PART = /^(DROP INDEX|ALTER TABLE \S+ DROP CONSTRAINT)/;
+const INDEX = /^CREATE (?:UNIQUE )?INDEX "[^"]+" ON "([^"]+)"/;
+const ADDED = /^ALTER TABLE "([^"]+)" ADD COLUMN "([^"]+)" [^;]+/;
+
+/** Everything in `next`, and everything that exists only in `previous`. */
+function union(previous: Snapshot, next: Snapshot): Snapshot {
+  const tables = { ...previous.tables };
+  for (const [name, table] of Object.entries(next.tables)) {
+    const before = previous.tables[name];
+    tables[name] = before === undefined ? table : { ...table, columns: { ...before.columns, ...table.columns } };
+  }
+  return { ...next, tables };
+}
+
+/** Fills a new column of existing rows with its declared default; Postgres does so without rewriting the rows. */
+function filled(statement: string, declared: Declared): string[] {
+  const [added, table, column] = ADDED.exec(statement) ?? [];
+  const fill = declared.columns.get(`${table}.${column}`)?.fill;
+  if (added === undefined || fill === undefined) return [statement];
+  return [
+    `${added} DEFAULT ${fill};`,
+    `ALTER TABLE ${quoteIdentifier(table!)} ALTER COLUMN ${quoteIdentifier(column!)} DROP DEFAULT;`,
+  ];
+}
+
+function notesOf(before: Snapshot, next: Snapshot, declared: Declared, renames: Renames, losses: Loss[]): string[] {
+  const notes: string[] = [];
+  for (const [key, table] of Object.entries(next.tables)) {
+    const old = before.tables[key];
+    if (old === undefined) continue;
+    for (const column of Object.values(table.columns).filter(({ name }) => old.columns[name] === undefined)) {
+      const unfilled = declared.columns.get(`${table.name}.${column.name}`)?.unfilled;
+      if (unfilled !== undefined)
+        notes.push(`${table.name}.${column.name} has no value in rows that are there: ${unfilled}`);
+      if (column.notNull && column.default === undefined)
+        notes.push(
+          `${table.name}.${column.name} cannot be added while the table has rows: it is not null without a default`,
+        );
+    }
+    const [was, is] = [before.belfry?.resources[table.name], declared.tables.get(table.name)?.resource];
+    if (was !== undefined && is !== undefined && was !== is)
+      notes.push(
+        `resource ${was} becomes ${is}: its path and its events too, and who subscribed to ${was}.* gets none`,
+      );
+  }
+  if (renames.tables.length + renames.columns.length + losses.length > 0)
+    notes.push('processes of the old code fail on what is renamed or dropped: see docs/migrations.md for the order');
+  return notes;
+}
+
+/** The statements of extensions that are new or have changed. */
+function newStatements(previous: Snapshot, { statements }: Declared): readonly string[] {
+  const before = new Set(previous.belfry?.statements);
+  return statements.filter((statement) => !before.has(statement));
+}
+
+/**
+ * Plans the change from one description of the tables to another. drizzle-kit creates the statements, but it must never see one
+ * addition together with one removal: it would ask on the terminal whether that is a rename. So this first applies renames and changes of
+ * type, then everything new, and then everything that is dropped.
+ *
+ * @param previous undefined for an empty database
+ * @throws StartupError if a requested change is impossible
+ */
+export async function planChange(
+  previous: Snapshot | undefined,
+  next: Snapshot,
+  declared: Declared,
+  requested: RequestedChanges,
+): Promise<Plan> {
+  const from = previous ?? emptySnapshot();
+  const renames = findRenames(from, next, declared, requested);
+  const { statements: renaming, renamed } = applyRenames(from, renames);
+  const losses = findLosses(renamed, next, declared, renames);
+  const notes = notesOf(renamed, next, declared, renames, losses);
+  const before = structuredClone(renamed);
+  const columns = changeColumns(before, next, declared, requested, renames);
+  if (columns.unused.length > 0) {
+    const lines = columns.unused.map((column) => `--using ${column}=…: its type does not change`);
+    throw new StartupError('This does nothing:', lines);
+  }
+  renaming.push(...renameParts(before, next));
+
+  const middle = union(before, next);
+  const added = (await drizzleStatements(before, middle)).map((statement) => statement.trim());
+  const removed = await drizzleStatements(middle, next);
+  const isThere = (table: string | undefined) => table !== undefined && before.tables[`public.${table}`] !== undefined;
+  const indexes = added.filter((statement) => isThere(INDEX.exec(statement)?.[1]));
+  const drops = added.filter((statement) => DROPS_PART.test(statement));
+  const rest = added.filter((statement) => !indexes.includes(statement) && !drops.includes(statement));
+  const tight = tightIndexes(before, indexes, declared, renames);
+  const searchesArrays = [...rest, ...indexes].some((statement) => statement.includes(ARRAY_TEXT));
+  return {
+    statements: [
+      ...(searchesArrays ? [CREATE_ARRAY_TEXT] : []),
+      ...renaming,
+      ...drops,
+      ...columns.statements,
+      ...rest.flatMap((statement) => filled(statement, declared)),
+      ...removed.map((statement) => statement.trim()),
+      ...newStatements(from, declared),
+    ],
+    indexes,
+    losses: [...losses, ...columns.replaced.map((replaced) => ({ ...replaced, candidates: [] }))],
+    refusals: columns.refusals,
+    notes: [...notes, ...columns.notes, ...tight.map(({ note }) => note)],
+    unchecked: [...columns.unchecked, ...tight],
+  };
+}
+
+// Hash indexes have no size limit, and substring indexes do not contain whole texts.
+const INDEX_TERMS = /^CREATE (?:UNIQUE )?INDEX "[^"]+" ON "([^"]+)" USING (?:btree|gin) \(([^)]+)\)/;
+
+/**
+ * Notes on new indexes over existing columns: a text that is too long for an index stops the migration.
+ *
+ * @param before the earlier description, with all renames applied
+ * @param indexes the statements that create the indexes
+ */
+function tightIndexes(before: Snapshot, indexes: readonly string[], declared: Declared, renames: Renames): Unchecked[] {
+  const found = new Map<string, Unchecked>();
+  for (const statement of indexes) {
+    const [, table, terms] = INDEX_TERMS.exec(statement) ?? [];
+    if (table === undefined || terms!.includes('gin_trgm_ops')) continue;
+    for (const [, column] of terms!.matchAll(/"([^"]+)"/g)) {
+      const key = `${table}.${column}`;
+      const type = before.tables[`public.${table}`]?.columns[column!]?.type;
+      const room = declared.columns.get(key)?.room;
+      const longest = before.belfry?.columns[key]?.longest;
+      if (room === undefined || (longest !== undefined && longest <= room)) continue;
+      if (type !== 'text' && type !== 'text[]') continue;
+      const note = `${key} gets an index, which has room for ${room} bytes of a text: longer ones that are there may stop the migration`;
+      found.set(key, { ...namesBefore(renames, table, column!), note, room, array: type === 'text[]' });
+    }
+  }
+  return [...found.values()];
+}

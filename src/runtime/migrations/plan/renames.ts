@@ -1,0 +1,269 @@
+import { isDeepStrictEqual } from 'node:util';
+import { StartupError } from '../../../platform/config/environment.ts';
+import { primaryKeyName, quoteIdentifier } from '../../../platform/postgres/identifiers.ts';
+import type { Declared } from './declared.ts';
+import type { RequestedChanges } from './requested-changes.ts';
+import { NAMED_PARTS, type NamedShape, type Snapshot, type TableShape } from './snapshot.ts';
+
+/** Tables and columns to rename, in an order in which no two ever have the same name. */
+export interface Renames {
+  tables: { from: string; to: string }[];
+  /** `table`: its name after the renames. */
+  columns: { table: string; from: string; to: string }[];
+}
+
+interface Names {
+  /** The form of a name in messages: `posts.title`. */
+  label(name: string): string;
+  before: ReadonlySet<string>;
+  after: ReadonlySet<string>;
+}
+
+/**
+ * Finds the names that are renamed. A new name that already exists was renamed by an earlier migration, so its declaration
+ * has no effect any more.
+ *
+ * @param earlier earlier names of each new name, latest first
+ */
+function resolve(
+  { label, before, after }: Names,
+  earlier: ReadonlyMap<string, readonly string[]>,
+  errors: string[],
+): { from: string; to: string }[] {
+  const found: { from: string; to: string }[] = [];
+  const gone = new Set<string>();
+  const settled = new Set<string>();
+  // With a → b and b → c at once, b is free for a only after b has become c.
+  for (let more = true; more; ) {
+    more = false;
+    for (const [to, names] of earlier) {
+      if (settled.has(to) || (before.has(to) && !gone.has(to))) continue;
+      const from = names.find((name) => before.has(name) && !gone.has(name));
+      if (from === undefined) continue;
+      found.push({ from, to });
+      gone.add(from);
+      settled.add(to);
+      more = true;
+    }
+  }
+  for (const { from, to } of found) {
+    if (!after.has(from) || settled.has(from)) continue;
+    errors.push(
+      `${label(to)} is declared as renamed from ${from}, but ${from} is declared too: remove renamedFrom, or one of them`,
+    );
+  }
+  return found;
+}
+
+function tableNames(snapshot: Snapshot): ReadonlySet<string> {
+  return new Set(Object.values(snapshot.tables).map((table) => table.name));
+}
+
+function columnNames(snapshot: Snapshot, table: string): ReadonlySet<string> {
+  return new Set(Object.keys(snapshot.tables[`public.${table}`]?.columns ?? {}));
+}
+
+/** Why a requested rename is impossible; undefined if it is possible. */
+function requestError(option: string, from: string, to: string, { before, after, label }: Names): string | undefined {
+  if (!before.has(from)) return `${option}: the migrations have no ${label(from)}`;
+  if (after.has(from)) return `${option}: ${label(from)} is still declared`;
+  if (!after.has(to)) return `${option}: ${label(to)} is not declared`;
+  return before.has(to) ? `${option}: ${label(to)} is there already` : undefined;
+}
+
+function findTables(
+  previous: Snapshot,
+  next: Snapshot,
+  declared: Declared,
+  requested: RequestedChanges,
+  errors: string[],
+) {
+  const names = { before: tableNames(previous), after: tableNames(next), label: (name: string) => `table ${name}` };
+  const earlier = new Map([...declared.tables].map(([table, { earlier }]) => [table, earlier]));
+  for (const { from, to } of requested.renamedTables) {
+    const error = requestError(`--rename-table ${from}=${to}`, from, to, names);
+    if (error === undefined) earlier.set(to, [from]);
+    else errors.push(error);
+  }
+  return resolve(names, earlier, errors);
+}
+
+function findColumns(
+  previous: Snapshot,
+  next: Snapshot,
+  declared: Declared,
+  requested: RequestedChanges,
+  tables: Renames['tables'],
+  errors: string[],
+): Renames['columns'] {
+  const byTable = Map.groupBy(requested.renamedColumns, ({ table }) => {
+    return tables.find(({ from }) => from === table)?.to ?? table;
+  });
+  const after = tableNames(next);
+  for (const [table, [one]] of byTable) {
+    if (!after.has(table)) errors.push(`--rename ${table}.${one!.from}=${one!.to}: no table ${table} is declared`);
+  }
+  return [...after].flatMap((table) => {
+    const was = tables.find(({ to }) => to === table)?.from ?? table;
+    const label = (name: string) => `${table}.${name}`;
+    const names = { before: columnNames(previous, was), after: columnNames(next, table), label };
+    const earlier = new Map<string, readonly string[]>();
+    for (const column of names.after) earlier.set(column, declared.columns.get(label(column))?.earlier ?? []);
+    for (const { from, to } of byTable.get(table) ?? []) {
+      const error = requestError(`--rename ${table}.${from}=${to}`, from, to, names);
+      if (error === undefined) earlier.set(to, [from]);
+      else errors.push(error);
+    }
+    return resolve(names, earlier, errors).map((rename) => ({ table, ...rename }));
+  });
+}
+
+/**
+ * Finds the renames between two descriptions: declared by `renamedFrom`, or requested.
+ *
+ * @throws StartupError listing all impossible renames
+ */
+export function findRenames(
+  previous: Snapshot,
+  next: Snapshot,
+  declared: Declared,
+  requested: RequestedChanges,
+): Renames {
+  const errors: string[] = [];
+  const tables = findTables(previous, next, declared, requested, errors);
+  const columns = findColumns(previous, next, declared, requested, tables, errors);
+  if (errors.length > 0) throw new StartupError('This cannot be renamed:', errors);
+  return { tables, columns };
+}
+
+/** The term of an index, as described by drizzle-kit. */
+interface IndexTerm {
+  expression: string;
+  isExpression: boolean;
+}
+
+function renameKey<T>(record: Record<string, T>, from: string, to: string): Record<string, T> {
+  return Object.fromEntries(Object.entries(record).map(([key, value]) => [key === from ? to : key, value]));
+}
+
+function renamePrefix<T>(record: Record<string, T>, from: string, to: string): Record<string, T> {
+  const renamed = (key: string) => (key.startsWith(from) ? to + key.slice(from.length) : key);
+  return Object.fromEntries(Object.entries(record).map(([key, value]) => [renamed(key), value]));
+}
+
+function allForeignKeys(snapshot: Snapshot): NamedShape[] {
+  return Object.values(snapshot.tables).flatMap((table) => Object.values(table.foreignKeys));
+}
+
+function renameTable(snapshot: Snapshot, from: string, to: string): void {
+  snapshot.tables = renameKey(snapshot.tables, `public.${from}`, `public.${to}`);
+  snapshot.tables[`public.${to}`]!.name = to;
+  for (const key of allForeignKeys(snapshot)) {
+    for (const end of ['tableFrom', 'tableTo']) if (key[end] === from) key[end] = to;
+  }
+  if (snapshot.belfry === undefined) return;
+  snapshot.belfry.columns = renamePrefix(snapshot.belfry.columns, `${from}.`, `${to}.`);
+  snapshot.belfry.resources = renameKey(snapshot.belfry.resources, from, to);
+}
+
+function renameColumn(snapshot: Snapshot, table: string, from: string, to: string): void {
+  const shape = snapshot.tables[`public.${table}`]!;
+  const renamed = (names: unknown) => (names as string[]).map((name) => (name === from ? to : name));
+  shape.columns = renameKey(shape.columns, from, to);
+  shape.columns[to]!.name = to;
+  for (const index of Object.values(shape.indexes)) {
+    for (const term of index.columns as IndexTerm[]) {
+      if (term.isExpression)
+        term.expression = term.expression.replaceAll(quoteIdentifier(from), () => quoteIdentifier(to));
+      else if (term.expression === from) term.expression = to;
+    }
+  }
+  for (const part of ['compositePrimaryKeys', 'uniqueConstraints'] as const) {
+    for (const each of Object.values(shape[part])) each.columns = renamed(each.columns);
+  }
+  for (const key of allForeignKeys(snapshot)) {
+    if (key.tableFrom === table) key.columnsFrom = renamed(key.columnsFrom);
+    if (key.tableTo === table) key.columnsTo = renamed(key.columnsTo);
+  }
+  if (snapshot.belfry !== undefined)
+    snapshot.belfry.columns = renameKey(snapshot.belfry.columns, `${table}.${from}`, `${table}.${to}`);
+}
+
+/**
+ * Renames tables and columns in a description.
+ *
+ * @returns the statements, and the description after them; indexes and constraints keep their old names
+ */
+export function applyRenames(previous: Snapshot, renames: Renames): { statements: string[]; renamed: Snapshot } {
+  const renamed = structuredClone(previous);
+  const statements: string[] = [];
+  for (const { from, to } of renames.tables) {
+    renameTable(renamed, from, to);
+    statements.push(`ALTER TABLE ${quoteIdentifier(from)} RENAME TO ${quoteIdentifier(to)};`);
+    const [key, next] = [primaryKeyName(from), primaryKeyName(to)];
+    if (key !== next)
+      statements.push(`ALTER INDEX IF EXISTS ${quoteIdentifier(key)} RENAME TO ${quoteIdentifier(next)};`);
+  }
+  for (const { table, from, to } of renames.columns) {
+    renameColumn(renamed, table, from, to);
+    statements.push(
+      `ALTER TABLE ${quoteIdentifier(table)} RENAME COLUMN ${quoteIdentifier(from)} TO ${quoteIdentifier(to)};`,
+    );
+  }
+  return { statements, renamed };
+}
+
+interface Move {
+  table: TableShape;
+  part: (typeof NAMED_PARTS)[number];
+  from: string;
+  to: string;
+}
+
+/** Indexes and constraints that differ between two descriptions of a table only in their name. */
+function movesOf(table: TableShape, next: TableShape): Move[] {
+  return NAMED_PARTS.flatMap((part) => {
+    const left = Object.values(table[part]).filter(({ name }) => next[part][name] === undefined);
+    return Object.values(next[part]).flatMap((wanted) => {
+      if (table[part][wanted.name] !== undefined) return [];
+      const at = left.findIndex((one) => isDeepStrictEqual({ ...one, name: '' }, { ...wanted, name: '' }));
+      return at === -1 ? [] : [{ table, part, from: left.splice(at, 1)[0]!.name, to: wanted.name }];
+    });
+  });
+}
+
+function apply({ table, part, from, to }: Move): string {
+  table[part] = renameKey(table[part], from, to);
+  table[part][to]!.name = to;
+  return part === 'indexes'
+    ? `ALTER INDEX ${quoteIdentifier(from)} RENAME TO ${quoteIdentifier(to)};`
+    : `ALTER TABLE ${quoteIdentifier(table.name)} RENAME CONSTRAINT ${quoteIdentifier(from)} TO ${quoteIdentifier(to)};`;
+}
+
+/**
+ * Renames indexes and constraints whose names derive from those of tables and columns, instead of rebuilding them.
+ * If a new name is still in use, the index or constraint is dropped and created instead.
+ *
+ * @param snapshot changed in place
+ */
+export function renameParts(snapshot: Snapshot, next: Snapshot): string[] {
+  const moves = Object.entries(snapshot.tables).flatMap(([key, table]) => {
+    const after = next.tables[key];
+    return after === undefined ? [] : movesOf(table, after);
+  });
+  const taken = new Set(
+    Object.values(snapshot.tables).flatMap((table) => NAMED_PARTS.flatMap((part) => Object.keys(table[part]))),
+  );
+  const statements: string[] = [];
+  for (let more = true; more; ) {
+    more = false;
+    for (const move of moves.filter(({ to }) => !taken.has(to))) {
+      moves.splice(moves.indexOf(move), 1);
+      statements.push(apply(move));
+      taken.delete(move.from);
+      taken.add(move.to);
+      more = true;
+    }
+  }
+  return statements;
+}

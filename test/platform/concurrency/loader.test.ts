@@ -1,0 +1,37 @@
+import { expect, test, vi } from 'vitest';
+import { createLoader } from '../../../src/platform/concurrency/loader.ts';
+
+const keyOf = (found: { key: string }) => found.key;
+
+test('all look-ups of one turn are one query with unique keys, and each gets its own result', async () => {
+  const load = vi.fn(async (keys: string[]) =>
+    keys
+      .filter((key) => key !== 'none')
+      .map((key) => ({ key }))
+      .reverse(),
+  );
+  const find = createLoader(load, keyOf);
+  expect(await Promise.all(['a', 'b', 'a', 'none'].map(find))).toEqual([
+    { key: 'a' },
+    { key: 'b' },
+    { key: 'a' },
+    undefined,
+  ]);
+  expect(load.mock.calls).toEqual([[['a', 'b', 'none']]]);
+});
+
+test('nothing is cached: the next turn queries again', async () => {
+  const load = vi.fn(async (keys: string[]) => keys.map((key) => ({ key })));
+  const find = createLoader(load, keyOf);
+  await find('a');
+  await find('a');
+  expect(load).toHaveBeenCalledTimes(2);
+});
+
+test('a failed query fails all of its look-ups and none after it', async () => {
+  const load = vi.fn(async (keys: string[]) => keys.map((key) => ({ key }))).mockRejectedValueOnce(new Error('away'));
+  const find = createLoader(load, keyOf);
+  const outcomes = await Promise.allSettled([find('a'), find('b')]);
+  expect(outcomes.map((outcome) => outcome.status)).toEqual(['rejected', 'rejected']);
+  expect(await find('a')).toEqual({ key: 'a' });
+});

@@ -1,0 +1,24 @@
+import { expect, test } from 'vitest';
+import { didYouMean, knownNames } from '../../../src/platform/config/did-you-mean.ts';
+
+const known = ['title', 'body', 'createdAt', 'status'];
+
+test.each([
+  ['titel', 'title'],
+  ['Title', 'title'],
+  ['tilte', 'title'],
+  ['creatdAt', 'createdAt'],
+  ['created_at', 'createdAt'],
+  ['statuss', 'status'],
+])('for %s the suggestion is %s', (name, meant) => {
+  expect(didYouMean(name, known)).toBe(`. Did you mean "${meant}"?`);
+});
+
+test.each(['author', 'x', '', 'ti'])('for "%s" there is no suggestion', (name) => {
+  expect(didYouMean(name, known)).toBe('');
+});
+
+test('without a suggestion, all known names are listed', () => {
+  expect(knownNames('author', 'fields', ['title', 'body'])).toBe('; fields: title, body');
+  expect(knownNames('bdy', 'fields', ['title', 'body'])).toBe('. Did you mean "body"?');
+});
