@@ -3,7 +3,7 @@
 import { writeFileSync } from 'node:fs';
 import { loadavg } from 'node:os';
 import { parseArgs } from 'node:util';
-import { whenAskedToStop } from '../scripts/services/when-asked-to-stop.ts';
+import { onStopRequest } from '../scripts/services/on-stop-request.ts';
 import type { Figure, Group } from './figure.ts';
 import { loginImpact } from './groups/accounts/login-impact.ts';
 import { logins } from './groups/accounts/logins.ts';
@@ -80,7 +80,7 @@ const stop = async () => {
   await children.stopAll();
   await services?.stop();
 };
-whenAskedToStop(stop);
+onStopRequest(stop);
 const watchdog = setTimeout(() => {
   logProgress(`The benchmark was stopped after ${MAX_RUN_MS / 60_000} minutes.`);
   void stop().finally(() => process.exit(1));

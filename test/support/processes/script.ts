@@ -26,7 +26,7 @@ export function startScript(root: string, command: string, env: Record<string, s
   return { child, out: streams, ended };
 }
 
-/** Runs a script to its end, with standard output (`said`) and standard error (`wrong`) separate. */
+/** Runs a script to its end, with standard output and standard error separate. */
 export async function runScript(root: string, command: string, env: Record<string, string> = {}) {
   const { child, ended } = startScript(root, command, env);
   const streams = { output: '', errorOutput: '' };
