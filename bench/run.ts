@@ -3,7 +3,7 @@
 import { writeFileSync } from 'node:fs';
 import { loadavg } from 'node:os';
 import { parseArgs } from 'node:util';
-import { whenAskedToStop } from '../scripts/services/when-asked-to-stop.ts';
+import { onStopRequest } from '../scripts/services/on-stop-request.ts';
 import { createChildren } from './children.ts';
 import type { Figure, Group } from './figure.ts';
 import { accounts } from './groups/accounts.ts';
@@ -78,7 +78,7 @@ const stop = async () => {
   await children.stopAll();
   await services?.stop();
 };
-whenAskedToStop(stop);
+onStopRequest(stop);
 const watchdog = setTimeout(() => {
   say('The bench takes too long: stopped.');
   void stop().finally(() => process.exit(1));

@@ -1,9 +1,9 @@
 import { rmSync } from 'node:fs';
 import { Redis } from 'ioredis';
 import pg from 'pg';
-import { postgresAccount } from '../scripts/services/account.ts';
+import { ensurePostgresAccount } from '../scripts/services/postgres-account.ts';
 import { startServices } from '../scripts/services/start.ts';
-import { makeThrowAway } from '../scripts/services/throw-away.ts';
+import { createTemporaryFolder } from '../scripts/services/temporary-folder.ts';
 import type { Servers } from './environment.ts';
 
 /** Postgres and Redis of one run. */
@@ -46,7 +46,7 @@ async function describeRedis(url: string): Promise<string> {
  * since a benchmark writes and deletes at will.
  */
 export async function startBenchServices(announce: (line: string) => void): Promise<BenchServices> {
-  const dataDir = makeThrowAway('bench', postgresAccount());
+  const dataDir = createTemporaryFolder('bench', ensurePostgresAccount());
   delete process.env.DATABASE_URL;
   delete process.env.REDIS_URL;
   // The services of mode `test` do not sync. Those of mode `dev` do, and their data folder is removed after the run.

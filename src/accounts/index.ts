@@ -1,7 +1,10 @@
 import type { Accounts, ConfirmStep, RevocationStep } from '../declare/accounts.ts';
+import { credentialWatchOf } from '../declare/authenticator.ts';
 import type { FeatureParts } from '../declare/extension.ts';
 import type { Host, ResourceGateway } from '../declare/host.ts';
+import { invalidSession } from '../platform/errors.ts';
 import { addressOf } from '../platform/http/client-address.ts';
+import { quoteIdentifier } from '../platform/postgres/identifiers.ts';
 import type { Entity, RecordsContext } from '../records/context.ts';
 import { type Administration, createAdministration } from './administration.ts';
 import type { AccountsContext } from './context.ts';
@@ -10,13 +13,12 @@ import { createLockout } from './lockout/lockout.ts';
 import { confirmPassword } from './passwords/change-password.ts';
 import type { PasswordHasher } from './passwords/password-hash.ts';
 import { createResets, passwordResets, resetFeature } from './reset/index.ts';
-import { createRevocation } from './revocation.ts';
 import { accountRoutes } from './routes.ts';
 import { sessionRoutes } from './sessions/routes.ts';
-import { createSessions, sessionSweep, sessionsOfDeletedUsers } from './sessions/sessions.ts';
-import { sessions as sessionTable } from './sessions/tables.ts';
+import { createSessions, sessionSweep, sessionsOfDeletedUsers, sessions as sessionTable } from './sessions/sessions.ts';
 import { resumeLogin } from './sign-in/finish-login.ts';
 import { accountData, mailsToFormerAddresses } from './users/user-data.ts';
+import { activeUserSql } from './users/user-state.ts';
 import { createUsers } from './users/users.ts';
 
 /** The tables of accounts, by name. */
@@ -102,6 +104,36 @@ export function createAccounts(
         sweeps: [sessionSweep(host.database), ...reset.sweeps],
         userData: accountData(host.database, gateway),
       };
+    },
+  };
+}
+
+/**
+ * Creates the only function that revokes credentials and the only one that protects a new credential from a concurrent
+ * revocation. See `Accounts`.
+ *
+ * @param steps returns the steps of accounts and extensions; complete only after all features are set up
+ */
+function createRevocation(
+  users: ResourceGateway,
+  steps: () => readonly RevocationStep[],
+): Pick<Accounts, 'revoke' | 'holdCredential'> {
+  const table = quoteIdentifier(users.table);
+  const lock = `select from ${table} where "id" = any($1) order by "id" for no key update`;
+  const lockActive = `select 1 from ${table} u where u."id" = $1 and ${activeUserSql(users, 'u')} for no key update`;
+
+  return {
+    async revoke(revocation, tx) {
+      // `holdCredential` takes the same lock: a new credential is either stored already and revoked here, or its creation fails.
+      await tx.database.write({ text: lock, values: [revocation.userIds] });
+      for (const step of steps()) await step(revocation, tx);
+    },
+    async holdCredential({ user, auth }, tx) {
+      const locked = await tx.write({ text: lockActive, values: [user?.id] });
+      if (locked.length === 0) throw invalidSession();
+      // `ended` reads on another connection. While the lock is held, every earlier revocation is committed and visible there.
+      const watch = credentialWatchOf(auth);
+      if (watch !== undefined && (await watch.ended([auth!.id])).length > 0) throw invalidSession();
     },
   };
 }

@@ -1,5 +1,5 @@
 import { createFindDevices, deviceData, endpointRule, type TokenRule } from '../accounts/devices/index.ts';
-import type { UserTable } from '../accounts/users/active-user.ts';
+import type { UserTable } from '../accounts/users/user-state.ts';
 import type { FeatureParts } from '../declare/extension.ts';
 import type { PushSender, SimulatedDevices, TransactionalPushSender } from '../declare/push.ts';
 import { type Environment, StartupError } from '../platform/config/environment.ts';

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
 import pg from 'pg';
 import { expect, onTestFinished, test } from 'vitest';
-import { lastSnapshot } from '../../scripts/migration/files.ts';
+import { readLastSnapshot } from '../../scripts/migration/files.ts';
 import { generate } from '../../scripts/migration/generate.ts';
 import { readDatabase } from '../../scripts/migration/read-database.ts';
 import { tokenHash } from '../../src/accounts/devices/token.ts';
@@ -93,7 +93,7 @@ test("migrations/belfry creates Belfry's own tables as they are declared", async
   });
   const next = takeSnapshot(tables, declared);
   const own = Object.entries(next.tables).filter(([, { name }]) => !declared.tables.has(name));
-  const made = lastSnapshot('migrations/belfry')!.tables;
+  const made = readLastSnapshot('migrations/belfry')!.tables;
   expect(own.length).toBeGreaterThan(10);
   const behind = own.filter(([key, table]) => !isDeepStrictEqual(made[key], table)).map(([key]) => key);
   expect(behind, 'run npm run migration:generate -- --framework <name>').toEqual([]);

@@ -6,7 +6,7 @@ import {
   compilePolicy,
   isForRoles,
   type Policy,
-  roleFault,
+  roleNameError,
 } from '../../src/declare/policy.ts';
 
 function compiled(policy: Policy) {
@@ -120,13 +120,13 @@ test.each<[Policy, { nobody: boolean; forRoles: boolean }]>([
 });
 
 test.each(['user', 'admin', 'editor', 'a', 'night-shift', 'Level_2'])('%j is a valid role', (word) => {
-  expect(roleFault(word)).toBeUndefined();
+  expect(roleNameError(word)).toBeUndefined();
 });
 
 test.each([7, null, undefined, '', '2nd', 'a b', 'a|b', 'role:admin', '-a', 'é'])('%j is not a valid role', (word) => {
-  expect(roleFault(word)).toContain('is not a role');
+  expect(roleNameError(word)).toContain('is not a role');
 });
 
 test.each(['public', 'auth', 'owner', 'Nobody', 'SELF'])('%j is a policy keyword and cannot be a role', (word) => {
-  expect(roleFault(word)).toContain('cannot be a role');
+  expect(roleNameError(word)).toContain('cannot be a role');
 });

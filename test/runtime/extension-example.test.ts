@@ -1,22 +1,59 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test, vi } from 'vitest';
-import { defineResource, defineUser, f } from '../../src/index.ts';
+import { z } from 'zod';
+import {
+  createApp,
+  defineExtension,
+  defineResource,
+  defineUser,
+  type ExtensionHost,
+  f,
+  newId,
+  type Viewer,
+} from '../../src/index.ts';
 import { reportsExtension } from '../fixtures/reports.ts';
+import { retentionExtension } from '../fixtures/retention.ts';
+import { versionExtension } from '../fixtures/version.ts';
 import { startTestApp } from '../support/app.ts';
 
 const thing = defineResource('thing', { fields: { name: f.string() }, policies: { create: 'authenticated' } });
-const { app, call, person } = await startTestApp({
-  resources: [defineUser(), thing],
-  extensions: [reportsExtension()],
+let host: ExtensionHost | undefined;
+const hostExtension = defineExtension({
+  name: 'host',
+  setup(given) {
+    host = given;
+    return {};
+  },
+});
+const note = defineResource('note', { fields: { text: f.text() }, retention: 30 });
+const { app, call, env, person } = await startTestApp({
+  resources: [defineUser(), thing, note],
+  extensions: [reportsExtension(), retentionExtension(), hostExtension],
 });
 const ada = await person('Ada', ['user', 'admin']);
 
-test('the example in docs/extensions.md matches this fixture', () => {
+test.each([
+  ['fixtures/reports.ts', '../../src/index.ts', '../../index.ts'],
+  ['fixtures/retention.ts', '../../src/index.ts', '../../index.ts'],
+  ['fixtures/version.ts', '../../src/index.ts', '../../index.ts'],
+  ['runtime/extension-test-example.test.ts', '../fixtures/version.ts', '../../src/app/extensions/version.ts'],
+])('docs/extensions.md contains test/%s, with the paths of an app', (file, path, pathInApp) => {
   const root = join(import.meta.dirname, '..', '..');
-  const fixture = readFileSync(join(root, 'test', 'fixtures', 'reports.ts'), 'utf8');
-  expect(readFileSync(join(root, 'docs', 'extensions.md'), 'utf8')).toContain(
-    `\`\`\`ts\n${fixture.replace('../../src/index.ts', '../../index.ts')}\`\`\``,
+  const code = readFileSync(join(root, 'test', file), 'utf8').replaceAll(path, pathInApp);
+  expect(readFileSync(join(root, 'docs', 'extensions.md'), 'utf8')).toContain(`\`\`\`ts\n${code}\`\`\``);
+});
+
+test('the settings of an extension can be values of the environment, and a misspelled one stops the start', () => {
+  const create = (options: object) => () =>
+    createApp({ resources: [defineUser()], extensions: [versionExtension(options)] }, env);
+  expect(create({ comit: 'f00ba4' })).toThrow('version.comit: there is no such setting. Did you mean "commit"?');
+  const settings = z.strictObject({ apiKey: z.string().min(1, 'set GEOCODER_API_KEY') });
+  const geocoder = (options: z.input<typeof settings>) =>
+    defineExtension({ name: 'geocoder', settings, options, setup: () => ({}) });
+  const extensions = [geocoder({ apiKey: env.GEOCODER_API_KEY ?? '' })];
+  expect(() => createApp({ resources: [defineUser()], extensions }, env)).toThrow(
+    'geocoder.apiKey: set GEOCODER_API_KEY',
   );
 });
 
@@ -29,7 +66,7 @@ test('an extension from another package has a table, routes, a job and an event'
   const { id } = asked.body.data;
   const counts = async () => (await ada.call('GET', `/api/reports/${id}`)).body.data.counts;
   await vi.waitUntil(async () => (await counts()) !== null, { timeout: 60_000 });
-  expect(await counts()).toEqual({ user: 1, thing: 1 });
+  expect(await counts()).toEqual({ user: 1, thing: 1, note: 0 });
   await vi.waitUntil(() => told.length > 0, { timeout: 60_000, interval: 20 });
   expect(told).toEqual([{ report: id }]);
 });
@@ -41,4 +78,31 @@ test('the routes of the extension are guarded and are in the OpenAPI document li
   expect((await ada.call('GET', '/api/reports/nothing')).status).toBe(404);
   const { body } = await call('GET', '/api/openapi.json');
   expect(Object.keys(body.paths)).toEqual(expect.arrayContaining(['/api/reports', '/api/reports/{id}']));
+});
+
+test('host.resources is a list of gateways that load, check and serialize records', async () => {
+  const bob = await person('Bob');
+  const user: Viewer = { id: bob.id, roles: ['user'] };
+  const { id } = await app.service('thing').create({ name: 'one' }, { user });
+  const things = host!.resources.find(({ name }) => name === 'thing')!;
+  const records = await things.load([id, newId()]);
+  expect(records).toHaveLength(1);
+  expect(await things.readableBy(records[0]!, { user })).toBe(true);
+  expect(await things.serialize(records, { user })).toEqual([(await bob.call('GET', `/api/things/${id}`)).body.data]);
+});
+
+test('an extension that adds a resource option acts on the resources that set it', async () => {
+  const day = 86_400_000;
+  for (const age of [29, 31]) {
+    const { id } = await app.service('note').create({});
+    await host!.database.write({
+      text: 'update notes set created_at = $2 where id = $1',
+      values: [id, new Date(Date.now() - age * day).toISOString()],
+    });
+  }
+  await app.service('thing').create({ name: 'kept' });
+  const [sweep] = retentionExtension().setup(host!).sweeps!;
+  await sweep!.run();
+  expect(await app.service('note').count()).toBe(1);
+  expect(await app.service('thing').count()).toBeGreaterThan(0);
 });

@@ -4,7 +4,7 @@ import { startupError } from '../support/startup-error.ts';
 
 const bringing = (name: string, parts: unknown) => defineExtension({ name, setup: () => parts as FeatureParts });
 
-const mistakesOf = (...extensions: unknown[]) =>
+const configErrorsOf = (...extensions: unknown[]) =>
   startupError({ resources: [defineUser()], extensions: extensions as never })
     .split('\n')
     .slice(1);
@@ -15,10 +15,10 @@ const app = createApp({ resources: [defineUser()] }, env);
 test.each([...Object.keys(app), 'then', 'toString', 'constructor', '__proto__'])(
   'an extension whose api would replace app.%s is refused',
   (name) => {
-    expect(mistakesOf(bringing(name, { api: { mine: 1 } }))).toEqual([
+    expect(configErrorsOf(bringing(name, { api: { mine: 1 } }))).toEqual([
       `  - extension "${name}": its api would stand in place of app.${name}; rename it`,
     ]);
-    expect(mistakesOf(bringing(name, {}))).toEqual([]);
+    expect(configErrorsOf(bringing(name, {}))).toEqual([]);
   },
 );
 
@@ -27,7 +27,7 @@ const hello = async () => undefined;
 test('two e-mail builders for the same kind of e-mail are refused by name', () => {
   const one = bringing('one', { mails: { hello } });
   const two = bringing('two', { mails: { hello, 'password-reset': hello } });
-  expect(mistakesOf(one, two)).toEqual([
+  expect(configErrorsOf(one, two)).toEqual([
     '  - extension "two": mail "hello": extension "one" makes it already; rename it',
     '  - extension "two": mail "password-reset": Belfry makes it already; rename it',
   ]);
@@ -39,17 +39,17 @@ test.each([
   ['a list', []],
   ['a promise', Promise.resolve({})],
 ])('an extension whose setup returns %s is refused, together with the errors of other extensions', (_what, given) => {
-  expect(mistakesOf(bringing('one', given), bringing('push', { api: {} }))).toEqual([
+  expect(configErrorsOf(bringing('one', given), bringing('push', { api: {} }))).toEqual([
     '  - extension "one": setup(host) must return an object of its parts, and no promise',
     '  - extension "push": its api would stand in place of app.push; rename it',
   ]);
 });
 
-test('a value that is not an extension is refused, and its position is reported', () => {
-  expect(mistakesOf(null, bringing('one', {}), undefined, 'webhooks')).toEqual([
-    '  - extensions[0]: null is no extension; make it with defineExtension',
-    '  - extensions[2]: undefined is no extension; make it with defineExtension',
-    '  - extensions[3]: webhooks is no extension; make it with defineExtension',
+test('a value that is not an extension is refused by its position and type, and the value itself is not printed', () => {
+  expect(configErrorsOf(null, bringing('one', {}), undefined, 'S3CRET')).toEqual([
+    '  - extensions[0]: must be an extension made with defineExtension, and is null',
+    '  - extensions[2]: must be an extension made with defineExtension, and is undefined',
+    '  - extensions[3]: must be an extension made with defineExtension, and is a string',
   ]);
-  expect(mistakesOf({})).toEqual(['  - extension "undefined": it needs a name and a function setup(host)']);
+  expect(configErrorsOf({})).toEqual(['  - extension "undefined": it needs a name and a function setup(host)']);
 });

@@ -4,8 +4,8 @@ import { existsSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync 
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, expect, onTestFinished, test, vi } from 'vitest';
-import { readAdminArguments } from '../../scripts/admin/arguments.ts';
-import { run } from '../../scripts/admin/run.ts';
+import { readAdminArguments } from '../../scripts/operations/admin/arguments.ts';
+import { run } from '../../scripts/operations/admin/run.ts';
 import { createApp } from '../../src/index.ts';
 import type { App } from '../../src/runtime/create-app.ts';
 import { blog } from '../fixtures/blog/app.ts';
@@ -27,7 +27,7 @@ const { app, url, env: own } = await startTestApp(blog, { env: () => ({ SVC_ENCR
 const stores = { DATABASE_URL: own.DATABASE_URL!, SVC_ENCRYPTION_KEYS };
 const login = (email: string, password: string) => clientOf(url)('POST', '/api/auth/login', { email, password });
 
-const script = join(project.folder, 'scripts', 'admin.ts');
+const script = join(project.folder, 'scripts', 'operations', 'admin.ts');
 
 /** Runs a command in this process, on the running app. */
 const admin = (args: string) =>

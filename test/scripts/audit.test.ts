@@ -1,7 +1,6 @@
 import { Client } from 'pg';
 import { afterAll, expect, test, vi } from 'vitest';
-import { readAuditArguments } from '../../scripts/audit/arguments.ts';
-import { verify } from '../../scripts/audit/verify.ts';
+import { readAuditArguments, verify } from '../../scripts/operations/audit.ts';
 import type { AuditApi } from '../../src/extensions/audit/index.ts';
 import { audit, defineResource, f } from '../../src/index.ts';
 import { startTestApp } from '../support/app.ts';
@@ -58,7 +57,7 @@ test('npm run audit -- verify confirms an intact log and prints the row to note,
   });
   await client.query('alter table audit_entries disable trigger audit_row_stays');
   await client.query(`update audit_entries set ip = '192.0.2.1' where id = 2`);
-  const broken = await runScript(project.folder, 'audit.ts verify', { DATABASE_URL: own.DATABASE_URL! });
+  const broken = await runScript(project.folder, 'operations/audit.ts verify', { DATABASE_URL: own.DATABASE_URL! });
   expect(broken).toEqual({
     code: 1,
     said: '1 row is unchanged.\nRow 2 was changed. Later rows were not checked.\nA trigger that protects the rows is missing or disabled. See docs/audit.md.',

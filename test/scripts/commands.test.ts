@@ -3,7 +3,7 @@ import { createServer } from 'node:net';
 import pg from 'pg';
 import { expect, onTestFinished, test, vi } from 'vitest';
 import { readMigrateArguments } from '../../scripts/migration/migrate-arguments.ts';
-import { readReceiverArguments } from '../../scripts/receiver/arguments.ts';
+import { readReceiverArguments } from '../../scripts/receiver.ts';
 import { createTestDatabase } from '../support/database.ts';
 import { startScript } from '../support/scripts.ts';
 

@@ -36,7 +36,7 @@ async function startDev(env: Record<string, string>) {
     REDIS_PREFIX: `${database.redisPrefix}-${port}`,
     SVC_ENCRYPTION_KEYS: Buffer.alloc(32, 1).toString('base64'),
   };
-  const dev = startScript(project.folder, 'dev.ts', { ...services, PORT: String(port), ...env });
+  const dev = startScript(project.folder, 'dev/dev.ts', { ...services, PORT: String(port), ...env });
   onTestFinished(async () => {
     dev.child.kill('SIGTERM');
     await dev.ended;
@@ -88,7 +88,7 @@ test('npm run dev with HOST=0.0.0.0 serves other machines, except the console; L
 });
 
 test('npm run dev reports a HOST that this machine does not have', { timeout: 240_000 }, async () => {
-  const dev = startScript(project.folder, 'dev.ts', { HOST: '203.0.113.9', PORT: String(await freePort()) });
+  const dev = startScript(project.folder, 'dev/dev.ts', { HOST: '203.0.113.9', PORT: String(await freePort()) });
   const { code, said } = await dev.ended;
   expect([code, said]).toEqual([
     1,

@@ -1,7 +1,6 @@
 import { Client } from 'pg';
 import { afterAll, beforeAll, expect, onTestFinished, test, vi } from 'vitest';
-import { readKeysArguments } from '../../scripts/keys/arguments.ts';
-import { printStatus, rotate } from '../../scripts/keys/run.ts';
+import { printStatus, readKeysArguments, rotate } from '../../scripts/operations/keys.ts';
 import { createKeyring } from '../../src/platform/crypto/keyring.ts';
 import { app } from '../fixtures/blog/app.ts';
 import { createTestDatabase } from '../support/database.ts';
@@ -115,14 +114,17 @@ test.each([
 });
 
 test.each([
-  ['keys.ts', 'No command given. Usage: npm run keys -- generate, status or rotate.'],
-  ['keys.ts rotate', 'SVC_ENCRYPTION_KEYS is missing. Set it to the keys that the service runs with.'],
+  ['operations/keys.ts', 'No command given. Usage: npm run keys -- generate, status or rotate.'],
+  ['operations/keys.ts rotate', 'SVC_ENCRYPTION_KEYS is missing. Set it to the keys that the service runs with.'],
 ])('%s is refused with one line', async (command, line) => {
   expect(await begin(command).ended).toEqual({ code: 1, said: line });
 });
 
 test('keys -- generate prints only a key, a different one each time', async () => {
-  const [one, other] = await Promise.all([begin('keys.ts generate').ended, begin('keys.ts generate').ended]);
+  const [one, other] = await Promise.all([
+    begin('operations/keys.ts generate').ended,
+    begin('operations/keys.ts generate').ended,
+  ]);
   expect(one.code).toBe(0);
   expect(createKeyring([one.said, other.said]).keyIds).toEqual([idOf(one.said), idOf(other.said)]);
 });
@@ -141,7 +143,7 @@ test('a malformed key is refused without being printed; without tables, the erro
 test('status before and after a rotation shows how much is under which key, and which key may be removed', async () => {
   const { env, both, keys, allReadable } = await endpoints(1200);
   const [old, next] = keys.map(idOf);
-  const before = await begin('keys.ts status', env).ended;
+  const before = await begin('operations/keys.ts status', env).ended;
   expect(before.code).toBe(0);
   expect(before.said).toMatch(new RegExp(`${next} +encrypts +never used by a running process +0 values`));
   expect(before.said).toMatch(new RegExp(`${old} +decrypts +never used by a running process +1,200 values`));
@@ -178,7 +180,7 @@ test('a rotation killed in the middle loses nothing, and the next one completes 
   const { env, both, keys, under, allReadable } = await endpoints(1500);
   const [old, next] = keys;
   const { reached, release } = await holdSecondBatch();
-  const killed = begin('keys.ts rotate', env);
+  const killed = begin('operations/keys.ts rotate', env);
   await reached(killed);
   expect(killed.out.said).toContain('500 of 1,500');
   killed.child.kill('SIGKILL');
@@ -201,7 +203,7 @@ test('a rotation killed in the middle loses nothing, and the next one completes 
 test.each(['SIGTERM', 'SIGINT'] as const)('%s ends a rotation after the current batch', async (signal) => {
   const { env, keys, under } = await endpoints(2000);
   const { reached, release } = await holdSecondBatch();
-  const stopped = begin('keys.ts rotate', env);
+  const stopped = begin('operations/keys.ts rotate', env);
   await reached(stopped);
   stopped.child.kill(signal);
   await release();
@@ -222,7 +224,7 @@ test('values that cannot be decrypted are listed by id, the rest is rotated, and
     idAt(8),
     createKeyring([newKey()]).encrypt('x', `webhook_endpoints/secret/${idAt(8)}`),
   ]);
-  const { code, said } = await begin('keys.ts rotate', env).ended;
+  const { code, said } = await begin('operations/keys.ts rotate', env).ended;
   expect(code).toBe(1);
   expect(said).toContain(`webhook_endpoints.secret: 2 values cannot be decrypted: ${idAt(7)}, ${idAt(8)}`);
   expect(said).toContain(`598 values were encrypted with key ${idOf(keys[1])}.`);

@@ -1,6 +1,5 @@
 import { afterAll, expect, onTestFinished, test } from 'vitest';
-import { readPrivacyArguments } from '../../scripts/privacy/arguments.ts';
-import { printReport } from '../../scripts/privacy/report.ts';
+import { printReport, readPrivacyArguments } from '../../scripts/operations/privacy.ts';
 import { createApp, defineResource, defineUser, f, privacy } from '../../src/index.ts';
 import { inProcess } from '../support/in-process.ts';
 import { makeProject } from '../support/project.ts';
@@ -27,11 +26,11 @@ test('npm run privacy -- report needs no database, and with --strict it fails if
   const contact = defineResource('contact', { fields: { phone: f.string() } });
   export const app = (environment) =>
     createApp({ resources: [defineUser(), contact], extensions: [privacy()] }, environment);`);
-  const wrong = await runScript(project.folder, 'privacy.ts report --strict');
+  const wrong = await runScript(project.folder, 'operations/privacy.ts report --strict');
   expect(wrong).toMatchObject({ code: 1, wrong: '' });
   expect(wrong.said).toContain(`contact.phone (name looks personal: NOT MARKED)
   stored   contacts.phone
-  seen by  who may read the record: any signed-in user
+  seen by  readers of the record: any signed-in user
   kept     as long as its record
 `);
   expect(wrong.said).toMatch(/Looks personal, but is not marked\. [^\n]+\n {2}contact\.phone$/);

@@ -1,7 +1,6 @@
 import { Client } from 'pg';
 import { afterAll, expect, onTestFinished, test, vi } from 'vitest';
-import { readWebhookArguments } from '../../scripts/webhooks/arguments.ts';
-import { run } from '../../scripts/webhooks/run.ts';
+import { readWebhookArguments, run } from '../../scripts/operations/webhooks.ts';
 import type { WebhookOperations } from '../../src/extensions/webhooks/index.ts';
 import { startReceiver } from '../fakes/receiver.ts';
 import { blog } from '../fixtures/blog/app.ts';
@@ -30,7 +29,7 @@ const stores = {
 };
 
 /** Runs a command in a separate process, as its npm command does. */
-const command = (args: string) => runScript(project.folder, `webhooks.ts ${args}`, stores);
+const command = (args: string) => runScript(project.folder, `operations/webhooks.ts ${args}`, stores);
 
 const { webhooks: operations } = app as unknown as { webhooks: WebhookOperations };
 

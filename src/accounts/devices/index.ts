@@ -2,6 +2,7 @@ export { deviceRoutes } from './routes.ts';
 export {
   createFindDevices,
   deviceData,
+  devices,
   devicesOfDeletedUsers,
   type FindDevices,
   type GoneDevice,
@@ -9,7 +10,6 @@ export {
   removeDevices,
   revokeDevices,
 } from './store.ts';
-export { devices } from './tables.ts';
 export { boundedText, dataError } from './text.ts';
 export {
   type DevicePlatform,

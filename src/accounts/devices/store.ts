@@ -2,12 +2,35 @@ import type { RevocationStep } from '../../declare/accounts.ts';
 import type { ResourceGateway, UserData } from '../../declare/host.ts';
 import { newId } from '../../platform/ids.ts';
 import type { Database, Executor } from '../../platform/postgres/database.ts';
+import { index, pgTable, text, timestamptz } from '../../platform/postgres/drizzle.ts';
 import { rowsInPages } from '../../platform/postgres/scan.ts';
 import { writeInBatches } from '../../platform/postgres/write-in-batches.ts';
-import { activeOwnerJoin, type UserTable } from '../users/active-user.ts';
-import { deletedUsersConsumer } from '../users/deleted-users.ts';
+import { sessions } from '../sessions/sessions.ts';
+import { activeOwnerJoin, deletedUsersConsumer, type UserTable } from '../users/user-state.ts';
 import type { Registration } from './input.ts';
 import { type DevicePlatform, maskToken, tokenHash } from './token.ts';
+
+/** Devices that receive push notifications. A device bound to a session is removed with the session's row. */
+export const devices = pgTable(
+  'devices',
+  {
+    id: text('id').primaryKey(),
+    userId: text('user_id').notNull(),
+    /** Null if the device is not bound to a session; it then stays until it is removed. */
+    sessionId: text('session_id').references(() => sessions.id, { onDelete: 'cascade' }),
+    token: text('token').notNull(),
+    /** See `tokenHash`: one device per token, whatever the platform. Hashed because tokens may be too long for an index. */
+    tokenHash: text('token_hash').notNull().unique(),
+    platform: text('platform').notNull(),
+    name: text('name'),
+    appVersion: text('app_version'),
+    locale: text('locale'),
+    createdAt: timestamptz('created_at').notNull().defaultNow(),
+    /** Time of the last registration. */
+    lastSeenAt: timestamptz('last_seen_at').notNull().defaultNow(),
+  },
+  (table) => [index('devices_user_id_index').on(table.userId), index('devices_session_id_index').on(table.sessionId)],
+);
 
 /** A device of the caller, with its unmasked token. */
 export interface OwnDevice {

@@ -42,8 +42,7 @@ async function reset(accounts: AccountsContext, ctx: RouteContext<z.output<typeo
   host.events.emit('auth.password_reset', { user, ip });
 }
 
-export { createResets } from './store.ts';
-export { passwordResets } from './tables.ts';
+export { createResets, passwordResets } from './store.ts';
 
 /** Forgotten passwords: the routes, the e-mail with the link, and the clean-up. */
 export function resetFeature(accounts: AccountsContext, users: ResourceGateway) {

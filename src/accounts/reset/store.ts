@@ -2,13 +2,28 @@ import { createHash, randomBytes } from 'node:crypto';
 import type { RevocationStep } from '../../declare/accounts.ts';
 import type { ResourceGateway, StoredRecord } from '../../declare/host.ts';
 import { hashToken } from '../../platform/crypto/token.ts';
+import { retentionSweep } from '../../platform/leased-work/sweeps.ts';
 import type { Sweep } from '../../platform/outbox/relay.ts';
 import type { Database, Executor } from '../../platform/postgres/database.ts';
-import { removeInBatches } from '../../platform/postgres/write-in-batches.ts';
-import { deletedUsersConsumer } from '../users/deleted-users.ts';
+import { index, pgTable, text, timestamptz } from '../../platform/postgres/drizzle.ts';
+import { deletedUsersConsumer } from '../users/user-state.ts';
+
+/**
+ * The newest link to set a new password, one row per user. Only the SHA-256 of its token is stored. A link that was used or
+ * invalidated stays as a row without a token, so that an earlier request whose e-mail is sent late creates no new link.
+ */
+export const passwordResets = pgTable(
+  'password_resets',
+  {
+    userId: text('user_id').primaryKey(),
+    tokenHash: text('token_hash').unique(),
+    requestedAt: timestamptz('requested_at').notNull(),
+    expiresAt: timestamptz('expires_at').notNull(),
+  },
+  (table) => [index('password_resets_expires_at_index').on(table.expiresAt)],
+);
 
 const TOKEN = /^([\w-]{43})([\w-]{22})$/;
-const EVERY_MS = 60_000;
 
 const GRANT = `
   insert into password_resets as r (user_id, token_hash, requested_at, expires_at)
@@ -96,11 +111,7 @@ export function createResets(database: Database, users: ResourceGateway, minutes
 
 /** Creates the sweep that removes links that expired a day ago or earlier. */
 export function resetSweep(database: Pick<Database, 'write'>): Sweep {
-  return {
-    name: 'password resets',
-    everyMs: EVERY_MS,
-    run: () => removeInBatches(database, REMOVE_OLD),
-  };
+  return retentionSweep(database, { name: 'password resets', removals: [{ text: REMOVE_OLD }] });
 }
 
 /** Creates the relay consumer that removes the links of deleted users. */

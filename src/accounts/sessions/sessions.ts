@@ -9,13 +9,30 @@ import { hashToken, isWellFormedToken, newToken } from '../../platform/crypto/to
 import { invalidSession } from '../../platform/errors.ts';
 import { addressOf } from '../../platform/http/client-address.ts';
 import { newId } from '../../platform/ids.ts';
+import { retentionSweep } from '../../platform/leased-work/sweeps.ts';
 import type { Sweep } from '../../platform/outbox/relay.ts';
 import type { Database } from '../../platform/postgres/database.ts';
+import { index, pgTable, text, timestamptz } from '../../platform/postgres/drizzle.ts';
 import { createUsageRecorder } from '../../platform/postgres/usage-recorder.ts';
-import { removeInBatches } from '../../platform/postgres/write-in-batches.ts';
 import type { Entity } from '../../records/context.ts';
 import { storedHash } from '../passwords/password-hash.ts';
-import { deletedUsersConsumer } from '../users/deleted-users.ts';
+import { deletedUsersConsumer } from '../users/user-state.ts';
+
+/** Live sessions. Only the SHA-256 of a token is stored. Ending a session deletes its row. */
+export const sessions = pgTable(
+  'sessions',
+  {
+    id: text('id').primaryKey(),
+    userId: text('user_id').notNull(),
+    tokenHash: text('token_hash').notNull().unique(),
+    createdAt: timestamptz('created_at').notNull().defaultNow(),
+    lastUsedAt: timestamptz('last_used_at').notNull().defaultNow(),
+    expiresAt: timestamptz('expires_at').notNull(),
+    ip: text('ip').notNull(),
+    userAgent: text('user_agent').notNull(),
+  },
+  (table) => [index('sessions_user_id_index').on(table.userId), index('sessions_expires_at_index').on(table.expiresAt)],
+);
 
 /** Maximum number of sessions in a list: more than a person would read. */
 const MAX_LISTED = 1000;
@@ -53,7 +70,7 @@ type FoundRow = [tokenHash: string, id: string, unused: boolean, ...user: unknow
 type ListedRow = [string, string, string, string, string, string];
 
 /** A new session. The token is returned here and never again. */
-export interface NewSession {
+interface NewSession {
   token: string;
   /** ISO 8601. */
   expiresAt: string;
@@ -165,8 +182,6 @@ export function createSessions(host: Host, { resource }: Entity, users: Resource
   };
 }
 
-const EVERY_MS = 60_000;
-
 // Index sessions_expires_at_index. The foreign key removes the devices of a session with it.
 const REMOVE_EXPIRED = `
   delete from sessions where id in (
@@ -177,11 +192,7 @@ const REMOVE_OF_USERS = 'delete from sessions where user_id = any($1)';
 
 /** Creates the sweep that removes expired sessions. */
 export function sessionSweep(database: Pick<Database, 'write'>): Sweep {
-  return {
-    name: 'expired sessions',
-    everyMs: EVERY_MS,
-    run: () => removeInBatches(database, REMOVE_EXPIRED),
-  };
+  return retentionSweep(database, { name: 'expired sessions', removals: [{ text: REMOVE_EXPIRED }] });
 }
 
 /** Creates the relay consumer that removes the sessions of deleted users, so that addresses and user agents are not kept. */

@@ -5,9 +5,8 @@ import { createAuthenticator } from './authenticator.ts';
 import { ownKeyRoutes } from './routes.ts';
 import { createScopes, type Scopes } from './scopes.ts';
 import { type ApiKeyOptions, apiKeySettings } from './settings.ts';
-import { createKeys } from './store.ts';
-import { apiKeyTable } from './tables.ts';
-import { keyData, keysOfDeletedUsers, oldKeysSweep } from './user-data.ts';
+import { apiKeyTable } from './sql.ts';
+import { createKeys, keyData, keysOfDeletedUsers, oldKeysSweep } from './store.ts';
 
 /** `app.apiKeys`. */
 interface ApiKeysApi {

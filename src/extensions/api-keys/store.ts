@@ -1,19 +1,25 @@
+import { deletedUsersConsumer } from '../../accounts/users/user-state.ts';
 import type { Accounts, RevocationStep } from '../../declare/accounts.ts';
-import type { Host, ResourceGateway } from '../../declare/host.ts';
+import type { Host, ResourceGateway, UserData } from '../../declare/host.ts';
 import type { RouteContext } from '../../declare/route.ts';
 import { hashToken } from '../../platform/crypto/token.ts';
 import { ApiError } from '../../platform/errors.ts';
 import { addressOf } from '../../platform/http/client-address.ts';
 import { newId } from '../../platform/ids.ts';
+import { retentionSweep } from '../../platform/leased-work/sweeps.ts';
+import type { Sweep } from '../../platform/outbox/relay.ts';
+import type { Database } from '../../platform/postgres/database.ts';
 import { quoteIdentifier } from '../../platform/postgres/identifiers.ts';
+import { rowsInPages } from '../../platform/postgres/scan.ts';
+import { writeInBatches } from '../../platform/postgres/write-in-batches.ts';
 import type { NewKeyInput } from './input.ts';
 import { newKey, prefixOf } from './key-format.ts';
-import { type ApiKeyRecord, type ApiKeyRow, toKeyRecord } from './record.ts';
+import { API_KEY_COLUMNS, type ApiKeyRecord, type ApiKeyRow, toKeyRecord } from './record.ts';
 import type { ApiKeySettings } from './settings.ts';
-import { CREATE, lockOwnerSql, REVOKE, REVOKE_ALL } from './sql.ts';
+import { CREATE, DELETE_OLD, lockOwnerSql, REVOKE, REVOKE_ALL, REVOKE_OF_DELETED } from './sql.ts';
 
 /** Who revoked a key. */
-export type RevokedBy = { reason: 'user' | 'admin'; by: string } | { reason: 'script'; by: null };
+type RevokedBy = { reason: 'user' | 'admin'; by: string } | { reason: 'script'; by: null };
 
 /** Creates and revokes keys. */
 export interface Keys {
@@ -87,3 +93,34 @@ export function createKeys(
     },
   };
 }
+
+// Index api_keys_user_id_index.
+const ROWS = `select ${API_KEY_COLUMNS} from api_keys where user_id = $1 and id > $2 order by id limit $3`;
+const NAMES = ['id', 'name', 'prefix', 'scopes', 'status', 'createdAt', 'lastUsedAt', 'lastUsedIp', 'expiresAt'];
+const REMOVE = 'delete from api_keys where id in (select id from api_keys where user_id = $1 limit $2) returning 1';
+
+/** Describes the API keys of a user, for exports and erasures. */
+export function keyData(database: Database): UserData {
+  return {
+    name: 'apiKeys',
+    description: 'API keys, without the keys themselves',
+    tables: ['api_keys'],
+    rows: (userId) => rowsInPages(database, ROWS, NAMES, [userId]),
+    erase: (userId) => writeInBatches(database, REMOVE, [userId]),
+  };
+}
+
+const KEEP_DAYS = 30;
+const CLEAN_UP_EVERY_MS = 10 * 60_000;
+
+/** Creates the sweep that removes keys 30 days after they were revoked or expired. */
+export function oldKeysSweep(database: Pick<Database, 'write'>): Sweep {
+  return retentionSweep(database, {
+    name: 'old API keys',
+    everyMs: CLEAN_UP_EVERY_MS,
+    removals: [{ text: DELETE_OLD, values: [KEEP_DAYS] }],
+  });
+}
+
+/** Creates the relay consumer that clears the keys of deleted users. The keys stopped working with the deletion itself. */
+export const keysOfDeletedUsers = (users: ResourceGateway) => deletedUsersConsumer(users, REVOKE_OF_DELETED);

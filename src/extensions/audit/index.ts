@@ -1,17 +1,22 @@
 import { z } from 'zod';
-import { defineExtension, type Extension } from '../../declare/extension.ts';
+import { defineExtension, type Extension, wholeNumberSetting } from '../../declare/extension.ts';
 import { auditRoutes } from './reading/routes.ts';
 import { createListeners } from './recording/audited-events.ts';
 import { createAuditConsumer } from './recording/consumer.ts';
 import { createEventWriter } from './recording/event-writer.ts';
-import { type AuditOptions, auditSettings } from './settings.ts';
-import { auditAnchors, auditEntries, auditValues } from './tables.ts';
-import { appendOnly } from './trail/append-only.ts';
-import { createRetention } from './trail/retention.ts';
+import { appendOnlyStatements, auditAnchors, auditEntries, auditValues } from './tables.ts';
+import { createTrailRetention } from './trail/retention.ts';
 import { createTrailVerifier, type Verify } from './trail/verify.ts';
 import { auditData } from './user-data.ts';
 
-export type { AuditOptions } from './settings.ts';
+/** The settings of the extension. */
+const auditSettings = z.strictObject({
+  /** Days for which a row is kept, and can be neither changed nor removed. */
+  keepDays: wholeNumberSetting(36_500).default(365),
+});
+
+/** The settings of the extension as a project writes them. All are optional. */
+export type AuditOptions = z.input<typeof auditSettings>;
 
 declare module '../../declare/resource.ts' {
   interface ExtensionResourceOptions {
@@ -38,7 +43,7 @@ export function audit(options: AuditOptions = {}): Extension<'audit', AuditApi> 
     tables: { audit_entries: auditEntries, audit_anchors: auditAnchors, audit_values: auditValues },
     settings: auditSettings,
     options,
-    statements: ({ keepDays }) => appendOnly(keepDays),
+    statements: ({ keepDays }) => appendOnlyStatements(keepDays),
     setup(host, { keepDays }) {
       const writer = createEventWriter(host);
       // Every process emits events, so every process must write its waiting events before it stops.
@@ -50,7 +55,7 @@ export function audit(options: AuditOptions = {}): Extension<'audit', AuditApi> 
       };
       return {
         consumers: [createAuditConsumer(host)],
-        sweeps: [createRetention(host, keepDays)],
+        sweeps: [createTrailRetention(host, keepDays)],
         listeners: createListeners(writer),
         routes: auditRoutes(host),
         userData: [auditData(host, keepDays)],

@@ -11,9 +11,9 @@ import {
   privacyExportChunks,
   privacyExports,
 } from './export/index.ts';
-import { type PrivacyReport, privacyReport } from './report/report.ts';
+import { type PrivacyReport, privacyReport } from './report.ts';
 
-export type { PrivacyReport, ReportedData, ReportedField } from './report/report.ts';
+export type { PrivacyReport, ReportedData, ReportedField } from './report.ts';
 
 declare module '../../declare/resource.ts' {
   interface ExtensionResourceOptions {

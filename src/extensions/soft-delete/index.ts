@@ -1,9 +1,18 @@
 import { z } from 'zod';
-import { defineExtension, type Extension } from '../../declare/extension.ts';
-import { createPurgeSweep } from './purge.ts';
-import { type SoftDeleteOptions, softDeleteSettings } from './settings.ts';
+import { defineExtension, type Extension, wholeNumberSetting } from '../../declare/extension.ts';
+import type { Host } from '../../declare/host.ts';
+import { retentionSweep } from '../../platform/leased-work/sweeps.ts';
+import type { Sweep } from '../../platform/outbox/relay.ts';
+import { quoteIdentifier } from '../../platform/postgres/identifiers.ts';
 
-export type { SoftDeleteOptions } from './settings.ts';
+/** The settings of the extension. */
+const softDeleteSettings = z.strictObject({
+  /** Days for which a deleted record is kept. */
+  keepDays: wholeNumberSetting(3650).default(30),
+});
+
+/** The settings of the extension as a project writes them. All are optional. */
+export type SoftDeleteOptions = z.input<typeof softDeleteSettings>;
 
 declare module '../../declare/resource.ts' {
   interface ExtensionResourceOptions {
@@ -24,6 +33,28 @@ export function softDelete(options: SoftDeleteOptions = {}): Extension {
     resourceOptions: { softDelete: z.boolean({ error: 'must be true or false' }) },
     settings: softDeleteSettings,
     options,
-    setup: (host, { keepDays }) => ({ sweeps: createPurgeSweep(host, keepDays) }),
+    setup: (host, { keepDays }) => ({ sweeps: createPurgeSweeps(host, keepDays) }),
   });
+}
+
+const PURGE_EVERY_MS = 10 * 60_000;
+
+function purgeSql(table: string): string {
+  const name = quoteIdentifier(table);
+  return `delete from ${name} where id in (
+    select id from ${name} where deleted_at < now() - $1 * interval '1 day' order by deleted_at limit $2 for update skip locked
+  ) returning 1`;
+}
+
+/** Creates one sweep for each resource that permanently removes records deleted more than `keepDays` ago. */
+function createPurgeSweeps({ resources, database }: Host, keepDays: number): Sweep[] {
+  return resources.flatMap(({ name, archiveTable }) =>
+    archiveTable === undefined
+      ? []
+      : retentionSweep(database, {
+          name: `deleted records of ${name}`,
+          everyMs: PURGE_EVERY_MS,
+          removals: [{ text: purgeSql(archiveTable), values: [keepDays] }],
+        }),
+  );
 }

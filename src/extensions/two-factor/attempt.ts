@@ -5,7 +5,7 @@ import type { Events } from '../../platform/events.ts';
 import { addressOf } from '../../platform/http/client-address.ts';
 import type { Executor } from '../../platform/postgres/database.ts';
 import { hashRecoveryCode, secretContext, stepOf } from './codes.ts';
-import type { TwoFactorSettings } from './settings.ts';
+import type { TwoFactorSettings } from './context.ts';
 import { FAIL, SPEND } from './sql.ts';
 
 const MINUTE_MS = 60_000;

@@ -5,8 +5,7 @@ import type { RouteContext } from '../../declare/route.ts';
 import { ApiError } from '../../platform/errors.ts';
 import { type Attempt, attempt, lockFactor, reportAttempt, WRONG_CODE } from './attempt.ts';
 import type { TwoFactorContext } from './context.ts';
-import type { verifyInput } from './input.ts';
-import type { challengeShape } from './output.ts';
+import type { challengeShape, verifyInput } from './shapes.ts';
 import { CLOSE_CHALLENGE, FAIL_CHALLENGE, LOCK_CHALLENGED, openChallengeOf } from './sql.ts';
 
 /** Distinguishes challenge tokens from session tokens and API keys. */

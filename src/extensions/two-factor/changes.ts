@@ -7,8 +7,7 @@ import type { Executor } from '../../platform/postgres/database.ts';
 import { attempt, lockFactor, methodOf, reportAttempt, WRONG_CODE } from './attempt.ts';
 import { hashRecoveryCode, newRecoveryCodes } from './codes.ts';
 import type { TwoFactorContext } from './context.ts';
-import type { disableByAdminInput, disableInput, renewInput } from './input.ts';
-import type { recoveryCodesShape } from './output.ts';
+import type { disableByAdminInput, disableInput, recoveryCodesShape, renewInput } from './shapes.ts';
 import { LOCK, REMOVE, REMOVE_CHALLENGES, RENEW_CODES, STATUS } from './sql.ts';
 
 function isOff(): ApiError {

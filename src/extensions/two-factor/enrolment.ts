@@ -5,8 +5,7 @@ import { addressOf } from '../../platform/http/client-address.ts';
 import { attempt, lockFactor, reportAttempt, WRONG_CODE } from './attempt.ts';
 import { hashRecoveryCode, newRecoveryCodes, newSecret, otpauthUrl, qrCode, secretContext } from './codes.ts';
 import type { TwoFactorContext } from './context.ts';
-import type { codeInput, passwordInput } from './input.ts';
-import type { enrolmentShape, recoveryCodesShape } from './output.ts';
+import type { codeInput, enrolmentShape, passwordInput, recoveryCodesShape } from './shapes.ts';
 import { CONFIRM, ENROL, LOCK_ENROLMENT } from './sql.ts';
 
 /** `POST /auth/2fa/enrol`: creates a secret and replaces an unconfirmed one. Logins require no code until it is confirmed. */

@@ -4,13 +4,13 @@ import { openChallenge } from './challenge.ts';
 import { confirmStep } from './changes.ts';
 import { encryptedSecrets } from './codes.ts';
 import type { TwoFactorContext } from './context.ts';
-import { challengeShape } from './output.ts';
+import { type TwoFactorOptions, twoFactorSettings } from './context.ts';
 import { twoFactorRoutes } from './routes.ts';
-import { type TwoFactorOptions, twoFactorSettings } from './settings.ts';
-import { twoFactorChallenges, twoFactors } from './tables.ts';
+import { challengeShape } from './shapes.ts';
+import { twoFactorChallenges, twoFactors } from './sql.ts';
 import { factorData, factorsOfDeletedUsers, revokeChallenges, twoFactorSweeps } from './user-data.ts';
 
-export type { TwoFactorOptions } from './settings.ts';
+export type { TwoFactorOptions } from './context.ts';
 
 /**
  * Two-factor login: users who turn it on must enter a code of their authenticator app, or a recovery code, after their password.

@@ -5,8 +5,17 @@ import { verify } from './challenge.ts';
 import { disable, disableByAdmin, renewRecoveryCodes } from './changes.ts';
 import type { TwoFactorContext } from './context.ts';
 import { confirm, enrol } from './enrolment.ts';
-import { codeInput, disableByAdminInput, disableInput, passwordInput, renewInput, verifyInput } from './input.ts';
-import { enrolmentShape, recoveryCodesShape, statusShape } from './output.ts';
+import {
+  codeInput,
+  disableByAdminInput,
+  disableInput,
+  enrolmentShape,
+  passwordInput,
+  recoveryCodesShape,
+  renewInput,
+  statusShape,
+  verifyInput,
+} from './shapes.ts';
 import { STATUS } from './sql.ts';
 
 /** `GET /auth/2fa`. */

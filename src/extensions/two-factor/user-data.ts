@@ -1,10 +1,10 @@
-import { deletedUsersConsumer } from '../../accounts/users/deleted-users.ts';
+import { deletedUsersConsumer } from '../../accounts/users/user-state.ts';
 import type { RevocationStep } from '../../declare/accounts.ts';
 import type { ResourceGateway, UserData } from '../../declare/host.ts';
+import { retentionSweep } from '../../platform/leased-work/sweeps.ts';
 import type { OutboxConsumer, Sweep } from '../../platform/outbox/relay.ts';
 import type { Database } from '../../platform/postgres/database.ts';
 import { rowsInPages } from '../../platform/postgres/scan.ts';
-import { removeInBatches } from '../../platform/postgres/write-in-batches.ts';
 import { tablesOf } from '../../records/schema/table-names.ts';
 import { REMOVE_CHALLENGES, REMOVE_EXPIRED, REMOVE_UNCONFIRMED, removeOfUsers, removeWithoutUser } from './sql.ts';
 
@@ -36,21 +36,22 @@ export function factorData(database: Database): UserData {
   };
 }
 
-const EVERY_MS = 60_000;
-const GONE_EVERY_MS = 10 * 60_000;
+// The check reads every factor, and only soft delete leaves factors without a user.
+const WITHOUT_USER_EVERY_MS = 10 * 60_000;
 
 /** Creates the sweeps that remove expired logins, unconfirmed enrolments, and factors of users who can no longer be restored. */
 export function twoFactorSweeps(database: Pick<Database, 'write'>, users: ResourceGateway): Sweep[] {
-  const expired: Sweep = {
+  const expired = retentionSweep(database, {
     name: 'two-factor: expired logins and enrolments',
-    everyMs: EVERY_MS,
-    run: async () =>
-      (await removeInBatches(database, REMOVE_EXPIRED)) + (await removeInBatches(database, REMOVE_UNCONFIRMED)),
-  };
+    removals: [{ text: REMOVE_EXPIRED }, { text: REMOVE_UNCONFIRMED }],
+  });
   if (users.archiveTable === undefined) return [expired];
-  const text = removeWithoutUser(tablesOf(users));
-  const run = () => removeInBatches(database, text);
-  return [expired, { name: 'two-factor: factors without a user', everyMs: GONE_EVERY_MS, run }];
+  const withoutUser = retentionSweep(database, {
+    name: 'two-factor: factors without a user',
+    everyMs: WITHOUT_USER_EVERY_MS,
+    removals: [{ text: removeWithoutUser(tablesOf(users)) }],
+  });
+  return [expired, withoutUser];
 }
 
 /** Ends the users' logins that wait for a code. The factor stays, because it does not grant access. */

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { limitRule, RULE_FORM } from '../limits/rule.ts';
-import type { MailTemplate, PasswordResetMail } from '../mail/templates.ts';
+import type { MailTemplate, PasswordResetMail } from '../mail/message.ts';
 import { ConfigErrors, reportSettings } from './config-errors.ts';
 import { StartupError } from './environment.ts';
 

@@ -8,7 +8,7 @@ import { createMailSender, MAIL_QUEUE, type MailSender, mailJob } from './sender
 import { createMailStore, encryptedMails, REMOVE_OLD_MAILS } from './store.ts';
 import { type MailComposer, startMailWorker } from './worker.ts';
 
-export { mailTables } from './tables.ts';
+export { mailTables } from './store.ts';
 
 /** E-mails that were captured instead of sent, for development and tests. */
 export interface CapturedMails {

@@ -1,5 +1,5 @@
 import type { DevicePlatform } from '../../accounts/devices/index.ts';
-import { activeOwnerJoin, type UserTable } from '../../accounts/users/active-user.ts';
+import { activeOwnerJoin, type UserTable } from '../../accounts/users/user-state.ts';
 import { createLeaseRenewals, type LeaseRenewals } from '../../platform/leased-work/lease.ts';
 import type { Platform } from '../../platform/platform.ts';
 import type { Database } from '../../platform/postgres/database.ts';

@@ -1,5 +1,5 @@
 import { createFindDevices } from '../../accounts/devices/index.ts';
-import type { UserTable } from '../../accounts/users/active-user.ts';
+import type { UserTable } from '../../accounts/users/user-state.ts';
 import { resolveWithin } from '../../platform/concurrency/deadline.ts';
 import { StartupError } from '../../platform/config/environment.ts';
 import type { Platform } from '../../platform/platform.ts';

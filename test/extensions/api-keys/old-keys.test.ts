@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { oldKeysSweep } from '../../../src/extensions/api-keys/user-data.ts';
+import { oldKeysSweep } from '../../../src/extensions/api-keys/store.ts';
 import type { Executor } from '../../../src/platform/postgres/queryable.ts';
 import { startKeysApp } from './app.ts';
 

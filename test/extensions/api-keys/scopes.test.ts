@@ -87,7 +87,7 @@ test('a response stored for an Idempotency-Key is not returned to a key without 
 });
 
 const handler = () => undefined;
-const mistakes = (options: object) => {
+const configErrorsOf = (options: object) => {
   const resources = [defineUser(), defineResource('note', { fields: { text: f.string() } })];
   const env = { NODE_ENV: 'test', DATABASE_URL: 'postgres://u@127.0.0.1:1/x', REDIS_URL: 'redis://127.0.0.1:1' };
   try {
@@ -112,12 +112,15 @@ test.each<[object, string]>([
   [{ policy: 'everybody!' }, 'apiKeys.policy: "everybody!" is not a policy token'],
   [{ nope: 1 }, 'nope'],
 ])('settings %j are refused at start', (options, text) => {
-  expect(mistakes(options)).toContain(text);
+  expect(configErrorsOf(options)).toContain(text);
 });
 
 test('valid settings are accepted, with any parameter names', () => {
   expect(
-    mistakes({ routeScopes: { 'GET /notes/:any': '*', 'POST /notes': 'notes:make' }, defaultScopes: ['notes:make'] }),
+    configErrorsOf({
+      routeScopes: { 'GET /notes/:any': '*', 'POST /notes': 'notes:make' },
+      defaultScopes: ['notes:make'],
+    }),
   ).toBe('');
 });
 

@@ -5,7 +5,7 @@ import { arrayColumn, type ColumnType } from '../../../src/records/fields/column
 import { columnTypeNamed } from '../../../src/records/fields/f.ts';
 import { columnTypeOf, fieldJsonSchema, fieldSchema, fieldTypeOf } from '../../../src/records/fields/field-type.ts';
 import type { Direction } from '../../../src/records/fields/json-schema.ts';
-import { folded } from '../../../src/records/fields/password-strength.ts';
+import { normalizeForComparison } from '../../../src/records/fields/password-strength.ts';
 import { isStorableJson } from '../../../src/records/fields/types/json.ts';
 
 const ID = 'a'.repeat(24);
@@ -161,7 +161,7 @@ test.each([
   ['É', 'e\u0301'],
   ['\u0390', '\u0399\u0308\u0301'],
 ])('%j and %j are equal in the list of common passwords', (one, other) => {
-  expect(folded(one)).toBe(folded(other));
+  expect(normalizeForComparison(one)).toBe(normalizeForComparison(other));
 });
 
 test('an enum in an index takes the bytes of its longest value', () => {

@@ -276,7 +276,7 @@ const intSort = [
   { field: 'id', column: 'id', descending: false },
 ];
 const forged = (record: Record<string, unknown>, sort = intSort) =>
-  cursorAfter(compiled, { sort, open: true }, record as never);
+  cursorAfter(compiled, { sort, cursorCarriesValues: true }, record as never);
 const valid = forged({ int: 1, id: ids[0] });
 
 test('a well-formed forged cursor is accepted: it contains nothing that the viewer could not request', async () => {

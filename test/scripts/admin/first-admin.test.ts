@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
-import { readAdminArguments } from '../../../scripts/admin/arguments.ts';
-import { run } from '../../../scripts/admin/run.ts';
+import { readAdminArguments } from '../../../scripts/operations/admin/arguments.ts';
+import { run } from '../../../scripts/operations/admin/run.ts';
 import type { AnyResource } from '../../../src/declare/resource.ts';
 import { defineResource, defineUser, f } from '../../../src/index.ts';
 import type { App } from '../../../src/runtime/create-app.ts';

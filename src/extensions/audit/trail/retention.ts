@@ -4,40 +4,47 @@ import { ANCHOR_AT, OLDEST, REMOVE_ANCHORS, REMOVE_ENTRIES } from '../sql.ts';
 import { lockChain } from './chain.ts';
 
 const EVERY_MS = 10 * 60_000;
-const ROWS_AT_ONCE = 2000;
-// Bounds the time that a stopping relay waits for the current run.
-const BATCHES_A_RUN = 500;
+const ROWS_PER_BATCH = 2000;
+/** Limits a sweep, because a relay that stops waits for the sweep in progress. */
+const BATCHES_PER_SWEEP = 500;
 
-type OldRow = [id: number, hash: string, isOld: boolean];
+type OldestRow = [id: number, hash: string, isOld: boolean];
 
 /**
  * Creates the sweep that removes rows older than `keepDays`, from the old end up to the first newer row. The hash of the last removed
- * row becomes the anchor of the remaining chain.
+ * row becomes the anchor of the remaining chain. It is no `retentionSweep`, because a batch is several statements under the lock of the
+ * chain.
  */
-export function createRetention({ database }: Pick<Host, 'database'>, keepDays: number): Sweep {
-  /** Returns whether more rows may have to be removed. */
-  const removeSome = () =>
+export function createTrailRetention({ database }: Pick<Host, 'database'>, keepDays: number): Sweep {
+  /** Returns the number of removed rows. */
+  const removeBatch = () =>
     database.transaction(async (tx) => {
-      const readOldest = () => tx.write<OldRow>({ text: OLDEST, values: [keepDays, ROWS_AT_ONCE] });
+      const readOldest = () => tx.write<OldestRow>({ text: OLDEST, values: [keepDays, ROWS_PER_BATCH] });
       // Usually nothing is old: check that first without the lock.
-      if ((await readOldest())[0]?.[2] !== true) return false;
+      if ((await readOldest())[0]?.[2] !== true) return 0;
       await lockChain(tx);
       const rows = await readOldest();
-      const young = rows.findIndex(([, , isOld]) => !isOld);
-      const last = rows.at(young === -1 ? -1 : young - 1);
-      if (last === undefined || young === 0) return false;
-      const [id, hash] = last;
+      const firstNewer = rows.findIndex(([, , isOld]) => !isOld);
+      const count = firstNewer === -1 ? rows.length : firstNewer;
+      if (count === 0) return 0;
+      const [id, hash] = rows[count - 1]!;
       await tx.write({ text: ANCHOR_AT, values: [id, hash] });
       await tx.write({ text: REMOVE_ENTRIES, values: [id] });
       await tx.write({ text: REMOVE_ANCHORS, values: [id] });
-      return young === -1 && rows.length === ROWS_AT_ONCE;
+      return count;
     });
 
   return {
-    name: 'audit rows past their days',
+    name: 'audit retention',
     everyMs: EVERY_MS,
     async run() {
-      for (let batch = 0; batch < BATCHES_A_RUN && (await removeSome()); batch++);
+      let total = 0;
+      for (let batch = 0; batch < BATCHES_PER_SWEEP; batch++) {
+        const count = await removeBatch();
+        total += count;
+        if (count < ROWS_PER_BATCH) break;
+      }
+      return total;
     },
   };
 }

@@ -4,7 +4,7 @@ import type { ResourceGateway } from '../../../declare/host.ts';
 import { quoteIdentifier } from '../../../platform/postgres/identifiers.ts';
 import { createErasureFinisher } from './finish.ts';
 import type { Erasing, RecordEraser } from './record-eraser.ts';
-import type { createRedactOutbox } from './redact-outbox.ts';
+import type { createRedactOutbox } from './record-statements.ts';
 import { CLAIM, COUNT, LOOKED } from './sql.ts';
 
 /** Delays after the erasure, in ms, before the checks for data that requests stored late. */

@@ -2,33 +2,36 @@ import type { Accounts } from '../../../declare/accounts.ts';
 import type { ExtensionHost, FeatureParts } from '../../../declare/extension.ts';
 import type { ResourceGateway } from '../../../declare/host.ts';
 import { ConfigErrors } from '../../../platform/config/config-errors.ts';
+import { reclaimSweep, retentionSweep } from '../../../platform/leased-work/sweeps.ts';
 import type { OutboxConsumer, Sweep } from '../../../platform/outbox/relay.ts';
 import { quoteIdentifier } from '../../../platform/postgres/identifiers.ts';
-import { removeInBatches } from '../../../platform/postgres/write-in-batches.ts';
 import { erasurePlan } from '../../../records/schema/erasure-plan.ts';
 import { checkErasure } from './config-errors.ts';
 import { createEraseAccount } from './erase-account.ts';
 import { createRecordEraser } from './record-eraser.ts';
-import { createRedactOutbox } from './redact-outbox.ts';
+import { createRedactOutbox } from './record-statements.ts';
 import { createRequestErasure } from './request.ts';
 import { erasureRoutes } from './routes.ts';
 import { DUE, FORGET_NOTICES } from './sql.ts';
 
 const EVERY_MS = 5000;
-const AT_ONCE = 500;
+const MAX_DUE = 500;
 
-/** Creates the sweep that enqueues due erasures and removes e-mails about finished ones. */
-function erasureSweep({ database, jobs }: Pick<ExtensionHost, 'database' | 'jobs'>): Sweep {
-  return {
-    name: 'erasures of accounts',
-    everyMs: EVERY_MS,
-    async run() {
-      const due = await database.write<[id: string]>({ text: DUE, values: [AT_ONCE] });
-      // A running erasure keeps its job.
-      await jobs.add('erase', due.flat());
-      return due.length + (await removeInBatches(database, FORGET_NOTICES));
-    },
-  };
+/** Creates the sweeps that enqueue due erasures and remove e-mails about finished ones. */
+function erasureSweeps({ database, jobs }: Pick<ExtensionHost, 'database' | 'jobs'>): Sweep[] {
+  return [
+    reclaimSweep({
+      name: 'erasures of accounts',
+      everyMs: EVERY_MS,
+      find: async () => (await database.write<[id: string]>({ text: DUE, values: [MAX_DUE] })).flat(),
+      addJobs: (ids) => jobs.add('erase', ids),
+    }),
+    retentionSweep(database, {
+      name: 'e-mails about erasures',
+      everyMs: EVERY_MS,
+      removals: [{ text: FORGET_NOTICES }],
+    }),
+  ];
 }
 
 /** Creates the relay consumer that resets the status to `deleting` if a user is changed or restored during their erasure. */
@@ -46,7 +49,7 @@ function createStatusKeeper(users: ResourceGateway): OutboxConsumer {
   };
 }
 
-export { erasures } from './tables.ts';
+export { erasures } from './erasure.ts';
 
 /** The erasure of accounts. */
 export function erasureParts(host: ExtensionHost, accounts: Accounts, users: ResourceGateway): FeatureParts {
@@ -68,6 +71,6 @@ export function erasureParts(host: ExtensionHost, accounts: Accounts, users: Res
     routes: erasureRoutes(host, accounts, createRequestErasure(host, users)),
     jobs: { erase: { run: createEraseAccount(host, accounts, users, { user, owned, redact }), concurrency: 2 } },
     consumers: [createStatusKeeper(users)],
-    sweeps: [erasureSweep(host)],
+    sweeps: erasureSweeps(host),
   };
 }

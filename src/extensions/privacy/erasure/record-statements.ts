@@ -1,5 +1,5 @@
 import type { Fields } from '../../../declare/field.ts';
-import type { ResourceGateway } from '../../../declare/host.ts';
+import type { Host, ResourceGateway } from '../../../declare/host.ts';
 import { snakeCase } from '../../../declare/naming.ts';
 import { quoteIdentifier } from '../../../platform/postgres/identifiers.ts';
 import { quoteLiteral } from '../../../platform/postgres/values.ts';
@@ -7,7 +7,7 @@ import { fieldTypeOf } from '../../../records/fields/field-type.ts';
 import type { EmptiedField, ErasurePlan } from '../../../records/schema/erasure-plan.ts';
 
 /** The statements that erase a user's share of a resource. */
-export interface RecordStatements {
+interface RecordStatements {
   /** $1 owner, $2 maximum number of rows. Locks records that no other transaction has locked. */
   take: string;
   /** Like `take`, but waits for locked records. For records that `take` has skipped. */
@@ -32,24 +32,24 @@ export interface RecordStatements {
 }
 
 /** Returns the columns that events must not contain after an erasure: personal ones, and hashes, which are never in events. */
-export function erasedColumns({ declaration }: ResourceGateway, { personal }: ErasurePlan): string[] {
+function erasedColumns({ declaration }: ResourceGateway, { personal }: ErasurePlan): string[] {
   const passwords = Object.entries(declaration.fields as Fields).filter(([, { spec }]) => fieldTypeOf(spec).concealed);
   return [...personal.map(({ column }) => column), ...passwords.map(([name]) => snakeCase(name))];
 }
 
 /** Returns whether the emptied value differs for each record: an encrypted value is bound to its record. */
-function isPerRecord({ spec, left }: EmptiedField): boolean {
-  return spec.encrypted === true && left !== null;
+function isPerRecord({ spec, replacement }: EmptiedField): boolean {
+  return spec.encrypted === true && replacement !== null;
 }
 
 /** Returns the parameter with the emptied value of a field for records with these ids. */
 function leftOf(gateway: ResourceGateway, field: EmptiedField, ids: readonly string[]): unknown {
-  const of = (id: string) => gateway.toColumn(field.name, field.left, id);
+  const of = (id: string) => gateway.toColumn(field.name, field.replacement, id);
   return isPerRecord(field) ? ids.map(of) : of('');
 }
 
 /** Returns a list of column names as a SQL array. */
-export function textArray(names: readonly string[]): string {
+function textArray(names: readonly string[]): string {
   return `array[${names.map(quoteLiteral).join(', ')}]::text[]`;
 }
 
@@ -106,5 +106,31 @@ export function recordStatements(gateway: ResourceGateway, plan: ErasurePlan): R
       .map((from) => `(select count(*) from ${from} where ${owner} = $1)`)
       .join(' + ')}`,
     leftIn: (ids) => plan.personal.map((field) => leftOf(gateway, field, ids)),
+  };
+}
+
+/** $1 owner. Removes personal data from events of the owner's records that wait in the outbox. Waits for a relay that has locked them. */
+function redactSql(gateway: ResourceGateway, plan: ErasurePlan): string {
+  const erased = textArray(erasedColumns(gateway, plan));
+  const owner = `'${plan.ownerColumn}'`;
+  const theirs = (part: string) => `(payload->'${part}'->>${owner} = $1 and payload->'${part}' ?| ${erased})`;
+  return `
+  update outbox set payload = payload || jsonb_build_object('record', (payload->'record') - ${erased})
+    || case when payload ? 'previous' then jsonb_build_object('previous', (payload->'previous') - ${erased}) else '{}' end
+  where resource = '${gateway.name}' and (${theirs('record')} or ${theirs('previous')}) returning 1`;
+}
+
+/**
+ * Creates the function that removes a user's personal data from waiting events, so that events sent after the erasure contain none.
+ *
+ * @param shares resources whose records are deleted or anonymized
+ */
+export function createRedactOutbox(
+  { database }: Pick<Host, 'database'>,
+  shares: readonly { gateway: ResourceGateway; plan: ErasurePlan }[],
+): (userId: string) => Promise<void> {
+  const texts = shares.map(({ gateway, plan }) => redactSql(gateway, plan));
+  return async (userId) => {
+    for (const text of texts) await database.write({ text, values: [userId] });
   };
 }

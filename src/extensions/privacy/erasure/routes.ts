@@ -8,8 +8,7 @@ import { ApiError, invalidSession } from '../../../platform/errors.ts';
 import { addressOf } from '../../../platform/http/client-address.ts';
 import { withMeta } from '../../../platform/http/response.ts';
 import { isId } from '../../../platform/ids.ts';
-import { type ErasureRow, readErasure } from './erasure.ts';
-import { askedShape, erasureShape } from './output.ts';
+import { askedShape, type ErasureRow, erasureShape, readErasure } from './erasure.ts';
 import type { RequestErasure } from './request.ts';
 import { LIST, OF_USER, READ } from './sql.ts';
 

@@ -1,4 +1,5 @@
 import type { Viewer } from '../../../declare/actor.ts';
+import type { Entry } from './zip.ts';
 
 /** The context in which a file is written. */
 export interface Writing {
@@ -19,4 +20,73 @@ export interface ExportFile {
   description: string;
   /** Reads the rows in batches. */
   rows(user: Viewer, writing: Writing): AsyncIterable<Record<string, unknown>[]>;
+}
+
+const FIRST_ROWS = 20;
+const MAX_ROWS = 1000;
+/** Target size of a batch. A batch is held in memory as a whole, so larger rows are read in smaller batches. */
+const BATCH_BYTES = 512 * 1024;
+
+/** A file as the manifest lists it. */
+interface Written {
+  file: string;
+  holds: string;
+  description: string;
+  records: number;
+  deleted: number;
+  leftOut: string[];
+  unreadable: number;
+}
+
+/** An archive entry for a file, with the facts that are known after it is written. */
+interface FileEntry extends Entry {
+  written: Written;
+}
+
+/** Returns the size of the next batch, so that memory use stays about the same for rows of any size. */
+function nextRows(rows: number, bytes: number): number {
+  const fitting = Math.floor((rows * BATCH_BYTES) / Math.max(bytes, 1));
+  return Math.max(1, Math.min(fitting, rows * 2, MAX_ROWS));
+}
+
+/** Creates the archive entry of a file, as NDJSON. */
+export function entryOf({ path, holds, description, rows }: ExportFile, user: Viewer): FileEntry {
+  const leftOut = new Set<string>();
+  const written: Written = { file: path, holds, description, records: 0, deleted: 0, leftOut: [], unreadable: 0 };
+  let atOnce = FIRST_ROWS;
+  const writing = {
+    atOnce: () => atOnce,
+    leftOut,
+    onUnreadable: () => {
+      written.unreadable += 1;
+    },
+  };
+  return {
+    path,
+    written,
+    async *content() {
+      for await (const batch of rows(user, writing)) {
+        if (batch.length === 0) continue;
+        const lines = Buffer.from(batch.map((row) => `${JSON.stringify(row)}\n`).join(''));
+        written.records += batch.length;
+        written.deleted += batch.filter((row) => row.deletedAt !== undefined).length;
+        atOnce = nextRows(batch.length, lines.length);
+        yield lines;
+      }
+      written.leftOut = [...leftOut];
+    },
+  };
+}
+
+/** Creates the last entry, the manifest: it lists what the other entries contain, and what is left out. */
+export function manifestEntry(about: { user: string; requestedAt: string }, files: readonly FileEntry[]): Entry {
+  return {
+    path: 'manifest.json',
+    async *content() {
+      const told = files.map(({ written }) => written);
+      yield Buffer.from(
+        `${JSON.stringify({ format: 1, ...about, madeAt: new Date().toISOString(), files: told }, null, 2)}\n`,
+      );
+    },
+  };
 }

@@ -1,19 +1,34 @@
-import { deletedUsersConsumer } from '../../../accounts/users/deleted-users.ts';
+import { z } from 'zod';
+import { deletedUsersConsumer } from '../../../accounts/users/user-state.ts';
 import type { Accounts, RevocationStep } from '../../../declare/accounts.ts';
-import type { ExtensionHost, FeatureParts } from '../../../declare/extension.ts';
-import type { ResourceGateway } from '../../../declare/host.ts';
-import { checkNames, exportFiles } from './files.ts';
-import { createLinks } from './links.ts';
-import { createExportComposer, EXPORT_MAIL } from './mail.ts';
+import { type ExtensionHost, type FeatureParts, wholeNumberSetting } from '../../../declare/extension.ts';
+import type { Fields } from '../../../declare/field.ts';
+import type { Host, ResourceGateway, UserData } from '../../../declare/host.ts';
+import { reclaimSweep, retentionSweep } from '../../../platform/leased-work/sweeps.ts';
+import type { Sweep } from '../../../platform/outbox/relay.ts';
+import { quoteIdentifier } from '../../../platform/postgres/identifiers.ts';
+import { rowsInPages } from '../../../platform/postgres/scan.ts';
+import { createExportComposer, createLinks, EXPORT_MAIL } from './links.ts';
+import { checkNames, exportFiles } from './list-files.ts';
 import { createMakeExport } from './make-export.ts';
 import { exportRoutes } from './routes.ts';
-import type { ExportSettings } from './settings.ts';
-import { REMOVE_ASKED_BY, REMOVE_OF_USERS } from './sql.ts';
-import { createExports, secretContext } from './store.ts';
-import { exportSweeps } from './sweeps.ts';
-import { exportData } from './user-data.ts';
+import { REMOVE_ASKED_BY, REMOVE_EXPIRED, REMOVE_OF_USERS, ROWS_OF, removeDead } from './sql.ts';
+import { createExports, type Exports, secretContext } from './store.ts';
 
-export { type ExportOptions, exportSettings } from './settings.ts';
+/** The settings of the extension. */
+export const exportSettings = z.strictObject({
+  /** Hours for which an export is kept and its link works. */
+  exportHours: wholeNumberSetting(720).default(72),
+  /** Maximum number of exports of one user that one requester may start in 24 hours. */
+  exportsPerDay: wholeNumberSetting(1000).default(5),
+});
+
+/** The settings of exports as a project writes them. All are optional. */
+export type ExportOptions = z.input<typeof exportSettings>;
+
+/** The settings with all defaults filled. */
+type ExportSettings = z.output<typeof exportSettings>;
+
 export { privacyExportChunks, privacyExports } from './tables.ts';
 
 const JOB = 'export';
@@ -56,5 +71,42 @@ export function exportParts(
     checkConfig: (errors) => checkNames(host.userData(), errors),
     revocationStep,
     encrypted: [{ name: 'privacy_exports.secret', table: 'privacy_exports', column: 'secret', context: secretContext }],
+  };
+}
+
+/** Creates the sweeps that enqueue waiting exports without a job, and remove exports that have expired or may no longer be downloaded. */
+export function exportSweeps(
+  { database }: Pick<Host, 'database'>,
+  users: ResourceGateway,
+  { exports, begin }: { exports: Exports; begin(...ids: string[]): Promise<void> },
+): Sweep[] {
+  const { status, roles } = users.declaration.fields as Fields;
+  const has = { status: status !== undefined, roles: roles !== undefined };
+  const dead = removeDead(quoteIdentifier(users.table), has);
+  return [
+    reclaimSweep({
+      name: 'exports that wait',
+      everyMs: 5000,
+      find: exports.overdue,
+      addJobs: (ids) => begin(...ids),
+    }),
+    retentionSweep(database, {
+      name: 'exports that are over',
+      removals: [{ text: REMOVE_EXPIRED }, { text: dead }],
+    }),
+  ];
+}
+
+const NAMES = ['id', 'userId', 'requestedBy', 'status', 'records', 'bytes', 'createdAt', 'finishedAt', 'expiresAt'];
+
+/** The exports of a user's data, and the exports of other users that the user requested. */
+function exportData({ database }: Pick<Host, 'database'>): UserData {
+  return {
+    name: 'exports',
+    description: "Exports of the user's data, and those that the user asked for as an admin",
+    tables: ['privacy_exports', 'privacy_export_chunks'],
+    rows: (userId) => rowsInPages(database, ROWS_OF, NAMES, [userId]),
+    erase: async (userId) =>
+      (await database.write({ text: `${REMOVE_OF_USERS} returning 1`, values: [[userId]] })).length,
   };
 }

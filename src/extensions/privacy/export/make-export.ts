@@ -3,9 +3,9 @@ import { createLeasedJob } from '../../../platform/leased-work/job.ts';
 import { createLeaseRenewals, LeaseLostError } from '../../../platform/leased-work/lease.ts';
 import { createLogWork } from '../../../platform/observability/log-work.ts';
 import type { ExportFile } from './export-file.ts';
-import { EXPORT_MAIL } from './mail.ts';
+import { entryOf, manifestEntry } from './export-file.ts';
+import { EXPORT_MAIL } from './links.ts';
 import type { Attempt, Exports } from './store.ts';
-import { entryOf, manifestEntry } from './write-file.ts';
 import { inPieces, zipped } from './zip.ts';
 
 const PIECE_BYTES = 256 * 1024;

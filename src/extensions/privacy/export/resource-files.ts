@@ -3,8 +3,7 @@ import type { Host, ResourceGateway, StoredRecord } from '../../../declare/host.
 import { pluralName } from '../../../declare/naming.ts';
 import { ownerFieldOf } from '../../../records/schema/compile.ts';
 import type { ExportFile, Writing } from './export-file.ts';
-import { type ExportedField, exportedFields, recordOf } from './exported-fields.ts';
-import { namingFields } from './naming-fields.ts';
+import { type ExportedField, exportedFields, namingFields, recordOf } from './fields.ts';
 import { columnOf, readRecords } from './read-records.ts';
 
 type Parts = Pick<Host, 'database' | 'service'>;

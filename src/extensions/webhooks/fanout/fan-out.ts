@@ -1,4 +1,4 @@
-import { stillDeletedUsers } from '../../../accounts/users/deleted-users.ts';
+import { stillDeletedUsers } from '../../../accounts/users/user-state.ts';
 import { isActive } from '../../../declare/actor.ts';
 import type { Host, ResourceGateway } from '../../../declare/host.ts';
 import { createLogWork, createTimer } from '../../../platform/observability/log-work.ts';

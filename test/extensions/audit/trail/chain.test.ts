@@ -3,7 +3,7 @@ import { afterAll, afterEach, beforeEach, describe, expect, onTestFinished, test
 import type { AuditApi } from '../../../../src/extensions/audit/index.ts';
 import { append, hashOf } from '../../../../src/extensions/audit/trail/chain.ts';
 import { COLUMNS, readEntry } from '../../../../src/extensions/audit/trail/entry.ts';
-import { createRetention } from '../../../../src/extensions/audit/trail/retention.ts';
+import { createTrailRetention } from '../../../../src/extensions/audit/trail/retention.ts';
 import { audit, createApp, defineResource, defineUser, f } from '../../../../src/index.ts';
 import { createLog } from '../../../../src/platform/observability/log.ts';
 import { openDatabase } from '../../../../src/platform/postgres/database.ts';
@@ -211,7 +211,7 @@ describe('verification names the first broken row', () => {
 describe('retention', () => {
   const own = openDatabase(env.DATABASE_URL!, 'test', createLog('silent', 'test'));
   afterAll(() => own.close());
-  const sweep = createRetention({ database: own }, 30);
+  const sweep = createTrailRetention({ database: own }, 30);
   const DAY_MS = 86_400_000;
 
   /** Writes rows with these ages in days, in this order. */
@@ -227,14 +227,14 @@ describe('retention', () => {
   const ids = async () =>
     (await database.query('select id::int from audit_entries order by id')).rows.map(({ id }) => id);
 
-  test('removes old rows up to the first newer one, and the rest verifies from an anchor', async () => {
+  test('removes old rows up to the first newer one and reports their number, and the rest verifies from an anchor', async () => {
     await happened(50, 40, 31, 29, 35, 1);
     const { head } = await verify();
-    await sweep.run();
+    expect(await sweep.run()).toBe(3);
     expect(await ids()).toEqual([4, 5, 6]);
     expect(await verify({ expected: head })).toMatchObject({ rows: 3, head, broken: undefined, expected: 'there' });
     expect(await verify({ expected: { id: 2, hash: 'any' } })).toMatchObject({ expected: 'removed' });
-    await sweep.run();
+    expect(await sweep.run()).toBe(0);
     expect(await ids()).toEqual([4, 5, 6]);
     await happened(0);
     expect(await verify()).toMatchObject({ rows: 4, head: { id: 7 }, broken: undefined });
@@ -252,14 +252,21 @@ describe('retention', () => {
 
   test('works with thousands of rows in several relays, during writes and verification', async () => {
     await happened(...Array.from({ length: 2500 }, () => 40), ...Array.from({ length: 200 }, () => 1));
-    const [one, two] = await Promise.all([verify(), verify(), sweep.run(), sweep.run(), written(50)]);
+    const [one, two, removed, removedToo] = await Promise.all([
+      verify(),
+      verify(),
+      sweep.run(),
+      sweep.run(),
+      written(50),
+    ]);
+    expect(Number(removed) + Number(removedToo)).toBe(2500);
     expect([one.broken, two.broken]).toEqual([undefined, undefined]);
     expect(await verify()).toMatchObject({ rows: 250, head: { id: 2750 }, broken: undefined });
   });
 
   test('cannot use a shorter time than the migration: the database refuses it', async () => {
     await happened(20);
-    await expect(createRetention({ database: own }, 10).run()).rejects.toMatchObject({ code: '42501' });
+    await expect(createTrailRetention({ database: own }, 10).run()).rejects.toMatchObject({ code: '42501' });
     expect(await ids()).toEqual([1]);
   });
 });

@@ -1,7 +1,7 @@
 import { Client } from 'pg';
 import { afterAll, expect, test, vi } from 'vitest';
+import { exportSweeps } from '../../../../src/extensions/privacy/export/index.ts';
 import { createExports } from '../../../../src/extensions/privacy/export/store.ts';
-import { exportSweeps } from '../../../../src/extensions/privacy/export/sweeps.ts';
 import { openPlatform } from '../../../push/platform.ts';
 import { readContract } from '../../../runtime/openapi/contract.ts';
 import { faultsOf } from '../../../runtime/openapi/validators.ts';

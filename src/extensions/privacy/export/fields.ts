@@ -1,0 +1,110 @@
+import type { FieldSpec, Fields } from '../../../declare/field.ts';
+import type { StoredRecord } from '../../../declare/host.ts';
+import type { AnyResource } from '../../../declare/resource.ts';
+import { fieldTypeOf } from '../../../records/fields/field-type.ts';
+import { erasurePlan } from '../../../records/schema/erasure-plan.ts';
+import { columnOf } from './read-records.ts';
+
+// Hidden fields with such names are secrets, not personal data. Short words match only as whole words: `apiKey`, not `monkey`.
+const SECRETS = [
+  /(password|passcode|passphrase|token|hash|digest|secret|salt|credential|recovery_?code|backup_?code)s?$/i,
+  /((^|_)(key|seed|pin|otp|nonce)|(Key|Seed|Pin|Otp|OTP|Nonce))s?$/,
+];
+const isSecret = (name: string) => SECRETS.some((secret) => secret.test(name));
+
+/** A field of a resource, from the viewpoint of the user that a record is about. */
+export interface ExportedField {
+  name: string;
+  /** Whether it is exported even if the user may not see it, because it is personal. */
+  held: boolean;
+  /** Whether responses never contain it. */
+  concealed: boolean;
+}
+
+/**
+ * Returns the fields of a resource that an export can contain. Personal fields are exported even if their owner does not see them in
+ * responses. Passwords, and hidden fields with the name of a secret, are not.
+ *
+ * @param isUser whether it is the user resource, whose text fields are all personal
+ */
+export function exportedFields(resource: AnyResource, isUser: boolean): ExportedField[] {
+  const personal = new Set(erasurePlan(resource, isUser).personal.map(({ name }) => name));
+  return Object.entries(resource.fields as Fields).flatMap(([name, { spec }]) => {
+    if (fieldTypeOf(spec).concealed) return [];
+    const concealed = spec.hidden === true || spec.writeOnly === true;
+    const marked = isMarked(resource, name);
+    const held = marked || (personal.has(name) && !isSecret(name));
+    return [{ name, held, concealed }];
+  });
+}
+
+/** Converts a record for an export: its id, these fields, and its times. */
+export function recordOf(record: StoredRecord, fields: readonly string[], times: boolean): Record<string, unknown> {
+  const told: Record<string, unknown> = { id: record.id };
+  for (const name of fields) if (record[name] !== undefined) told[name] = record[name];
+  if (times) Object.assign(told, { createdAt: record.createdAt, updatedAt: record.updatedAt });
+  return told;
+}
+
+function hasMark({ pii, inner, shape }: FieldSpec): boolean {
+  if (pii || (inner !== undefined && hasMark(inner.spec))) return true;
+  return Object.values(shape ?? {}).some((member) => hasMark(member.spec));
+}
+
+/** Whether a declaration marks a field, or something in it, as personal: by `pii()` or in `personalFields`. */
+function isMarked({ fields, personalFields = [] }: AnyResource, name: string): boolean {
+  return personalFields.includes(name) || hasMark((fields as Fields)[name]!.spec);
+}
+
+/** A field that refers to users: a reference, or a field that contains references. */
+interface NamingField {
+  name: string;
+  /** An SQL condition: the field may refer to user $1. */
+  where: string;
+  /** Whether a value of the field refers to a user. */
+  names(value: unknown, userId: string): boolean;
+  /** Whether the declaration marks the field as personal. */
+  marked: boolean;
+}
+
+type Names = NamingField['names'];
+
+/** Returns the function that finds a user in values of a field; undefined if the field cannot contain users. */
+function finder({ target, inner, shape }: FieldSpec): Names | undefined {
+  if (target === 'user') return (value, userId) => value === userId;
+  if (inner !== undefined) {
+    const find = finder(inner.spec);
+    return find && ((value, userId) => Array.isArray(value) && value.some((item) => find(item, userId)));
+  }
+  const members = Object.entries(shape ?? {}).flatMap(([member, { spec }]): [string, Names][] => {
+    const find = finder(spec);
+    return find === undefined ? [] : [[member, find]];
+  });
+  if (members.length === 0) return undefined;
+  return (value, userId) =>
+    typeof value === 'object' &&
+    value !== null &&
+    members.some(([member, find]) => find((value as Record<string, unknown>)[member], userId));
+}
+
+function condition(name: string, { target, inner, encrypted }: FieldSpec): string {
+  const column = columnOf(name);
+  // SQL cannot search ciphertexts, so each record is read and decrypted.
+  if (encrypted) return `(${column} is not null and $1::text is not null)`;
+  if (target === 'user') return `${column} = $1`;
+  if (inner?.spec.target === 'user') return `${column} @> array[$1]::text[]`;
+  return `strpos(${column}::text, $1) > 0`;
+}
+
+/**
+ * Returns the fields through which records of other users refer to a user.
+ *
+ * @param owner the owner field, which is left out
+ */
+export function namingFields(declaration: AnyResource, owner: string | undefined): NamingField[] {
+  return Object.entries(declaration.fields as Fields).flatMap(([name, { spec }]): NamingField[] => {
+    const names = name === owner ? undefined : finder(spec);
+    if (names === undefined) return [];
+    return [{ name, where: condition(name, spec), names, marked: isMarked(declaration, name) }];
+  });
+}

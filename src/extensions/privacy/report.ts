@@ -1,0 +1,203 @@
+import type { PgTable } from 'drizzle-orm/pg-core';
+import type { FieldSpec, Fields } from '../../declare/field.ts';
+import type { ResourceGateway, UserData } from '../../declare/host.ts';
+import { snakeCase } from '../../declare/naming.ts';
+import { allowsNobody, type CompiledPolicy, compilePolicy, type Policy } from '../../declare/policy.ts';
+import type { AnyResource } from '../../declare/resource.ts';
+import { getTableConfig } from '../../platform/postgres/drizzle.ts';
+import { fieldTypeOf } from '../../records/fields/field-type.ts';
+import { isFreeText, isPersonal, isPersonalName } from '../../records/fields/personal-data.ts';
+import { ownerFieldOf } from '../../records/schema/compile.ts';
+import { tablesOf } from '../../records/schema/table-names.ts';
+
+/** Why a field counts as personal: the declaration says so, it describes an account, or its name (or type) looks like it. */
+type Reason = 'pii()' | 'personalFields' | 'account' | 'name';
+
+/** A personal field, or a personal member of one. */
+interface PersonalField {
+  /** For a member of an object: `address.city`. */
+  path: string;
+  /** The top-level field. */
+  field: string;
+  reason: Reason;
+}
+
+/** Returns the personal parts of a field: the field itself, or its personal members. */
+function personalParts(path: string, name: string, spec: FieldSpec, reason: Reason | undefined): [string, Reason][] {
+  if (reason !== undefined) return [[path, reason]];
+  if (spec.pii) return [[path, 'pii()']];
+  const { shape, inner, ...own } = spec;
+  if (isPersonal(name, own)) return [[path, 'name']];
+  if (inner !== undefined) return personalParts(path, name, inner.spec, undefined);
+  return Object.entries(shape ?? {}).flatMap(([member, field]) =>
+    personalParts(`${path}.${member}`, member, field.spec, undefined),
+  );
+}
+
+/**
+ * Returns the personal fields of a resource.
+ *
+ * @param isUser whether it is the user resource, whose free-text fields are all personal
+ */
+function personalFields({ fields, personalFields: listed = [] }: AnyResource, isUser: boolean): PersonalField[] {
+  return Object.entries(fields as Fields).flatMap(([field, { spec }]) => {
+    if (fieldTypeOf(spec).concealed) return [];
+    const declared = spec.pii ? 'pii()' : listed.includes(field) ? 'personalFields' : undefined;
+    const reason = declared ?? (isUser && isFreeText(spec) ? 'account' : undefined);
+    return personalParts(field, field, spec, reason).map(([path, why]) => ({ path, field, reason: why }));
+  });
+}
+
+// Columns that refer to a user, in tables that do not belong to resources.
+const USERS = /^(user|owner|author|account|created_by|requested_by)(_?id)?s?$|_user_ids?$/;
+// A hash reveals nothing.
+const HASH = /(hash|fingerprint)$/;
+const ABOUT_USERS = /^(recipient|user_agent|token|ip|last_used_ip|phone|email)$/;
+
+function camelCase(column: string): string {
+  return column.replaceAll(/_([a-z0-9])/g, (_, letter: string) => letter.toUpperCase());
+}
+
+/** Returns the columns of a table that refer to users, and those that look personal. */
+function personalColumns(table: PgTable): { users: string[]; personal: string[] } {
+  const names = getTableConfig(table).columns.map(({ name }) => name);
+  const users = names.filter((name) => USERS.test(name));
+  const personal = names.filter(
+    (name) => !users.includes(name) && !HASH.test(name) && (ABOUT_USERS.test(name) || isPersonalName(camelCase(name))),
+  );
+  return { users, personal };
+}
+
+/** Describes in words which callers a policy allows. */
+function describePolicy(policy: CompiledPolicy): string {
+  if (policy.public) return 'everyone';
+  if (policy.authenticated) return 'any signed-in user';
+  if (allowsNobody(policy)) return 'no one';
+  const words = [
+    ...(policy.owner ? ['the owner'] : []),
+    ...policy.roles.map((role) => `role ${role}`),
+    ...(policy.functions.length === 0 ? [] : ['callers that a policy function allows']),
+  ];
+  return words.join(', ');
+}
+
+/** Describes a declared policy. */
+const describeDeclaredPolicy = (policy: Policy): string => describePolicy(compilePolicy(policy, () => undefined));
+
+/** A personal field of a resource. */
+export interface ReportedField {
+  resource: string;
+  /** For a member of an object: `address.city`. */
+  field: string;
+  reason: Reason;
+  /** Columns such as `users.email`, including those of the table of deleted records. */
+  storedIn: string[];
+  encrypted: boolean;
+  /** Who sees it, in words. */
+  seenBy: string;
+  /** How long it is kept, in words. */
+  kept: string;
+}
+
+/** The data that a feature stores about users in its own tables. */
+export interface ReportedData {
+  name: string;
+  description: string;
+  /** By table: the columns that refer to users, and those that look personal. */
+  storedIn: { table: string; columns: string[] }[];
+  /** What an erasure keeps, in words; null if nothing. */
+  kept: string | null;
+}
+
+/** Where personal data is stored, according to the declarations. */
+export interface PrivacyReport {
+  /** Fields that are declared personal or look personal. */
+  fields: ReportedField[];
+  /** Fields that look personal but are not declared personal. */
+  unmarked: { resource: string; field: string }[];
+  data: ReportedData[];
+  /** Tables that seem to contain data of users but are part of no export and no erasure. */
+  unclaimed: { table: string; columns: string[] }[];
+}
+
+// The outbox is emptied within seconds; privacy_erasures contains only ids of erased accounts.
+const NOT_HELD = ['outbox', 'privacy_erasures'];
+
+const ON_OWNER_DELETE = {
+  delete: 'deleted when the account of its owner is erased',
+  anonymize: 'emptied when the account of its owner is erased',
+  keep: 'kept when the account of its owner is erased',
+};
+
+function keptFor({ declaration, archiveTable }: ResourceGateway, isUser: boolean): string {
+  const { onOwnerDelete = 'delete', audit } = declaration;
+  const owned = isUser || ownerFieldOf(declaration) !== undefined;
+  return [
+    'as long as its record',
+    ...(archiveTable === undefined ? [] : ['deleted records as long as softDelete() keeps them']),
+    ...(isUser ? ['deleted when the account is erased'] : owned ? [ON_OWNER_DELETE[onOwnerDelete]] : []),
+    ...(audit ? ['its masked changes are in the audit trail'] : []),
+  ].join('; ');
+}
+
+/** Describes who gets a field in responses: callers who may read the record and see the field. */
+function seenBy({ declaration, readPolicy }: ResourceGateway, field: string): string {
+  const { hidden, writeOnly, visibleTo } = (declaration.fields as Fields)[field]!.spec;
+  if (hidden || writeOnly) return 'no one: the API never returns it';
+  const readers = describePolicy(readPolicy);
+  const { reference } = declaration.policies ?? {};
+  const others = reference === undefined ? '' : `; expanded in other records: ${describeDeclaredPolicy(reference)}`;
+  const scope = declaration.scope === undefined ? '' : ', within the scope';
+  const record = `readers of the record: ${readers}${scope}${others}`;
+  return visibleTo === undefined ? record : `${describeDeclaredPolicy(visibleTo)}; only among the ${record}`;
+}
+
+function fieldsOf(gateway: ResourceGateway, isUser: boolean): ReportedField[] {
+  const tables = tablesOf(gateway);
+  return personalFields(gateway.declaration, isUser).map(({ path, field, reason }) => ({
+    resource: gateway.name,
+    field: path,
+    reason,
+    storedIn: tables.map((table) => `${table}.${snakeCase(field)}`),
+    encrypted: (gateway.declaration.fields as Fields)[field]!.spec.encrypted === true,
+    seenBy: seenBy(gateway, field),
+    kept: keptFor(gateway, isUser),
+  }));
+}
+
+/**
+ * Reports where personal data is stored, from the declarations alone.
+ *
+ * @param tables all tables of the app, by name
+ */
+export function privacyReport(
+  resources: readonly ResourceGateway[],
+  users: ResourceGateway,
+  userData: readonly UserData[],
+  tables: Readonly<Record<string, PgTable>>,
+): PrivacyReport {
+  const columnsOf = (table: string) => {
+    const { users: naming, personal } = personalColumns(tables[table]!);
+    return [...naming, ...personal];
+  };
+  const fields = resources.flatMap((gateway) => fieldsOf(gateway, gateway === users));
+  const claimed = new Set([
+    ...resources.flatMap(tablesOf),
+    ...userData.flatMap((data) => data.tables ?? []),
+    ...NOT_HELD,
+  ]);
+  return {
+    fields,
+    unmarked: fields.filter(({ reason }) => reason === 'name').map(({ resource, field }) => ({ resource, field })),
+    data: userData.map(({ name, description, kept, tables: own = [] }) => ({
+      name,
+      description,
+      storedIn: own.filter((table) => table in tables).map((table) => ({ table, columns: columnsOf(table) })),
+      kept: kept ?? null,
+    })),
+    unclaimed: Object.keys(tables)
+      .filter((table) => !claimed.has(table))
+      .map((table) => ({ table, columns: columnsOf(table) }))
+      .filter(({ columns }) => columns.length > 0),
+  };
+}
