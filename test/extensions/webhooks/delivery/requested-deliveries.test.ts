@@ -171,17 +171,19 @@ test('releasing a lease reports exactly the endpoints for which deliveries were 
      ($3, 'another', now() + interval '1 hour', '{d3}')`,
     [requested.id, idle.id, stolen.id],
   );
-  const reported: string[] = [];
-  const release = createLeaseRelease({ database, log }, async (ids) => void reported.push(...ids));
+  const reported: { id: string; owner: string }[] = [];
+  const release = createLeaseRelease({ database, log }, async (endpoints) => void reported.push(...endpoints));
   const holders = [
     [requested, 'a'],
     [idle, 'b'],
     [stolen, 'c'],
   ] as const;
   await Promise.all(
-    holders.map(([{ id }, holder]) => release({ endpointId: id, holder, unwritten: new Map(), rate: undefined })),
+    holders.map(([{ id, who }, holder]) =>
+      release({ endpointId: id, owner: who.id, holder, unwritten: new Map(), rate: undefined }),
+    ),
   );
-  expect(reported).toEqual([requested.id]);
+  expect(reported).toEqual([{ id: requested.id, owner: requested.who.id }]);
 });
 
 test('a test that waits for hanging tests of other endpoints does not delay the ordinary deliveries of its endpoint', async () => {
