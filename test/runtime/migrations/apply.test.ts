@@ -76,7 +76,7 @@ test('duplicates of a unique index over several fields are reported with all of 
   );
   await project.generate([defineResource('note', { fields, indexes: [{ fields: ['a', '-b'], unique: true }] })]);
   const failure = await project.apply().catch((error: Error) => error.message);
-  expect(failure).toContain('notes.a with notes.b is to be unique');
+  expect(failure).toContain('notes.a with notes.b must become unique');
   expect(await project.query(/find them with: (.*)$/m.exec(failure as string)![1]!)).toEqual([
     { a: 'x', b: 'y', count: '2' },
   ]);
@@ -159,7 +159,7 @@ test('a file edited after it was applied is reported, and nothing is applied', a
   await project.generate([note({ a: f.string(), b: f.string() })]);
   writeFileSync(file, `${text}\n-- a remark`);
   await expect(project.apply()).rejects.toThrow(
-    /Migrations were changed after they were applied to this database:\n {2}- 0000_init\.sql: put it back as it was/,
+    /Migrations were changed after they were applied to this database:\n {2}- 0000_init\.sql: restore the file/,
   );
   writeFileSync(file, text.replaceAll('\n', '\r\n'));
   expect(await project.apply()).toEqual(['0001_change']);

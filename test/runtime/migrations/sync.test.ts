@@ -127,5 +127,5 @@ test('a database managed by migrations is not synced, and one managed by sync is
   const synced = await createMigrationProject();
   await synced.generate(resources);
   await synced.sync(resources);
-  await expect(synced.apply()).rejects.toThrow('kept by sync');
+  await expect(synced.apply()).rejects.toThrow('created by npm run dev');
 });
