@@ -35,7 +35,7 @@ test.each([
 
 test('an extension table with the name of a resource table is refused', () => {
   expect(mistakesOf(extension('mine', { x: table('notes') }))).toEqual([
-    '  - resource "note": collection: "notes" is a table, an index or a key of Belfry\'s own or of an extension; set collection to another name',
+    '  - resource "note": collection: "notes" is already the name of a table, an index or a key of Belfry or of an extension; set collection to another name',
   ]);
 });
 
@@ -64,7 +64,7 @@ test('an extension name that Postgres would truncate is refused, for a table, a 
     ],
   );
   const tooLong = (at: string, name: string) =>
-    `  - extension "mine": table "${at}": the name "${name}" has ${name.length} bytes, and Postgres cuts names at 63; give a shorter one`;
+    `  - extension "mine": table "${at}": the name "${name}" has ${name.length} bytes, and Postgres truncates names at 63; give a shorter one`;
   const names = ['index', 'unique', 'column', 'key', 'check'].map(long);
   expect(mistakesOf(extension('mine', { named, [long('table')]: table(long('table')) }))).toEqual([
     ...names.map((name) => tooLong('named', name)),

@@ -62,7 +62,7 @@ test.each([
   ['a policy that is none', { policy: 'public!' }, 'not a policy token'],
   ['a rate limit that is none', { rateLimit: { limit: 0, windowMs: 1000 } }, "rateLimit: must be 'auth' or { limit"],
   ['a path without a slash', { path: 'probe' }, 'the path must begin with /'],
-  ['a path of a resource', { path: '/users' }, 'GET /users: a resource or extension has it already'],
+  ['a path of a resource', { path: '/users' }, 'GET /users: another resource or extension already has this route'],
 ])('a route of an extension is refused for %s', (_what, route, text) => {
   expect(withRoute(route)).toContain(text);
 });
@@ -82,7 +82,11 @@ test.each([
   ['below /api', ['/api/probe'], 'the path must begin with / and a fixed word'],
   ['in place of a health check', ['/healthz'], 'the path must begin with / and a fixed word'],
   ['whose first word is a parameter', ['/:any'], 'the path must begin with / and a fixed word'],
-  ['that is there twice', ['/probe', '/probe'], 'page GET /probe: a resource or extension has it already'],
+  [
+    'that is there twice',
+    ['/probe', '/probe'],
+    'page GET /probe: another resource or extension already has this route',
+  ],
 ])('a page is refused %s', (_what, paths, text) => {
   expect(withPages(...paths)).toContain(text);
 });
@@ -94,7 +98,7 @@ test('a page may have a path that looks like a path of the API', () => {
 test('a resource whose path an extension already uses is refused', () => {
   const resources = [defineUser(), defineResource('webhook', { fields: {} })];
   expect(configErrors({ resources, extensions: [webhooks()] })).toContain(
-    'GET /webhooks: a resource or extension has it already',
+    'GET /webhooks: another resource or extension already has this route',
   );
 });
 
