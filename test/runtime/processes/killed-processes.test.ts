@@ -1,8 +1,8 @@
 import { afterAll, expect, test, vi } from 'vitest';
-import { startReceiver } from '../fakes/receiver.ts';
-import { createClient } from '../support/app.ts';
-import { createTestDatabase } from '../support/database/test-database.ts';
-import { createRoleEnv, startBlog } from '../support/processes/app-process.ts';
+import { startReceiver } from '../../fakes/receiver.ts';
+import { createClient } from '../../support/app.ts';
+import { createTestDatabase } from '../../support/database/test-database.ts';
+import { createRoleEnv, startBlog } from '../../support/processes/app-process.ts';
 
 const RECORDS = 150;
 const database = await createTestDatabase();

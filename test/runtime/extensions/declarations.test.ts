@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import type { Route } from '../../src/declare/route.ts';
+import type { Route } from '../../../src/declare/route.ts';
 import {
   createApp,
   defineExtension,
@@ -8,9 +8,9 @@ import {
   type ExtensionHost,
   f,
   webhooks,
-} from '../../src/index.ts';
-import { pgTable, text } from '../../src/platform/postgres/drizzle.ts';
-import { VERSION } from '../../src/runtime/config-errors.ts';
+} from '../../../src/index.ts';
+import { pgTable, text } from '../../../src/platform/postgres/drizzle.ts';
+import { VERSION } from '../../../src/runtime/config-errors.ts';
 
 const env = { NODE_ENV: 'test', DATABASE_URL: 'postgres://u@127.0.0.1:1/x', REDIS_URL: 'redis://127.0.0.1:1' };
 

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import type { Auth } from '../../src/declare/route.ts';
+import type { Auth } from '../../../src/declare/route.ts';
 import {
   apiKeys,
   defineExtension,
@@ -9,9 +9,9 @@ import {
   privacy,
   realtime,
   webhooks,
-} from '../../src/index.ts';
-import { listen } from '../extensions/realtime/listen.ts';
-import { createClient, type Person, startTestApp } from '../support/app.ts';
+} from '../../../src/index.ts';
+import { listen } from '../../extensions/realtime/listen.ts';
+import { createClient, type Person, startTestApp } from '../../support/app.ts';
 
 const PASSWORD = 'correct horse battery';
 
