@@ -150,7 +150,7 @@ export function endpointRoutes(host: Host, accounts: Accounts, settings: Webhook
     const [wasEnabled, slow] = row.slice(-2) as [boolean, boolean];
     const webhook = serializeEndpoint(row.slice(0, -2) as EndpointRow);
     emit('updated', webhook, ctx);
-    if (webhook.enabled) await wakeUp(queues, [{ id, lane: laneOf(slow) }]);
+    if (webhook.enabled) await wakeUp(queues, [{ id, owner, lane: laneOf(slow) }]);
     else if (wasEnabled) events.emit('webhook.disabled', { webhook, owner, reason: 'manual' });
     return webhook;
   }
