@@ -102,7 +102,9 @@ describe('the environment', () => {
       credentials: { proof: { kind: 'certificate' } },
     });
     const oneLine = VARIABLES.APNS_KEY.replaceAll('\n', '\\n');
-    expect(read({ ...VARIABLES, APNS_KEY: oneLine }).credentials?.proof).toMatchObject({ key: VARIABLES.APNS_KEY });
+    expect(read({ ...VARIABLES, APNS_KEY: oneLine }).credentials?.authentication).toMatchObject({
+      key: VARIABLES.APNS_KEY,
+    });
   });
 
   const otherKey = generateKeyPairSync('rsa', { modulusLength: 2048 }).privateKey.export({
