@@ -59,7 +59,7 @@ export function createPush(platform: Platform, own: readonly Transport[], users?
       (one) =>
         one.accepts && acceptsDevice(one, { id: null, platform: type, token, user: null, locale: null }, platform.log),
     );
-  const tokenRule = { ...endpointRule(platform), takesExpo: acceptsExpoToken };
+  const tokenRule = { ...endpointRule(platform), acceptsExpoToken };
   const { enqueueWithin, ...sender } = createPushSender(
     platform,
     transports,

@@ -17,7 +17,7 @@ function secretsOfDevice({ platform, token }: { platform: DevicePlatform; token:
 /** Redacts the tokens of these devices in a text of a transport or provider, which may repeat its input. */
 export function redactTokens(text: string, devices: readonly { platform: DevicePlatform; token: string }[]): string {
   const secrets = devices.flatMap(secretsOfDevice).filter((secret) => secret.length >= MIN_SECRET_LENGTH);
-  return secrets.reduce((rest, secret) => rest.replaceAll(secret, '…'), text);
+  return secrets.reduce((redacted, secret) => redacted.replaceAll(secret, '…'), text);
 }
 
 /** Maximum depth of error causes, because a cause can be its own cause. */
@@ -28,7 +28,7 @@ function describeThrown(thrown: unknown): string {
   try {
     return String(thrown);
   } catch {
-    return 'something that is no error';
+    return 'a value that cannot be converted to text';
   }
 }
 
@@ -111,7 +111,7 @@ export interface Transport {
    * order, within 60 seconds. Without this method, `send` is called for each message concurrently.
    */
   sendMany?(
-    sendings: readonly TransportRequest[],
+    requests: readonly TransportRequest[],
   ): Promise<readonly (readonly TransportResult[])[]> | readonly (readonly TransportResult[])[];
   /** Whether the transport handles a device. Default: every device. */
   accepts?(device: TransportDevice): boolean;
@@ -142,7 +142,8 @@ export function transportConfigErrors(transports: readonly Transport[]): readonl
   for (const [i, transport] of transports.entries()) {
     const name: unknown = transport?.name;
     if (typeof name !== 'string' || name === '') errors.push(`transports[${i}] has no name`);
-    else if (name === SIMULATED_TRANSPORT) errors.push(`transport "${name}": the name is that of simulated devices`);
+    else if (name === SIMULATED_TRANSPORT)
+      errors.push(`transport "${name}": the name is reserved for simulated devices; rename it`);
     else if (names.has(name)) errors.push(`transport "${name}" is installed twice`);
     else names.add(name);
     if (typeof transport?.send !== 'function')
@@ -163,7 +164,10 @@ export function acceptsDevice(transport: Transport, device: TransportDevice, log
     return transport.accepts?.(device) ?? true;
   } catch (error) {
     const err = toRedactedError(error, [device]);
-    log.error({ err, transport: transport.name }, 'a push transport failed at accepts()');
+    log.error(
+      { err, transport: transport.name },
+      'accepts() of a push transport threw an error, so it does not get the device',
+    );
     return false;
   }
 }
@@ -202,22 +206,22 @@ function toStorableText(text: unknown, fallback: string | undefined): string | u
 /** Normalizes a result for storing and showing it, with the tokens of `devices` redacted. */
 function normalizeResult(result: TransportResult | undefined, devices: readonly TransportDevice[]): TransportResult {
   if (typeof result !== 'object' || result === null) {
-    return { ok: false, error: 'The transport gave no result for this device' };
+    return { ok: false, error: 'The transport returned no result for this device' };
   }
   if (result.ok === true) {
     const id = toStorableText(result.id, undefined);
     return id === undefined ? { ok: true } : { ok: true, id };
   }
   const reason = typeof result.error === 'string' ? redactTokens(result.error, devices) : undefined;
-  const error = toStorableText(reason, 'The transport gave no reason')!;
+  const error = toStorableText(reason, 'The transport returned no error text')!;
   const failed: TransportResult = { ok: false, error, unregistered: result.unregistered === true };
   const { goneSince } = result;
   if (failed.unregistered) return typeof goneSince === 'number' && goneSince > 0 ? { ...failed, goneSince } : failed;
   if (result.misconfigured === true) return { ...failed, misconfigured: true };
   if (result.retryable !== true) return failed;
   const { retryAfterMs } = result;
-  const asked = typeof retryAfterMs === 'number' && retryAfterMs > 0 && retryAfterMs < Number.POSITIVE_INFINITY;
-  return { ...failed, retryable: true, ...(asked ? { retryAfterMs: Math.ceil(retryAfterMs) } : {}) };
+  const isValidWait = typeof retryAfterMs === 'number' && retryAfterMs > 0 && retryAfterMs < Number.POSITIVE_INFINITY;
+  return { ...failed, retryable: true, ...(isValidWait ? { retryAfterMs: Math.ceil(retryAfterMs) } : {}) };
 }
 
 /** Calls a transport. Rejects if the transport rejects, times out, or does not return an array. */
@@ -233,24 +237,27 @@ async function callWithTimeout(call: () => unknown): Promise<readonly unknown[]>
  */
 async function collectResults(
   transport: Transport,
-  sendings: readonly TransportRequest[],
+  requests: readonly TransportRequest[],
   call: () => Promise<readonly unknown[]>,
   log: Logger,
 ): Promise<TransportResult[][]> {
   try {
-    const lists = await call();
-    return sendings.map(({ devices }, i) => {
-      const results = (Array.isArray(lists[i]) ? lists[i] : []) as readonly TransportResult[];
+    const resultLists = await call();
+    return requests.map(({ devices }, i) => {
+      const results = (Array.isArray(resultLists[i]) ? resultLists[i] : []) as readonly TransportResult[];
       return devices.map((device, at) => normalizeResult(results[at], [device]));
     });
   } catch (error) {
     const err = toRedactedError(
       error,
-      sendings.flatMap(({ devices }) => devices),
+      requests.flatMap(({ devices }) => devices),
     );
-    log.error({ err, transport: transport.name, push: sendings[0]?.context.id }, 'a push transport failed');
+    log.error(
+      { err, transport: transport.name, push: requests[0]?.context.id },
+      'a push transport failed; its devices are retried',
+    );
     const failed = normalizeResult({ ok: false, error: `The transport failed: ${err.message}`, retryable: true }, []);
-    return sendings.map(({ devices }) => devices.map(() => failed));
+    return requests.map(({ devices }) => devices.map(() => failed));
   }
 }
 
@@ -261,16 +268,21 @@ async function collectResults(
  */
 export function sendThrough(
   transport: Transport,
-  sendings: readonly TransportRequest[],
+  requests: readonly TransportRequest[],
   log: Logger,
 ): Promise<TransportResult[]>[] {
-  if (transport.sendMany !== undefined && sendings.length > 1) {
-    const all = collectResults(transport, sendings, () => callWithTimeout(() => transport.sendMany!(sendings)), log);
-    return sendings.map(async (_, i) => (await all)[i]!);
+  if (transport.sendMany !== undefined && requests.length > 1) {
+    const allResults = collectResults(
+      transport,
+      requests,
+      () => callWithTimeout(() => transport.sendMany!(requests)),
+      log,
+    );
+    return requests.map(async (_, i) => (await allResults)[i]!);
   }
-  return sendings.map(async (sending) => {
-    const { message, devices, context } = sending;
+  return requests.map(async (request) => {
+    const { message, devices, context } = request;
     const call = async () => [await callWithTimeout(() => transport.send(message, devices, context))];
-    return (await collectResults(transport, [sending], call, log))[0]!;
+    return (await collectResults(transport, [request], call, log))[0]!;
   });
 }

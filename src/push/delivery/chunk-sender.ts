@@ -90,13 +90,13 @@ function toDeviceResult(
   result: TransportResult,
 ): DeviceResult {
   const { createdAt, expiresAt } = chunk;
-  const failed = { attempts: tries + 1, retryAfterMs: result.retryAfterMs, createdAt, expiresAt };
-  const again = result.retryable === true ? nextRetryAt(failed, Date.now(), Math.random()) : undefined;
-  const raw =
+  const failedTry = { attempts: tries + 1, retryAfterMs: result.retryAfterMs, createdAt, expiresAt };
+  const retryTime = result.retryable === true ? nextRetryAt(failedTry, Date.now(), Math.random()) : undefined;
+  const goneToken =
     result.unregistered && device.id === null && device.token !== null
       ? { hash: tokenHash(device.token), platform: device.platform }
       : null;
-  return { ...result, position, deviceId: device.id, raw, tries, nextRetryAt: again };
+  return { ...result, position, deviceId: device.id, raw: goneToken, tries, nextRetryAt: retryTime };
 }
 
 function earliest(times: readonly (number | undefined)[]): number | undefined {
@@ -122,8 +122,8 @@ export function createChunkSender(
   let dropping = false;
   let abandoned = false;
 
-  const record = createMicroBatch<SentChunk>(async (answered) => {
-    const byTransport = Map.groupBy(answered, ({ chunk }) => chunk.transport);
+  const storeLater = createMicroBatch<SentChunk>(async (sentChunks) => {
+    const byTransport = Map.groupBy(sentChunks, ({ chunk }) => chunk.transport);
     await Promise.all([...byTransport].map(([transport, own]) => handleResults(transport, own)));
   }, MAX_CHUNKS_PER_STORE);
 
@@ -133,16 +133,16 @@ export function createChunkSender(
     const target = transportOf(name);
     const transport = 'send' in target ? target : undefined;
     const prepared = chunks.map((chunk) => ({ chunk, ...prepareDevices(chunk, transport, sentAt) }));
-    const asked = prepared.filter(({ sendable }) => sendable.length > 0);
-    const sendings = asked.map(({ chunk: { pushId: id, message, expiresAt }, sendable }): TransportRequest => {
+    const withSendable = prepared.filter(({ sendable }) => sendable.length > 0);
+    const requests = withSendable.map(({ chunk: { pushId: id, message, expiresAt }, sendable }): TransportRequest => {
       const context = expiresAt === undefined ? { id } : { id, expiresAt };
       return { message, devices: sendable.map(({ device }) => device), context };
     });
     const promises =
       transport === undefined
-        ? sendings.map(({ devices }) => Promise.resolve(devices.map(() => target as TransportResult)))
-        : sendThrough(transport, sendings, log);
-    const resultsOf = new Map(asked.map(({ chunk }, i) => [chunk, promises[i]!]));
+        ? requests.map(({ devices }) => Promise.resolve(devices.map(() => target as TransportResult)))
+        : sendThrough(transport, requests, log);
+    const resultsOf = new Map(withSendable.map(({ chunk }, i) => [chunk, promises[i]!]));
     return prepared.map(async ({ chunk, sendable, refused }) => {
       const sent = (await resultsOf.get(chunk)) ?? [];
       const results = [
@@ -158,18 +158,18 @@ export function createChunkSender(
     });
   }
 
-  async function finish(answering: Promise<SentChunk>, chunk: ClaimedChunk, done: WaitingJob): Promise<void> {
-    beingSent.add(done);
+  async function finish(sending: Promise<SentChunk>, chunk: ClaimedChunk, job: WaitingJob): Promise<void> {
+    beingSent.add(job);
     try {
-      const answered = await answering;
+      const sentChunk = await sending;
       // The job has already been rejected, and the database may be closed.
       if (abandoned) return;
-      await record(answered);
-      done.resolve();
+      await storeLater(sentChunk);
+      job.resolve();
     } catch (error) {
-      done.reject(error);
+      job.reject(error);
     } finally {
-      beingSent.delete(done);
+      beingSent.delete(job);
       claims.remove(chunk);
       inProgress -= chunk.devices.length;
       claimWaiting();
@@ -192,19 +192,20 @@ export function createChunkSender(
     );
     // The worker has given up: do not send chunks whose results nothing waits for.
     if (abandoned) {
-      for (const one of batch) one.resolve();
+      for (const job of batch) job.resolve();
       return;
     }
     const byKey = new Map(claimed.map((chunk) => [toKeyText(chunk), chunk]));
-    const asked = new Map(batch.map((one) => [toKeyText(one.key), one]));
-    for (const one of batch) if (!byKey.has(toKeyText(one.key)) || asked.get(toKeyText(one.key)) !== one) one.resolve();
+    const jobByKey = new Map(batch.map((one) => [toKeyText(one.key), one]));
+    for (const job of batch)
+      if (!byKey.has(toKeyText(job.key)) || jobByKey.get(toKeyText(job.key)) !== job) job.resolve();
     for (const chunk of claimed) {
       inProgress += chunk.devices.length;
       claims.add(chunk);
     }
     for (const [name, chunks] of Map.groupBy(claimed, (chunk) => chunk.transport)) {
-      for (const [i, answering] of deliver(name, chunks).entries()) {
-        void finish(answering, chunks[i]!, asked.get(toKeyText(chunks[i]!))!);
+      for (const [i, sending] of deliver(name, chunks).entries()) {
+        void finish(sending, chunks[i]!, jobByKey.get(toKeyText(chunks[i]!))!);
       }
     }
   }
@@ -217,7 +218,7 @@ export function createChunkSender(
       try {
         await claim(batch);
       } catch (error) {
-        for (const one of batch) one.reject(error);
+        for (const job of batch) job.reject(error);
       }
     }
     claiming = false;
@@ -233,11 +234,12 @@ export function createChunkSender(
       }),
     dropUnclaimed() {
       dropping = true;
-      for (const one of waiting.splice(0)) one.resolve();
+      for (const job of waiting.splice(0)) job.resolve();
     },
     abandon() {
       abandoned = true;
-      for (const one of beingSent) one.reject(new Error('stopped before the transport answered'));
+      for (const job of beingSent)
+        job.reject(new Error('The worker stopped before the transport returned its results'));
     },
   };
 }
@@ -261,8 +263,8 @@ export function prepareDevices(chunk: ClaimedChunk, transport: Transport | undef
 
   function refusalOf({ device, tries }: ClaimedDevice): string | undefined {
     if (device.token === null) return 'The device is no longer registered, or its user is not active';
-    if (chunk.claimsSinceResult > MAX_LOST_WORKERS + 1) return 'Given up: its workers were lost again and again';
-    if (now > expiresAt + (tries === 0 ? FIRST_TRY_GRACE_MS : 0)) return 'Expired: its ttl ran out before it was sent';
+    if (chunk.claimsSinceResult > MAX_LOST_WORKERS + 1) return 'Given up: every worker that sent it was lost';
+    if (now > expiresAt + (tries === 0 ? FIRST_TRY_GRACE_MS : 0)) return 'Expired: its ttl ended before it was sent';
     if (transport === undefined) return undefined;
     if (!sizes.has(device.platform)) sizes.set(device.platform, messageSizeError(transport, message, device.platform));
     return sizes.get(device.platform);

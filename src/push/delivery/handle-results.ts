@@ -31,7 +31,7 @@ function createAlarm({ events, log }: Pick<Platform, 'events' | 'log'>): (alarm:
     const now = performance.now();
     if (now - (raised.get(key) ?? Number.NEGATIVE_INFINITY) < ALARM_INTERVAL_MS) return;
     raised.set(key, now);
-    log.error(alarm, 'a push transport seems to be misconfigured; its devices are kept');
+    log.error(alarm, 'a push transport seems to be misconfigured: check its credentials; its devices are kept');
     events.emit('push.misconfigured', alarm);
   };
 }
@@ -116,7 +116,7 @@ export function createResultHandler(
   const alarm = createAlarm(parts);
   const removeGone = createGoneDeviceRemover(parts, alarm);
 
-  async function remove(transport: string, kept: readonly SentChunk[]): Promise<void> {
+  async function removeGoneDevices(transport: string, kept: readonly SentChunk[]): Promise<void> {
     const gone = kept.flatMap(({ chunk, results }) =>
       results.filter((result) => result.unregistered).map((result) => ({ ...result, createdAt: chunk.createdAt })),
     );
@@ -136,11 +136,11 @@ export function createResultHandler(
   }
 
   /** A failed removal must not block retries and events: the next send reports these devices as gone again. */
-  async function tryToRemove(transport: string, kept: readonly SentChunk[]): Promise<void> {
+  async function tryToRemoveGoneDevices(transport: string, kept: readonly SentChunk[]): Promise<void> {
     try {
-      await remove(transport, kept);
+      await removeGoneDevices(transport, kept);
     } catch (error) {
-      log.error({ err: error, transport }, 'could not remove gone devices');
+      log.error({ err: error, transport }, 'could not remove devices that are gone; the next push tries again');
     }
   }
 
@@ -151,14 +151,14 @@ export function createResultHandler(
   }
 
   function emitReceipts({ chunk, results }: SentChunk): void {
-    for (const { tries, nextRetryAt: retryAt, deviceId, ok, error = null, unregistered = false } of results) {
-      if (tries === 0 || retryAt !== undefined) continue;
+    for (const { tries, nextRetryAt, deviceId, ok, error = null, unregistered = false } of results) {
+      if (tries === 0 || nextRetryAt !== undefined) continue;
       events.emit('push.receipt', { id: chunk.pushId, device: deviceId, ok, error: ok ? null : error, unregistered });
     }
   }
 
   function scheduleRetries(kept: readonly SentChunk[]): Promise<void> {
-    const again = kept.flatMap(({ chunk: { pushId, chunk, transport, bulk, attempt, devices }, dueAt }) =>
+    const retries = kept.flatMap(({ chunk: { pushId, chunk, transport, bulk, attempt, devices }, dueAt }) =>
       dueAt === undefined
         ? []
         : [
@@ -168,11 +168,11 @@ export function createResultHandler(
               transport,
               bulk,
               size: devices.length,
-              again: { attempt, delay: Math.max(0, dueAt - Date.now()) },
+              retry: { attempt, delay: Math.max(0, dueAt - Date.now()) },
             },
           ],
     );
-    return enqueueChunks(queues, installed, again);
+    return enqueueChunks(queues, installed, retries);
   }
 
   /** Handles the results of chunks of one transport that arrived together. */
@@ -184,7 +184,7 @@ export function createResultHandler(
     );
     const results = kept.flatMap((one) => one.results);
     if (transport !== null) {
-      await tryToRemove(transport, kept);
+      await tryToRemoveGoneDevices(transport, kept);
       alarmIfRefused(transport, results);
     }
     await scheduleRetries(kept);

@@ -39,16 +39,16 @@ export function queueOfTransport(transport: string | null, installed: ReadonlySe
  */
 function createChunkJob(
   { pushId, chunk, size, bulk }: ChunkToSend,
-  again?: { attempt: number; delay: number },
+  retry?: { attempt: number; delay: number },
 ): NewJob {
-  const id = `push_${pushId}_${chunk}_${size}${again === undefined ? '' : `_${again.attempt}`}`;
+  const id = `push_${pushId}_${chunk}_${size}${retry === undefined ? '' : `_${retry.attempt}`}`;
   return {
     name: 'send',
     data: { id },
     opts: {
       jobId: id,
       ...(bulk ? { priority: BULK_PRIORITY } : {}),
-      ...(again === undefined ? {} : { delay: again.delay }),
+      ...(retry === undefined ? {} : { delay: retry.delay }),
     },
   };
 }
@@ -57,13 +57,13 @@ function createChunkJob(
 export async function enqueueChunks(
   queues: Queues,
   installed: ReadonlySet<string>,
-  chunks: readonly (ChunkToSend & { again?: { attempt: number; delay: number } })[],
+  chunks: readonly (ChunkToSend & { retry?: { attempt: number; delay: number } })[],
 ): Promise<void> {
   const byQueue = Map.groupBy(chunks, ({ transport }) => queueOfTransport(transport, installed));
   const adding = [...byQueue].map(([queue, own]) =>
     queues.add(
       queue,
-      own.map((one) => createChunkJob(one, one.again)),
+      own.map((one) => createChunkJob(one, one.retry)),
     ),
   );
   await Promise.all(adding);

@@ -40,13 +40,16 @@ async function checkTransports(transports: readonly Transport[], log: Platform['
   const check = async (transport: Transport) => {
     try {
       if ((await resolveWithin(Promise.resolve(transport.check?.()), CHECK_TIMEOUT_MS, 'late')) === 'late')
-        log.warn({ transport: transport.name }, 'a push provider could not be asked whether it takes the credentials');
+        log.warn(
+          { transport: transport.name },
+          'a push provider did not respond in time, so its credentials were not checked',
+        );
     } catch (error) {
       errors.push(`transport "${transport.name}": ${error instanceof Error ? error.message : String(error)}`);
     }
   };
   await Promise.all(transports.map(check));
-  if (errors.length > 0) throw new StartupError('Push providers refuse their credentials:', errors);
+  if (errors.length > 0) throw new StartupError('Push providers refuse the credentials:', errors);
 }
 
 /**
@@ -77,7 +80,7 @@ export async function startPushWorker(
     if (name === null) return resultWithoutTransport;
     const transport = byName.get(name);
     if (transport !== undefined) return transport;
-    log.error({ transport: name }, 'this push-worker lacks a transport that the sender has');
+    log.error({ transport: name }, 'this push-worker has no such transport: start it with the same app as the sender');
     return { ok: false, error: `The worker has no transport named "${name}"` };
   }
 

@@ -28,14 +28,14 @@ const CLOSE_TIMEOUT_MS = 2000;
  * @throws Error if the library refuses the credentials, such as a certificate for another environment
  */
 export async function openApnsClient(
-  { authentication: proof, production }: ApnsCredentials,
+  { authentication, production }: ApnsCredentials,
   responseTimeoutMs: number,
 ): Promise<ApnsClient> {
   const { default: apn } = await import('@parse/node-apn');
   const options: ProviderOptions & { maxSessionMemory: number } = {
-    ...(proof.kind === 'token'
-      ? { token: { key: proof.key, keyId: proof.keyId, teamId: proof.teamId } }
-      : { cert: proof.cert, key: proof.key }),
+    ...(authentication.kind === 'token'
+      ? { token: { key: authentication.key, keyId: authentication.keyId, teamId: authentication.teamId } }
+      : { cert: authentication.cert, key: authentication.key }),
     production,
     requestTimeout: responseTimeoutMs,
     // The library would retry four times within 10 ms, whatever APNs asks for.
