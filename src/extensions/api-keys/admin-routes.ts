@@ -2,10 +2,17 @@ import type { Host, ResourceGateway } from '../../declare/host.ts';
 import type { Route, RouteContext } from '../../declare/route.ts';
 import { ApiError } from '../../platform/errors.ts';
 import { isId } from '../../platform/ids.ts';
+import { markForSerialization } from '../../records/serialize/serialize.ts';
 import { listQueryShape, readListQuery } from './input.ts';
 import { type ApiKeyRow, ownedKeyShape, toKeyRecord } from './record.ts';
 import { EXISTS, listAllSql } from './sql.ts';
 import type { Keys } from './store.ts';
+
+/** The fields of an owner that the list contains. They are null if the account no longer exists. */
+const OWNER = {
+  selection: { fields: new Set(['name', 'email']), include: new Map() },
+  defaults: { name: null, email: null },
+};
 
 type OwnedRow = [...ApiKeyRow, userId: string];
 
@@ -13,21 +20,16 @@ type OwnedRow = [...ApiKeyRow, userId: string];
 export function adminKeyRoutes({ database }: Pick<Host, 'database'>, users: ResourceGateway, keys: Keys): Route[] {
   const common = { policy: 'admin', tags: ['api-keys'] };
 
-  /** Returns the owners by id, serialized for the admin. */
-  async function ownersOf(rows: readonly OwnedRow[], ctx: RouteContext) {
-    const records = await users.load([...new Set(rows.map((row) => row.at(-1) as string))]);
-    const serialized = await users.serialize(records, { user: ctx.user, req: ctx.req });
-    return new Map(records.map(({ id }, i) => [id, serialized[i]!]));
-  }
-
   async function list(ctx: RouteContext) {
     const { status, user, limit } = readListQuery(ctx.query);
     const rows = await database.readSlowly<OwnedRow>({ text: listAllSql(status), values: [user, limit] });
-    const owners = rows.length === 0 ? undefined : await ownersOf(rows, ctx);
+    const ownerIds = new Set(rows.map((row) => row.at(-1) as string));
+    const records = ownerIds.size === 0 ? [] : await users.load([...ownerIds]);
+    const owners = new Map(records.map((record) => [record.id, markForSerialization(users.name, record, OWNER)]));
     return rows.map((row) => {
       const id = row.at(-1) as string;
-      const { name = null, email = null } = owners?.get(id) ?? {};
-      return { ...toKeyRecord(row.slice(0, -1) as ApiKeyRow), owner: { id, name, email } };
+      const key = toKeyRecord(row.slice(0, -1) as ApiKeyRow);
+      return { ...key, owner: owners.get(id) ?? { id, ...OWNER.defaults } };
     });
   }
 

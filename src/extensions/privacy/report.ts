@@ -70,13 +70,13 @@ function personalColumns(table: PgTable): { users: string[]; personal: string[] 
 
 /** Describes in words which callers a policy allows. */
 function describePolicy(policy: CompiledPolicy): string {
-  if (policy.public) return 'everybody';
+  if (policy.public) return 'everyone';
   if (policy.authenticated) return 'any signed-in user';
-  if (allowsNobody(policy)) return 'nobody';
+  if (allowsNobody(policy)) return 'no one';
   const words = [
     ...(policy.owner ? ['the owner'] : []),
     ...policy.roles.map((role) => `role ${role}`),
-    ...(policy.functions.length === 0 ? [] : ['whom a function of the declaration lets in']),
+    ...(policy.functions.length === 0 ? [] : ['callers that a policy function allows']),
   ];
   return words.join(', ');
 }
@@ -124,9 +124,9 @@ export interface PrivacyReport {
 const NOT_HELD = ['outbox', 'privacy_erasures'];
 
 const ON_OWNER_DELETE = {
-  delete: 'it goes when the account of its owner is erased',
-  anonymize: 'it is emptied when the account of its owner is erased',
-  keep: 'it stays when the account of its owner is erased',
+  delete: 'deleted when the account of its owner is erased',
+  anonymize: 'emptied when the account of its owner is erased',
+  keep: 'kept when the account of its owner is erased',
 };
 
 function keptFor({ declaration, archiveTable }: ResourceGateway, isUser: boolean): string {
@@ -134,22 +134,22 @@ function keptFor({ declaration, archiveTable }: ResourceGateway, isUser: boolean
   const owned = isUser || ownerFieldOf(declaration) !== undefined;
   return [
     'as long as its record',
-    ...(archiveTable === undefined ? [] : ['deleted records for the days of softDelete()']),
-    ...(isUser ? ['it goes when the account is erased'] : owned ? [ON_OWNER_DELETE[onOwnerDelete]] : []),
-    ...(audit ? ['its changes, masked, stand in the audit trail'] : []),
+    ...(archiveTable === undefined ? [] : ['deleted records as long as softDelete() keeps them']),
+    ...(isUser ? ['deleted when the account is erased'] : owned ? [ON_OWNER_DELETE[onOwnerDelete]] : []),
+    ...(audit ? ['its masked changes are in the audit trail'] : []),
   ].join('; ');
 }
 
 /** Describes who gets a field in responses: callers who may read the record and see the field. */
 function seenBy({ declaration, readPolicy }: ResourceGateway, field: string): string {
   const { hidden, writeOnly, visibleTo } = (declaration.fields as Fields)[field]!.spec;
-  if (hidden || writeOnly) return 'nobody, by the API';
+  if (hidden || writeOnly) return 'no one: the API never returns it';
   const readers = describePolicy(readPolicy);
   const { reference } = declaration.policies ?? {};
   const others = reference === undefined ? '' : `; expanded in other records: ${describeDeclaredPolicy(reference)}`;
   const scope = declaration.scope === undefined ? '' : ', within the scope';
-  const record = `who may read the record: ${readers}${scope}${others}`;
-  return visibleTo === undefined ? record : `${describeDeclaredPolicy(visibleTo)}; of ${record}`;
+  const record = `readers of the record: ${readers}${scope}${others}`;
+  return visibleTo === undefined ? record : `${describeDeclaredPolicy(visibleTo)}; only among the ${record}`;
 }
 
 function fieldsOf(gateway: ResourceGateway, isUser: boolean): ReportedField[] {

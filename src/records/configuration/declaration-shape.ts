@@ -34,7 +34,7 @@ const OPTIONS = {
 } satisfies Record<string, z.ZodType>;
 
 /** The built-in extensions that add options, for the error if an app sets an option without its extension. */
-const BROUGHT_BY: Record<string, string> = {
+const OPTION_EXTENSIONS: Record<string, string> = {
   softDelete: 'softDelete()',
   audit: 'audit()',
   onOwnerDelete: 'privacy()',
@@ -59,9 +59,9 @@ function checkExtensionOption(
     for (const { path, message } of issues) errors.at([name, ...path].join('.')).report(message);
     return issues.length === 0;
   }
-  const extension = Object.hasOwn(BROUGHT_BY, name) ? BROUGHT_BY[name] : undefined;
+  const extension = Object.hasOwn(OPTION_EXTENSIONS, name) ? OPTION_EXTENSIONS[name] : undefined;
   if (extension === undefined) {
-    const options = [...Object.keys(OPTIONS).slice(1), ...Object.keys(BROUGHT_BY), ...extensions.keys()];
+    const options = [...Object.keys(OPTIONS).slice(1), ...Object.keys(OPTION_EXTENSIONS), ...extensions.keys()];
     errors.report(`"${name}" is not an option${knownNames(name, 'options', [...new Set(options)])}`);
   } else if (value) errors.at(name).report(`nothing gives it a meaning; add ${extension} to extensions, or remove it`);
   return true;
@@ -73,14 +73,14 @@ function checkExtensionOption(
  * @returns whether all types are right, so that the declaration can be checked further
  */
 export function checkShape(resource: AnyResource, extensions: ExtensionOptions, errors: ConfigErrors): boolean {
-  let isWhole = true;
+  let areTypesRight = true;
   for (const [name, value] of Object.entries(resource as object)) {
     if (value === undefined) continue;
     const schema = isOwnOption(name) ? OPTIONS[name as keyof typeof OPTIONS] : undefined;
-    if (schema === undefined) isWhole = checkExtensionOption(name, value, extensions, errors) && isWhole;
+    if (schema === undefined) areTypesRight = checkExtensionOption(name, value, extensions, errors) && areTypesRight;
     else if (!schema.safeParse(value).success) {
       errors.at(name).report(`must be ${schema.description}`);
-      isWhole = false;
+      areTypesRight = false;
     }
   }
   if (resource.fields === undefined) {
@@ -91,5 +91,5 @@ export function checkShape(resource: AnyResource, extensions: ExtensionOptions, 
   if (anyObject.safeParse(resource.fields).success)
     for (const [name] of notFields)
       errors.at(`field "${name}"`).report('it is not a field; make it with f, as f.string()');
-  return isWhole && notFields.length === 0;
+  return areTypesRight && notFields.length === 0;
 }

@@ -12,18 +12,18 @@ const NAME = /^[a-z][a-z0-9-]*$/;
 const PATH = /^(\/[a-z0-9][a-z0-9._-]*)+$/;
 const TABLE = /^[a-z_][a-z0-9_]*$/;
 const HOOKS = ['beforeCreate', 'afterCreate', 'beforeUpdate', 'afterUpdate', 'beforeDelete', 'afterDelete'];
-const LONGEST_TABLE = MAX_IDENTIFIER_BYTES - archiveTable('').length;
+const MAX_TABLE_LENGTH = MAX_IDENTIFIER_BYTES - archiveTable('').length;
 /** First path segments of built-in routes. */
 const TAKEN_PATHS = new Set(['/auth', '/admin', '/openapi.json', '/docs']);
 
 /** The URL path of a resource below /api, and its table. */
-export function placesOf(resource: AnyResource): { path: string; table: string } {
+export function pathAndTableOf(resource: AnyResource): { path: string; table: string } {
   const plural = pluralName(resource.name);
   return { path: resource.path ?? `/${plural}`, table: resource.collection ?? snakeCase(plural) };
 }
 
 function checkPlace(resource: AnyResource, taken: ReadonlySet<string>, errors: ConfigErrors): void {
-  const { path, table } = placesOf(resource);
+  const { path, table } = pathAndTableOf(resource);
   if (!NAME.test(resource.name))
     errors.report('a resource name is made of letters, digits and -, and begins with a letter');
   if (!PATH.test(path)) errors.at('path').report(`"${path}" must look like /blog-posts`);
@@ -48,7 +48,7 @@ function checkPlace(resource: AnyResource, taken: ReadonlySet<string>, errors: C
       );
 }
 
-function times(resource: AnyResource): string[] {
+function timestampFields(resource: AnyResource): string[] {
   return resource.timestamps === false ? [] : ['createdAt', 'updatedAt'];
 }
 
@@ -58,7 +58,7 @@ function checkDefaultSort(resource: AnyResource, errors: ConfigErrors): void {
   for (const term of resource.defaultSort.split(',')) {
     const name = term.trim().replace(/^-/, '');
     names.push(name);
-    if (['_id', 'id', ...times(resource)].includes(name)) continue;
+    if (['_id', 'id', ...timestampFields(resource)].includes(name)) continue;
     const spec = Object.hasOwn(resource.fields, name) ? (resource.fields as Fields)[name]!.spec : undefined;
     if (spec === undefined || spec.encrypted || fieldTypeOf(spec).concealed)
       errors.at('defaultSort').report(`"${term}" is not a field that has an order`);
@@ -81,7 +81,7 @@ function checkIndexes(resource: AnyResource, errors: ConfigErrors): void {
     const names = terms.map((term) => term.replace(/^-/, ''));
     if (new Set(names).size < names.length) errors.at('indexes').report(`[${terms.join(', ')}] names a field twice`);
     for (const name of names) {
-      if (['id', ...times(resource)].includes(name)) continue;
+      if (['id', ...timestampFields(resource)].includes(name)) continue;
       if (!canIndex(Object.hasOwn(fields, name) ? fields[name]!.spec : undefined))
         errors.at('indexes').report(`"${name}" is not a field that can be indexed`);
     }
@@ -114,12 +114,12 @@ function checkCreate(resource: AnyResource, errors: ConfigErrors): void {
 
 function checkSoftDelete(resource: AnyResource, errors: ConfigErrors): void {
   if (!resource.softDelete) return;
-  const { table } = placesOf(resource);
-  if (table.length > LONGEST_TABLE && table.length <= MAX_IDENTIFIER_BYTES)
+  const { table } = pathAndTableOf(resource);
+  if (table.length > MAX_TABLE_LENGTH && table.length <= MAX_IDENTIFIER_BYTES)
     errors
       .at('softDelete')
       .report(
-        `the table "${table}" has ${table.length} characters, which leaves no room for "_deleted" behind its name; set collection to one of at most ${LONGEST_TABLE}`,
+        `the table "${table}" has ${table.length} characters, which leaves no room for "_deleted" behind its name; set collection to one of at most ${MAX_TABLE_LENGTH}`,
       );
   for (const name of Object.keys(resource.fields)) {
     if (name === 'deleted' || snakeCase(name) === 'deleted_at')

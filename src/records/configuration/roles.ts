@@ -1,5 +1,5 @@
 import type { Fields } from '../../declare/field.ts';
-import { compilePolicy, type Policy, roleFault } from '../../declare/policy.ts';
+import { compilePolicy, type Policy, roleNameError } from '../../declare/policy.ts';
 import type { AnyResource } from '../../declare/resource.ts';
 import type { ConfigErrors } from '../../platform/config/config-errors.ts';
 import { knownNames } from '../../platform/config/did-you-mean.ts';
@@ -21,8 +21,8 @@ export function checkRoleField(resource: AnyResource, errors: ConfigErrors): voi
     return;
   }
   for (const role of spec.inner.spec.values ?? []) {
-    const wrong = roleFault(role);
-    if (wrong !== undefined) at.report(wrong);
+    const error = roleNameError(role);
+    if (error !== undefined) at.report(error);
   }
   if (spec.hidden || spec.readOnly) return;
   const { writableBy } = spec;

@@ -6,23 +6,23 @@ import { fieldTypeOf } from '../fields/field-type.ts';
 const QUERIES = ['filterable', 'sortable', 'searchable'] as const;
 
 /** The modifier or type that hides a field from every viewer, as written in the declaration. */
-function secretOf(spec: FieldSpec): string | undefined {
+function hidingModifierOf(spec: FieldSpec): string | undefined {
   if (spec.hidden) return 'hidden()';
   if (spec.writeOnly) return 'writeOnly()';
   return fieldTypeOf(spec).concealed ? `a ${spec.type.kind}` : undefined;
 }
 
-function asksFunctions({ visibleTo }: FieldSpec): boolean {
+function usesFunctions({ visibleTo }: FieldSpec): boolean {
   return visibleTo !== undefined && compilePolicy(visibleTo, () => undefined).functions.length > 0;
 }
 
 /** Whether a policy is valid and allows no viewer. */
 export function isForNobody(policy: Policy): boolean {
-  let whole = true;
+  let isValid = true;
   const compiled = compilePolicy(policy, () => {
-    whole = false;
+    isValid = false;
   });
-  return whole && allowsNobody(compiled);
+  return isValid && allowsNobody(compiled);
 }
 
 function checkQueries(spec: FieldSpec, secret: string | undefined, errors: ConfigErrors): void {
@@ -31,7 +31,7 @@ function checkQueries(spec: FieldSpec, secret: string | undefined, errors: Confi
     if (!spec[query]) continue;
     if (unseen) errors.report(`visibleTo("none") excludes ${query}(): nobody could use it; remove one`);
     if (secret !== undefined) errors.report(`${secret} excludes ${query}(): a query would tell the value; remove one`);
-    if (asksFunctions(spec))
+    if (usesFunctions(spec))
       errors.report(
         `visibleTo(function) excludes ${query}(): a query cannot ask a function per record; use role words or remove one`,
       );
@@ -63,7 +63,7 @@ export function checkVisibility(spec: FieldSpec, errors: ConfigErrors): void {
       errors.report(`${rule}(undefined) would open the field to everybody; give it a policy`);
     else if (spec[rule] !== undefined) compilePolicy(spec[rule], (text) => errors.at(rule).report(text));
   }
-  const secret = secretOf(spec);
+  const secret = hidingModifierOf(spec);
   checkQueries(spec, secret, errors);
   checkContradictions(spec, secret, errors);
 }

@@ -1,10 +1,10 @@
 import type { Route } from '../../declare/route.ts';
 import type { Operator } from '../../declare/service.ts';
 import { fieldJsonSchema } from '../../records/fields/field-type.ts';
-import { isFilterable, LIST_OPERATORS, LONGEST_SEARCH, MAX_VALUES } from '../../records/query/filter.ts';
+import { isFilterable, LIST_OPERATORS, MAX_LIST_VALUES, MAX_SEARCH_LENGTH } from '../../records/query/filter.ts';
 import { includablePaths, MAX_LEVELS, MAX_PATHS, type ResourceOf } from '../../records/query/include.ts';
 import { MAX_PAGES, selectableFields } from '../../records/query/parse.ts';
-import { declaredSorts, MAX_TERMS } from '../../records/query/sort.ts';
+import { declaredSorts, MAX_SORT_TERMS } from '../../records/query/sort.ts';
 import type { CompiledField, CompiledResource } from '../../records/schema/compiled.ts';
 import { isItemPath, isTagged } from '../http/endpoint.ts';
 import type { Components } from './schema.ts';
@@ -74,11 +74,11 @@ export function shapedParameters(route: Route, name: string, components: Compone
 
 /** The request headers that make a request conditional or repeatable. */
 export function headerParameters(route: Route, components: Components): Json[] {
-  const put = (name: string, parameter: Json) => components.named('parameters', name, parameter);
+  const parameterReference = (name: string, parameter: Json) => components.named('parameters', name, parameter);
   return [
-    ...(isRevalidated(route) ? [put('IfNoneMatch', IF_NONE_MATCH)] : []),
-    ...(isGuarded(route) ? [put('IfMatch', IF_MATCH)] : []),
-    ...(route.idempotent ? [put('IdempotencyKey', IDEMPOTENCY_KEY)] : []),
+    ...(isRevalidated(route) ? [parameterReference('IfNoneMatch', IF_NONE_MATCH)] : []),
+    ...(isGuarded(route) ? [parameterReference('IfMatch', IF_MATCH)] : []),
+    ...(route.idempotent ? [parameterReference('IdempotencyKey', IDEMPOTENCY_KEY)] : []),
   ];
 }
 
@@ -126,26 +126,31 @@ function comparedSchema({ spec }: CompiledField): Json {
 function filterParameters(field: CompiledField): Json[] {
   const { name, operators, spec } = field;
   const compared = comparedSchema(field);
-  const seen = field.visibleTo === undefined ? '' : ' Matches only records on which you may see it.';
-  const one = (parameterName: string, op: Operator): Json => {
+  const visibilityNote = field.visibleTo === undefined ? '' : ' Matches only records on which you may see it.';
+  const operatorParameter = (parameterName: string, op: Operator): Json => {
     const means = spec.inner !== undefined && op === 'eq' ? 'holds it' : OPERATOR_TEXT[op];
-    const twin = parameterName === `${name}[eq]` ? ` The same as \`${name}\`, and not together with it.` : '';
-    const text = `Records whose \`${name}\` ${means}.${seen}${twin}`;
+    const sameFilterNote = parameterName === `${name}[eq]` ? ` The same as \`${name}\`, and not together with it.` : '';
+    const text = `Records whose \`${name}\` ${means}.${visibilityNote}${sameFilterNote}`;
     if (op === 'exists') return parameter(parameterName, text, { type: 'boolean' });
     if (!LIST_OPERATORS.has(op)) return parameter(parameterName, text, compared);
     // An item between commas must not be empty, and a comma is always a separator, encoded or not.
     const item =
       compared.type === 'string' && compared.enum === undefined ? { pattern: '^[^,]+$', ...compared } : compared;
-    return commaList(parameterName, text, item, { maxItems: MAX_VALUES });
+    return commaList(parameterName, text, item, { maxItems: MAX_LIST_VALUES });
   };
-  return [...(operators.has('eq') ? [one(name, 'eq')] : []), ...[...operators].map((op) => one(`${name}[${op}]`, op))];
+  return [
+    ...(operators.has('eq') ? [operatorParameter(name, 'eq')] : []),
+    ...[...operators].map((op) => operatorParameter(`${name}[${op}]`, op)),
+  ];
 }
 
 function sortParameter(resource: CompiledResource): Json {
-  const usual = resource.defaultSort.map(({ field, descending }) => (descending ? `-${field}` : field)).join(',');
-  const text = `The order: fields, with \`-\` before those that descend. Without it \`${usual}\`.`;
+  const defaultOrder = resource.defaultSort
+    .map(({ field, descending }) => (descending ? `-${field}` : field))
+    .join(',');
+  const text = `The order: fields, with \`-\` before those that descend. Without it \`${defaultOrder}\`.`;
   const values = declaredSorts(resource).flatMap((name) => [name, `-${name}`]);
-  return commaList('sort', text, { type: 'string', enum: values }, { maxItems: MAX_TERMS, uniqueItems: true });
+  return commaList('sort', text, { type: 'string', enum: values }, { maxItems: MAX_SORT_TERMS, uniqueItems: true });
 }
 
 /** The longest readable list of paths, shorter paths first; undefined if even the shortest are too many. */
@@ -186,7 +191,12 @@ export function listParameters(
   resourceOf: ResourceOf,
   { defaultLimit, maxLimit }: Pagination,
 ): Json[] {
-  const whole = (maximum: number, usual: number) => ({ type: 'integer', minimum: 1, maximum, default: usual });
+  const positiveInteger = (maximum: number, initial: number) => ({
+    type: 'integer',
+    minimum: 1,
+    maximum,
+    default: initial,
+  });
   const searched = resource.fields.filter((field) => field.spec.searchable && !field.secret).map(({ name }) => name);
   const filtered = resource.fields.filter((field) => isFilterable(resource, field.name));
   const q = `Records that hold this text, in upper or lower case, in ${searched.join(', ')}.`;
@@ -194,11 +204,11 @@ export function listParameters(
   const after = 'Goes on behind a page: its `meta.next`. Not together with `page`; the total is then not counted.';
   return [
     ...filtered.flatMap(filterParameters),
-    ...(searched.length === 0 ? [] : [parameter('q', q, { type: 'string', maxLength: LONGEST_SEARCH })]),
+    ...(searched.length === 0 ? [] : [parameter('q', q, { type: 'string', maxLength: MAX_SEARCH_LENGTH })]),
     ...(declaredSorts(resource).length === 0 ? [] : [sortParameter(resource)]),
     ...readParameters(resource, resourceOf),
-    parameter('page', 'Which page, from 1.', whole(MAX_PAGES, 1)),
-    parameter('limit', 'Records in a page.', whole(maxLimit, Math.min(defaultLimit, maxLimit))),
+    parameter('page', 'Which page, from 1.', positiveInteger(MAX_PAGES, 1)),
+    parameter('limit', 'Records in a page.', positiveInteger(maxLimit, Math.min(defaultLimit, maxLimit))),
     parameter('after', after, { type: 'string' }),
     ...(resource.softDelete ? [parameter('deleted', deleted, { type: 'string', enum: ['only', 'with'] })] : []),
     ...(isFilterable(resource, 'count')

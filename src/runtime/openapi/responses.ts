@@ -23,32 +23,35 @@ const LIMITS = {
   'RateLimit-Reset': { description: 'Seconds until the window ends.', schema: { type: 'integer' } },
 };
 
-function put(name: string, header: Json, components: Components): Json {
+function headerReference(name: string, header: Json, components: Components): Json {
   return { [name]: components.named('headers', name.replaceAll('-', ''), header) };
 }
 
 /** The headers of every response with a status. */
-function answerHeaders(status: number, components: Components): Json {
-  const later = status === 202 || status === 429 || status === 503;
+function responseHeaders(status: number, components: Components): Json {
+  const isTemporary = status === 202 || status === 429 || status === 503;
   return {
-    ...put('X-Request-Id', REQUEST_ID, components),
-    ...(later ? put('Retry-After', RETRY_AFTER, components) : {}),
+    ...headerReference('X-Request-Id', REQUEST_ID, components),
+    ...(isTemporary ? headerReference('Retry-After', RETRY_AFTER, components) : {}),
   };
 }
 
 /** The headers that show the remaining requests of a rate limit. */
 function limitHeaders(components: Components): Json {
-  return Object.assign({}, ...Object.entries(LIMITS).map(([name, header]) => put(name, header, components)));
+  return Object.assign(
+    {},
+    ...Object.entries(LIMITS).map(([name, header]) => headerReference(name, header, components)),
+  );
 }
 
 /** The header of a response that has an entity tag. */
 function tagHeader(components: Components): Json {
-  return put('ETag', ENTITY_TAG, components);
+  return headerReference('ETag', ENTITY_TAG, components);
 }
 
 /** The header that marks a repeated response. */
 function replayedHeader(components: Components): Json {
-  return put('Idempotency-Replayed', REPLAYED, components);
+  return headerReference('Idempotency-Replayed', REPLAYED, components);
 }
 
 const LIST_META = {
@@ -81,14 +84,14 @@ function holdsRecord(route: Route): boolean {
 }
 
 /** The successful responses of a route by status. Without `output` a handler may return anything, or nothing. */
-export function successAnswers(
+export function successResponses(
   route: Route,
   name: string,
   { limited, components }: { limited: boolean; components: Components },
 ): Json {
   const { status = 200, output } = route;
   const shared = {
-    ...answerHeaders(200, components),
+    ...responseHeaders(200, components),
     ...(limited ? limitHeaders(components) : {}),
     ...(route.idempotent ? replayedHeader(components) : {}),
   };
@@ -105,8 +108,8 @@ export function successAnswers(
         ? { 'application/json': { schema: envelope(route, name, components) } }
         : { [route.file]: {} },
   };
-  const nothing = { description: 'It is done; there is nothing to say.', headers: shared };
-  if (isBodiless(status)) return { [status]: nothing };
+  const empty = { description: 'It is done; there is nothing to say.', headers: shared };
+  if (isBodiless(status)) return { [status]: empty };
   return {
     [status]: full,
     ...(route.pending
@@ -114,11 +117,11 @@ export function successAnswers(
           202: {
             ...full,
             description: 'It is not there yet: ask again.',
-            headers: { ...shared, ...answerHeaders(202, components) },
+            headers: { ...shared, ...responseHeaders(202, components) },
           },
         }
       : {}),
-    ...(output === undefined && route.file === undefined ? { 204: nothing } : {}),
+    ...(output === undefined && route.file === undefined ? { 204: empty } : {}),
     ...(isRevalidated(route) ? { 304: { description: 'You have this answer already.', headers: tagged } } : {}),
   };
 }
@@ -145,19 +148,19 @@ function partName(code: ErrorCode): string {
   return code.toLowerCase().replaceAll(/(?:^|_)([a-z])/g, (_, letter: string) => letter.toUpperCase());
 }
 
-interface Making {
+interface ResponseContext {
   /** Whether a rate limit applies: then every response has the headers of the limit. */
   limited: boolean;
   components: Components;
 }
 
-function answer(
+function errorResponse(
   description: string,
   statuses: readonly number[],
   codes: readonly ErrorCode[],
-  { limited, components }: Making,
+  { limited, components }: ResponseContext,
 ): Json {
-  const ofStatuses = statuses.map((status) => answerHeaders(status, components));
+  const ofStatuses = statuses.map((status) => responseHeaders(status, components));
   const headers = Object.assign({}, ...ofStatuses, limited ? limitHeaders(components) : {});
   return { description, headers, content: { 'application/json': { schema: errorSchema(codes) } } };
 }
@@ -165,20 +168,24 @@ function answer(
 /**
  * The error responses of a route by status, each with its possible codes.
  *
- * @param free whether code outside the document's knowledge may respond too: then any 4xx status is possible
+ * @param mayReturnAnyError whether code outside the document's knowledge may respond too: then any 4xx status is possible
  */
-export function errorAnswers(codes: ReadonlySet<ErrorCode>, free: boolean, making: Making): Json {
-  const { components } = making;
+export function errorResponses(
+  codes: ReadonlySet<ErrorCode>,
+  mayReturnAnyError: boolean,
+  context: ResponseContext,
+): Json {
+  const { components } = context;
   const inOrder = ALL_CODES.filter((code) => codes.has(code));
   const byStatus = Map.groupBy(inOrder, (code) => ERROR_CODES[code].status);
-  const answers = [...byStatus].map(([status, own]) => {
+  const responses = [...byStatus].map(([status, own]) => {
     const text = own.map((code) => `\`${code}\`: ${ERROR_CODES[code].message}.`).join(' ');
-    const part = answer(text, [status], own, making);
+    const part = errorResponse(text, [status], own, context);
     return [String(status), components.named('responses', own.map(partName).join('Or'), part)] as const;
   });
-  if (!free) return Object.fromEntries(answers);
+  if (!mayReturnAnyError) return Object.fromEntries(responses);
   const clients = ALL_CODES.filter((code) => ERROR_CODES[code].status < 500);
   const statuses = clients.map((code) => ERROR_CODES[code].status);
-  const any = answer('Any error that this route finds a reason for.', statuses, clients, making);
-  return { ...Object.fromEntries(answers), '4XX': components.named('responses', 'AnyClientError', any) };
+  const any = errorResponse('Any error that this route finds a reason for.', statuses, clients, context);
+  return { ...Object.fromEntries(responses), '4XX': components.named('responses', 'AnyClientError', any) };
 }

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { createScopes } from '../../../src/extensions/api-keys/scopes.ts';
 import { apiKeys, createApp, defineExtension, defineResource, defineUser, f } from '../../../src/index.ts';
-import { clientOf } from '../../support/app.ts';
+import { createClient } from '../../support/app.ts';
 import { startKeysApp } from './app.ts';
 
 const { person, key, url } = await startKeysApp();
@@ -83,11 +83,11 @@ test('a response stored for an Idempotency-Key is not returned to a key without 
   const headers = { 'idempotency-key': 'once' };
   expect((await root.call('POST', '/api/notes', { text: 'kept' }, headers)).status).toBe(201);
   const { key: value } = await key(root, { scopes: ['read'] });
-  expect((await clientOf(url, value)('POST', '/api/notes', { text: 'kept' }, headers)).status).toBe(403);
+  expect((await createClient(url, value)('POST', '/api/notes', { text: 'kept' }, headers)).status).toBe(403);
 });
 
 const handler = () => undefined;
-const mistakes = (options: object) => {
+const configErrorsOf = (options: object) => {
   const resources = [defineUser(), defineResource('note', { fields: { text: f.string() } })];
   const env = { NODE_ENV: 'test', DATABASE_URL: 'postgres://u@127.0.0.1:1/x', REDIS_URL: 'redis://127.0.0.1:1' };
   try {
@@ -112,12 +112,15 @@ test.each<[object, string]>([
   [{ policy: 'everybody!' }, 'apiKeys.policy: "everybody!" is not a policy token'],
   [{ nope: 1 }, 'nope'],
 ])('settings %j are refused at start', (options, text) => {
-  expect(mistakes(options)).toContain(text);
+  expect(configErrorsOf(options)).toContain(text);
 });
 
 test('valid settings are accepted, with any parameter names', () => {
   expect(
-    mistakes({ routeScopes: { 'GET /notes/:any': '*', 'POST /notes': 'notes:make' }, defaultScopes: ['notes:make'] }),
+    configErrorsOf({
+      routeScopes: { 'GET /notes/:any': '*', 'POST /notes': 'notes:make' },
+      defaultScopes: ['notes:make'],
+    }),
   ).toBe('');
 });
 

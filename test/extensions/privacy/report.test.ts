@@ -65,8 +65,8 @@ function reportOf(claims = true) {
 }
 
 const KEPT =
-  'as long as its record; deleted records for the days of softDelete(); it is emptied when the account of its owner is erased';
-const READERS = 'who may read the record: the owner, whom a function of the declaration lets in';
+  'as long as its record; deleted records as long as softDelete() keeps them; emptied when the account of its owner is erased';
+const READERS = 'readers of the record: the owner, callers that a policy function allows';
 const storedIn = (column: string) => [`patients.${column}`, `patients_deleted.${column}`];
 
 test('the report lists for each personal field the reason, its columns, its readers and how long it is kept', () => {
@@ -78,7 +78,7 @@ test('the report lists for each personal field the reason, its columns, its read
       reason: 'pii()',
       storedIn: storedIn('diagnosis'),
       encrypted: true,
-      seenBy: `the owner, role doctor; of ${READERS}`,
+      seenBy: `the owner, role doctor; only among the ${READERS}`,
       kept: KEPT,
     },
     {
@@ -96,7 +96,7 @@ test('the report lists for each personal field the reason, its columns, its read
       reason: 'name',
       storedIn: storedIn('phone'),
       encrypted: false,
-      seenBy: 'nobody, by the API',
+      seenBy: 'no one: the API never returns it',
       kept: KEPT,
     },
     {
@@ -121,8 +121,8 @@ test('all free-text fields of the user resource are personal', () => {
   expect(fields[1]).toMatchObject({
     storedIn: ['users.email'],
     seenBy:
-      'the owner, role admin; of who may read the record: the owner, role admin; expanded in other records: everybody',
-    kept: 'as long as its record; it goes when the account is erased',
+      'the owner, role admin; only among the readers of the record: the owner, role admin; expanded in other records: everyone',
+    kept: 'as long as its record; deleted when the account is erased',
   });
 });
 

@@ -1,9 +1,9 @@
 import { expect, test } from 'vitest';
 import type { AnyField } from '../../../src/declare/field.ts';
 import { f } from '../../../src/index.ts';
-import { startupErrorOfField } from '../../support/startup-error.ts';
+import { getStartupErrorOfField } from '../../support/startup-error.ts';
 
-const linesOf = (field: AnyField) => startupErrorOfField(field).split('\n').slice(1);
+const linesOf = (field: AnyField) => getStartupErrorOfField(field).split('\n').slice(1);
 
 test.each<[string, unknown, string]>([
   ['a promise', Promise.resolve(1), '#<Promise> could not be cloned.'],
@@ -20,9 +20,9 @@ test.each<[string, unknown, string]>([
 
 test('if an object has a default, an invalid default inside it is reported once and not again for the object', () => {
   const inner = f.string().min(3).default('x');
-  const told = "default() does not pass the field's own rules: Must be at least 3 characters";
-  expect(linesOf(f.object({ b: inner }).default({}))).toEqual([`  - resource "thing": field "a.b": ${told}`]);
+  const message = "default() does not pass the field's own rules: Must be at least 3 characters";
+  expect(linesOf(f.object({ b: inner }).default({}))).toEqual([`  - resource "thing": field "a.b": ${message}`]);
   expect(linesOf(f.array(f.object({ b: inner })).default([{}]))).toEqual([
-    `  - resource "thing": field "a[].b": ${told}`,
+    `  - resource "thing": field "a[].b": ${message}`,
   ]);
 });

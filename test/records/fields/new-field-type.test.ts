@@ -4,12 +4,12 @@ import { afterAll, describe, expect, test } from 'vitest';
 import { z } from 'zod';
 import { Field } from '../../../src/declare/field.ts';
 import { createApp, defineResource, defineUser, f, privacy } from '../../../src/index.ts';
-import { type ColumnType, holdIf } from '../../../src/records/fields/column-type.ts';
+import { type ColumnType, createHold } from '../../../src/records/fields/column-type.ts';
 import { type FieldType, ORDER } from '../../../src/records/fields/field-type.ts';
 import { erasurePlan } from '../../../src/records/schema/erasure-plan.ts';
 import { exportOf } from '../../extensions/privacy/export/app.ts';
 import { startTestApp } from '../../support/app.ts';
-import { migrating } from '../../support/migrating.ts';
+import { createMigrationProject } from '../../support/database/migration-project.ts';
 
 const TIME = /^([01]?\d|2[0-3]):([0-5]\d)$/;
 
@@ -25,7 +25,7 @@ const MINUTES: ColumnType = {
   noun: 'a time of day',
   jsonSchema: { type: 'string' },
   number: true,
-  hold: holdIf(
+  hold: createHold(
     (value) => typeof value === 'string',
     (value) => canonical(value) !== undefined,
     'Must be a time of day',
@@ -134,7 +134,9 @@ describe('a field type that only this test defines', () => {
   });
 
   test('is reset to its default by an erasure, and counts as personal data like free text in the user resource', () => {
-    const left = Object.fromEntries(erasurePlan(visit, false).personal.map(({ name, left }) => [name, left]));
+    const left = Object.fromEntries(
+      erasurePlan(visit, false).personal.map(({ name, replacement: left }) => [name, left]),
+    );
     expect(left).toEqual({ at: null, usual: '08:00' });
     const user = defineUser({ fields: { reachable: time() } });
     expect(erasurePlan(user, true).personal.map(({ name }) => name)).toContain('reachable');
@@ -172,7 +174,7 @@ test('the values of such a type are exported with the data of their owner, and e
 });
 
 test('migrations add a column of such a type, fill it, and convert other columns according to the type', async () => {
-  const project = await migrating();
+  const project = await createMigrationProject();
   const shape = (fields: Record<string, Field<never>>) => defineResource('visit', { fields });
   const before = shape({ minutes: f.integer() as never });
   await project.change([before]);

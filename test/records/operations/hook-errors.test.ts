@@ -90,8 +90,8 @@ test.each([...HIDDEN, ['once', 'too long'], ['pass', 'correct horse battery']])(
 );
 
 test('an invalid value that a hook sets in a field that the client may see and set stays a 422', async () => {
-  const wrong = async (name: string, answer: Promise<{ status: number; body: { error: { details: object } } }>) => {
-    const { status, body } = await answer;
+  const wrong = async (name: string, response: Promise<{ status: number; body: { error: { details: object } } }>) => {
+    const { status, body } = await response;
     expect([status, body.error.details]).toEqual([422, { [name]: expect.stringMatching(/Secret text|at most 10/) }]);
   };
   for (const [name, as] of [

@@ -212,8 +212,8 @@ test('calls on a transaction after its end are refused', async () => {
 });
 
 test('the error for an unknown resource is the same inside and outside of a transaction', async () => {
-  const asked = app.transaction(async (tx) => (tx.service as (name: string) => unknown)('nope'));
-  await expect(asked).rejects.toThrow('there is no resource "nope"');
+  const transactionResult = app.transaction(async (tx) => (tx.service as (name: string) => unknown)('nope'));
+  await expect(transactionResult).rejects.toThrow('there is no resource "nope"');
 });
 
 test('a failing after hook does not make a stored record look failed', async () => {

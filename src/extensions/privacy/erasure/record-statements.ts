@@ -38,13 +38,13 @@ function erasedColumns({ declaration }: ResourceGateway, { personal }: ErasurePl
 }
 
 /** Returns whether the emptied value differs for each record: an encrypted value is bound to its record. */
-function isPerRecord({ spec, left }: EmptiedField): boolean {
-  return spec.encrypted === true && left !== null;
+function isPerRecord({ spec, replacement }: EmptiedField): boolean {
+  return spec.encrypted === true && replacement !== null;
 }
 
 /** Returns the parameter with the emptied value of a field for records with these ids. */
 function leftOf(gateway: ResourceGateway, field: EmptiedField, ids: readonly string[]): unknown {
-  const of = (id: string) => gateway.toColumn(field.name, field.left, id);
+  const of = (id: string) => gateway.toColumn(field.name, field.replacement, id);
   return isPerRecord(field) ? ids.map(of) : of('');
 }
 

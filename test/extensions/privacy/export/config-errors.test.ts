@@ -1,0 +1,30 @@
+import { expect, test } from 'vitest';
+import { defineExtension, defineResource, defineUser, f, privacy } from '../../../../src/index.ts';
+import { getStartupError } from '../../../support/startup-error.ts';
+
+test.each([
+  ['exportHours', 0],
+  ['exportHours', 721],
+  ['exportHours', '24'],
+  ['exportsPerDay', 1.5],
+  ['exportsPerDay', Number.NaN],
+])('privacy({ %s: %o }) is a configuration error', (name, value) => {
+  const startupError = getStartupError({ resources: [], extensions: [privacy({ [name]: value })] });
+  expect(startupError).toContain(`privacy.${name}: must be a whole number from 1 to`);
+});
+
+test('privacy() without accounts is a configuration error', () => {
+  const note = defineResource('note', { fields: { title: f.string() } });
+  expect(getStartupError({ resources: [note], extensions: [privacy()] })).toContain('needs accounts, see defineUser');
+});
+
+test.each([
+  ['../../etc/passwd', 'user data "../../etc/passwd": the name must be letters and digits in camelCase'],
+  ['/root', 'user data "/root": the name must be letters'],
+  ['', 'user data "": the name must be letters'],
+  ['sessions', 'user data "sessions": two features have it'],
+])('user data with the name "%s" is a configuration error, because the name becomes a file name', (name, told) => {
+  const data = { name, description: 'x', async *rows() {}, erase: async () => 0 };
+  const hostile = defineExtension({ name: 'hostile', setup: () => ({ userData: [data] }) });
+  expect(getStartupError({ resources: [defineUser()], extensions: [hostile, privacy()] })).toContain(told);
+});
