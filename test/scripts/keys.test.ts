@@ -194,9 +194,9 @@ test('a rotation killed in the middle loses nothing, and the next one completes 
   expect([500, 1000]).toContain(done);
   expect(await under(old)).toBe(1500 - done);
 
-  const rest = await rotating(both);
-  expect(rest.code).toBe(0);
-  expect(rest.output).toContain(
+  const nextRotation = await rotating(both);
+  expect(nextRotation.code).toBe(0);
+  expect(nextRotation.output).toContain(
     `${(1500 - done).toLocaleString('en-US')} values were encrypted with key ${getKeyId(next)}.`,
   );
   await allReadable();

@@ -130,7 +130,7 @@ function setRuleResult(
   const held = field.transforms ? field.columnType.hold(result, field.maxBytes) : { value: result };
   if ('value' in held) values[name] = held.value;
   else if (held.message !== undefined) details[[name, ...held.path].join('.')] ??= held.message;
-  else throw new Error(`schema() of the field "${name}" gave what a ${type.kind} field cannot hold`);
+  else throw new Error(`schema() of the field "${name}" returned a value that a ${type.kind} field cannot hold`);
 }
 
 async function runRules(values: Values, validation: Validation, details: ErrorDetails): Promise<void> {

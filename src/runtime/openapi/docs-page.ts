@@ -57,7 +57,7 @@ function pageHtml(title: string): string {
 </head>
 <body>
 <div id="reference"></div>
-<noscript>This page needs JavaScript. The document itself: <a href="openapi.json">openapi.json</a></noscript>
+<noscript>This page requires JavaScript. The OpenAPI document: <a href="openapi.json">openapi.json</a></noscript>
 <script src="docs/swagger-ui-bundle.js"></script>
 <script src="docs/start.js"></script>
 </body>

@@ -31,7 +31,11 @@ function tagsOf(operations: readonly Json[], resources: readonly CompiledResourc
   });
 }
 
-const EVENT_RESPONSES = { '2XX': { description: 'It was received. Any other answer, or none in time, is a failure.' } };
+const EVENT_RESPONSES = {
+  '2XX': {
+    description: 'The event was received. Any other response, or none within the timeout, is a failed attempt.',
+  },
+};
 
 function operationIdFor(name: string, taken: ReadonlySet<string>): string {
   const wanted = `on${pascalCase(name)}`;

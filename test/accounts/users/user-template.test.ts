@@ -28,8 +28,8 @@ test.each<[string, object, Record<string, string>]>([
   ],
   ['an undeclared field', { nope: 1 }, { nope: 'Unknown field' }],
 ])('%s is refused', async (_what, body, details) => {
-  const answer = await register(body);
-  expect([answer.status, answer.body.error.details]).toEqual([422, details]);
+  const response = await register(body);
+  expect([response.status, response.body.error.details]).toEqual([422, details]);
 });
 
 test('a registered user is active and has the role user; an admin creates users with any role', async () => {

@@ -108,8 +108,8 @@ test('counts omit missing values, and report texts that are not ciphertexts as s
     encrypted('x', 'select/e', next),
   ]);
   const { counts } = await place.count((await place.allRows())!);
-  const told = counts.map(({ name, keyId, count }) => `${name} ${keyId} ${count}`).sort();
-  expect(told).toEqual(
+  const countLines = counts.map(({ name, keyId, count }) => `${name} ${keyId} ${count}`).sort();
+  expect(countLines).toEqual(
     [
       `odd.one ${getKeyId(old)} 3`,
       'odd.one null 1',

@@ -1,9 +1,9 @@
 import { expect, test } from 'vitest';
 import { z } from 'zod';
-import { audit, createApp, defineExtension, defineResource, f, softDelete } from '../../src/index.ts';
-import { getStartupError } from '../support/startup-error.ts';
+import { audit, createApp, defineExtension, defineResource, f, softDelete } from '../../../src/index.ts';
+import { getStartupError } from '../../support/startup-error.ts';
 
-declare module '../../src/index.ts' {
+declare module '../../../src/index.ts' {
   interface ExtensionResourceOptions {
     /** Days after which records are removed. */
     retention?: number;

@@ -1,7 +1,7 @@
 import { expect, test, vi } from 'vitest';
-import { defineExtension, defineUser, type ExtensionHost } from '../../src/index.ts';
-import { startTestApp } from '../support/app.ts';
-import { getStartupError } from '../support/startup-error.ts';
+import { defineExtension, defineUser, type ExtensionHost } from '../../../src/index.ts';
+import { startTestApp } from '../../support/app.ts';
+import { getStartupError } from '../../support/startup-error.ts';
 
 /** An extension with one job, which records its input. */
 function worker(name: string, job: string, ran: string[]) {

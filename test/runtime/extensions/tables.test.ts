@@ -1,9 +1,9 @@
 import { check, foreignKey } from 'drizzle-orm/pg-core';
 import { expect, test } from 'vitest';
-import { defineExtension, defineResource, defineUser, f, softDelete } from '../../src/index.ts';
-import { index, pgTable, sql, text } from '../../src/platform/postgres/drizzle.ts';
-import { startTestApp } from '../support/app.ts';
-import { getStartupError } from '../support/startup-error.ts';
+import { defineExtension, defineResource, defineUser, f, softDelete } from '../../../src/index.ts';
+import { index, pgTable, sql, text } from '../../../src/platform/postgres/drizzle.ts';
+import { startTestApp } from '../../support/app.ts';
+import { getStartupError } from '../../support/startup-error.ts';
 
 const table = (name: string, indexed?: string) =>
   pgTable(name, { id: text('id').primaryKey() }, ({ id }) => (indexed === undefined ? [] : [index(indexed).on(id)]));
@@ -35,7 +35,7 @@ test.each([
 
 test('an extension table with the name of a resource table is refused', () => {
   expect(mistakesOf(extension('mine', { x: table('notes') }))).toEqual([
-    '  - resource "note": collection: "notes" is a table, an index or a key of Belfry\'s own or of an extension; set collection to another name',
+    '  - resource "note": collection: "notes" is already the name of a table, an index or a key of Belfry or of an extension; set collection to another name',
   ]);
 });
 
