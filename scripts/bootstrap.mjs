@@ -51,7 +51,7 @@ function npm(args, cwd = root) {
   });
   if (result.status === 0) return;
   console.error(`${result.stdout ?? ''}${result.stderr ?? ''}${result.error ? `${result.error.message}\n` : ''}`);
-  console.error(`npm ${args.join(' ')} failed. Mend that, then run the command again.`);
+  console.error(`npm ${args.join(' ')} failed. Fix the problem, then run the command again.`);
   process.exit(result.status || 1);
 }
 

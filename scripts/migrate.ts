@@ -3,8 +3,8 @@
 // Needs only DATABASE_URL, from the shell or from .env.
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
-import { DATABASE_ONLY } from './deployment/database-only.ts';
 import { readMigrateArguments } from './migration/migrate-arguments.ts';
+import { DATABASE_ONLY } from './operations/load-app.ts';
 
 const root = join(import.meta.dirname, '..');
 const folder = join(root, 'migrations');
@@ -14,7 +14,7 @@ function fail(error: unknown): never {
   process.exit(1);
 }
 
-function read() {
+function readArguments() {
   try {
     return readMigrateArguments(process.argv.slice(2));
   } catch (error) {
@@ -22,21 +22,21 @@ function read() {
   }
 }
 
-const what = read();
+const mode = readArguments();
 // An error in the app's code is shown with its stack trace.
 const { app } = await import('../src/app/index.ts');
 try {
   if (existsSync(join(root, '.env'))) process.loadEnvFile(join(root, '.env'));
   // This also validates the environment.
-  const made = app({ ...process.env, ...DATABASE_ONLY });
-  if (what === 'apply') {
-    await made.migrate({ mode: 'apply', folder, say: console.log });
+  const migratedApp = app({ ...process.env, ...DATABASE_ONLY });
+  if (mode === 'apply') {
+    await migratedApp.migrate({ mode: 'apply', folder, say: console.log });
     console.log('The database is up to date.');
   } else {
     const { readDatabase } = await import('./migration/read-database.ts');
-    console.log((await readDatabase(process.env.DATABASE_URL!, folder, what)).join('\n'));
+    console.log((await readDatabase(process.env.DATABASE_URL!, folder, mode)).join('\n'));
   }
-  await made.close();
+  await migratedApp.close();
 } catch (error) {
   fail(error);
 }

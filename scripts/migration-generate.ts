@@ -2,8 +2,8 @@
 // questions: options supply what it cannot know (docs/migrations.md).
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
-import { DATABASE_ONLY } from './deployment/database-only.ts';
 import { readMigrationArguments } from './migration/arguments.ts';
+import { DATABASE_ONLY } from './operations/load-app.ts';
 
 const root = join(import.meta.dirname, '..');
 const given = process.argv.slice(2);

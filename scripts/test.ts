@@ -1,12 +1,24 @@
 // `npm test`: starts a temporary Postgres and Redis, runs vitest with them, and prints one line with the numbers.
-import { readFileSync, rmSync } from 'node:fs';
+import { existsSync, readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { findChromium } from './services/chromium.ts';
-import { type Guarded, runGuarded } from './services/guarded.ts';
+import { onStopRequest } from './services/on-stop-request.ts';
+import { type GuardedProcess, runGuarded } from './services/run-guarded.ts';
 import { type Services, startServices } from './services/start.ts';
-import { makeThrowAway } from './services/throw-away.ts';
-import { whenAskedToStop } from './services/when-asked-to-stop.ts';
+import { createTemporaryFolder } from './services/temporary-folder.ts';
+
+const CHROMIUM_PATHS = ['/usr/bin/chromium', '/usr/bin/chromium-browser'];
+
+/**
+ * Returns the path of the Chromium for browser tests: CHROMIUM_PATH, or the system's. Undefined if there is none.
+ *
+ * @throws Error if there is no file at CHROMIUM_PATH
+ */
+function findChromium({ CHROMIUM_PATH: named }: Record<string, string | undefined>): string | undefined {
+  if (named === undefined || named === '') return CHROMIUM_PATHS.find((path) => existsSync(path));
+  if (!existsSync(named)) throw new Error(`CHROMIUM_PATH: ${named} does not exist`);
+  return named;
+}
 
 interface Report {
   numPassedTests: number;
@@ -22,7 +34,7 @@ const isSkipped = ({ status }: { status: string }) => status === 'pending' || st
  * Returns `N passed, N failed`, and `, N skipped` if any were skipped: browser tests are skipped if there is no browser. A file that
  * failed without a failed test counts as one failure.
  */
-function numbers(report: Report, chromium: string | undefined): string {
+function summarize(report: Report, chromium: string | undefined): string {
   const broken = report.testResults.filter(
     ({ status, assertionResults }) => status === 'failed' && !assertionResults.some((test) => test.status === 'failed'),
   );
@@ -36,17 +48,17 @@ function numbers(report: Report, chromium: string | undefined): string {
 }
 
 const root = fileURLToPath(new URL('..', import.meta.url));
-const folder = makeThrowAway('report');
+const folder = createTemporaryFolder('report');
 const reportFile = join(folder, 'report.json');
 let services: Services | undefined;
-let vitest: Guarded | undefined;
+let vitest: GuardedProcess | undefined;
 
 const stop = async () => {
   await vitest?.stop();
   await services?.stop();
   rmSync(folder, { recursive: true, force: true });
 };
-whenAskedToStop(stop);
+onStopRequest(stop);
 
 try {
   const chromium = findChromium(process.env);
@@ -75,7 +87,7 @@ try {
   const exitCode = await vitest.exited;
   let line: string;
   try {
-    line = numbers(JSON.parse(readFileSync(reportFile, 'utf8')), chromium);
+    line = summarize(JSON.parse(readFileSync(reportFile, 'utf8')), chromium);
     if (exitCode !== 0 && line.includes(' 0 failed')) line += '; vitest failed outside the tests, see above';
   } catch {
     line = 'vitest ended without a report';

@@ -9,7 +9,7 @@ export interface ChaosArguments {
   kills: number;
   /** Seed of all random values. */
   seed: number;
-  /** Sets the clock forward after the last fault, instead of waiting for leases and retries. */
+  /** Sets the clock forward after the last disruption, instead of waiting for leases and retries. */
   hurry: boolean;
   json: boolean;
 }
@@ -20,9 +20,9 @@ export interface ChaosArguments {
  * @throws Error with a message for the terminal
  */
 export function readChaosArguments(given: readonly string[]): ChaosArguments {
-  const number = (name: string, text: string, most: number) => {
-    if (!/^\d+$/.test(text) || Number(text) > most)
-      throw new Error(`--${name} must be from 0 to ${most}, not ${text}.\n${USAGE}`);
+  const number = (name: string, text: string, max: number) => {
+    if (!/^\d+$/.test(text) || Number(text) > max)
+      throw new Error(`--${name} must be from 0 to ${max}, not ${text}.\n${USAGE}`);
     return Number(text);
   };
   let values: ReturnType<typeof parse>['values'];

@@ -1,35 +1,35 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Manner, Receivers } from './receiver.ts';
+import type { Behaviour, Receivers } from './receiver.ts';
 
 /** A user with endpoints that subscribe to new posts. */
-interface Person {
+interface LoadUser {
   token: string;
   endpoints: string[];
 }
 
 /** A planned record: its owner, and whether everyone may read it. */
-interface Planned {
-  author: Person;
+interface PlannedRecord {
+  author: LoadUser;
   published: boolean;
 }
 
-// A killed worker holds up to 10 endpoints for some seconds. With many endpoints, later faults still hit workers that are sending.
-const peopleFor = (deliveries: number) => (deliveries < 2000 ? 4 : 12);
+// A killed worker holds up to 10 endpoints for some seconds. With many endpoints, later disruptions still hit workers that are sending.
+const userCountFor = (deliveries: number) => (deliveries < 2000 ? 4 : 12);
 const ENDPOINTS = 5;
 const CLIENTS = 8;
-const AGAIN_MS = 100;
-const PATIENCE_MS = 60_000;
-const MANNERS: readonly Manner[] = ['prompt', 'prompt', 'slow', 'slow', 'failing'];
+const RETRY_MS = 100;
+const CREATE_TIMEOUT_MS = 60_000;
+const BEHAVIOURS: readonly Behaviour[] = ['prompt', 'prompt', 'slow', 'slow', 'failing'];
 
-let asked = 0;
+let requestCount = 0;
 
 /** Sends from a new address each time, since rate limits are per address. Undefined: no response, or a server error. */
 async function send(url: string, token: string, body: object, key: string = randomUUID()) {
-  asked += 1;
+  requestCount += 1;
   const headers: Record<string, string> = {
     'content-type': 'application/json',
-    'x-forwarded-for': `10.${(asked >> 16) & 255}.${(asked >> 8) & 255}.${asked & 255}`,
+    'x-forwarded-for': `10.${(requestCount >> 16) & 255}.${(requestCount >> 8) & 255}.${requestCount & 255}`,
   };
   if (token !== '') Object.assign(headers, { authorization: `Bearer ${token}`, 'idempotency-key': key });
   const response = await fetch(url, { method: 'POST', headers, body: JSON.stringify(body) }).catch(() => undefined);
@@ -40,13 +40,13 @@ async function send(url: string, token: string, body: object, key: string = rand
   return undefined;
 }
 
-async function join(url: string, name: string, receivers: Receivers): Promise<Person> {
+async function registerUser(url: string, name: string, receivers: Receivers): Promise<LoadUser> {
   const account = { name, email: `${name}@example.com`, password: 'a bell rings at noon' };
   const { token } = (await send(`${url}/api/auth/register`, '', account))!;
-  const endpoints = MANNERS.map((_, index) => `${name}-${index}`);
+  const endpoints = BEHAVIOURS.map((_, index) => `${name}-${index}`);
   for (const [index, endpoint] of endpoints.entries()) {
     const made = await send(`${url}/api/webhooks`, token!, { url: receivers.url(endpoint), events: ['post.created'] });
-    receivers.open(endpoint, made!.secret!, MANNERS[index]!);
+    receivers.open(endpoint, made!.secret!, BEHAVIOURS[index]!);
   }
   return { token: token!, endpoints };
 }
@@ -68,32 +68,32 @@ export async function prepareLoad(
   receivers: Receivers,
   { deliveries, random }: { deliveries: number; random: () => number },
 ): Promise<Load> {
-  const people = await Promise.all(
-    Array.from({ length: peopleFor(deliveries) }, (_, i) => join(url, `person${i}`, receivers)),
+  const users = await Promise.all(
+    Array.from({ length: userCountFor(deliveries) }, (_, i) => registerUser(url, `person${i}`, receivers)),
   );
-  const all = people.flatMap(({ endpoints }) => endpoints);
-  const planned: Planned[] = [];
+  const all = users.flatMap(({ endpoints }) => endpoints);
+  const planned: PlannedRecord[] = [];
   let sum = 0;
   while (sum < deliveries) {
-    const author = people[Math.floor(random() * people.length)]!;
+    const author = users[Math.floor(random() * users.length)]!;
     const published = random() < 0.25;
     planned.push({ author, published });
     sum += published ? all.length : ENDPOINTS;
   }
 
   /** Retries with the same key until it is acknowledged, so that it is created once. */
-  async function create({ author, published }: Planned, number: number): Promise<string> {
+  async function create({ author, published }: PlannedRecord, number: number): Promise<string> {
     const key = randomUUID();
     const record = {
       title: `Post ${number}`,
       status: published ? 'published' : 'draft',
       body: 'Every delivery arrives.',
     };
-    for (const end = Date.now() + PATIENCE_MS; Date.now() < end; await sleep(AGAIN_MS)) {
+    for (const end = Date.now() + CREATE_TIMEOUT_MS; Date.now() < end; await sleep(RETRY_MS)) {
       const made = await send(`${url}/api/posts`, author.token, record, key);
       if (made !== undefined) return made.id!;
     }
-    throw new Error(`a record was not acknowledged within ${PATIENCE_MS / 1000} s`);
+    throw new Error(`a record was not acknowledged within ${CREATE_TIMEOUT_MS / 1000} s`);
   }
 
   return {
@@ -101,14 +101,14 @@ export async function prepareLoad(
     deliveries: sum,
     async run(ms) {
       const expected: Expected = new Map(all.map((name) => [name, new Set()]));
-      const begun = Date.now();
+      const startedAt = Date.now();
       let next = 0;
       const client = async () => {
         while (next < planned.length) {
           const number = next++;
           // Bursts keep more deliveries in flight at once.
           const place = (number - (number % CLIENTS)) / planned.length;
-          await sleep(Math.max(0, begun + place * ms - Date.now()));
+          await sleep(Math.max(0, startedAt + place * ms - Date.now()));
           const one = planned[number]!;
           const id = await create(one, number);
           for (const name of one.published ? all : one.author.endpoints) expected.get(name)!.add(id);

@@ -5,7 +5,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { Webhook } from 'standardwebhooks';
 
 /** How an endpoint responds: at once, after a delay, or with 503 to the first attempt of some messages. */
-export type Manner = 'prompt' | 'slow' | 'failing';
+export type Behaviour = 'prompt' | 'slow' | 'failing';
 
 /** The deliveries of one record to one endpoint: how often each `webhook-id` was accepted. */
 export type Arrivals = Map<string, number>;
@@ -14,7 +14,7 @@ export type Arrivals = Map<string, number>;
 export interface Receivers {
   url(name: string): string;
   /** Sets the secret and the behaviour of an endpoint. Earlier messages are refused. */
-  open(name: string, secret: string, manner: Manner): void;
+  open(name: string, secret: string, behaviour: Behaviour): void;
   /** Deliveries by record. */
   arrivals(name: string): Map<string, Arrivals>;
   /** Requests whose signature was not valid. */
@@ -30,7 +30,7 @@ const FAILING = 10;
 
 interface Endpoint {
   webhook: Webhook;
-  manner: Manner;
+  behaviour: Behaviour;
   arrived: Map<string, Arrivals>;
   failed: Set<string>;
 }
@@ -52,13 +52,13 @@ export async function startReceivers(random: () => number): Promise<Receivers> {
   let received = 0;
 
   /** Returns whether a message gets 503 this time, which happens once per message. */
-  function fails({ manner, failed, arrived }: Endpoint, id: string, record: string): boolean {
-    if (manner !== 'failing' || failed.has(id) || arrived.get(record)?.has(id)) return false;
+  function shouldFail({ behaviour, failed, arrived }: Endpoint, id: string, record: string): boolean {
+    if (behaviour !== 'failing' || failed.has(id) || arrived.get(record)?.has(id)) return false;
     failed.add(id);
     return random() < 1 / FAILING;
   }
 
-  async function take(endpoint: Endpoint, req: IncomingMessage): Promise<number> {
+  async function handleDelivery(endpoint: Endpoint, req: IncomingMessage): Promise<number> {
     const body = await bodyOf(req);
     let record: string;
     try {
@@ -69,8 +69,8 @@ export async function startReceivers(random: () => number): Promise<Receivers> {
       return 400;
     }
     const id = String(req.headers['webhook-id']);
-    if (fails(endpoint, id, record)) return 503;
-    if (endpoint.manner === 'slow') await sleep(SLOW_MS);
+    if (shouldFail(endpoint, id, record)) return 503;
+    if (endpoint.behaviour === 'slow') await sleep(SLOW_MS);
     const ids: Arrivals = endpoint.arrived.get(record) ?? new Map();
     endpoint.arrived.set(record, ids);
     if (ids.size === 0) received += 1;
@@ -81,7 +81,7 @@ export async function startReceivers(random: () => number): Promise<Receivers> {
   const server = createServer({ keepAliveTimeout: 65_000 }, async (req, res) => {
     const endpoint = endpoints.get(req.url!.slice(1));
     try {
-      res.writeHead(endpoint === undefined ? 404 : await take(endpoint, req)).end();
+      res.writeHead(endpoint === undefined ? 404 : await handleDelivery(endpoint, req)).end();
     } catch {
       res.destroy(); // the sender was killed in the middle of the request
     }
@@ -91,8 +91,8 @@ export async function startReceivers(random: () => number): Promise<Receivers> {
   const { port } = server.address() as AddressInfo;
   return {
     url: (name) => `http://127.0.0.1:${port}/${name}`,
-    open(name, secret, manner) {
-      endpoints.set(name, { webhook: new Webhook(secret), manner, arrived: new Map(), failed: new Set() });
+    open(name, secret, behaviour) {
+      endpoints.set(name, { webhook: new Webhook(secret), behaviour, arrived: new Map(), failed: new Set() });
     },
     arrivals: (name) => endpoints.get(name)!.arrived,
     refused: () => refused,

@@ -35,15 +35,15 @@ try {
 
 const dependencies = new Map(cruise.modules.map((module) => [module.source, module.dependencies.length]));
 const imports = (file: string) => /^(import|export)\b[^;]*\bfrom '/m.test(readFileSync(file, 'utf8'));
-const unread = files.filter((file) => !dependencies.has(file) || (!dependencies.get(file) && imports(file)));
-for (const file of unread) console.error(`not read: ${file}`);
+const unreadFiles = files.filter((file) => !dependencies.has(file) || (!dependencies.get(file) && imports(file)));
+for (const file of unreadFiles) console.error(`not read: ${file}`);
 const { violations } = cruise.summary;
 for (const { rule, from, to, cycle } of violations) {
   const path = cycle ? [from, ...cycle.map(({ name }) => name)] : from === to ? [from] : [from, to];
   console.error(`${rule.name}: ${path.join(' → ')}`);
 }
 // The parser does not see `import('./x.ts').T` in a type, which would bypass every rule.
-const hidden = files.filter((file) => /(?<!\bawait |\breturn |=> )\bimport\(/.test(readFileSync(file, 'utf8')));
-for (const file of hidden) console.error(`import() in a type: ${file}. Write \`import type\` at the top.`);
-console.log(`${files.length - unread.length} of ${files.length} modules read, ${violations.length} violations`);
-if (unread.length || violations.length || hidden.length) process.exit(1);
+const hiddenImports = files.filter((file) => /(?<!\bawait |\breturn |=> )\bimport\(/.test(readFileSync(file, 'utf8')));
+for (const file of hiddenImports) console.error(`import() in a type: ${file}. Write \`import type\` at the top.`);
+console.log(`${files.length - unreadFiles.length} of ${files.length} modules read, ${violations.length} violations`);
+if (unreadFiles.length || violations.length || hiddenImports.length) process.exit(1);

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Person } from './person.ts';
 import type { Receiver } from './receiver.ts';
+import type { DemoUser } from './user.ts';
 
 const CLIENTS = 20;
 
@@ -14,20 +14,20 @@ export type Expected = Map<string, Set<string>>;
  * @param progress called after each record with their number so far
  */
 export async function createRecords(
-  people: readonly Person[],
+  users: readonly DemoUser[],
   count: number,
   progress: (done: number) => void,
 ): Promise<Expected> {
-  const expected: Expected = new Map(people.map((person) => [person.name, new Set()]));
+  const expected: Expected = new Map(users.map((person) => [person.name, new Set()]));
   let next = 0;
   let done = 0;
   const client = async (_: unknown, index: number) => {
     while (next < count) {
       const number = next++;
-      const author = people[number % people.length]!;
+      const author = users[number % users.length]!;
       const draft = number % 4 < 2;
       const id = await author.post(`Post ${number}`, draft ? 'draft' : 'published', index + 1);
-      for (const person of people) if (!draft || person === author) expected.get(person.name)!.add(id);
+      for (const person of users) if (!draft || person === author) expected.get(person.name)!.add(id);
       progress(++done);
     }
   };
@@ -41,7 +41,7 @@ export interface Outcome {
   received: number;
   missing: number;
   /** Deliveries to owners who may not read the record. */
-  strangers: number;
+  misdirected: number;
   duplicates: number;
   refused: number;
   /** ms from commit to first receipt, ascending. */
@@ -53,22 +53,22 @@ function compare(expected: Expected, receiver: Receiver): Outcome {
     expected: 0,
     received: 0,
     missing: 0,
-    strangers: 0,
+    misdirected: 0,
     duplicates: 0,
     refused: 0,
     latencies: [],
   };
   for (const [name, ids] of expected) {
     const { messages, duplicates, refused } = receiver.arrivals(name);
-    const got = new Map([...messages.values()].map(({ record, ms }) => [record, ms]));
+    const receivedMs = new Map([...messages.values()].map(({ record, ms }) => [record, ms]));
     outcome.expected += ids.size;
     outcome.duplicates += duplicates;
     outcome.refused += refused;
-    for (const [record, ms] of got) {
+    for (const [record, ms] of receivedMs) {
       if (ids.has(record)) outcome.latencies.push(ms);
-      else outcome.strangers += 1;
+      else outcome.misdirected += 1;
     }
-    outcome.received += [...ids].filter((id) => got.has(id)).length;
+    outcome.received += [...ids].filter((id) => receivedMs.has(id)).length;
   }
   outcome.missing = outcome.expected - outcome.received;
   outcome.latencies.sort((a, b) => a - b);
@@ -76,7 +76,7 @@ function compare(expected: Expected, receiver: Receiver): Outcome {
 }
 
 /** Waits until everything has arrived, at most `ms`, and a little longer for messages that must not arrive. */
-export async function outcomeOf(expected: Expected, receiver: Receiver, ms: number): Promise<Outcome> {
+export async function waitForOutcome(expected: Expected, receiver: Receiver, ms: number): Promise<Outcome> {
   const deadline = Date.now() + ms;
   while (compare(expected, receiver).missing > 0 && Date.now() < deadline) await sleep(50);
   await sleep(500);

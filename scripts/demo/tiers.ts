@@ -34,36 +34,36 @@ export interface Tiers {
  * Starts the processes.
  *
  * @param env their environment
- * @param beside the processes to run besides `web`
+ * @param otherTiers the processes to run besides `web`
  * @param onEnded called for each process that exits without being asked to
  * @throws if `web` exits before it listens
  */
 export async function startTiers(
   env: Record<string, string>,
-  beside: readonly Tier[] = ['relay', 'webhook-worker', 'push-worker'],
+  otherTiers: readonly Tier[] = ['relay', 'webhook-worker', 'push-worker'],
   onEnded: (tier: Tier, code: number | string) => void = () => undefined,
 ): Promise<Tiers> {
   const running = new Map<Tier, ChildProcess>();
-  const asked = new Set<ChildProcess>();
-  const alone = { RELAY: 'off', WEBHOOKS_WORKER: 'off', PUSH_WORKER: 'off', PORT: '0' };
+  const stopping = new Set<ChildProcess>();
+  const oneRole = { RELAY: 'off', WEBHOOKS_WORKER: 'off', PUSH_WORKER: 'off', PORT: '0' };
 
   function start(tier: Tier): ChildProcess {
     const child = spawn(process.execPath, [join(root, ENTRIES[tier])], {
       cwd: root,
-      env: { ...process.env, ...env, ...alone },
+      env: { ...process.env, ...env, ...oneRole },
       stdio: ['ignore', 'pipe', 'inherit'],
     });
     running.set(tier, child);
     child.once('exit', (code, signal) => {
-      if (!asked.has(child)) onEnded(tier, code ?? signal!);
+      if (!stopping.has(child)) onEnded(tier, code ?? signal!);
     });
     if (tier !== 'web') child.stdout!.pipe(process.stderr, { end: false });
     return child;
   }
 
-  const gone = async (child: ChildProcess, signal: NodeJS.Signals) => {
+  const stopChild = async (child: ChildProcess, signal: NodeJS.Signals) => {
     if (child.exitCode !== null || child.signalCode !== null) return;
-    asked.add(child);
+    stopping.add(child);
     const ended = once(child, 'exit');
     child.kill(signal);
     await ended;
@@ -74,20 +74,20 @@ export async function startTiers(
   });
 
   const web = start('web');
-  const url = await listening(web);
-  for (const tier of beside) start(tier);
+  const url = await waitUntilListening(web);
+  for (const tier of otherTiers) start(tier);
   return {
     url,
     start,
-    kill: (tier) => gone(running.get(tier)!, 'SIGKILL'),
+    kill: (tier) => stopChild(running.get(tier)!, 'SIGKILL'),
     signal: (tier, signal) => void running.get(tier)!.kill(signal),
     async stop() {
-      await Promise.all([...running.values()].map((child) => gone(child, 'SIGTERM')));
+      await Promise.all([...running.values()].map((child) => stopChild(child, 'SIGTERM')));
     },
   };
 }
 
-async function listening(web: ChildProcess): Promise<string> {
+async function waitUntilListening(web: ChildProcess): Promise<string> {
   const ended = once(web, 'exit').then(() => {
     throw new Error('web ended before it listened');
   });

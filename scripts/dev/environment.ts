@@ -5,7 +5,7 @@ import { join } from 'node:path';
 export const DEVELOPMENT_ENVIRONMENT = '.data/environment.json';
 
 /** Writes the file, and removes it when this process exits. */
-export function noteEnvironment(root: string, environment: Record<string, string>): void {
+export function writeEnvironmentFile(root: string, environment: Record<string, string>): void {
   const file = join(root, DEVELOPMENT_ENVIRONMENT);
   rmSync(file, { force: true });
   writeFileSync(file, JSON.stringify(environment), { mode: 0o600 });

@@ -19,7 +19,7 @@ export interface MigrationArguments {
 const FLAGS = ['--allow-loss', '--check', '--empty', '--framework'] as const;
 
 /** The format of an option's value. */
-const FORMS = {
+const EXAMPLES = {
   '--rename': 'posts.title=headline',
   '--rename-table': 'posts=articles',
   '--using': `posts.age="nullif(age, '')::bigint"`,
@@ -27,10 +27,10 @@ const FORMS = {
   '--drop-table': 'notes',
 } as const;
 
-type Valued = keyof typeof FORMS;
+type ValueOption = keyof typeof EXAMPLES;
 
 const NAME = '([A-Za-z_][A-Za-z0-9_]*)';
-const PATTERNS: Record<Valued, RegExp> = {
+const PATTERNS: Record<ValueOption, RegExp> = {
   '--rename': new RegExp(`^${NAME}\\.${NAME}=${NAME}$`),
   '--rename-table': new RegExp(`^${NAME}=${NAME}$`),
   '--using': new RegExp(`^${NAME}\\.${NAME}=(.+)$`, 's'),
@@ -43,26 +43,26 @@ function isFlag(word: string): word is (typeof FLAGS)[number] {
 }
 
 /** Removes the options that have a value from a command line. `--drop x` and `--drop=x` are equivalent. */
-function takeValued(given: readonly string[]): { words: string[]; values: Map<Valued, string[][]> } {
+function parseValueOptions(given: readonly string[]): { words: string[]; values: Map<ValueOption, string[][]> } {
   const words: string[] = [];
-  const values = new Map<Valued, string[][]>();
+  const values = new Map<ValueOption, string[][]>();
   for (let at = 0; at < given.length; at++) {
     const [, option = given[at]!, joined] = /^(--[a-z-]+)=(.*)$/s.exec(given[at]!) ?? [];
-    if (!Object.hasOwn(FORMS, option)) {
+    if (!Object.hasOwn(EXAMPLES, option)) {
       words.push(given[at]!);
       continue;
     }
-    const form = FORMS[option as Valued];
+    const form = EXAMPLES[option as ValueOption];
     const value = joined ?? given[++at] ?? '';
-    const match = PATTERNS[option as Valued].exec(value);
+    const match = PATTERNS[option as ValueOption].exec(value);
     if (match === null) throw new Error(`${option} ${value} is malformed. Example: ${option} ${form}`);
-    values.set(option as Valued, [...(values.get(option as Valued) ?? []), match.slice(1)]);
+    values.set(option as ValueOption, [...(values.get(option as ValueOption) ?? []), match.slice(1)]);
   }
   return { words, values };
 }
 
-function requestedChanges(values: Map<Valued, string[][]>): RequestedChanges {
-  const all = (option: Valued) => values.get(option) ?? [];
+function requestedChanges(values: Map<ValueOption, string[][]>): RequestedChanges {
+  const all = (option: ValueOption) => values.get(option) ?? [];
   // A field may be given by its declared name. Its column is in snake case.
   const column = (table: string, name: string) => `${table}.${snakeCase(name)}`;
   return {
@@ -84,10 +84,10 @@ function requestedChanges(values: Map<Valued, string[][]>): RequestedChanges {
  * @throws Error with a message for the terminal
  */
 export function readMigrationArguments(given: readonly string[]): MigrationArguments {
-  const { words: left, values } = takeValued(given);
+  const { words: left, values } = parseValueOptions(given);
   const unknown = left.filter((word) => word.startsWith('-') && !isFlag(word));
   if (unknown.length > 0) {
-    const known = [...Object.keys(FORMS), ...FLAGS].join(' ');
+    const known = [...Object.keys(EXAMPLES), ...FLAGS].join(' ');
     throw new Error(`Unknown option ${unknown.join(' ')}. Options: ${known}`);
   }
   const words = left.filter((word) => !isFlag(word)).join(' ');

@@ -2,7 +2,7 @@ import type pg from 'pg';
 import { quoteIdentifier } from '../../src/platform/postgres/identifiers.ts';
 import type { Unchecked } from '../../src/runtime/migrations/plan/column-changes.ts';
 import type { Plan } from '../../src/runtime/migrations/plan/plan-change.ts';
-import { countingClient } from './count-values.ts';
+import { createCountingClient } from './count-values.ts';
 
 function describeCount(one: Unchecked, count: number): string {
   if ('room' in one) return count === 1 ? '1 row holds a longer one' : `${count || 'no'} rows hold longer ones`;
@@ -10,7 +10,7 @@ function describeCount(one: Unchecked, count: number): string {
   return count === 1 ? '1 row holds another value' : `${count} rows hold other values`;
 }
 
-function isOther(one: Unchecked, name: string): [condition: string, value: unknown] {
+function buildCondition(one: Unchecked, name: string): [condition: string, value: unknown] {
   if (!('room' in one)) return [one.array ? `not ${name} <@ $1::text[]` : `${name} <> all($1::text[])`, one.values];
   const item = one.array ? 'item' : name;
   const long = `octet_length(${item}) > $1`;
@@ -18,7 +18,7 @@ function isOther(one: Unchecked, name: string): [condition: string, value: unkno
 }
 
 async function count(client: pg.Client, one: Unchecked): Promise<string> {
-  const [condition, value] = isOther(one, quoteIdentifier(one.column));
+  const [condition, value] = buildCondition(one, quoteIdentifier(one.column));
   const text = `select count(*)::int as count from ${quoteIdentifier(one.table)} where ${condition}`;
   const { rows } = await client.query(text, [value]);
   return describeCount(one, rows[0].count);
@@ -32,7 +32,7 @@ async function count(client: pg.Client, one: Unchecked): Promise<string> {
 export async function countUnchecked(url: string | undefined, { notes, unchecked }: Plan): Promise<string[]> {
   if (url === undefined || url === '' || unchecked.length === 0) return [...notes];
   const counted = new Map<string, string>();
-  const client = countingClient(url);
+  const client = createCountingClient(url);
   try {
     await client.connect();
     for (const one of unchecked) {

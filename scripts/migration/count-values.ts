@@ -22,7 +22,7 @@ async function countTable(client: pg.Client, table: string, losses: readonly Los
 }
 
 /** Creates a connection that only counts, for a few seconds at most. It is not connected yet. */
-export function countingClient(url: string): pg.Client {
+export function createCountingClient(url: string): pg.Client {
   const client = new pg.Client({
     connectionString: url,
     connectionTimeoutMillis: CONNECT_MS,
@@ -44,7 +44,7 @@ export async function countValues(url: string | undefined, losses: readonly Loss
   const counted = new Map<Loss, number>();
   const of = (loss: Loss) => counted.get(loss);
   if (url === undefined || url === '') return { of, problem: 'set DATABASE_URL to see how many rows hold a value' };
-  const client = countingClient(url);
+  const client = createCountingClient(url);
   let problem: string | undefined;
   try {
     await client.connect();

@@ -8,7 +8,7 @@ import type { Snapshot } from '../../src/runtime/migrations/plan/snapshot.ts';
 interface NewMigration {
   name: string;
   /** The lines above the first statement. */
-  head: readonly string[];
+  header: readonly string[];
   statements: readonly string[];
   snapshot: Snapshot;
 }
@@ -17,27 +17,27 @@ const BREAKPOINT = '\n--> statement-breakpoint\n';
 
 const NO_TRANSACTION = [
   '-- belfry: no transaction',
-  '-- Each statement is committed by itself, so that nobody who writes has to wait for an index. Broken off, it is run again.',
+  '-- Each statement is committed separately, so that building an index does not block writes. After an interruption, run it again.',
 ];
 
 const BY_HAND = [
-  '-- Write your statements here, between two of them the line that parts them in the other files. They run in one transaction.',
-  '-- With a line "-- belfry: no transaction" each is committed by itself, and must do no harm when it is run twice.',
+  '-- Write your statements here. Separate them with the same breakpoint line as in the other files. They run in one transaction.',
+  '-- Add the line "-- belfry: no transaction" to commit each statement separately. Each statement must then be safe to run twice.',
 ];
 
-function toKnow(title: string, notes: readonly string[]): string[] {
+function notesSection(title: string, notes: readonly string[]): string[] {
   return notes.length === 0 ? [] : [`-- ${title}`, ...notes.map((note) => `--   ${note}`)];
 }
 
-function number(index: number): string {
+function padIndex(index: number): string {
   return String(index).padStart(4, '0');
 }
 
 /** Returns the tables after all migrations of a folder; undefined if there are none. */
-export function lastSnapshot(folder: string): Snapshot | undefined {
+export function readLastSnapshot(folder: string): Snapshot | undefined {
   const last = readJournal(folder)?.entries.at(-1);
   if (last === undefined) return undefined;
-  const file = join(folder, 'meta', `${number(last.idx)}_snapshot.json`);
+  const file = join(folder, 'meta', `${padIndex(last.idx)}_snapshot.json`);
   const snapshot = readJson<Snapshot>(file);
   if (snapshot === undefined) throw new Error(`${file} is missing: put it back from version control.`);
   return snapshot;
@@ -57,32 +57,32 @@ function withoutIndexes(next: Snapshot, indexes: readonly string[]): Snapshot {
  * Turns a plan into files: one for the statements of one transaction, and after it one for the indexes of tables that may be
  * large, which are built without blocking writes.
  */
-export function migrationsOf(plan: Plan, name: string, next: Snapshot): NewMigration[] {
-  const made: NewMigration[] = [];
+export function splitIntoMigrations(plan: Plan, name: string, next: Snapshot): NewMigration[] {
+  const migrations: NewMigration[] = [];
   const { statements, indexes, notes, unchecked } = plan;
   const ofIndexes = new Set(unchecked.filter((one) => 'room' in one).map(({ note }) => note));
   const others = notes.filter((note) => !ofIndexes.has(note));
   if (statements.length > 0) {
     const snapshot = indexes.length > 0 ? withoutIndexes(next, indexes) : next;
-    made.push({ name, head: toKnow('What to know:', others), statements, snapshot });
+    migrations.push({ name, header: notesSection('Notes:', others), statements, snapshot });
   }
   // The declarations changed in a way that the tables do not show, so the snapshot has to be updated.
   if (statements.length === 0 && indexes.length === 0) {
-    const head = toKnow('Nothing changes in the tables. What to know:', others);
-    made.push({ name, head, statements: [], snapshot: next });
+    const header = notesSection('The tables do not change. Notes:', others);
+    migrations.push({ name, header, statements: [], snapshot: next });
   }
   if (indexes.length > 0) {
     const concurrent = indexes.map((statement) => statement.replace(' INDEX ', ' INDEX CONCURRENTLY '));
     const own = statements.length > 0 ? `${name}_indexes` : name;
-    const head = [...NO_TRANSACTION, ...toKnow('What to know:', statements.length > 0 ? [...ofIndexes] : notes)];
-    made.push({ name: own, head, statements: concurrent, snapshot: next });
+    const header = [...NO_TRANSACTION, ...notesSection('Notes:', statements.length > 0 ? [...ofIndexes] : notes)];
+    migrations.push({ name: own, header, statements: concurrent, snapshot: next });
   }
-  return made;
+  return migrations;
 }
 
 /** Returns a migration to be written by hand. It leaves the tables unchanged. */
 export function emptyMigration(name: string, snapshot: Snapshot): NewMigration {
-  return { name, head: BY_HAND, statements: [], snapshot };
+  return { name, header: BY_HAND, statements: [], snapshot };
 }
 
 /**
@@ -95,16 +95,16 @@ export function writeMigrations(folder: string, migrations: readonly NewMigratio
   const meta = join(folder, 'meta');
   mkdirSync(meta, { recursive: true });
   const json = (file: string, value: unknown) => writeFileSync(file, `${JSON.stringify(value, null, 2)}\n`);
-  let previous = lastSnapshot(folder)?.id;
-  const names = migrations.map(({ name, head, statements, snapshot }) => {
+  let previous = readLastSnapshot(folder)?.id;
+  const names = migrations.map(({ name, header, statements, snapshot }) => {
     const last = journal.entries.at(-1);
     const idx = (last?.idx ?? -1) + 1;
-    const tag = `${number(idx)}_${name}`;
+    const tag = `${padIndex(idx)}_${name}`;
     const id = snapshot.id === previous ? crypto.randomUUID() : snapshot.id;
     const before = idx === 0 ? ['CREATE EXTENSION IF NOT EXISTS pg_trgm;'] : [];
-    const sql = [...head.map((line) => `${line}\n`), [...before, ...statements].join(BREAKPOINT)].join('');
+    const sql = [...header.map((line) => `${line}\n`), [...before, ...statements].join(BREAKPOINT)].join('');
     writeFileSync(join(folder, `${tag}.sql`), `${sql.trimEnd()}\n`);
-    json(join(meta, `${number(idx)}_snapshot.json`), { ...snapshot, id, ...(previous && { prevId: previous }) });
+    json(join(meta, `${padIndex(idx)}_snapshot.json`), { ...snapshot, id, ...(previous && { prevId: previous }) });
     previous = id;
     // Later than the last one, regardless of this machine's clock, since drizzle's own migrator compares these times.
     const when = Math.max(Date.now(), (last?.when ?? 0) + 1);

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { FRAMEWORK, readPublished } from '../../src/runtime/migrations/journal.ts';
 import type { Declared } from '../../src/runtime/migrations/plan/declared.ts';
 import type { Snapshot } from '../../src/runtime/migrations/plan/snapshot.ts';
-import { lastSnapshot } from './files.ts';
+import { readLastSnapshot } from './files.ts';
 
 /**
  * Returns the tables of Belfry's own migrations, as keys of a snapshot. The project's migrations leave them alone, even if an
@@ -13,8 +13,8 @@ import { lastSnapshot } from './files.ts';
  * @param folder the folder of the project's migrations
  * @returns an empty set if there are no migrations of Belfry's own; then the project's migrations contain all tables
  */
-export function frameworkTables(folder: string): ReadonlySet<string> {
-  return new Set(Object.keys(lastSnapshot(join(folder, FRAMEWORK))?.tables ?? {}));
+export function readFrameworkTables(folder: string): ReadonlySet<string> {
+  return new Set(Object.keys(readLastSnapshot(join(folder, FRAMEWORK))?.tables ?? {}));
 }
 
 function filterTables(snapshot: Snapshot, keep: (key: string) => boolean): Snapshot {
@@ -32,7 +32,7 @@ export function onlyFramework({ belfry: _, ...snapshot }: Snapshot, declared: De
 }
 
 /** Adds migrations of Belfry's own to the list of published ones. @param folder `migrations/belfry` */
-export function publish(folder: string, names: readonly string[]): void {
+export function addToPublished(folder: string, names: readonly string[]): void {
   const published = readPublished(join(folder, '..'));
   for (const name of names) {
     const text = readFileSync(join(folder, `${name}.sql`), 'utf8');

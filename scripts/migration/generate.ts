@@ -9,8 +9,8 @@ import { type MigrationArguments, readMigrationArguments } from './arguments.ts'
 import { countUnchecked } from './count-unchecked.ts';
 import { countValues } from './count-values.ts';
 import { explainLosses, explainRefusals } from './explain.ts';
-import { emptyMigration, lastSnapshot, migrationsOf, writeMigrations } from './files.ts';
-import { frameworkTables, onlyFramework, publish, withoutFramework } from './framework.ts';
+import { emptyMigration, readLastSnapshot, splitIntoMigrations, writeMigrations } from './files.ts';
+import { addToPublished, onlyFramework, readFrameworkTables, withoutFramework } from './framework.ts';
 
 /** The output of a command, and whether it did what was requested. */
 export interface Outcome {
@@ -29,7 +29,7 @@ interface Target {
 const refused = (lines: string[]): Outcome => ({ ok: false, lines });
 
 /** Returns the losses of a plan that no option allows. Throws if an option names something that would not be dropped. */
-function unallowed({ losses }: Plan, { allowLoss, requested }: MigrationArguments): Loss[] {
+function findUnallowedLosses({ losses }: Plan, { allowLoss, requested }: MigrationArguments): Loss[] {
   const key = ({ table, column }: Loss) => `${table}.${column}`;
   const columns = new Set(losses.filter(({ column }) => column !== undefined).map(key));
   const tables = new Set(losses.filter(({ column }) => column === undefined).map(({ table }) => table));
@@ -43,16 +43,16 @@ function unallowed({ losses }: Plan, { allowLoss, requested }: MigrationArgument
   );
 }
 
-function behind(plan: Plan): Outcome {
+function reportBehind(plan: Plan): Outcome {
   const lines = [...plan.statements, ...plan.indexes].map((statement) => `  ${statement.split('\n')[0]}`);
   if (lines.length === 0) lines.push(...plan.notes.map((note) => `  note: ${note}`));
   return refused(['The migrations are behind the declarations. npm run migration:generate would write:', ...lines]);
 }
 
 function write(target: Target, plan: Plan, name: string, next: Snapshot, notes: readonly string[]): Outcome {
-  const migrations = migrationsOf(plan, name, next);
+  const migrations = splitIntoMigrations(plan, name, next);
   const names = writeMigrations(target.folder, migrations);
-  if (target.isFramework) publish(target.folder, names);
+  if (target.isFramework) addToPublished(target.folder, names);
   const files = migrations.map(({ statements }, i) => {
     return `${target.shown}/${names[i]}.sql: ${statements.length} ${statements.length === 1 ? 'statement' : 'statements'}.`;
   });
@@ -74,7 +74,7 @@ function write(target: Target, plan: Plan, name: string, next: Snapshot, notes: 
  * @throws Error with a message for the terminal
  */
 export async function generate(
-  made: { tables: Record<string, PgTable>; declared: Declared },
+  app: { tables: Record<string, PgTable>; declared: Declared },
   folder: string,
   given: readonly string[],
   database: string | undefined,
@@ -83,16 +83,16 @@ export async function generate(
   const target: Target = args.framework
     ? { folder: join(folder, FRAMEWORK), shown: `migrations/${FRAMEWORK}`, isFramework: true }
     : { folder, shown: 'migrations', isFramework: false };
-  const last = lastSnapshot(target.folder);
-  const taken = takeSnapshot(made.tables, made.declared);
-  const framework = frameworkTables(folder);
+  const last = readLastSnapshot(target.folder);
+  const taken = takeSnapshot(app.tables, app.declared);
+  const framework = readFrameworkTables(folder);
   const previous = last === undefined || args.framework ? last : withoutFramework(last, framework);
-  const next = args.framework ? onlyFramework(taken, made.declared) : withoutFramework(taken, framework);
-  const plan = await planChange(previous, next, made.declared, args.requested);
+  const next = args.framework ? onlyFramework(taken, app.declared) : withoutFramework(taken, framework);
+  const plan = await planChange(previous, next, app.declared, args.requested);
   const changes = plan.statements.length + plan.indexes.length + plan.notes.length > 0;
-  const lost = unallowed(plan, args);
+  const lost = findUnallowedLosses(plan, args);
   if (plan.refusals.length > 0) return refused(explainRefusals(plan.refusals, given));
-  if (args.check && changes) return behind(plan);
+  if (args.check && changes) return reportBehind(plan);
   if (lost.length > 0) return refused(explainLosses(lost, await countValues(database, lost), given));
   if (changes) {
     const name = args.name ?? (previous === undefined ? 'init' : 'change');

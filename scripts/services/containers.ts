@@ -11,7 +11,7 @@ const POSTGRES_IMAGE = 'postgres:18';
 const REDIS_IMAGE = 'redis:7';
 
 /** Returns whether a Docker engine responds. Sends a single ping with a time-out of one second, without loading a client library. */
-export async function dockerAnswers(): Promise<boolean> {
+export async function isDockerRunning(): Promise<boolean> {
   const host = process.env.DOCKER_HOST;
   const sockets = host ? [] : ['/var/run/docker.sock', join(homedir(), '.docker/run/docker.sock')].filter(existsSync);
   if (host?.startsWith('unix://')) sockets.push(host.slice('unix://'.length));

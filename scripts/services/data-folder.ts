@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { stopOrphanedServer } from './orphaned-server.ts';
 
 /** Returns where development Postgres keeps its data, as noted in the data folder; undefined before its first start. */
-export function notedPostgres(dataDir: string): { folder: string; password: string } | undefined {
+export function readPostgresHome(dataDir: string): { folder: string; password: string } | undefined {
   const note = join(dataDir, 'postgres.json');
   return existsSync(note) ? JSON.parse(readFileSync(note, 'utf8')) : undefined;
 }
@@ -13,7 +13,7 @@ export function notedPostgres(dataDir: string): { folder: string; password: stri
  * Servers that a killed run left there are stopped first. `keep` names files that stay.
  */
 export async function emptyDataFolder(dataDir: string, keep: string[]): Promise<void> {
-  const postgres = notedPostgres(dataDir)?.folder;
+  const postgres = readPostgresHome(dataDir)?.folder;
   for (const folder of [postgres, join(dataDir, 'redis')]) if (folder) await stopOrphanedServer(folder);
   if (postgres) rmSync(postgres, { recursive: true, force: true });
   for (const name of readdirSync(dataDir)) {

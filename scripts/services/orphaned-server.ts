@@ -15,14 +15,14 @@ export function isRunning(pid: number): boolean {
 }
 
 /** Returns the command line of a process, or an empty text if it does not exist. */
-export function commandOf(pid: number): string {
+export function commandLineOf(pid: number): string {
   const fromKernel = `/proc/${pid}/cmdline`;
   if (existsSync('/proc/self/cmdline')) return existsSync(fromKernel) ? readFileSync(fromKernel, 'utf8') : '';
   return spawnSync('ps', ['-p', String(pid), '-o', 'command='], { encoding: 'utf8' }).stdout ?? '';
 }
 
 /** Waits until the process is gone. Returns false if it still runs after `ms` milliseconds. */
-async function gone(pid: number, ms: number): Promise<boolean> {
+async function waitForExit(pid: number, ms: number): Promise<boolean> {
   for (const end = Date.now() + ms; Date.now() < end; await sleep(50)) if (!isRunning(pid)) return true;
   return !isRunning(pid);
 }
@@ -36,11 +36,11 @@ export async function stopOrphanedServer(folder: string): Promise<void> {
   if (!existsSync(file)) return;
   const [guard = 0, server = 0] = readFileSync(file, 'utf8').split(' ').map(Number);
   // Process ids are reused: never signal a process that is not the server.
-  if (commandOf(guard).includes('guard.ts')) await gone(guard, 15_000);
-  if (isRunning(server) && /postgres|redis|valkey|web\.ts/.test(commandOf(server))) {
+  if (commandLineOf(guard).includes('guard.ts')) await waitForExit(guard, 15_000);
+  if (isRunning(server) && /postgres|redis|valkey|web\.ts/.test(commandLineOf(server))) {
     process.kill(server, 'SIGINT');
-    if (!(await gone(server, 10_000))) process.kill(-server, 'SIGKILL');
-    await gone(server, 5_000);
+    if (!(await waitForExit(server, 10_000))) process.kill(-server, 'SIGKILL');
+    await waitForExit(server, 5_000);
   }
   rmSync(file, { force: true });
 }

@@ -2,10 +2,10 @@ import { spawnSync } from 'node:child_process';
 import { chmodSync, cpSync, existsSync, mkdirSync, readFileSync, renameSync, rmSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { type Account, mayUse } from './account.ts';
+import { type Account, canAccess } from './postgres-account.ts';
 
 /** A folder that only root can write to and every user can enter, for files that the `postgres` user cannot reach in the clone. */
-export const ROOT_PLACE = '/var/lib/belfry';
+export const ROOT_FOLDER = '/var/lib/belfry';
 
 const platform = process.platform === 'win32' ? 'windows' : process.platform;
 
@@ -20,7 +20,7 @@ function packageFolder(): string {
 }
 
 /** Creates the links between the libraries. An install script normally does, but npm may be configured to run none. */
-function completeLinks(folder: string): void {
+function createLibraryLinks(folder: string): void {
   const links: { source: string }[] = JSON.parse(readFileSync(join(folder, 'native', 'pg-symlinks.json'), 'utf8'));
   if (links.every(({ source }) => existsSync(join(folder, source)))) return;
   spawnSync(process.execPath, [join(folder, 'scripts', 'hydrate-symlinks.js')], { cwd: folder });
@@ -32,25 +32,25 @@ function completeLinks(folder: string): void {
  */
 export function postgresBinaries(account: Account | undefined): { bin: string; copied: boolean } {
   const folder = packageFolder();
-  completeLinks(folder);
+  createLibraryLinks(folder);
   const bin = join(folder, 'native', 'bin');
-  if (mayUse(account, join(bin, 'initdb'), 'x')) return { bin, copied: false };
+  if (canAccess(account, join(bin, 'initdb'), 'x')) return { bin, copied: false };
   const { version } = JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8'));
-  const copy = join(ROOT_PLACE, `postgres-${version}-${platform}-${process.arch}`);
+  const copy = join(ROOT_FOLDER, `postgres-${version}-${platform}-${process.arch}`);
   if (!existsSync(copy)) {
-    mkdirSync(ROOT_PLACE, { recursive: true, mode: 0o755 });
-    const half = `${copy}.${process.pid}`;
-    cpSync(join(folder, 'native'), half, { recursive: true, verbatimSymlinks: true });
-    chmodSync(half, 0o755);
+    mkdirSync(ROOT_FOLDER, { recursive: true, mode: 0o755 });
+    const incompleteCopy = `${copy}.${process.pid}`;
+    cpSync(join(folder, 'native'), incompleteCopy, { recursive: true, verbatimSymlinks: true });
+    chmodSync(incompleteCopy, 0o755);
     try {
-      renameSync(half, copy);
+      renameSync(incompleteCopy, copy);
     } catch (error) {
       // Another start was faster, and its copy is equivalent.
       if (!existsSync(join(copy, 'bin'))) throw error;
-      rmSync(half, { recursive: true });
+      rmSync(incompleteCopy, { recursive: true });
     }
   }
-  if (!mayUse(account, join(copy, 'bin', 'initdb'), 'x')) {
+  if (!canAccess(account, join(copy, 'bin', 'initdb'), 'x')) {
     throw new Error(`The user "postgres" cannot run the Postgres binaries in ${dirname(bin)} nor in ${copy}.`);
   }
   return { bin: join(copy, 'bin'), copied: true };

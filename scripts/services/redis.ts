@@ -5,7 +5,7 @@ import { stopOrphanedServer } from './orphaned-server.ts';
 import { pingRedis } from './ping.ts';
 import { findRedis, installRedis } from './redis-binary.ts';
 import { type Service, startServer } from './server.ts';
-import { makeThrowAway } from './throw-away.ts';
+import { createTemporaryFolder } from './temporary-folder.ts';
 
 /**
  * Starts a Redis on a free port of localhost and installs one first if the machine has none. With `dataDir`
@@ -14,7 +14,7 @@ import { makeThrowAway } from './throw-away.ts';
 export async function startRedis(dataDir: string | undefined, announce: (line: string) => void): Promise<Service> {
   const throwAway = dataDir === undefined;
   const binary = findRedis() ?? installRedis(announce);
-  const folder = throwAway ? makeThrowAway('redis') : join(dataDir, 'redis');
+  const folder = throwAway ? createTemporaryFolder('redis') : join(dataDir, 'redis');
   mkdirSync(folder, { recursive: true });
   await stopOrphanedServer(folder);
   const password = randomBytes(18).toString('hex');

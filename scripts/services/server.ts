@@ -3,7 +3,7 @@ import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { GuardedCommand } from './guard.ts';
-import { type Guarded, runGuarded } from './guarded.ts';
+import { type GuardedProcess, runGuarded } from './run-guarded.ts';
 
 /** A running service. */
 export interface Service {
@@ -14,11 +14,11 @@ export interface Service {
 }
 
 /** A server that this program starts itself. */
-export interface OwnServer {
+export interface StartedServer {
   port: number;
   stop(): Promise<void>;
   /** Stops it, waits for `awayMs`, and starts it again on the same port. Only for servers that keep their data. */
-  restart(awayMs: number, gone?: () => void): Promise<void>;
+  restart(downMs: number, gone?: () => void): Promise<void>;
 }
 
 export interface ServerSettings {
@@ -46,7 +46,7 @@ function freePort(): Promise<number> {
   });
 }
 
-async function answers(ping: () => Promise<unknown>, server: Guarded): Promise<boolean> {
+async function respondsInTime(ping: () => Promise<unknown>, server: GuardedProcess): Promise<boolean> {
   let ended = false;
   server.exited.finally(() => {
     ended = true;
@@ -67,7 +67,7 @@ async function answers(ping: () => Promise<unknown>, server: Guarded): Promise<b
  * Starts a server on a free port and waits at most a minute until it responds. If it does not, throws an error with the end of
  * its log.
  */
-export async function startServer(settings: ServerSettings): Promise<OwnServer> {
+export async function startServer(settings: ServerSettings): Promise<StartedServer> {
   const { name, folder, stopSignal, throwAway, ping } = settings;
   const log = join(folder, 'server.log');
   for (let attempt = 1; ; attempt++) {
@@ -95,15 +95,15 @@ export async function startServer(settings: ServerSettings): Promise<OwnServer> 
       await server.stop();
       if (throwAway) rmSync(folder, { recursive: true, force: true });
     };
-    const restart = async (awayMs: number, gone?: () => void) => {
+    const restart = async (downMs: number, gone?: () => void) => {
       if (throwAway) throw new Error(`${name} loses its data when it stops, so it cannot be restarted.`);
       await server.stop();
       gone?.();
-      await sleep(awayMs);
+      await sleep(downMs);
       server = run();
-      if (!(await answers(() => ping(port), server))) throw new Error(`${name} did not restart.`);
+      if (!(await respondsInTime(() => ping(port), server))) throw new Error(`${name} did not restart.`);
     };
-    if (await answers(() => ping(port), server)) return { port, stop, restart };
+    if (await respondsInTime(() => ping(port), server)) return { port, stop, restart };
     await Promise.race([server.exited, sleep(200)]);
     const output = readFileSync(log, 'utf8').trim().split('\n').slice(-8).join('\n');
     // Another process may have taken the port in between.

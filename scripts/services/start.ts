@@ -1,9 +1,9 @@
-import { dockerAnswers, startPostgresContainer, startRedisContainer } from './containers.ts';
+import { isDockerRunning, startPostgresContainer, startRedisContainer } from './containers.ts';
 import { ensureDatabase } from './ping.ts';
 import { startPostgres } from './postgres.ts';
 import { startRedis } from './redis.ts';
 import type { Service } from './server.ts';
-import { clearThrowAways } from './throw-away.ts';
+import { removeStaleTemporaryFolders } from './temporary-folder.ts';
 
 export interface ServicesSettings {
   /** 'dev' keeps data in `dataDir`; 'test' removes all data at the end. */
@@ -23,13 +23,13 @@ export interface Services {
 }
 
 /** Returns a URL without its password, for the terminal. */
-function shown(url: string): string {
+function withoutPassword(url: string): string {
   const parsed = URL.parse(url);
   if (!parsed) return 'an address that is not a URL';
   return `${parsed.host}${parsed.pathname}`;
 }
 
-async function fromContainer(name: string, start: () => Promise<Service>, announce: (line: string) => void) {
+async function tryContainer(name: string, start: () => Promise<Service>, announce: (line: string) => void) {
   try {
     return await start();
   } catch (error) {
@@ -49,8 +49,8 @@ export async function startServices({ mode, dataDir, inMemory, announce }: Servi
   const keptIn = mode === 'dev' ? dataDir : undefined;
   const prefix = mode === 'test' ? 'TEST_' : '';
   const named = { postgres: process.env[`${prefix}DATABASE_URL`], redis: process.env[`${prefix}REDIS_URL`] };
-  const docker = named.postgres && named.redis ? false : await dockerAnswers();
-  await clearThrowAways();
+  const docker = named.postgres && named.redis ? false : await isDockerRunning();
+  await removeStaleTemporaryFolders();
 
   const provide = async (
     name: string,
@@ -60,8 +60,8 @@ export async function startServices({ mode, dataDir, inMemory, announce }: Servi
     server: () => Promise<Service>,
   ): Promise<Service> => {
     const service: Service = url
-      ? { url, from: `${variable} (${shown(url)})`, stop: async () => {} }
-      : ((docker ? await fromContainer(name, container, announce) : undefined) ?? (await server()));
+      ? { url, from: `${variable} (${withoutPassword(url)})`, stop: async () => {} }
+      : ((docker ? await tryContainer(name, container, announce) : undefined) ?? (await server()));
     announce(`${name}: ${service.from}`);
     return service;
   };

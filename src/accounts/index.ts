@@ -1,5 +1,5 @@
 import type { Accounts, ConfirmStep, RevocationStep } from '../declare/accounts.ts';
-import { watchOf } from '../declare/authenticator.ts';
+import { credentialWatchOf } from '../declare/authenticator.ts';
 import type { FeatureParts } from '../declare/extension.ts';
 import type { Host, ResourceGateway } from '../declare/host.ts';
 import { invalidSession } from '../platform/errors.ts';
@@ -132,7 +132,7 @@ function createRevocation(
       const locked = await tx.write({ text: lockActive, values: [user?.id] });
       if (locked.length === 0) throw invalidSession();
       // `ended` reads on another connection. While the lock is held, every earlier revocation is committed and visible there.
-      const watch = watchOf(auth);
+      const watch = credentialWatchOf(auth);
       if (watch !== undefined && (await watch.ended([auth!.id])).length > 0) throw invalidSession();
     },
   };

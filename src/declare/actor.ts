@@ -23,21 +23,21 @@ export interface Actor {
   requestId: string | undefined;
 }
 
-const running = new AsyncLocalStorage<Actor>();
+const actorStorage = new AsyncLocalStorage<Actor>();
 
 /** Runs `work` with an actor, which every service call inside it carries. */
 export function runAs<T>(actor: Actor, work: () => T): T {
-  return running.run(actor, work);
+  return actorStorage.run(actor, work);
 }
 
 /** The current actor; undefined outside of requests and of calls on behalf of a user. */
 export function currentActor(): Actor | undefined {
-  return running.getStore();
+  return actorStorage.getStore();
 }
 
 /** Runs a policy or scope function for a viewer. Its service calls with `{ as: 'user' }` act as that viewer. */
 export function runForViewer<T>({ user, req }: Pick<Actor, 'user'> & { req?: Request | undefined }, work: () => T): T {
   const actor = currentActor();
   if (actor !== undefined && actor.user === user && actor.req === req) return work();
-  return running.run({ user, req, requestId: req && requestIdOf(req) }, work);
+  return actorStorage.run({ user, req, requestId: req && requestIdOf(req) }, work);
 }

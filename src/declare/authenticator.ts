@@ -48,7 +48,7 @@ export function authenticatorOf(auth: Auth | undefined): Authenticator | undefin
 }
 
 /** Returns the check for ended sessions or keys; undefined if the authenticator has none. */
-export function watchOf(auth: Auth | undefined): Authenticator['watch'] {
+export function credentialWatchOf(auth: Auth | undefined): Authenticator['watch'] {
   const watch = authenticatorOf(auth)?.watch;
   return watch?.via === auth?.via ? watch : undefined;
 }

@@ -169,7 +169,7 @@ export const policySetting = z.custom<Policy>().superRefine((value, context) => 
 export const compiledPolicySetting = policySetting.transform((policy) => compilePolicy(policy, () => undefined));
 
 /** An extension setting that is an integer from 1 to `max`. */
-export const wholeSetting = (max: number) => {
+export const wholeNumberSetting = (max: number) => {
   const error = `must be a whole number from 1 to ${max}`;
   return z.number({ error }).int({ error }).min(1, { error }).max(max, { error });
 };

@@ -7,10 +7,10 @@ export interface DeclaredType {
   readonly kind: string;
 }
 
-type Verdict = true | string | false;
+type CheckResult = true | string | false;
 
 /** A custom rule: returns true or the error message. `record` is the record as it would be after the change. */
-export type Check<T> = (value: T, record: Record<string, unknown>) => Verdict | Promise<Verdict>;
+export type Check<T> = (value: T, record: Record<string, unknown>) => CheckResult | Promise<CheckResult>;
 
 interface Bound {
   value: number | string | Date;

@@ -6,7 +6,7 @@ type NamesWhere<F extends Fields, P extends Presence> = {
 type Simplify<T> = { [K in keyof T]: T[K] };
 
 /** Values by field, without the fields whose access is `A`. */
-type Without<V, F extends Fields, A extends Access> = {
+type WithoutAccess<V, F extends Fields, A extends Access> = {
   [K in keyof V as K extends keyof F ? (F[K]['$access'] extends A ? never : K) : K]: V[K];
 };
 
@@ -39,26 +39,26 @@ export type CreateInput<F extends Fields> = Simplify<
 >;
 
 /** The input of `create` on behalf of a user: without the fields that clients may not set. */
-export type CreateBody<F extends Fields> = Without<CreateInput<F>, F, 'closed' | 'owner'>;
+export type CreateBody<F extends Fields> = WithoutAccess<CreateInput<F>, F, 'closed' | 'owner'>;
 
 /** The input of `update`: null clears an optional field. Passwords have their own routes. */
-export type UpdateInput<F extends Fields> = Without<
+export type UpdateInput<F extends Fields> = WithoutAccess<
   { [K in keyof F]?: F[K]['$presence'] extends 'required' ? F[K]['$input'] : F[K]['$input'] | null },
   F,
   'password'
 >;
 
 /** The input of `update` on behalf of a user: without the fields that clients may not change. */
-export type UpdateBody<F extends Fields> = Without<UpdateInput<F>, F, 'closed' | 'owner' | 'immutable'>;
+export type UpdateBody<F extends Fields> = WithoutAccess<UpdateInput<F>, F, 'closed' | 'owner' | 'immutable'>;
 
 /** A validated value, in the form in which records hold it; a password as it was sent. */
-type Settled<X extends AnyField> = X['$access'] extends 'password' ? string : X['$type'];
+type Validated<X extends AnyField> = X['$access'] extends 'password' ? string : X['$type'];
 
 /**
  * Fields that have a value on create before the hook runs. The hook may fill fields that clients may not; code may create a record without
  * owner.
  */
-type Filled<F extends Fields> = {
+type NamesSetBeforeHook<F extends Fields> = {
   [K in keyof F]: F[K]['$presence'] extends 'optional'
     ? never
     : F[K]['$access'] extends 'owner'
@@ -70,12 +70,14 @@ type Filled<F extends Fields> = {
 
 /** The values passed to `beforeCreate`: validated, with defaults. The hook may change them. */
 export type CreateValues<F extends Fields> = Simplify<
-  { [K in Filled<F>]: Settled<F[K]> } & { [K in Exclude<keyof F, Filled<F>>]?: Settled<F[K]> }
+  { [K in NamesSetBeforeHook<F>]: Validated<F[K]> } & {
+    [K in Exclude<keyof F, NamesSetBeforeHook<F>>]?: Validated<F[K]>;
+  }
 >;
 
 /** The changes passed to `beforeUpdate`: validated, null for a cleared field. The hook may change them. */
-export type UpdateValues<F extends Fields> = Without<
-  { [K in keyof F]?: F[K]['$presence'] extends 'required' ? Settled<F[K]> : Settled<F[K]> | null },
+export type UpdateValues<F extends Fields> = WithoutAccess<
+  { [K in keyof F]?: F[K]['$presence'] extends 'required' ? Validated<F[K]> : Validated<F[K]> | null },
   F,
   'password'
 >;

@@ -4,12 +4,12 @@ import type { SignInStep } from './accounts.ts';
 import type { FeatureParts } from './extension.ts';
 
 /** Concatenates lists. */
-function concatenate<T>(lists: readonly (readonly T[])[]): readonly T[] {
+function concatenateLists<T>(lists: readonly (readonly T[])[]): readonly T[] {
   return lists.flat();
 }
 
 /** Merges objects. Throws for a duplicate name: one value would silently replace the other. */
-function record<T>(records: readonly Readonly<Record<string, T>>[]): Record<string, T> {
+function mergeObjects<T>(records: readonly Readonly<Record<string, T>>[]): Record<string, T> {
   const entries = records.flatMap((one) => Object.entries(one));
   const merged = Object.fromEntries(entries);
   if (Object.keys(merged).length < entries.length)
@@ -18,14 +18,14 @@ function record<T>(records: readonly Readonly<Record<string, T>>[]): Record<stri
 }
 
 /** Merges the values that objects have under the same name. */
-function byName<T>(merge: (values: readonly T[]) => T) {
+function mergeByName<T>(merge: (values: readonly T[]) => T) {
   return (records: readonly Readonly<Record<string, T>>[]): Record<string, T> => {
     const entries = records.flatMap((one) => Object.entries(one));
     const names = Map.groupBy(entries, ([name]) => name);
     return Object.fromEntries(
       [...names].map(([name, same]) => [
         name,
-        single(
+        mergeIfSeveral(
           merge,
           same.map(([, value]) => value),
         ),
@@ -35,25 +35,25 @@ function byName<T>(merge: (values: readonly T[]) => T) {
 }
 
 /** Returns a single value unchanged. */
-function single<T>(merge: (values: readonly T[]) => T, values: readonly T[]): T {
+function mergeIfSeveral<T>(merge: (values: readonly T[]) => T, values: readonly T[]): T {
   return values.length === 1 ? values[0]! : merge(values);
 }
 
 /** Runs steps one after the other. */
-function chain<Arguments extends unknown[]>(steps: readonly ((...given: Arguments) => Promise<void>)[]) {
+function chainSteps<Arguments extends unknown[]>(steps: readonly ((...given: Arguments) => Promise<void>)[]) {
   return async (...given: Arguments): Promise<void> => {
     for (const step of steps) await step(...given);
   };
 }
 
 /** The first step that requires something stops the login. */
-function firstToAsk(steps: readonly SignInStep[]): SignInStep {
+function combineSignInSteps(steps: readonly SignInStep[]): SignInStep {
   return {
     output: z.xor(steps.map(({ output }) => output)),
     async ask(login) {
       for (const step of steps) {
-        const asked = await step.ask(login);
-        if (asked !== undefined) return asked;
+        const response = await step.ask(login);
+        if (response !== undefined) return response;
       }
       return undefined;
     },
@@ -63,7 +63,7 @@ function firstToAsk(steps: readonly SignInStep[]): SignInStep {
 type Listener = (payload: never) => unknown;
 
 /** Calls every listener, even if another one fails. */
-function callAll(listeners: readonly Listener[]): Listener {
+function combineListeners(listeners: readonly Listener[]): Listener {
   return async (payload) => {
     const results = await Promise.allSettled(listeners.map(async (listener) => listener(payload)));
     const failed = results.filter((result) => result.status === 'rejected').map(({ reason }) => reason as unknown);
@@ -75,7 +75,7 @@ function callAll(listeners: readonly Listener[]): Listener {
 type StartWorker = () => RunningWorker | Promise<RunningWorker>;
 
 /** Starts workers in order and stops them in reverse order. If one fails to start, the running ones are stopped. */
-function startAll(starts: readonly StartWorker[]): StartWorker {
+function combineStarts(starts: readonly StartWorker[]): StartWorker {
   return async () => {
     const running: RunningWorker[] = [];
     const stop = async () => {
@@ -93,22 +93,22 @@ function startAll(starts: readonly StartWorker[]): StartWorker {
 
 /** How parts of each kind are merged. */
 const MERGE: { [Kind in keyof FeatureParts]-?: (parts: readonly NonNullable<FeatureParts[Kind]>[]) => unknown } = {
-  routes: concatenate,
-  pages: concatenate,
-  authenticators: concatenate,
-  signInStep: firstToAsk,
-  revocationStep: chain,
-  confirmStep: chain,
-  consumers: concatenate,
-  sweeps: concatenate,
-  jobs: record,
-  workers: byName<StartWorker>(startAll),
-  mails: record,
-  encrypted: concatenate,
-  userData: concatenate,
-  listeners: byName(callAll),
-  sent: concatenate,
-  api: (apis) => record(apis as Record<string, unknown>[]),
+  routes: concatenateLists,
+  pages: concatenateLists,
+  authenticators: concatenateLists,
+  signInStep: combineSignInSteps,
+  revocationStep: chainSteps,
+  confirmStep: chainSteps,
+  consumers: concatenateLists,
+  sweeps: concatenateLists,
+  jobs: mergeObjects,
+  workers: mergeByName<StartWorker>(combineStarts),
+  mails: mergeObjects,
+  encrypted: concatenateLists,
+  userData: concatenateLists,
+  listeners: mergeByName(combineListeners),
+  sent: concatenateLists,
+  api: (apis) => mergeObjects(apis as Record<string, unknown>[]),
   checkConfig: (checks) => (errors: Parameters<(typeof checks)[number]>[0]) => {
     for (const check of checks) check(errors);
   },
@@ -119,7 +119,7 @@ export function mergeParts(...parts: readonly FeatureParts[]): FeatureParts {
   const merged: Record<string, unknown> = {};
   for (const kind of Object.keys(MERGE) as (keyof FeatureParts)[]) {
     const given = parts.flatMap((part) => (part[kind] === undefined ? [] : [part[kind]]));
-    if (given.length > 0) merged[kind] = single(MERGE[kind] as (values: readonly unknown[]) => unknown, given);
+    if (given.length > 0) merged[kind] = mergeIfSeveral(MERGE[kind] as (values: readonly unknown[]) => unknown, given);
   }
   return merged;
 }

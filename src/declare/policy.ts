@@ -50,35 +50,35 @@ const WORDS: Record<string, 'public' | 'authenticated' | 'owner' | 'none'> = {
 };
 
 /** The error in a role name; undefined if policies can use it. `user` is the role of every user. */
-export function roleFault(word: unknown): string | undefined {
+export function roleNameError(word: unknown): string | undefined {
   if (typeof word !== 'string' || ROLE.exec(word)?.[1] !== word)
-    return `"${String(word)}" is not a role: a role is made of letters, digits, - and _, and begins with a letter`;
+    return `"${String(word)}" is not a role: a role consists of letters, digits, - and _, and begins with a letter`;
   const reserved = word !== 'user' && Object.hasOwn(WORDS, word.toLowerCase());
-  return reserved ? `"${word}" cannot be a role: it is a word of policies; choose another` : undefined;
+  return reserved ? `"${word}" cannot be a role: it has a special meaning in policies; choose another` : undefined;
 }
 
 /**
  * Parses a policy.
  *
- * @param fault called with the message of each error in it
+ * @param report called with the message of each error in it
  */
-export function compilePolicy(policy: Policy, fault: (text: string) => void): CompiledPolicy {
+export function compilePolicy(policy: Policy, report: (text: string) => void): CompiledPolicy {
   const parts = (Array.isArray(policy) ? policy : [policy]) as readonly (string | PolicyFunction)[];
   const roles = new Set<string>();
   const words = new Set<string>();
   const functions = parts.filter((part) => typeof part === 'function');
   const tokens = parts.filter((part) => typeof part === 'string').flatMap((part) => part.split('|'));
-  if (parts.length === 0) fault('the policy is empty; write "none" to allow nobody');
+  if (parts.length === 0) report('the policy is empty; write "none" to allow nobody');
   if (parts.some((part) => typeof part !== 'string' && typeof part !== 'function'))
-    fault('a policy is made of texts and functions; write "none" to allow nobody');
+    report('a policy consists of texts and functions; write "none" to allow nobody');
   for (const raw of tokens) {
     const token = raw.trim();
     const role = ROLE.exec(token)?.[1];
     const lower = token.toLowerCase();
     if (Object.hasOwn(WORDS, token)) words.add(WORDS[token]!);
-    else if (Object.hasOwn(WORDS, lower)) fault(`"${token}" must be written "${lower}"`);
+    else if (Object.hasOwn(WORDS, lower)) report(`"${token}" must be written "${lower}"`);
     else if (role !== undefined) roles.add(role);
-    else fault(`"${token}" is not a policy token; use public, authenticated, owner, none or a role, joined by |`);
+    else report(`"${token}" is not a policy token; use public, authenticated, owner, none or a role, joined by |`);
   }
   return {
     text: parts.map((part) => (typeof part === 'string' ? part : 'function')).join(' | '),

@@ -107,7 +107,7 @@ export interface Resource<N extends string = string, F extends Fields = Fields, 
 export type AnyResource = Resource<string, any, any>;
 
 /** Former names (or table names) of a resource, latest first. */
-export function earlierNames({ renamedFrom }: AnyResource): readonly string[] {
+export function formerNames({ renamedFrom }: AnyResource): readonly string[] {
   return typeof renamedFrom === 'string' ? [renamedFrom] : (renamedFrom ?? []);
 }
 

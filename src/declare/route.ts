@@ -117,7 +117,7 @@ export interface Route {
    * Finds what the path names, before the body is read and before body and query are checked: a caller that may not know of the object gets
    * NOT_FOUND, not the errors of a body. Its result is `ctx.doc`. Not for routes of a `resource`.
    */
-  load?: (asking: AuthorizationRequest) => Promise<unknown>;
+  load?: (request: AuthorizationRequest) => Promise<unknown>;
   /** The resource whose `:id` record is loaded, checked against the policy and passed as `doc`. */
   resource?: string;
   /** The CRUD action of the resource that this route performs. */
@@ -185,14 +185,14 @@ export function routeBuilder(base: string, resource: string): RouteBuilder {
       (path: string, second: RouteOptions | Route['handler'], third?: Route['handler']) => {
         const options = typeof second === 'function' ? {} : second;
         const handler = typeof second === 'function' ? second : third!;
-        const loads = /\/:id(\/|$)/.test(path);
+        const hasRecord = /\/:id(\/|$)/.test(path);
         return {
           ...(method === 'POST' ? { idempotent: true } : {}),
           ...(WITH_BODY.has(method) && options.input === undefined ? { body: 'any' as const } : {}),
           ...options,
           method,
           path: base + (path === '/' ? '' : path),
-          ...(loads ? { resource } : {}),
+          ...(hasRecord ? { resource } : {}),
           handler,
         };
       };

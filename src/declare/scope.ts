@@ -5,29 +5,29 @@ import type { Auth, Route } from './route.ts';
 const SCOPE = /^[A-Za-z0-9][\w.-]*(?::[A-Za-z0-9][\w.-]*)*$/;
 
 /** A description of the scope format, for messages. */
-export const SCOPE_FORM = 'words of letters, digits, -, _ and ., joined by colons, as posts:publish';
+export const SCOPE_FORMAT = 'words of letters, digits, -, _ and ., joined by colons, such as posts:publish';
 
 /** Whether a route may require this scope. */
 export function isScope(value: unknown): value is string {
   return typeof value === 'string' && SCOPE.test(value);
 }
 
-const NAME = /^[A-Za-z0-9][\w-]*$/;
+const PATH_NAME = /^[A-Za-z0-9][\w-]*$/;
 
 /** The name that scopes use for the first segment of a path; undefined if the segment cannot be a name. */
-export function nameOf({ path }: Pick<Route, 'path'>): string | undefined {
+export function pathNameOf({ path }: Pick<Route, 'path'>): string | undefined {
   const segment = path.split('/')[1] ?? '';
-  return NAME.test(segment) ? segment : undefined;
+  return PATH_NAME.test(segment) ? segment : undefined;
 }
 
 /** The part of a scope before the colon; empty for a scope without one. */
-export function groupOf(scope: string): string {
+export function scopeGroupOf(scope: string): string {
   return scope.slice(0, Math.max(0, scope.indexOf(':')));
 }
 
 /** Whether a route accepts only sessions. Below `/auth`, any other credential may only call `GET /auth/me`. */
-export function isForSessions({ method, path }: Pick<Route, 'method' | 'path'>): boolean {
-  return nameOf({ path }) === 'auth' && !(method === 'GET' && path === '/auth/me');
+export function acceptsOnlySessions({ method, path }: Pick<Route, 'method' | 'path'>): boolean {
+  return pathNameOf({ path }) === 'auth' && !(method === 'GET' && path === '/auth/me');
 }
 
 /**
@@ -35,9 +35,9 @@ export function isForSessions({ method, path }: Pick<Route, 'method' | 'path'>):
  *
  * @param own the scope that the route declares
  */
-export function scopesNeeded(route: Pick<Route, 'method' | 'path'>, own: string | undefined): readonly string[] {
-  if (isForSessions(route)) return [];
-  const name = own === undefined ? nameOf(route) : groupOf(own);
+export function acceptedScopes(route: Pick<Route, 'method' | 'path'>, own: string | undefined): readonly string[] {
+  if (acceptsOnlySessions(route)) return [];
+  const name = own === undefined ? pathNameOf(route) : scopeGroupOf(own);
   const wide = name === undefined || name === '' || name === 'auth' ? [] : [`${name}:*`];
   if (own !== undefined) return [...new Set([own, ...wide, '*'])];
   const reads = route.method === 'GET';
@@ -53,12 +53,13 @@ export function scopesNeeded(route: Pick<Route, 'method' | 'path'>, own: string 
  * @returns throws ApiError FORBIDDEN, naming the scope, for a credential that lacks it
  */
 export function createScopeCheck(route: Route, authenticators: readonly Authenticator[]): (auth: Auth) => void {
-  const asked = authenticators.flatMap(({ scheme }) =>
+  const requiredScopes = authenticators.flatMap(({ scheme }) =>
     scheme?.scopesOf === undefined ? [] : [scheme.scopesOf(route)],
   );
-  const forOthers = isForSessions(route) || asked.length === 0 ? [scopesNeeded(route, route.scope)] : asked;
+  const requiredOfOthers =
+    acceptsOnlySessions(route) || requiredScopes.length === 0 ? [acceptedScopes(route, route.scope)] : requiredScopes;
   return ({ via, scopes }) => {
-    for (const needed of via === 'session' ? asked : forOthers) assertScope(needed, scopes);
+    for (const needed of via === 'session' ? requiredScopes : requiredOfOthers) assertScope(needed, scopes);
   };
 }
 

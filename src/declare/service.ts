@@ -46,14 +46,14 @@ interface ListWords {
   deleted?: 'only' | 'with' | undefined;
 }
 
-type Compared = string | number | boolean | Date | null;
+type ComparedValue = string | number | boolean | Date | null;
 
 /** The value that a field is compared with: a value, a list of alternatives, null for no value, or operators: `{ gte: 3, lt: 5 }`. */
 type FilterInput<V> = V extends undefined
   ? never
-  : V extends Compared | readonly Compared[]
+  : V extends ComparedValue | readonly ComparedValue[]
     ? V
-    : { [K in keyof V]: K extends Operator ? Compared | readonly Compared[] : never };
+    : { [K in keyof V]: K extends Operator ? ComparedValue | readonly ComparedValue[] : never };
 
 /**
  * A list query: `{ status: 'draft', points: { gte: 3 }, sort: '-createdAt', limit: 10 }`. `{ 'points[gte]': 3 }` is equivalent, as in a

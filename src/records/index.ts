@@ -11,7 +11,7 @@ import { createVersionOf } from './operations/versions.ts';
 import { crudRoutes, customRoutes } from './routes.ts';
 import type { CompiledResource } from './schema/compiled.ts';
 import { resourceTable } from './schema/table.ts';
-import { createService, servicesBy } from './service.ts';
+import { createService, createServiceLookup } from './service.ts';
 import { createArchive, withArchives } from './store/archive.ts';
 import { createCodec } from './store/codec.ts';
 import { createStore } from './store/store.ts';
@@ -53,7 +53,7 @@ export function createRecords(
   }
   const names = [...entities.keys()];
   const services = new Map<string, AnyService>();
-  const service = servicesBy((name) => services.get(name), names);
+  const service = createServiceLookup((name) => services.get(name), names);
   const transactions = createTransactionGuard();
   const context: RecordsContext = {
     ...platform,

@@ -12,10 +12,10 @@ import { updateRecord } from './operations/update.ts';
 import { readIfMatch } from './operations/versions.ts';
 import { parseReadQuery } from './query/parse.ts';
 import { declaredPolicy } from './schema/compile.ts';
-import { toBeSerialized } from './serialize/serialize.ts';
+import { markForSerialization } from './serialize/serialize.ts';
 
 /** The context of a write that honors `If-Match`. */
-function guarded(ctx: RouteContext): OperationContext {
+function withIfMatch(ctx: RouteContext): OperationContext {
   return { ...requestContext(ctx), ifMatch: readIfMatch(ctx.req) };
 }
 
@@ -30,7 +30,7 @@ export function crudRoutes(context: RecordsContext, entity: Entity): Route[] {
   const [singular, plural] = [name, pluralName(name)].map((text) => text.replaceAll('-', ' '));
   const recordOutput = recordShape(name);
   const item = `${resource.path}/:id`;
-  const change = (ctx: RouteContext) => updateRecord(context, entity, ctx.params.id!, ctx.body, guarded(ctx));
+  const change = (ctx: RouteContext) => updateRecord(context, entity, ctx.params.id!, ctx.body, withIfMatch(ctx));
 
   const routes: Record<string, Route[]> = {
     list: [
@@ -42,7 +42,7 @@ export function crudRoutes(context: RecordsContext, entity: Entity): Route[] {
         output: z.array(recordOutput),
         async handler(ctx) {
           const { records, query, meta } = await listRecords(context, entity, ctx.query, requestContext(ctx));
-          return withMeta(toBeSerialized(name, records, { selection: query }), meta);
+          return withMeta(markForSerialization(name, records, { selection: query }), meta);
         },
       },
     ],
@@ -56,7 +56,7 @@ export function crudRoutes(context: RecordsContext, entity: Entity): Route[] {
         async handler(ctx) {
           const record = await readRecord(entity, ctx.params.id!, requestContext(ctx));
           const selection = parseReadQuery(resource, ctx.query, (name) => context.entities.get(name)!.resource);
-          return toBeSerialized(name, record, { selection });
+          return markForSerialization(name, record, { selection });
         },
       },
     ],
@@ -95,7 +95,7 @@ export function crudRoutes(context: RecordsContext, entity: Entity): Route[] {
         status: 204,
         summary: `Delete a ${singular}`,
         async handler(ctx) {
-          await deleteRecord(context, entity, ctx.params.id!, guarded(ctx));
+          await deleteRecord(context, entity, ctx.params.id!, withIfMatch(ctx));
         },
       },
     ],
@@ -106,10 +106,10 @@ export function crudRoutes(context: RecordsContext, entity: Entity): Route[] {
     method: 'POST',
     path: `${item}/restore`,
     policy: policyOf('delete'),
-    summary: `Take a deleted ${singular} back`,
+    summary: `Restore a deleted ${singular}`,
     errors: ['CONFLICT'],
     output: recordOutput,
-    handler: (ctx) => restoreRecord(context, entity, ctx.params.id!, guarded(ctx)),
+    handler: (ctx) => restoreRecord(context, entity, ctx.params.id!, withIfMatch(ctx)),
   };
   return [
     ...[...resource.actions].flatMap((action) =>

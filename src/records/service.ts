@@ -41,16 +41,19 @@ export function serviceError(error: unknown, bySystem: boolean): unknown {
  * @param find returns the service of a normalised name
  * @param names all existing names, for the error
  */
-export function servicesBy(find: (name: string) => AnyService | undefined, names: readonly string[]): Services {
+export function createServiceLookup(
+  find: (name: string) => AnyService | undefined,
+  names: readonly string[],
+): Services {
   return (resource: string | Serviced<unknown>): never => {
     const name = typeof resource === 'object' && resource !== null ? resource.name : resource;
-    const found = find(resourceName(name));
-    if (found === undefined) throw new Error(`there is no resource "${name}"; resources: ${names.join(', ')}`);
-    return found as never;
+    const service = find(resourceName(name));
+    if (service === undefined) throw new Error(`there is no resource "${name}"; resources: ${names.join(', ')}`);
+    return service as never;
   };
 }
 
-function guarded(operation: OperationContext, as: ActAsOn | undefined): OperationContext {
+function withIfMatch(operation: OperationContext, as: ActAsOn | undefined): OperationContext {
   return as?.ifMatch === undefined ? operation : { ...operation, ifMatch: [versionOfTime(as.ifMatch)] };
 }
 
@@ -61,8 +64,8 @@ export function createService(context: RecordsContext, entity: Entity): AnyServi
     const operation = serviceCallContext(as, context.service);
     try {
       // Hooks and policies of the call carry the actor that the call names.
-      const done = as === undefined ? work(operation) : runAs(actorOf(operation), () => work(operation));
-      return (await done) as StoredRecord & never;
+      const result = as === undefined ? work(operation) : runAs(actorOf(operation), () => work(operation));
+      return (await result) as StoredRecord & never;
     } catch (error) {
       throw serviceError(error, operation.system);
     }
@@ -93,8 +96,9 @@ export function createService(context: RecordsContext, entity: Entity): AnyServi
     },
     first: (query, as) => run(as, (operation) => firstRecord(context, entity, { ...query }, operation)),
     count: (query, as) => run(as, (operation) => countRecords(context, entity, { ...query }, operation)),
-    update: (id, input, as) => run(as, (operation) => updateRecord(context, entity, id, input, guarded(operation, as))),
-    delete: (id, as) => run(as, (operation) => deleteRecord(context, entity, id, guarded(operation, as))),
+    update: (id, input, as) =>
+      run(as, (operation) => updateRecord(context, entity, id, input, withIfMatch(operation, as))),
+    delete: (id, as) => run(as, (operation) => deleteRecord(context, entity, id, withIfMatch(operation, as))),
     restore: (id, as) => run(as, (operation) => restoreRecord(context, entity, id, operation)),
   };
 }

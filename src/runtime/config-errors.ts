@@ -10,10 +10,10 @@ import type { MailComposer } from '../platform/mail/worker.ts';
 import { getTableConfig, isTable } from '../platform/postgres/drizzle.ts';
 import { MAX_IDENTIFIER_BYTES, primaryKeyName } from '../platform/postgres/identifiers.ts';
 import { type ExtensionOptions, isOwnOption } from '../records/configuration/declaration-shape.ts';
-import { placesOf } from '../records/configuration/option-errors.ts';
+import { pathAndTableOf } from '../records/configuration/option-errors.ts';
 import { archiveNames } from '../records/schema/table-names.ts';
 import { keptNames, overlongNames } from './migrations/relation-names.ts';
-import { operationIdOf, shownRoutes } from './openapi/documented-routes.ts';
+import { documentedRoutes, operationIdOf } from './openapi/documented-routes.ts';
 
 /** The running version of Belfry. */
 export const VERSION: string = about.version;
@@ -138,7 +138,7 @@ function namesInSchema(resources: readonly AnyResource[], core: ReadonlySet<stri
     [...core].map((name) => [name, "a table, an index or a key of Belfry's own"]),
   );
   for (const resource of resources) {
-    const { table } = placesOf(resource);
+    const { table } = pathAndTableOf(resource);
     holders.set(primaryKeyName(table), `the primary key of the resource "${resource.name}"`);
     if (!resource.softDelete) continue;
     const [archive, ...parts] = archiveNames(table);
@@ -161,7 +161,7 @@ export function checkTables(
   errors: ConfigErrors,
 ): void {
   const holders = namesInSchema(resources, core);
-  const ofResources = new Set(resources.map((resource) => placesOf(resource).table));
+  const ofResources = new Set(resources.map((resource) => pathAndTableOf(resource).table));
   for (const extension of extensions) {
     const at = (table: string) => errors.at(`extension "${extension.name}": table "${table}"`);
     for (const [key, table] of Object.entries(extension.tables ?? {})) {
@@ -277,7 +277,7 @@ export function checkApis(extensions: readonly ExtensionParts[], members: object
 /** Checks the operationIds of all routes in the OpenAPI document. */
 export function checkOperationIds(routes: readonly Route[], errors: ConfigErrors): void {
   const place = (route: Route) => `route ${route.method} ${route.path}`;
-  const shown = shownRoutes(routes);
+  const shown = documentedRoutes(routes);
   for (const route of shown) {
     if (route.operationId !== undefined && !OPERATION_ID.test(route.operationId))
       errors.at(place(route)).report(`operationId "${route.operationId}" must look like publishPost`);

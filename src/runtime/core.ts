@@ -22,7 +22,7 @@ import { createPush, type Push } from '../push/index.ts';
 import { createRuleErrorLog } from '../records/access/rule-errors.ts';
 import { compileResources, createRecords, type Records } from '../records/index.ts';
 import type { CompiledResource } from '../records/schema/compiled.ts';
-import { contextWithin, createAfterCommitQueue } from '../records/transaction/transaction.ts';
+import { createAfterCommitQueue, createTransactionContext } from '../records/transaction/transaction.ts';
 import { accountFields } from './config-errors.ts';
 import { type Declarations, ownTables } from './declarations.ts';
 import { relationNames } from './migrations/relation-names.ts';
@@ -62,7 +62,7 @@ function createTransact(
         const tx: Transaction = {
           database: statements,
           afterCommit: afterCommit.add,
-          service: contextWithin(records.context, within).service,
+          service: createTransactionContext(records.context, within).service,
           push: { enqueue: (message) => push.enqueueWithin(within, message) },
           mail: { send: (message) => mail.send(message, within) },
         };

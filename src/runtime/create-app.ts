@@ -10,7 +10,7 @@ import { readSettings, type Settings, type SettingsInput } from '../platform/con
 import type { Encryption } from '../platform/crypto/encryption.ts';
 import type { CapturedMails } from '../platform/mail/index.ts';
 import type { MailSender } from '../platform/mail/sender.ts';
-import type { Captured } from '../push/history/read-push.ts';
+import type { CapturedPushes } from '../push/history/read-push.ts';
 import type { Push } from '../push/index.ts';
 import { createDefaultTransports } from '../push/index.ts';
 import type { Transport } from '../push/transport.ts';
@@ -108,7 +108,7 @@ export interface App<R extends readonly AnyResource[] = readonly AnyResource[]> 
   /** Reports which key encrypts which values, and rotates to the newest key. The database must have its tables. */
   encryption: Pick<Encryption, 'status' | 'rotate'>;
   /** E-mails and pushes that were captured instead of sent, in development and tests. */
-  captured: Captured & CapturedMails;
+  captured: CapturedPushes & CapturedMails;
   /** Every table of the app, by name, for migrations. */
   tables: Record<string, PgTable>;
   /** Facts about the tables beyond their SQL, for migrations. */

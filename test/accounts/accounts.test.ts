@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { Client } from 'pg';
 import { afterAll, expect, onTestFinished, test, vi } from 'vitest';
 import { defineResource, defineUser, f } from '../../src/index.ts';
-import { clientOf, startTestApp } from '../support/app.ts';
+import { createClient, startTestApp } from '../support/app.ts';
 
 const secret = 'correct horse battery';
 const note = defineResource('note', { fields: { text: f.string() }, policies: { list: 'public' } });
@@ -38,9 +38,9 @@ const login = (email: unknown, password: unknown = secret) => call('POST', '/api
 
 test('register responds 201 with the user, a token and its expiry, uncached', async () => {
   const body = account({ phone: '1' });
-  const answer = await register(body);
-  expect([answer.status, answer.headers.get('cache-control')]).toEqual([201, 'no-store']);
-  expect(answer.body.data).toEqual({
+  const response = await register(body);
+  expect([response.status, response.headers.get('cache-control')]).toEqual([201, 'no-store']);
+  expect(response.body.data).toEqual({
     user: {
       id: expect.stringMatching(/^[0-9a-f]{24}$/),
       name: 'Ann',
@@ -54,7 +54,7 @@ test('register responds 201 with the user, a token and its expiry, uncached', as
     token: expect.stringMatching(/^svc_[0-9a-f]{64}$/),
     expiresAt: expect.any(String),
   });
-  const days = (Date.parse(answer.body.data.expiresAt) - Date.now()) / 86_400_000;
+  const days = (Date.parse(response.body.data.expiresAt) - Date.now()) / 86_400_000;
   expect(days).toBeGreaterThan(29.99);
   expect(days).toBeLessThan(30.01);
 });
@@ -69,23 +69,23 @@ test.each<[string, object, Record<string, string>]>([
   ['a bad e-mail', { email: 'nobody' }, { email: 'Must be a valid e-mail address' }],
   ['a look-alike of the at sign', { email: 'a＠b.co' }, { email: 'Must be a valid e-mail address' }],
   ['a short password', { password: 'short' }, { password: 'Must be 8 to 128 characters' }],
-  ['a password beyond the limit', { password: 'x'.repeat(100_000) }, { password: 'Must be 8 to 128 characters' }],
+  ['a password that is too long', { password: 'x'.repeat(100_000) }, { password: 'Must be 8 to 128 characters' }],
   ['a password that is an object', { password: { length: 10 } }, { password: 'Must be a string' }],
 ])('register with %s responds 422', async (_what, changes, details) => {
-  const answer = await register(account(changes));
-  expect([answer.status, answer.body.error.details]).toEqual([422, details]);
+  const response = await register(account(changes));
+  expect([response.status, response.body.error.details]).toEqual([422, details]);
 });
 
 test('an e-mail in any case has one account; of fifty concurrent registrations one succeeds', async () => {
   const { email } = account();
   // A busy machine may respond 503 to some requests, which are then retried, as clients would.
   const answered = async (i: number): Promise<Awaited<ReturnType<typeof register>>> => {
-    const answer = await register(account({ email: i % 2 ? email.toUpperCase() : ` ${email}` }));
-    return answer.status === 503 ? answered(i) : answer;
+    const response = await register(account({ email: i % 2 ? email.toUpperCase() : ` ${email}` }));
+    return response.status === 503 ? answered(i) : response;
   };
-  const answers = await Promise.all(Array.from({ length: 50 }, (_, i) => answered(i)));
-  expect(answers.map(({ status }) => status).sort()).toEqual([201, ...Array.from({ length: 49 }, () => 409)]);
-  const { error } = answers.find(({ status }) => status === 409)!.body;
+  const responses = await Promise.all(Array.from({ length: 50 }, (_, i) => answered(i)));
+  expect(responses.map(({ status }) => status).sort()).toEqual([201, ...Array.from({ length: 49 }, () => 409)]);
+  const { error } = responses.find(({ status }) => status === 409)!.body;
   expect(error).toEqual({
     code: 'CONFLICT',
     message: expect.any(String),
@@ -146,25 +146,25 @@ test('without accounts, by setting or because no user resource has e-mail and pa
 test('each login responds 200 with a new session', async () => {
   const body = account();
   const { token } = (await register(body)).body.data;
-  const answer = await login(` ${body.email.toUpperCase()} `);
-  expect([answer.status, answer.headers.get('cache-control')]).toEqual([200, 'no-store']);
-  expect(answer.body.data).toMatchObject({
+  const response = await login(` ${body.email.toUpperCase()} `);
+  expect([response.status, response.headers.get('cache-control')]).toEqual([200, 'no-store']);
+  expect(response.body.data).toMatchObject({
     user: { email: body.email, roles: ['user'] },
     token: expect.stringMatching(/^svc_/),
   });
-  expect(answer.body.data.token).not.toBe(token);
+  expect(response.body.data.token).not.toBe(token);
 });
 
 test('an unknown e-mail and a wrong password get the same response', async () => {
   const body = account();
   await register(body);
-  const answers = [
+  const responses = [
     await login(body.email, 'wrong horse battery'),
     await login('nobody@example.com'),
     await login('no e-mail at all'),
   ];
-  for (const { status, body: answer } of answers) {
-    expect([status, answer.error.code, answer.error.message, answer.error.details]).toEqual([
+  for (const { status, body: response } of responses) {
+    expect([status, response.error.code, response.error.message, response.error.details]).toEqual([
       401,
       'UNAUTHORIZED',
       'Invalid email or password',
@@ -214,9 +214,9 @@ test('an account that is being erased: 403 for the right password, 401 for a wro
   expect((await ann.call('GET', '/api/auth/me')).status).toBe(401);
 });
 
-test('logout ends this session at once, in every process, and no other one', async () => {
+test('logout ends the current session at once in every process, and no other session', async () => {
   const ann = await person('Ann');
-  const second = clientOf(url, (await login(ann.email)).body.data.token);
+  const second = createClient(url, (await login(ann.email)).body.data.token);
   expect((await ann.call('POST', '/api/auth/logout')).status).toBe(204);
   const { status, body } = await ann.call('GET', '/api/auth/me');
   expect([status, body.error.message]).toEqual([401, 'Session is invalid or has expired']);
@@ -285,7 +285,7 @@ test.each([
   ['two tokens', `Bearer ${someone.token} ${someone.token}`],
   ['a list', `Bearer ${someone.token}, Bearer ${someone.token}`],
   ['ten kilobytes', `Bearer ${'x'.repeat(10_000)}`],
-  ['no ASCII', 'Bearer svc_é'],
+  ['not ASCII', 'Bearer svc_é'],
   ['junk', `Bearer ${Buffer.from('{"alg":"none"}').toString('base64')}..`],
 ])('an Authorization header that is %s gets 401 on every route, public ones included', async (_what, authorization) => {
   for (const path of ['/api/auth/me', '/api/notes']) {
@@ -444,7 +444,7 @@ const slow = await startTestApp({
   settings: { auth: { password: { logN: 13, r: 8, p: 1 }, lockout: { maxAttempts: 0 } } },
 });
 
-test('login takes the same time for an unknown e-mail, a wrong password and a disabled account', {
+test('login takes equally long for an unknown e-mail, a wrong password and a disabled account', {
   timeout: 120_000,
 }, async () => {
   const emails = ['active@example.com', 'disabled@example.com', 'nobody@example.com'];

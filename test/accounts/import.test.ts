@@ -3,12 +3,12 @@ import { Client } from 'pg';
 import { afterAll, expect, test } from 'vitest';
 import { NO_PASSWORD } from '../../src/accounts/passwords/password-hash.ts';
 import { defineUser, f, softDelete } from '../../src/index.ts';
-import { NO_DATE } from '../../src/records/fields/types/date.ts';
+import { NOT_A_DATE } from '../../src/records/fields/types/date.ts';
 import { startTestApp } from '../support/app.ts';
 
 const secret = 'correct horse battery';
 const old = (password: string) => `md5$${createHash('md5').update(password).digest('hex')}`;
-const told: string[] = [];
+const importEvents: string[] = [];
 const { app, call, env } = await startTestApp({
   resources: [
     defineUser({
@@ -26,7 +26,7 @@ const { app, call, env } = await startTestApp({
     }),
   ],
   settings: { auth: { password: { logN: 4, r: 8, p: 1 }, legacyPassword: (hash, password) => hash === old(password) } },
-  listeners: (app) => app.on('user.created', () => void told.push('user.created')),
+  listeners: (app) => app.on('user.created', () => void importEvents.push('user.created')),
 });
 const accounts = app.accounts!;
 const sql = new Client({ connectionString: env.DATABASE_URL! });
@@ -117,14 +117,14 @@ test('each invalid row is refused with its line number and errors, and does not 
     { line: 9, email: good(4).email, errors: { id: 'Must be 24 hexadecimal digits, or left out' } },
     { line: 10, email: good(5).email, errors: { level: 'Must not be negative', 'roles.0': expect.any(String) } },
     { line: 11, email: good(6).email, errors: { colour: 'Unknown field' } },
-    { line: 12, email: good(7).email, errors: { createdAt: NO_DATE } },
+    { line: 12, email: good(7).email, errors: { createdAt: NOT_A_DATE } },
     {
       line: 13,
       email: good(8).email,
       errors: { row: 'Its id, or a value that must be unique, belongs to another user' },
     },
     { line: 14, email: good(9).email, errors: { name: 'Must not contain NUL or broken characters' } },
-    { line: 15, email: good(10).email, errors: { createdAt: NO_DATE } },
+    { line: 15, email: good(10).email, errors: { createdAt: NOT_A_DATE } },
     {
       line: 16,
       email: 'deep@example.com',
@@ -198,7 +198,7 @@ test('a user who is deleted but can be restored is refused and not duplicated', 
 
 test('an import emits no events', async () => {
   await run([{ email: 'silent@example.com', name: 'Silent' }]);
-  expect(told).toEqual([]);
+  expect(importEvents).toEqual([]);
   expect((await sql.query(`select 1 from outbox where name = 'user.created'`)).rowCount).toBe(0);
 });
 

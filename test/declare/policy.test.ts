@@ -6,7 +6,7 @@ import {
   compilePolicy,
   isForRoles,
   type Policy,
-  roleFault,
+  roleNameError,
 } from '../../src/declare/policy.ts';
 
 function compiled(policy: Policy) {
@@ -70,10 +70,10 @@ test.each([
 });
 
 test('a policy function allows only with true, not with another truthy value', async () => {
-  for (const answer of [1, 'yes', {}, Promise.resolve('yes')]) {
+  for (const response of [1, 'yes', {}, Promise.resolve('yes')]) {
     expect(
       await allows(
-        compiled(() => answer as never),
+        compiled(() => response as never),
         args(ann),
         true,
       ),
@@ -120,13 +120,13 @@ test.each<[Policy, { nobody: boolean; forRoles: boolean }]>([
 });
 
 test.each(['user', 'admin', 'editor', 'a', 'night-shift', 'Level_2'])('%j is a valid role', (word) => {
-  expect(roleFault(word)).toBeUndefined();
+  expect(roleNameError(word)).toBeUndefined();
 });
 
 test.each([7, null, undefined, '', '2nd', 'a b', 'a|b', 'role:admin', '-a', 'é'])('%j is not a valid role', (word) => {
-  expect(roleFault(word)).toContain('is not a role');
+  expect(roleNameError(word)).toContain('is not a role');
 });
 
 test.each(['public', 'auth', 'owner', 'Nobody', 'SELF'])('%j is a policy keyword and cannot be a role', (word) => {
-  expect(roleFault(word)).toContain('cannot be a role');
+  expect(roleNameError(word)).toContain('cannot be a role');
 });

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import type { Auth } from '../../src/declare/route.ts';
-import { createScopeCheck, isScope, scopesNeeded } from '../../src/declare/scope.ts';
+import { acceptedScopes, createScopeCheck, isScope } from '../../src/declare/scope.ts';
 
 const handler = () => undefined;
 
@@ -37,7 +37,7 @@ test.each<[string, string, string | undefined, string[]]>([
   ['GET', '/authors', undefined, ['authors:read', 'authors:*', 'read', '*']],
   ['GET', '/notes', 'auth:read', ['auth:read', '*']],
 ])('%s %s with the route scope %s is granted by %j', (method, path, own, needed) => {
-  expect(scopesNeeded({ method: method as 'GET', path }, own)).toEqual(needed);
+  expect(acceptedScopes({ method: method as 'GET', path }, own)).toEqual(needed);
 });
 
 test('without an authenticator that supports scopes, a session is accepted and an API key needs a scope of the route', () => {

@@ -1,11 +1,11 @@
 import { z } from 'zod';
 import { isStorable, UNSTORABLE } from '../../platform/postgres/values.ts';
-import { longerThan } from '../../records/fields/text-rules.ts';
+import { isLongerThan } from '../../records/fields/text-rules.ts';
 
 /** Returns an error if a text cannot be stored or has more than `max` code points. */
 function textError(text: string, max: number): string | undefined {
   if (!isStorable(text)) return UNSTORABLE;
-  return longerThan(text, max) ? `Must be at most ${max} characters` : undefined;
+  return isLongerThan(text, max) ? `Must be at most ${max} characters` : undefined;
 }
 
 /** The schema of a text of at most `max` characters. */

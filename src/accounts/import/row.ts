@@ -3,7 +3,7 @@ import { isId, newId } from '../../platform/ids.ts';
 import { exceededJsonLimit } from '../../platform/json/json-limits.ts';
 import { isStorable, UNSTORABLE } from '../../platform/postgres/values.ts';
 import type { RecordsContext } from '../../records/context.ts';
-import { NO_DATE, parseDate } from '../../records/fields/types/date.ts';
+import { NOT_A_DATE, parseDate } from '../../records/fields/types/date.ts';
 import { type Values, validate } from '../../records/operations/validate.ts';
 import type { CompiledResource } from '../../records/schema/compiled.ts';
 import { NO_PASSWORD } from '../passwords/password-hash.ts';
@@ -55,7 +55,7 @@ function readPasswordHash(value: unknown): string {
 function readTime(value: unknown, name: string): string | undefined {
   if (value === undefined || value === null) return undefined;
   const date = typeof value === 'string' || typeof value === 'number' ? parseDate(value) : undefined;
-  return date ?? reject({ [name]: NO_DATE });
+  return date ?? reject({ [name]: NOT_A_DATE });
 }
 
 /** Returns the resource without password fields: an import has hashes, which password rules do not fit. */

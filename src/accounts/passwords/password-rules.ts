@@ -1,10 +1,10 @@
 import type { StoredRecord } from '../../declare/host.ts';
 import { type ErrorDetails, validationError } from '../../platform/errors.ts';
 import { isBlank, missingMessage } from '../../records/fields/missing-values.ts';
-import { folded } from '../../records/fields/password-strength.ts';
+import { normalizeForComparison } from '../../records/fields/password-strength.ts';
 import { applyRules } from '../../records/operations/custom-rules.ts';
 import type { CompiledResource } from '../../records/schema/compiled.ts';
-import { everyField } from '../../records/store/codec.ts';
+import { allFieldsOf } from '../../records/store/codec.ts';
 
 const HAS_EMAIL = 'Your password must not contain your email address';
 const HAS_NAME = 'Your password must not contain your name';
@@ -25,10 +25,10 @@ function wordsOf(name: string): string[] {
 
 /** Returns an error if a password contains its user's name or the local part of their address. */
 function personalDataError(password: string, { email, name }: PersonalData): string | undefined {
-  const text = folded(password);
+  const text = normalizeForComparison(password);
   const contains = (part: string) => [...part].length >= SHORTEST_PART && text.includes(part);
-  if (typeof email === 'string' && contains(folded(email).split('@', 1)[0]!)) return HAS_EMAIL;
-  return typeof name === 'string' && wordsOf(folded(name)).some(contains) ? HAS_NAME : undefined;
+  if (typeof email === 'string' && contains(normalizeForComparison(email).split('@', 1)[0]!)) return HAS_EMAIL;
+  return typeof name === 'string' && wordsOf(normalizeForComparison(name)).some(contains) ? HAS_NAME : undefined;
 }
 
 /**
@@ -50,9 +50,9 @@ export async function checkNewPassword(
   const parsed = schema.safeParse(value);
   if (!parsed.success) throw validationError({ [input]: parsed.error.issues[0]!.message });
   const details: ErrorDetails = Object.create(null);
-  const record: Record<string, unknown> = { ...everyField(resource, user), password: parsed.data };
+  const record: Record<string, unknown> = { ...allFieldsOf(resource, user), password: parsed.data };
   const ruled = await applyRules(spec, parsed.data, { record, path: input, details });
-  if (!ruled.holds) throw validationError({ ...details });
+  if (!ruled.passed) throw validationError({ ...details });
   const password = ruled.value as string;
   const error = personalDataError(password, record);
   if (error !== undefined) throw validationError({ [input]: error });

@@ -5,7 +5,7 @@ import type { Executor } from '../../platform/postgres/database.ts';
 import { requestContext } from '../../records/access/operation-context.ts';
 import type { Entity, RecordsContext } from '../../records/context.ts';
 import { createRecord } from '../../records/operations/create.ts';
-import { toBeSerialized } from '../../records/serialize/serialize.ts';
+import { markForSerialization } from '../../records/serialize/serialize.ts';
 import { storedHash } from '../passwords/password-hash.ts';
 import { registrationErrors } from '../passwords/password-rules.ts';
 
@@ -70,6 +70,6 @@ export function createUsers(host: Host, context: RecordsContext, entity: Entity,
     async replacePassword(id, hash, on) {
       return (await on.write({ text: replace, values: [id, hash] })).length > 0;
     },
-    asSeenBySelf: (user) => toBeSerialized(gateway.name, user, { viewer: user as StoredRecord & Viewer }),
+    asSeenBySelf: (user) => markForSerialization(gateway.name, user, { viewer: user as StoredRecord & Viewer }),
   };
 }

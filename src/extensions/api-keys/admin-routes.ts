@@ -2,7 +2,7 @@ import type { Host, ResourceGateway } from '../../declare/host.ts';
 import type { Route, RouteContext } from '../../declare/route.ts';
 import { ApiError } from '../../platform/errors.ts';
 import { isId } from '../../platform/ids.ts';
-import { toBeSerialized } from '../../records/serialize/serialize.ts';
+import { markForSerialization } from '../../records/serialize/serialize.ts';
 import { listQueryShape, readListQuery } from './input.ts';
 import { type ApiKeyRow, ownedKeyShape, toKeyRecord } from './record.ts';
 import { EXISTS, listAllSql } from './sql.ts';
@@ -25,7 +25,7 @@ export function adminKeyRoutes({ database }: Pick<Host, 'database'>, users: Reso
     const rows = await database.readSlowly<OwnedRow>({ text: listAllSql(status), values: [user, limit] });
     const ownerIds = new Set(rows.map((row) => row.at(-1) as string));
     const records = ownerIds.size === 0 ? [] : await users.load([...ownerIds]);
-    const owners = new Map(records.map((record) => [record.id, toBeSerialized(users.name, record, OWNER)]));
+    const owners = new Map(records.map((record) => [record.id, markForSerialization(users.name, record, OWNER)]));
     return rows.map((row) => {
       const id = row.at(-1) as string;
       const key = toKeyRecord(row.slice(0, -1) as ApiKeyRow);

@@ -1,5 +1,5 @@
 import type { Route } from '../../declare/route.ts';
-import { groupOf, isForSessions, nameOf, scopesNeeded } from '../../declare/scope.ts';
+import { acceptedScopes, acceptsOnlySessions, pathNameOf, scopeGroupOf } from '../../declare/scope.ts';
 import { ConfigErrors } from '../../platform/config/config-errors.ts';
 import type { ApiKeySettings } from './settings.ts';
 
@@ -29,7 +29,7 @@ function readRouteScopes(
     const route = routes.find((one) => routeKey({ method: one.method, path: one.path }) === wanted);
     if (route === undefined)
       at.report('there is no such route; write it as it is declared, for example "POST /posts/:id/publish"');
-    else if (isForSessions(route)) at.report('API keys are never accepted there, whatever their scopes');
+    else if (acceptsOnlySessions(route)) at.report('API keys are never accepted there, whatever their scopes');
     else scopes.set(routeKey(route), scope);
   }
   return (route) => scopes.get(routeKey(route)) ?? route.scope;
@@ -66,11 +66,11 @@ function listScopes(routes: readonly Route[], scopeOf: (route: Route) => string 
     return found;
   };
   for (const route of routes) {
-    if (isForSessions(route)) continue;
+    if (acceptsOnlySessions(route)) continue;
     const scope = scopeOf(route);
-    const name = nameOf(route);
+    const name = pathNameOf(route);
     if (scope !== undefined) {
-      const { own } = group(groupOf(scope));
+      const { own } = group(scopeGroupOf(scope));
       own.set(scope, (own.get(scope) ?? new Set()).add(route.summary ?? `${route.method} /api${route.path}`));
     } else if (name !== undefined) group(name)[route.method === 'GET' ? 'reads' : 'writes'] = true;
   }
@@ -111,6 +111,6 @@ export function createScopes(
   }
   return {
     all,
-    scopesFor: (route) => scopesNeeded(route, given(route)),
+    scopesFor: (route) => acceptedScopes(route, given(route)),
   };
 }

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { policySetting } from '../../declare/extension.ts';
-import { isScope, SCOPE_FORM } from '../../declare/scope.ts';
+import { isScope, SCOPE_FORMAT } from '../../declare/scope.ts';
 
 /** A century. A larger number is most likely a typo. */
 const MAX_DAYS = 36_500;
@@ -25,7 +25,9 @@ export const apiKeySettings = z
     routeScopes: z
       .record(
         z.string(),
-        z.string().refine((scope) => scope === '*' || isScope(scope), { error: `a scope must be * or ${SCOPE_FORM}` }),
+        z
+          .string()
+          .refine((scope) => scope === '*' || isScope(scope), { error: `a scope must be * or ${SCOPE_FORMAT}` }),
       )
       .default({}),
     /** Whether a password reset revokes all keys of the user. */

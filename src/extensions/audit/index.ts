@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { defineExtension, type Extension, wholeSetting } from '../../declare/extension.ts';
+import { defineExtension, type Extension, wholeNumberSetting } from '../../declare/extension.ts';
 import { auditRoutes } from './reading/routes.ts';
 import { createAuditListeners } from './recording/audited-events.ts';
 import { createAuditConsumer } from './recording/consumer.ts';
@@ -12,7 +12,7 @@ import { auditUserData } from './user-data.ts';
 /** The settings of the extension. */
 const auditSettings = z.strictObject({
   /** Days for which a row is kept, and can be neither changed nor removed. */
-  keepDays: wholeSetting(36_500).default(365),
+  keepDays: wholeNumberSetting(36_500).default(365),
 });
 
 /** The settings of the extension as a project writes them. All are optional. */

@@ -17,8 +17,8 @@ const BODY_JSON = String.raw`case when strpos(d.body, '\u') = 0 then d.body
 const quoted = (value: string | number | boolean) => quoteLiteral(String(value));
 
 // Fields that the receiver could not see are not in the body.
-const stillThere = ({ name, emptied }: EmptiedField) =>
-  `b.data->>${quoted(name)} ${emptied === null ? 'is not null' : `<> ${quoted(emptied)}`}`;
+const stillThere = ({ name, replacementText }: EmptiedField) =>
+  `b.data->>${quoted(name)} ${replacementText === null ? 'is not null' : `<> ${quoted(replacementText)}`}`;
 
 /** Whether delivery `d` with the data `b.data` is about a record of the user, according to the body or to the stored record. */
 function isAboutRecord({ gateway, plan }: ErasureShare): string {

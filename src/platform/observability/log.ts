@@ -1,4 +1,4 @@
-import { type Logger, pino } from 'pino';
+import { type DestinationStream, type Logger, type LoggerOptions, pino } from 'pino';
 
 export type { Logger } from 'pino';
 
@@ -14,18 +14,30 @@ const SECRET_NAMES = [
   'cookie',
 ];
 
+// Session tokens and API keys (svc_…), secrets of webhook endpoints, JSON Web Tokens, and 256 bits in hex.
+const TOKENS = /(svc_)[\w-]+|(whsec_)[\w+/=-]+|eyJ[\w-]+\.[\w-]+\.[\w-]*|(?<![0-9a-f])[0-9a-f]{64}(?![0-9a-f])/gi;
+
+/** Replaces everything in a text that has the form of a token: a client may send one in the wrong place, such as a path. */
+export function redactTokens(text: string): string {
+  return text.replace(TOKENS, (_token, service = '', webhook = '') => `${service}${webhook}[redacted]`);
+}
+
 /**
  * Creates the logger of the process: JSON lines on standard output, secrets replaced by `[redacted]`.
  *
  * @param level a pino level, or `silent`
  * @param process the name of this process, included in every line; undefined: not known yet
+ * @param destination where the lines are written; default: standard output
  */
-export function createLog(level: string, process: string | undefined): Logger {
-  return pino({
+export function createLog(level: string, process: string | undefined, destination?: DestinationStream): Logger {
+  const options: LoggerOptions = {
     level,
     base: process === undefined ? {} : { process },
     redact: { paths: SECRET_NAMES.flatMap((name) => [name, `*.${name}`, `*.*.${name}`]), censor: '[redacted]' },
+    // Clients choose request ids, and some send a token by mistake.
+    serializers: { requestId: (id: unknown) => (typeof id === 'string' ? redactTokens(id) : id) },
     timestamp: pino.stdTimeFunctions.isoTime,
     formatters: { level: (label) => ({ level: label }) },
-  });
+  };
+  return destination === undefined ? pino(options) : pino(options, destination);
 }

@@ -5,6 +5,8 @@ import type { RedisClients } from './connections.ts';
 /** The data of every job: the id of a row. */
 export interface Pointer {
   id: string;
+  /** The user for whom the work is done, so that a worker can share its capacity among users without a query. */
+  owner?: string;
 }
 
 /** A job to add: `name` is the kind of work, `data` refers to the row. */

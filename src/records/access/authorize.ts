@@ -7,16 +7,16 @@ import { scopeConditions } from '../query/scope.ts';
 import type { CompiledResource } from '../schema/compiled.ts';
 import type { Store } from '../store/store.ts';
 import { policyArguments, type ResolvedViewContext } from './operation-context.ts';
-import { actionRule } from './rule-errors.ts';
+import { actionErrorHandler } from './rule-errors.ts';
 import { owns } from './visibility.ts';
 
 /** Whether a policy requires a signed-in user for every record. */
-export function needsUser(policy: CompiledPolicy): boolean {
+export function requiresUser(policy: CompiledPolicy): boolean {
   return !policy.public && policy.functions.length === 0;
 }
 
 /** The refusal of a collection route: 401 if the caller is signed out, 403 if the caller is not allowed. */
-function refusal(viewContext: ResolvedViewContext): ApiError {
+function accessError(viewContext: ResolvedViewContext): ApiError {
   return new ApiError(viewContext.user === undefined ? 'UNAUTHORIZED' : 'FORBIDDEN');
 }
 
@@ -33,7 +33,7 @@ export async function authorizeCollection(
   onError: (error: unknown) => void,
 ): Promise<void> {
   const args = policyArguments(viewContext, action, undefined);
-  if (!(await allows(policy, args, action === 'create', onError))) throw refusal(viewContext);
+  if (!(await allows(policy, args, action === 'create', onError))) throw accessError(viewContext);
 }
 
 /**
@@ -47,8 +47,8 @@ export async function listConditions(
 ): Promise<Condition[]> {
   const policy = resource.policies.list;
   const args = policyArguments(viewContext, 'list', undefined);
-  if (await allows(policy, args, false, actionRule(resource, 'list', args))) return [];
-  if (!policy.owner || viewContext.user === undefined) throw refusal(viewContext);
+  if (await allows(policy, args, false, actionErrorHandler(resource, 'list', args))) return [];
+  if (!policy.owner || viewContext.user === undefined) throw accessError(viewContext);
   return [{ field: resource.ownerField!, op: 'eq', value: viewContext.user.id }];
 }
 
@@ -67,7 +67,7 @@ export async function loadAuthorized(
   policy: CompiledPolicy,
   viewContext: ResolvedViewContext,
 ): Promise<StoredRecord> {
-  if (viewContext.user === undefined && needsUser(policy)) throw new ApiError('UNAUTHORIZED');
+  if (viewContext.user === undefined && requiresUser(policy)) throw new ApiError('UNAUTHORIZED');
   let record: StoredRecord | undefined;
   if (isId(id)) {
     const scope = scopeConditions(resource, viewContext);
@@ -77,21 +77,21 @@ export async function loadAuthorized(
   if (record === undefined) throw new ApiError(missing);
   const args = policyArguments(viewContext, action, record);
   const own = owns(resource, record, viewContext);
-  const reads = () =>
-    allows(resource.policies.read, { ...args, action: 'read' }, own, actionRule(resource, 'read', args));
-  if (await allows(policy, args, own, actionRule(resource, action, args))) {
+  const mayRead = () =>
+    allows(resource.policies.read, { ...args, action: 'read' }, own, actionErrorHandler(resource, 'read', args));
+  if (await allows(policy, args, own, actionErrorHandler(resource, action, args))) {
     // Updates and deletes also require read access, so that they do not reveal that a hidden record exists. Custom routes check only
     // their own policy.
-    if ((action !== 'update' && action !== 'delete') || (await reads())) return record;
+    if ((action !== 'update' && action !== 'delete') || (await mayRead())) return record;
     throw new ApiError(missing);
   }
   if (viewContext.user === undefined) throw new ApiError('UNAUTHORIZED');
-  if (action !== 'read' && (await reads())) throw new ApiError('FORBIDDEN');
+  if (action !== 'read' && (await mayRead())) throw new ApiError('FORBIDDEN');
   throw new ApiError('NOT_FOUND');
 }
 
 /** Whether this viewer may read every record that the policy lets them change, as far as roles and ownership decide. */
-function coversReading(read: CompiledPolicy, policy: CompiledPolicy, viewer: Viewer | undefined): boolean {
+function impliesReading(read: CompiledPolicy, policy: CompiledPolicy, viewer: Viewer | undefined): boolean {
   return allowsEveryRecord(read, viewer) || (read.owner && !allowsEveryRecord(policy, viewer));
 }
 
@@ -106,10 +106,10 @@ export async function writeConditions(
   viewContext: ResolvedViewContext,
 ): Promise<Condition[] | undefined> {
   const policy = resource.policies[action];
-  if (viewContext.user === undefined && needsUser(policy)) throw new ApiError('UNAUTHORIZED');
+  if (viewContext.user === undefined && requiresUser(policy)) throw new ApiError('UNAUTHORIZED');
   const given = scopeConditions(resource, viewContext);
   const scope = given instanceof Promise ? await given : given;
-  if (!coversReading(resource.policies.read, policy, viewContext.user)) return undefined;
+  if (!impliesReading(resource.policies.read, policy, viewContext.user)) return undefined;
   if (allowsEveryRecord(policy, viewContext.user)) return scope;
   if (policy.functions.length > 0 || !policy.owner || viewContext.user === undefined) return undefined;
   return [...scope, { field: resource.ownerField!, op: 'eq', value: viewContext.user.id }];

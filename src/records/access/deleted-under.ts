@@ -6,7 +6,7 @@ import type { CompiledResource } from '../schema/compiled.ts';
 import { deletedUnderOf } from '../store/codec.ts';
 import { writeConditions } from './authorize.ts';
 import { type OperationContext, policyArguments } from './operation-context.ts';
-import { actionRule } from './rule-errors.ts';
+import { actionErrorHandler } from './rule-errors.ts';
 
 /** Privileges whose deletions anyone may undo who passes the delete policy: ownership, or a public or authenticated policy. */
 const RESTORABLE_BY_POLICY = ['owner', 'anyone'];
@@ -19,7 +19,7 @@ const roleOf = (role: string) => `role:${role}`;
  * The privileges under which a viewer other than the owner deletes a record. The archive keeps them, so that owners cannot undo
  * moderation.
  */
-export function privilegesOf({ policies }: CompiledResource, { user, system }: OperationContext): string[] {
+export function deletionPrivileges({ policies }: CompiledResource, { user, system }: OperationContext): string[] {
   if (system) return ['system'];
   const policy = policies.delete;
   if (policy.public || (policy.authenticated && user !== undefined)) return ['anyone'];
@@ -28,13 +28,13 @@ export function privilegesOf({ policies }: CompiledResource, { user, system }: O
 }
 
 /** @param others whether the delete policy allows the viewer by more than owning the record */
-function restorable(viewer: Viewer | undefined, others: boolean): string[] {
+function restorablePrivileges(viewer: Viewer | undefined, others: boolean): string[] {
   return [...RESTORABLE_BY_POLICY, ...(others ? NOT_RESTORABLE_BY_OWNER : []), ...(viewer?.roles ?? []).map(roleOf)];
 }
 
 /** Returns the condition that selects the deleted records this viewer may restore. Call it only if the delete policy has no function. */
 function restorableConditions(policy: CompiledPolicy, viewer: Viewer | undefined): DeletedUnder {
-  return { deletedUnder: restorable(viewer, allowsEveryRecord(policy, viewer)) };
+  return { deletedUnder: restorablePrivileges(viewer, allowsEveryRecord(policy, viewer)) };
 }
 
 /**
@@ -50,8 +50,8 @@ export async function assertRestorable(
 ): Promise<DeletedUnder> {
   const policy = { ...resource.policies.delete, owner: false };
   const args = policyArguments(operation, 'delete', record);
-  const others = await allows(policy, args, false, actionRule(resource, 'delete', args));
-  const allowed = restorable(operation.user, others);
+  const others = await allows(policy, args, false, actionErrorHandler(resource, 'delete', args));
+  const allowed = restorablePrivileges(operation.user, others);
   const under = deletedUnderOf(record);
   if (under !== undefined && !under.some((one) => allowed.includes(one))) {
     const roles = under.filter((one) => one.startsWith(roleOf(''))).map((one) => `"${one.slice(roleOf('').length)}"`);

@@ -26,7 +26,7 @@ interface Rule {
 export type ReportRuleError = (error: unknown, rule: Rule, req: PolicyArguments['req']) => void;
 
 /** The part of a resource that its rules need. */
-interface Ruled {
+interface RuleOwner {
   name: string;
   reportRuleError: ReportRuleError;
 }
@@ -76,16 +76,16 @@ class ProjectError extends Error {
  * The error of a rule or hook, for its caller. If a service refused its input, the project is at fault (500), because the client did not
  * send that input. Errors that the project itself threw, including ApiErrors, stay unchanged.
  */
-function errorOfRule(error: unknown, resource: string, rule: string): unknown {
+function toRuleError(error: unknown, resource: string, rule: string): unknown {
   return error instanceof InputError ? new ProjectError(resource, rule, error) : error;
 }
 
 /** Runs a rule or hook. Its errors pass through `errorOfRule`. */
-export async function inRule<T>(resource: string, rule: string, run: () => T | Promise<T>): Promise<T> {
+export async function runRule<T>(resource: string, rule: string, run: () => T | Promise<T>): Promise<T> {
   try {
     return await run();
   } catch (error) {
-    throw errorOfRule(error, resource, rule);
+    throw toRuleError(error, resource, rule);
   }
 }
 
@@ -108,8 +108,8 @@ export function refuseOnError(report: ReportRuleError, rule: Rule, req: PolicyAr
 }
 
 /** `refuseOnError` for the policy of an action on a resource. */
-export function actionRule(
-  { name, reportRuleError }: Ruled,
+export function actionErrorHandler(
+  { name, reportRuleError }: RuleOwner,
   action: string,
   { doc, req }: Pick<PolicyArguments, 'doc' | 'req'>,
 ): OnRuleError {
@@ -117,8 +117,8 @@ export function actionRule(
 }
 
 /** `hideOnError` for the policy of an action on a resource. */
-export function visibilityRule(
-  { name, reportRuleError }: Ruled,
+export function visibilityErrorHandler(
+  { name, reportRuleError }: RuleOwner,
   action: string,
   { doc, req }: Pick<PolicyArguments, 'doc' | 'req'>,
 ): OnRuleError {
@@ -126,8 +126,8 @@ export function visibilityRule(
 }
 
 /** For a scope filter. If it throws, no record is in the scope; if it decides about a request, its ApiError is the response. */
-export function scopeRule(
-  { name, reportRuleError }: Ruled,
+export function scopeErrorHandler(
+  { name, reportRuleError }: RuleOwner,
   req: PolicyArguments['req'],
   decides: 'request' | 'visibility',
 ): OnRuleError {
@@ -135,7 +135,7 @@ export function scopeRule(
   if (decides === 'visibility') return hideOnError(reportRuleError, rule, req);
   const refuse = refuseOnError(reportRuleError, rule, req);
   return (error) => {
-    if (error instanceof InputError) throw errorOfRule(error, name, 'scope');
+    if (error instanceof InputError) throw toRuleError(error, name, 'scope');
     refuse(error);
   };
 }

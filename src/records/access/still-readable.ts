@@ -8,7 +8,7 @@ import { inScope, isFieldVisible, isVisible } from './visibility.ts';
 type Data = SerializedBefore['data'];
 
 /** Whether a policy needs the record to decide for this viewer. */
-function asksForRecord(policy: CompiledPolicy, viewer: Viewer | undefined): boolean {
+function dependsOnRecord(policy: CompiledPolicy, viewer: Viewer | undefined): boolean {
   return !allowsEveryRecord(policy, viewer) && (policy.owner || policy.functions.length > 0);
 }
 
@@ -20,9 +20,9 @@ function asksForRecord(policy: CompiledPolicy, viewer: Viewer | undefined): bool
 export function needsRecord(resource: CompiledResource, viewer: Viewer | undefined, anyRecord: boolean): boolean {
   return (
     resource.declaration.scope !== undefined ||
-    (!anyRecord && asksForRecord(resource.policies.read, viewer)) ||
+    (!anyRecord && dependsOnRecord(resource.policies.read, viewer)) ||
     resource.fields.some(
-      ({ secret, visibleTo }) => !secret && visibleTo !== undefined && asksForRecord(visibleTo, viewer),
+      ({ secret, visibleTo }) => !secret && visibleTo !== undefined && dependsOnRecord(visibleTo, viewer),
     )
   );
 }
@@ -36,7 +36,7 @@ function valuesOf(data: Data, { name }: CompiledField): unknown[] {
 const isObject = (value: unknown): value is Data => typeof value === 'object' && value !== null;
 
 /** The records that are expanded in serialized data. */
-function expanded(resource: CompiledResource, data: Data): { target: string; data: Data }[] {
+function expandedRecords(resource: CompiledResource, data: Data): { target: string; data: Data }[] {
   return resource.fields.flatMap((field) => {
     const { target } = field;
     if (target === undefined) return [];
@@ -48,13 +48,13 @@ function expanded(resource: CompiledResource, data: Data): { target: string; dat
 
 /** See `ResourceGateway.expandedIn`. */
 export function expandedIn(resource: CompiledResource, data: Data): ExpandedRecord[] {
-  return expanded(resource, data).map((one) => ({ resource: one.target, id: String(one.data.id) }));
+  return expandedRecords(resource, data).map((one) => ({ resource: one.target, id: String(one.data.id) }));
 }
 
 /** See `ResourceGateway.holdsEncrypted`. */
 export function holdsEncrypted(context: RecordsContext, resource: CompiledResource, data: Data): boolean {
   if (resource.fields.some(({ name, spec }) => spec.encrypted && data[name] !== undefined)) return true;
-  return expanded(resource, data).some((one) =>
+  return expandedRecords(resource, data).some((one) =>
     holdsEncrypted(context, context.entities.get(one.target)!.resource, one.data),
   );
 }
@@ -83,7 +83,7 @@ async function isAllVisible(
   viewContext: ResolvedViewContext,
 ): Promise<boolean> {
   for (const name of Object.keys(data)) if (!(await isKeyVisible(resource, name, record, viewContext))) return false;
-  for (const { target, data: inner } of expanded(resource, data)) {
+  for (const { target, data: inner } of expandedRecords(resource, data)) {
     const referenced = context.entities.get(target)!.resource;
     const stored = find(target, String(inner.id));
     if (stored === undefined || !(await inScope(referenced, stored, viewContext))) return false;

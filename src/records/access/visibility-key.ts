@@ -31,21 +31,21 @@ export function createVisibilityKey(
   resourceOf: (name: string) => CompiledResource,
 ): VisibilityKey {
   const policies = [resource.policies.read, ...fieldPolicies(resource)];
-  const held = resource.populated.map((name) => {
+  const populatedTargets = resource.populated.map((name) => {
     const target = resourceOf(resource.field.get(name)!.target!);
     return { name, target, policies: [target.policies.reference, ...fieldPolicies(target)] };
   });
   // Only the id of an expanded record is known here. Its owner is known if the record owns itself.
-  const isOfUnknownOwner = ({ target, policies }: (typeof held)[number]) =>
+  const isOfUnknownOwner = ({ target, policies }: (typeof populatedTargets)[number]) =>
     hasOwner(policies) && target.ownerField !== undefined && target.ownerField !== 'id';
   const isPersonal =
     resource.declaration.scope !== undefined ||
     hasFunction(policies) ||
-    held.some(
+    populatedTargets.some(
       (one) => one.target.declaration.scope !== undefined || hasFunction(one.policies) || isOfUnknownOwner(one),
     );
   const owned = hasOwner(policies) ? resource.ownerField : undefined;
-  const selfOwned = held.filter((one) => hasOwner(one.policies) && one.target.ownerField === 'id');
+  const selfOwned = populatedTargets.filter((one) => hasOwner(one.policies) && one.target.ownerField === 'id');
   const owners = [...(owned === undefined ? [] : [owned]), ...selfOwned.map(({ name }) => name)];
 
   return {

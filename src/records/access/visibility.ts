@@ -4,7 +4,7 @@ import { matches } from '../query/match.ts';
 import { scopeConditions } from '../query/scope.ts';
 import type { CompiledField, CompiledResource } from '../schema/compiled.ts';
 import { policyArguments, type ResolvedViewContext } from './operation-context.ts';
-import { hideOnError, visibilityRule } from './rule-errors.ts';
+import { hideOnError, visibilityErrorHandler } from './rule-errors.ts';
 
 /** Whether the viewer owns the record. */
 export function owns(
@@ -39,7 +39,7 @@ export function isVisible(
     resource.policies[policy],
     args,
     owns(resource, record, viewContext),
-    visibilityRule(resource, policy, args),
+    visibilityErrorHandler(resource, policy, args),
   );
 }
 

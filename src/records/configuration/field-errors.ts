@@ -11,7 +11,7 @@ type FieldErrors = (path: string) => ConfigErrors;
 /** Modifiers that compare or find values. */
 const COMPARED = ['filterable', 'sortable', 'searchable', 'unique', 'index', 'owner'] as const;
 /** Modifiers that only apply to a record's top-level fields. */
-const OUTERMOST = [
+const TOP_LEVEL_ONLY = [
   ...COMPARED,
   'populate',
   'encrypted',
@@ -72,7 +72,7 @@ function checkRules(spec: FieldSpec, isSlow: SlowPattern, errors: ConfigErrors):
     errors.report('pattern() takes a regular expression');
   else if (pattern !== undefined && isSlow(pattern.regex, Number(spec.max?.value ?? Infinity))) {
     errors.report(
-      `pattern(${pattern.regex}) takes for ever on a hostile text: parts that repeat overlap; make them exclusive, or set a lower max()`,
+      `pattern(${pattern.regex}) can take very long on a hostile text, because repeated parts overlap; make them exclusive, or set a lower max()`,
     );
   }
   if (checks.some(({ check }) => typeof check !== 'function')) errors.report('check() takes a function');
@@ -84,11 +84,11 @@ function checkRules(spec: FieldSpec, isSlow: SlowPattern, errors: ConfigErrors):
 function checkDefault(spec: FieldSpec, testable: boolean, errors: ConfigErrors): void {
   if (!('default' in spec) || typeof spec.default === 'function') return;
   if (spec.default === undefined || spec.default === null) {
-    if (spec.required) errors.report(`default(${spec.default}) is no value, and the field is required; remove it`);
+    if (spec.required) errors.report(`default(${spec.default}) is not a value, and the field is required; remove it`);
     return;
   }
   if (fieldTypeOf(spec).concealed)
-    errors.at('default()').report(`a ${spec.type.kind} that stands in the code is none; remove it`);
+    errors.at('default()').report(`a ${spec.type.kind} in the source code is not secret; remove it`);
   if (spec.unique) errors.report('unique() and a default that is always the same exclude each other; remove one');
   let value: unknown;
   try {
@@ -97,31 +97,31 @@ function checkDefault(spec: FieldSpec, testable: boolean, errors: ConfigErrors):
     const reason = (error as Error).message;
     errors
       .at('default()')
-      .report(`no record can get a copy of it (${reason}); give plain data, or a function that makes the value`);
+      .report(`it cannot be copied for each record (${reason}); use plain data, or a function that returns the value`);
     return;
   }
   if (!testable) return;
   const parsed = fieldSchema(spec, 'reject').safeParse(value);
-  const broken = parsed.success ? brokenRule(spec, parsed.data) : parsed.error.issues[0]?.message;
+  const broken = parsed.success ? customRuleError(spec, parsed.data) : parsed.error.issues[0]?.message;
   if (broken !== undefined) errors.report(`default() does not pass the field's own rules: ${broken}`);
 }
 
 /** The error of custom rules for a default. Rules that need a record or are asynchronous are skipped. */
-function brokenRule({ checks = [], standard }: FieldSpec, value: unknown): string | undefined {
+function customRuleError({ checks = [], standard }: FieldSpec, value: unknown): string | undefined {
   for (const { check, message } of checks) {
-    const verdict = check.length > 1 ? true : settled(() => (check as (value: unknown) => unknown)(value));
+    const verdict = check.length > 1 ? true : synchronousResult(() => (check as (value: unknown) => unknown)(value));
     if (verdict === false || typeof verdict === 'string') return message ?? (verdict || 'Must be valid');
   }
-  const result = standard === undefined ? undefined : settled(() => standard['~standard'].validate(value));
+  const result = standard === undefined ? undefined : synchronousResult(() => standard['~standard'].validate(value));
   return (result as { issues?: readonly { message: string }[] } | undefined)?.issues?.[0]?.message;
 }
 
 /** The result of a synchronous function; undefined if it returns a promise or throws. */
-function settled(ask: () => unknown): unknown {
+function synchronousResult(run: () => unknown): unknown {
   try {
-    const given = ask();
-    if (!(given instanceof Promise)) return given;
-    given.catch(() => undefined);
+    const result = run();
+    if (!(result instanceof Promise)) return result;
+    result.catch(() => undefined);
     return undefined;
   } catch {
     return undefined;
@@ -130,18 +130,18 @@ function settled(ask: () => unknown): unknown {
 
 /** Reports modifiers that have no meaning inside an array or object. */
 function checkNested(inner: FieldSpec, isItem: boolean, errors: ConfigErrors): void {
-  for (const mark of OUTERMOST) {
+  for (const mark of TOP_LEVEL_ONLY) {
     if (inner[mark]) errors.report(`${mark} has no effect inside an array or object; set it on the outer field`);
   }
   if (inner.visibleTo ?? inner.writableBy)
     errors.report('visibleTo() and writableBy() have no effect inside an array or object; set them on the outer field');
   if (isItem && 'default' in inner)
     errors.report('default() has no effect on the items of an array; set it on the array');
-  if (fieldTypeOf(inner).concealed) errors.report(`a ${inner.type.kind} cannot stand inside an array or object`);
+  if (fieldTypeOf(inner).concealed) errors.report(`a ${inner.type.kind} cannot be inside an array or object`);
 }
 
 /** The fields inside an array or object, with their paths; undefined for a value that is not a field. */
-function insideOf(spec: FieldSpec): [path: string, inner: FieldSpec | undefined][] {
+function nestedFieldsOf(spec: FieldSpec): [path: string, inner: FieldSpec | undefined][] {
   const specOf = (field: unknown) => (field instanceof Field ? (field.spec as FieldSpec) : undefined);
   if ('inner' in spec) return [['[]', specOf(spec.inner)]];
   return Object.entries(spec.shape ?? {}).map(([name, field]) => [`.${name}`, specOf(field)]);
@@ -150,23 +150,23 @@ function insideOf(spec: FieldSpec): [path: string, inner: FieldSpec | undefined]
 /** Checks the fields inside an array or object. Returns whether the field as a whole can be checked. */
 function checkInner(spec: FieldSpec, isSlow: SlowPattern, at: FieldErrors): boolean {
   if ('shape' in spec && (typeof spec.shape !== 'object' || spec.shape === null)) {
-    at('').report('object() takes its fields, as { city: f.string() }');
+    at('').report('object() takes its fields, such as { city: f.string() }');
     return false;
   }
   if (spec.shape !== undefined && Object.keys(spec.shape).length === 0)
-    at('').report('object() has no fields, and takes nothing but {}; name some, or write json()');
-  let whole = true;
-  for (const [path, inner] of insideOf(spec)) {
+    at('').report('object() has no fields, so it accepts only {}; add fields, or use json()');
+  let isWellFormed = true;
+  for (const [path, inner] of nestedFieldsOf(spec)) {
     if (inner === undefined) {
-      at(path).report('it is not a field; make it with f, as f.string()');
-      whole = false;
+      at(path).report('it is not a field; create it with f, such as f.string()');
+      isWellFormed = false;
       continue;
     }
     if (path === '.' || path.slice(1) in Object.prototype) at(path).report('the name is reserved; choose another');
     checkNested(inner, path === '[]', at(path));
-    whole = checkField(inner, isSlow, (deeper) => at(path + deeper)) && whole;
+    isWellFormed = checkField(inner, isSlow, (deeper) => at(path + deeper)) && isWellFormed;
   }
-  return whole;
+  return isWellFormed;
 }
 
 /**
@@ -176,16 +176,16 @@ function checkInner(spec: FieldSpec, isSlow: SlowPattern, at: FieldErrors): bool
  */
 export function checkField(spec: FieldSpec, isSlow: SlowPattern, at: FieldErrors): boolean {
   const errors = at('');
-  const count = () => errors.lines.length;
-  const atFirst = count();
+  const errorCount = () => errors.lines.length;
+  const atFirst = errorCount();
   if (!checkInner(spec, isSlow, at)) return false;
-  const isSoundInside = count() === atFirst;
+  const isSoundInside = errorCount() === atFirst;
   checkVisibility(spec, errors);
   checkModifiers(spec, errors);
-  const beforeRules = count();
+  const beforeRules = errorCount();
   checkBounds(spec, errors);
   checkRules(spec, isSlow, errors);
   // Check the default only if the field's rules are valid: otherwise its schema would not give a meaningful result.
-  if (count() === beforeRules) checkDefault(spec, isSoundInside, errors);
+  if (errorCount() === beforeRules) checkDefault(spec, isSoundInside, errors);
   return true;
 }

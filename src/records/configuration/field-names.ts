@@ -9,7 +9,7 @@ import type { SlowPattern } from './patterns/slow-pattern.ts';
 
 const RESERVED = new Set(['id', '_id', 'createdAt', 'updatedAt', '__v', '__proto__']);
 const PARAMETERS = new Set(['page', 'limit', 'sort', 'q', 'include', 'fields', 'after']);
-const FIELD = /^[a-zA-Z][a-zA-Z0-9_]{0,62}$/;
+const FIELD_NAME = /^[a-zA-Z][a-zA-Z0-9_]{0,62}$/;
 /** System columns that Postgres has in every table. */
 const SYSTEM_COLUMNS = ['tableoid', 'xmin', 'cmin', 'xmax', 'cmax', 'ctid'];
 
@@ -43,16 +43,16 @@ export function checkFields(
   for (const [name, field] of Object.entries(resource.fields as Fields)) {
     const at = errors.at(`field "${name}"`);
     if (isReserved(name)) at.report(`the name is reserved; choose another`);
-    else if (!FIELD.test(name))
-      at.report(`a field name is made of at most 63 letters, digits and _, and begins with a letter`);
+    else if (!FIELD_NAME.test(name))
+      at.report(`a field name consists of at most 63 letters, digits and _, and begins with a letter`);
     const { length } = snakeCase(name);
-    if (FIELD.test(name) && length > MAX_IDENTIFIER_BYTES)
+    if (FIELD_NAME.test(name) && length > MAX_IDENTIFIER_BYTES)
       at.report(
-        `its column "${snakeCase(name)}" has ${length} characters, and Postgres cuts names at ${MAX_IDENTIFIER_BYTES}; choose a shorter name`,
+        `its column "${snakeCase(name)}" has ${length} characters, and Postgres truncates names at ${MAX_IDENTIFIER_BYTES}; choose a shorter name`,
       );
-    const twin = columns.get(snakeCase(name));
-    if (twin !== undefined && !isReserved(name))
-      at.report(`it would share the column "${snakeCase(name)}" with "${twin}"; rename one`);
+    const sameColumn = columns.get(snakeCase(name));
+    if (sameColumn !== undefined && !isReserved(name))
+      at.report(`it would share the column "${snakeCase(name)}" with "${sameColumn}"; rename one`);
     columns.set(snakeCase(name), name);
     if (!checkField(field.spec, isSlow, (path) => errors.at(`field "${name}${path}"`))) continue;
     for (const target of targetsOf(field.spec)) {
@@ -60,6 +60,6 @@ export function checkFields(
       at.report(`ref("${target}") names an unknown resource${knownNames(target, 'resources', names)}`);
     }
     if (field.spec.filterable && PARAMETERS.has(name))
-      at.report(`"${name}" is a query parameter of its own; rename the field`);
+      at.report(`"${name}" is already a query parameter of lists; rename the field`);
   }
 }

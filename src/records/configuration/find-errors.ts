@@ -1,12 +1,12 @@
 import type { Fields } from '../../declare/field.ts';
 import { snakeCase } from '../../declare/naming.ts';
-import { type AnyResource, earlierNames } from '../../declare/resource.ts';
+import { type AnyResource, formerNames } from '../../declare/resource.ts';
 import type { ConfigErrors } from '../../platform/config/config-errors.ts';
 import { primaryKeyName } from '../../platform/postgres/identifiers.ts';
 import { archiveNames } from '../schema/table-names.ts';
 import { checkShape, type ExtensionOptions } from './declaration-shape.ts';
 import { checkFields } from './field-names.ts';
-import { checkOptions, placesOf } from './option-errors.ts';
+import { checkOptions, pathAndTableOf } from './option-errors.ts';
 import { createSlowPatternCheck } from './patterns/slow-pattern.ts';
 import { checkOwner, checkPolicies } from './policy-errors.ts';
 import { checkRoleField, knownRoles } from './roles.ts';
@@ -14,14 +14,14 @@ import { checkCustomRoutes } from './route-errors.ts';
 
 /** Checks `renamedFrom` of a resource and its fields. */
 function checkRenames(resource: AnyResource, errors: ConfigErrors): void {
-  if (earlierNames(resource).some((name) => typeof name !== 'string' || name === ''))
+  if (formerNames(resource).some((name) => typeof name !== 'string' || name === ''))
     errors.at('renamedFrom').report('it should be a name, or a list of names');
   const claimed = new Map<string, string>();
   for (const [name, field] of Object.entries(resource.fields as Fields)) {
     const { renamedFrom } = field.spec;
     if (renamedFrom === undefined) continue;
     const at = errors.at(`field "${name}"`);
-    if (renamedFrom.length === 0) at.report(`renamedFrom() needs the name that it had`);
+    if (renamedFrom.length === 0) at.report(`renamedFrom() needs the former name of the field`);
     for (const earlier of renamedFrom) {
       if (earlier === name) at.report(`renamedFrom("${earlier}") names the field itself; remove it`);
       const other = claimed.get(snakeCase(earlier));
@@ -41,12 +41,12 @@ type ResourceErrors = (resource: AnyResource) => ConfigErrors;
 
 /** Reports names, paths and tables that two resources share. */
 function checkClashes(resources: readonly AnyResource[], at: ResourceErrors): void {
-  const paths = new Map(resources.map((resource) => [placesOf(resource).path, resource.name]));
-  const keys = new Map(resources.map((resource) => [primaryKeyName(placesOf(resource).table), resource.name]));
+  const paths = new Map(resources.map((resource) => [pathAndTableOf(resource).path, resource.name]));
+  const keys = new Map(resources.map((resource) => [primaryKeyName(pathAndTableOf(resource).table), resource.name]));
   const seen = { name: new Set<string>(), path: new Set<string>(), table: new Set<string>() };
   for (const resource of resources) {
     const errors = at(resource);
-    const places = { name: resource.name, ...placesOf(resource) };
+    const places = { name: resource.name, ...pathAndTableOf(resource) };
     for (const kind of ['name', 'path', 'table'] as const) {
       if (seen[kind].has(places[kind])) errors.report(`${kind} "${places[kind]}" is declared twice`);
       seen[kind].add(places[kind]);
@@ -58,7 +58,7 @@ function checkClashes(resources: readonly AnyResource[], at: ResourceErrors): vo
         .report(`"${places.table}" is the primary key of "${keyOf}"; set collection to another name`);
     const parent = paths.get(parentOf(places.path));
     if (parent !== undefined)
-      errors.report(`path "${places.path}" is one record of "${parent}", whose path is above it; set path to another`);
+      errors.report(`path "${places.path}" would match a single record of "${parent}"; set path to another`);
   }
 }
 
@@ -78,7 +78,9 @@ export function checkResources(
   const names = new Set(resources.map((resource) => resource.name));
   const roles = knownRoles(whole);
   const isSlow = createSlowPatternCheck();
-  const archives = whole.filter(({ softDelete }) => softDelete).flatMap((one) => archiveNames(placesOf(one).table));
+  const archives = whole
+    .filter(({ softDelete }) => softDelete)
+    .flatMap((one) => archiveNames(pathAndTableOf(one).table));
   const taken = new Set([...known.taken, ...archives]);
   checkClashes(whole, at);
   for (const resource of whole) {

@@ -12,20 +12,20 @@ const NAME = /^[a-z][a-z0-9-]*$/;
 const PATH = /^(\/[a-z0-9][a-z0-9._-]*)+$/;
 const TABLE = /^[a-z_][a-z0-9_]*$/;
 const HOOKS = ['beforeCreate', 'afterCreate', 'beforeUpdate', 'afterUpdate', 'beforeDelete', 'afterDelete'];
-const LONGEST_TABLE = MAX_IDENTIFIER_BYTES - archiveTable('').length;
+const MAX_TABLE_LENGTH = MAX_IDENTIFIER_BYTES - archiveTable('').length;
 /** First path segments of built-in routes. */
 const TAKEN_PATHS = new Set(['/auth', '/admin', '/openapi.json', '/docs']);
 
 /** The URL path of a resource below /api, and its table. */
-export function placesOf(resource: AnyResource): { path: string; table: string } {
+export function pathAndTableOf(resource: AnyResource): { path: string; table: string } {
   const plural = pluralName(resource.name);
   return { path: resource.path ?? `/${plural}`, table: resource.collection ?? snakeCase(plural) };
 }
 
 function checkPlace(resource: AnyResource, taken: ReadonlySet<string>, errors: ConfigErrors): void {
-  const { path, table } = placesOf(resource);
+  const { path, table } = pathAndTableOf(resource);
   if (!NAME.test(resource.name))
-    errors.report('a resource name is made of letters, digits and -, and begins with a letter');
+    errors.report('a resource name consists of letters, digits and -, and begins with a letter');
   if (!PATH.test(path)) errors.at('path').report(`"${path}" must look like /blog-posts`);
   if (TAKEN_PATHS.has(`/${path.split('/')[1]}`))
     errors.at('path').report(`"${path}" is a built-in route; set path to another`);
@@ -34,21 +34,21 @@ function checkPlace(resource: AnyResource, taken: ReadonlySet<string>, errors: C
     errors
       .at('collection')
       .report(
-        `"${table}" has ${table.length} characters, and Postgres cuts names at ${MAX_IDENTIFIER_BYTES}; set collection to a shorter name`,
+        `"${table}" has ${table.length} characters, and Postgres truncates names at ${MAX_IDENTIFIER_BYTES}; set collection to a shorter name`,
       );
   if (table.startsWith('pg_'))
     errors
       .at('collection')
-      .report(`"${table}": names that begin with pg_ are Postgres's own; set collection to another name`);
+      .report(`"${table}": names that begin with pg_ are reserved by Postgres; set collection to another name`);
   if (taken.has(table))
     errors
       .at('collection')
       .report(
-        `"${table}" is a table, an index or a key of Belfry's own or of an extension; set collection to another name`,
+        `"${table}" is already the name of a table, an index or a key of Belfry or of an extension; set collection to another name`,
       );
 }
 
-function times(resource: AnyResource): string[] {
+function timestampFields(resource: AnyResource): string[] {
   return resource.timestamps === false ? [] : ['createdAt', 'updatedAt'];
 }
 
@@ -58,14 +58,16 @@ function checkDefaultSort(resource: AnyResource, errors: ConfigErrors): void {
   for (const term of resource.defaultSort.split(',')) {
     const name = term.trim().replace(/^-/, '');
     names.push(name);
-    if (['_id', 'id', ...times(resource)].includes(name)) continue;
+    if (['_id', 'id', ...timestampFields(resource)].includes(name)) continue;
     const spec = Object.hasOwn(resource.fields, name) ? (resource.fields as Fields)[name]!.spec : undefined;
     if (spec === undefined || spec.encrypted || fieldTypeOf(spec).concealed)
       errors.at('defaultSort').report(`"${term}" is not a field that has an order`);
     else if (spec.hidden || spec.writeOnly || spec.visibleTo !== undefined)
       errors
         .at('defaultSort')
-        .report(`not everybody sees "${name}", and the order of a list would tell of it; sort by another field`);
+        .report(
+          `not every viewer may see "${name}", and the order of a list would reveal its values; sort by another field`,
+        );
   }
   if (new Set(names).size < names.length) errors.at('defaultSort').report('it names a field twice');
 }
@@ -81,7 +83,7 @@ function checkIndexes(resource: AnyResource, errors: ConfigErrors): void {
     const names = terms.map((term) => term.replace(/^-/, ''));
     if (new Set(names).size < names.length) errors.at('indexes').report(`[${terms.join(', ')}] names a field twice`);
     for (const name of names) {
-      if (['id', ...times(resource)].includes(name)) continue;
+      if (['id', ...timestampFields(resource)].includes(name)) continue;
       if (!canIndex(Object.hasOwn(fields, name) ? fields[name]!.spec : undefined))
         errors.at('indexes').report(`"${name}" is not a field that can be indexed`);
     }
@@ -107,27 +109,27 @@ function checkCreate(resource: AnyResource, errors: ConfigErrors): void {
     errors
       .at(`field "${name}"`)
       .report(
-        `required() and ${closed} leave nobody who could create a record; give it a default(), fill it in hooks.beforeCreate, or leave create out of crud`,
+        `with required() and ${closed}, no client can create a record; give it a default(), fill it in hooks.beforeCreate, or leave create out of crud`,
       );
   }
 }
 
 function checkSoftDelete(resource: AnyResource, errors: ConfigErrors): void {
   if (!resource.softDelete) return;
-  const { table } = placesOf(resource);
-  if (table.length > LONGEST_TABLE && table.length <= MAX_IDENTIFIER_BYTES)
+  const { table } = pathAndTableOf(resource);
+  if (table.length > MAX_TABLE_LENGTH && table.length <= MAX_IDENTIFIER_BYTES)
     errors
       .at('softDelete')
       .report(
-        `the table "${table}" has ${table.length} characters, which leaves no room for "_deleted" behind its name; set collection to one of at most ${LONGEST_TABLE}`,
+        `the table "${table}" has ${table.length} characters, which leaves no room for "_deleted" after its name; set collection to one of at most ${MAX_TABLE_LENGTH}`,
       );
   for (const name of Object.keys(resource.fields)) {
     if (name === 'deleted' || snakeCase(name) === 'deleted_at')
       errors
         .at(`field "${name}"`)
-        .report(`softDelete gives lists ?deleted and records deletedAt; call the field something else`);
+        .report(`softDelete adds the parameter "deleted" to lists and deletedAt to records; rename the field`);
     if (snakeCase(name) === 'deleted_under')
-      errors.at(`field "${name}"`).report(`softDelete has a column of this name; call the field something else`);
+      errors.at(`field "${name}"`).report(`softDelete adds a column with this name; rename the field`);
   }
 }
 

@@ -1,5 +1,5 @@
 import type { Fields } from '../../declare/field.ts';
-import { compilePolicy, type Policy, roleFault } from '../../declare/policy.ts';
+import { compilePolicy, type Policy, roleNameError } from '../../declare/policy.ts';
 import type { AnyResource } from '../../declare/resource.ts';
 import type { ConfigErrors } from '../../platform/config/config-errors.ts';
 import { knownNames } from '../../platform/config/did-you-mean.ts';
@@ -17,18 +17,18 @@ export function checkRoleField(resource: AnyResource, errors: ConfigErrors): voi
   const at = errors.at('field "roles"');
   // A text field would match a role inside another one: "admin" in "not-admin".
   if (spec.inner?.spec.type.kind !== 'enum') {
-    at.report(`policies read roles from it; make it an array of an enum`);
+    at.report(`policies read roles from this field; make it an array of an enum`);
     return;
   }
   for (const role of spec.inner.spec.values ?? []) {
-    const wrong = roleFault(role);
-    if (wrong !== undefined) at.report(wrong);
+    const error = roleNameError(role);
+    if (error !== undefined) at.report(error);
   }
   if (spec.hidden || spec.readOnly) return;
   const { writableBy } = spec;
   const writers = writableBy === undefined ? undefined : compilePolicy(writableBy, () => undefined);
   if (writers === undefined || writers.public || writers.authenticated || writers.owner)
-    at.report(`users could give themselves any role; say who may, as writableBy("admin")`);
+    at.report(`users could give themselves any role; restrict it, such as by writableBy("admin")`);
 }
 
 /**

@@ -3,7 +3,7 @@ import { pluralName } from '../../declare/naming.ts';
 import { compilePolicy } from '../../declare/policy.ts';
 import type { AnyResource } from '../../declare/resource.ts';
 import { type Route, routeBuilder } from '../../declare/route.ts';
-import { isScope, SCOPE_FORM } from '../../declare/scope.ts';
+import { isScope, SCOPE_FORMAT } from '../../declare/scope.ts';
 import type { ConfigErrors } from '../../platform/config/config-errors.ts';
 import { knownNames } from '../../platform/config/did-you-mean.ts';
 import { limitRule, RULE_FORM } from '../../platform/limits/rule.ts';
@@ -29,7 +29,7 @@ const OPTIONS = [
   'scope',
 ];
 /** Properties that the builder itself sets. */
-const BUILT = ['method', 'path', 'resource', 'handler'];
+const BUILDER_PROPERTIES = ['method', 'path', 'resource', 'handler'];
 
 function pathError(path: string, base: string): string | undefined {
   if (!path.startsWith(`${base}/`) && path !== base) return `the path "${path.slice(base.length)}" must begin with /`;
@@ -53,13 +53,13 @@ function checkPolicy(route: Route, owned: boolean, errors: ConfigErrors): void {
 
 function checkRoute(route: Route, base: string, owned: boolean, errors: ConfigErrors): void {
   for (const key of Object.keys(route)) {
-    if (![...OPTIONS, ...BUILT].includes(key))
+    if (![...OPTIONS, ...BUILDER_PROPERTIES].includes(key))
       errors.report(`"${key}" is not an option${knownNames(key, 'options', OPTIONS)}`);
   }
   if (route.body !== undefined && route.body !== 'any' && route.body !== 'raw')
     errors.at('body').report(`must be 'raw', or left out`);
   if (route.body === 'raw' && route.input !== undefined)
-    errors.at('body').report(`'raw' leaves the body unread, and input checks it; leave one of them out`);
+    errors.at('body').report(`'raw' means that the body is not read, but input checks it; remove one`);
   checkPolicy(route, owned, errors);
   checkAnyRoute(route, pathError(route.path, base), errors);
 }
@@ -68,7 +68,7 @@ function checkAnyRoute(route: Route, path: string | undefined, errors: ConfigErr
   if (path !== undefined) errors.report(path);
   if (typeof route.handler !== 'function') errors.report('the handler is missing');
   if (route.status !== undefined && !(Number.isInteger(route.status) && route.status >= 200 && route.status < 400)) {
-    errors.at('status').report(`${route.status} is not the status of a success`);
+    errors.at('status').report(`${route.status} is not the status of a success: 200 to 399`);
   }
   for (const name of ['input', 'query'] as const) {
     const schema = route[name];
@@ -76,9 +76,9 @@ function checkAnyRoute(route: Route, path: string | undefined, errors: ConfigErr
       errors.at(name).report(`not a Standard Schema`);
   }
   if (route.idempotent !== undefined && (typeof route.idempotent !== 'boolean' || route.method !== 'POST')) {
-    errors.at('idempotent').report('must be true or false, and is for POST routes');
+    errors.at('idempotent').report('must be true or false, and only a POST route can have it');
   }
-  if (route.scope !== undefined && !isScope(route.scope)) errors.at('scope').report(`must be ${SCOPE_FORM}`);
+  if (route.scope !== undefined && !isScope(route.scope)) errors.at('scope').report(`must be ${SCOPE_FORMAT}`);
   const { rateLimit } = route;
   if (rateLimit !== undefined && rateLimit !== 'auth' && !limitRule.safeParse(rateLimit).success) {
     errors.at('rateLimit').report(`must be 'auth' or ${RULE_FORM}`);
@@ -86,14 +86,15 @@ function checkAnyRoute(route: Route, path: string | undefined, errors: ConfigErr
 }
 
 /** The valid routes in the list that `routes` returned. */
-function listedRoutes(given: unknown, errors: ConfigErrors): Route[] {
+function returnedRoutes(given: unknown, errors: ConfigErrors): Route[] {
   if (!Array.isArray(given)) {
-    errors.at('routes').report('it must return a list of routes, as [route.get("/hello", () => "hello")]');
+    errors.at('routes').report('it must return a list of routes, such as [route.get("/hello", () => "hello")]');
     return [];
   }
   const isRoute = (one: unknown) => typeof (one as Partial<Route> | null | undefined)?.path === 'string';
   for (const [i, one] of given.entries()) {
-    if (!isRoute(one)) errors.at(`routes[${i}]`).report(`it is not a route; make it with the builder, as route.get(…)`);
+    if (!isRoute(one))
+      errors.at(`routes[${i}]`).report(`it is not a route; create it with the builder, such as route.get(…)`);
   }
   return given.filter(isRoute);
 }
@@ -110,17 +111,17 @@ export function checkCustomRoutes(
 ): void {
   if (resource.routes === undefined) return;
   const base = resource.path ?? `/${pluralName(resource.name)}`;
-  const routes = listedRoutes(resource.routes(routeBuilder(base, resource.name)), errors);
+  const routes = returnedRoutes(resource.routes(routeBuilder(base, resource.name)), errors);
   for (const route of routes) {
     const at = errors.at(`route ${route.method} ${route.path}`);
     checkRoute(route, base, ownerFieldOf(resource) !== undefined, at);
     for (const text of unknownRoles(route.policy ?? [], roles)) at.at('policy').report(text);
   }
-  for (const double of doubles(routes)) errors.at(`route ${double}`).report('is declared twice');
+  for (const route of duplicateRoutes(routes)) errors.at(`route ${route}`).report('is declared twice');
 }
 
 /** Routes that match the same requests, as `GET /posts/:id`. A custom route of a resource may precede its CRUD route. */
-function doubles(routes: readonly Route[]): string[] {
+function duplicateRoutes(routes: readonly Route[]): string[] {
   const shape = (route: Route) => `${route.method} ${route.path.replace(/:\w+/g, ':')}`;
   return [...Map.groupBy(routes, shape).values()]
     .filter((same) => same.length > 1)
@@ -132,7 +133,7 @@ interface ExtensionRoutes {
   routes: readonly Route[];
 }
 
-const FORMS = {
+const PATH_RULES = {
   route: { path: /^\//, error: 'the path must begin with /' },
   // Requests are dispatched by the first segment; the server's own segments are reserved.
   page: {
@@ -148,23 +149,24 @@ const FORMS = {
  * @param core the routes of Belfry itself and of resources
  */
 export function checkExtensionRoutes(
-  kind: keyof typeof FORMS,
+  kind: keyof typeof PATH_RULES,
   extensions: readonly ExtensionRoutes[],
   core: readonly Route[],
   errors: ConfigErrors,
 ): void {
-  const form = FORMS[kind];
+  const pathRule = PATH_RULES[kind];
   for (const { name, routes } of extensions) {
     for (const route of routes) {
       const at = errors.at(`extension "${name}": ${kind} ${route.method} ${route.path}`);
-      checkAnyRoute(route, form.path.test(route.path) ? undefined : form.error, at);
+      checkAnyRoute(route, pathRule.path.test(route.path) ? undefined : pathRule.error, at);
       checkPolicy(route, route.resource !== undefined, at);
     }
   }
   // Core routes were checked with their resources. A duplicate among them is a custom route before a CRUD route, which is allowed.
-  const own = new Set(doubles(core));
+  const own = new Set(duplicateRoutes(core));
   const all = [...core, ...extensions.flatMap((extension) => extension.routes)];
-  for (const double of doubles(all)) {
-    if (!own.has(double)) errors.at(`${kind} ${double}`).report('a resource or extension has it already; rename one');
+  for (const route of duplicateRoutes(all)) {
+    if (!own.has(route))
+      errors.at(`${kind} ${route}`).report('another resource or extension already has this route; rename one');
   }
 }

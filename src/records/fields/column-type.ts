@@ -47,7 +47,7 @@ export interface ColumnType {
 }
 
 /** The `hold` of a column that keeps values unchanged. */
-export function holdIf(isKind: (value: unknown) => boolean, fits: (value: never) => boolean, message: string) {
+export function createHold(isKind: (value: unknown) => boolean, fits: (value: never) => boolean, message: string) {
   return (value: unknown): Held => {
     if (!isKind(value)) return { path: [], message: undefined };
     return fits(value as never) ? { value } : { path: [], message };
@@ -59,7 +59,7 @@ export function tooManyBytes(max: number): string {
   return `Must be at most ${max} bytes`;
 }
 
-const holdText = holdIf((value) => typeof value === 'string', isStorable, UNSTORABLE);
+const holdText = createHold((value) => typeof value === 'string', isStorable, UNSTORABLE);
 
 /** Texts of any length. */
 export const TEXT: ColumnType = {

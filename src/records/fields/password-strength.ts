@@ -2,25 +2,25 @@ import { createRequire } from 'node:module';
 import type * as Common from '@zxcvbn-ts/language-common';
 
 /** No field accepts a shorter password, so the list does not need shorter ones. */
-const SHORTEST = 8;
+const MIN_LENGTH = 8;
 
 const TOO_COMMON = 'This password is too common, choose another one';
 const TOO_EASY = 'This password is too easy to guess';
 
-const load = createRequire(import.meta.url);
+const requirePackage = createRequire(import.meta.url);
 let leaked: Set<string> | undefined;
 
 /** Normalises a text so that texts that read alike become equal, regardless of case, letter width and how accents are encoded. */
-export function folded(text: string): string {
+export function normalizeForComparison(text: string): string {
   // Via upper case, so that ß and SS become equal.
   return text.normalize('NFKC').toUpperCase().toLowerCase().normalize('NFKC');
 }
 
 /** Loaded with the first password, because the list uses 20 MB of memory. */
 function readList(): Set<string> {
-  const { dictionary } = load('@zxcvbn-ts/language-common') as typeof Common;
-  const usable = dictionary['passwords-common'].filter((password) => password.length >= SHORTEST);
-  return new Set(usable.map(folded));
+  const { dictionary } = requirePackage('@zxcvbn-ts/language-common') as typeof Common;
+  const usable = dictionary['passwords-common'].filter((password) => password.length >= MIN_LENGTH);
+  return new Set(usable.map(normalizeForComparison));
 }
 
 /**
@@ -34,7 +34,7 @@ export function isLeaked(password: string): boolean {
 }
 
 /** Whether a text repeats one character (a step of 0), or each is the next or the previous one: `abcdefgh`, `87654321`. */
-function isRun(text: string): boolean {
+function isSequence(text: string): boolean {
   const points = Array.from(text, (character) => character.codePointAt(0)!);
   const step = points[1]! - points[0]!;
   return Math.abs(step) <= 1 && points.every((point, i) => i === 0 || point - points[i - 1]! === step);
@@ -42,7 +42,7 @@ function isRun(text: string): boolean {
 
 /** The reason why a password is too weak for any account; undefined for a good one. */
 export function passwordWeakness(password: string): string | undefined {
-  const text = folded(password);
+  const text = normalizeForComparison(password);
   if (isLeaked(text)) return TOO_COMMON;
-  return isRun(text) ? TOO_EASY : undefined;
+  return isSequence(text) ? TOO_EASY : undefined;
 }

@@ -3,7 +3,7 @@ import type { FieldSpec } from '../../declare/field.ts';
 import { fieldTypeOf } from './field-type.ts';
 
 /** Words in names of fields that identify, locate or describe a person. An entry with two words matches names that contain both. */
-const PERSONAL = [
+const PERSONAL_WORDS = [
   ...['email', 'mail', 'phone', 'telephone', 'mobile', 'fax', 'address', 'street', 'zip', 'postcode', 'postal code'],
   ...['iban', 'bic', 'bank account', 'account number', 'card number', 'credit card', 'salary', 'income', 'wage'],
   ...['birth', 'birthday', 'dob', 'age', 'gender', 'sex', 'religion', 'ethnicity', 'nationality', 'health'],
@@ -13,7 +13,8 @@ const PERSONAL = [
 ].map((name) => ` ${name} `);
 
 // Facts about personal data are not personal data: whether an address was verified, when a mail was sent.
-const ABOUT = / (verified|confirmed|valid|enabled|disabled|sent|opened|count|number of|at|required|template|type) $/;
+const FACT_NAME =
+  / (verified|confirmed|valid|enabled|disabled|sent|opened|count|number of|at|required|template|type) $/;
 
 /** The words of a field name in the singular, separated by spaces: `homeAddresses` → ` home address `. */
 function wordsOf(name: string): string {
@@ -28,7 +29,7 @@ function wordsOf(name: string): string {
 /** Whether a name suggests personal data: `homeAddress`, `dateOfBirth`. Undefined for a name of facts about such data. */
 export function isPersonalName(name: string): boolean | undefined {
   const words = wordsOf(name);
-  return ABOUT.test(words) ? undefined : PERSONAL.some((personal) => words.includes(personal));
+  return FACT_NAME.test(words) ? undefined : PERSONAL_WORDS.some((personal) => words.includes(personal));
 }
 
 /**

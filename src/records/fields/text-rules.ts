@@ -41,27 +41,27 @@ function countCharacters(text: string): number {
 }
 
 /** Whether a text has more characters (code points) than a maximum. Counts only when the length in UTF-16 does not decide. */
-export function longerThan(text: string, limit: number): boolean {
+export function isLongerThan(text: string, limit: number): boolean {
   return text.length > limit && (text.length > 2 * limit || countCharacters(text) > limit);
 }
 
 /** Whether a text has fewer characters (code points) than a minimum. Counts only when the length in UTF-16 does not decide. */
-function shorterThan(text: string, limit: number): boolean {
+function isShorterThan(text: string, limit: number): boolean {
   return text.length < limit || (text.length < 2 * limit && countCharacters(text) < limit);
 }
 
 /** Errors in the bounds of a length or a count. */
 export function lengthErrors({ min, max }: FieldSpec): string[] {
-  const wrong = (value: unknown) => !(Number.isSafeInteger(value) && (value as number) >= 0);
+  const isInvalid = (value: unknown) => !(Number.isSafeInteger(value) && (value as number) >= 0);
   return Object.entries({ min, max })
-    .filter(([, bound]) => bound !== undefined && wrong(bound.value))
+    .filter(([, bound]) => bound !== undefined && isInvalid(bound.value))
     .map(([name, bound]) => `${name}(${String(bound!.value)}) must be a whole number from 0`);
 }
 
 /** Errors in the bounds of a text. */
 export function textErrors(spec: FieldSpec): string[] {
-  const wrong = lengthErrors(spec);
-  if (wrong.length > 0 || !spec.required || spec.max?.value !== 0) return wrong;
+  const errors = lengthErrors(spec);
+  if (errors.length > 0 || !spec.required || spec.max?.value !== 0) return errors;
   return ['required() and max(0) leave no text that would pass; remove one'];
 }
 
@@ -108,10 +108,10 @@ export function textSchema(spec: FieldSpec, maxBytes?: number, normalized = norm
       const refuse = (message: string) => context.addIssue({ code: 'custom', message, input: text, continue: false });
       if (spec.required && text === '') return refuse(spec.requiredMessage ?? 'Is required');
       if (!isStorable(text)) return refuse(UNSTORABLE);
-      if (min !== undefined && shorterThan(text, min)) {
+      if (min !== undefined && isShorterThan(text, min)) {
         return refuse(spec.min?.message ?? `Must be at least ${min} ${min === 1 ? 'character' : 'characters'}`);
       }
-      if (max !== undefined && longerThan(text, max)) {
+      if (max !== undefined && isLongerThan(text, max)) {
         return refuse(spec.max?.message ?? `Must be at most ${max} ${max === 1 ? 'character' : 'characters'}`);
       }
       if (maxBytes !== undefined && Buffer.byteLength(text) > maxBytes) {
@@ -128,7 +128,7 @@ export function textSchema(spec: FieldSpec, maxBytes?: number, normalized = norm
  *
  * @param room the room in the declared indexes over the field
  */
-export function indexRoom(spec: FieldSpec, room: number | undefined): number | undefined {
+export function maxBytesInIndex(spec: FieldSpec, room: number | undefined): number | undefined {
   return room ?? (isIndexed(spec) ? MAX_INDEXED_BYTES : undefined);
 }
 
@@ -138,7 +138,7 @@ export function shortTextSchema(
   { maxBytes }: { maxBytes?: number | undefined },
   normalized = normalize,
 ): z.ZodType<string> {
-  return textSchema(spec, indexRoom(spec, maxBytes), normalized);
+  return textSchema(spec, maxBytesInIndex(spec, maxBytes), normalized);
 }
 
 function matches(regex: RegExp, text: string): boolean {

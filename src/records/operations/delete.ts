@@ -2,22 +2,22 @@ import type { StoredRecord } from '../../declare/host.ts';
 import { ApiError } from '../../platform/errors.ts';
 import { isId } from '../../platform/ids.ts';
 import { loadAuthorized, writeConditions } from '../access/authorize.ts';
-import { assertRestorable, privilegesOf } from '../access/deleted-under.ts';
+import { assertRestorable, deletionPrivileges } from '../access/deleted-under.ts';
 import type { OperationContext } from '../access/operation-context.ts';
-import { inRule } from '../access/rule-errors.ts';
+import { runRule } from '../access/rule-errors.ts';
 import type { Entity, RecordsContext } from '../context.ts';
 import type { Archive } from '../store/archive.ts';
 import type { WriteCondition } from '../store/store.ts';
 import { hookContext, hookResult } from './hooks.ts';
-import { assertMatch, matchConditions } from './versions.ts';
+import { assertIfMatch, ifMatchConditions } from './versions.ts';
 import {
   causeOf,
-  conflict,
   finishWrite,
   loadForWrite,
+  reachConditions,
   retryOnConflict,
-  stillInReach,
-  unchanged,
+  toConflict,
+  unchangedCondition,
 } from './write-steps.ts';
 
 /** One attempt to delete a record. Undefined if the record changed between the policy check and the write. */
@@ -33,15 +33,15 @@ async function attemptDelete(
   let conditions: WriteCondition[] | undefined = allowed;
   if (!isId(id) || conditions === undefined || hooks?.beforeDelete !== undefined) {
     const record = await loadForWrite(entity, id, 'delete', operation);
-    const answer: unknown = await inRule(resource.name, 'hooks.beforeDelete', () =>
+    const hookReturn: unknown = await runRule(resource.name, 'hooks.beforeDelete', () =>
       hooks?.beforeDelete?.(record as never, hookContext(context, operation)),
     );
-    hookResult(answer, record);
-    const asked = allowed === undefined ? unchanged(entity, record) : [];
-    conditions = [...(await stillInReach(entity, allowed, operation)), ...asked];
+    hookResult(hookReturn, record);
+    const unchangedSince = allowed === undefined ? unchangedCondition(entity, record) : [];
+    conditions = [...(await reachConditions(entity, allowed, operation)), ...unchangedSince];
   }
-  const guarded = [...conditions, ...matchConditions(resource, operation.ifMatch)];
-  const removed = await store.remove(id, guarded, causeOf(operation), privilegesOf(resource, operation));
+  const guarded = [...conditions, ...ifMatchConditions(resource, operation.ifMatch)];
+  const removed = await store.remove(id, guarded, causeOf(operation), deletionPrivileges(resource, operation));
   if (removed === undefined) await loadForWrite(entity, id, 'delete', operation);
   else await runDeletionStep(context, resource.name, id, operation);
   return removed;
@@ -77,9 +77,9 @@ export async function deleteRecord(
 ): Promise<StoredRecord> {
   const { resource } = entity;
   const always = context.deletionSteps.has(resource.name);
-  const joins = always || resource.declaration.hooks?.beforeDelete !== undefined;
+  const usesTransaction = always || resource.declaration.hooks?.beforeDelete !== undefined;
   const record = await retryOnConflict(entity, id, operation, (as) =>
-    joins
+    usesTransaction
       ? context.withTransaction(entity, as, (own, joined, who) => attemptDelete(own, joined, id, who), { always })
       : attemptDelete(context, entity, id, as),
   );
@@ -119,10 +119,10 @@ export async function restoreRecord(
   if (archive === undefined) throw new Error(`resource "${resource.name}" has no softDelete: nothing can be restored`);
   const deleted = await loadDeleted(entity, archive, id, operation);
   const conditions = operation.system ? [] : [await assertRestorable(resource, deleted, operation)];
-  assertMatch(entity.versionOf, deleted, operation.ifMatch);
+  assertIfMatch(entity.versionOf, deleted, operation.ifMatch);
   // A record in the archive does not change, but it may have been restored and deleted again under another privilege.
   const record = await store.restore(id, conditions, causeOf(operation)).catch((error: unknown) => {
-    throw conflict(resource, error);
+    throw toConflict(resource, error);
   });
   if (record === undefined) throw new ApiError('NOT_FOUND');
   await finishWrite(context, resource, { action: 'restored', record }, operation, () => undefined);

@@ -6,10 +6,10 @@ import { type OperationContext, policyArguments } from '../access/operation-cont
 import { hideOnError } from '../access/rule-errors.ts';
 import { owns } from '../access/visibility.ts';
 import type { RecordsContext } from '../context.ts';
-import { echo } from '../query/parameter.ts';
+import { shortenForMessage } from '../query/parameter.ts';
 import type { CompiledField, CompiledResource } from '../schema/compiled.ts';
 import { policyDoc, type Values, validate } from './validate.ts';
-import { needsFunction, refusal, refusalByFunction, type Writing } from './writable-fields.ts';
+import { type FieldWrite, needsWritableByFunction, writeRefusal, writeRefusalByFunction } from './writable-fields.ts';
 
 /** The context that hooks receive. */
 export function hookContext(context: RecordsContext, operation: OperationContext): HookContext {
@@ -23,25 +23,26 @@ export function hookContext(context: RecordsContext, operation: OperationContext
  * @throws Error for false: other frameworks treat it as a refusal, but here the write would continue
  */
 export function hookResult(returned: unknown, values: object): object {
-  if (returned === false) throw new Error('a hook refuses by throwing ApiError; it returned false');
+  if (returned === false) throw new Error('a hook returned false; to refuse a write, throw an ApiError');
   return typeof returned === 'object' && returned !== null ? returned : values;
 }
 
-interface Hooked {
+interface HookValidation {
   unknownFields: 'reject' | 'strip';
   maxUnknown: number;
   updating: boolean;
   before?: StoredRecord | undefined;
   /** The values that were validated before the hook ran. */
-  settled: Values;
+  validated: Values;
 }
 
 /** Whether the client may set and see a field: then the response may contain its validation errors. */
-async function concernsClient(field: CompiledField, writing: Writing, doc: StoredRecord): Promise<boolean> {
-  if (refusal(field, writing) !== undefined) return false;
-  if (needsFunction(field, writing) && (await refusalByFunction(field, writing, doc)) !== undefined) return false;
+async function concernsClient(field: CompiledField, write: FieldWrite, doc: StoredRecord): Promise<boolean> {
+  if (writeRefusal(field, write) !== undefined) return false;
+  if (needsWritableByFunction(field, write) && (await writeRefusalByFunction(field, write, doc)) !== undefined)
+    return false;
   if (field.visibleTo === undefined) return true;
-  const { resource, operation, updating } = writing;
+  const { resource, operation, updating } = write;
   const args = policyArguments(operation, 'read', doc);
   // Functions are written for stored records, and no viewer has seen a record before it is created.
   const policy = updating ? field.visibleTo : { ...field.visibleTo, functions: [] };
@@ -55,12 +56,12 @@ async function concernsClient(field: CompiledField, writing: Writing, doc: Store
 }
 
 /** The names in an error's details that the client must not learn about. */
-async function foreignNames(error: ApiError, writing: Writing, doc: StoredRecord): Promise<string[]> {
+async function namesHiddenFromClient(error: ApiError, write: FieldWrite, doc: StoredRecord): Promise<string[]> {
   const names = new Set(Object.keys(error.details ?? {}).map((path) => path.split('.', 1)[0]!));
   const foreign: string[] = [];
   for (const name of names) {
-    const field = writing.resource.field.get(name);
-    if (field === undefined || !(await concernsClient(field, writing, doc))) foreign.push(name);
+    const field = write.resource.field.get(name);
+    if (field === undefined || !(await concernsClient(field, write, doc))) foreign.push(name);
   }
   return foreign;
 }
@@ -73,24 +74,24 @@ async function foreignNames(error: ApiError, writing: Writing, doc: StoredRecord
  * @throws ApiError VALIDATION_ERROR if all errors concern fields that the client may see and set; otherwise an error of the project, which
  *   names the fields but no values
  */
-export async function validateHooked(
+export async function validateHookResult(
   resource: CompiledResource,
   given: unknown,
   operation: OperationContext,
-  options: Hooked,
+  options: HookValidation,
 ): Promise<Values> {
   try {
     return await validate(resource, given, { ...operation, system: true }, options);
   } catch (error) {
     if (operation.system || !(error instanceof ApiError && error.code === 'VALIDATION_ERROR')) throw error;
-    const { before, updating, settled } = options;
-    const doc = before ?? (policyDoc(resource, settled) as StoredRecord);
-    const names = await foreignNames(error, { resource, operation, updating, before }, doc);
+    const { before, updating, validated } = options;
+    const doc = before ?? (policyDoc(resource, validated) as StoredRecord);
+    const names = await namesHiddenFromClient(error, { resource, operation, updating, before }, doc);
     if (names.length === 0) throw error;
-    const fields = names.map((name) => `"${echo(name)}"`).join(', ');
+    const fields = names.map((name) => `"${shortenForMessage(name)}"`).join(', ');
     // Without the cause: the log would show its details, and with them the values.
     throw new Error(
-      `hooks.${updating ? 'beforeUpdate' : 'beforeCreate'} of "${resource.name}" gave ${fields} what it cannot hold`,
+      `hooks.${updating ? 'beforeUpdate' : 'beforeCreate'} of "${resource.name}" returned invalid values for ${fields}`,
     );
   }
 }

@@ -15,7 +15,7 @@ import { parseListQuery, type RawQuery } from '../query/parse.ts';
 import { scopeConditions } from '../query/scope.ts';
 import type { Slice } from '../query/sql.ts';
 import type { CompiledResource } from '../schema/compiled.ts';
-import { type Fitting, readWithinRoom } from '../serialize/response-bytes.ts';
+import { type FittingPage, readWithinRoom } from '../serialize/response-bytes.ts';
 import type { Store } from '../store/store.ts';
 
 /** Reads a record that the caller may read. */
@@ -33,9 +33,9 @@ export async function readRecord(
 }
 
 // A list is held in memory. For longer lists, code uses `each`.
-const MAX_OF_CODE = 1000;
+const MAX_LIMIT_OF_CODE = 1000;
 // The number of records that `each` holds at a time.
-const EACH_PAGE = 100;
+const EACH_PAGE_LENGTH = 100;
 
 /** A page of stored records, and its query. */
 export interface StoredPage {
@@ -45,7 +45,7 @@ export interface StoredPage {
 }
 
 /** The position of a record in a list. */
-function placeOf(sort: ListQuery['sort'], record: StoredRecord): Position {
+function positionOfRecord(sort: ListQuery['sort'], record: StoredRecord): Position {
   return sort.map((term) => record[term.field] ?? null);
 }
 
@@ -53,7 +53,7 @@ function placeOf(sort: ListQuery['sort'], record: StoredRecord): Position {
  * The position after which a list continues. If a cursor names a record, it is the record's current position, provided that the caller may
  * list it.
  */
-async function positionOf(
+async function startPosition(
   { resource }: Entity,
   store: Store,
   { after, sort }: ListQuery,
@@ -62,13 +62,15 @@ async function positionOf(
   if (after === undefined || !('record' in after)) return after;
   const record = await store.read(after.record, allowed);
   if (record === undefined) {
-    throw badQuery(`The query parameter "after" stands at a ${resource.name} that is gone; begin the list anew`);
+    throw badQuery(
+      `The query parameter "after" refers to a ${resource.name} that no longer exists; start again from the first page`,
+    );
   }
-  return placeOf(sort, record);
+  return positionOfRecord(sort, record);
 }
 
 /** How to read a page. */
-interface Reading {
+interface PageRead {
   store: Store;
   query: ListQuery;
   after: Position | undefined;
@@ -79,9 +81,9 @@ interface Reading {
 
 /** Reads the records of a slice that fit. */
 async function readSlice(
-  { store, query, after, operation, bytes }: Reading,
+  { store, query, after, operation, bytes }: PageRead,
   slice: Omit<Slice, 'after'>,
-): Promise<Fitting<StoredRecord>> {
+): Promise<FittingPage<StoredRecord>> {
   if (bytes === undefined) {
     return { records: await store.list(query, { ...slice, after }, query.slow), isCut: false };
   }
@@ -89,29 +91,32 @@ async function readSlice(
 }
 
 /** Reads the records of a slice and the total. */
-async function readCounted(reading: Reading, slice: Omit<Slice, 'after'>): Promise<[Fitting<StoredRecord>, number]> {
-  const { store, query } = reading;
+async function readSliceAndTotal(
+  pageRead: PageRead,
+  slice: Omit<Slice, 'after'>,
+): Promise<[FittingPage<StoredRecord>, number]> {
+  const { store, query } = pageRead;
   if (slice.offset === 0 || !query.slow) {
-    return Promise.all([readSlice(reading, slice), store.count(query, query.slow)]);
+    return Promise.all([readSlice(pageRead, slice), store.count(query, query.slow)]);
   }
   // Skipping rows takes time, so do not read a page beyond the end.
   const total = await store.count(query, query.slow);
-  return [slice.offset < total ? await readSlice(reading, slice) : { records: [], isCut: false }, total];
+  return [slice.offset < total ? await readSlice(pageRead, slice) : { records: [], isCut: false }, total];
 }
 
-async function readPage({ resource }: Entity, reading: Reading): Promise<Omit<StoredPage, 'query'>> {
-  const { query } = reading;
+async function readPage({ resource }: Entity, pageRead: PageRead): Promise<Omit<StoredPage, 'query'>> {
+  const { query } = pageRead;
   const { page, limit } = query;
   const offset = (page - 1) * limit;
   const nextOf = (records: StoredRecord[]) => cursorAfter(resource, query, records.at(-1)!);
   if (query.counted) {
-    const [{ records, isCut }, total] = await readCounted(reading, { limit, offset });
+    const [{ records, isCut }, total] = await readSliceAndTotal(pageRead, { limit, offset });
     const isMore = isCut || (records.length === limit && offset + limit < total);
     const next = isMore ? { next: nextOf(records) } : {};
     const truncated = isCut ? { truncated: true as const } : {};
     return { records, meta: { total, page, limit, pages: Math.ceil(total / limit), ...next, ...truncated } };
   }
-  const { records, isCut } = await readSlice(reading, { limit: limit + 1, offset });
+  const { records, isCut } = await readSlice(pageRead, { limit: limit + 1, offset });
   const isMore = isCut || records.length > limit;
   if (records.length > limit) records.pop();
   // If only the extra record, which detects a next page, did not fit, the page is complete.
@@ -120,24 +125,24 @@ async function readPage({ resource }: Entity, reading: Reading): Promise<Omit<St
 }
 
 /** The conditions of policy and scope on the collection. */
-async function reachable(resource: CompiledResource, operation: OperationContext): Promise<Condition[]> {
+async function collectionConditions(resource: CompiledResource, operation: OperationContext): Promise<Condition[]> {
   const allowed = await listConditions(resource, operation);
   const scope = scopeConditions(resource, operation);
   return [...allowed, ...(scope instanceof Promise ? await scope : scope)];
 }
 
 /** Parses a list query and adds its conditions to those of policy and scope filter. */
-async function prepare(
+async function prepareList(
   { settings, entities }: RecordsContext,
   { resource, store, archive }: Entity,
   raw: RawQuery,
   operation: OperationContext,
   byCode: boolean,
 ) {
-  const allowed = operation.system ? [] : await reachable(resource, operation);
+  const allowed = operation.system ? [] : await collectionConditions(resource, operation);
   const { defaultLimit, maxLimit } = settings.pagination;
   const query = parseListQuery(resource, raw, operation.system ? 'system' : operation.user, {
-    limits: { defaultLimit, maxLimit: byCode ? Math.max(maxLimit, MAX_OF_CODE) : maxLimit },
+    limits: { defaultLimit, maxLimit: byCode ? Math.max(maxLimit, MAX_LIMIT_OF_CODE) : maxLimit },
     resourceOf: (name) => entities.get(name)!.resource,
     byCode,
   });
@@ -151,7 +156,7 @@ async function prepare(
 }
 
 /** @throws ApiError UNAVAILABLE if the list takes too long */
-async function inTime<T>(work: () => Promise<T>): Promise<T> {
+async function refuseSlowList<T>(work: () => Promise<T>): Promise<T> {
   try {
     return await work();
   } catch (error) {
@@ -173,9 +178,9 @@ export async function listRecords(
   operation: OperationContext,
   byCode = false,
 ): Promise<StoredPage> {
-  const { allowed, query, whole, from } = await prepare(context, entity, raw, operation, byCode);
-  return inTime(async () => {
-    const after = await positionOf(entity, from, query, allowed);
+  const { allowed, query, whole, from } = await prepareList(context, entity, raw, operation, byCode);
+  return refuseSlowList(async () => {
+    const after = await startPosition(entity, from, query, allowed);
     const bytes = byCode ? undefined : context.settings.http.pageBytes;
     return { ...(await readPage(entity, { store: from, query: whole, after, operation, bytes })), query };
   });
@@ -188,9 +193,9 @@ export async function firstRecord(
   raw: RawQuery,
   operation: OperationContext,
 ): Promise<StoredRecord | undefined> {
-  const { allowed, query, whole, from } = await prepare(context, entity, raw, operation, true);
-  return inTime(async () => {
-    const slice: Slice = { limit: 1, offset: 0, after: await positionOf(entity, from, query, allowed) };
+  const { allowed, query, whole, from } = await prepareList(context, entity, raw, operation, true);
+  return refuseSlowList(async () => {
+    const slice: Slice = { limit: 1, offset: 0, after: await startPosition(entity, from, query, allowed) };
     return (await from.list(whole, slice, whole.slow))[0];
   });
 }
@@ -202,8 +207,8 @@ export async function countRecords(
   raw: RawQuery,
   operation: OperationContext,
 ): Promise<number> {
-  const { whole, from } = await prepare(context, entity, raw, operation, true);
-  return inTime(() => from.count(whole, whole.slow));
+  const { whole, from } = await prepareList(context, entity, raw, operation, true);
+  return refuseSlowList(() => from.count(whole, whole.slow));
 }
 
 const PARTS = ['page', 'limit', 'after'];
@@ -223,14 +228,14 @@ export async function* recordPages(
 ): AsyncGenerator<StoredRecord[]> {
   const part = PARTS.find((name) => raw[name] !== undefined);
   if (part !== undefined) throw badQuery(`each() reads every record of a list: leave out "${part}"`);
-  const { whole, from } = await runAs(actorOf(operation), () => prepare(context, entity, raw, operation, true));
+  const { whole, from } = await runAs(actorOf(operation), () => prepareList(context, entity, raw, operation, true));
   const ordered = { ...whole, sort: raw.sort === undefined ? BY_ID : whole.sort };
   let after: Position | undefined;
   for (;;) {
-    const slice: Slice = { limit: EACH_PAGE, offset: 0, after };
-    const records = await inTime(() => from.list(ordered, slice, ordered.slow));
+    const slice: Slice = { limit: EACH_PAGE_LENGTH, offset: 0, after };
+    const records = await refuseSlowList(() => from.list(ordered, slice, ordered.slow));
     yield records;
-    if (records.length < EACH_PAGE) return;
-    after = placeOf(ordered.sort, records.at(-1)!);
+    if (records.length < EACH_PAGE_LENGTH) return;
+    after = positionOfRecord(ordered.sort, records.at(-1)!);
   }
 }

@@ -1,19 +1,24 @@
 import type { RecordSubscription, StoredRecord, SubscriptionRequest } from '../../declare/host.ts';
 import { ApiError } from '../../platform/errors.ts';
 import { isId } from '../../platform/ids.ts';
-import { listConditions, loadAuthorized, needsUser } from '../access/authorize.ts';
+import { listConditions, loadAuthorized, requiresUser } from '../access/authorize.ts';
 import type { ResolvedViewContext } from '../access/operation-context.ts';
 import type { Entity } from '../context.ts';
 import { parseFilter } from '../query/filter.ts';
 import type { Condition } from '../query/list-query.ts';
 import { matches, mayMatch } from '../query/match.ts';
-import { assertOnce, single } from '../query/parameter.ts';
+import { assertGivenOnce, singleText } from '../query/parameter.ts';
 
 /** The condition for one record that the viewer may read. A resumed subscription does not fail if the record no longer exists. */
-async function oneRecord({ resource, store }: Entity, id: string, viewContext: ResolvedViewContext, goesOn: boolean) {
+async function singleRecordConditions(
+  { resource, store }: Entity,
+  id: string,
+  viewContext: ResolvedViewContext,
+  isResumed: boolean,
+) {
   const { read } = resource.policies;
-  if (!goesOn) await loadAuthorized(resource, store, id, 'read', read, viewContext);
-  else if (viewContext.user === undefined && needsUser(read)) throw new ApiError('UNAUTHORIZED');
+  if (!isResumed) await loadAuthorized(resource, store, id, 'read', read, viewContext);
+  else if (viewContext.user === undefined && requiresUser(read)) throw new ApiError('UNAUTHORIZED');
   else if (!isId(id)) throw new ApiError('NOT_FOUND');
   return [{ field: 'id', op: 'eq', value: id }] satisfies Condition[];
 }
@@ -25,22 +30,26 @@ async function oneRecord({ resource, store }: Entity, id: string, viewContext: R
  */
 export async function subscribeToRecords(
   entity: Entity,
-  { id, filters, resumed: goesOn = false }: SubscriptionRequest,
+  { id, filters, resumed: isResumed = false }: SubscriptionRequest,
   viewContext: ResolvedViewContext,
 ): Promise<RecordSubscription> {
   const { resource } = entity;
   const names = Object.keys(filters);
-  assertOnce(names);
-  const asked = names.flatMap((name) => parseFilter(resource, name, single(name, filters[name]), viewContext.user));
+  assertGivenOnce(names);
+  const filterConditions = names.flatMap((name) =>
+    parseFilter(resource, name, singleText(name, filters[name]), viewContext.user),
+  );
   const allowed =
-    id === undefined ? await listConditions(resource, viewContext) : await oneRecord(entity, id, viewContext, goesOn);
-  const conditions = [...allowed, ...asked];
-  const all = (list: readonly Condition[], record: StoredRecord) =>
+    id === undefined
+      ? await listConditions(resource, viewContext)
+      : await singleRecordConditions(entity, id, viewContext, isResumed);
+  const conditions = [...allowed, ...filterConditions];
+  const meetsAll = (list: readonly Condition[], record: StoredRecord) =>
     list.every((condition) => matches(condition, record));
   return {
     key: JSON.stringify(conditions),
-    includes: (record) => all(conditions, record),
+    includes: (record) => meetsAll(conditions, record),
     mayInclude: (record, unknown) =>
-      all(allowed, record) && asked.every((condition) => mayMatch(condition, record, unknown)),
+      meetsAll(allowed, record) && filterConditions.every((condition) => mayMatch(condition, record, unknown)),
   };
 }

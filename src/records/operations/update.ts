@@ -2,21 +2,21 @@ import type { StoredRecord } from '../../declare/host.ts';
 import { isId } from '../../platform/ids.ts';
 import { writeConditions } from '../access/authorize.ts';
 import type { OperationContext } from '../access/operation-context.ts';
-import { inRule } from '../access/rule-errors.ts';
+import { runRule } from '../access/rule-errors.ts';
 import type { Entity, RecordsContext } from '../context.ts';
-import type { WriteCondition, Written } from '../store/store.ts';
-import { hookContext, hookResult, validateHooked } from './hooks.ts';
-import { needsRecord, type Values, validate } from './validate.ts';
-import { matchConditions } from './versions.ts';
+import type { WriteCondition, WriteResult } from '../store/store.ts';
+import { hookContext, hookResult, validateHookResult } from './hooks.ts';
+import { needsStoredRecord, type Values, validate } from './validate.ts';
+import { ifMatchConditions } from './versions.ts';
 import {
   causeOf,
-  conflict,
   finishWrite,
   hashPasswords,
   loadForWrite,
+  reachConditions,
   retryOnConflict,
-  stillInReach,
-  unchanged,
+  toConflict,
+  unchangedCondition,
 } from './write-steps.ts';
 
 /** One attempt to change a record. Undefined if the record changed between the policy check and the write. */
@@ -26,16 +26,16 @@ async function attemptUpdate(
   id: string,
   input: unknown,
   operation: OperationContext,
-): Promise<Written | undefined> {
+): Promise<WriteResult | undefined> {
   const { resource, store } = entity;
   const hooks = resource.declaration.hooks;
   const allowed = operation.system ? [] : await writeConditions(resource, 'update', operation);
   let conditions: WriteCondition[] | undefined = allowed;
   let before: StoredRecord | undefined;
-  const loads = hooks?.beforeUpdate !== undefined || needsRecord(resource, input);
+  const loads = hooks?.beforeUpdate !== undefined || needsStoredRecord(resource, input);
   if (!isId(id) || conditions === undefined || loads) {
     before = await loadForWrite(entity, id, 'update', operation);
-    conditions = [...(await stillInReach(entity, allowed, operation)), ...unchanged(entity, before)];
+    conditions = [...(await reachConditions(entity, allowed, operation)), ...unchangedCondition(entity, before)];
   }
   const { unknownFields, http } = context.settings;
   const rules = { unknownFields, maxUnknown: http.bodyKeys, updating: true, before };
@@ -48,18 +48,18 @@ async function attemptUpdate(
     throw error;
   }
   if (hooks?.beforeUpdate !== undefined) {
-    const settled = structuredClone(changes);
+    const validated = structuredClone(changes);
     const { beforeUpdate } = hooks;
     const given = changes;
-    const changed: unknown = await inRule(resource.name, 'hooks.beforeUpdate', () =>
+    const hookReturn: unknown = await runRule(resource.name, 'hooks.beforeUpdate', () =>
       beforeUpdate(given, before as never, hookContext(context, operation)),
     );
-    changes = await validateHooked(resource, hookResult(changed, changes), operation, { ...rules, settled });
+    changes = await validateHookResult(resource, hookResult(hookReturn, changes), operation, { ...rules, validated });
   }
   const hashed = await hashPasswords(context, resource, changes);
-  const guarded = [...conditions, ...matchConditions(resource, operation.ifMatch)];
+  const guarded = [...conditions, ...ifMatchConditions(resource, operation.ifMatch)];
   const written = await store.update(id, hashed, guarded, causeOf(operation)).catch((error: unknown) => {
-    throw conflict(resource, error);
+    throw toConflict(resource, error);
   });
   if (written === undefined) await loadForWrite(entity, id, 'update', operation);
   return written;
@@ -77,9 +77,9 @@ export async function updateRecord(
   operation: OperationContext,
 ): Promise<StoredRecord> {
   const { resource } = entity;
-  const joins = resource.declaration.hooks?.beforeUpdate !== undefined;
+  const usesTransaction = resource.declaration.hooks?.beforeUpdate !== undefined;
   const { record, previous } = await retryOnConflict(entity, id, operation, (as) =>
-    joins
+    usesTransaction
       ? context.withTransaction(entity, as, (own, joined, who) => attemptUpdate(own, joined, id, input, who))
       : attemptUpdate(context, entity, id, input, as),
   );

@@ -4,12 +4,12 @@ import type { StoredRecord } from '../../declare/host.ts';
 import { type ErrorDetails, MAX_DETAILS } from '../../platform/errors.ts';
 import { tooManyKeys } from '../../platform/json/json-limits.ts';
 import type { OperationContext } from '../access/operation-context.ts';
-import { InputError, inRule } from '../access/rule-errors.ts';
+import { InputError, runRule } from '../access/rule-errors.ts';
 import { checkedDefault, isBlank, missingMessage } from '../fields/missing-values.ts';
 import type { CompiledField, CompiledResource } from '../schema/compiled.ts';
-import { everyField } from '../store/codec.ts';
+import { allFieldsOf } from '../store/codec.ts';
 import { applyRules } from './custom-rules.ts';
-import { needsFunction, refusal, refusalByFunction, type Writing } from './writable-fields.ts';
+import { type FieldWrite, needsWritableByFunction, writeRefusal, writeRefusalByFunction } from './writable-fields.ts';
 
 /** Names that a client may send back with a record that it received; they are ignored. */
 const IGNORED = new Set(['id', 'createdAt', 'updatedAt']);
@@ -17,17 +17,17 @@ const IGNORED = new Set(['id', 'createdAt', 'updatedAt']);
 /** Values by field name; null clears a field. */
 export type Values = Record<string, unknown>;
 
-interface Validation extends Writing {
+interface Validation extends FieldWrite {
   unknownFields: 'reject' | 'strip';
   /** Maximum number of undeclared fields in a body, even if they are stripped. */
   maxUnknown: number;
   /** Values that were already validated: unchanged ones are neither checked nor transformed again. */
-  settled: Values;
+  validated: Values;
   /** Whether a hook will run afterwards: it may fill fields that clients cannot send. */
   hooked: boolean;
 }
 
-function invalid(details: ErrorDetails): InputError {
+function createInputError(details: ErrorDetails): InputError {
   return new InputError('VALIDATION_ERROR', undefined, { details });
 }
 
@@ -43,8 +43,8 @@ function addIssues(details: ErrorDetails, name: string, issues: readonly z.core.
 }
 
 /** Whether a hook left a validated value unchanged. */
-function isSettled(name: string, value: unknown, { settled }: Validation): boolean {
-  return Object.hasOwn(settled, name) && isDeepStrictEqual(settled[name], value);
+function isAlreadyValidated(name: string, value: unknown, { validated }: Validation): boolean {
+  return Object.hasOwn(validated, name) && isDeepStrictEqual(validated[name], value);
 }
 
 function isSet(input: Values, name: string): boolean {
@@ -53,8 +53,8 @@ function isSet(input: Values, name: string): boolean {
 
 /** For an update, functions of `writableBy` run before the value is checked: the record that they decide on already exists. */
 async function refusalOnUpdate(field: CompiledField, validation: Validation): Promise<string | undefined> {
-  if (!validation.updating || !needsFunction(field, validation)) return undefined;
-  return refusalByFunction(field, validation, validation.before);
+  if (!validation.updating || !needsWritableByFunction(field, validation)) return undefined;
+  return writeRefusalByFunction(field, validation, validation.before);
 }
 
 /** Checks the sent values, field by field. Returns the valid values; errors are added to `details`. */
@@ -76,11 +76,11 @@ async function checkSent(input: Values, validation: Validation, details: ErrorDe
       continue;
     }
     if (input[name] === undefined) continue;
-    if (isSettled(name, input[name], validation)) {
+    if (isAlreadyValidated(name, input[name], validation)) {
       values[name] = input[name];
       continue;
     }
-    const refused = refusal(field, validation) ?? (await refusalOnUpdate(field, validation));
+    const refused = writeRefusal(field, validation) ?? (await refusalOnUpdate(field, validation));
     if (refused !== undefined) details[name] = refused;
     else if (field.spec.required && isBlank(input[name])) details[name] = missingMessage(field.spec);
     else if (input[name] === null) {
@@ -105,68 +105,68 @@ function fillMissing(input: Values, values: Values, validation: Validation, deta
       values[name] = operation.user.id;
     } else if (!isSet(input, name) || input[name] === null) {
       const value = 'default' in spec ? checkedDefault(name, spec, field.schema) : undefined;
-      const fillable = validation.hooked && field.closed;
+      const filledByHook = validation.hooked && field.closed;
       if (value !== undefined) values[name] = value;
-      else if (spec.required && !fillable) details[name] ??= missingMessage(spec);
+      else if (spec.required && !filledByHook) details[name] ??= missingMessage(spec);
     }
   }
 }
 
 /** Stores the result of custom rules in the form in which its column holds it, or removes the value. Errors are added to `details`. */
-function setRuled(
+function setRuleResult(
   values: Values,
   field: CompiledField,
-  made: unknown,
+  result: unknown,
   { updating }: Validation,
   details: ErrorDetails,
 ): void {
   const { name, spec, type } = field;
-  if (made === undefined || made === null) {
+  if (result === undefined || result === null) {
     if (spec.required) details[name] ??= missingMessage(spec);
     else if (updating) values[name] = null;
     else delete values[name];
     return;
   }
-  const held = field.transforms ? field.columnType.hold(made, field.maxBytes) : { value: made };
+  const held = field.transforms ? field.columnType.hold(result, field.maxBytes) : { value: result };
   if ('value' in held) values[name] = held.value;
   else if (held.message !== undefined) details[[name, ...held.path].join('.')] ??= held.message;
-  else throw new Error(`schema() of the field "${name}" gave what a ${type.kind} field cannot hold`);
+  else throw new Error(`schema() of the field "${name}" returned a value that a ${type.kind} field cannot hold`);
 }
 
 async function runRules(values: Values, validation: Validation, details: ErrorDetails): Promise<void> {
   const { resource, before } = validation;
-  const record = { ...(before === undefined ? {} : everyField(resource, before)), ...values };
+  const record = { ...(before === undefined ? {} : allFieldsOf(resource, before)), ...values };
   for (const field of resource.fields) {
     const value = values[field.name];
     if (!field.hasRules || value === undefined || value === null) continue;
-    if (isSettled(field.name, value, validation)) continue;
-    const ruled = await inRule(resource.name, `a rule of the field "${field.name}"`, () =>
+    if (isAlreadyValidated(field.name, value, validation)) continue;
+    const ruled = await runRule(resource.name, `a rule of the field "${field.name}"`, () =>
       applyRules(field.spec, value, { record, path: field.name, details }),
     );
-    if (ruled.holds) setRuled(values, field, ruled.value, validation, details);
+    if (ruled.passed) setRuleResult(values, field, ruled.value, validation, details);
   }
 }
 
 /** For a create, functions of `writableBy` run last: they decide on the record as it would be stored, so it must be valid. */
-async function askOnCreate(
+async function checkWritableByOnCreate(
   input: Values,
   values: Values,
   validation: Validation,
   details: ErrorDetails,
 ): Promise<void> {
   const fields = validation.resource.fields.filter(
-    (field) => isSet(input, field.name) && needsFunction(field, validation),
+    (field) => isSet(input, field.name) && needsWritableByFunction(field, validation),
   );
   for (const field of fields) {
-    const refused = await refusalByFunction(field, validation, policyDoc(validation.resource, values));
+    const refused = await writeRefusalByFunction(field, validation, policyDoc(validation.resource, values));
     if (refused !== undefined) details[field.name] = refused;
   }
 }
 
 /** A copy of validated values as the record for policy functions, which may change it. Passwords are left out. */
 export function policyDoc(resource: CompiledResource, values: Values): Record<string, unknown> {
-  const shown = Object.entries(values).filter(([name]) => !resource.field.get(name)!.type.concealed);
-  return structuredClone(Object.fromEntries(shown));
+  const visible = Object.entries(values).filter(([name]) => !resource.field.get(name)!.type.concealed);
+  return structuredClone(Object.fromEntries(visible));
 }
 
 /**
@@ -186,23 +186,23 @@ export async function validate(
     maxUnknown: number;
     updating: boolean;
     before?: StoredRecord | undefined;
-    settled?: Values;
+    validated?: Values;
     hooked?: boolean;
   },
 ): Promise<Values> {
   if (typeof input !== 'object' || input === null || Array.isArray(input)) {
-    throw invalid({ body: 'Must be an object' });
+    throw createInputError({ body: 'Must be an object' });
   }
   const details: ErrorDetails = Object.create(null);
-  const validation: Validation = { resource, operation, before: undefined, settled: {}, hooked: false, ...options };
+  const validation: Validation = { resource, operation, before: undefined, validated: {}, hooked: false, ...options };
   const values = await checkSent(input as Values, validation, details);
   if (!options.updating) fillMissing(input as Values, values, validation, details);
   // Custom rules run only on records that pass the built-in rules.
   if (Object.keys(details).length === 0) await runRules(values, validation, details);
   if (!options.updating && Object.keys(details).length === 0) {
-    await askOnCreate(input as Values, values, validation, details);
+    await checkWritableByOnCreate(input as Values, values, validation, details);
   }
-  if (Object.keys(details).length > 0) throw invalid({ ...details });
+  if (Object.keys(details).length > 0) throw createInputError({ ...details });
   return values;
 }
 
@@ -213,12 +213,12 @@ function sentFields(resource: CompiledResource, input: unknown): CompiledField[]
 }
 
 /** Whether validating an update with this body requires the stored record. */
-export function needsRecord(resource: CompiledResource, input: unknown): boolean {
+export function needsStoredRecord(resource: CompiledResource, input: unknown): boolean {
   if (sentFields(resource, input).some((field) => field.hasRules || field.writableBy?.owner)) return true;
-  return asksFunctionPerRecord(resource, input);
+  return hasWritableByFunction(resource, input);
 }
 
 /** Whether a function decides, record by record, if a field of this body may be written. */
-function asksFunctionPerRecord(resource: CompiledResource, input: unknown): boolean {
+function hasWritableByFunction(resource: CompiledResource, input: unknown): boolean {
   return sentFields(resource, input).some((field) => (field.writableBy?.functions.length ?? 0) > 0);
 }

@@ -3,9 +3,9 @@ import type { StoredRecord } from '../../declare/host.ts';
 import { ApiError } from '../../platform/errors.ts';
 import { malformedIfMatch, readEntityTags, versionIn } from '../../platform/http/entity-tag.ts';
 import type { Condition } from '../query/list-query.ts';
-import type { Writers } from '../query/sql.ts';
+import type { WrittenBy } from '../query/sql.ts';
 import type { CompiledResource } from '../schema/compiled.ts';
-import { resourceOf, writerOf } from '../store/codec.ts';
+import { resourceOf, transactionOf } from '../store/codec.ts';
 
 const YEAR_10000 = Date.UTC(10_000, 0);
 const TRANSACTION = /^\d{1,10}$/;
@@ -27,7 +27,7 @@ function timeOfVersion(version: string): string | undefined {
 }
 
 /** Whether a version of a record without timestamps is valid: the id of a transaction. */
-function isTransaction(version: string): boolean {
+function isTransactionVersion(version: string): boolean {
   return TRANSACTION.test(version) && Number(version) <= LAST_TRANSACTION;
 }
 
@@ -36,7 +36,7 @@ function isTransaction(version: string): boolean {
  * a repeated version would reveal that a hidden field has its earlier value again.
  */
 export function createVersionOf({ timestamps }: CompiledResource): VersionOf {
-  return timestamps ? (record) => versionOfTime(record.updatedAt as string) : writerOf;
+  return timestamps ? (record) => versionOfTime(record.updatedAt as string) : transactionOf;
 }
 
 /** The version of a stored record of any resource; undefined for any other value. */
@@ -65,17 +65,17 @@ export function readIfMatch({ headers }: IncomingMessage): IfMatch | undefined {
 }
 
 /** The conditions that a write's statement checks for `If-Match`. */
-export function matchConditions(
+export function ifMatchConditions(
   { timestamps }: CompiledResource,
   ifMatch: IfMatch | undefined,
-): (Condition | Writers)[] {
+): (Condition | WrittenBy)[] {
   if (ifMatch === undefined || ifMatch === '*') return [];
-  if (!timestamps) return [{ writers: ifMatch.filter(isTransaction) }];
+  if (!timestamps) return [{ writers: ifMatch.filter(isTransactionVersion) }];
   return [{ field: 'updatedAt', op: 'in', value: ifMatch.flatMap((version) => timeOfVersion(version) ?? []) }];
 }
 
 /** @throws ApiError PRECONDITION_FAILED if the record has none of the versions */
-export function assertMatch(versionOf: VersionOf, record: StoredRecord, ifMatch: IfMatch | undefined): void {
+export function assertIfMatch(versionOf: VersionOf, record: StoredRecord, ifMatch: IfMatch | undefined): void {
   if (ifMatch === undefined || ifMatch === '*') return;
   const version = versionOf(record);
   if (version !== undefined && ifMatch.includes(version)) return;

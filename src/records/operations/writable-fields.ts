@@ -1,7 +1,7 @@
 import type { StoredRecord } from '../../declare/host.ts';
 import { allows, allowsEveryRecord } from '../../declare/policy.ts';
 import { type OperationContext, policyArguments } from '../access/operation-context.ts';
-import { inRule } from '../access/rule-errors.ts';
+import { runRule } from '../access/rule-errors.ts';
 import { owns } from '../access/visibility.ts';
 import type { CompiledField, CompiledResource } from '../schema/compiled.ts';
 
@@ -9,7 +9,7 @@ const NOT_ALLOWED = 'You are not allowed to set this field';
 const PASSWORD_UPDATE = 'Use POST /api/auth/password (or the reset flow) to change passwords';
 
 /** A write that is being validated. */
-export interface Writing {
+export interface FieldWrite {
   resource: CompiledResource;
   operation: OperationContext;
   updating: boolean;
@@ -18,25 +18,25 @@ export interface Writing {
 }
 
 /** Whether `writableBy` lets the field be set, as far as roles and ownership decide. The creator of a record counts as its owner. */
-function isAllowed({ writableBy }: CompiledField, { resource, operation, updating, before }: Writing): boolean {
+function isAllowed({ writableBy }: CompiledField, { resource, operation, updating, before }: FieldWrite): boolean {
   if (operation.system || writableBy === undefined || allowsEveryRecord(writableBy, operation.user)) return true;
   return writableBy.owner && (updating ? owns(resource, before, operation) : operation.user !== undefined);
 }
 
 /** Whether only a function of `writableBy` can decide if the field may be set. */
-export function needsFunction(field: CompiledField, writing: Writing): boolean {
-  return !isAllowed(field, writing) && field.writableBy!.functions.length > 0;
+export function needsWritableByFunction(field: CompiledField, write: FieldWrite): boolean {
+  return !isAllowed(field, write) && field.writableBy!.functions.length > 0;
 }
 
 /** The reason why a client may not send this field at all, or undefined. Functions are not called. */
-export function refusal(field: CompiledField, writing: Writing): string | undefined {
-  const { operation, updating, resource } = writing;
+export function writeRefusal(field: CompiledField, write: FieldWrite): string | undefined {
+  const { operation, updating, resource } = write;
   const { spec } = field;
   if (updating && field.type.concealed) return PASSWORD_UPDATE;
   if (operation.system) return undefined;
   if (spec.hidden || spec.readOnly || field.name === resource.ownerField) return 'Is read-only';
   if (updating && spec.immutable) return 'Cannot be changed after creation';
-  return isAllowed(field, writing) || needsFunction(field, writing) ? undefined : NOT_ALLOWED;
+  return isAllowed(field, write) || needsWritableByFunction(field, write) ? undefined : NOT_ALLOWED;
 }
 
 /**
@@ -44,13 +44,13 @@ export function refusal(field: CompiledField, writing: Writing): string | undefi
  *
  * @param doc the record to decide on: as stored, or as a create would store it
  */
-export async function refusalByFunction(
+export async function writeRefusalByFunction(
   field: CompiledField,
-  { resource, operation, updating }: Writing,
+  { resource, operation, updating }: FieldWrite,
   doc: Record<string, unknown> | undefined,
 ): Promise<string | undefined> {
   const args = policyArguments(operation, updating ? 'update' : 'create', doc);
   const rule = `writableBy of the field "${field.name}"`;
-  const allowed = await inRule(resource.name, rule, () => allows(field.writableBy!, args, false));
+  const allowed = await runRule(resource.name, rule, () => allows(field.writableBy!, args, false));
   return allowed ? undefined : NOT_ALLOWED;
 }

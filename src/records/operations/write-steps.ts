@@ -12,12 +12,12 @@ import type { Condition } from '../query/list-query.ts';
 import { scopeConditions } from '../query/scope.ts';
 import type { CompiledField, CompiledResource } from '../schema/compiled.ts';
 import { uniqueFieldsOf } from '../schema/indexes.ts';
-import { writerOf } from '../store/codec.ts';
+import { transactionOf } from '../store/codec.ts';
 import type { Cause } from '../store/event.ts';
 import type { WriteCondition } from '../store/store.ts';
 import { hookContext } from './hooks.ts';
 import type { Values } from './validate.ts';
-import { assertMatch } from './versions.ts';
+import { assertIfMatch } from './versions.ts';
 
 /** Replaces the values of password fields with their hashes. */
 export async function hashPasswords(
@@ -54,11 +54,11 @@ export async function retryOnConflict<Changed>(
   const changed = await attempt(operation);
   if (changed !== undefined) return changed;
   return queue(id, async () => {
-    for (let tried = 2; tried <= MAX_ATTEMPTS; tried++) {
+    for (let attempts = 2; attempts <= MAX_ATTEMPTS; attempts++) {
       // Create a new viewer so that the scope filter is evaluated again.
       const changed = await attempt({ ...operation });
       if (changed !== undefined) return changed;
-      await sleep(Math.random() * tried * PAUSE_MS);
+      await sleep(Math.random() * attempts * PAUSE_MS);
     }
     throw new ApiError('CONFLICT', 'The record is being changed by others; try again');
   });
@@ -73,21 +73,21 @@ export function causeOf(operation: OperationContext): Cause {
 /** The error details for fields whose values are taken together. If there are several, only fields that every viewer sees are named. */
 function takenDetails(fields: readonly CompiledField[]): ErrorDetails {
   const alone = fields.length === 1;
-  const told = fields.filter(({ spec, secret, visibleTo }) =>
+  const named = fields.filter(({ spec, secret, visibleTo }) =>
     alone ? !spec.hidden : !secret && visibleTo === undefined,
   );
   const message = (name: string) => {
-    const others = told.map((field) => field.name).filter((other) => other !== name);
+    const others = named.map((field) => field.name).filter((other) => other !== name);
     return others.length === 0 ? 'Is already taken' : `Is already taken together with ${others.join(', ')}`;
   };
-  return Object.fromEntries(told.map(({ name }) => [name, message(name)]));
+  return Object.fromEntries(named.map(({ name }) => [name, message(name)]));
 }
 
 /**
  * Converts a unique violation to a 409 for the client; returns any other error unchanged. The response never reveals which record has the
  * value.
  */
-export function conflict(resource: CompiledResource, error: unknown): unknown {
+export function toConflict(resource: CompiledResource, error: unknown): unknown {
   const index = violatedUnique(error);
   if (index === undefined) return error;
   const details = takenDetails(uniqueFieldsOf(resource, index));
@@ -102,7 +102,7 @@ interface Change {
 }
 
 /** Notifies the relay and this process's listeners of a committed change. */
-function announce(
+function publishChange(
   context: RecordsContext,
   resource: CompiledResource,
   change: Change,
@@ -128,7 +128,7 @@ export function finishWrite(
   hook: (ctx: HookContext) => unknown,
 ): Promise<void> {
   const finish = async (outside: RecordsContext) => {
-    announce(outside, resource, change, operation);
+    publishChange(outside, resource, change, operation);
     try {
       await hook(hookContext(outside, operation));
     } catch (error) {
@@ -144,9 +144,9 @@ export function finishWrite(
  * The condition that `record` has not changed, so that decisions based on it still hold. Policies, rules and hooks cannot run inside the
  * statement, but the statement can check that the row is the one that they saw.
  */
-export function unchanged({ resource }: Entity, record: StoredRecord): WriteCondition[] {
+export function unchangedCondition({ resource }: Entity, record: StoredRecord): WriteCondition[] {
   if (resource.timestamps) return [{ field: 'updatedAt', op: 'eq', value: record.updatedAt }];
-  return [{ writers: [writerOf(record)!] }];
+  return [{ writers: [transactionOf(record)!] }];
 }
 
 async function loadAllowed(
@@ -173,12 +173,12 @@ export async function loadForWrite(
   operation: OperationContext,
 ): Promise<StoredRecord> {
   const record = await loadAllowed(entity, id, action, operation);
-  assertMatch(entity.versionOf, record, operation.ifMatch);
+  assertIfMatch(entity.versionOf, record, operation.ifMatch);
   return record;
 }
 
 /** The conditions of a write whose record was loaded and allowed. The statement checks these conditions again. */
-export async function stillInReach(
+export async function reachConditions(
   { resource }: Entity,
   conditions: Condition[] | undefined,
   operation: OperationContext,

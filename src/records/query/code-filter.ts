@@ -3,20 +3,20 @@ import type { Operator } from '../../declare/service.ts';
 import { fieldTypeOf, possibleOperators } from '../fields/field-type.ts';
 import type { CompiledResource } from '../schema/compiled.ts';
 import {
+  FILTER_PARAMETER,
   isFilterable,
   LIST_OPERATORS,
-  MAX_VALUES,
-  PARAMETER,
+  MAX_LIST_VALUES,
   type QueryViewer,
-  unknownFilter,
+  unknownFilterError,
   visibilityCondition,
 } from './filter.ts';
 import type { Condition } from './list-query.ts';
-import { badQuery, names, single } from './parameter.ts';
-import { comparable, comparison, EQUAL, isOperators, specOf } from './scope.ts';
+import { badQuery, joinNames, singleText } from './parameter.ts';
+import { codeComparison, comparableValue, EQUALITY_OPERATORS, fieldSpecOf, isOperatorObject } from './scope.ts';
 
 /** A field that code may filter by, and its operators. */
-interface Filterable {
+interface FilterableField {
   name: string;
   spec: FieldSpec;
   operators: ReadonlySet<string>;
@@ -25,50 +25,52 @@ interface Filterable {
 /**
  * The system filters by every stored field with comparable values. Code that acts for a user filters only by fields that clients may use.
  */
-function filterable(resource: CompiledResource, name: string, viewer: QueryViewer): Filterable {
+function filterableField(resource: CompiledResource, name: string, viewer: QueryViewer): FilterableField {
   if (viewer !== 'system') {
-    if (!isFilterable(resource, name)) throw unknownFilter(resource, name);
+    if (!isFilterable(resource, name)) throw unknownFilterError(resource, name);
     const { spec, operators } = resource.field.get(name)!;
     return { name, spec, operators };
   }
-  const spec = specOf(resource, name);
+  const spec = fieldSpecOf(resource, name);
   if (spec === undefined || fieldTypeOf(spec).concealed) {
     const known = resource.fields.filter((field) => !field.type.concealed).map((field) => field.name);
-    throw badQuery(`There is no field "${name}" to filter by; fields: ${names(['id', ...known])}`);
+    throw badQuery(`There is no field "${name}" to filter by; fields: ${joinNames(['id', ...known])}`);
   }
   return { name, spec, operators: new Set(possibleOperators(spec)) };
 }
 
-function compared({ name, spec }: Filterable, value: unknown): unknown {
+function toComparedValue({ name, spec }: FilterableField, value: unknown): unknown {
   // As in a query string: a text may represent a number, and is trimmed and lower-cased as the field declares.
-  const asText = () => fieldTypeOf(spec).fromQuery?.(single(name, String(value)), spec);
-  const known = typeof value === 'string' ? asText() : comparable(spec, value);
+  const asText = () => fieldTypeOf(spec).fromQuery?.(singleText(name, String(value)), spec);
+  const known = typeof value === 'string' ? asText() : comparableValue(spec, value);
   const found = known ?? (typeof value === 'number' || typeof value === 'boolean' ? asText() : undefined);
   if (found === undefined) throw badQuery(`The filter "${name}" has a value of the wrong type`);
   return found;
 }
 
-function operand(field: Filterable, op: Operator, value: unknown): unknown {
+function operand(field: FilterableField, op: Operator, value: unknown): unknown {
   if (op === 'exists') {
     if (value === true || value === 'true') return true;
     if (value === false || value === 'false') return false;
     throw badQuery(`The operator "exists" of the filter "${field.name}" takes true or false`);
   }
-  if (!LIST_OPERATORS.has(op)) return value === null && EQUAL.has(op) ? null : compared(field, value);
+  if (!LIST_OPERATORS.has(op))
+    return value === null && EQUALITY_OPERATORS.has(op) ? null : toComparedValue(field, value);
   const list = typeof value === 'string' ? value.split(',') : value;
   if (!Array.isArray(list)) throw badQuery(`The operator "${op}" of the filter "${field.name}" takes a list`);
-  if (list.length > MAX_VALUES) throw badQuery(`The filter "${field.name}" takes at most ${MAX_VALUES} values`);
-  return list.map((one) => (one === null ? null : compared(field, one)));
+  if (list.length > MAX_LIST_VALUES)
+    throw badQuery(`The filter "${field.name}" takes at most ${MAX_LIST_VALUES} values`);
+  return list.map((one) => (one === null ? null : toComparedValue(field, one)));
 }
 
 function termsOf(value: unknown): (readonly [string, unknown])[] {
   if (Array.isArray(value)) return [['in', value]];
-  return isOperators(value) ? Object.entries(value) : [['eq', value]];
+  return isOperatorObject(value) ? Object.entries(value) : [['eq', value]];
 }
 
 /** @throws TypeError for an undefined value: without its condition, the list would contain the records of all users */
 function assertDefined(parameter: string, value: unknown): void {
-  const inside = isOperators(value) ? Object.values(value) : [value];
+  const inside = isOperatorObject(value) ? Object.values(value) : [value];
   if (!inside.flat().includes(undefined)) return;
   throw new TypeError(`the filter "${parameter}" is undefined; leave it out, or give null for records without a value`);
 }
@@ -87,16 +89,18 @@ export function codeFilter(
   viewer: QueryViewer,
 ): Condition[] {
   assertDefined(parameter, value);
-  const [, name = parameter, operator] = PARAMETER.exec(parameter) ?? [];
-  const field = filterable(resource, name, viewer);
+  const [, name = parameter, operator] = FILTER_PARAMETER.exec(parameter) ?? [];
+  const field = filterableField(resource, name, viewer);
   const terms = operator === undefined ? termsOf(value) : [[operator, value] as const];
   if (terms.length === 0) throw badQuery(`The filter "${parameter}" has no operator`);
   const conditions = terms.map(([op, wanted]) => {
-    const missing = wanted === null && EQUAL.has(op);
+    const missing = wanted === null && EQUALITY_OPERATORS.has(op);
     if (!field.operators.has(missing ? 'exists' : op)) {
-      throw badQuery(`The field "${name}" cannot be filtered with "${op}"; its operators: ${names(field.operators)}`);
+      throw badQuery(
+        `The field "${name}" cannot be filtered with "${op}"; its operators: ${joinNames(field.operators)}`,
+      );
     }
-    return comparison(name, field.spec, op as Operator, operand(field, op as Operator, wanted));
+    return codeComparison(name, field.spec, op as Operator, operand(field, op as Operator, wanted));
   });
   const declared = resource.field.get(name);
   const seen = declared === undefined ? undefined : visibilityCondition(resource, declared, viewer);

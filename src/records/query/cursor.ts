@@ -4,21 +4,21 @@ import { isId } from '../../platform/ids.ts';
 import type { CompiledResource, SortTerm } from '../schema/compiled.ts';
 import type { ListQuery, Position } from './list-query.ts';
 import { badQuery } from './parameter.ts';
-import { comparable, specOf } from './scope.ts';
+import { comparableValue, fieldSpecOf } from './scope.ts';
 
-const SEAL_BYTES = 9;
+const CHECKSUM_BYTES = 9;
 // Large enough for several values of indexed fields; for longer texts, the cursor names its record instead.
-const MAX_PAYLOAD = 4096;
-const LONGEST = 16_384;
+const MAX_PAYLOAD_LENGTH = 4096;
+const MAX_CURSOR_LENGTH = 16_384;
 const BASE64URL = /^[A-Za-z0-9_-]+$/;
 
 /**
  * A checksum that ties a cursor to its resource and order, and shows that it arrived complete. It is not a signature: a forged cursor
  * reveals nothing, because cursors contain only values that the viewer can see anyway.
  */
-function seal(resource: CompiledResource, sort: readonly SortTerm[], payload: string): Buffer {
+function checksum(resource: CompiledResource, sort: readonly SortTerm[], payload: string): Buffer {
   const order = sort.map((term) => (term.descending ? '-' : '') + term.field).join(',');
-  return hash('sha256', `1 ${resource.name} ${order} ${payload}`, 'buffer').subarray(0, SEAL_BYTES);
+  return hash('sha256', `1 ${resource.name} ${order} ${payload}`, 'buffer').subarray(0, CHECKSUM_BYTES);
 }
 
 /**
@@ -27,16 +27,16 @@ function seal(resource: CompiledResource, sort: readonly SortTerm[], payload: st
  */
 export function cursorAfter(
   resource: CompiledResource,
-  { sort, open }: Pick<ListQuery, 'sort' | 'open'>,
+  { sort, cursorCarriesValues }: Pick<ListQuery, 'sort' | 'cursorCarriesValues'>,
   record: StoredRecord,
 ): string {
   const byRecord = JSON.stringify(record.id);
-  const byValue = open ? JSON.stringify(sort.map((term) => record[term.field] ?? null)) : byRecord;
-  const payload = byValue.length > MAX_PAYLOAD ? byRecord : byValue;
-  return Buffer.concat([seal(resource, sort, payload), Buffer.from(payload)]).toString('base64url');
+  const byValue = cursorCarriesValues ? JSON.stringify(sort.map((term) => record[term.field] ?? null)) : byRecord;
+  const payload = byValue.length > MAX_PAYLOAD_LENGTH ? byRecord : byValue;
+  return Buffer.concat([checksum(resource, sort, payload), Buffer.from(payload)]).toString('base64url');
 }
 
-function parsed(payload: string): unknown {
+function parseJson(payload: string): unknown {
   try {
     return JSON.parse(payload);
   } catch {
@@ -47,17 +47,22 @@ function parsed(payload: string): unknown {
 /** The value of a sort term, in the form in which records hold it; undefined for a value of the wrong type. */
 function termValue(resource: CompiledResource, { field }: SortTerm, value: unknown): unknown {
   if (value === null) return resource.field.has(field) ? null : undefined;
-  return comparable(specOf(resource, field)!, value);
+  return comparableValue(fieldSpecOf(resource, field)!, value);
 }
 
-function opened(resource: CompiledResource, sort: readonly SortTerm[], open: boolean, text: string) {
-  if (text.length > LONGEST || !BASE64URL.test(text)) return undefined;
+function decodeCursor(
+  resource: CompiledResource,
+  sort: readonly SortTerm[],
+  cursorCarriesValues: boolean,
+  text: string,
+) {
+  if (text.length > MAX_CURSOR_LENGTH || !BASE64URL.test(text)) return undefined;
   const bytes = Buffer.from(text, 'base64url');
-  const payload = bytes.toString('utf8', SEAL_BYTES);
-  if (!seal(resource, sort, payload).equals(bytes.subarray(0, SEAL_BYTES))) return undefined;
-  const content = parsed(payload);
+  const payload = bytes.toString('utf8', CHECKSUM_BYTES);
+  if (!checksum(resource, sort, payload).equals(bytes.subarray(0, CHECKSUM_BYTES))) return undefined;
+  const content = parseJson(payload);
   if (typeof content === 'string') return isId(content) ? { record: content } : undefined;
-  if (!open || !Array.isArray(content) || content.length !== sort.length) return undefined;
+  if (!cursorCarriesValues || !Array.isArray(content) || content.length !== sort.length) return undefined;
   const values = sort.map((term, i) => termValue(resource, term, content[i]));
   return values.includes(undefined) ? undefined : values;
 }
@@ -65,15 +70,15 @@ function opened(resource: CompiledResource, sort: readonly SortTerm[], open: boo
 /**
  * Parses `after`.
  *
- * @param open whether this viewer's cursors may carry values
+ * @param cursorCarriesValues whether this viewer's cursors may carry values
  * @throws ApiError BAD_REQUEST for anything but a cursor of this resource and order
  */
 export function parseCursor(
   resource: CompiledResource,
-  { sort, open }: Pick<ListQuery, 'sort' | 'open'>,
+  { sort, cursorCarriesValues }: Pick<ListQuery, 'sort' | 'cursorCarriesValues'>,
   text: string,
 ): Position | { record: string } {
-  const cursor = opened(resource, sort, open, text);
+  const cursor = decodeCursor(resource, sort, cursorCarriesValues, text);
   if (cursor !== undefined) return cursor;
   throw badQuery('The query parameter "after" must be the "meta.next" of a list of this resource with the same "sort"');
 }

@@ -3,7 +3,7 @@ import type { Operator } from '../../declare/service.ts';
 import type { ApiError } from '../../platform/errors.ts';
 import type { CompiledField, CompiledResource } from '../schema/compiled.ts';
 import { type Condition, compareField, type ListCondition } from './list-query.ts';
-import { badQuery, echo, names } from './parameter.ts';
+import { badQuery, joinNames, shortenForMessage } from './parameter.ts';
 
 /** The viewer of a query: a user, undefined for a signed-out caller, or the system, which sees every field. */
 export type QueryViewer = Viewer | 'system' | undefined;
@@ -28,11 +28,11 @@ export function visibilityCondition(
 /** Operators that take a comma-separated list. */
 export const LIST_OPERATORS: ReadonlySet<Operator> = new Set<Operator>(['in', 'nin', 'all']);
 /** Maximum number of values in one `in`, `nin` or `all`. */
-export const MAX_VALUES = 1000;
+export const MAX_LIST_VALUES = 1000;
 /** Maximum length of `q` in characters. */
-export const LONGEST_SEARCH = 500;
+export const MAX_SEARCH_LENGTH = 500;
 /** A field with an optional operator in brackets. */
-export const PARAMETER = /^([^[\]]+)(?:\[([^[\]]+)\])?$/;
+export const FILTER_PARAMETER = /^([^[\]]+)(?:\[([^[\]]+)\])?$/;
 
 /** Whether clients may filter by a field with this name. */
 export function isFilterable(resource: CompiledResource, name: string): boolean {
@@ -41,12 +41,14 @@ export function isFilterable(resource: CompiledResource, name: string): boolean 
 }
 
 /** The error for a filter that clients may not use. */
-export function unknownFilter(resource: CompiledResource, parameter: string): ApiError {
+export function unknownFilterError(resource: CompiledResource, parameter: string): ApiError {
   const filterable = resource.fields.map((field) => field.name).filter((one) => isFilterable(resource, one));
-  return badQuery(`Unknown query parameter "${echo(parameter)}"; filterable fields: ${names(filterable)}`);
+  return badQuery(
+    `Unknown query parameter "${shortenForMessage(parameter)}"; filterable fields: ${joinNames(filterable)}`,
+  );
 }
 
-function comparedValue(field: CompiledField, parameter: string, op: Operator, text: string): unknown {
+function parseComparedValue(field: CompiledField, parameter: string, op: Operator, text: string): unknown {
   if (op === 'exists') {
     if (text !== 'true' && text !== 'false') throw badQuery(`The query parameter "${parameter}" must be true or false`);
     return text === 'true';
@@ -59,8 +61,8 @@ function comparedValue(field: CompiledField, parameter: string, op: Operator, te
   if (!LIST_OPERATORS.has(op)) return one(text);
   const parts = text.split(',').filter((part) => part !== '');
   if (parts.length === 0) throw badQuery(`The query parameter "${parameter}" needs at least one value`);
-  if (parts.length > MAX_VALUES) {
-    throw badQuery(`The query parameter "${parameter}" takes at most ${MAX_VALUES} values`);
+  if (parts.length > MAX_LIST_VALUES) {
+    throw badQuery(`The query parameter "${parameter}" takes at most ${MAX_LIST_VALUES} values`);
   }
   return parts.map(one);
 }
@@ -72,32 +74,32 @@ export function parseFilter(
   text: string,
   viewer: QueryViewer,
 ): Condition[] {
-  const [, name = '', operator = 'eq'] = PARAMETER.exec(parameter) ?? [];
-  if (!isFilterable(resource, name)) throw unknownFilter(resource, parameter);
+  const [, name = '', operator = 'eq'] = FILTER_PARAMETER.exec(parameter) ?? [];
+  if (!isFilterable(resource, name)) throw unknownFilterError(resource, parameter);
   const field = resource.field.get(name)!;
   const op = operator as Operator;
   if (!field.operators.has(op)) {
     throw badQuery(
-      `The field "${name}" cannot be filtered with "${echo(operator)}"; its operators: ${names(field.operators)}`,
+      `The field "${name}" cannot be filtered with "${shortenForMessage(operator)}"; its operators: ${joinNames(field.operators)}`,
     );
   }
-  const comparison = compareField(name, field.spec, op, comparedValue(field, parameter, op, text));
-  const seen = visibilityCondition(resource, field, viewer);
-  return seen === undefined ? [comparison] : [seen, comparison];
+  const comparison = compareField(name, field.spec, op, parseComparedValue(field, parameter, op, text));
+  const visibility = visibilityCondition(resource, field, viewer);
+  return visibility === undefined ? [comparison] : [visibility, comparison];
 }
 
 /** `q` as a condition: at least one searchable field that the viewer may see contains the text. */
 export function parseSearch(resource: CompiledResource, text: string, viewer: QueryViewer): ListCondition[] {
   const fields = resource.fields.filter((field) => field.spec.searchable && !field.secret);
   if (fields.length === 0) throw badQuery('Unknown query parameter "q"; this resource is not searchable');
-  if (text.length > LONGEST_SEARCH) {
-    throw badQuery(`The query parameter "q" takes at most ${LONGEST_SEARCH} characters`);
+  if (text.length > MAX_SEARCH_LENGTH) {
+    throw badQuery(`The query parameter "q" takes at most ${MAX_SEARCH_LENGTH} characters`);
   }
   if (text === '') return [];
   const any = fields.map((field): ListCondition => {
     const contains: ListCondition = { field: field.name, contains: text };
-    const seen = visibilityCondition(resource, field, viewer);
-    return seen === undefined ? contains : { every: [seen, contains] };
+    const visibility = visibilityCondition(resource, field, viewer);
+    return visibility === undefined ? contains : { every: [visibility, contains] };
   });
   return [{ any }];
 }

@@ -1,6 +1,6 @@
 import type { CompiledResource } from '../schema/compiled.ts';
 import type { Includes } from './list-query.ts';
-import { badQuery, echo, names } from './parameter.ts';
+import { badQuery, joinNames, shortenForMessage } from './parameter.ts';
 
 /** Maximum number of paths in one `include`. */
 export const MAX_PATHS = 20;
@@ -10,10 +10,10 @@ export const MAX_LEVELS = 3;
 /** Finds a resource by its name. */
 export type ResourceOf = (name: string) => CompiledResource;
 
-interface Tree extends Map<string, Tree> {}
+interface IncludeTree extends Map<string, IncludeTree> {}
 
 /** The references of a resource that clients may know of: the target resource by field. */
-function references(resource: CompiledResource): Map<string, string> {
+function referencesOf(resource: CompiledResource): Map<string, string> {
   return new Map(
     resource.fields.flatMap(({ name, secret, target }) => (secret || target === undefined ? [] : [[name, target]])),
   );
@@ -23,19 +23,20 @@ function references(resource: CompiledResource): Map<string, string> {
  * Adds a path to the tree. After its first reference, a path must not return to a resource that it has already passed: self-references are
  * expanded once.
  */
-function addPath(root: CompiledResource, path: string, tree: Tree, resourceOf: ResourceOf): void {
-  const refuse = (why: string) => badQuery(`Cannot include "${echo(path)}"; ${why}`);
+function addPath(root: CompiledResource, path: string, tree: IncludeTree, resourceOf: ResourceOf): void {
+  const refuse = (why: string) => badQuery(`Cannot include "${shortenForMessage(path)}"; ${why}`);
   const segments = path.split('.');
   if (segments.length > MAX_LEVELS) throw refuse(`a path has at most ${MAX_LEVELS} references`);
   const passed = new Set([root.name]);
   let [resource, level] = [root, tree];
   for (const [depth, name] of segments.entries()) {
-    const known = [...references(resource)];
+    const known = [...referencesOf(resource)];
     const allowed = depth === 0 ? known : known.filter(([, target]) => !passed.has(target));
     const target = new Map(allowed).get(name);
     if (target === undefined) {
-      const of = depth === 0 ? 'references' : `references of "${segments.slice(0, depth).join('.')}" that lead on`;
-      throw refuse(`${of}: ${names(allowed.map(([one]) => one))}`);
+      const of =
+        depth === 0 ? 'references' : `references of "${segments.slice(0, depth).join('.')}" that can be included`;
+      throw refuse(`${of}: ${joinNames(allowed.map(([one]) => one))}`);
     }
     passed.add(target);
     resource = resourceOf(target);
@@ -46,22 +47,22 @@ function addPath(root: CompiledResource, path: string, tree: Tree, resourceOf: R
 }
 
 /** All paths of at most `most` references that `include` may contain, the short ones first. */
-export function includablePaths(resource: CompiledResource, resourceOf: ResourceOf, most: number): string[] {
-  interface Way {
+export function includablePaths(resource: CompiledResource, resourceOf: ResourceOf, maxLevels: number): string[] {
+  interface IncludePath {
     path: string;
     end: string;
     passed: readonly string[];
   }
-  const onward = ({ path, end, passed }: Way): Way[] =>
-    [...references(resourceOf(end))]
+  const extendPath = ({ path, end, passed }: IncludePath): IncludePath[] =>
+    [...referencesOf(resourceOf(end))]
       .filter(([, target]) => path === '' || !passed.includes(target))
       .map(([name, target]) => ({
         path: path === '' ? name : `${path}.${name}`,
         end: target,
         passed: [...passed, target],
       }));
-  const levels: Way[][] = [[{ path: '', end: resource.name, passed: [resource.name] }]];
-  while (levels.length <= most) levels.push(levels.at(-1)!.flatMap(onward));
+  const levels: IncludePath[][] = [[{ path: '', end: resource.name, passed: [resource.name] }]];
+  while (levels.length <= maxLevels) levels.push(levels.at(-1)!.flatMap(extendPath));
   return levels.slice(1).flatMap((ways) => ways.map((way) => way.path));
 }
 
@@ -69,7 +70,7 @@ export function includablePaths(resource: CompiledResource, resourceOf: Resource
 export function parseInclude(resource: CompiledResource, text: string, resourceOf: ResourceOf): Includes {
   const paths = new Set(text.split(','));
   if (paths.size > MAX_PATHS) throw badQuery(`The query parameter "include" takes at most ${MAX_PATHS} names`);
-  const tree: Tree = new Map();
+  const tree: IncludeTree = new Map();
   for (const path of paths) addPath(resource, path, tree, resourceOf);
   return tree;
 }

@@ -67,7 +67,7 @@ export interface ListQuery {
   /** Whether the total is requested. */
   counted: boolean;
   /** Whether cursors may carry the values of the sort terms, because every viewer who may use this sort sees them. */
-  open: boolean;
+  cursorCarriesValues: boolean;
   /** References to expand, in addition to those that are always expanded. */
   include: Includes;
   /** Fields to return; undefined for all. */

@@ -2,13 +2,13 @@ import type { StoredRecord } from '../../declare/host.ts';
 import { defaultOrder, type Scalar } from '../fields/field-type.ts';
 import type { Comparison, Condition } from './list-query.ts';
 
-function compares({ op, value, order = defaultOrder }: Comparison, stored: unknown): boolean {
+function meetsComparison({ op, value, order = defaultOrder }: Comparison, stored: unknown): boolean {
   if (op === 'exists') return (stored !== undefined) === value;
   if (Array.isArray(stored)) {
     const wanted = (Array.isArray(value) ? value : [value]) as unknown[];
     if (op === 'all') return wanted.every((item) => stored.includes(item));
-    const hit = wanted.some((item) => stored.includes(item));
-    return op === 'ne' || op === 'nin' ? !hit : hit;
+    const containsAny = wanted.some((item) => stored.includes(item));
+    return op === 'ne' || op === 'nin' ? !containsAny : containsAny;
   }
   switch (op) {
     case 'eq':
@@ -34,7 +34,7 @@ export function mayMatch(condition: Condition, record: StoredRecord, unknown: Re
   if ('never' in condition) return false;
   if ('any' in condition) return condition.any.some((one) => mayMatch(one, record, unknown));
   if ('every' in condition) return condition.every.every((one) => mayMatch(one, record, unknown));
-  return unknown.has(condition.field) || compares(condition, record[condition.field]);
+  return unknown.has(condition.field) || meetsComparison(condition, record[condition.field]);
 }
 
 const NOTHING: ReadonlySet<string> = new Set();

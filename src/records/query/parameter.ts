@@ -1,7 +1,7 @@
 import { isStorable } from '../../platform/postgres/values.ts';
 import { InputError } from '../access/rule-errors.ts';
 
-const LONGEST_ECHO = 100;
+const MAX_MESSAGE_LENGTH = 100;
 
 /** The error for an invalid query. */
 export function badQuery(message: string): InputError {
@@ -9,35 +9,35 @@ export function badQuery(message: string): InputError {
 }
 
 /** A name that a client sent, shortened if it is too long to repeat in a message. */
-export function echo(name: string): string {
-  return name.length > LONGEST_ECHO ? `${name.slice(0, LONGEST_ECHO).toWellFormed()}…` : name;
+export function shortenForMessage(name: string): string {
+  return name.length > MAX_MESSAGE_LENGTH ? `${name.slice(0, MAX_MESSAGE_LENGTH).toWellFormed()}…` : name;
 }
 
 /** A list of names for a message. */
-export function names(list: Iterable<string>): string {
+export function joinNames(list: Iterable<string>): string {
   return [...list].join(', ') || 'none';
 }
 
 /** The text of a parameter that may be given only once. */
-export function single(name: string, value: unknown): string {
-  if (typeof value !== 'string') throw badQuery(`The query parameter "${echo(name)}" must be given once`);
+export function singleText(name: string, value: unknown): string {
+  if (typeof value !== 'string') throw badQuery(`The query parameter "${shortenForMessage(name)}" must be given once`);
   if (!isStorable(value))
-    throw badQuery(`The query parameter "${echo(name)}" contains characters that are not allowed`);
+    throw badQuery(`The query parameter "${shortenForMessage(name)}" contains characters that are not allowed`);
   return value;
 }
 
 /** Each filter may be given once, however it is written: `views` and `views[eq]` are the same filter. */
-export function assertOnce(parameters: readonly string[]): void {
+export function assertGivenOnce(parameters: readonly string[]): void {
   const seen = new Set<string>();
   for (const parameter of parameters) {
     const plain = parameter.endsWith('[eq]') ? parameter.slice(0, -'[eq]'.length) : parameter;
-    if (seen.has(plain)) throw badQuery(`The query parameter "${echo(plain)}" must be given once`);
+    if (seen.has(plain)) throw badQuery(`The query parameter "${shortenForMessage(plain)}" must be given once`);
     seen.add(plain);
   }
 }
 
 /** A whole number from 1 to `most`. */
-export function positive(name: string, text: string, most: number): number {
+export function parsePositive(name: string, text: string, most: number): number {
   const value = /^\d{1,15}$/.test(text) ? Number(text) : 0;
   if (value < 1 || value > most) {
     throw badQuery(`The query parameter "${name}" must be a whole number from 1 to ${most}`);

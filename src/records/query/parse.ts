@@ -5,8 +5,8 @@ import { parseCursor } from './cursor.ts';
 import { isFilterable, parseFilter, parseSearch, type QueryViewer } from './filter.ts';
 import { parseInclude, type ResourceOf } from './include.ts';
 import type { Includes, ListQuery } from './list-query.ts';
-import { assertOnce, badQuery, echo, names, positive, single } from './parameter.ts';
-import { isOpen, parseSort } from './sort.ts';
+import { assertGivenOnce, badQuery, joinNames, parsePositive, shortenForMessage, singleText } from './parameter.ts';
+import { canCursorCarryValues, parseSort } from './sort.ts';
 
 /** A query string: flat; a repeated parameter is an array. */
 export type RawQuery = Record<string, unknown>;
@@ -19,7 +19,7 @@ interface Limits {
 /** The highest `page`. */
 export const MAX_PAGES = 1_000_000_000;
 // Postgres can skip this many rows at about the cost of reading a page.
-const FAR_DOWN = 10_000;
+const MAX_FAST_OFFSET = 10_000;
 
 /** The names that `fields` may hold. */
 export function selectableFields(resource: CompiledResource): string[] {
@@ -32,7 +32,8 @@ function parseFields(resource: CompiledResource, text: string): Set<string> {
   const allowed = selectableFields(resource);
   const wanted = text.split(',');
   for (const name of wanted) {
-    if (!allowed.includes(name)) throw badQuery(`Cannot select the field "${echo(name)}"; fields: ${names(allowed)}`);
+    if (!allowed.includes(name))
+      throw badQuery(`Cannot select the field "${shortenForMessage(name)}"; fields: ${joinNames(allowed)}`);
   }
   return new Set(['id', ...wanted]);
 }
@@ -60,31 +61,31 @@ export function parseReadQuery(
 ): Pick<ListQuery, 'include' | 'fields'> {
   const shape: { include?: string; fields?: string } = {};
   for (const [name, value] of Object.entries(query)) {
-    if (name === 'include' || name === 'fields') shape[name] = single(name, value);
-    else throw badQuery(`Unknown query parameter "${echo(name)}"; allowed here: include, fields`);
+    if (name === 'include' || name === 'fields') shape[name] = singleText(name, value);
+    else throw badQuery(`Unknown query parameter "${shortenForMessage(name)}"; allowed here: include, fields`);
   }
   return parseSelection(resource, shape, resourceOf);
 }
 
-const OWN_PARAMETERS = ['page', 'limit', 'sort', 'include', 'fields', 'after', 'count', 'q', 'deleted'] as const;
+const LIST_PARAMETERS = ['page', 'limit', 'sort', 'include', 'fields', 'after', 'count', 'q', 'deleted'] as const;
 
-const OWN: ReadonlySet<string> = new Set(OWN_PARAMETERS);
+const LIST_PARAMETER_NAMES: ReadonlySet<string> = new Set(LIST_PARAMETERS);
 
 /** The parameters of a list that are not filters, as texts. */
-type Given = Partial<Record<(typeof OWN_PARAMETERS)[number], string>>;
+type ListParameters = Partial<Record<(typeof LIST_PARAMETERS)[number], string>>;
 
 /** Which part of the list to return, and whether to return the total. */
-function parsePart(
-  { page, limit, after, count }: Given,
+function parsePaging(
+  { page, limit, after, count }: ListParameters,
   limits: Limits,
 ): Pick<ListQuery, 'page' | 'limit' | 'counted'> {
   if (after !== undefined && page !== undefined)
     throw badQuery('The query parameters "after" and "page" exclude each other');
   if (count !== undefined && count !== 'none') throw badQuery('The query parameter "count" can only be "none"');
-  const usual = Math.min(limits.defaultLimit, limits.maxLimit);
+  const defaultSize = Math.min(limits.defaultLimit, limits.maxLimit);
   return {
-    page: page === undefined ? 1 : positive('page', page, MAX_PAGES),
-    limit: limit === undefined ? usual : positive('limit', limit, limits.maxLimit),
+    page: page === undefined ? 1 : parsePositive('page', page, MAX_PAGES),
+    limit: limit === undefined ? defaultSize : parsePositive('limit', limit, limits.maxLimit),
     counted: after === undefined && count === undefined,
   };
 }
@@ -109,13 +110,13 @@ function isCountFilter(resource: CompiledResource, value: unknown, viewer: Query
 }
 
 /** Whether the name of a list parameter means a filter instead. */
-function isFilterOfThatName(resource: CompiledResource, name: string, value: unknown, viewer: QueryViewer): boolean {
+function isFilterName(resource: CompiledResource, name: string, value: unknown, viewer: QueryViewer): boolean {
   if (name === 'deleted') return !resource.softDelete;
   return name === 'count' && isCountFilter(resource, value, viewer);
 }
 
 /** Whether no index serves any of the system's filters: the system may filter by every field. */
-function scans(resource: CompiledResource, filters: readonly (readonly [string, unknown])[]): boolean {
+function isWithoutIndex(resource: CompiledResource, filters: readonly (readonly [string, unknown])[]): boolean {
   const indexed = resource.indexes
     .filter(({ method }) => method === 'btree' || method === 'hash' || method === 'gin')
     .map((index) => index.terms[0]!.field);
@@ -134,36 +135,39 @@ export function parseListQuery(
   viewer: QueryViewer,
   { limits, resourceOf, byCode }: Options,
 ): ListQuery {
-  const given: Given = {};
+  const parameters: ListParameters = {};
   const filters: [string, unknown][] = [];
   for (const [name, value] of Object.entries(query)) {
-    if (!OWN.has(name) || isFilterOfThatName(resource, name, value, viewer)) filters.push([name, value]);
-    else if (value !== undefined) given[name as keyof Given] = single(name, byCode ? String(value) : value);
+    if (!LIST_PARAMETER_NAMES.has(name) || isFilterName(resource, name, value, viewer)) filters.push([name, value]);
+    else if (value !== undefined)
+      parameters[name as keyof ListParameters] = singleText(name, byCode ? String(value) : value);
   }
-  assertOnce(filters.map(([name]) => name));
+  assertGivenOnce(filters.map(([name]) => name));
   const conditions = [
     ...filters.flatMap(([name, value]) =>
-      byCode ? codeFilter(resource, name, value, viewer) : parseFilter(resource, name, single(name, value), viewer),
+      byCode ? codeFilter(resource, name, value, viewer) : parseFilter(resource, name, singleText(name, value), viewer),
     ),
-    ...(given.q === undefined ? [] : parseSearch(resource, given.q, viewer)),
+    ...(parameters.q === undefined ? [] : parseSearch(resource, parameters.q, viewer)),
   ];
-  const sort = totalOrder(given.sort === undefined ? resource.defaultSort : parseSort(resource, given.sort, viewer));
-  const order = { sort, open: isOpen(resource, sort, viewer) };
-  const part = parsePart(given, limits);
-  const farDown = (part.page - 1) * part.limit > FAR_DOWN;
-  const scanned = viewer === 'system' && scans(resource, filters);
-  const deleted = parseDeleted(given.deleted);
+  const sort = totalOrder(
+    parameters.sort === undefined ? resource.defaultSort : parseSort(resource, parameters.sort, viewer),
+  );
+  const order = { sort, cursorCarriesValues: canCursorCarryValues(resource, sort, viewer) };
+  const paging = parsePaging(parameters, limits);
+  const isFarDown = (paging.page - 1) * paging.limit > MAX_FAST_OFFSET;
+  const isScan = viewer === 'system' && isWithoutIndex(resource, filters);
+  const deleted = parseDeleted(parameters.deleted);
   return {
     ...order,
-    ...part,
-    ...parseSelection(resource, given, resourceOf),
+    ...paging,
+    ...parseSelection(resource, parameters, resourceOf),
     conditions,
-    after: given.after === undefined ? undefined : parseCursor(resource, order, given.after),
+    after: parameters.after === undefined ? undefined : parseCursor(resource, order, parameters.after),
     deleted,
     slow:
-      (given.q ?? '') !== '' ||
-      farDown ||
-      scanned ||
+      (parameters.q ?? '') !== '' ||
+      isFarDown ||
+      isScan ||
       deleted !== undefined ||
       !resource.indexedSorts.has(sort[0]!.field),
   };

@@ -3,7 +3,7 @@ import type { FieldSpec } from '../../declare/field.ts';
 import type { ScopeFilter } from '../../declare/resource.ts';
 import type { Operator } from '../../declare/service.ts';
 import type { ResolvedViewContext } from '../access/operation-context.ts';
-import { scopeRule } from '../access/rule-errors.ts';
+import { scopeErrorHandler } from '../access/rule-errors.ts';
 import { fieldTypeOf, possibleOperators, type Scalar } from '../fields/field-type.ts';
 import { dateType } from '../fields/types/date.ts';
 import { idType } from '../fields/types/id.ts';
@@ -11,21 +11,21 @@ import type { CompiledResource } from '../schema/compiled.ts';
 import { type Condition, compareField } from './list-query.ts';
 
 const NEVER: Condition = { never: true };
-const LISTS: readonly Operator[] = ['in', 'nin', 'all'];
+const LIST_OPERATORS: readonly Operator[] = ['in', 'nin', 'all'];
 /** Operators that test whether a field has a value if they compare it with null. */
-export const EQUAL: ReadonlySet<string> = new Set(['eq', 'ne']);
+export const EQUALITY_OPERATORS: ReadonlySet<string> = new Set(['eq', 'ne']);
 
 /**
  * A filter value in the form in which records hold it, so that the database and `matches` compare alike; undefined for a value of the wrong
  * type.
  */
-export function comparable(spec: FieldSpec, value: unknown): Scalar | undefined {
+export function comparableValue(spec: FieldSpec, value: unknown): Scalar | undefined {
   return fieldTypeOf(spec).comparable?.(value, spec);
 }
 
 /** `in`, `nin` and `all`. In the list, null stands for a field without a value, undefined for a value that could not be computed. */
 function listCondition(field: string, spec: FieldSpec, op: Operator, wanted: readonly unknown[]): Condition {
-  const values = wanted.filter((one) => one !== null).map((one) => comparable(spec, one));
+  const values = wanted.filter((one) => one !== null).map((one) => comparableValue(spec, one));
   const known = values.filter((one) => one !== undefined);
   if (op !== 'in' && known.length < values.length) return NEVER;
   const listed = compareField(field, spec, op, known);
@@ -39,22 +39,22 @@ function listCondition(field: string, spec: FieldSpec, op: Operator, wanted: rea
  *
  * @throws Error for `exists` without a boolean, or a list operator without a list
  */
-export function comparison(field: string, spec: FieldSpec, op: Operator, wanted: unknown): Condition {
+export function codeComparison(field: string, spec: FieldSpec, op: Operator, wanted: unknown): Condition {
   // If the scope function could not compute a value, hide everything rather than nothing.
   if (wanted === undefined) return NEVER;
-  if (op === 'exists' || LISTS.includes(op)) {
+  if (op === 'exists' || LIST_OPERATORS.includes(op)) {
     const fits = op === 'exists' ? typeof wanted === 'boolean' : Array.isArray(wanted);
     if (!fits)
       throw new Error(`the scope filter's "${op}" on "${field}" takes ${op === 'exists' ? 'a boolean' : 'a list'}`);
     return op === 'exists' ? { field, op, value: wanted } : listCondition(field, spec, op, wanted as unknown[]);
   }
-  if (wanted === null) return EQUAL.has(op) ? { field, op: 'exists', value: op === 'ne' } : NEVER;
-  const value = comparable(spec, wanted);
+  if (wanted === null) return EQUALITY_OPERATORS.has(op) ? { field, op: 'exists', value: op === 'ne' } : NEVER;
+  const value = comparableValue(spec, wanted);
   return value === undefined ? NEVER : compareField(field, spec, op, value);
 }
 
 /** Whether a filter value is an object of operators rather than a value to compare with. */
-export function isOperators(value: unknown): value is Record<string, unknown> {
+export function isOperatorObject(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && !Array.isArray(value) && !(value instanceof Date);
 }
 
@@ -66,26 +66,26 @@ function kindOf(value: unknown): string {
   return /^[aeiou]/i.test(name) ? `an ${name}` : `a ${name}`;
 }
 
-function isPlain(value: unknown): value is Record<string, unknown> {
+function isPlainObject(value: unknown): value is Record<string, unknown> {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) return false;
   const prototype: unknown = Object.getPrototypeOf(value);
   return prototype === null || Object.getPrototypeOf(prototype) === null;
 }
 
 /** Checks that a scope returned a filter: any other value contains no comparisons and would show every record. */
-function assertFilter(resource: CompiledResource, given: unknown): asserts given is ScopeFilter {
-  const filters: readonly unknown[] = Array.isArray(given) ? given : [given];
-  const wrong = filters.findIndex((one) => !isPlain(one));
+function assertFilter(resource: CompiledResource, returned: unknown): asserts returned is ScopeFilter {
+  const filters: readonly unknown[] = Array.isArray(returned) ? returned : [returned];
+  const wrong = filters.findIndex((one) => !isPlainObject(one));
   if (wrong === -1) return;
   const kind = kindOf(filters[wrong]);
-  const what = Array.isArray(given) ? `a list with ${kind} in it` : kind;
+  const what = Array.isArray(returned) ? `a list with ${kind} in it` : kind;
   throw new Error(
-    `the scope of "${resource.name}" gave ${what}; it must return a filter, a list of filters or undefined`,
+    `the scope of "${resource.name}" returned ${what}; it must return a filter, a list of filters or undefined`,
   );
 }
 
 function fieldConditions(field: string, spec: FieldSpec, wanted: unknown): Condition[] {
-  const operators = isOperators(wanted);
+  const operators = isOperatorObject(wanted);
   // A value without comparisons (`{}`, a Promise, a Map) must not count as an empty filter.
   if (operators && Object.keys(wanted).length === 0) {
     throw new Error(
@@ -95,16 +95,16 @@ function fieldConditions(field: string, spec: FieldSpec, wanted: unknown): Condi
   const terms = operators ? Object.entries(wanted) : [[Array.isArray(wanted) ? 'in' : 'eq', wanted] as const];
   const possible: readonly string[] = possibleOperators(spec);
   return terms.map(([op, value]) => {
-    const missing = value === null && EQUAL.has(op);
+    const missing = value === null && EQUALITY_OPERATORS.has(op);
     if (!possible.includes(missing ? 'exists' : op)) {
       throw new Error(`the scope filter uses "${op}" on "${field}"; it can be ${possible.join(', ')}`);
     }
-    return comparison(field, spec, op as Operator, value);
+    return codeComparison(field, spec, op as Operator, value);
   });
 }
 
 /** The declaration of a field, including the record's own fields; undefined for an unknown field. */
-export function specOf(resource: CompiledResource, field: string): FieldSpec | undefined {
+export function fieldSpecOf(resource: CompiledResource, field: string): FieldSpec | undefined {
   if (field === 'id') return { type: idType };
   if (resource.timestamps && (field === 'createdAt' || field === 'updatedAt')) return { type: dateType };
   return resource.field.get(field)?.spec;
@@ -115,7 +115,7 @@ function filterConditions(resource: CompiledResource, filter: ScopeFilter): Cond
   if (Array.isArray(filter)) return [{ any: filter.map((one) => ({ every: filterConditions(resource, one) })) }];
   return Object.entries(filter).flatMap(([name, wanted]) => {
     const field = name === '_id' ? 'id' : name;
-    const spec = specOf(resource, field);
+    const spec = fieldSpecOf(resource, field);
     if (spec === undefined || fieldTypeOf(spec).concealed) {
       throw new Error(`the scope filter of "${resource.name}" names the unknown field "${name}"`);
     }
@@ -123,43 +123,43 @@ function filterConditions(resource: CompiledResource, filter: ScopeFilter): Cond
   });
 }
 
-function given(resource: CompiledResource, filter: unknown): Condition[] {
+function scopeResultConditions(resource: CompiledResource, filter: unknown): Condition[] {
   if (filter === undefined) return [];
   assertFilter(resource, filter);
   return filterConditions(resource, filter);
 }
 
 // By viewer. Each operation creates its own viewer, so the scope is evaluated once per operation and not kept longer.
-const pending = new WeakMap<ResolvedViewContext, Map<CompiledResource, Promise<Condition[]>>>();
+const pendingScopes = new WeakMap<ResolvedViewContext, Map<CompiledResource, Promise<Condition[]>>>();
 
 /** Wraps an error that a scope function threw, to distinguish it from the error of an invalid filter. */
-class ScopeThrew {
+class ScopeFunctionError {
   readonly error: unknown;
   constructor(error: unknown) {
     this.error = error;
   }
 }
 
-function threw(error: unknown): never {
-  throw new ScopeThrew(error);
+function throwScopeFunctionError(error: unknown): never {
+  throw new ScopeFunctionError(error);
 }
 
-function ask(resource: CompiledResource, resolved: ResolvedViewContext): Condition[] | Promise<Condition[]> {
+function evaluateScope(resource: CompiledResource, resolved: ResolvedViewContext): Condition[] | Promise<Condition[]> {
   const { scope } = resource.declaration;
   if (scope === undefined) return [];
-  const known = pending.get(resolved);
-  const asked = known?.get(resource);
-  if (asked !== undefined) return asked;
+  const known = pendingScopes.get(resolved);
+  const pendingConditions = known?.get(resource);
+  if (pendingConditions !== undefined) return pendingConditions;
   const { user, req, service } = resolved;
   let filter: unknown;
   try {
     filter = runForViewer(resolved, () => scope({ user, req, service }));
   } catch (error) {
-    threw(error);
+    throwScopeFunctionError(error);
   }
-  if (!(filter instanceof Promise)) return given(resource, filter);
-  const conditions = filter.then((filter) => given(resource, filter), threw);
-  if (known === undefined) pending.set(resolved, new Map([[resource, conditions]]));
+  if (!(filter instanceof Promise)) return scopeResultConditions(resource, filter);
+  const conditions = filter.then((filter) => scopeResultConditions(resource, filter), throwScopeFunctionError);
+  if (known === undefined) pendingScopes.set(resolved, new Map([[resource, conditions]]));
   else known.set(resource, conditions);
   return conditions;
 }
@@ -177,12 +177,12 @@ export function scopeConditions(
   decides: 'request' | 'visibility' = 'request',
 ): Condition[] | Promise<Condition[]> {
   const failed = (error: unknown): Condition[] => {
-    if (decides === 'request' && !(error instanceof ScopeThrew)) throw error;
-    scopeRule(resource, resolved.req, decides)(error instanceof ScopeThrew ? error.error : error);
+    if (decides === 'request' && !(error instanceof ScopeFunctionError)) throw error;
+    scopeErrorHandler(resource, resolved.req, decides)(error instanceof ScopeFunctionError ? error.error : error);
     return [NEVER];
   };
   try {
-    const conditions = ask(resource, resolved);
+    const conditions = evaluateScope(resource, resolved);
     return conditions instanceof Promise ? conditions.catch(failed) : conditions;
   } catch (error) {
     return failed(error);

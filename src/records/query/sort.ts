@@ -1,29 +1,29 @@
 import { type CompiledField, type CompiledResource, columnOf, type SortTerm } from '../schema/compiled.ts';
 import { type QueryViewer, visibilityCondition } from './filter.ts';
-import { badQuery, echo, names } from './parameter.ts';
+import { badQuery, joinNames, shortenForMessage } from './parameter.ts';
 
 /** Maximum number of fields in one `sort`. */
-export const MAX_TERMS = 8;
+export const MAX_SORT_TERMS = 8;
 
-function ownFields(resource: CompiledResource): string[] {
+function timestampFields(resource: CompiledResource): string[] {
   return resource.timestamps ? ['createdAt', 'updatedAt'] : [];
 }
 
 /** Whether a field holds single values that can be compared. */
-function isScalar({ spec, type }: CompiledField): boolean {
+function isSingleValue({ spec, type }: CompiledField): boolean {
   return type.comparable !== undefined && spec.inner === undefined && !spec.encrypted;
 }
 
 /** The fields that at least some clients may sort by. */
 export function declaredSorts(resource: CompiledResource): string[] {
   const declared = resource.fields.filter((field) => field.spec.sortable && !field.secret);
-  return [...declared.map((field) => field.name), ...ownFields(resource)];
+  return [...declared.map((field) => field.name), ...timestampFields(resource)];
 }
 
 /** The fields that this viewer may sort by. The system may sort by every field with an order. */
-function sortable(resource: CompiledResource, viewer: QueryViewer): string[] {
+function sortableFields(resource: CompiledResource, viewer: QueryViewer): string[] {
   if (viewer === 'system') {
-    return [...resource.fields.filter(isScalar).map((field) => field.name), 'id', ...ownFields(resource)];
+    return [...resource.fields.filter(isSingleValue).map((field) => field.name), 'id', ...timestampFields(resource)];
   }
   return declaredSorts(resource).filter((name) => {
     const field = resource.field.get(name);
@@ -33,17 +33,18 @@ function sortable(resource: CompiledResource, viewer: QueryViewer): string[] {
 
 /** Parses `sort` into terms. A field with restricted visibility is only available to viewers who see it in every record. */
 export function parseSort(resource: CompiledResource, text: string, viewer: QueryViewer): SortTerm[] {
-  const allowed = sortable(resource, viewer);
+  const allowed = sortableFields(resource, viewer);
   const terms = text.split(',').map((term) => {
     const field = term.replace(/^-/, '');
     if (!allowed.includes(field)) {
-      throw badQuery(`Cannot sort by "${echo(field)}"; sortable fields: ${names(allowed)}`);
+      throw badQuery(`Cannot sort by "${shortenForMessage(field)}"; sortable fields: ${joinNames(allowed)}`);
     }
     return { field, column: columnOf(resource, field), descending: term.startsWith('-') };
   });
   if (new Set(terms.map((term) => term.field)).size < terms.length)
     throw badQuery('The query parameter "sort" names a field twice');
-  if (terms.length > MAX_TERMS) throw badQuery(`The query parameter "sort" takes at most ${MAX_TERMS} fields`);
+  if (terms.length > MAX_SORT_TERMS)
+    throw badQuery(`The query parameter "sort" takes at most ${MAX_SORT_TERMS} fields`);
   return terms;
 }
 
@@ -51,12 +52,16 @@ export function parseSort(resource: CompiledResource, text: string, viewer: Quer
  * Whether a cursor may contain all values of an order. Lists of the system may be passed on to anybody, so its cursors contain only values
  * that a signed-out viewer may see.
  */
-export function isOpen(resource: CompiledResource, sorted: readonly SortTerm[], viewer: QueryViewer): boolean {
-  const sight = viewer === 'system' ? undefined : viewer;
+export function canCursorCarryValues(
+  resource: CompiledResource,
+  sorted: readonly SortTerm[],
+  viewer: QueryViewer,
+): boolean {
+  const cursorViewer = viewer === 'system' ? undefined : viewer;
   return sorted.every(({ field: name }) => {
     const field = resource.field.get(name);
     if (field === undefined) return true;
     // A cursor carries values that code can compare, one for each field.
-    return !field.secret && isScalar(field) && visibilityCondition(resource, field, sight) === undefined;
+    return !field.secret && isSingleValue(field) && visibilityCondition(resource, field, cursorViewer) === undefined;
   });
 }

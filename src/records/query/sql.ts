@@ -12,7 +12,7 @@ export interface Parameters {
 }
 
 /** @param values the values that the statement already has; their placeholders are $1 … $n */
-export function parameters(values: unknown[] = []): Parameters {
+export function createParameters(values: unknown[] = []): Parameters {
   return { values, add: (value) => `$${values.push(value)}` };
 }
 
@@ -76,12 +76,12 @@ function joinConditions(
 }
 
 /** The condition that one of these transactions wrote the row's current version. Only a statement can check it. */
-export interface Writers {
+export interface WrittenBy {
   writers: readonly string[];
 }
 
 /** Converts the condition to SQL. `xmin`: https://www.postgresql.org/docs/current/ddl-system-columns.html */
-export function writersSql({ writers }: Writers, params: Parameters): string {
+export function writtenBySql({ writers }: WrittenBy, params: Parameters): string {
   return `"xmin" = any(${params.add(writers)}::xid[])`;
 }
 
@@ -106,7 +106,7 @@ function termAt(resource: CompiledResource, term: SortTerm, value: unknown, para
   return { ...place, value: compared(`${params.add(stored)}::${field.columnType.sql}`) };
 }
 
-function equal({ column, value }: Term): string {
+function equalSql({ column, value }: Term): string {
   return value === undefined ? `${column} is null` : `${column} = ${value}`;
 }
 
@@ -124,7 +124,7 @@ function rangesAfterRow(terms: readonly Term[]): string[] {
   if (terms[0]!.descending) return [row];
   // A row comparison never matches records with a missing value.
   const without = terms.flatMap((term, i) =>
-    term.nullable ? [[...terms.slice(0, i).map(equal), `${term.column} is null`].join(' and ')] : [],
+    term.nullable ? [[...terms.slice(0, i).map(equalSql), `${term.column} is null`].join(' and ')] : [],
   );
   return [row, ...without];
 }
@@ -134,7 +134,7 @@ function rangesOf(terms: readonly Term[]): string[] {
   if (rest.length === 0) return rangesAfterTerm(first);
   if (terms.every((term) => term.descending === first.descending && term.value !== undefined))
     return rangesAfterRow(terms);
-  return [...rangesAfterTerm(first), ...rangesOf(rest).map((range) => `${equal(first)} and ${range}`)];
+  return [...rangesAfterTerm(first), ...rangesOf(rest).map((range) => `${equalSql(first)} and ${range}`)];
 }
 
 /**
@@ -150,7 +150,7 @@ function rangesAfter(
   return rangesOf(sort.map((term, i) => termAt(resource, term, position[i], params)));
 }
 
-interface Unnamed {
+interface UnnamedStatement {
   text: string;
   values: unknown[];
 }
@@ -184,8 +184,13 @@ function fromSql({ source, table }: CompiledResource): string {
 }
 
 /** The statement of a page. */
-export function pageStatement(resource: CompiledResource, columns: string, list: SelectedList, slice: Slice): Unnamed {
-  const params = parameters();
+export function pageStatement(
+  resource: CompiledResource,
+  columns: string,
+  list: SelectedList,
+  slice: Slice,
+): UnnamedStatement {
+  const params = createParameters();
   const conditions = list.conditions.map((condition) => conditionSql(resource, condition, params));
   const order = orderSql(resource, list.sort);
   const ranges = slice.after === undefined ? [] : rangesAfter(resource, list.sort, slice.after, params);
@@ -200,8 +205,8 @@ export function pageStatement(resource: CompiledResource, columns: string, list:
 }
 
 /** The statement that counts a list. */
-export function countStatement(resource: CompiledResource, { conditions }: SelectedList): Unnamed {
-  const params = parameters();
+export function countStatement(resource: CompiledResource, { conditions }: SelectedList): UnnamedStatement {
+  const params = createParameters();
   const where = whereSql(conditions.map((condition) => conditionSql(resource, condition, params)));
   return { text: `select count(*) from ${fromSql(resource)}${where}`, values: params.values };
 }

@@ -5,19 +5,19 @@ import { ACTIONS, type Action, type AnyResource } from '../../declare/resource.t
 import type { ReportRuleError } from '../access/rule-errors.ts';
 import { columnTypeOf, fieldSchema, fieldTypeOf, isLongText } from '../fields/field-type.ts';
 import { isPersonal } from '../fields/personal-data.ts';
-import { indexRoom, MAX_INDEXED_BYTES } from '../fields/text-rules.ts';
+import { MAX_INDEXED_BYTES, maxBytesInIndex } from '../fields/text-rules.ts';
 import type { CompiledField, CompiledResource, SortTerm } from './compiled.ts';
 import { defaultOrderIndex, withIndexes } from './indexes.ts';
 
 /** Whether a field has a property, itself or in a nested field. */
-function holds(spec: FieldSpec, property: 'checks' | 'standard'): boolean {
+function hasInside(spec: FieldSpec, property: 'checks' | 'standard'): boolean {
   if (spec[property] !== undefined) return true;
-  if (spec.inner !== undefined) return holds(spec.inner.spec, property);
-  return Object.values(spec.shape ?? {}).some((field) => holds(field.spec, property));
+  if (spec.inner !== undefined) return hasInside(spec.inner.spec, property);
+  return Object.values(spec.shape ?? {}).some((field) => hasInside(field.spec, property));
 }
 
 /** Maximum bytes of a field's value so that it fits into the declared indexes over the field; undefined if it is in none. */
-function roomInIndexes(resource: AnyResource, name: string): number | undefined {
+function maxBytesInDeclaredIndexes(resource: AnyResource, name: string): number | undefined {
   const fieldOf = (term: string) => (resource.fields as Fields)[term.replace(/^-/, '')]?.spec;
   const lists = (resource.indexes ?? []).map(({ fields }) => fields.map(fieldOf));
   const spec = fieldOf(name);
@@ -36,7 +36,7 @@ function compileField(
   const type = fieldTypeOf(spec);
   const operators = spec.filterable === true ? type.operators : (spec.filterable ?? []);
   const policy = (declared: Policy | undefined) =>
-    declared === undefined ? undefined : compilePolicy(declared, ignore);
+    declared === undefined ? undefined : compilePolicy(declared, ignoreError);
   const writableBy = policy(spec.writableBy);
   const compared = spec.inner?.spec ?? spec;
   const { toColumn } = fieldTypeOf(compared);
@@ -46,11 +46,11 @@ function compileField(
     spec,
     type,
     schema: fieldSchema(spec, unknownFields, maxBytes),
-    hasRules: holds(spec, 'checks') || holds(spec, 'standard'),
-    transforms: holds(spec, 'standard'),
+    hasRules: hasInside(spec, 'checks') || hasInside(spec, 'standard'),
+    transforms: hasInside(spec, 'standard'),
     columnType: columnTypeOf(spec),
     toParameter: toColumn && ((value) => toColumn(value, compared)),
-    maxBytes: type.indexedByExpression ? maxBytes : indexRoom(spec, maxBytes),
+    maxBytes: type.indexedByExpression ? maxBytes : maxBytesInIndex(spec, maxBytes),
     sortsByPrefix: spec.sortable === true && isLongText(spec),
     operators: new Set(operators),
     visibleTo: policy(spec.visibleTo),
@@ -63,7 +63,7 @@ function compileField(
 }
 
 // Declarations are checked for configuration errors before they are compiled.
-const ignore = () => undefined;
+const ignoreError = () => undefined;
 
 /** The field that holds the owner's id, if the resource has one. */
 export function ownerFieldOf(resource: AnyResource): string | undefined {
@@ -96,9 +96,9 @@ function compileResource(
   const timestamps = resource.timestamps !== false;
   const ownerField = ownerFieldOf(resource);
   const fields = Object.entries(resource.fields as Fields).map(([name, field]) =>
-    compileField(name, field, { unknownFields, maxBytes: roomInIndexes(resource, name) }),
+    compileField(name, field, { unknownFields, maxBytes: maxBytesInDeclaredIndexes(resource, name) }),
   );
-  const policy = (action: Action) => compilePolicy(declaredPolicy(resource, action), ignore);
+  const policy = (action: Action) => compilePolicy(declaredPolicy(resource, action), ignoreError);
   const plural = pluralName(resource.name);
   const crud = resource.crud ?? true;
   const defaultSort = sortTerms(resource, timestamps);
@@ -123,7 +123,7 @@ function compileResource(
       reference:
         resource.policies?.reference === undefined
           ? policy('read')
-          : compilePolicy(resource.policies.reference, ignore),
+          : compilePolicy(resource.policies.reference, ignoreError),
     },
     actions: new Set(crud === true ? ACTIONS : crud === false ? [] : crud),
     defaultSort,

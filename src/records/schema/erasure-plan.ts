@@ -14,9 +14,9 @@ export interface EmptiedField {
   column: string;
   spec: FieldSpec;
   /** The value that replaces it, in the form in which a create would store it: the default of a required field, else null. */
-  left: unknown;
+  replacement: unknown;
   /** The same value as `->>` returns it from a JSON record. */
-  emptied: string | null;
+  replacementText: string | null;
 }
 
 /** What happens to a resource's records when the account of their owner is erased. */
@@ -31,15 +31,16 @@ export interface ErasurePlan {
 }
 
 /** The value of an emptied field. Defaults from functions are not used: they would look like the person's own value. */
-function leftIn(name: string, spec: FieldSpec): unknown {
+function replacementOf(name: string, spec: FieldSpec): unknown {
   if (!spec.required || typeof spec.default === 'function') return null;
   return checkedDefault(name, spec, fieldSchema(spec, 'reject')) ?? null;
 }
 
 function emptiedField(name: string, spec: FieldSpec, action: ErasurePlan['action']): EmptiedField {
-  const left = action === 'anonymize' ? leftIn(name, spec) : null;
-  const emptied = left === null || typeof left === 'string' ? left : jsonbText(left);
-  return { name, column: snakeCase(name), spec, left, emptied };
+  const replacement = action === 'anonymize' ? replacementOf(name, spec) : null;
+  const replacementText =
+    replacement === null || typeof replacement === 'string' ? replacement : jsonbText(replacement);
+  return { name, column: snakeCase(name), spec, replacement, replacementText };
 }
 
 /**

@@ -37,7 +37,7 @@ export function defaultOrderIndex(
 }
 
 /** An index without a name. */
-interface Wanted extends Omit<Index, 'name'> {
+interface PlannedIndex extends Omit<Index, 'name'> {
   /** The parts of its name: terms, and a last word. */
   named: readonly SortTerm[];
   kind: string;
@@ -52,31 +52,32 @@ function term(resource: Resource, field: string, descending = false): SortTerm {
   return { field, column: columnOf(resource, field), descending };
 }
 
-function fieldIndexes(resource: Resource, field: CompiledField): Wanted[] {
+function fieldIndexes(resource: Resource, field: CompiledField): PlannedIndex[] {
   const { spec, operators } = field;
   const own = [term(resource, field.name)];
   const plain = { ...PLAIN, terms: own, named: own };
-  const made: Wanted[] = [];
-  if (spec.unique) made.push({ ...plain, kind: 'unique', unique: true, method: isLongText(spec) ? 'digest' : 'btree' });
+  const indexes: PlannedIndex[] = [];
+  if (spec.unique)
+    indexes.push({ ...plain, kind: 'unique', unique: true, method: isLongText(spec) ? 'digest' : 'btree' });
   // The id makes the order of a sorted page total and lets the index serve it.
   if (spec.sortable) {
     const method = field.sortsByPrefix ? 'prefix' : 'btree';
-    made.push({ ...plain, kind: 'sort_index', terms: totalOrder(own), method });
+    indexes.push({ ...plain, kind: 'sort_index', terms: totalOrder(own), method });
   }
   const method = field.type.indexMethod?.(spec);
   const compared = operators.size > 0 || spec.index === true;
-  if (compared && method === 'gin') made.push({ ...plain, kind: 'gin_index', method });
-  if (spec.searchable) made.push({ ...plain, kind: 'search_index', method: 'search' });
+  if (compared && method === 'gin') indexes.push({ ...plain, kind: 'gin_index', method });
+  if (spec.searchable) indexes.push({ ...plain, kind: 'search_index', method: 'search' });
   // The index for lists of an owner's records covers this field.
-  if (field.name === resource.ownerField) return made;
-  if (method === undefined || method === 'gin') return made;
+  if (field.name === resource.ownerField) return indexes;
+  if (method === undefined || method === 'gin') return indexes;
   const sorted = spec.sortable && !field.sortsByPrefix;
   if (spec.index || (operators.size > 0 && !sorted))
-    made.push({ ...plain, method: method === 'hash' ? 'hash' : 'btree' });
-  return made;
+    indexes.push({ ...plain, method: method === 'hash' ? 'hash' : 'btree' });
+  return indexes;
 }
 
-function declaredIndexes(resource: Resource): Wanted[] {
+function declaredIndexes(resource: Resource): PlannedIndex[] {
   return (resource.declaration.indexes ?? []).flatMap(({ fields, unique = false }) => {
     const terms = fields.map((name) => term(resource, name.replace(/^-/, ''), name.startsWith('-')));
     // The order by `createdAt` already has an index.
@@ -89,19 +90,19 @@ function declaredIndexes(resource: Resource): Wanted[] {
  * The indexes that serve the orders of lists: by creation time, the default order, and the order of an owner's records. There is none by
  * `updatedAt`: every update would have to write every index of the table (https://www.postgresql.org/docs/current/storage-hot.html).
  */
-function orderIndexes(resource: Resource): Wanted[] {
+function orderIndexes(resource: Resource): PlannedIndex[] {
   const { ownerField: owner, timestamps, defaultOrder } = resource;
   const created = timestamps ? [term(resource, 'createdAt')] : [];
-  const made: Wanted[] = timestamps ? [{ ...PLAIN, terms: totalOrder(created), named: created }] : [];
+  const indexes: PlannedIndex[] = timestamps ? [{ ...PLAIN, terms: totalOrder(created), named: created }] : [];
   if (defaultOrder !== undefined && needsOwnIndex(resource, defaultOrder)) {
-    made.push({ ...PLAIN, kind: 'order_index', terms: defaultOrder, named: defaultOrder });
+    indexes.push({ ...PLAIN, kind: 'order_index', terms: defaultOrder, named: defaultOrder });
   }
   if (owner !== undefined && owner !== 'id') {
     const own = term(resource, owner);
     const rest = (defaultOrder ?? totalOrder(created)).filter(({ field }) => field !== owner);
-    made.push({ ...PLAIN, kind: 'owner_index', terms: [own, ...rest], named: [own] });
+    indexes.push({ ...PLAIN, kind: 'owner_index', terms: [own, ...rest], named: [own] });
   }
-  return made;
+  return indexes;
 }
 
 // The id has an index. Sortable fields and the timestamps have one together with the id.
@@ -114,36 +115,36 @@ function needsOwnIndex({ timestamps, field }: Resource, order: readonly SortTerm
 }
 
 /** Equal for equivalent indexes: an index can be read in both directions. */
-function workOf({ method, terms }: Wanted): string {
+function equivalenceKey({ method, terms }: PlannedIndex): string {
   const backwards = terms[0]!.descending;
   return JSON.stringify([method, ...terms.map(({ column, descending }) => [column, descending !== backwards])]);
 }
 
-function wantedBy(resource: Resource): Wanted[] {
+function planIndexes(resource: Resource): PlannedIndex[] {
   const fields = resource.fields.flatMap((field) => fieldIndexes(resource, field));
   return withoutRedundant([...fields, ...declaredIndexes(resource), ...orderIndexes(resource)]);
 }
 
 /** Removes indexes that duplicate another one. A unique index also serves as a non-unique one. */
-function withoutRedundant(wanted: readonly Wanted[]): Wanted[] {
-  const kept = new Map<string, Wanted>();
-  for (const one of wanted) {
-    const other = kept.get(workOf(one));
-    if (other === undefined || (one.unique && !other.unique)) kept.set(workOf(one), one);
+function withoutRedundant(planned: readonly PlannedIndex[]): PlannedIndex[] {
+  const kept = new Map<string, PlannedIndex>();
+  for (const one of planned) {
+    const other = kept.get(equivalenceKey(one));
+    if (other === undefined || (one.unique && !other.unique)) kept.set(equivalenceKey(one), one);
   }
   // The primary key already covers the id.
   return [...kept.values()].filter(({ terms }) => terms.length > 1 || terms[0]!.field !== 'id');
 }
 
 /** Candidate names of an index in order of preference: the plain name, the name with directions, then names with a digest. */
-function* namesOf({ table }: Resource, wanted: Wanted): Generator<string> {
-  const { kind, named, unique } = wanted;
+function* candidateNames({ table }: Resource, planned: PlannedIndex): Generator<string> {
+  const { kind, named, unique } = planned;
   const name = (columns: readonly string[]) => `${table}_${columns.join('_')}_${kind}`;
   const plain = name(named.map(({ column }) => column));
   yield boundedIdentifier(plain);
   yield boundedIdentifier(name(named.map(({ column, descending }) => (descending ? `${column}_desc` : column))));
   for (let again = 0; ; again++)
-    yield boundedIdentifier(`${plain}_${shortDigest(`${workOf(wanted)} ${unique} ${again}`)}`);
+    yield boundedIdentifier(`${plain}_${shortDigest(`${equivalenceKey(planned)} ${unique} ${again}`)}`);
 }
 
 /**
@@ -154,23 +155,29 @@ function* namesOf({ table }: Resource, wanted: Wanted): Generator<string> {
  */
 export function withIndexes(resources: readonly Resource[], taken: Iterable<string>): CompiledResource[] {
   const used = new Set([...taken, ...resources.flatMap(({ table, softDelete }) => tableNames(table, softDelete))]);
-  const names = new Map<Wanted, string>();
-  const claim = (wanted: Wanted, free: Iterable<string>) => {
+  const names = new Map<PlannedIndex, string>();
+  const claimName = (planned: PlannedIndex, free: Iterable<string>) => {
     for (const name of free) {
       if (used.has(name)) continue;
       used.add(name);
-      names.set(wanted, name);
+      names.set(planned, name);
       return;
     }
   };
-  const all = resources.map((resource) => ({ resource, wanted: wantedBy(resource) }));
-  for (const { resource, wanted } of all) for (const one of wanted) claim(one, namesOf(resource, one).take(1));
-  for (const { resource, wanted } of all) {
-    for (const one of wanted) if (!names.has(one)) claim(one, namesOf(resource, one));
+  const all = resources.map((resource) => ({ resource, planned: planIndexes(resource) }));
+  for (const { resource, planned } of all)
+    for (const one of planned) claimName(one, candidateNames(resource, one).take(1));
+  for (const { resource, planned } of all) {
+    for (const one of planned) if (!names.has(one)) claimName(one, candidateNames(resource, one));
   }
-  return all.map(({ resource, wanted }) => ({
+  return all.map(({ resource, planned }) => ({
     ...resource,
-    indexes: wanted.map((one) => ({ name: names.get(one)!, method: one.method, unique: one.unique, terms: one.terms })),
+    indexes: planned.map((one) => ({
+      name: names.get(one)!,
+      method: one.method,
+      unique: one.unique,
+      terms: one.terms,
+    })),
   }));
 }
 

@@ -13,11 +13,11 @@ function column(field: CompiledField): PgColumnBuilderBase {
 type Columns = Record<string, ExtraConfigColumn>;
 
 // The position that ORDER BY … DESC expects. drizzle's default is the opposite, and such an index would serve no sort.
-function directed(column: ExtraConfigColumn, descending: boolean) {
+function inDirection(column: ExtraConfigColumn, descending: boolean) {
   return descending ? column.desc().nullsFirst() : column;
 }
 
-function madeIndex({ field }: CompiledResource, { name, method, unique, terms }: Index, columns: Columns) {
+function createIndex({ field }: CompiledResource, { name, method, unique, terms }: Index, columns: Columns) {
   const { field: first, column } = terms[0]!;
   const own = columns[first]!;
   if (method === 'search') {
@@ -27,7 +27,7 @@ function madeIndex({ field }: CompiledResource, { name, method, unique, terms }:
   if (method === 'digest') return uniqueIndex(name).on(sql.raw(digestSql(column)));
   if (method === 'prefix') return index(name).on(sql.raw(prefixSql(quoteIdentifier(column))), columns.id!);
   if (method !== 'btree') return index(name).using(method, own);
-  const [one, ...rest] = terms.map((term) => directed(columns[term.field]!, term.descending));
+  const [one, ...rest] = terms.map((term) => inDirection(columns[term.field]!, term.descending));
   return (unique ? uniqueIndex(name) : index(name)).on(one!, ...rest);
 }
 
@@ -58,6 +58,9 @@ export function resourceTable(resource: CompiledResource): PgTable {
   };
   return pgTable(resource.table, shape, (table) => {
     const columns = table as unknown as Columns;
-    return [...resource.indexes.map((one) => madeIndex(resource, one, columns)), ...archiveIndexes(resource, columns)];
+    return [
+      ...resource.indexes.map((one) => createIndex(resource, one, columns)),
+      ...archiveIndexes(resource, columns),
+    ];
   }) as unknown as PgTable;
 }

@@ -34,14 +34,14 @@ export function jsonBytes(value: unknown): number {
 }
 
 /** The first records of a page, as many as fit. */
-export interface Fitting<T> {
+export interface FittingPage<T> {
   records: T[];
   /** Whether records were left out for lack of room. */
   isCut: boolean;
 }
 
 /** Records with their size in bytes as Postgres stores them. */
-export interface Measured<T> extends Fitting<T> {
+export interface MeasuredPage<T> extends FittingPage<T> {
   bytes: number;
 }
 
@@ -49,7 +49,7 @@ export interface Measured<T> extends Fitting<T> {
 const MAX_GROWTH = 6;
 
 /** The first records whose JSON fits; always at least one. */
-function withinJson<T>(page: Measured<T>, bytes: number): Fitting<T> {
+function withinJson<T>(page: MeasuredPage<T>, bytes: number): FittingPage<T> {
   const { records } = page;
   if (page.bytes * MAX_GROWTH <= bytes) return page;
   let left = bytes;
@@ -70,8 +70,8 @@ function withinJson<T>(page: Measured<T>, bytes: number): Fitting<T> {
 export async function readWithinRoom<T>(
   req: IncomingMessage | undefined,
   bytes: number,
-  read: (room: () => number) => Promise<Measured<T>>,
-): Promise<Fitting<T>> {
+  read: (room: () => number) => Promise<MeasuredPage<T>>,
+): Promise<FittingPage<T>> {
   // Do not read records that would be refused.
   let room = bytes;
   const page = await read(() => {

@@ -56,7 +56,7 @@ export async function serializeSeparately(
  * Stored records in a handler's value that are serialized with their own selection, or for a viewer other than the caller. The records are
  * private, so that no copy of this object leaves the system before it is serialized.
  */
-class ToBeSerialized {
+class RecordsToSerialize {
   readonly #resource: string;
   readonly #records: StoredRecord | readonly StoredRecord[];
   readonly #selection: Selection;
@@ -100,13 +100,13 @@ class ToBeSerialized {
 }
 
 /** Marks stored records in a handler's value for serialization with a selection, or for another viewer than the caller. */
-export function toBeSerialized(...parameters: ConstructorParameters<typeof ToBeSerialized>): object {
-  return new ToBeSerialized(...parameters);
+export function markForSerialization(...parameters: ConstructorParameters<typeof RecordsToSerialize>): object {
+  return new RecordsToSerialize(...parameters);
 }
 
 /** The stored record that a handler's value is or contains in a `recordView`; undefined for any other value. */
 export function recordOf(value: unknown): StoredRecord | undefined {
-  if (value instanceof ToBeSerialized) return value.record;
+  if (value instanceof RecordsToSerialize) return value.record;
   return resourceOf(value) === undefined ? undefined : (value as StoredRecord);
 }
 
@@ -125,11 +125,11 @@ interface Place {
 /** The positions of stored records in a response, by resource, and those of record views. */
 interface Places {
   records: Map<string, Place[]>;
-  views: { holder: Holder; key: PropertyKey; view: ToBeSerialized }[];
+  views: { holder: Holder; key: PropertyKey; view: RecordsToSerialize }[];
 }
 
 /** Copies a value to its position and collects the positions of records in it. */
-function copyInto(holder: Holder, key: PropertyKey, value: unknown, places: Places, depth: number): void {
+function copyAndCollect(holder: Holder, key: PropertyKey, value: unknown, places: Places, depth: number): void {
   holder[key] = value;
   if (typeof value !== 'object' || value === null || depth === 0) return;
   const name = resourceOf(value);
@@ -138,17 +138,17 @@ function copyInto(holder: Holder, key: PropertyKey, value: unknown, places: Plac
     const place = { holder, key, record: value as StoredRecord };
     if (list === undefined) places.records.set(name, [place]);
     else list.push(place);
-  } else if (value instanceof ToBeSerialized) {
+  } else if (value instanceof RecordsToSerialize) {
     places.views.push({ holder, key, view: value });
   } else if (Array.isArray(value)) {
     const copy = [...value];
     holder[key] = copy;
-    for (const [i, item] of value.entries()) copyInto(copy as unknown as Holder, i, item, places, depth - 1);
+    for (const [i, item] of value.entries()) copyAndCollect(copy as unknown as Holder, i, item, places, depth - 1);
   } else if (typeof (value as { toJSON?: unknown }).toJSON !== 'function') {
     // No prototype: there, the key `__proto__` would be a setter. An object with toJSON (a date) decides how it is written.
     const copy: Holder = Object.create(null);
     holder[key] = copy;
-    for (const [name, inner] of Object.entries(value)) copyInto(copy, name, inner, places, depth - 1);
+    for (const [name, inner] of Object.entries(value)) copyAndCollect(copy, name, inner, places, depth - 1);
   }
 }
 
@@ -167,10 +167,10 @@ export async function serializeResponse(
   value: unknown,
   viewContext: ResolvedViewContext,
 ): Promise<unknown> {
-  if (value instanceof ToBeSerialized) return value.serialize(context, viewContext);
+  if (value instanceof RecordsToSerialize) return value.serialize(context, viewContext);
   const places: Places = { records: new Map(), views: [] };
   const response: Holder = {};
-  copyInto(response, 'value', value, places, MAX_DEPTH);
+  copyAndCollect(response, 'value', value, places, MAX_DEPTH);
   await Promise.all([
     ...[...places.records].map(async ([name, list]) => {
       const { resource } = context.entities.get(name)!;

@@ -8,7 +8,7 @@ import { createStore, type Store } from './store.ts';
  * The deleted records of a resource with soft delete are kept in a table of their own. Therefore lists, reads, filters, references and
  * unique checks never find them, and cost the same as without soft delete.
  */
-function archiveOf(resource: CompiledResource): CompiledResource {
+function archiveResource(resource: CompiledResource): CompiledResource {
   return {
     ...resource,
     table: archiveTable(resource.table),
@@ -21,7 +21,7 @@ function archiveOf(resource: CompiledResource): CompiledResource {
 
 /** The compiled resources, and the archives of those with soft delete. */
 export function withArchives(resources: readonly CompiledResource[]): CompiledResource[] {
-  return resources.flatMap((resource) => (resource.softDelete ? [resource, archiveOf(resource)] : [resource]));
+  return resources.flatMap((resource) => (resource.softDelete ? [resource, archiveResource(resource)] : [resource]));
 }
 
 /** The deleted records of a resource. */
@@ -40,17 +40,17 @@ export function createArchive(
   platform: { keyring: Parameters<typeof createCodec>[1]; log: Parameters<typeof createCodec>[2] },
   database: Parameters<Store['on']>[0],
 ): Archive {
-  const archive = archiveOf(resource);
+  const archive = archiveResource(resource);
   const codec = createCodec(archive, platform.keyring, platform.log);
   const own = createCodec(resource, platform.keyring, platform.log).columns;
-  const live = `select ${own}, null::timestamptz as "deleted_at", null::text[] as "deleted_under" from ${quoteIdentifier(resource.table)}`;
-  const gone = `select ${codec.columns} from ${quoteIdentifier(archive.table)}`;
-  const both = { ...archive, source: `(${live} union all ${gone}) _all` };
-  const made = (only: Store, all: Store): Archive => ({
+  const liveRows = `select ${own}, null::timestamptz as "deleted_at", null::text[] as "deleted_under" from ${quoteIdentifier(resource.table)}`;
+  const archivedRows = `select ${codec.columns} from ${quoteIdentifier(archive.table)}`;
+  const liveAndArchived = { ...archive, source: `(${liveRows} union all ${archivedRows}) _all` };
+  const createArchiveOn = (only: Store, all: Store): Archive => ({
     resource: archive,
     only,
     with: all,
-    on: (other) => made(only.on(other), all.on(other)),
+    on: (other) => createArchiveOn(only.on(other), all.on(other)),
   });
-  return made(createStore(archive, codec, database), createStore(both, codec, database));
+  return createArchiveOn(createStore(archive, codec, database), createStore(liveAndArchived, codec, database));
 }

@@ -23,7 +23,7 @@ export function resourceOf(value: unknown): string | undefined {
  * The id of the transaction that wrote this state of a record, for a resource without timestamps; undefined if the record was not read from
  * its row. Two changes of a record share an id only after 4 billion transactions.
  */
-export function writerOf(record: StoredRecord): string | undefined {
+export function transactionOf(record: StoredRecord): string | undefined {
   return (record as { [WRITER]?: string })[WRITER];
 }
 
@@ -58,7 +58,7 @@ export interface Codec {
  * name, but no spread, clone, log line or JSON includes them: `{ ...record }` in a response cannot leak them.
  */
 function createRecordClass(resource: CompiledResource): new () => object {
-  class Stored {
+  class RecordOfResource {
     #concealed: Record<string, unknown> = {};
     #writer: string | undefined;
     #deletedUnder: readonly string[] | undefined;
@@ -79,25 +79,25 @@ function createRecordClass(resource: CompiledResource): new () => object {
       this.#deletedUnder = privileges;
     }
     static {
-      const concealedOf = (record: Stored, name: string) => {
+      const concealedOf = (record: RecordOfResource, name: string) => {
         if (#concealed in record) return record.#concealed;
         throw new TypeError(
           `Only a stored record itself has its field "${name}": this object inherits from a ${resource.name}, or is a proxy of one. Use the record, or a copy with the fields that you need`,
         );
       };
       for (const { name } of resource.fields.filter(isConcealed)) {
-        Object.defineProperty(Stored.prototype, name, {
-          get(this: Stored) {
+        Object.defineProperty(RecordOfResource.prototype, name, {
+          get(this: RecordOfResource) {
             return concealedOf(this, name)[name];
           },
-          set(this: Stored, value: unknown) {
+          set(this: RecordOfResource, value: unknown) {
             concealedOf(this, name)[name] = value;
           },
         });
       }
     }
   }
-  return Stored;
+  return RecordOfResource;
 }
 
 function isConcealed({ secret, visibleTo }: CompiledField): boolean {
@@ -105,7 +105,7 @@ function isConcealed({ secret, visibleTo }: CompiledField): boolean {
 }
 
 /** Every field of a record as a plain object, including those that a spread leaves out. */
-export function everyField(resource: CompiledResource, record: StoredRecord): Record<string, unknown> {
+export function allFieldsOf(resource: CompiledResource, record: StoredRecord): Record<string, unknown> {
   const all: Record<string, unknown> = { ...record };
   for (const { name } of resource.fields.filter(isConcealed)) {
     if (record[name] !== undefined) all[name] = record[name];
@@ -115,7 +115,7 @@ export function everyField(resource: CompiledResource, record: StoredRecord): Re
 
 /** Creates the codec of a resource. */
 export function createCodec(resource: CompiledResource, keyring: Keyring, log: Logger): Codec {
-  const Stored = createRecordClass(resource);
+  const RecordOfResource = createRecordClass(resource);
   const readable = resource.fields.filter((field) => !field.type.concealed);
   const times = resource.timestamps ? (['createdAt', 'updatedAt'] as const) : [];
   // Compiled once: most types need no conversion, and their values skip it.
@@ -131,14 +131,14 @@ export function createCodec(resource: CompiledResource, keyring: Keyring, log: L
     ...(resource.archived ? ['deleted_at', 'deleted_under'] : []),
   ];
 
-  function decrypted(field: CompiledField, value: unknown, id: string): unknown {
-    return JSON.parse(keyring.decrypt(value as string, valueContext(resource.name, field.name, id)));
+  function decryptValue(field: CompiledField, value: unknown, id: string): unknown {
+    return JSON.parse(keyring.decrypt(value as string, encryptionContext(resource.name, field.name, id)));
   }
 
   function toColumn(field: CompiledField, value: unknown, id: string): unknown {
     if (value === null || value === undefined) return null;
     if (field.spec.encrypted)
-      return keyring.encrypt(JSON.stringify(value), valueContext(resource.name, field.name, id));
+      return keyring.encrypt(JSON.stringify(value), encryptionContext(resource.name, field.name, id));
     return field.type.toColumn === undefined ? value : field.type.toColumn(value, field.spec);
   }
 
@@ -147,9 +147,9 @@ export function createCodec(resource: CompiledResource, keyring: Keyring, log: L
   }
 
   // A missing key may be added later, so its event is deferred. A tampered value never becomes readable.
-  function fromEvent(field: CompiledField, value: unknown, id: string): unknown {
+  function decryptFromEvent(field: CompiledField, value: unknown, id: string): unknown {
     try {
-      return decrypted(field, value, id);
+      return decryptValue(field, value, id);
     } catch (error) {
       if (!(error instanceof DecryptionError) || error.fault === 'unknown-key') throw error;
       logLeftOut(error, id, 'it is not in the event');
@@ -157,16 +157,16 @@ export function createCodec(resource: CompiledResource, keyring: Keyring, log: L
     }
   }
 
-  function fromRow(row: readonly unknown[], plain: typeof decrypted): StoredRecord {
-    const record = new Stored() as StoredRecord;
+  function fromRow(row: readonly unknown[], decrypt: typeof decryptValue): StoredRecord {
+    const record = new RecordOfResource() as StoredRecord;
     record.id = row[0] as string;
     let at = 1;
     for (const field of readable) {
       const convert = conversions[at - 1];
       const value = row[at++];
       if (value === null) continue;
-      const known = field.spec.encrypted ? plain(field, value, record.id) : convert ? convert(value) : value;
-      if (known !== undefined) record[field.name] = known;
+      const converted = field.spec.encrypted ? decrypt(field, value, record.id) : convert ? convert(value) : value;
+      if (converted !== undefined) record[field.name] = converted;
     }
     for (const name of times) record[name] = row[at++];
     if (!resource.timestamps) (record as { [WRITER]?: string })[WRITER] = row[at++] as string;
@@ -178,12 +178,12 @@ export function createCodec(resource: CompiledResource, keyring: Keyring, log: L
 
   return {
     columns: columns.map(quoteIdentifier).join(', '),
-    fromRow: (row) => fromRow(row, decrypted),
+    fromRow: (row) => fromRow(row, decryptValue),
     fromChange(...rows) {
       const logged = new Set<CompiledField>();
-      const ifReadable = (field: CompiledField, value: unknown, id: string): unknown => {
+      const decryptOrLeaveOut = (field: CompiledField, value: unknown, id: string): unknown => {
         try {
-          return decrypted(field, value, id);
+          return decryptValue(field, value, id);
         } catch (error) {
           if (!(error instanceof DecryptionError)) throw error;
           if (!logged.has(field)) logLeftOut(error, id, 'the change of its record stands');
@@ -191,15 +191,15 @@ export function createCodec(resource: CompiledResource, keyring: Keyring, log: L
           return undefined;
         }
       };
-      return rows.map((row) => fromRow(row, ifReadable));
+      return rows.map((row) => fromRow(row, decryptOrLeaveOut));
     },
     fromJson(json) {
-      const record = new Stored() as StoredRecord;
+      const record = new RecordOfResource() as StoredRecord;
       record.id = json.id as string;
       for (const field of readable) {
         const value = json[field.column];
         if (value === null || value === undefined) continue;
-        if (field.spec.encrypted) record[field.name] = fromEvent(field, value, record.id);
+        if (field.spec.encrypted) record[field.name] = decryptFromEvent(field, value, record.id);
         else record[field.name] = field.type.fromJson === undefined ? value : field.type.fromJson(value, field.spec);
       }
       if (resource.timestamps) {
@@ -221,13 +221,13 @@ export function encryptedColumns(resources: readonly CompiledResource[]): Encryp
         name: archived ? `${resource}.${name} (deleted)` : `${resource}.${name}`,
         table,
         column,
-        context: (id) => valueContext(resource, name, id),
+        context: (id) => encryptionContext(resource, name, id),
         resource,
       })),
   );
 }
 
 /** The context that an encrypted value is bound to, so that a ciphertext copied elsewhere does not decrypt there. */
-function valueContext(resource: string, field: string, id: string): string {
+function encryptionContext(resource: string, field: string, id: string): string {
   return `${resource}/${field}/${id}`;
 }

@@ -8,25 +8,25 @@ import type { Condition, DeletedUnder, ListCondition } from '../query/list-query
 import {
   conditionSql,
   countStatement,
+  createParameters,
   pageStatement,
-  parameters,
   type SelectedList,
   type Slice,
-  type Writers,
-  writersSql,
+  type WrittenBy,
+  writtenBySql,
 } from '../query/sql.ts';
 import type { CompiledResource } from '../schema/compiled.ts';
-import type { Measured } from '../serialize/response-bytes.ts';
+import type { MeasuredPage } from '../serialize/response-bytes.ts';
 import type { Codec } from './codec.ts';
 import { type Cause, eventValues } from './event.ts';
-import { firstWithinBytes, rowSize, selectWithinBytes } from './within-bytes.ts';
-import { archiveValues, createWriteTexts } from './write-texts.ts';
+import { createPageWithinBytes, createSelectWithinBytes, rowSizeSql } from './within-bytes.ts';
+import { archiveValues, createWriteStatements } from './write-statements.ts';
 
 /** Limits which records a write can reach. */
-export type WriteCondition = Condition | DeletedUnder | Writers;
+export type WriteCondition = Condition | DeletedUnder | WrittenBy;
 
 /** A changed record, after and before the change. */
-export interface Written {
+export interface WriteResult {
   record: StoredRecord;
   previous: StoredRecord;
 }
@@ -46,7 +46,7 @@ export interface Store {
     ids: readonly string[],
     conditions: readonly Condition[],
     bytes: () => number,
-  ): Promise<Omit<Measured<StoredRecord>, 'isCut'>>;
+  ): Promise<Omit<MeasuredPage<StoredRecord>, 'isCut'>>;
   /** A slice of a sorted list. @param slow whether the query may scan */
   list(selection: SelectedList, slice: Slice, slow: boolean): Promise<StoredRecord[]>;
   /**
@@ -59,7 +59,7 @@ export interface Store {
     slice: Slice,
     slow: boolean,
     bytes: () => number,
-  ): Promise<Measured<StoredRecord>>;
+  ): Promise<MeasuredPage<StoredRecord>>;
   count(selection: SelectedList, slow: boolean): Promise<number>;
   insert(id: string, values: Values, cause: Cause): Promise<StoredRecord>;
   /** Returns undefined if no record with that id meets the conditions. */
@@ -68,7 +68,7 @@ export interface Store {
     changes: Values,
     conditions: readonly WriteCondition[],
     cause: Cause,
-  ): Promise<Written | undefined>;
+  ): Promise<WriteResult | undefined>;
   /**
    * Deletes a record; with soft delete it moves to the archive.
    *
@@ -90,7 +90,7 @@ export interface Store {
 
 // Reads of up to this many ids run immediately. Larger ones, as for references of a list, share the connections of lists and cannot delay
 // sign-ins.
-const MAX_AT_ONCE = 200;
+const MAX_IMMEDIATE_IDS = 200;
 
 /** Creates the store of a resource. */
 export function createStore(
@@ -99,28 +99,28 @@ export function createStore(
   database: Queryable,
   shared = {
     name: createStatementNames(),
-    texts: createWriteTexts(resource, codec),
-    withinBytes: selectWithinBytes(resource, codec.columns),
-    firstWithin: firstWithinBytes(codec.columns, rowSize(resource)),
+    writeStatements: createWriteStatements(resource, codec),
+    selectWithinBytes: createSelectWithinBytes(resource, codec.columns),
+    pageWithinBytes: createPageWithinBytes(codec.columns, rowSizeSql(resource)),
   },
 ): Store {
-  const { name: statement, texts, withinBytes, firstWithin } = shared;
+  const { name: statement, writeStatements, selectWithinBytes, pageWithinBytes } = shared;
   const table = resource.source ?? quoteIdentifier(resource.table);
   const width = codec.columns.split(', ').length;
 
-  const lists = (slow: boolean) => (slow ? database.readSlowly : database.readList);
+  const listReader = (slow: boolean) => (slow ? database.readSlowly : database.readList);
 
-  const guarded = (id: string, conditions: readonly (WriteCondition | ListCondition)[]) => {
-    const params = parameters([id]);
+  const whereId = (id: string, conditions: readonly (WriteCondition | ListCondition)[]) => {
+    const params = createParameters([id]);
     const terms = conditions.map((condition) =>
-      'writers' in condition ? writersSql(condition, params) : conditionSql(resource, condition, params),
+      'writers' in condition ? writtenBySql(condition, params) : conditionSql(resource, condition, params),
     );
     return { params, where: ['"id" = $1', ...terms].join(' and ') };
   };
 
   return {
     async read(id, conditions = []) {
-      const { params, where } = guarded(id, conditions);
+      const { params, where } = whereId(id, conditions);
       const rows = await database.read(
         statement(`select ${codec.columns} from ${table} where ${where}`, params.values),
       );
@@ -128,15 +128,18 @@ export function createStore(
     },
 
     async readMany(ids) {
-      const run = ids.length > MAX_AT_ONCE ? database.readList : database.read;
+      const run = ids.length > MAX_IMMEDIATE_IDS ? database.readList : database.read;
       const rows = await run(statement(`select ${codec.columns} from ${table} where "id" = any($1)`, [ids]));
       return rows.map(codec.fromRow);
     },
 
     async readManyWithin(ids, conditions, bytes) {
-      const params = parameters([ids]);
+      const params = createParameters([ids]);
       const terms = conditions.map((condition) => conditionSql(resource, condition, params));
-      const text = withinBytes(['"id" = any($1)', ...terms].join(' and '), `$${params.values.length + 1}::bigint`);
+      const text = selectWithinBytes(
+        ['"id" = any($1)', ...terms].join(' and '),
+        `$${params.values.length + 1}::bigint`,
+      );
       // A few of these reads run at a time, like lists. Compute the bytes when the read is sent: by then, other responses may have left
       // less room.
       const rows = await database.readList(() => statement(text, [...params.values, bytes()]));
@@ -148,14 +151,14 @@ export function createStore(
 
     async list(selection, slice, slow) {
       const { text, values } = pageStatement(resource, codec.columns, selection, slice);
-      return (await lists(slow)(statement(text, values))).map(codec.fromRow);
+      return (await listReader(slow)(statement(text, values))).map(codec.fromRow);
     },
 
     async listWithin(selection, slice, slow, bytes) {
       const { text, values } = pageStatement(resource, codec.columns, selection, slice);
-      const within = firstWithin(text, `$${values.length + 1}::bigint`);
-      const made = () => statement(within, [...values, bytes()]);
-      const rows = await (slow ? database.readSlowly(made()) : database.readList(made));
+      const within = pageWithinBytes(text, `$${values.length + 1}::bigint`);
+      const limitedStatement = () => statement(within, [...values, bytes()]);
+      const rows = await (slow ? database.readSlowly(limitedStatement()) : database.readList(limitedStatement));
       return {
         records: rows.map(codec.fromRow),
         bytes: rows.reduce((sum, row) => sum + (row[width] as number), 0),
@@ -165,41 +168,41 @@ export function createStore(
 
     async count(selection, slow) {
       const { text, values } = countStatement(resource, selection);
-      return (await lists(slow)<[number]>(statement(text, values)))[0]![0];
+      return (await listReader(slow)<[number]>(statement(text, values)))[0]![0];
     },
 
     async insert(id, values, cause) {
       const fields = resource.fields.map((field) => codec.toColumn(field, values[field.name], id));
-      const given = [id, ...fields, ...eventValues(resource, 'created', cause)];
-      const rows = await database.write(statement(texts.insert, given));
+      const parameterValues = [id, ...fields, ...eventValues(resource, 'created', cause)];
+      const rows = await database.write(statement(writeStatements.insert, parameterValues));
       return codec.fromRow(rows[0]!);
     },
 
     async update(id, changes, conditions, cause) {
-      const { params, where } = guarded(id, conditions);
+      const { params, where } = whereId(id, conditions);
       // Declared order, whatever the order in the body: fewer statements to prepare.
       const changed = resource.fields.filter((field) => Object.hasOwn(changes, field.name));
-      const text = texts.update(changed, where, params.values.length);
+      const text = writeStatements.update(changed, where, params.values.length);
       const fields = changed.map((field) => codec.toColumn(field, changes[field.name], id));
-      const given = [...params.values, ...fields, ...eventValues(resource, 'updated', cause)];
-      const [row] = await database.write(statement(text, given));
+      const parameterValues = [...params.values, ...fields, ...eventValues(resource, 'updated', cause)];
+      const [row] = await database.write(statement(text, parameterValues));
       if (row === undefined) return undefined;
       const [record, previous] = codec.fromChange(row, row.slice(width));
       return { record: record!, previous: previous! };
     },
 
     async remove(id, conditions, cause, under) {
-      const { params, where } = guarded(id, conditions);
-      const text = texts.remove(where, params.values.length);
+      const { params, where } = whereId(id, conditions);
+      const text = writeStatements.remove(where, params.values.length);
       const kept = archiveValues(resource, cause.userId, under);
-      const given = [...params.values, ...kept, ...eventValues(resource, 'deleted', cause)];
-      const [row] = await database.write(statement(text, given));
+      const parameterValues = [...params.values, ...kept, ...eventValues(resource, 'deleted', cause)];
+      const [row] = await database.write(statement(text, parameterValues));
       return row === undefined ? undefined : codec.fromChange(row)[0];
     },
 
     async restore(id, conditions, cause) {
-      const { params, where } = guarded(id, conditions);
-      const text = texts.restore(where, params.values.length);
+      const { params, where } = whereId(id, conditions);
+      const text = writeStatements.restore(where, params.values.length);
       const [row] = await database.write(
         statement(text, [...params.values, ...eventValues(resource, 'restored', cause)]),
       );
@@ -214,7 +217,7 @@ export function createStore(
   };
 }
 
-const MAX_NAMES = 500;
+const MAX_STATEMENT_NAMES = 500;
 
 /**
  * Names statements, so that Postgres prepares each once per connection. Equal texts get equal names. After `MAX_NAMES` texts, statements
@@ -224,7 +227,7 @@ function createStatementNames(): (text: string, values: unknown[]) => Statement 
   const names = new Map<string, string>();
   return (text, values) => {
     let name = names.get(text);
-    if (name === undefined && names.size < MAX_NAMES) {
+    if (name === undefined && names.size < MAX_STATEMENT_NAMES) {
       name = `s_${createHash('sha256').update(text).digest('hex').slice(0, 24)}`;
       names.set(text, name);
     }

@@ -8,7 +8,7 @@ import { type CompiledField, type CompiledResource, sqlTypeOf } from '../schema/
  * @param name the column, as SQL
  * @param held the column's type
  */
-export function valueSize(name: string, held: string): string | undefined {
+export function valueSizeSql(name: string, held: string): string | undefined {
   if (held === 'text') return `coalesce(octet_length(${name}), 0)`;
   if (held !== 'jsonb' && !held.endsWith('[]')) return undefined;
   // Both expressions return the value itself, unpacked.
@@ -17,13 +17,13 @@ export function valueSize(name: string, held: string): string | undefined {
   return `coalesce(pg_column_size(${size}), 0)`;
 }
 
-function sizeSql(field: CompiledField): string | undefined {
-  return valueSize(quoteIdentifier(field.column), sqlTypeOf(field));
+function fieldSizeSql(field: CompiledField): string | undefined {
+  return valueSizeSql(quoteIdentifier(field.column), sqlTypeOf(field));
 }
 
 /** The SQL for the bytes of a row of a resource. */
-export function rowSize({ fields }: CompiledResource): string {
-  const sizes = fields.filter((field) => !field.type.concealed).map(sizeSql);
+export function rowSizeSql({ fields }: CompiledResource): string {
+  const sizes = fields.filter((field) => !field.type.concealed).map(fieldSizeSql);
   return sizes.filter((one) => one !== undefined).join(' + ') || '0';
 }
 
@@ -35,11 +35,11 @@ const BEFORE = 'rows between unbounded preceding and 1 preceding';
  *
  * @param columns the select list
  */
-export function selectWithinBytes(
+export function createSelectWithinBytes(
   resource: CompiledResource,
   columns: string,
 ): (where: string, placeholder: string) => string {
-  const size = rowSize(resource);
+  const size = rowSizeSql(resource);
   const before = `sum(${size}) over (order by "id" ${BEFORE})`;
   const sized = `select ${columns}, ${size} as "_bytes", coalesce(${before}, 0) as "_before" from ${quoteIdentifier(resource.table)}`;
   return (where, placeholder) =>
@@ -53,7 +53,10 @@ export function selectWithinBytes(
  * @param columns the select list
  * @param size the bytes of a row, as SQL
  */
-export function firstWithinBytes(columns: string, size: string): (statement: string, placeholder: string) => string {
+export function createPageWithinBytes(
+  columns: string,
+  size: string,
+): (statement: string, placeholder: string) => string {
   // A window without an order keeps the order of the statement's rows.
   const sized = `select ${columns}, ${size} as "_bytes", coalesce(sum(${size}) over "_all", 0) as "_before",
     lead(true) over "_all" as "_more"`;

@@ -4,7 +4,7 @@ import type { Database } from '../../platform/postgres/database.ts';
 import { inLazyTransaction } from '../../platform/postgres/lazy-transaction.ts';
 import { retryContended } from '../../platform/postgres/retry.ts';
 import type { Entity, OperationTransaction, RecordsContext } from '../context.ts';
-import { createService, servicesBy } from '../service.ts';
+import { createService, createServiceLookup } from '../service.ts';
 import type { TransactionGuard } from './transaction-guard.ts';
 
 /** The work to run after a transaction commits. */
@@ -21,18 +21,18 @@ interface AfterCommitQueue {
 export function createAfterCommitQueue(log: Logger): AfterCommitQueue {
   const queue: (() => unknown)[] = [];
   let committed = false;
-  const done = async (work: () => unknown) => {
+  const runLogged = async (work: () => unknown) => {
     try {
       await work();
     } catch (error) {
-      log.error({ err: error }, 'what should follow a commit failed');
+      log.error({ err: error }, 'work after a commit failed');
     }
   };
   return {
-    add: (work) => void (committed ? done(work) : queue.push(work)),
+    add: (work) => void (committed ? runLogged(work) : queue.push(work)),
     async run() {
       committed = true;
-      for (const work of queue) await done(work);
+      for (const work of queue) await runLogged(work);
     },
   };
 }
@@ -40,9 +40,9 @@ export function createAfterCommitQueue(log: Logger): AfterCommitQueue {
  * The context of operations in a transaction. `before` hooks run in it, and so do the calls of their own `service`; events and `after`
  * hooks follow the commit.
  */
-export function contextWithin(outside: RecordsContext, transaction: OperationTransaction): RecordsContext {
+export function createTransactionContext(outside: RecordsContext, transaction: OperationTransaction): RecordsContext {
   const { database, afterCommit } = transaction;
-  const within = (entity: Entity): Entity => {
+  const inTransaction = (entity: Entity): Entity => {
     const store = entity.store.on(database);
     // Lock the row instead of using the queue: other writers wait for the row lock anyway, and waiting in the queue could deadlock with
     // them.
@@ -52,20 +52,20 @@ export function contextWithin(outside: RecordsContext, transaction: OperationTra
     };
     return { ...entity, store, queue, archive: entity.archive?.on(database) };
   };
-  const made = new Map<string, Entity>();
+  const entities = new Map<string, Entity>();
   const get = (name: string) => {
-    const known = made.get(name);
+    const known = entities.get(name);
     const entity = known === undefined ? outside.entities.get(name) : undefined;
     if (entity === undefined) return known;
-    const own = within(entity);
-    made.set(name, own);
-    return own;
+    const entityInTransaction = inTransaction(entity);
+    entities.set(name, entityInTransaction);
+    return entityInTransaction;
   };
   const context: RecordsContext = {
     ...outside,
     entities: { get },
     push: { ...outside.push, enqueue: (message) => outside.push.enqueueWithin({ database, afterCommit }, message) },
-    service: servicesBy((name) => {
+    service: createServiceLookup((name) => {
       const entity = get(name);
       return entity && createService(context, entity);
     }, outside.names),
@@ -95,11 +95,15 @@ export function createWithTransaction(
     const attempt = async () => {
       const afterCommit = createAfterCommitQueue(log);
       const result = await inLazyTransaction(database, (lazy) => {
-        const within = { database: lazy.opening, afterCommit: afterCommit.add, abort: lazy.abort };
-        const context = contextWithin(outside(), within);
-        const own = { ...entity, store: entity.store.on(always ? lazy.opening : lazy.following) };
-        const who = { ...operation, service: context.service };
-        return transactions.run(within, () => work(context, own, who), lazy.isOpen);
+        const transaction = { database: lazy.opening, afterCommit: afterCommit.add, abort: lazy.abort };
+        const context = createTransactionContext(outside(), transaction);
+        const entityInTransaction = { ...entity, store: entity.store.on(always ? lazy.opening : lazy.following) };
+        const operationInTransaction = { ...operation, service: context.service };
+        return transactions.run(
+          transaction,
+          () => work(context, entityInTransaction, operationInTransaction),
+          lazy.isOpen,
+        );
       });
       if (result !== undefined) await afterCommit.run();
       return result;

@@ -16,13 +16,13 @@ import {
   withData,
   withVersion,
 } from '../../platform/http/response.ts';
-import { authorizeCollection, loadAuthorized, needsUser } from '../../records/access/authorize.ts';
+import { authorizeCollection, loadAuthorized, requiresUser } from '../../records/access/authorize.ts';
 import type { ResolvedViewContext } from '../../records/access/operation-context.ts';
 import { createRuleErrorLog, refuseOnError } from '../../records/access/rule-errors.ts';
 import type { Entity } from '../../records/context.ts';
 import type { Records } from '../../records/index.ts';
 import { reserveId } from '../../records/operations/create.ts';
-import { assertMatch, readIfMatch, versionOf } from '../../records/operations/versions.ts';
+import { assertIfMatch, readIfMatch, versionOf } from '../../records/operations/versions.ts';
 import { recordOf, serializeResponse } from '../../records/serialize/serialize.ts';
 import { createIdempotentRequests, readIdempotencyKey } from './idempotency/index.ts';
 import { checkInput, checkQuery } from './input.ts';
@@ -56,7 +56,7 @@ function checkPreconditions(req: Request, entity: Entity | undefined, doc: unkno
   if (req.headers['if-match'] === undefined) return;
   if (entity === undefined) throw new ApiError('BAD_REQUEST', 'If-Match is for changes of a single record');
   const ifMatch = readIfMatch(req);
-  if (doc !== undefined) assertMatch(entity.versionOf, doc as StoredRecord, ifMatch);
+  if (doc !== undefined) assertIfMatch(entity.versionOf, doc as StoredRecord, ifMatch);
 }
 
 /** The dependencies of endpoints. */
@@ -111,7 +111,7 @@ export function createEndpoint(route: Route, parts: EndpointParts): Endpoint {
   ): Promise<unknown> {
     if (byHandler) {
       // The handler does the rest, but never read the body of a caller who must sign in first.
-      if (viewContext.user === undefined && needsUser(policy)) throw new ApiError('UNAUTHORIZED');
+      if (viewContext.user === undefined && requiresUser(policy)) throw new ApiError('UNAUTHORIZED');
       // A stored response must not be shown before the policy is checked either.
       if (creates && viewContext.req.headers['idempotency-key'] !== undefined) {
         await authorizeCollection(policy, 'create', viewContext, onPolicyError(viewContext.req));

@@ -1,7 +1,7 @@
 import { issuePath, type StandardIssue, type StandardSchema } from '../../declare/field.ts';
 import { ApiError, type ErrorDetails, MAX_DETAILS, validationError } from '../../platform/errors.ts';
 import { tooManyKeys } from '../../platform/json/json-limits.ts';
-import { echo } from '../../records/query/parameter.ts';
+import { shortenForMessage } from '../../records/query/parameter.ts';
 
 interface Issue extends StandardIssue {
   /** Properties that zod adds to the convention. */
@@ -86,7 +86,7 @@ export async function checkInput(schema: StandardSchema, body: unknown, maxKeys:
 
 function parameterMessage({ path, kind, message }: IssueDetail): string {
   if (path.length === 0) return `The query string: ${message}`;
-  const name = `query parameter "${echo(path.join('.'))}"`;
+  const name = `query parameter "${shortenForMessage(path.join('.'))}"`;
   if (kind === 'unknown') return `Unknown ${name}`;
   if (kind === 'missing') return `The ${name} is required`;
   return kind === 'repeated' ? `The ${name} must be given once` : `The ${name}: ${message}`;

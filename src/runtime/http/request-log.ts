@@ -2,17 +2,16 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { RequestHandler } from 'express';
 import { perRequest } from '../../platform/http/per-request.ts';
 import { identityOf } from '../../platform/http/request-context.ts';
-import type { Logger } from '../../platform/observability/log.ts';
+import { type Logger, redactTokens } from '../../platform/observability/log.ts';
 import { createTimer, type WorkLine } from '../../platform/observability/log-work.ts';
 
-// Session tokens, API keys and other credentials of this form: a token in a path by mistake must not be recorded.
-const TOKEN = /svc_\w+/gi;
 const MAX_PATH_LENGTH = 1000;
 
 /** The path of a request with tokens redacted and without its query, which may contain personal data. For audit events, not for the log. */
 export function pathOf(req: IncomingMessage): string {
   const path = ((req as { originalUrl?: string }).originalUrl ?? req.url ?? '').split('?', 1)[0]!;
-  return path.slice(0, MAX_PATH_LENGTH).replace(TOKEN, 'svc_[redacted]');
+  // Cut twice: redacting first keeps a token at the cut from being recorded in part, and a very long path must stay cheap.
+  return redactTokens(path.slice(0, 2 * MAX_PATH_LENGTH)).slice(0, MAX_PATH_LENGTH);
 }
 
 const patterns = perRequest<string>('route pattern');

@@ -11,7 +11,7 @@ const SUFFIX: Record<RecordView, string> = {
   register: 'Register',
 };
 
-function refer(section: Section, name: string): Json {
+function referenceTo(section: Section, name: string): Json {
   return { $ref: `#/components/${section}/${name}` };
 }
 
@@ -62,7 +62,7 @@ export function createComponents(
         schemas.set(name, {});
         schemas.set(name, recordSchema(resource, view, { unknownFields, record: components.record }));
       }
-      return refer('schemas', name);
+      return referenceTo('schemas', name);
     },
     reserve(section, wanted, part) {
       const content = JSON.stringify(part);
@@ -80,7 +80,7 @@ export function createComponents(
     named(section, wanted, part) {
       const name = components.reserve(section, wanted, part);
       sections[section].set(name, part);
-      return refer(section, name);
+      return referenceTo(section, name);
     },
     all() {
       const filled = Object.entries(sections).filter(([, parts]) => parts.size > 0);

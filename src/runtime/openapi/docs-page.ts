@@ -28,7 +28,7 @@ const FROM_PACKAGE: Record<string, string> = {
 };
 
 // The document is next to the page. A pasted token is forgotten when the page is closed.
-const START = `SwaggerUIBundle({
+const START_SCRIPT = `SwaggerUIBundle({
   url: new URL('openapi.json', location.href).href,
   dom_id: '#reference',
   deepLinking: true,
@@ -41,23 +41,23 @@ const START = `SwaggerUIBundle({
 
 const ENTITIES: Record<string, string> = { '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;', "'": '&#39;' };
 
-function escaped(text: string): string {
+function escapeHtml(text: string): string {
   return text.replaceAll(/[&<>"']/g, (character) => ENTITIES[character]!);
 }
 
-function page(title: string): string {
+function pageHtml(title: string): string {
   return `<!doctype html>
 <html lang="en">
 <head>
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
-<title>${escaped(title)}</title>
+<title>${escapeHtml(title)}</title>
 <link rel="icon" type="image/png" href="docs/favicon-32x32.png">
 <link rel="stylesheet" href="docs/swagger-ui.css">
 </head>
 <body>
 <div id="reference"></div>
-<noscript>This page needs JavaScript. The document itself: <a href="openapi.json">openapi.json</a></noscript>
+<noscript>This page requires JavaScript. The OpenAPI document: <a href="openapi.json">openapi.json</a></noscript>
 <script src="docs/swagger-ui-bundle.js"></script>
 <script src="docs/start.js"></script>
 </body>
@@ -77,8 +77,8 @@ export function docsFiles(title: string): Map<string, () => Promise<ServedBytes>
     return [`/docs/${name}`, onDemand(load)] as const;
   });
   return new Map([
-    ['/docs', text('text/html; charset=utf-8', page(title), PAGE_HEADERS)],
-    ['/docs/start.js', text(JAVASCRIPT, START, ASSET_HEADERS)],
+    ['/docs', text('text/html; charset=utf-8', pageHtml(title), PAGE_HEADERS)],
+    ['/docs/start.js', text(JAVASCRIPT, START_SCRIPT, ASSET_HEADERS)],
     ...packaged,
   ]);
 }

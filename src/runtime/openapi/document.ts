@@ -6,7 +6,7 @@ import { onDemand, type ServedBytes, sendBytes, servedBytes } from '../../platfo
 import type { CompiledResource } from '../../records/schema/compiled.ts';
 import { createComponents } from './components.ts';
 import { docsFiles } from './docs-page.ts';
-import { documentPaths, pascalCase, shownRoutes } from './documented-routes.ts';
+import { documentedRoutes, documentPaths, pascalCase } from './documented-routes.ts';
 import { operationOf, schemesOf, securitySchemes } from './operation.ts';
 import type { Components, Json } from './schema.ts';
 import { shapeSchema } from './shape.ts';
@@ -31,7 +31,11 @@ function tagsOf(operations: readonly Json[], resources: readonly CompiledResourc
   });
 }
 
-const ANSWER = { '2XX': { description: 'It was received. Any other answer, or none in time, is a failure.' } };
+const EVENT_RESPONSES = {
+  '2XX': {
+    description: 'The event was received. Any other response, or none within the timeout, is a failed attempt.',
+  },
+};
 
 function operationIdFor(name: string, taken: ReadonlySet<string>): string {
   const wanted = `on${pascalCase(name)}`;
@@ -43,7 +47,7 @@ function operationIdFor(name: string, taken: ReadonlySet<string>): string {
  *
  * @param taken operationIds of the routes
  */
-function sentEvents(events: readonly SentEvent[], taken: ReadonlySet<string>, components: Components): Json {
+function eventWebhooks(events: readonly SentEvent[], taken: ReadonlySet<string>, components: Components): Json {
   const items = events.map(({ name, summary, headers, data, body, tags }) => {
     const parameters = Object.entries(headers).map(([header, description]) =>
       components.named('parameters', pascalCase(header), {
@@ -62,7 +66,7 @@ function sentEvents(events: readonly SentEvent[], taken: ReadonlySet<string>, co
       security: [],
       parameters,
       requestBody: { required: true, content: { 'application/json': { schema } } },
-      responses: ANSWER,
+      responses: EVENT_RESPONSES,
     };
     return [name, { post: operation }];
   });
@@ -79,15 +83,15 @@ function createDocument({ routes, resources, authenticators, sent, settings }: D
   const schemes = schemesOf(authenticators);
   const parts = { resources: new Map(resources.map((one) => [one.name, one])), schemes, settings, components };
   const paths: Record<string, Json> = {};
-  const shown = shownRoutes(routes);
-  const pathOf = documentPaths(shown);
-  const operations = shown.map((route) => {
+  const documented = documentedRoutes(routes);
+  const pathOf = documentPaths(documented);
+  const operations = documented.map((route) => {
     const path = pathOf(route);
     const operation = operationOf(route, path, parts);
     paths[path] = { ...paths[path], [route.method.toLowerCase()]: operation };
     return operation;
   });
-  const webhooks = sentEvents(sent, new Set(operations.map(({ operationId }) => operationId as string)), components);
+  const webhooks = eventWebhooks(sent, new Set(operations.map(({ operationId }) => operationId as string)), components);
   return {
     openapi: '3.1.1',
     info: { title, version, ...(description === undefined ? {} : { description }) },

@@ -65,7 +65,7 @@ export function operationIdOf(route: Route): string {
 }
 
 /** `publishPost` → `Publish post`: the default summary of a route. */
-export function spokenId(operationId: string): string {
+export function defaultSummary(operationId: string): string {
   const words = operationId.replaceAll(/([a-z0-9])([A-Z])/g, '$1 $2').toLowerCase();
   return words.slice(0, 1).toUpperCase() + words.slice(1);
 }
@@ -84,7 +84,7 @@ function variants(path: string): string[] {
 }
 
 /** Returns a route once for each path that it matches, each with its own operationId. */
-function unfolded(route: Route): Route[] {
+function expandOptionalParts(route: Route): Route[] {
   const [first, ...others] = variants(route.path).map((path) => ({ ...route, path }));
   const named = others.map((one, i) => ({ ...one, operationId: `${operationIdOf(first!)}${i + 2}` }));
   return [first!, ...named];
@@ -94,9 +94,9 @@ function unfolded(route: Route): Route[] {
  * The routes in the document. If two routes match the same requests, the first one is mounted first, and the second is
  * never reached, even if the first one is hidden.
  */
-export function shownRoutes(routes: readonly Route[]): Route[] {
+export function documentedRoutes(routes: readonly Route[]): Route[] {
   const same = (route: Route) => `${route.method} ${shapeOf(route.path)}`;
-  const reached = [...Map.groupBy(routes.flatMap(unfolded), same).values()].map(([first]) => first!);
+  const reached = [...Map.groupBy(routes.flatMap(expandOptionalParts), same).values()].map(([first]) => first!);
   return reached.filter((route) => !route.hidden);
 }
 

@@ -27,7 +27,7 @@ export interface RouteFacts {
 }
 
 /** Whether a route reads its body. */
-export function takesBody(route: Route): boolean {
+export function readsBody(route: Route): boolean {
   return route.input !== undefined || route.body === 'json' || route.body === 'any';
 }
 
@@ -49,7 +49,7 @@ export function errorCodes(route: Route, { policy, written, scoped, limited }: R
     if (condition) for (const code of more) codes.add(code);
   };
   const changesRecord = route.crud === 'update' || route.crud === 'delete';
-  add(takesBody(route), ...OF_BODIES);
+  add(readsBody(route), ...OF_BODIES);
   add(scoped || canForbid(policy, route), 'FORBIDDEN');
   // A path that cannot be decoded also returns 404.
   add(/[:*]/.test(route.path), 'NOT_FOUND');
@@ -62,7 +62,7 @@ export function errorCodes(route: Route, { policy, written, scoped, limited }: R
 }
 
 /** Whether code outside the document's knowledge may send any response: a custom handler, hooks, middleware. */
-export function answersFreely(route: Route, { resource, written }: RouteFacts): boolean {
+export function mayReturnAnyError(route: Route, { resource, written }: RouteFacts): boolean {
   if (route.crud === undefined && route.errors === undefined) return true;
   const writes = route.crud !== undefined && route.crud !== 'list' && route.crud !== 'read' ? resource : written;
   return (route.middleware?.length ?? 0) > 0 || writes?.declaration.hooks !== undefined;

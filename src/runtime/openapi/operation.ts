@@ -5,10 +5,10 @@ import type { Route } from '../../declare/route.ts';
 import { recordShapes } from '../../declare/route.ts';
 import type { Settings } from '../../platform/config/settings.ts';
 import type { CompiledResource } from '../../records/schema/compiled.ts';
-import { operationIdOf, pascalCase, spokenId } from './documented-routes.ts';
-import { answersFreely, errorCodes, takesBody } from './error-codes.ts';
+import { defaultSummary, operationIdOf, pascalCase } from './documented-routes.ts';
+import { errorCodes, mayReturnAnyError, readsBody } from './error-codes.ts';
 import { headerParameters, listParameters, pathParameters, readParameters, shapedParameters } from './parameters.ts';
-import { errorAnswers, successAnswers } from './responses.ts';
+import { errorResponses, successResponses } from './responses.ts';
 import type { Components, Json } from './schema.ts';
 import { shapeSchema } from './shape.ts';
 
@@ -49,13 +49,13 @@ function requiredScope(route: Route, schemes: readonly SignInScheme[]): string |
 }
 
 /** Describes who may call a route. */
-function accessText(route: Route, policy: CompiledPolicy, schemes: readonly SignInScheme[]): string {
-  const told = scopesBy(route, schemes).flatMap(({ scopes }) => {
+function describeAccess(route: Route, policy: CompiledPolicy, schemes: readonly SignInScheme[]): string {
+  const scopeTexts = scopesBy(route, schemes).flatMap(({ scopes }) => {
     if (scopes === undefined) return [];
-    if (scopes.length === 0) return ' API keys are not good here.';
+    if (scopes.length === 0) return ' API keys are not accepted.';
     return ` An API key needs the scope ${scopes.map((one) => `\`${one}\``).join(' or ')}.`;
   });
-  return `Who may: \`${policy.text}\`.${told.join('')}`;
+  return `Access: \`${policy.text}\`.${scopeTexts.join('')}`;
 }
 
 /** The inputs of operations, besides their routes. */
@@ -74,17 +74,20 @@ function queryParameters(route: Route, resource: CompiledResource | undefined, p
 }
 
 /** Whether no property of a shape is required. Then a request without a body counts as an empty body. */
-function takesNothing({ input }: Route): boolean {
+function acceptsEmptyBody({ input }: Route): boolean {
   return input !== undefined && '_zod' in input && (input as unknown as z.ZodType).safeParse({}).success;
 }
 
 /** The request body of a route that reads one. If the handler validates the body itself, the body may be optional. */
 function requestBody(route: Route, name: string, components: Components): Json {
-  if (!takesBody(route)) return {};
+  if (!readsBody(route)) return {};
   const shape = route.input ?? route.bodyShape;
   const schema = shape === undefined ? {} : shapeSchema(shape, 'input', `${name}Body`, components);
   return {
-    requestBody: { required: shape !== undefined && !takesNothing(route), content: { 'application/json': { schema } } },
+    requestBody: {
+      required: shape !== undefined && !acceptsEmptyBody(route),
+      content: { 'application/json': { schema } },
+    },
   };
 }
 
@@ -120,11 +123,11 @@ export function operationOf(route: Route, path: string, parts: OperationParts): 
     ...headerParameters(route, components),
   ];
   const scope = requiredScope(route, schemes);
-  const making = { limited: facts.limited, components };
-  const description = [route.description, accessText(route, policy, schemes)].filter((text) => text !== undefined);
+  const context = { limited: facts.limited, components };
+  const description = [route.description, describeAccess(route, policy, schemes)].filter((text) => text !== undefined);
   return {
     operationId,
-    summary: route.summary ?? spokenId(operationId),
+    summary: route.summary ?? defaultSummary(operationId),
     description: description.join('\n\n'),
     tags: route.tags ?? [route.path.split('/')[1]],
     ...(scope === undefined ? {} : { 'x-required-scope': scope }),
@@ -132,8 +135,8 @@ export function operationOf(route: Route, path: string, parts: OperationParts): 
     ...(parameters.length === 0 ? {} : { parameters }),
     ...requestBody(route, name, components),
     responses: {
-      ...successAnswers(route, name, making),
-      ...errorAnswers(errorCodes(route, facts), answersFreely(route, facts), making),
+      ...successResponses(route, name, context),
+      ...errorResponses(errorCodes(route, facts), mayReturnAnyError(route, facts), context),
     },
   };
 }

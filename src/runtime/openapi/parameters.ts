@@ -1,10 +1,10 @@
 import type { Route } from '../../declare/route.ts';
 import type { Operator } from '../../declare/service.ts';
 import { fieldJsonSchema } from '../../records/fields/field-type.ts';
-import { isFilterable, LIST_OPERATORS, LONGEST_SEARCH, MAX_VALUES } from '../../records/query/filter.ts';
+import { isFilterable, LIST_OPERATORS, MAX_LIST_VALUES, MAX_SEARCH_LENGTH } from '../../records/query/filter.ts';
 import { includablePaths, MAX_LEVELS, MAX_PATHS, type ResourceOf } from '../../records/query/include.ts';
 import { MAX_PAGES, selectableFields } from '../../records/query/parse.ts';
-import { declaredSorts, MAX_TERMS } from '../../records/query/sort.ts';
+import { declaredSorts, MAX_SORT_TERMS } from '../../records/query/sort.ts';
 import type { CompiledField, CompiledResource } from '../../records/schema/compiled.ts';
 import { isItemPath, isTagged } from '../http/endpoint.ts';
 import type { Components } from './schema.ts';
@@ -14,19 +14,19 @@ import { shapeSchema } from './shape.ts';
 const IDEMPOTENCY_KEY = {
   name: 'Idempotency-Key',
   in: 'header',
-  description: 'Repeated with the same key and body within a day, the request is carried out once and answered alike.',
+  description: 'Requests with the same key and body within a day are carried out once and get the same response.',
   schema: { type: 'string', minLength: 1, maxLength: 255 },
 };
 const IF_MATCH = {
   name: 'If-Match',
   in: 'header',
-  description: 'Entity tags, or `*`: goes ahead only while the record is in one of these states.',
+  description: 'Entity tags, or `*`: the change is made only if the record still has one of these versions.',
   schema: { type: 'string' },
 };
 const IF_NONE_MATCH = {
   name: 'If-None-Match',
   in: 'header',
-  description: 'Entity tags that you have: an answer that is still the same is 304, without a body.',
+  description: 'Entity tags of responses that you have. If the response is still the same, it is a 304 without a body.',
   schema: { type: 'string' },
 };
 
@@ -74,11 +74,11 @@ export function shapedParameters(route: Route, name: string, components: Compone
 
 /** The request headers that make a request conditional or repeatable. */
 export function headerParameters(route: Route, components: Components): Json[] {
-  const put = (name: string, parameter: Json) => components.named('parameters', name, parameter);
+  const parameterReference = (name: string, parameter: Json) => components.named('parameters', name, parameter);
   return [
-    ...(isRevalidated(route) ? [put('IfNoneMatch', IF_NONE_MATCH)] : []),
-    ...(isGuarded(route) ? [put('IfMatch', IF_MATCH)] : []),
-    ...(route.idempotent ? [put('IdempotencyKey', IDEMPOTENCY_KEY)] : []),
+    ...(isRevalidated(route) ? [parameterReference('IfNoneMatch', IF_NONE_MATCH)] : []),
+    ...(isGuarded(route) ? [parameterReference('IfMatch', IF_MATCH)] : []),
+    ...(route.idempotent ? [parameterReference('IdempotencyKey', IDEMPOTENCY_KEY)] : []),
   ];
 }
 
@@ -91,16 +91,16 @@ interface Pagination {
 const MAX_LISTED = 60;
 
 const OPERATOR_TEXT: Record<Operator, string> = {
-  eq: 'equals it',
-  ne: 'does not equal it, or has none',
-  gt: 'is greater',
-  gte: 'is greater or equal',
-  lt: 'is less',
-  lte: 'is less or equal',
-  in: 'is one of them',
-  nin: 'is none of them, or there is none',
-  all: 'holds all of them',
-  exists: 'is there (`true`) or not (`false`)',
+  eq: 'equals the value',
+  ne: 'does not equal the value, or is not set',
+  gt: 'is greater than the value',
+  gte: 'is greater than or equal to the value',
+  lt: 'is less than the value',
+  lte: 'is less than or equal to the value',
+  in: 'is one of the values',
+  nin: 'is none of the values, or is not set',
+  all: 'contains all of the values',
+  exists: 'is set (`true`) or not set (`false`)',
 };
 
 function parameter(name: string, description: string, schema: Json): Json {
@@ -126,26 +126,31 @@ function comparedSchema({ spec }: CompiledField): Json {
 function filterParameters(field: CompiledField): Json[] {
   const { name, operators, spec } = field;
   const compared = comparedSchema(field);
-  const seen = field.visibleTo === undefined ? '' : ' Matches only records on which you may see it.';
-  const one = (parameterName: string, op: Operator): Json => {
-    const means = spec.inner !== undefined && op === 'eq' ? 'holds it' : OPERATOR_TEXT[op];
-    const twin = parameterName === `${name}[eq]` ? ` The same as \`${name}\`, and not together with it.` : '';
-    const text = `Records whose \`${name}\` ${means}.${seen}${twin}`;
+  const visibilityNote = field.visibleTo === undefined ? '' : ' Matches only records in which you may see the field.';
+  const operatorParameter = (parameterName: string, op: Operator): Json => {
+    const means = spec.inner !== undefined && op === 'eq' ? 'contains the value' : OPERATOR_TEXT[op];
+    const sameFilterNote = parameterName === `${name}[eq]` ? ` Equivalent to \`${name}\`; send only one of them.` : '';
+    const text = `Records whose \`${name}\` ${means}.${visibilityNote}${sameFilterNote}`;
     if (op === 'exists') return parameter(parameterName, text, { type: 'boolean' });
     if (!LIST_OPERATORS.has(op)) return parameter(parameterName, text, compared);
     // An item between commas must not be empty, and a comma is always a separator, encoded or not.
     const item =
       compared.type === 'string' && compared.enum === undefined ? { pattern: '^[^,]+$', ...compared } : compared;
-    return commaList(parameterName, text, item, { maxItems: MAX_VALUES });
+    return commaList(parameterName, text, item, { maxItems: MAX_LIST_VALUES });
   };
-  return [...(operators.has('eq') ? [one(name, 'eq')] : []), ...[...operators].map((op) => one(`${name}[${op}]`, op))];
+  return [
+    ...(operators.has('eq') ? [operatorParameter(name, 'eq')] : []),
+    ...[...operators].map((op) => operatorParameter(`${name}[${op}]`, op)),
+  ];
 }
 
 function sortParameter(resource: CompiledResource): Json {
-  const usual = resource.defaultSort.map(({ field, descending }) => (descending ? `-${field}` : field)).join(',');
-  const text = `The order: fields, with \`-\` before those that descend. Without it \`${usual}\`.`;
+  const defaultOrder = resource.defaultSort
+    .map(({ field, descending }) => (descending ? `-${field}` : field))
+    .join(',');
+  const text = `The fields to sort by; \`-\` before a field sorts in descending order. Default: \`${defaultOrder}\`.`;
   const values = declaredSorts(resource).flatMap((name) => [name, `-${name}`]);
-  return commaList('sort', text, { type: 'string', enum: values }, { maxItems: MAX_TERMS, uniqueItems: true });
+  return commaList('sort', text, { type: 'string', enum: values }, { maxItems: MAX_SORT_TERMS, uniqueItems: true });
 }
 
 /** The longest readable list of paths, shorter paths first; undefined if even the shortest are too many. */
@@ -163,7 +168,7 @@ function includeParameter(resource: CompiledResource, resourceOf: ResourceOf): J
   const { paths, all } = listedPaths(resource, resourceOf);
   if (all && paths.length === 0) return [];
   const text =
-    'References to expand. A path joins up to three with dots. What you may not see stays an id.' +
+    'References to expand. A path joins up to three references with dots. References that you may not see stay ids.' +
     (resource.populated.length === 0 ? '' : ` Always expanded: ${resource.populated.join(', ')}.`);
   const items = all ? { type: 'string', enum: paths } : { type: 'string', examples: paths };
   return [commaList('include', text, items, { maxItems: MAX_PATHS })];
@@ -171,7 +176,7 @@ function includeParameter(resource: CompiledResource, resourceOf: ResourceOf): J
 
 function fieldsParameter(resource: CompiledResource): Json {
   const text =
-    'Returns a subset of each record: only these fields, and always `id`. The schema of the answer describes the full record.';
+    'Returns a subset of each record: only these fields, and always `id`. The schema of the response describes the full record.';
   return commaList('fields', text, { type: 'string', enum: selectableFields(resource) }, {});
 }
 
@@ -186,23 +191,30 @@ export function listParameters(
   resourceOf: ResourceOf,
   { defaultLimit, maxLimit }: Pagination,
 ): Json[] {
-  const whole = (maximum: number, usual: number) => ({ type: 'integer', minimum: 1, maximum, default: usual });
+  const positiveInteger = (maximum: number, initial: number) => ({
+    type: 'integer',
+    minimum: 1,
+    maximum,
+    default: initial,
+  });
   const searched = resource.fields.filter((field) => field.spec.searchable && !field.secret).map(({ name }) => name);
   const filtered = resource.fields.filter((field) => isFilterable(resource, field.name));
-  const q = `Records that hold this text, in upper or lower case, in ${searched.join(', ')}.`;
-  const deleted = 'Deleted records alone, or with the others: those that you may restore.';
-  const after = 'Goes on behind a page: its `meta.next`. Not together with `page`; the total is then not counted.';
+  const q = `Records that contain this text in ${searched.join(', ')}, in upper or lower case.`;
+  const deleted =
+    'Only deleted records, or deleted records together with the others. Only those that you may restore are returned.';
+  const after =
+    'Continues after a page: the `meta.next` of that page. Cannot be combined with `page`; the response has no total.';
   return [
     ...filtered.flatMap(filterParameters),
-    ...(searched.length === 0 ? [] : [parameter('q', q, { type: 'string', maxLength: LONGEST_SEARCH })]),
+    ...(searched.length === 0 ? [] : [parameter('q', q, { type: 'string', maxLength: MAX_SEARCH_LENGTH })]),
     ...(declaredSorts(resource).length === 0 ? [] : [sortParameter(resource)]),
     ...readParameters(resource, resourceOf),
-    parameter('page', 'Which page, from 1.', whole(MAX_PAGES, 1)),
-    parameter('limit', 'Records in a page.', whole(maxLimit, Math.min(defaultLimit, maxLimit))),
+    parameter('page', 'The page number, from 1.', positiveInteger(MAX_PAGES, 1)),
+    parameter('limit', 'Records per page.', positiveInteger(maxLimit, Math.min(defaultLimit, maxLimit))),
     parameter('after', after, { type: 'string' }),
     ...(resource.softDelete ? [parameter('deleted', deleted, { type: 'string', enum: ['only', 'with'] })] : []),
     ...(isFilterable(resource, 'count')
       ? []
-      : [parameter('count', '`none` leaves the total out, which a large list is faster without.', { const: 'none' })]),
+      : [parameter('count', '`none` leaves out the total, which makes large lists faster.', { const: 'none' })]),
   ];
 }

@@ -1,11 +1,11 @@
 import type { FieldSpec } from '../../declare/field.ts';
 import type { RecordShape, RecordView } from '../../declare/route.ts';
-import { needsUser } from '../../records/access/authorize.ts';
+import { requiresUser } from '../../records/access/authorize.ts';
 import { fieldJsonSchema } from '../../records/fields/field-type.ts';
 import type { CompiledField, CompiledResource } from '../../records/schema/compiled.ts';
 import { ID_SCHEMA, type Json, TIME_SCHEMA } from './schema.ts';
 
-interface Making {
+interface RecordSchemaContext {
   unknownFields: 'reject' | 'strip';
   /** Returns a reference to the schema of another resource's records. */
   record(shape: RecordShape): Json;
@@ -13,11 +13,11 @@ interface Making {
 
 type Direction = 'input' | 'output';
 
-const ABOUT: Record<RecordView, (name: string) => string> = {
+const BODY_DESCRIPTIONS: Record<RecordView, (name: string) => string> = {
   read: () => '',
   create: (name) => `The body that creates a ${name}.`,
-  update: (name) => `The body that changes a ${name}: what is left out stays, null clears.`,
-  register: (name) => `The body with which somebody who is signed out becomes a ${name}.`,
+  update: (name) => `The body that changes a ${name}: fields that are left out stay unchanged, null clears a field.`,
+  register: (name) => `The body that registers a ${name}, without being signed in.`,
 };
 
 /** The schema of a field's value in the given direction: its declaration, and who may see or set it. */
@@ -26,41 +26,44 @@ function fieldSchema(field: CompiledField, direction: Direction): Json {
   const policy = direction === 'input' ? field.writableBy : field.visibleTo;
   const notes = [
     schema.description,
-    policy === undefined ? undefined : `${direction === 'input' ? 'Set' : 'Seen'} by \`${policy.text}\` only.`,
+    policy === undefined
+      ? undefined
+      : `${direction === 'input' ? 'Can be set only by' : 'Visible only to'} \`${policy.text}\`.`,
   ].filter((note) => note !== undefined);
   return {
     ...schema,
     ...(notes.length === 0 ? {} : { description: notes.join(' ') }),
     ...(field.personal ? { 'x-personal-data': true } : {}),
     ...(field.spec.writeOnly || field.type.concealed ? { writeOnly: true } : {}),
-    ...(direction === 'output' && isFixed(field) ? { readOnly: true } : {}),
+    ...(direction === 'output' && isReadOnly(field) ? { readOnly: true } : {}),
   };
 }
 
-function isFixed({ spec }: CompiledField): boolean {
+function isReadOnly({ spec }: CompiledField): boolean {
   return spec.readOnly === true || spec.owner === true;
 }
 
 /** A reference: the id, or the referenced record if the client requested it and may see it. */
-function referenceSchema(field: CompiledField, making: Making): Json {
+function referenceSchema(field: CompiledField, context: RecordSchemaContext): Json {
   const { description, readOnly, ...rest } = fieldSchema(field, 'output');
   const notes = { ...(description === undefined ? {} : { description }), ...(readOnly ? { readOnly } : {}) };
-  const target = making.record({ resource: field.target!, view: 'read' });
+  const target = context.record({ resource: field.target!, view: 'read' });
   if (field.spec.inner === undefined) return { ...notes, oneOf: [rest, target] };
   return { ...notes, ...rest, items: { oneOf: [rest.items, target] } };
 }
 
-function readSchema(resource: CompiledResource, making: Making): { properties: Json; always: string[] } {
-  const shown = resource.fields.filter((field) => !field.secret);
+function readSchema(resource: CompiledResource, context: RecordSchemaContext): { properties: Json; always: string[] } {
+  const visible = resource.fields.filter((field) => !field.secret);
   const times = resource.timestamps ? ['createdAt', 'updatedAt'] : [];
   const properties: Json = { id: { ...ID_SCHEMA, readOnly: true } };
-  for (const field of shown) {
-    properties[field.name] = field.target === undefined ? fieldSchema(field, 'output') : referenceSchema(field, making);
+  for (const field of visible) {
+    properties[field.name] =
+      field.target === undefined ? fieldSchema(field, 'output') : referenceSchema(field, context);
   }
   for (const name of times) properties[name] = { ...TIME_SCHEMA, readOnly: true };
   if (resource.softDelete)
-    properties.deletedAt = { ...TIME_SCHEMA, readOnly: true, description: 'There on deleted records alone.' };
-  const required = shown.filter((field) => field.spec.required && field.visibleTo === undefined);
+    properties.deletedAt = { ...TIME_SCHEMA, readOnly: true, description: 'Only in deleted records.' };
+  const required = visible.filter((field) => field.spec.required && field.visibleTo === undefined);
   return { properties, always: ['id', ...required.map((field) => field.name), ...times] };
 }
 
@@ -72,25 +75,25 @@ function isAccepted(
 ): boolean {
   if (closed || name === resource.ownerField) return false;
   if (view === 'update') return !spec.immutable && !type.concealed;
-  return view !== 'register' || writableBy === undefined || !needsUser(writableBy);
+  return view !== 'register' || writableBy === undefined || !requiresUser(writableBy);
 }
 
 /** Keywords that describe a value rather than its type. If the type is one of several parts, they stay outside it. */
-const BESIDE = ['description', 'examples', 'writeOnly', 'x-personal-data'];
+const DESCRIPTIVE = ['description', 'examples', 'writeOnly', 'x-personal-data'];
 
 /** Splits a schema into its type and the descriptive keywords. */
-function parts(schema: Json): [type: Json, beside: Json] {
+function splitDescription(schema: Json): [type: Json, beside: Json] {
   const entries = Object.entries(schema);
-  const isBeside = ([key]: [string, unknown]) => BESIDE.includes(key);
+  const isBeside = ([key]: [string, unknown]) => DESCRIPTIVE.includes(key);
   return [Object.fromEntries(entries.filter((one) => !isBeside(one))), Object.fromEntries(entries.filter(isBeside))];
 }
 
-function nullable(schema: Json): Json {
-  const [type, beside] = parts(schema);
-  return { ...beside, anyOf: [type, { type: 'null' }] };
+function nullableSchema(schema: Json): Json {
+  const [type, description] = splitDescription(schema);
+  return { ...description, anyOf: [type, { type: 'null' }] };
 }
 
-function isAnything({ type, anyOf, enum: values }: Json): boolean {
+function acceptsAnything({ type, anyOf, enum: values }: Json): boolean {
   return [type, anyOf, values].every((part) => part === undefined);
 }
 
@@ -99,52 +102,55 @@ function isAnything({ type, anyOf, enum: values }: Json): boolean {
  * property is nested one level deeper: client generators assume that a property with a default is always present, which is true for
  * responses but not for requests.
  */
-function optionalSchema(spec: FieldSpec, { default: preset, ...schema }: Json): Json {
-  if (spec.required && preset !== undefined) {
-    const [type, beside] = parts(schema);
-    return { ...beside, allOf: [type, { default: preset }] };
+function optionalSchema(spec: FieldSpec, { default: defaultValue, ...schema }: Json): Json {
+  if (spec.required && defaultValue !== undefined) {
+    const [type, description] = splitDescription(schema);
+    return { ...description, allOf: [type, { default: defaultValue }] };
   }
-  if (spec.required || isAnything(schema)) return schema;
-  return nullable(preset === undefined ? schema : { ...schema, default: preset });
+  if (spec.required || acceptsAnything(schema)) return schema;
+  return nullableSchema(defaultValue === undefined ? schema : { ...schema, default: defaultValue });
 }
 
 /** The schema of a value in a body, with the members of its objects. If unknown fields are stripped, objects may have further members. */
-function innerSchema(spec: FieldSpec, schema: Json, making: Making): Json {
+function innerSchema(spec: FieldSpec, schema: Json, context: RecordSchemaContext): Json {
   if (spec.inner !== undefined) {
-    return { ...schema, items: innerSchema(spec.inner.spec, schema.items as Json, making) };
+    return { ...schema, items: innerSchema(spec.inner.spec, schema.items as Json, context) };
   }
   const { shape } = spec;
   if (shape === undefined) return schema;
   const { additionalProperties: _closed, ...open } = schema;
   const members = Object.entries(schema.properties as Record<string, Json>).map(([name, member]) => {
     const { spec: own } = shape[name]!;
-    return [name, optionalSchema(own, innerSchema(own, member, making))] as const;
+    return [name, optionalSchema(own, innerSchema(own, member, context))] as const;
   });
-  return { ...open, properties: Object.fromEntries(members), ...closing(making) };
+  return { ...open, properties: Object.fromEntries(members), ...additionalProperties(context) };
 }
 
 /** The schema of a field in a body. In an update, null clears the field, and defaults do not apply. */
-function bodySchema(field: CompiledField, view: RecordView, making: Making): Json {
-  const { default: preset, ...schema } = innerSchema(field.spec, fieldSchema(field, 'input'), making);
+function bodySchema(field: CompiledField, view: RecordView, context: RecordSchemaContext): Json {
+  const { default: defaultValue, ...schema } = innerSchema(field.spec, fieldSchema(field, 'input'), context);
   return optionalSchema(
     field.spec,
-    view === 'update' || preset === undefined ? schema : { ...schema, default: preset },
+    view === 'update' || defaultValue === undefined ? schema : { ...schema, default: defaultValue },
   );
 }
 
-function closing({ unknownFields }: Making): Json {
+function additionalProperties({ unknownFields }: RecordSchemaContext): Json {
   return unknownFields === 'reject' ? { additionalProperties: false } : {};
 }
 
-const IGNORED = { description: 'Ignored: a record may be sent back as it was read.', readOnly: true };
+const IGNORED = { description: 'Ignored, so that a record can be sent back as it was read.', readOnly: true };
 
 /** The schema of a resource's records in one view. */
-export function recordSchema(resource: CompiledResource, view: RecordView, making: Making): Json {
-  const about = [view === 'read' ? resource.declaration.description : undefined, ABOUT[view](resource.name)];
+export function recordSchema(resource: CompiledResource, view: RecordView, context: RecordSchemaContext): Json {
+  const about = [
+    view === 'read' ? resource.declaration.description : undefined,
+    BODY_DESCRIPTIONS[view](resource.name),
+  ];
   const description = about.filter((text) => text !== undefined && text !== '').join(' ');
   const head = { type: 'object', ...(description === '' ? {} : { description }) };
   if (view === 'read') {
-    const { properties, always } = readSchema(resource, making);
+    const { properties, always } = readSchema(resource, context);
     return { ...head, properties, required: always };
   }
   const accepted = resource.fields.filter((field) => isAccepted(resource, field, view));
@@ -152,10 +158,10 @@ export function recordSchema(resource: CompiledResource, view: RecordView, makin
   return {
     ...head,
     properties: {
-      ...Object.fromEntries(accepted.map((field) => [field.name, bodySchema(field, view, making)])),
+      ...Object.fromEntries(accepted.map((field) => [field.name, bodySchema(field, view, context)])),
       ...Object.fromEntries(['id', 'createdAt', 'updatedAt'].map((name) => [name, IGNORED])),
     },
     ...(view === 'update' || required.length === 0 ? {} : { required }),
-    ...closing(making),
+    ...additionalProperties(context),
   };
 }

@@ -8,61 +8,72 @@ import type { Components, Json } from './schema.ts';
 import { shapeSchema } from './shape.ts';
 
 const REQUEST_ID = {
-  description: 'What this request is called in the log: the id that it came with, or a new one.',
+  description: 'The id of this request in the log: the one that the client sent, or a new one.',
   schema: { type: 'string' },
 };
 const ENTITY_TAG = {
-  description: 'Names this state of the answer: send it back as `If-None-Match`, or as `If-Match` with a change.',
+  description:
+    'The version of this response. Send it back as `If-None-Match` to revalidate, or as `If-Match` with a change.',
   schema: { type: 'string' },
 };
-const REPLAYED = { description: '`true`: this is the answer to an earlier request.', schema: { const: 'true' } };
-const RETRY_AFTER = { description: 'Seconds after which it is worth trying again.', schema: { type: 'integer' } };
+const REPLAYED = {
+  description: '`true`: this is the stored response to an earlier request.',
+  schema: { const: 'true' },
+};
+const RETRY_AFTER = { description: 'Seconds to wait before the next attempt.', schema: { type: 'integer' } };
 const LIMITS = {
-  'RateLimit-Limit': { description: 'Requests in a window.', schema: { type: 'integer' } },
-  'RateLimit-Remaining': { description: 'What is left of them.', schema: { type: 'integer' } },
+  'RateLimit-Limit': { description: 'Requests allowed in a window.', schema: { type: 'integer' } },
+  'RateLimit-Remaining': { description: 'Requests left in this window.', schema: { type: 'integer' } },
   'RateLimit-Reset': { description: 'Seconds until the window ends.', schema: { type: 'integer' } },
 };
 
-function put(name: string, header: Json, components: Components): Json {
+function headerReference(name: string, header: Json, components: Components): Json {
   return { [name]: components.named('headers', name.replaceAll('-', ''), header) };
 }
 
 /** The headers of every response with a status. */
-function answerHeaders(status: number, components: Components): Json {
-  const later = status === 202 || status === 429 || status === 503;
+function responseHeaders(status: number, components: Components): Json {
+  const isTemporary = status === 202 || status === 429 || status === 503;
   return {
-    ...put('X-Request-Id', REQUEST_ID, components),
-    ...(later ? put('Retry-After', RETRY_AFTER, components) : {}),
+    ...headerReference('X-Request-Id', REQUEST_ID, components),
+    ...(isTemporary ? headerReference('Retry-After', RETRY_AFTER, components) : {}),
   };
 }
 
 /** The headers that show the remaining requests of a rate limit. */
 function limitHeaders(components: Components): Json {
-  return Object.assign({}, ...Object.entries(LIMITS).map(([name, header]) => put(name, header, components)));
+  return Object.assign(
+    {},
+    ...Object.entries(LIMITS).map(([name, header]) => headerReference(name, header, components)),
+  );
 }
 
 /** The header of a response that has an entity tag. */
 function tagHeader(components: Components): Json {
-  return put('ETag', ENTITY_TAG, components);
+  return headerReference('ETag', ENTITY_TAG, components);
 }
 
 /** The header that marks a repeated response. */
 function replayedHeader(components: Components): Json {
-  return put('Idempotency-Replayed', REPLAYED, components);
+  return headerReference('Idempotency-Replayed', REPLAYED, components);
 }
 
 const LIST_META = {
   type: 'object',
-  description: 'What is told of a page. `total`, `page` and `pages` are left out with `after` and with `count=none`.',
+  description: 'Describes the page. `total`, `page` and `pages` are left out with `after` and with `count=none`.',
   properties: {
-    total: { type: 'integer', description: 'Records in all pages.' },
+    total: { type: 'integer', description: 'The number of records on all pages.' },
     page: { type: 'integer' },
-    limit: { type: 'integer', description: 'The most records that a page holds.' },
+    limit: { type: 'integer', description: 'The maximum number of records on a page.' },
     pages: { type: 'integer' },
-    next: { type: ['string', 'null'], description: 'What `after` takes to go on; absent or null on the last page.' },
+    next: {
+      type: ['string', 'null'],
+      description: 'The value of `after` for the next page; absent or null on the last page.',
+    },
     truncated: {
       const: true,
-      description: 'The page holds fewer records than it could for want of room: go on with `next`. Absent otherwise.',
+      description:
+        'The page holds fewer records than `limit` because more would be too large: continue with `next`. Absent otherwise.',
     },
   },
   required: ['limit'],
@@ -81,58 +92,61 @@ function holdsRecord(route: Route): boolean {
 }
 
 /** The successful responses of a route by status. Without `output` a handler may return anything, or nothing. */
-export function successAnswers(
+export function successResponses(
   route: Route,
   name: string,
   { limited, components }: { limited: boolean; components: Components },
 ): Json {
   const { status = 200, output } = route;
   const shared = {
-    ...answerHeaders(200, components),
+    ...responseHeaders(200, components),
     ...(limited ? limitHeaders(components) : {}),
     ...(route.idempotent ? replayedHeader(components) : {}),
   };
   if (route.eventStream) {
     const content = { 'text/event-stream': { schema: { type: 'string' } } };
-    return { [status]: { description: 'The stream, which stays open.', headers: shared, content } };
+    return { [status]: { description: 'A stream that stays open.', headers: shared, content } };
   }
   const tagged = isRevalidated(route) || holdsRecord(route) ? { ...shared, ...tagHeader(components) } : shared;
   const full = {
-    description: status === 201 ? 'It is made.' : 'It is done.',
+    description: status === 201 ? 'Created.' : 'OK.',
     headers: tagged,
     content:
       route.file === undefined
         ? { 'application/json': { schema: envelope(route, name, components) } }
         : { [route.file]: {} },
   };
-  const nothing = { description: 'It is done; there is nothing to say.', headers: shared };
-  if (isBodiless(status)) return { [status]: nothing };
+  const empty = { description: 'Done. The response has no body.', headers: shared };
+  if (isBodiless(status)) return { [status]: empty };
   return {
     [status]: full,
     ...(route.pending
       ? {
           202: {
             ...full,
-            description: 'It is not there yet: ask again.',
-            headers: { ...shared, ...answerHeaders(202, components) },
+            description: 'The result is not ready yet. Send the request again after `Retry-After` seconds.',
+            headers: { ...shared, ...responseHeaders(202, components) },
           },
         }
       : {}),
-    ...(output === undefined && route.file === undefined ? { 204: nothing } : {}),
-    ...(isRevalidated(route) ? { 304: { description: 'You have this answer already.', headers: tagged } } : {}),
+    ...(output === undefined && route.file === undefined ? { 204: empty } : {}),
+    ...(isRevalidated(route)
+      ? { 304: { description: 'The response has not changed since the one with this entity tag.', headers: tagged } }
+      : {}),
   };
 }
 
 const ALL_CODES = Object.keys(ERROR_CODES) as ErrorCode[];
 
 function errorSchema(codes: readonly ErrorCode[]): Json {
-  const details = 'What is wrong, by field; inside objects and arrays by path (`address.city`, `tags.2`). At most 100.';
+  const details =
+    'The error messages, by field; inside objects and arrays by path (`address.city`, `tags.2`). At most 100.';
   const error = {
     type: 'object',
     properties: {
       code: { type: 'string', enum: codes },
-      message: { type: 'string', description: 'For people.' },
-      requestId: { type: 'string', description: 'The `X-Request-Id` of this answer.' },
+      message: { type: 'string', description: 'A description of the error, for people.' },
+      requestId: { type: 'string', description: 'The `X-Request-Id` of this response.' },
       details: { type: 'object', additionalProperties: { type: 'string' }, description: details },
     },
     required: ['code', 'message', 'requestId'],
@@ -145,19 +159,19 @@ function partName(code: ErrorCode): string {
   return code.toLowerCase().replaceAll(/(?:^|_)([a-z])/g, (_, letter: string) => letter.toUpperCase());
 }
 
-interface Making {
+interface ResponseContext {
   /** Whether a rate limit applies: then every response has the headers of the limit. */
   limited: boolean;
   components: Components;
 }
 
-function answer(
+function errorResponse(
   description: string,
   statuses: readonly number[],
   codes: readonly ErrorCode[],
-  { limited, components }: Making,
+  { limited, components }: ResponseContext,
 ): Json {
-  const ofStatuses = statuses.map((status) => answerHeaders(status, components));
+  const ofStatuses = statuses.map((status) => responseHeaders(status, components));
   const headers = Object.assign({}, ...ofStatuses, limited ? limitHeaders(components) : {});
   return { description, headers, content: { 'application/json': { schema: errorSchema(codes) } } };
 }
@@ -165,20 +179,24 @@ function answer(
 /**
  * The error responses of a route by status, each with its possible codes.
  *
- * @param free whether code outside the document's knowledge may respond too: then any 4xx status is possible
+ * @param mayReturnAnyError whether code outside the document's knowledge may respond too: then any 4xx status is possible
  */
-export function errorAnswers(codes: ReadonlySet<ErrorCode>, free: boolean, making: Making): Json {
-  const { components } = making;
+export function errorResponses(
+  codes: ReadonlySet<ErrorCode>,
+  mayReturnAnyError: boolean,
+  context: ResponseContext,
+): Json {
+  const { components } = context;
   const inOrder = ALL_CODES.filter((code) => codes.has(code));
   const byStatus = Map.groupBy(inOrder, (code) => ERROR_CODES[code].status);
-  const answers = [...byStatus].map(([status, own]) => {
+  const responses = [...byStatus].map(([status, own]) => {
     const text = own.map((code) => `\`${code}\`: ${ERROR_CODES[code].message}.`).join(' ');
-    const part = answer(text, [status], own, making);
+    const part = errorResponse(text, [status], own, context);
     return [String(status), components.named('responses', own.map(partName).join('Or'), part)] as const;
   });
-  if (!free) return Object.fromEntries(answers);
+  if (!mayReturnAnyError) return Object.fromEntries(responses);
   const clients = ALL_CODES.filter((code) => ERROR_CODES[code].status < 500);
   const statuses = clients.map((code) => ERROR_CODES[code].status);
-  const any = answer('Any error that this route finds a reason for.', statuses, clients, making);
-  return { ...Object.fromEntries(answers), '4XX': components.named('responses', 'AnyClientError', any) };
+  const any = errorResponse('Any client error that the code of this route returns.', statuses, clients, context);
+  return { ...Object.fromEntries(responses), '4XX': components.named('responses', 'AnyClientError', any) };
 }

@@ -24,7 +24,7 @@ function mapObjects(value: unknown, change: (one: Json) => Json): unknown {
  *
  * @param name the name for definitions without their own name
  */
-function settle(converted: Json, name: string, components: Components): Json {
+function moveDefinitions(converted: Json, name: string, components: Components): Json {
   const { $schema: _dialect, $defs = {}, ...root } = converted;
   const parts = new Map(Object.entries($defs as Record<string, Json>).map(([key, part]) => [`#/$defs/${key}`, part]));
   const recursive = JSON.stringify(root).includes('"$ref":"#"');
@@ -35,12 +35,12 @@ function settle(converted: Json, name: string, components: Components): Json {
       return [ref, components.reserve('schemas', own === '' || own.startsWith('__') ? name : own, part)];
     }),
   );
-  const point = (one: Json): Json => {
+  const withReference = (one: Json): Json => {
     const place = names.get(one.$ref as string);
     return place === undefined ? one : { ...one, $ref: `#/components/schemas/${place}` };
   };
-  for (const [ref, part] of parts) components.set('schemas', names.get(ref)!, mapObjects(part, point) as Json);
-  return recursive ? { $ref: `#/components/schemas/${names.get('#')}` } : (mapObjects(root, point) as Json);
+  for (const [ref, part] of parts) components.set('schemas', names.get(ref)!, mapObjects(part, withReference) as Json);
+  return recursive ? { $ref: `#/components/schemas/${names.get('#')}` } : (mapObjects(root, withReference) as Json);
 }
 
 /**
@@ -64,7 +64,7 @@ function zodSchema(schema: z.ZodType, direction: Direction, components: Componen
   }) as Json;
 }
 
-function convert(schema: StandardSchema, direction: Direction, components: Components): Json {
+function toJsonSchema(schema: StandardSchema, direction: Direction, components: Components): Json {
   if ('_zod' in schema) return zodSchema(schema as unknown as z.ZodType, direction, components);
   const { jsonSchema } = schema['~standard'] as Convertible;
   try {
@@ -82,5 +82,5 @@ function convert(schema: StandardSchema, direction: Direction, components: Compo
  * @param name the name for parts that need one
  */
 export function shapeSchema(schema: StandardSchema, direction: Direction, name: string, components: Components): Json {
-  return settle(convert(schema, direction, components), name, components);
+  return moveDefinitions(toJsonSchema(schema, direction, components), name, components);
 }

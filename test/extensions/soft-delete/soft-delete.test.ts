@@ -81,12 +81,12 @@ describe('a deleted record is invisible', () => {
     await expect(app.service('note').read(id)).rejects.toMatchObject({ code: 'NOT_FOUND' });
   });
 
-  test('to unique checks: its value is free', async () => {
+  test('to unique checks, so that its value can be used again', async () => {
     await deletedNote({ slug: 'taken' });
     expect((await bob.call('POST', '/api/notes', { title: 'Mine', slug: 'taken' })).status).toBe(201);
   });
 
-  test('but references to it keep its id', async () => {
+  test('but still referenced by its id in other records', async () => {
     const { data } = (await ada.call('POST', '/api/notes', { title: 'Named' })).body;
     const made = (await call('POST', '/api/comments', { note: data.id, text: 'Yes' })).body.data;
     await ada.call('DELETE', `/api/notes/${data.id}`);
@@ -117,7 +117,7 @@ describe('users who may delete a record may restore it', () => {
     expect((await client('POST', `/api/notes/${id}/restore`)).status).toBe(status);
   });
 
-  test('restoring a record that is not deleted, never existed or has a malformed id is 404', async () => {
+  test('restoring a record that is not deleted, never existed or has a malformed id responds 404', async () => {
     const { data } = (await ada.call('POST', '/api/notes', { title: 'Here' })).body;
     for (const id of [data.id, 'f'.repeat(24), 'nonsense']) {
       expect((await ada.call('POST', `/api/notes/${id}/restore`)).status).toBe(404);
@@ -136,7 +136,7 @@ describe('users who may delete a record may restore it', () => {
     expect([await restore('nonsense'), await restore(tag), await restore(newer)]).toEqual([400, 412, 200]);
   });
 
-  test('a unique value that is taken by now is 409 and names the field; the record stays deleted', async () => {
+  test('a restore that would duplicate a unique value responds 409 and names the field; the record stays deleted', async () => {
     const { id } = await deletedNote({ slug: 'wanted' });
     await bob.call('POST', '/api/notes', { title: 'Mine', slug: 'wanted' });
     const { status, body } = await ada.call('POST', `/api/notes/${id}/restore`);
@@ -152,7 +152,7 @@ describe('users who may delete a record may restore it', () => {
     expect([status, body.data.title, body.data.slug, body.data.iban]).toEqual([200, 'Second', undefined, undefined]);
   });
 
-  test('one of twenty concurrent requests restores it', async () => {
+  test('of twenty concurrent restores one succeeds', async () => {
     const { id } = await deletedNote();
     const all = await Promise.all(Array.from({ length: 20 }, () => ada.call('POST', `/api/notes/${id}/restore`)));
     expect(all.map(({ status }) => status).sort()).toEqual([200, ...Array(19).fill(404)]);
@@ -215,13 +215,13 @@ describe('deleted records are listed for users who may restore them', () => {
     ]);
   });
 
-  test('filters, search, sort and cursors work on them', async () => {
+  test('filters, search, sort and cursors work on deleted records', async () => {
     for (const title of ['a1', 'a2', 'a3', 'b']) await deletedNote({ title });
     await ada.call('POST', '/api/notes', { title: 'a4' });
     const first = (await ada.call('GET', '/api/notes?deleted=with&q=a&sort=title&limit=2')).body;
-    const rest = (await ada.call('GET', `/api/notes?deleted=with&q=a&sort=title&limit=2&after=${first.meta.next}`))
+    const nextPage = (await ada.call('GET', `/api/notes?deleted=with&q=a&sort=title&limit=2&after=${first.meta.next}`))
       .body;
-    expect([...first.data, ...rest.data].map(({ title }: { title: string }) => title)).toEqual([
+    expect([...first.data, ...nextPage.data].map(({ title }: { title: string }) => title)).toEqual([
       'a1',
       'a2',
       'a3',
@@ -232,7 +232,7 @@ describe('deleted records are listed for users who may restore them', () => {
 
   test.each([
     ['a client that is signed out', call, '/api/notes?deleted=only', 401],
-    ['a user whose right a policy function decides', bob.call, '/api/judgeds?deleted=only', 403],
+    ['a user whose permission a policy function decides', bob.call, '/api/judgeds?deleted=only', 403],
     ['another value of the parameter', ada.call, '/api/notes?deleted=yes', 400],
     ['a resource without soft delete', ada.call, '/api/plains?deleted=only', 400],
   ])('%s is refused', async (_who, client, path, status) => {
@@ -241,9 +241,9 @@ describe('deleted records are listed for users who may restore them', () => {
 });
 
 test('listeners and webhooks receive .deleted and .restored', async () => {
-  const told: string[] = [];
-  app.on('note.deleted', ({ action }) => void told.push(action));
-  app.on('note.restored', ({ action, record, user }) => void told.push(action, record.title, user!.id));
+  const events: string[] = [];
+  app.on('note.deleted', ({ action }) => void events.push(action));
+  app.on('note.restored', ({ action, record, user }) => void events.push(action, record.title, user!.id));
   expect(() => app.on('plain.restored' as never, () => undefined)).toThrow('There is no event "plain.restored"');
   const receiver = await startReceiver();
   const wrong = await ada.call('POST', '/api/webhooks', { url: receiver.url, events: ['plain.restored'] });
@@ -252,8 +252,8 @@ test('listeners and webhooks receive .deleted and .restored', async () => {
   expect(made.status).toBe(201);
   const { id, title } = await deletedNote();
   await ada.call('POST', `/api/notes/${id}/restore`);
-  await vi.waitUntil(() => told.length === 4, { timeout: 60_000 });
-  expect(told).toEqual(['deleted', 'restored', title, ada.id]);
+  await vi.waitUntil(() => events.length === 4, { timeout: 60_000 });
+  expect(events).toEqual(['deleted', 'restored', title, ada.id]);
   // A new endpoint may still receive events of earlier tests.
   const ofThis = () => receiver.requests.map(({ body }) => JSON.parse(body)).filter(({ data }) => data.id === id);
   const types = () =>

@@ -3,7 +3,7 @@ import { afterAll, expect, test, vi } from 'vitest';
 import { defineUser, twoFactor } from '../../../src/index.ts';
 import { createApp } from '../../../src/runtime/create-app.ts';
 import { readContract } from '../../runtime/openapi/contract.ts';
-import { clientOf, startTestApp } from '../../support/app.ts';
+import { createClient, startTestApp } from '../../support/app.ts';
 import { challenge, codeOf, forget, guard, PASSWORD, verify, wrongCode } from './two-factor-user.ts';
 
 const events: [string, Record<string, unknown>][] = [];
@@ -32,20 +32,20 @@ afterAll(async () => {
   await database.end();
 });
 
-const calls = [call, clientOf(otherUrl)];
+const calls = [call, createClient(otherUrl)];
 const sessions = async (id: string) =>
   (await database.query('select count(*)::int as n from sessions where user_id = $1', [id])).rows[0].n;
 const unlock = (id: string) =>
   database.query('update two_factors set locked_until = null, failures = 0 where user_id = $1', [id]);
 const someone = async (name: string) => guard(await person(name), database);
-const statuses = (answers: { status: number }[]) => answers.map(({ status }) => status).sort();
+const statuses = (responses: { status: number }[]) => responses.map(({ status }) => status).sort();
 
-test('a login returns a challenge; only the right code starts the session and emits auth.login', async () => {
+test('a login returns a challenge; only the correct code starts the session and emits auth.login', async () => {
   const ann = await someone('Ann');
   const before = await sessions(ann.id);
-  const asked = await call('POST', '/api/auth/login', { email: ann.email, password: PASSWORD });
-  expect([asked.status, asked.headers.get('cache-control')]).toEqual([200, 'no-store']);
-  expect(asked.body).toEqual({
+  const challengeResponse = await call('POST', '/api/auth/login', { email: ann.email, password: PASSWORD });
+  expect([challengeResponse.status, challengeResponse.headers.get('cache-control')]).toEqual([200, 'no-store']);
+  expect(challengeResponse.body).toEqual({
     data: {
       mfaRequired: true,
       mfaToken: expect.stringMatching(/^svc_mfa_[0-9a-f]{64}$/),
@@ -53,15 +53,15 @@ test('a login returns a challenge; only the right code starts the session and em
       expiresAt: expect.any(String),
     },
   });
-  const minutes = (Date.parse(asked.body.data.expiresAt) - Date.now()) / 60_000;
+  const minutes = (Date.parse(challengeResponse.body.data.expiresAt) - Date.now()) / 60_000;
   expect(minutes).toBeGreaterThan(4.9);
   expect(minutes).toBeLessThan(5.1);
   const mine = () =>
     events.filter(([name, { user }]) => name === 'auth.login' && (user as { id: string }).id === ann.id);
   expect([await sessions(ann.id), mine().length]).toEqual([before, 0]);
 
-  const { mfaToken } = asked.body.data;
-  expect((await clientOf(url, mfaToken)('GET', '/api/auth/me')).status).toBe(401);
+  const { mfaToken } = challengeResponse.body.data;
+  expect((await createClient(url, mfaToken)('GET', '/api/auth/me')).status).toBe(401);
   const done = await verify(call, mfaToken, codeOf(ann.secret));
   expect([done.status, done.headers.get('cache-control')]).toEqual([200, 'no-store']);
   expect(done.body.data).toEqual({
@@ -70,7 +70,7 @@ test('a login returns a challenge; only the right code starts the session and em
     expiresAt: expect.any(String),
   });
   expect(mine()).toHaveLength(1);
-  expect((await clientOf(url, done.body.data.token)('GET', '/api/auth/me')).body.data.id).toBe(ann.id);
+  expect((await createClient(url, done.body.data.token)('GET', '/api/auth/me')).body.data.id).toBe(ann.id);
 });
 
 test('the OpenAPI document describes both responses of login and the body and response of verify', async () => {
@@ -78,10 +78,10 @@ test('the OpenAPI document describes both responses of login and the body and re
   const plain = await person('Plain');
   contract.check('login', await call('POST', '/api/auth/login', { email: plain.email, password: PASSWORD }));
   const bob = await someone('Bob');
-  const asked = await call('POST', '/api/auth/login', { email: bob.email, password: PASSWORD });
-  contract.check('login', asked);
-  contract.check('verifyTwoFactor', await verify(call, asked.body.data.mfaToken, wrongCode(bob.secret)));
-  contract.check('verifyTwoFactor', await verify(call, asked.body.data.mfaToken, codeOf(bob.secret)));
+  const challengeResponse = await call('POST', '/api/auth/login', { email: bob.email, password: PASSWORD });
+  contract.check('login', challengeResponse);
+  contract.check('verifyTwoFactor', await verify(call, challengeResponse.body.data.mfaToken, wrongCode(bob.secret)));
+  contract.check('verifyTwoFactor', await verify(call, challengeResponse.body.data.mfaToken, codeOf(bob.secret)));
   contract.check('readTwoFactor', await bob.call('GET', '/api/auth/2fa'));
   contract.check(
     'renewRecoveryCodes',
@@ -104,15 +104,15 @@ test('without a second factor, or without the extension, a login starts a sessio
 
 test('a wrong password responds 401 with and without a second factor', async () => {
   const dee = await someone('Dee');
-  const answer = await call('POST', '/api/auth/login', { email: dee.email, password: 'wrong horse battery' });
-  expect([answer.status, answer.body.error.message]).toEqual([401, 'Invalid email or password']);
+  const response = await call('POST', '/api/auth/login', { email: dee.email, password: 'wrong horse battery' });
+  expect([response.status, response.body.error.message]).toEqual([401, 'Invalid email or password']);
 });
 
 test('a challenge is bound to its user: codes of another user are wrong', async () => {
   const [eve, fay] = [await someone('Eve'), await someone('Fay')];
   const mfaToken = await challenge(call, eve);
-  const answer = await verify(call, mfaToken, codeOf(fay.secret));
-  expect([answer.status, answer.body.error.details]).toEqual([
+  const response = await verify(call, mfaToken, codeOf(fay.secret));
+  expect([response.status, response.body.error.details]).toEqual([
     401,
     { code: 'Must be a current code that has not been used' },
   ]);
@@ -131,8 +131,8 @@ test('a challenge works once, expires, and cannot be guessed', async () => {
     [gil.id],
   );
   for (const token of [mfaToken, late, gil.token, 'svc_mfa_', `svc_mfa_${'0'.repeat(64)}`, '\0', '']) {
-    const answer = await verify(call, token, codeOf(gil.secret));
-    expect([answer.status, answer.body.error.details]).toEqual([
+    const response = await verify(call, token, codeOf(gil.secret));
+    expect([response.status, response.body.error.details]).toEqual([
       401,
       { mfaToken: 'Must be the token of a sign-in in progress' },
     ]);
@@ -140,22 +140,22 @@ test('a challenge works once, expires, and cannot be guessed', async () => {
   expect((await verify(call, await challenge(call, gil), codeOf(gil.secret))).status).toBe(200);
 });
 
-test('one challenge and one code, sent 10 times at once to two processes, start one session', async () => {
+test('the same challenge and code, sent 10 times at once to two processes, start one session', async () => {
   const hal = await someone('Hal');
   const before = await sessions(hal.id);
   const mfaToken = await challenge(call, hal);
   const code = codeOf(hal.secret);
-  const answers = await Promise.all(Array.from({ length: 10 }, (_, i) => verify(calls[i % 2]!, mfaToken, code)));
-  expect(statuses(answers)).toEqual([200, ...Array(9).fill(401)]);
+  const responses = await Promise.all(Array.from({ length: 10 }, (_, i) => verify(calls[i % 2]!, mfaToken, code)));
+  expect(statuses(responses)).toEqual([200, ...Array(9).fill(401)]);
   expect(await sessions(hal.id)).toBe(before + 1);
 });
 
-test('a code of the app is accepted once over 5 concurrent challenges, and no code of an earlier step after it', async () => {
+test('an authenticator code is accepted once across 5 concurrent challenges, and codes of earlier steps are refused afterwards', async () => {
   const ida = await someone('Ida');
   const tokens = await Promise.all(Array.from({ length: 5 }, () => challenge(call, ida)));
   const code = codeOf(ida.secret, 1);
-  const answers = await Promise.all(tokens.map((token, i) => verify(calls[i % 2]!, token, code)));
-  expect(statuses(answers)).toEqual([200, 401, 401, 401, 401]);
+  const responses = await Promise.all(tokens.map((token, i) => verify(calls[i % 2]!, token, code)));
+  expect(statuses(responses)).toEqual([200, 401, 401, 401, 401]);
   expect((await verify(call, await challenge(call, ida), codeOf(ida.secret))).status).toBe(401);
 });
 
@@ -163,9 +163,9 @@ test('a recovery code used 10 times at once, in 10 challenges and two processes,
   const joe = await someone('Joe');
   const tokens = await Promise.all(Array.from({ length: 10 }, () => challenge(call, joe)));
   const [code] = joe.recoveryCodes as [string];
-  const answers = await Promise.all(tokens.map((token, i) => verify(calls[i % 2]!, token, code, 'recovery')));
-  expect(answers.filter(({ status }) => status === 200)).toHaveLength(1);
-  for (const { status } of answers) expect([200, 401, 429]).toContain(status);
+  const responses = await Promise.all(tokens.map((token, i) => verify(calls[i % 2]!, token, code, 'recovery')));
+  expect(responses.filter(({ status }) => status === 200)).toHaveLength(1);
+  for (const { status } of responses) expect([200, 401, 429]).toContain(status);
   await unlock(joe.id);
   expect((await joe.call('GET', '/api/auth/2fa')).body.data.recoveryCodesLeft).toBe(9);
   expect((await verify(call, await challenge(call, joe), code, 'recovery')).status).toBe(401);
@@ -187,19 +187,19 @@ test('recovery codes are not offered after all of them are used', async () => {
   expect((await kim.call('GET', '/api/auth/2fa')).body.data).toMatchObject({ methods: ['totp'], recoveryCodesLeft: 0 });
 });
 
-test('after 5 wrong codes a challenge rejects even the right code', async () => {
+test('after 5 wrong codes a challenge rejects even the correct code', async () => {
   const lea = await someone('Lea');
   const mfaToken = await challenge(call, lea);
   for (let i = 0; i < 5; i++) expect((await verify(call, mfaToken, wrongCode(lea.secret))).status).toBe(401);
   await unlock(lea.id);
-  const answer = await verify(call, mfaToken, codeOf(lea.secret));
-  expect([answer.status, answer.body.error.details]).toEqual([
+  const response = await verify(call, mfaToken, codeOf(lea.secret));
+  expect([response.status, response.body.error.details]).toEqual([
     401,
     { mfaToken: 'Must be the token of a sign-in in progress' },
   ]);
 });
 
-test('5 wrong codes lock all challenges of the user: the right code responds 429 with Retry-After', async () => {
+test('5 wrong codes lock all challenges of the user: the correct code responds 429 with Retry-After', async () => {
   const max = await someone('Max');
   for (let i = 0; i < 5; i++) {
     expect((await verify(call, await challenge(call, max), wrongCode(max.secret))).status).toBe(401);
@@ -214,8 +214,8 @@ test('5 wrong codes lock all challenges of the user: the right code responds 429
     expect(body.error.message).toBe('Too many wrong codes, try again in 15 minutes');
     expect(Number(headers.get('retry-after'))).toBeGreaterThan(880);
   }
-  const told = events.filter(([, { userId }]) => userId === max.id).map(([name, { reason }]) => [name, reason]);
-  expect(told).toEqual([
+  const userEvents = events.filter(([, { userId }]) => userId === max.id).map(([name, { reason }]) => [name, reason]);
+  expect(userEvents).toEqual([
     ...Array(5).fill(['security.two_factor_failed', 'wrong']),
     ['security.two_factor_locked', undefined],
     ['security.two_factor_failed', 'locked'],
@@ -231,13 +231,15 @@ test('of 50 concurrent wrong codes, over 10 challenges and two processes, 5 are 
   const nan = await someone('Nan');
   const tokens = await Promise.all(Array.from({ length: 10 }, () => challenge(call, nan)));
   const code = wrongCode(nan.secret);
-  const answers = await Promise.all(Array.from({ length: 50 }, (_, i) => verify(calls[i % 2]!, tokens[i % 10]!, code)));
-  expect(statuses(answers)).toEqual([...Array(5).fill(401), ...Array(45).fill(429)]);
+  const responses = await Promise.all(
+    Array.from({ length: 50 }, (_, i) => verify(calls[i % 2]!, tokens[i % 10]!, code)),
+  );
+  expect(statuses(responses)).toEqual([...Array(5).fill(401), ...Array(45).fill(429)]);
   const { rows } = await database.query('select failures from two_factors where user_id = $1', [nan.id]);
   expect(rows).toEqual([{ failures: 5 }]);
 });
 
-test('a second lock in a row lasts twice as long; a right code resets the count', async () => {
+test('a second lock in a row lasts twice as long; a correct code resets the count', async () => {
   const oda = await someone('Oda');
   const fail = async (times: number) => {
     for (let i = 0; i < times; i++) await verify(call, await challenge(call, oda), wrongCode(oda.secret));
@@ -261,8 +263,8 @@ test('a user disabled between the two steps gets 403 and no session, a deleted o
   const tokens = [await challenge(call, pam), await challenge(call, quy)];
   const before = await sessions(pam.id);
   await root.call('PATCH', `/api/users/${pam.id}`, { status: 'disabled' });
-  const answer = await verify(call, tokens[0]!, codeOf(pam.secret));
-  expect([answer.status, answer.body.error.message]).toEqual([403, 'This account is disabled']);
+  const response = await verify(call, tokens[0]!, codeOf(pam.secret));
+  expect([response.status, response.body.error.message]).toEqual([403, 'This account is disabled']);
   expect(await sessions(pam.id)).toBe(before);
   expect((await call('POST', '/api/auth/login', { email: pam.email, password: PASSWORD })).status).toBe(403);
   await root.call('DELETE', `/api/users/${quy.id}`);
@@ -300,11 +302,11 @@ test.each<[string, object, object]>([
   ['a code that is a number', { mfaToken: 'x', method: 'totp', code: 1 }, { code: 'Must be a string' }],
   ['an unknown field', { mfaToken: 'x', method: 'totp', code: '1', user: 'y' }, { user: 'Unknown field' }],
 ])('verify with %s responds 422', async (_what, body, details) => {
-  const answer = await call('POST', '/api/auth/2fa/verify', body);
-  expect([answer.status, answer.body.error.details]).toEqual([422, details]);
+  const response = await call('POST', '/api/auth/2fa/verify', body);
+  expect([response.status, response.body.error.details]).toEqual([422, details]);
 });
 
-test('a recovery code is not accepted as a code of the app, and vice versa', async () => {
+test('a recovery code is not accepted as an authenticator code, and vice versa', async () => {
   const tom = await someone('Tom');
   const mfaToken = await challenge(call, tom);
   expect((await verify(call, mfaToken, tom.recoveryCodes[0]!)).status).toBe(401);
@@ -314,15 +316,15 @@ test('a recovery code is not accepted as a code of the app, and vice versa', asy
 
 test('verify allows 10 requests in 15 minutes from one client', async () => {
   const body = { mfaToken: 'x', method: 'totp', code: '1' };
-  const answers = [];
-  for (let i = 0; i < 11; i++) answers.push(await limited.call('POST', '/api/auth/2fa/verify', body));
-  expect(answers.map(({ status }) => status)).toEqual([...Array(10).fill(401), 429]);
+  const responses = [];
+  for (let i = 0; i < 11; i++) responses.push(await limited.call('POST', '/api/auth/2fa/verify', body));
+  expect(responses.map(({ status }) => status)).toEqual([...Array(10).fill(401), 429]);
 });
 
 const wrongPassword = (email: string) =>
   call('POST', '/api/auth/login', { email, password: 'wrong horse battery' }).then(({ status }) => status);
 
-test('a right password alone does not clear the failed sign-ins; the code that completes the sign-in does', async () => {
+test('the correct password alone does not clear the failed sign-ins; the code that completes the sign-in does', async () => {
   const [ann, bob] = [await someone('Ann'), await someone('Bob')];
   for (let i = 0; i < 4; i++)
     expect([await wrongPassword(ann.email), await wrongPassword(bob.email)]).toEqual([401, 401]);
@@ -334,7 +336,7 @@ test('a right password alone does not clear the failed sign-ins; the code that c
   expect([await wrongPassword(ann.email), await wrongPassword(bob.email)]).toEqual([429, 401]);
 });
 
-test('a right code for an account disabled in the meantime counts as a failed sign-in and clears no count', async () => {
+test('a correct code for an account disabled in the meantime counts as a failed sign-in and clears no count', async () => {
   const ann = await someone('Ann');
   for (let i = 0; i < 4; i++) expect(await wrongPassword(ann.email)).toBe(401);
   const mfaToken = await challenge(call, ann);

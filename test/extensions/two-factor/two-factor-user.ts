@@ -1,6 +1,6 @@
 import { Secret, TOTP } from 'otpauth';
 import type { Client } from 'pg';
-import type { Answer, Client as Call, Person } from '../../support/app.ts';
+import type { ApiResponse, Client as Call, Person } from '../../support/app.ts';
 
 export const PASSWORD = 'correct horse battery';
 
@@ -16,13 +16,13 @@ export function wrongCode(secret: string): string {
 }
 
 /** A user whose account has a second factor. */
-export interface Guarded extends Person {
+export interface TwoFactorUser extends Person {
   secret: string;
   recoveryCodes: string[];
 }
 
 /** Turns two-factor on and forgets the used code, so that the current one can be used again. */
-export async function guard(person: Person, database: Client): Promise<Guarded> {
+export async function guard(person: Person, database: Client): Promise<TwoFactorUser> {
   const { body } = await person.call('POST', '/api/auth/2fa/enrol', { password: PASSWORD });
   const { secret } = body.data;
   const confirmed = await person.call('POST', '/api/auth/2fa/confirm', { code: codeOf(secret) });
@@ -41,6 +41,6 @@ export async function challenge(call: Call, { email }: { email: string }): Promi
 }
 
 /** Completes the second step of a login. */
-export function verify(call: Call, mfaToken: string, code: string, method = 'totp'): Promise<Answer> {
+export function verify(call: Call, mfaToken: string, code: string, method = 'totp'): Promise<ApiResponse> {
   return call('POST', '/api/auth/2fa/verify', { mfaToken, method, code });
 }

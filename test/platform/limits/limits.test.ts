@@ -6,7 +6,7 @@ import { createLimits } from '../../../src/platform/limits/index.ts';
 import { createMemoryCounter, type Verdict } from '../../../src/platform/limits/limiter.ts';
 import { createLog } from '../../../src/platform/observability/log.ts';
 import { createMetrics } from '../../../src/platform/observability/metrics.ts';
-import { createTestDatabase } from '../../support/database.ts';
+import { createTestDatabase } from '../../support/database/test-database.ts';
 
 const database = await createTestDatabase();
 const clients: Redis[] = [];
@@ -40,10 +40,10 @@ test('in any sequence of requests, each key passes as often as its rule allows a
     fc.asyncProperty(
       fc.integer({ min: 1, max: 5 }),
       fc.array(fc.record({ key: fc.constantFrom('a', 'b', 'c'), waits: fc.boolean() }), { maxLength: 40 }),
-      async (limit, asked) => {
+      async (limit, requests) => {
         const limiter = limits.limiter(`run-${++run}`, { limit, windowMs: 60_000 });
         const verdicts: Promise<readonly [string, boolean]>[] = [];
-        for (const { key, waits } of asked) {
+        for (const { key, waits } of requests) {
           const verdict = limiter.consume(key).then(({ allowed }) => [key, allowed] as const);
           verdicts.push(verdict);
           if (waits) await verdict;
@@ -131,10 +131,10 @@ test('counts that arrive while a command is in progress are sent together in the
   }
   expect(sent).toHaveLength(1);
   watched.mockRestore();
-  const rest = vi.spyOn(redis, 'sendCommand');
+  const sentCommands = vi.spyOn(redis, 'sendCommand');
   send(sent[0]!);
   const remaining = (await Promise.all(verdicts)).map((verdict) => verdict.remaining);
-  expect(rest).toHaveBeenCalledTimes(1);
+  expect(sentCommands).toHaveBeenCalledTimes(1);
   expect(remaining).toEqual([299, 299, 298, 299, 297, 299, 296, 299, 295, 299]);
 });
 

@@ -1,10 +1,10 @@
 import { Client } from 'pg';
 import { afterAll, beforeEach, describe, expect, test, vi } from 'vitest';
 import { apiKeys, audit, defineResource, defineUser, f, type HookContext } from '../../../src/index.ts';
-import { clientOf, startTestApp } from '../../support/app.ts';
+import { createClient, startTestApp } from '../../support/app.ts';
 
 const hooked: Pick<HookContext, 'user' | 'as'>[] = [];
-const asked: (string | undefined)[] = [];
+const viewerIds: (string | undefined)[] = [];
 
 const ticket = defineResource('ticket', {
   fields: { title: f.string().required(), state: f.string().readOnly(), opener: f.ref('user').owner() },
@@ -59,7 +59,7 @@ const guarded = defineResource('guarded', {
     list: 'authenticated',
     read: async ({ user, service }) => {
       const { data } = await service('ticket').list({}, { as: 'user' });
-      asked.push(user?.id);
+      viewerIds.push(user?.id);
       return data.length > 0;
     },
   },
@@ -113,7 +113,7 @@ describe('a change that a route makes through its service', () => {
   test('names the API key that the caller signed in with', async () => {
     const id = await made();
     const key = (await ada.call('POST', '/api/auth/api-keys', { name: 'CI', scopes: ['*'] })).body.data;
-    expect((await clientOf(url, key.key)('POST', `/api/tickets/${id}/close`)).status).toBe(200);
+    expect((await createClient(url, key.key)('POST', `/api/tickets/${id}/close`)).status).toBe(200);
     const entry = await newestEntry(`record=${id}&action=updated`);
     expect(entry).toMatchObject({ user: ada.id, via: 'api-key', credential: key.id });
   });
@@ -187,7 +187,7 @@ describe("{ as: 'user' }", () => {
     expect((await stranger.call('GET', `/api/guardeds/${id}`)).status).toBe(404);
     const asAda = app.service('guarded').read(id, { user: { id: ada.id, roles: ['user'] } });
     await expect(asAda).resolves.toMatchObject({ name: 'x' });
-    expect(asked).toEqual([ada.id, stranger.id, ada.id]);
+    expect(viewerIds).toEqual([ada.id, stranger.id, ada.id]);
   });
 
   test('is one of only two privileges: any other value is an error', async () => {

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import type { AnyField } from '../../../src/declare/field.ts';
 import { f } from '../../../src/index.ts';
-import { startupErrorOfField, startupErrorOfOptions } from '../../support/startup-error.ts';
+import { getStartupErrorOfField, getStartupErrorOfOptions } from '../../support/startup-error.ts';
 
 test.each<[string, AnyField, string]>([
   ['an integer with no whole number between its bounds', f.integer().min(0.2).max(0.8), 'there is no whole number'],
@@ -17,23 +17,23 @@ test.each<[string, AnyField, string]>([
     f.array(f.string().max(0).required()),
     'required() and max(0)',
   ],
-  ['required and writable by no user', f.string().required().writableBy('none'), 'leave nobody who could create'],
+  ['required and writable by no user', f.string().required().writableBy('none'), 'no client can create a record'],
   [
     'required and writable by no user, as a list',
     f.string().required().writableBy(['nobody']),
-    'leave nobody who could create',
+    'no client can create a record',
   ],
   ['filterable and visible to no user', f.string().visibleTo('none').filterable(), 'excludes filterable()'],
   ['sortable and visible to no user', f.string().visibleTo('none').sortable(), 'excludes sortable()'],
   ['searchable and visible to no user', f.string().visibleTo('nobody').searchable(), 'excludes searchable()'],
-  ['hidden and immutable', f.string().hidden().immutable(), 'hidden() is never taken from clients'],
-  ['readOnly and immutable', f.string().readOnly().immutable(), 'readOnly() is never taken from clients'],
-  ['owner and immutable', f.ref('user').owner().immutable(), 'owner() is never taken from clients'],
+  ['hidden and immutable', f.string().hidden().immutable(), 'hidden() is never accepted from clients'],
+  ['readOnly and immutable', f.string().readOnly().immutable(), 'readOnly() is never accepted from clients'],
+  ['owner and immutable', f.ref('user').owner().immutable(), 'owner() is never accepted from clients'],
   ['an object without fields', f.object({}), 'object() has no fields'],
   ['an object without fields inside another', f.object({ p: f.object({}) }), 'object() has no fields'],
   ['filterable with a repeated operator', f.string().filterable(['eq', 'eq']), 'names an operator twice; keep one'],
 ])('a field declared as %s is contradictory and refused', (_what, field, text) => {
-  const lines = startupErrorOfField(field).split('\n').slice(1);
+  const lines = getStartupErrorOfField(field).split('\n').slice(1);
   expect(lines).toEqual([expect.stringMatching(/resource "thing": field "a/)]);
   expect(lines[0]).toContain(text);
 });
@@ -43,20 +43,20 @@ test.each<[string, object, string]>([
   [
     'an owner option whose field is never returned',
     { fields: { a: f.ref('user').writeOnly() }, owner: 'a' },
-    'field "a": an owner is never accepted, writeOnly() never returned; write hidden()',
+    'field "a": an owner is never accepted, writeOnly() never returned; use hidden()',
   ],
   [
     'an owner option whose field a role may set',
     { fields: { a: f.ref('user').writableBy('admin') }, owner: 'a' },
-    'field "a": an owner leaves writableBy() nobody who may set it; remove one',
+    'field "a": an owner is never accepted from clients, so writableBy() has no effect; remove one',
   ],
   [
     'an owner option whose field is immutable',
     { fields: { a: f.ref('user').immutable() }, owner: 'a' },
-    'field "a": an owner is never taken from clients, and immutable() binds nobody else; remove it',
+    'field "a": an owner is never accepted from clients, so immutable() has no effect; remove it',
   ],
 ])('a resource declared with %s is contradictory and refused', (_what, options, text) => {
-  expect(startupErrorOfOptions(options).split('\n').slice(1)).toEqual([`  - resource "thing": ${text}`]);
+  expect(getStartupErrorOfOptions(options).split('\n').slice(1)).toEqual([`  - resource "thing": ${text}`]);
 });
 
 test.each<[string, AnyField]>([
@@ -73,17 +73,17 @@ test.each<[string, AnyField]>([
   ],
   ['a field that clients write and no user sees', f.string().visibleTo('none')],
 ])('%s is accepted', (_what, field) => {
-  expect(startupErrorOfField(field)).toBe('');
+  expect(getStartupErrorOfField(field)).toBe('');
 });
 
 test('a required field that no user can write is accepted if only code creates the records', () => {
   const fields = { a: f.string().required().writableBy('none') };
   for (const more of [{ hooks: { beforeCreate() {} } }, { crud: ['list'] }, { policies: { create: 'nobody' } }]) {
-    expect(startupErrorOfOptions({ fields, ...more })).toBe('');
+    expect(getStartupErrorOfOptions({ fields, ...more })).toBe('');
   }
 });
 
 test('a field visible only to owners may be sortable: its index serves code, and clients are refused', () => {
   const fields = { a: f.string().visibleTo('owner').sortable(), who: f.ref('user').owner() };
-  expect(startupErrorOfOptions({ fields })).toBe('');
+  expect(getStartupErrorOfOptions({ fields })).toBe('');
 });

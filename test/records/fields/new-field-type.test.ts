@@ -4,11 +4,12 @@ import { afterAll, describe, expect, test } from 'vitest';
 import { z } from 'zod';
 import { Field } from '../../../src/declare/field.ts';
 import { createApp, defineResource, defineUser, f, privacy } from '../../../src/index.ts';
-import { type ColumnType, holdIf } from '../../../src/records/fields/column-type.ts';
+import { type ColumnType, createHold } from '../../../src/records/fields/column-type.ts';
 import { type FieldType, ORDER } from '../../../src/records/fields/field-type.ts';
 import { erasurePlan } from '../../../src/records/schema/erasure-plan.ts';
+import { exportOf } from '../../extensions/privacy/export/app.ts';
 import { startTestApp } from '../../support/app.ts';
-import { migrating } from '../../support/migrating.ts';
+import { createMigrationProject } from '../../support/database/migration-project.ts';
 
 const TIME = /^([01]?\d|2[0-3]):([0-5]\d)$/;
 
@@ -24,7 +25,7 @@ const MINUTES: ColumnType = {
   noun: 'a time of day',
   jsonSchema: { type: 'string' },
   number: true,
-  hold: holdIf(
+  hold: createHold(
     (value) => typeof value === 'string',
     (value) => canonical(value) !== undefined,
     'Must be a time of day',
@@ -133,7 +134,9 @@ describe('a field type that only this test defines', () => {
   });
 
   test('is reset to its default by an erasure, and counts as personal data like free text in the user resource', () => {
-    const left = Object.fromEntries(erasurePlan(visit, false).personal.map(({ name, left }) => [name, left]));
+    const left = Object.fromEntries(
+      erasurePlan(visit, false).personal.map(({ name, replacement: left }) => [name, left]),
+    );
     expect(left).toEqual({ at: null, usual: '08:00' });
     const user = defineUser({ fields: { reachable: time() } });
     expect(erasurePlan(user, true).personal.map(({ name }) => name)).toContain('reachable');
@@ -145,8 +148,33 @@ describe('a field type that only this test defines', () => {
   });
 });
 
+test('the values of such a type are exported with the data of their owner, and erased with the account', async () => {
+  const running = await startTestApp({ resources: [defineUser(), visit], extensions: [privacy()] });
+  const [ada, admin] = [await running.person('Ada'), await running.person('Cay', ['user', 'admin'])];
+  const created = await ada.call('POST', '/api/visits', { at: '9:05', breaks: ['12:30'], usual: '7:00' });
+  expect(created.status).toBe(201);
+  const { id } = created.body.data;
+
+  const files = await exportOf(ada, running);
+  const values = { at: '09:05', breaks: ['12:30'], usual: '07:00' };
+  expect(files['records/visits.ndjson']).toEqual([
+    { id, ...values, person: ada.id, createdAt: expect.any(String), updatedAt: expect.any(String) },
+  ]);
+
+  const erase = await ada.call('POST', '/api/auth/me/erase', { password: 'correct horse battery' });
+  expect(erase.status).toBe(202);
+  const path = `/api/admin/erasures/${erase.body.data.id}`;
+  await expect.poll(async () => (await admin.call('GET', path)).body.data.status, { timeout: 60_000 }).toBe('finished');
+  const { body } = await running.call('GET', `/api/visits/${id}`);
+  expect(body.data).toEqual({
+    ...{ id, breaks: ['12:30'], usual: '08:00' },
+    createdAt: expect.any(String),
+    updatedAt: expect.any(String),
+  });
+});
+
 test('migrations add a column of such a type, fill it, and convert other columns according to the type', async () => {
-  const project = await migrating();
+  const project = await createMigrationProject();
   const shape = (fields: Record<string, Field<never>>) => defineResource('visit', { fields });
   const before = shape({ minutes: f.integer() as never });
   await project.change([before]);

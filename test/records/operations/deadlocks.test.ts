@@ -1,7 +1,7 @@
 import pg from 'pg';
 import { afterAll, expect, test, vi } from 'vitest';
 import { defineResource, f } from '../../../src/index.ts';
-import { type Client, clientOf, startTestApp } from '../../support/app.ts';
+import { type Client, createClient, startTestApp } from '../../support/app.ts';
 
 const open = { list: 'public', read: 'public', create: 'public', update: 'public', delete: 'public' } as const;
 const slot = defineResource('slot', {
@@ -50,8 +50,8 @@ test('a change ended by a deadlock is retried and succeeds', async () => {
   // Now each transaction waits for the other.
   await other.query(`update slots set note = 'x' where id = $1`, [a]);
   await other.query('rollback');
-  const answer = await changing;
-  expect([answer.status, answer.body.data?.place]).toEqual([200, 'wanted']);
+  const response = await changing;
+  expect([response.status, response.body.data?.place]).toEqual([200, 'wanted']);
 });
 
 test('a transaction ended by a deadlock responds 503 with Retry-After and leaves no changes', async () => {
@@ -62,9 +62,9 @@ test('a transaction ended by a deadlock responds 503 with Retry-After and leaves
   await blocked();
   await other.query(`update slots set note = 'theirs' where id = $1`, [a]);
   await other.query('commit');
-  const answer = await changing;
-  expect(codeOf(answer)).toEqual([503, 'UNAVAILABLE']);
-  expect(answer.headers.get('retry-after')).toBe('1');
+  const response = await changing;
+  expect(codeOf(response)).toEqual([503, 'UNAVAILABLE']);
+  expect(response.headers.get('retry-after')).toBe('1');
   for (const id of [a, b]) expect((await call('GET', `/api/slots/${id}`)).body.data.note).toBe('theirs');
 });
 
@@ -73,7 +73,7 @@ test('24 clients that change unique values among 4 records never get a 500', asy
   const places = ['n', 'e', 's', 'w'];
   const ids: string[] = [];
   for (const place of places) ids.push((await quick.app.service('slot').create({ place })).id);
-  const clients = Array.from({ length: 24 }, () => clientOf(quick.url));
+  const clients = Array.from({ length: 24 }, () => createClient(quick.url));
   const statuses = await Promise.all(
     clients.map(async (client, i) => {
       const own: number[] = [];

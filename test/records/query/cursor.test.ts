@@ -177,8 +177,8 @@ test('a cursor is a position in an order: it works with another limit, other fil
   const all = idsOf((await call('GET', '/api/rows?sort=at&limit=200')).body.data);
   expect(idsOf((await call('GET', `/api/rows?sort=at&limit=5&after=${next}`)).body.data)).toEqual(all.slice(30, 35));
   const filtered = (await call('GET', '/api/rows?sort=at&limit=200&live=true')).body.data as Row[];
-  const rest = (await call('GET', `/api/rows?sort=at&limit=200&live=true&after=${next}`)).body.data as Row[];
-  expect(idsOf(rest)).toEqual(idsOf(filtered).filter((id) => all.indexOf(id) >= 30));
+  const remainingRows = (await call('GET', `/api/rows?sort=at&limit=200&live=true&after=${next}`)).body.data as Row[];
+  expect(idsOf(remainingRows)).toEqual(idsOf(filtered).filter((id) => all.indexOf(id) >= 30));
 });
 
 test('cursors also work on lists filtered by owner', async () => {
@@ -276,7 +276,7 @@ const intSort = [
   { field: 'id', column: 'id', descending: false },
 ];
 const forged = (record: Record<string, unknown>, sort = intSort) =>
-  cursorAfter(compiled, { sort, open: true }, record as never);
+  cursorAfter(compiled, { sort, cursorCarriesValues: true }, record as never);
 const valid = forged({ int: 1, id: ids[0] });
 
 test('a well-formed forged cursor is accepted: it contains nothing that the viewer could not request', async () => {
@@ -289,10 +289,10 @@ test.each<[string, string]>([
   ['not base64url', 'a+b/c='],
   ['padded', `${valid}=`],
   ['too long', 'A'.repeat(20_000)],
-  ['cut', valid.slice(0, -3)],
-  ['longer', `${valid}AAAA`],
-  ['tampered with', valid.slice(0, -6) + (valid.at(-6) === 'A' ? 'B' : 'A') + valid.slice(-5)],
-  ['tampered with in its seal', (valid[3] === 'A' ? 'B' : 'A') + valid.slice(1)],
+  ['truncated', valid.slice(0, -3)],
+  ['with additional characters', `${valid}AAAA`],
+  ['with changed content', valid.slice(0, -6) + (valid.at(-6) === 'A' ? 'B' : 'A') + valid.slice(-5)],
+  ['with a changed signature', (valid[3] === 'A' ? 'B' : 'A') + valid.slice(1)],
   ['an old page number', '2'],
   ['JSON', encodeURIComponent('[1,"000000000000000000000000"]')],
   ['NUL', '%00'],

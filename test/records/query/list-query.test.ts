@@ -57,7 +57,14 @@ function refusal(act: () => unknown): string {
 
 describe('a list without parameters', () => {
   test('is the first page, newest first, with the total', () => {
-    expect(list({})).toMatchObject({ page: 1, limit: 20, counted: true, conditions: [], open: true, slow: false });
+    expect(list({})).toMatchObject({
+      page: 1,
+      limit: 20,
+      counted: true,
+      conditions: [],
+      cursorCarriesValues: true,
+      slow: false,
+    });
     expect(list({}).sort.map(({ field, descending }) => [field, descending])).toEqual([
       ['createdAt', true],
       ['id', true],
@@ -292,10 +299,10 @@ describe('a sort order', () => {
   test('requires fields that the viewer sees on every record, and its cursors carry only values visible to every viewer', () => {
     const mine = 'Cannot sort by "pay"; sortable fields: title, views, createdAt, updatedAt';
     for (const viewer of [undefined, ann]) expect(refusal(() => list({ sort: 'pay' }, viewer))).toBe(mine);
-    expect(list({ sort: 'pay' }, { id: ID, roles: ['admin'] }).open).toBe(true);
-    expect(list({ sort: 'pay' }, 'system').open).toBe(false);
-    expect(list({ sort: 'secret' }, 'system').open).toBe(false);
-    expect(list({ sort: 'plain,views' }, 'system').open).toBe(true);
+    expect(list({ sort: 'pay' }, { id: ID, roles: ['admin'] }).cursorCarriesValues).toBe(true);
+    expect(list({ sort: 'pay' }, 'system').cursorCarriesValues).toBe(false);
+    expect(list({ sort: 'secret' }, 'system').cursorCarriesValues).toBe(false);
+    expect(list({ sort: 'plain,views' }, 'system').cursorCarriesValues).toBe(true);
     expect(refusal(() => list({ sort: 'tags' }, 'system'))).toContain('Cannot sort by "tags"');
     expect(refusal(() => list({ sort: 'createdAt' }, undefined, counted!))).toContain('sortable fields: none');
   });

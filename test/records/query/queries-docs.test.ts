@@ -2,9 +2,9 @@
 import { readFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
 import { defineResource, defineUser, f } from '../../../src/index.ts';
-import { LONGEST_SEARCH, MAX_VALUES } from '../../../src/records/query/filter.ts';
+import { MAX_LIST_VALUES, MAX_SEARCH_LENGTH } from '../../../src/records/query/filter.ts';
 import { MAX_LEVELS, MAX_PATHS } from '../../../src/records/query/include.ts';
-import { MAX_TERMS } from '../../../src/records/query/sort.ts';
+import { MAX_SORT_TERMS } from '../../../src/records/query/sort.ts';
 import { startTestApp } from '../../support/app.ts';
 
 const page = readFileSync(new URL('../../../docs/queries.md', import.meta.url), 'utf8');
@@ -38,9 +38,9 @@ test.each(examples)('GET %s works as documented', async (path) => {
 
 test('the documented limits are those of the code', () => {
   for (const words of [
-    `up to ${MAX_VALUES.toLocaleString('en')} values`,
-    `up to ${LONGEST_SEARCH} characters`,
-    `up to ${MAX_TERMS} \`sortable()\` fields`,
+    `up to ${MAX_LIST_VALUES.toLocaleString('en')} values`,
+    `up to ${MAX_SEARCH_LENGTH} characters`,
+    `up to ${MAX_SORT_TERMS} \`sortable()\` fields`,
     `up to ${MAX_PATHS} paths`,
   ]) {
     expect(page.replaceAll(/\s+/g, ' ')).toContain(words);

@@ -88,7 +88,7 @@ test.each<[string, string, string[]]>([
   ['user', 'password', ['create', 'register']],
   ['user', 'roles', ALL],
   ['user', 'email', ['read', 'create', 'register']],
-])('%s.%s is in these views and no others: %j', (resource, field, views) => {
+])('the field %s.%s is documented in these schemas and no others: %j', (resource, field, views) => {
   const name = resource[0]!.toUpperCase() + resource.slice(1);
   // Thing gets the name ThingCreate2, because another resource is called thing-create.
   const create = resource === 'thing' ? 'ThingCreate2' : `${name}Create`;
@@ -130,8 +130,8 @@ test('constraints, descriptions, examples and defaults come from the declaration
   expect(JSON.stringify(schemas.Thing)).not.toContain('"default"');
   expect(JSON.stringify(schemas.ThingUpdate.properties.kind)).not.toContain('"default"');
   expect(properties.word.writeOnly).toBe(true);
-  expect(properties.staff.description).toBe('Set by `admin` only.');
-  expect(schemas.Thing.properties.staff.description).toBe('Seen by `admin` only.');
+  expect(properties.staff.description).toBe('Can be set only by `admin`.');
+  expect(schemas.Thing.properties.staff.description).toBe('Visible only to `admin`.');
   expect(schemas.Thing.properties.author.readOnly).toBe(true);
   for (const field of ['mail', 'phone']) expect(schemas.Thing.properties[field]['x-personal-data']).toBe(true);
   expect(schemas.Thing.properties.title['x-personal-data']).toBe(undefined);
@@ -226,7 +226,7 @@ test('a route lists its authentication methods and the scope that it requires', 
   expect(at('login').security).toEqual([]);
   expect(at('updateNote').security).toEqual([{ session: [] }, { apiKey: ['deep:write'] }]);
   expect(at('readMe').security).toEqual([{ session: [] }, { apiKey: ['auth:read'] }]);
-  expect(at('createApiKey').description).toContain('API keys are not good here');
+  expect(at('createApiKey').description).toContain('API keys are not accepted');
   expect(at('createApiKey')['x-required-scope']).toBeUndefined();
   expect(at('createThing')['x-required-scope']).toBe('things:write');
   expect(at('runProbe')['x-required-scope']).toBe('probe:run');

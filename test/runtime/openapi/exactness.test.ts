@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { defineResource, defineUser, f } from '../../../src/index.ts';
 import { startTestApp } from '../../support/app.ts';
-import { runs } from '../../support/runs.ts';
+import { scaleRuns } from '../../support/vitest/fuzz-runs.ts';
 import { spoilt, valid, validParameter } from './arbitrary.ts';
 import { type Json, readContract } from './contract.ts';
 
@@ -49,7 +49,7 @@ for (const [path, body] of [
   made[path] = (await ann.call('POST', path, body)).body.data.id;
 }
 
-const RUNS = runs(50);
+const RUNS = scaleRuns(50);
 const cases = [
   ['PlainCreate', 'POST', '/api/plains'],
   ['PlainUpdate', 'PATCH', '/api/plains'],
@@ -66,9 +66,9 @@ const send = (method: string, path: string, body: unknown) =>
 test.each(cases)('%s: values that the document allows are accepted', async (name, method, path) => {
   const property = fc.asyncProperty(valid(contract, schemas[name]), async (body) => {
     if (!isStorable(body)) return;
-    const answer = await send(method, path, body);
-    expect(answer.body.error?.details, JSON.stringify(body)).toBe(undefined);
-    expect(answer.status).toBeLessThan(300);
+    const response = await send(method, path, body);
+    expect(response.body.error?.details, JSON.stringify(body)).toBe(undefined);
+    expect(response.status).toBeLessThan(300);
   });
   await fc.assert(property, { numRuns: RUNS });
 });
@@ -98,8 +98,8 @@ test.each(['listPlains', 'listLenients'])('%s: a query that the document allows 
     );
   const query = some.chain((chosen) => fc.tuple(...chosen.map((one) => validParameter(contract, one))));
   const property = fc.asyncProperty(query, async (given) => {
-    const answer = await ann.call('GET', `${operation.path}?${given.join('&')}`);
-    expect([given, answer.body.error?.message]).toEqual([given, undefined]);
+    const response = await ann.call('GET', `${operation.path}?${given.join('&')}`);
+    expect([given, response.body.error?.message]).toEqual([given, undefined]);
   });
   await fc.assert(property, { numRuns: RUNS });
   for (const sort of all.find(({ name }) => name === 'sort')!.schema.items.enum) {

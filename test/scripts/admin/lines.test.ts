@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
-import { linesOf } from '../../../scripts/admin/lines.ts';
+import { readLines } from '../../../scripts/operations/admin/lines.ts';
 import type { ImportLine } from '../../../src/accounts/import/import.ts';
 
 async function read(text: string | Buffer): Promise<ImportLine[]> {
@@ -10,7 +10,7 @@ async function read(text: string | Buffer): Promise<ImportLine[]> {
   onTestFinished(() => rmSync(folder, { recursive: true }));
   const file = join(folder, 'lines');
   writeFileSync(file, text);
-  return Array.fromAsync(linesOf(file));
+  return Array.fromAsync(readLines(file));
 }
 
 test.each<[string, string[]]>([

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { isId } from '../../../platform/ids.ts';
-import { firstWithinBytes } from '../../../records/store/within-bytes.ts';
+import { createPageWithinBytes } from '../../../records/store/within-bytes.ts';
 import { COLUMNS, ENTRIES_WITH_VALUES, ROW_SIZE, VALUES_COLUMNS } from '../trail/entry.ts';
 
 const DEFAULT_LIMIT = 50;
@@ -84,7 +84,7 @@ const FILTERS = [
 ] as const;
 
 const PAGE_COLUMNS = `${COLUMNS}, ${VALUES_COLUMNS}`;
-const withinBytes = firstWithinBytes(PAGE_COLUMNS, ROW_SIZE);
+const withinBytes = createPageWithinBytes(PAGE_COLUMNS, ROW_SIZE);
 
 /**
  * Builds the statement of a page, newest first, plus one row that shows whether there is another page. Each row ends with its size in

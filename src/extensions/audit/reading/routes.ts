@@ -2,7 +2,7 @@ import { z } from 'zod';
 import type { Host } from '../../../declare/host.ts';
 import type { Route, RouteContext } from '../../../declare/route.ts';
 import { withMeta } from '../../../platform/http/response.ts';
-import { type Measured, readWithinRoom } from '../../../records/serialize/response-bytes.ts';
+import { type MeasuredPage, readWithinRoom } from '../../../records/serialize/response-bytes.ts';
 import { type Entry, type EntryRow, readEntry, type ValuesColumns, withValues } from '../trail/entry.ts';
 import { type ListQuery, listQuery, nextCursor, pageStatement } from './query.ts';
 import { createVisibleEntries } from './visible-entries.ts';
@@ -49,7 +49,7 @@ export function auditRoutes({
 }: Pick<Host, 'database' | 'resources' | 'settings'>): Route[] {
   const visibleEntries = createVisibleEntries(resources);
 
-  async function readPage(query: ListQuery, bytes: number): Promise<Measured<Entry>> {
+  async function readPage(query: ListQuery, bytes: number): Promise<MeasuredPage<Entry>> {
     const found = await database.readSlowly<SizedRow>(pageStatement(query, bytes));
     const records = found.map((row) => {
       const entry = readEntry(row.slice(0, 14) as EntryRow);

@@ -1,4 +1,4 @@
-import { valueSize } from '../../../records/store/within-bytes.ts';
+import { valueSizeSql } from '../../../records/store/within-bytes.ts';
 
 /**
  * The change of a field. `changed`: the values are never recorded. `sha256`: the seal of values that are in `audit_values` until an
@@ -63,7 +63,9 @@ export type ValuesColumns = [salt: string | null, values: Changes | null];
 export const VALUES_COLUMNS = 'salt, values_by_field';
 
 /** SQL for the size of a row in bytes; only these columns can be large. */
-export const ROW_SIZE = ['changes', 'details', 'values_by_field'].map((name) => valueSize(name, 'jsonb')).join(' + ');
+export const ROW_SIZE = ['changes', 'details', 'values_by_field']
+  .map((name) => valueSizeSql(name, 'jsonb'))
+  .join(' + ');
 
 /** SQL for entries joined with their erasable values. */
 export const ENTRIES_WITH_VALUES = 'audit_entries left join audit_values on entry_id = id';

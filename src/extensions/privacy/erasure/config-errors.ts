@@ -6,7 +6,7 @@ import { type ErasurePlan, erasurePlan } from '../../../records/schema/erasure-p
 
 /** Returns the unique indexes in which anonymized records of several owners would have the same values. */
 function clashingIndexes({ indexes = [] }: AnyResource, { ownerField, personal }: ErasurePlan): string[] {
-  const values = new Map(personal.map(({ name, left }) => [name, left]));
+  const values = new Map(personal.map(({ name, replacement }) => [name, replacement]));
   return indexes.flatMap(({ fields, unique = false }) => {
     const names = fields.map((field) => field.replace(/^-/, ''));
     // A unique index allows any number of rows in which one of the values is null.
@@ -26,8 +26,8 @@ function checkAnonymize(declaration: AnyResource, plan: ErasurePlan, errors: Con
       `indexes: ${names}: onOwnerDelete: 'anonymize' would leave the same values in many records; remove unique, remove required() from the personal field, or use 'delete' or 'keep'`,
     );
   }
-  for (const { name, spec, left } of personal) {
-    if (spec.required && left === null)
+  for (const { name, spec, replacement } of personal) {
+    if (spec.required && replacement === null)
       errors.report(
         `field "${name}": it is personal and required, so onOwnerDelete: 'anonymize' cannot empty it; remove required(), give it a default() that is not a function, or use 'delete' or 'keep'`,
       );

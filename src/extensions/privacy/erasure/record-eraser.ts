@@ -154,7 +154,7 @@ export function createRecordEraser(host: Parts, gateway: ResourceGateway, plan: 
     });
 
   async function eraseArchived(erasing: RunningErasure): Promise<number> {
-    const { findArchived, anonymizeArchived, removeArchived, replacementValues: leftIn } = statements;
+    const { findArchived, anonymizeArchived, removeArchived, replacementValues } = statements;
     if (findArchived === undefined) return 0;
     const text = anonymizes ? anonymizeArchived! : removeArchived!;
     let total = 0;
@@ -163,7 +163,7 @@ export function createRecordEraser(host: Parts, gateway: ResourceGateway, plan: 
       after = await host.transaction(async (tx): Promise<string | null> => {
         const ids = (await tx.database.write<[id: string]>({ text: findArchived, values })).flat();
         if (ids.length === 0) return null;
-        const changed = await tx.database.write({ text, values: [ids, ...(anonymizes ? leftIn(ids) : [])] });
+        const changed = await tx.database.write({ text, values: [ids, ...(anonymizes ? replacementValues(ids) : [])] });
         await addToCount(tx, erasing, changed.length);
         total += changed.length;
         return ids.length < AT_ONCE ? null : ids.at(-1)!;

@@ -14,7 +14,7 @@ interface RecordStatements {
   lockBatchWaiting: string;
   /** $1 ids, $2 an event id for each. Returns the records as JSON, as in their events. */
   remove: string;
-  /** $1 ids, $2 an event id for each, then the values of `leftIn`. Returns the records after and before, as in their events. */
+  /** $1 ids, $2 an event id for each, then the values of `replacementValues`. Returns the records after and before, as in their events. */
   anonymize: string;
   /**
    * Returns the ids of a page of the owner's deleted records. $1 owner, $2 the last id of the previous page, $3 page size. Uses the owner
@@ -23,7 +23,7 @@ interface RecordStatements {
   findArchived: string | undefined;
   /** $1 ids. Returns a row for each. */
   removeArchived: string | undefined;
-  /** Like `removeArchived`, but anonymizes; the parameters from $2 on are the values of `leftIn`. */
+  /** Like `removeArchived`, but anonymizes; the parameters from $2 on are the values of `replacementValues`. */
   anonymizeArchived: string | undefined;
   /** $1 owner. Counts the records, including kept deleted ones. */
   count: string;
@@ -38,13 +38,13 @@ function erasedColumns({ declaration }: ResourceGateway, { personal }: ErasurePl
 }
 
 /** Returns whether the emptied value differs for each record: an encrypted value is bound to its record. */
-function isPerRecord({ spec, left }: EmptiedField): boolean {
-  return spec.encrypted === true && left !== null;
+function isPerRecord({ spec, replacement }: EmptiedField): boolean {
+  return spec.encrypted === true && replacement !== null;
 }
 
 /** Returns the parameter with the emptied value of a field for records with these ids. */
 function replacementOf(gateway: ResourceGateway, field: EmptiedField, ids: readonly string[]): unknown {
-  const of = (id: string) => gateway.toColumn(field.name, field.left, id);
+  const of = (id: string) => gateway.toColumn(field.name, field.replacement, id);
   return isPerRecord(field) ? ids.map(of) : of('');
 }
 

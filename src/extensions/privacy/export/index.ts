@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { deletedUsersConsumer } from '../../../accounts/users/user-state.ts';
 import type { Accounts, RevocationStep } from '../../../declare/accounts.ts';
-import { type ExtensionHost, type FeatureParts, wholeSetting } from '../../../declare/extension.ts';
+import { type ExtensionHost, type FeatureParts, wholeNumberSetting } from '../../../declare/extension.ts';
 import type { Fields } from '../../../declare/field.ts';
 import type { Host, ResourceGateway, UserData } from '../../../declare/host.ts';
 import { reclaimSweep, retentionSweep } from '../../../platform/leased-work/sweeps.ts';
@@ -18,9 +18,9 @@ import { createExportStore, type ExportStore, secretContext } from './store.ts';
 /** The settings of the extension. */
 export const exportSettings = z.strictObject({
   /** Hours for which an export is kept and its link works. */
-  exportHours: wholeSetting(720).default(72),
+  exportHours: wholeNumberSetting(720).default(72),
   /** Maximum number of exports of one user that one requester may start in 24 hours. */
-  exportsPerDay: wholeSetting(1000).default(5),
+  exportsPerDay: wholeNumberSetting(1000).default(5),
 });
 
 /** The settings of exports as a project writes them. All are optional. */

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { isActive } from '../../../declare/actor.ts';
 import type { Authenticator } from '../../../declare/authenticator.ts';
-import { watchOf } from '../../../declare/authenticator.ts';
+import { credentialWatchOf } from '../../../declare/authenticator.ts';
 import type { ExtensionHost } from '../../../declare/extension.ts';
 import type { StoredRecord } from '../../../declare/host.ts';
 import type { Viewer } from '../../../declare/policy.ts';
@@ -61,7 +61,7 @@ export function createAccessWatch(
     const open = new Map<NonNullable<Authenticator['watch']>, Auth[]>();
     for (const { listeners } of watched.values()) {
       for (const auth of listeners.values()) {
-        const watch = watchOf(auth);
+        const watch = credentialWatchOf(auth);
         if (watch === undefined) continue;
         const auths = open.get(watch);
         if (auths === undefined) open.set(watch, [auth]);

@@ -1,9 +1,20 @@
 import type { Database } from '../../../platform/postgres/database.ts';
-import type { NewJob, Queues } from '../../../platform/redis/queues.ts';
+import type { NewJob, Pointer, Queues } from '../../../platform/redis/queues.ts';
 import { REQUEST_DELIVERY } from './lease-store.ts';
 
 /** Where an endpoint is processed: endpoints that fail or are slow have their own queue and slots. */
 export type Lane = 'fast' | 'slow';
+
+/** An endpoint that has work. Jobs carry the owner, so that a worker can share its slots among owners before it reads the endpoint. */
+export interface EndpointOfOwner {
+  id: string;
+  owner: string;
+}
+
+/** Returns the endpoint of a job. A job that an earlier version added has no owner: its endpoint counts as that of an owner of its own. */
+export function endpointOf({ id, owner = id }: Pointer): EndpointOfOwner {
+  return { id, owner };
+}
 
 /** The queue of a lane. */
 export const QUEUES: Record<Lane, string> = { fast: 'webhooks', slow: 'webhooks-slow' };
@@ -20,32 +31,29 @@ export function laneOf(slow: boolean): Lane {
  * The job that processes an endpoint. At most one per endpoint waits. One that is added while another runs comes after it, and finds what
  * the running job no longer saw. It never has a delay, so nothing can postpone it.
  */
-function processJob(endpointId: string): NewJob {
-  const deduplication = { id: `we_${endpointId}`, keepLastIfActive: true };
-  return { name: 'process' satisfies JobName, data: { id: endpointId }, opts: { deduplication } };
+function processJob({ id, owner }: EndpointOfOwner): NewJob {
+  const deduplication = { id: `we_${id}`, keepLastIfActive: true };
+  return { name: 'process' satisfies JobName, data: { id, owner }, opts: { deduplication } };
 }
 
 /** Adds jobs that process endpoints. */
-export async function wakeUp(queues: Queues, endpoints: Iterable<{ id: string; lane: Lane }>): Promise<void> {
+export async function wakeUp(queues: Queues, endpoints: Iterable<EndpointOfOwner & { lane: Lane }>): Promise<void> {
   const byLane = Map.groupBy(endpoints, (endpoint) => endpoint.lane);
-  await Promise.all(
-    [...byLane].map(([lane, list]) =>
-      queues.add(
-        QUEUES[lane],
-        list.map(({ id }) => processJob(id)),
-      ),
-    ),
-  );
+  await Promise.all([...byLane].map(([lane, list]) => queues.add(QUEUES[lane], list.map(processJob))));
 }
 
 /**
  * Adds a job that processes an endpoint later. It has an id of its own, so that it cannot postpone deliveries that are due now. A later
  * call moves it, so `delayMs` must be the time until the earliest delivery in the database.
  */
-export async function wakeUpLater(queues: Queues, endpointId: string, lane: Lane, delayMs: number): Promise<void> {
-  const deduplication = { id: `wr_${endpointId}`, reschedule: true, keepLastIfActive: true };
+export async function wakeUpLater(
+  queues: Queues,
+  { id, owner, lane }: EndpointOfOwner & { lane: Lane },
+  delayMs: number,
+): Promise<void> {
+  const deduplication = { id: `wr_${id}`, reschedule: true, keepLastIfActive: true };
   await queues.add(QUEUES[lane], [
-    { name: 'retry' satisfies JobName, data: { id: endpointId }, opts: { delay: delayMs, deduplication } },
+    { name: 'retry' satisfies JobName, data: { id, owner }, opts: { delay: delayMs, deduplication } },
   ]);
 }
 
@@ -53,19 +61,22 @@ export async function wakeUpLater(queues: Queues, endpointId: string, lane: Lane
 export const REQUESTED_QUEUE = 'webhooks-requested';
 
 /** Adds jobs that send the requested deliveries of endpoints. @param requestId distinguishes the requests of one endpoint */
-async function wakeUpRequests(queues: Queues, requests: readonly { id: string; requestId: string }[]): Promise<void> {
-  const jobs = requests.map(({ id, requestId }): NewJob => {
+async function wakeUpRequests(
+  queues: Queues,
+  requests: readonly (EndpointOfOwner & { requestId: string })[],
+): Promise<void> {
+  const jobs = requests.map(({ id, owner, requestId }): NewJob => {
     const deduplication = { id: `wa_${requestId}`, keepLastIfActive: true };
-    return { name: 'requested', data: { id }, opts: { deduplication } };
+    return { name: 'requested', data: { id, owner }, opts: { deduplication } };
   });
   await queues.add(REQUESTED_QUEUE, jobs);
 }
 
 /** Adds jobs for the requested deliveries that were still unsent when the leases of their endpoints were released. */
-export async function wakeUpRequested(queues: Queues, endpointIds: readonly string[]): Promise<void> {
+export async function wakeUpRequested(queues: Queues, endpoints: readonly EndpointOfOwner[]): Promise<void> {
   await wakeUpRequests(
     queues,
-    endpointIds.map((id) => ({ id, requestId: id })),
+    endpoints.map((endpoint) => ({ ...endpoint, requestId: endpoint.id })),
   );
 }
 
@@ -77,10 +88,10 @@ export async function wakeUpRequested(queues: Queues, endpointIds: readonly stri
 export async function requestDelivery(
   database: Database,
   queues: Queues,
-  endpointId: string,
+  endpoint: EndpointOfOwner,
   deliveryId: string,
 ): Promise<void> {
-  const statement = { name: 'webhook_request', text: REQUEST_DELIVERY, values: [endpointId, deliveryId] };
+  const statement = { name: 'webhook_request', text: REQUEST_DELIVERY, values: [endpoint.id, deliveryId] };
   await database.write(statement);
-  await wakeUpRequests(queues, [{ id: endpointId, requestId: deliveryId }]);
+  await wakeUpRequests(queues, [{ ...endpoint, requestId: deliveryId }]);
 }

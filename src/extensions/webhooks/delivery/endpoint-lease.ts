@@ -164,7 +164,8 @@ export function createEndpointLease(parts: LeaseParts, endpointId: string): Endp
     },
     async release() {
       parts.renewals.remove(renewed);
-      if (isAcquired) await parts.releaseLease({ endpointId, holder, unwritten, rate: rate?.state(now()) });
+      if (!isAcquired) return;
+      await parts.releaseLease({ endpointId, owner: latest!.owner, holder, unwritten, rate: rate?.state(now()) });
     },
   };
 }

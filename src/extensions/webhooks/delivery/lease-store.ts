@@ -133,6 +133,8 @@ export function createEndpointLeaseRenewals(
 /** A lease to release. */
 export interface ReleasedLease {
   endpointId: string;
+  /** The owner of the endpoint. */
+  owner: string;
   holder: string;
   /** The attempts of sent deliveries whose results could not be written. */
   unwritten: ReadonlyMap<string, number>;
@@ -150,7 +152,7 @@ const MAX_RELEASED = 500;
  */
 export function createLeaseRelease(
   { database, log }: Pick<Host, 'database' | 'log'>,
-  onRequested: (endpointIds: string[]) => Promise<void>,
+  onRequested: (endpoints: { id: string; owner: string }[]) => Promise<void>,
 ): AddToBatch<ReleasedLease> {
   async function write(leases: ReleasedLease[]): Promise<void> {
     const values = [
@@ -164,8 +166,9 @@ export function createLeaseRelease(
     try {
       const statement = { name: 'webhook_release_leases', text: RELEASE_LEASES, values };
       const rows = await retryTransient(() => database.write<[string, boolean]>(statement), STORE_RESULT_RETRY_MS);
-      const requested = rows.flatMap(([endpointId, isRequested]) => (isRequested ? [endpointId] : []));
-      if (requested.length > 0) await onRequested(requested);
+      const requested = new Set(rows.flatMap(([endpointId, isRequested]) => (isRequested ? [endpointId] : [])));
+      const endpoints = leases.filter(({ endpointId }) => requested.has(endpointId));
+      if (endpoints.length > 0) await onRequested(endpoints.map(({ endpointId: id, owner }) => ({ id, owner })));
     } catch (error) {
       log.error({ err: error, leases: leases.length }, 'leases of webhook endpoints last until they expire');
     }

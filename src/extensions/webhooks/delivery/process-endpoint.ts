@@ -1,14 +1,15 @@
 import type { Host } from '../../../declare/host.ts';
 import { EARLIEST, NEXT } from '../log/deliveries-sql.ts';
 import type { Claim } from './claim.ts';
-import { type Lane, laneOf, wakeUp, wakeUpLater } from './endpoint-jobs.ts';
+import { type EndpointOfOwner, type Lane, laneOf, wakeUp, wakeUpLater } from './endpoint-jobs.ts';
 import { createEndpointLease, type EndpointLease } from './endpoint-lease.ts';
+import type { SlotKind } from './request-slots.ts';
 import { type FirstSlot, type SendParts, sendUnderLease } from './send-under-lease.ts';
 
 /** Dependencies for processing endpoints. Each worker has one set. */
 export interface WorkerParts extends SendParts {
   host: Pick<Host, 'database' | 'queues' | 'log' | 'keyring'>;
-  /** Endpoints that wait for a slot without a job. */
+  /** Endpoints that wait for a slot without a job, each with the kind of the slot. */
   waitingEndpoints: Set<string>;
   /** The processing of these endpoints, which runs outside of a job. A stopping worker waits for it. */
   detached: Set<Promise<void>>;
@@ -23,86 +24,98 @@ const HELD_UP_MS = 50;
  */
 async function serve(parts: WorkerParts, lease: EndpointLease, lane: Lane, first: Claim, slot?: FirstSlot) {
   const { queues, database } = parts.host;
-  const { id, ordered } = first.endpoint;
+  const { id, owner, ordered } = first.endpoint;
   const { more, slow, waitMs } = await sendUnderLease(parts, lease, lane, first, slot);
   await lease.release();
-  const next = laneOf(slow);
-  if (waitMs > 0) return wakeUpLater(queues, id, next, waitMs);
-  if (more) return wakeUp(queues, [{ id, lane: next }]);
+  const next = { id, owner, lane: laneOf(slow) };
+  if (waitMs > 0) return wakeUpLater(queues, next, waitMs);
+  if (more) return wakeUp(queues, [next]);
   const statement = ordered ? { name: 'webhook_next', text: NEXT } : { name: 'webhook_earliest', text: EARLIEST };
   const [earliest] = await database.read<[number]>({ ...statement, values: [id] });
   if (earliest === undefined) return;
   // A delivery is due but was not claimed: an earlier event may still produce a delivery.
   const isHeldUp = ordered && first.deliveries.length === 0;
   const delayMs = Math.max(earliest[0], isHeldUp ? HELD_UP_MS : 0);
-  if (delayMs === 0) await wakeUp(queues, [{ id, lane: next }]);
-  else await wakeUpLater(queues, id, next, delayMs);
+  if (delayMs === 0) await wakeUp(queues, [next]);
+  else await wakeUpLater(queues, next, delayMs);
 }
 
 async function claimAndServe(parts: WorkerParts, endpointId: string, lane: Lane, release?: () => void): Promise<void> {
   const lease = createEndpointLease(parts, endpointId);
   const claim = await lease.claim(lane);
   if (claim === undefined) return;
-  const { endpoint } = claim;
-  if (laneOf(endpoint.slow) !== lane)
-    return wakeUp(parts.host.queues, [{ id: endpointId, lane: laneOf(endpoint.slow) }]);
-  if (endpoint.lease === 'taken') return;
+  const { id, owner, slow, lease: holder } = claim.endpoint;
+  if (laneOf(slow) !== lane) return wakeUp(parts.host.queues, [{ id, owner, lane: laneOf(slow) }]);
+  if (holder === 'taken') return;
   await serve(parts, lease, lane, claim, release && { release });
 }
 
-/** Waits for a slot, then serves the endpoint. Never rejects. */
-function serveWithSlot(parts: WorkerParts, endpointId: string): Promise<void> {
-  return new Promise((resolve) => {
-    parts.slots.acquire('untried', (release) => {
-      parts.waitingEndpoints.delete(endpointId);
+async function claimRequestedAndServe(parts: WorkerParts, endpointId: string, release: () => void): Promise<void> {
+  const lease = createEndpointLease(parts, endpointId);
+  const requested = await lease.claimRequested();
+  if (requested === undefined || requested.deliveries.length === 0) return;
+  const { endpoint } = requested;
+  await serve(parts, lease, laneOf(endpoint.slow), { endpoint, deliveries: [] }, { release, requested });
+}
+
+/**
+ * Serves an endpoint as soon as it has a slot. It waits outside of its job if receivers that hang would otherwise block jobs of other
+ * endpoints: if the owner's share of the slots is used up, or if the endpoint is untried. If the worker dies meanwhile, the sweep finds
+ * the endpoint. Never rejects.
+ *
+ * @param serveInSlot may release the slot before it ends
+ */
+async function serveWithSlot(
+  parts: WorkerParts,
+  kind: SlotKind,
+  { id, owner }: EndpointOfOwner,
+  serveInSlot: (release: () => void) => Promise<void>,
+): Promise<void> {
+  const { slots, waitingEndpoints, detached, host } = parts;
+  const key = `${kind} ${id}`;
+  if (waitingEndpoints.has(key)) return;
+  const isDetached = kind === 'untried' ? slots.isFull(kind, owner) : slots.hasUsedUpShare(kind, owner);
+  if (isDetached) waitingEndpoints.add(key);
+  const served = new Promise<void>((resolve) => {
+    slots.acquire(kind, owner, (release) => {
+      waitingEndpoints.delete(key);
       let isHeld = true;
       const releaseOnce = () => {
         if (isHeld) release();
         isHeld = false;
       };
-      const served = parts.isStopping() ? Promise.resolve() : claimAndServe(parts, endpointId, 'fast', releaseOnce);
-      const failed = (error: unknown) =>
-        parts.host.log.error({ err: error, endpoint: endpointId }, 'an endpoint could not be served');
-      void served.catch(failed).then(releaseOnce).then(resolve);
+      const serving = parts.isStopping() ? Promise.resolve() : serveInSlot(releaseOnce);
+      const logError = (error: unknown) =>
+        host.log.error(
+          { err: error, endpoint: id },
+          'a webhook endpoint could not be processed; the sweep finds it again',
+        );
+      void serving.catch(logError).then(releaseOnce).then(resolve);
     });
   });
+  if (!isDetached) return served;
+  detached.add(served);
+  void served.then(() => detached.delete(served));
 }
 
 /**
  * Acquires the lease of an endpoint, sends what is due and writes the results. If another process holds the lease, does
  * nothing: that process sends.
  *
- * An endpoint that has not yet responded to this worker gets one of a few slots for its first request. If none is free, it waits outside
- * of its job, because receivers that hang would otherwise block all jobs. If the worker dies meanwhile, the sweep finds the endpoint.
+ * An endpoint of the slow lane, or one that has not yet responded to this worker, first gets one of the few slots for such endpoints.
  */
-export async function processEndpoint(parts: WorkerParts, endpointId: string, lane: Lane): Promise<void> {
-  const { windows, slots, waitingEndpoints, detached } = parts;
-  if (lane === 'slow' || windows.has(endpointId)) return claimAndServe(parts, endpointId, lane);
-  if (waitingEndpoints.has(endpointId)) return;
-  const waits = slots.isFull('untried');
-  if (waits) waitingEndpoints.add(endpointId);
-  const served = serveWithSlot(parts, endpointId);
-  if (!waits) return served;
-  detached.add(served);
-  void served.then(() => detached.delete(served));
+export async function processEndpoint(parts: WorkerParts, endpoint: EndpointOfOwner, lane: Lane): Promise<void> {
+  if (lane === 'fast' && parts.windows.has(endpoint.id)) return claimAndServe(parts, endpoint.id, lane);
+  const kind = lane === 'slow' ? 'slow' : 'untried';
+  await serveWithSlot(parts, kind, endpoint, (release) => claimAndServe(parts, endpoint.id, lane, release));
 }
 
 /**
  * Sends the requested deliveries of an endpoint, regardless of its other deliveries. If this worker holds the endpoint's lease, it sends
  * them under that lease at once. If another process holds the lease, that process finds them when it renews the lease.
  */
-export async function processRequested(parts: WorkerParts, endpointId: string): Promise<void> {
-  const sendRequested = parts.leased.get(endpointId);
+export async function processRequested(parts: WorkerParts, endpoint: EndpointOfOwner): Promise<void> {
+  const sendRequested = parts.leased.get(endpoint.id);
   if (sendRequested !== undefined) return sendRequested();
-  const release = await new Promise<() => void>((resolve) => parts.slots.acquire('requested', resolve));
-  let requested: Claim | undefined;
-  const lease = createEndpointLease(parts, endpointId);
-  try {
-    requested = parts.isStopping() ? undefined : await lease.claimRequested();
-  } finally {
-    if (requested === undefined || requested.deliveries.length === 0) release();
-  }
-  if (requested === undefined || requested.deliveries.length === 0) return;
-  const { endpoint } = requested;
-  await serve(parts, lease, laneOf(endpoint.slow), { endpoint, deliveries: [] }, { release, requested });
+  await serveWithSlot(parts, 'requested', endpoint, (release) => claimRequestedAndServe(parts, endpoint.id, release));
 }

@@ -227,7 +227,7 @@ export async function sendUnderLease(
     function claimRequested(): void {
       if (awaitingRequestedSlot || claimingRequested || parts.isStopping()) return;
       awaitingRequestedSlot = true;
-      slots.acquire('requested', (release) => {
+      slots.acquire('requested', endpoint.owner, (release) => {
         awaitingRequestedSlot = false;
         if (ended) release();
         else void claimOneRequested(release);
@@ -282,7 +282,7 @@ export async function sendUnderLease(
         asked += 1;
         const own = slot;
         slot = undefined;
-        if (own === undefined) slots.acquire(lane, begin);
+        if (own === undefined) slots.acquire(lane, endpoint.owner, begin);
         else begin(own);
       }
       const isLow = endpoint.ordered

@@ -8,7 +8,15 @@ import type { CheckReadability } from '../readability/readability.ts';
 import { createGlobalAccessCheck } from '../readability/readability.ts';
 import { globalRoles, type WebhookSettings } from '../settings.ts';
 import { claims } from './claim.ts';
-import { type JobName, type Lane, QUEUES, REQUESTED_QUEUE, wakeUp, wakeUpRequested } from './endpoint-jobs.ts';
+import {
+  endpointOf,
+  type JobName,
+  type Lane,
+  QUEUES,
+  REQUESTED_QUEUE,
+  wakeUp,
+  wakeUpRequested,
+} from './endpoint-jobs.ts';
 import { createEndpointLeaseRenewals, createLeaseRelease } from './lease-store.ts';
 import { processEndpoint, processRequested, type WorkerParts } from './process-endpoint.ts';
 import { createResultRecorder } from './record-results.ts';
@@ -31,7 +39,7 @@ export function startWebhookWorker(
   const { concurrency, timeoutMs, allowPrivate, nameServers } = settings;
   const slowConcurrency = Math.max(1, Math.floor(concurrency / 2));
   const requestedConcurrency = Math.max(1, Math.floor(concurrency / 4));
-  const half = (count: number) => Math.max(1, Math.ceil(count / 2));
+  const halfOf = (count: number) => Math.max(1, Math.ceil(count / 2));
   const agentOptions = { allowPrivate, nameServers, connectTimeoutMs: timeoutMs, connections: concurrency };
   const agents = [createGuardedAgent(agentOptions), createGuardedAgent(agentOptions)] as const;
   const renewals = createEndpointLeaseRenewals(host, users, settings);
@@ -44,13 +52,13 @@ export function startWebhookWorker(
     slots: createRequestSlots(concurrency, {
       slow: slowConcurrency,
       untried: slowConcurrency,
-      slowOrUntried: Math.max(1, concurrency - half(slowConcurrency)),
+      slowOrUntried: Math.max(1, concurrency - halfOf(slowConcurrency)),
       requested: requestedConcurrency,
     }),
     recordResult: metrics.counted(createResultRecorder(host, settings)),
-    releaseLease: createLeaseRelease(host, (ids) => wakeUpRequested(host.queues, ids)),
-    maxInFlight: { fast: half(concurrency), slow: half(slowConcurrency) },
-    chunk: { fast: Math.max(CHUNK, half(concurrency)), slow: SLOW_CHUNK },
+    releaseLease: createLeaseRelease(host, (endpoints) => wakeUpRequested(host.queues, endpoints)),
+    maxInFlight: { fast: halfOf(concurrency), slow: halfOf(slowConcurrency) },
+    chunk: { fast: Math.max(CHUNK, halfOf(concurrency)), slow: SLOW_CHUNK },
     sliceMs: SLICE_MS,
     renewals,
     claimTexts: claims(usersSql(users)),
@@ -65,10 +73,12 @@ export function startWebhookWorker(
   const work = (lane: Lane, atOnce: number) =>
     host.queues.work(
       QUEUES[lane],
-      ({ name, data }) =>
-        (name as JobName) === 'retry'
-          ? wakeUp(host.queues, [{ id: data.id, lane }])
-          : processEndpoint(parts, data.id, lane),
+      ({ name, data }) => {
+        const endpoint = endpointOf(data);
+        return (name as JobName) === 'retry'
+          ? wakeUp(host.queues, [{ ...endpoint, lane }])
+          : processEndpoint(parts, endpoint, lane);
+      },
       atOnce,
       WATCH,
     );
@@ -76,7 +86,12 @@ export function startWebhookWorker(
     // Twice as many jobs as requests: jobs of untried endpoints must not fill all of them.
     work('fast', 2 * concurrency),
     work('slow', slowConcurrency),
-    host.queues.work(REQUESTED_QUEUE, ({ data }) => processRequested(parts, data.id), requestedConcurrency, WATCH),
+    host.queues.work(
+      REQUESTED_QUEUE,
+      ({ data }) => processRequested(parts, endpointOf(data)),
+      requestedConcurrency,
+      WATCH,
+    ),
   ];
 
   return {

@@ -1,5 +1,5 @@
 import type { Accounts } from '../../../declare/accounts.ts';
-import { watchOf } from '../../../declare/authenticator.ts';
+import { credentialWatchOf } from '../../../declare/authenticator.ts';
 import type { Host } from '../../../declare/host.ts';
 import { allows } from '../../../declare/policy.ts';
 import type { Auth, Route, RouteContext } from '../../../declare/route.ts';
@@ -54,7 +54,7 @@ export function endpointRoutes(host: Host, accounts: Accounts, settings: Webhook
   async function bindingFor(auth: Auth | undefined): Promise<Binding> {
     if (!isKey(auth)) return KEEP;
     // The expiry and revocation of credentials from other extensions cannot be detected.
-    if (watchOf(auth) === undefined) {
+    if (credentialWatchOf(auth) === undefined) {
       throw new ApiError(
         'FORBIDDEN',
         'A webhook cannot be made or changed with this kind of credential; use a session',
@@ -150,7 +150,7 @@ export function endpointRoutes(host: Host, accounts: Accounts, settings: Webhook
     const [wasEnabled, slow] = row.slice(-2) as [boolean, boolean];
     const webhook = serializeEndpoint(row.slice(0, -2) as EndpointRow);
     emit('updated', webhook, ctx);
-    if (webhook.enabled) await wakeUp(queues, [{ id, lane: laneOf(slow) }]);
+    if (webhook.enabled) await wakeUp(queues, [{ id, owner, lane: laneOf(slow) }]);
     else if (wasEnabled) events.emit('webhook.disabled', { webhook, owner, reason: 'manual' });
     return webhook;
   }

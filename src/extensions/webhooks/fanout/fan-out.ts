@@ -5,7 +5,7 @@ import { createLogWork, createTimer } from '../../../platform/observability/log-
 import type { OutboxConsumer } from '../../../platform/outbox/relay.ts';
 import type { OutboxRow } from '../../../platform/outbox/table.ts';
 import type { Executor } from '../../../platform/postgres/database.ts';
-import { laneOf, wakeUp } from '../delivery/endpoint-jobs.ts';
+import { type EndpointOfOwner, type Lane, laneOf, wakeUp } from '../delivery/endpoint-jobs.ts';
 import { REMOVE_OF_OWNERS, REMOVED_AT_ONCE, usersSql } from '../endpoints/endpoints-sql.ts';
 import { INSERT_DELIVERIES } from '../log/deliveries-sql.ts';
 import type { DeletedRecords } from '../readability/deleted-records.ts';
@@ -82,6 +82,9 @@ function batchOf(events: readonly OutgoingEvent[], pageOf: (event: OutgoingEvent
   return batch;
 }
 
+/** The endpoints that got a delivery, by id. */
+type ReachedEndpoints = Map<string, EndpointOfOwner & { lane: Lane }>;
+
 /** Creates the fan-out, which turns events into deliveries for the endpoints whose owners may read them. */
 export function createFanOut(
   host: Host,
@@ -106,15 +109,15 @@ export function createFanOut(
   async function store(
     events: readonly OutgoingEvent[],
     tx: Executor,
-  ): Promise<{ reached: Map<string, boolean>; deliveries: number; rest: Batch['rest'] }> {
+  ): Promise<{ reached: ReachedEndpoints; deliveries: number; rest: Batch['rest'] }> {
     const found = await tx.write<CandidateRow>({
       name: 'webhook_candidates',
       text: candidatesText,
       values: candidateQuery(events),
     });
     const { byOwner, rest } = batchOf(events, matchCandidates(found));
-    const slow = new Map(found.map(([, id, , isSlow]) => [id, isSlow]));
-    const reached = new Map<string, boolean>();
+    const endpoints = new Map(found.map(([, id, owner, slow]) => [id, { id, owner, lane: laneOf(slow) }]));
+    const reached: ReachedEndpoints = new Map();
     let deliveries = 0;
     if (byOwner.size === 0) return { reached, deliveries, rest };
     const owners = (await users.load([...byOwner.keys()])).filter(isActive);
@@ -128,7 +131,7 @@ export function createFanOut(
         gathered = gathered.slice(INSERT_ROWS);
         await insert(tx, rows);
         deliveries += rows.length;
-        for (const [, endpointId] of rows) reached.set(endpointId, slow.get(endpointId)!);
+        for (const [, endpointId] of rows) reached.set(endpointId, endpoints.get(endpointId)!);
       }
     }
     return { reached, deliveries, rest };
@@ -143,12 +146,12 @@ export function createFanOut(
       const sent = rows.filter(isEvent);
       await deleted.keep(sent, tx);
       const events = sent.map((row) => readOutgoing(row, gateways));
-      const reached = new Map<string, boolean>();
+      const reached: ReachedEndpoints = new Map();
       let deliveries = 0;
       const rest: Batch['rest'] = [];
       for (const list of Map.groupBy(events, (event) => event.after).values()) {
         const stored = await store(list, tx);
-        for (const [id, slow] of stored.reached) reached.set(id, slow);
+        for (const [id, endpoint] of stored.reached) reached.set(id, endpoint);
         deliveries += stored.deliveries;
         rest.push(...stored.rest);
       }
@@ -158,10 +161,7 @@ export function createFanOut(
       return async () => {
         logWork('webhook fan-out', { outcome: 'done', ...counts, durationMs: elapsed() }, { sampled: true });
         if (rest.length > 0) host.wake.hint();
-        await wakeUp(
-          host.queues,
-          Array.from(reached, ([id, isSlow]) => ({ id, lane: laneOf(isSlow) })),
-        );
+        await wakeUp(host.queues, reached.values());
       };
     },
   };

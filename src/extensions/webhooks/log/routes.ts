@@ -127,7 +127,7 @@ export function deliveryRoutes(
     const inserted = await database.write({ text: INSERT_TEST, values });
     // The endpoint was disabled or deleted a moment ago.
     if (inserted.length === 0) throw disabledError();
-    await requestDelivery(database, queues, endpointId, id);
+    await requestDelivery(database, queues, { id: endpointId, owner: ownerOf(ctx) }, id);
     return serializeOne(ctx, await awaitAttempt(id, endpointId, () => ctx.res.closed));
   }
 
@@ -149,7 +149,8 @@ export function deliveryRoutes(
     const [row] = await database.write<DeliveryRow>({ text: SEND_AGAIN, values });
     if (row === undefined) throw new ApiError('NOT_FOUND');
     const delivery = await serializeOne(ctx, row);
-    if (delivery.status === 'pending') await requestDelivery(database, queues, endpointId, deliveryId);
+    const endpoint = { id: endpointId, owner: ownerOf(ctx) };
+    if (delivery.status === 'pending') await requestDelivery(database, queues, endpoint, deliveryId);
     return delivery;
   }
 

@@ -41,7 +41,7 @@ const LOST_DELIVERIES = `
 /**
  * A page of the endpoints that have pending deliveries. It reads one entry of webhook_deliveries_due_index per endpoint, however many it
  * has. $1 the last endpoint of the previous page, $2 page size, $3 roles of the global policy. Returns the endpoint, its lane, whether it
- * may be sent to now, and by how many ms its earliest delivery is overdue.
+ * may be sent to now, by how many ms its earliest delivery is overdue, and the owner.
  */
 function pendingEndpointsSql(users: UsersSql): string {
   const first = (after: string) => `
@@ -54,7 +54,7 @@ function pendingEndpointsSql(users: UsersSql): string {
     select next.* from waiting w cross join lateral (${first('w.endpoint_id')}) next
   ), page as materialized (select * from waiting limit $2)
   select p.endpoint_id, coalesce(e.slow, false), coalesce(${isOpen(users, '$3')}, false),
-    floor(extract(epoch from now() - p.next_attempt_at) * 1000)::bigint
+    floor(extract(epoch from now() - p.next_attempt_at) * 1000)::bigint, e.owner_id
   from page p left join webhook_endpoints e on e.id = p.endpoint_id left join ${users.table} u on u.id = e.owner_id
   order by p.endpoint_id`;
 }
@@ -76,8 +76,11 @@ const workerLost = () => ({
 
 type LostRow = [id: string, endpointId: string, eventId: string, attempt: number, scheduleAttempt: number];
 
-/** An endpoint with pending deliveries: whether it may be sent to now, and by how many ms its earliest delivery is overdue. */
-type PendingRow = [endpointId: string, slow: boolean, open: boolean, overdueMs: number];
+/**
+ * An endpoint with pending deliveries: whether it may be sent to now, by how many ms its earliest delivery is overdue, and its owner, who
+ * is null only if there is no such endpoint.
+ */
+type PendingRow = [endpointId: string, slow: boolean, open: boolean, overdueMs: number, owner: string | null];
 
 /** Reads the endpoints that have pending deliveries, page by page. */
 export type PendingEndpoints = () => AsyncGenerator<PendingRow[]>;
@@ -144,7 +147,7 @@ export function createReclaimSweeps(
       addJobs: (rows) =>
         wakeUp(
           queues,
-          rows.map(([id, slow]) => ({ id, lane: laneOf(slow) })),
+          rows.map(([id, slow, , , owner]) => ({ id, owner: owner!, lane: laneOf(slow) })),
         ),
     }),
   ];

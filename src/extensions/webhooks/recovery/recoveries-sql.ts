@@ -54,14 +54,14 @@ export const RUNNING_RECOVERIES = `select id from webhook_recoveries where statu
  * size, $3 roles of the global policy. Nothing is resent while that many deliveries of the endpoint are overdue, so that new deliveries
  * do not wait for old ones. If the endpoint is disabled, the recovery ends. No row: it has ended, or another process is working on it.
  *
- * Returns the endpoint, its lane, the number of resent deliveries, whether another page may follow at once, and the recovery.
+ * Returns the endpoint's lane and owner, the number of resent deliveries, whether another page may follow at once, and the recovery.
  */
 export function recoverPage(users: UsersSql): string {
   return `
   with seen as materialized (
     select after_at, after_id from webhook_recoveries where id = $1
   ), r as (
-    select r.*, coalesce(e.slow, false) as slow, coalesce(${isOpen(users, '$3')}, false) as open
+    select r.*, coalesce(e.slow, false) as slow, e.owner_id, coalesce(${isOpen(users, '$3')}, false) as open
     from webhook_recoveries r left join webhook_endpoints e on e.id = r.endpoint_id left join ${users.table} u on u.id = e.owner_id
     where r.id = $1 and r.status = 'running' for update of r skip locked
   ), waiting as (
@@ -92,7 +92,7 @@ export function recoverPage(users: UsersSql): string {
       status = case when not t.open then 'stopped' when t.ready and done.seen < $2 then 'finished' else 'running' end,
       finished_at = case when not t.open or (t.ready and done.seen < $2) then now() end
     from current t, done where w.id = t.id
-    returning t.slow, done.sent, t.ready and done.seen = $2 as more, ${RECOVERY_COLUMNS.map((column) => `w.${column}`).join(', ')}
+    returning t.slow, t.owner_id, done.sent, t.ready and done.seen = $2 as more, ${RECOVERY_COLUMNS.map((column) => `w.${column}`).join(', ')}
   )
   select * from moved`;
 }

@@ -38,7 +38,7 @@ const PAGE = 500;
 const AT_ONCE = 100;
 const DAY_MS = 86_400_000;
 
-type PageRow = [slow: boolean, sent: number, more: boolean, ...RecoveryRow];
+type PageRow = [slow: boolean, owner: string, sent: number, more: boolean, ...RecoveryRow];
 
 /** Resends failed deliveries page by page. If a process dies, any relay continues its recoveries. */
 export interface Recoveries {
@@ -59,8 +59,8 @@ export function createRecoveries(
   const page: Recoveries['page'] = async (id) => {
     const [row] = await database.write<PageRow>({ name: 'webhook_recover', text, values: [id, PAGE, roles] });
     if (row === undefined) return undefined;
-    const [slow, sent, more, ...recovery] = row;
-    if (sent > 0) await wakeUp(queues, [{ id: recovery[1], lane: laneOf(slow) }]);
+    const [slow, owner, sent, more, ...recovery] = row;
+    if (sent > 0) await wakeUp(queues, [{ id: recovery[1], owner, lane: laneOf(slow) }]);
     return { recovery, sent, more };
   };
 

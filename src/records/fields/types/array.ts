@@ -4,7 +4,7 @@ import { arrayColumn } from '../column-type.ts';
 import { columnTypeOf, type FieldType, fieldTypeOf } from '../field-type.ts';
 import { boundKeywords } from '../json-schema.ts';
 import { requiredSchema } from '../missing-values.ts';
-import { indexRoom, lengthErrors } from '../text-rules.ts';
+import { lengthErrors, maxBytesInIndex } from '../text-rules.ts';
 import { JSONB } from './json.ts';
 
 // Far more than any list needs, and few enough that validating them cannot block a server.
@@ -36,7 +36,7 @@ export const arrayType = {
     const min = spec.min === undefined ? 0 : Number(spec.min.value);
     const max = spec.max === undefined ? MAX_ITEMS : Number(spec.max.value);
     const item = itemOf(spec);
-    const schema = context.inner(item, holdsJson(spec) ? undefined : indexRoom(spec, undefined));
+    const schema = context.inner(item, holdsJson(spec) ? undefined : maxBytesInIndex(spec, undefined));
     return boundedArray(requiredSchema(item, schema), {
       min,
       max,

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { Field } from '../../../declare/field.ts';
-import { type ColumnType, holdIf } from '../column-type.ts';
+import { type ColumnType, createHold } from '../column-type.ts';
 import { EQUALITY, type FieldType } from '../field-type.ts';
 
 const BOOLEAN: ColumnType = {
@@ -8,7 +8,7 @@ const BOOLEAN: ColumnType = {
   noun: 'true or false',
   jsonSchema: { type: 'boolean' },
   castsToText: true,
-  hold: holdIf(
+  hold: createHold(
     (value) => typeof value === 'boolean',
     () => true,
     '',

@@ -4,10 +4,10 @@ import type { ColumnType } from '../column-type.ts';
 import { type FieldType, ORDER } from '../field-type.ts';
 
 /** Message for a value that is not a date. */
-export const NO_DATE = 'Must be a date: an ISO 8601 string or epoch milliseconds';
+export const NOT_A_DATE = 'Must be a date: an ISO 8601 string or epoch milliseconds';
 const ISO = /^(\d{4})-(\d{2})-(\d{2})(?:T\d{2}:\d{2}(?::\d{2}(?:\.\d{1,9})?)?(?:Z|[+-]\d{2}:\d{2})?)?$/;
-const FIRST = Date.parse('0001-01-01T00:00:00.000Z');
-const LAST = Date.parse('9999-12-31T23:59:59.999Z');
+const MIN_TIME = Date.parse('0001-01-01T00:00:00.000Z');
+const MAX_TIME = Date.parse('9999-12-31T23:59:59.999Z');
 
 /**
  * Converts an ISO date (with or without a time; without a zone it is UTC) or integer epoch ms to an ISO string in UTC with milliseconds.
@@ -20,7 +20,7 @@ export function parseDate(value: string | number | Date): string | undefined {
   }
   const zoneless = typeof value === 'string' && value.length > 10 && !/(?:Z|[+-]\d{2}:\d{2})$/.test(value);
   const ms = typeof value === 'string' ? Date.parse(zoneless ? `${value}Z` : value) : Number(value);
-  return Number.isInteger(ms) && ms >= FIRST && ms <= LAST ? new Date(ms).toISOString() : undefined;
+  return Number.isInteger(ms) && ms >= MIN_TIME && ms <= MAX_TIME ? new Date(ms).toISOString() : undefined;
 }
 
 // Date.parse converts 30 February to a day in March.
@@ -41,7 +41,7 @@ const TIMESTAMP: ColumnType = {
       return { path: [], message: undefined };
     }
     const date = parseDate(value);
-    return date === undefined ? { path: [], message: NO_DATE } : { value: date };
+    return date === undefined ? { path: [], message: NOT_A_DATE } : { value: date };
   },
 };
 
@@ -56,10 +56,10 @@ export const dateType = {
     return (
       z
         // Code may pass a Date; requests cannot.
-        .union([z.string(), z.number(), z.instanceof(Date)], { error: NO_DATE })
+        .union([z.string(), z.number(), z.instanceof(Date)], { error: NOT_A_DATE })
         .transform((value, context) => {
           const date = parseDate(value);
-          if (date === undefined) context.addIssue({ code: 'custom', message: NO_DATE });
+          if (date === undefined) context.addIssue({ code: 'custom', message: NOT_A_DATE });
           return date ?? z.NEVER;
         })
         .refine((date) => min === undefined || date >= min, {
@@ -72,7 +72,7 @@ export const dateType = {
   },
   jsonSchema: (_spec, _inner, direction) => {
     const iso = { type: 'string', format: 'date-time' };
-    const epoch = { type: 'integer', minimum: FIRST, maximum: LAST, description: 'Epoch milliseconds' };
+    const epoch = { type: 'integer', minimum: MIN_TIME, maximum: MAX_TIME, description: 'Epoch milliseconds' };
     // `fromQuery` does not read fewer digits as an epoch.
     const counted = direction === 'query' ? { ...epoch, minimum: 100_000 } : epoch;
     return direction === 'output' ? iso : { anyOf: [iso, { type: 'string', format: 'date' }, counted] };

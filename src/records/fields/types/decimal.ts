@@ -183,7 +183,7 @@ function numberSchema(limits: DigitLimits, { min, max }: FieldSpec): JsonSchema 
 }
 
 /** The properties that a field's precision and scale add to the type. */
-function limitedTo({ precision = 38, scale = Math.min(18, precision) }: DecimalOptions) {
+function createDecimalRules({ precision = 38, scale = Math.min(18, precision) }: DecimalOptions) {
   const wholeDigits = precision - scale;
   const limits: DigitLimits = { whole: wholeDigits, scale };
   const pattern = `^-?${wholeDigits === 0 ? '0' : `(0|[1-9]\\d{0,${wholeDigits - 1}})`}${scale === 0 ? '' : `(\\.\\d{0,${scale - 1}}[1-9])?`}$`;
@@ -269,7 +269,7 @@ const decimalOfAnySize = {
  */
 export const decimalType = {
   ...decimalOfAnySize,
-  ...limitedTo({}),
+  ...createDecimalRules({}),
   field: (options: DecimalOptions = {}): Field<string, 'optional', string | number> =>
-    new Field({ type: { ...decimalOfAnySize, ...limitedTo(options) } }),
+    new Field({ type: { ...decimalOfAnySize, ...createDecimalRules(options) } }),
 } satisfies FieldType;

@@ -1,9 +1,9 @@
 import { z } from 'zod';
 import { Field } from '../../../declare/field.ts';
-import { type ColumnType, holdIf } from '../column-type.ts';
+import { type ColumnType, createHold } from '../column-type.ts';
 import { type FieldType, ORDER } from '../field-type.ts';
 import { boundKeywords } from '../json-schema.ts';
-import { bounded, numberErrors, numberFromQuery } from './number.ts';
+import { boundedNumber, numberErrors, numberFromQuery } from './number.ts';
 
 const BIGINT: ColumnType = {
   sql: 'bigint',
@@ -11,7 +11,7 @@ const BIGINT: ColumnType = {
   jsonSchema: { type: 'integer' },
   number: true,
   castsToText: true,
-  hold: holdIf((value) => typeof value === 'number', Number.isSafeInteger, 'Must be a whole number'),
+  hold: createHold((value) => typeof value === 'number', Number.isSafeInteger, 'Must be a whole number'),
   exactCasts: (from) => (['smallint', 'integer'].includes(from) ? ['bigint'] : undefined),
   lossyCast: (column, from) =>
     ['double precision', 'numeric'].includes(from)
@@ -25,7 +25,7 @@ export const integerType = {
   field: (): Field<number> => new Field({ type: integerType }),
   column: BIGINT,
   schema: (spec) =>
-    bounded(z.number({ error: 'Must be a whole number' }).int({ error: 'Must be a whole number' }), spec),
+    boundedNumber(z.number({ error: 'Must be a whole number' }).int({ error: 'Must be a whole number' }), spec),
   jsonSchema: (spec) => ({
     type: 'integer',
     minimum: Number.MIN_SAFE_INTEGER,

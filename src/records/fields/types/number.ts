@@ -1,13 +1,13 @@
 import { z } from 'zod';
 import { Field, type FieldSpec } from '../../../declare/field.ts';
-import { type ColumnType, holdIf } from '../column-type.ts';
+import { type ColumnType, createHold } from '../column-type.ts';
 import { type FieldType, ORDER } from '../field-type.ts';
 import { boundKeywords } from '../json-schema.ts';
 
 const DECIMAL = /^-?(\d+(\.\d*)?|\.\d+)(e[+-]?\d+)?$/i;
 
 /** Checks the bounds of a number field. */
-export function bounded(schema: z.ZodType<number>, spec: FieldSpec): z.ZodType<number> {
+export function boundedNumber(schema: z.ZodType<number>, spec: FieldSpec): z.ZodType<number> {
   const min = spec.min === undefined ? -Infinity : Number(spec.min.value);
   const max = spec.max === undefined ? Infinity : Number(spec.max.value);
   return (
@@ -38,7 +38,7 @@ const DOUBLE: ColumnType = {
   jsonSchema: { type: 'number' },
   number: true,
   castsToText: true,
-  hold: holdIf((value) => typeof value === 'number', Number.isFinite, 'Must be a number'),
+  hold: createHold((value) => typeof value === 'number', Number.isFinite, 'Must be a number'),
   // Whole numbers are within ±(2^53−1), which a double holds exactly.
   exactCasts: (from) => (['smallint', 'integer', 'bigint'].includes(from) ? ['double precision'] : undefined),
   lossyCast: (column, from) =>
@@ -52,7 +52,7 @@ export const numberType = {
   kind: 'number',
   field: (): Field<number> => new Field({ type: numberType }),
   column: DOUBLE,
-  schema: (spec) => bounded(z.number({ error: 'Must be a number' }), spec),
+  schema: (spec) => boundedNumber(z.number({ error: 'Must be a number' }), spec),
   jsonSchema: (spec) => ({ type: 'number', ...boundKeywords(spec, 'minimum', 'maximum') }),
   jsonType: 'number',
   takesAll: true,

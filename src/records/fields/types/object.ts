@@ -6,16 +6,16 @@ import { checkedDefault, missingMessage, requiredSchema } from '../missing-value
 import { JSONB } from './json.ts';
 
 /** The schema of a member that may be left out: its default replaces it; a required member without a default is reported as missing. */
-function member(name: string, spec: FieldSpec, context: SchemaContext): z.ZodType {
+function memberSchema(name: string, spec: FieldSpec, context: SchemaContext): z.ZodType {
   const schema = context.inner(spec);
   // Null counts as left out unless a value is required.
-  const given = (sent: unknown) => (spec.required ? sent : (sent ?? undefined));
+  const sentValue = (sent: unknown) => (spec.required ? sent : (sent ?? undefined));
   const checked = requiredSchema(spec, schema);
-  if (!('default' in spec)) return z.preprocess(given, spec.required ? checked : schema.optional());
+  if (!('default' in spec)) return z.preprocess(sentValue, spec.required ? checked : schema.optional());
   const filled = checked
     .default(() => checkedDefault(name, spec, schema))
     .refine((value) => !spec.required || value !== undefined, { error: missingMessage(spec) });
-  return z.preprocess(given, filled);
+  return z.preprocess(sentValue, filled);
 }
 
 /** Objects of a declared shape; unknown keys are refused. */
@@ -27,7 +27,7 @@ export const objectType = {
   schema: (spec, context) => {
     const shape: Record<string, z.ZodType> = {};
     for (const [name, field] of Object.entries(spec.shape as Record<string, AnyField>)) {
-      shape[name] = member(name, field.spec, context);
+      shape[name] = memberSchema(name, field.spec, context);
     }
     const options = {
       error: (issue: { code?: string }) => (issue.code === 'invalid_type' ? 'Must be an object' : undefined),

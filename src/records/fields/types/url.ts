@@ -7,7 +7,7 @@ import { textKeywords } from '../json-schema.ts';
 import {
   comparableText,
   indexedTextBytes,
-  longerThan,
+  isLongerThan,
   normalize,
   shortTextSchema,
   TEXT_MODIFIERS,
@@ -39,7 +39,7 @@ function isWebUrl(text: string): boolean {
  */
 function normalizeUrl(text: string, spec: FieldSpec): string {
   const normalized = normalize(text, spec);
-  const isTooLong = spec.max !== undefined && longerThan(normalized, Number(spec.max.value));
+  const isTooLong = spec.max !== undefined && isLongerThan(normalized, Number(spec.max.value));
   if (isTooLong || PLAIN.test(normalized) || !isStorable(normalized)) return normalized;
   const url = parseWebUrl(normalized);
   return url === undefined ? normalized : normalize(url.href, spec);

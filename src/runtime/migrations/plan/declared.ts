@@ -1,6 +1,6 @@
 import type { FieldSpec } from '../../../declare/field.ts';
 import { pluralName, resourceName, snakeCase } from '../../../declare/naming.ts';
-import { earlierNames } from '../../../declare/resource.ts';
+import { formerNames } from '../../../declare/resource.ts';
 import { quoteLiteral } from '../../../platform/postgres/values.ts';
 import { fieldTypeOf } from '../../../records/fields/field-type.ts';
 import { freshDefault } from '../../../records/fields/missing-values.ts';
@@ -90,7 +90,7 @@ export function declaredTables(resources: readonly CompiledResource[], statement
     ]),
   );
   const tables = resources.map((resource): [string, { resource: string; earlier: string[] }] => {
-    const names = earlierNames(resource.declaration);
+    const names = formerNames(resource.declaration);
     const earlier = names.flatMap((name) => [name, snakeCase(pluralName(resourceName(name)))]);
     const tables = resource.archived ? earlier.map(archiveTable) : earlier;
     return [resource.table, { resource: resource.name, earlier: tables.filter((name) => name !== resource.table) }];

@@ -94,7 +94,7 @@ test('an erasure fills required personal fields with their defaults, also in del
   const plan = erasurePlan(thing, false);
   for (const { body } of requests.slice(0, 2)) {
     const { data } = JSON.parse(body);
-    for (const { name, emptied } of plan.personal) {
+    for (const { name, replacementText: emptied } of plan.personal) {
       const { rows } = await database.query('select $1::jsonb->>$2 as told', [JSON.stringify(data), name]);
       expect([name, rows[0].told]).toEqual([name, emptied]);
     }

@@ -3,7 +3,7 @@ import { afterAll, expect, onTestFinished, test, vi } from 'vitest';
 import { createApp } from '../../../../src/index.ts';
 import { erasing } from '../../../fixtures/erasing/app.ts';
 import { startTestApp } from '../../../support/app.ts';
-import { startProcess } from '../../../support/processes.ts';
+import { startProcess } from '../../../support/processes/app-process.ts';
 
 // More than one batch of each, and many batches of photos, whose batches are small.
 const PHOTOS = 800;
@@ -49,9 +49,9 @@ test('an erasure whose process is killed repeatedly continues and has the same r
   }
 
   async function asked(who: Awaited<ReturnType<typeof person>>): Promise<string> {
-    const answer = await who.call('POST', '/api/auth/me/erase', { password: 'correct horse battery' });
-    expect(answer.status).toBe(202);
-    return answer.body.data.id;
+    const response = await who.call('POST', '/api/auth/me/erase', { password: 'correct horse battery' });
+    expect(response.status).toBe(202);
+    return response.body.data.id;
   }
   const finished = (id: string) =>
     vi.waitUntil(async () => {
@@ -79,10 +79,10 @@ test('an erasure whose process is killed repeatedly continues and has the same r
   await holder.query('select pg_advisory_lock(1)');
   for (const share of [0.9, 0.6, 0.3]) {
     await database.query('update gate set opens_above = $1', [PHOTOS * share]);
-    const { child, ended: end, said } = start();
+    const { child, ended: end, output } = start();
     await vi.waitUntil(async () => (await database.query(`select 1 ${waiting}`)).rowCount, patience);
     child.kill('SIGKILL');
-    expect(await end, said()).toBe('SIGKILL');
+    expect(await end, output()).toBe('SIGKILL');
     // End the last statement of the dead process, so that it neither takes effect later nor looks like the next process waiting.
     await database.query(`select pg_terminate_backend(pid, 60000) ${waiting}`);
     const left = await count('photos where author = $1', killed.id);
@@ -112,11 +112,11 @@ test('an erasure whose process is killed repeatedly continues and has the same r
 
   // Each record produced exactly one event.
   await vi.waitUntil(async () => (await count('outbox')) === 0, patience);
-  const told = await database.query(
+  const auditEntries = await database.query(
     `select type, count(*)::int as n, count(distinct body::jsonb->'data'->>'id')::int as records
      from webhook_deliveries group by type order by type`,
   );
-  expect(told.rows.filter(({ type }) => !['user.created', 'user.updated'].includes(type))).toEqual([
+  expect(auditEntries.rows.filter(({ type }) => !['user.created', 'user.updated'].includes(type))).toEqual([
     { type: 'comment.updated', n: 2 * OTHERS, records: 2 * OTHERS },
     { type: 'note.deleted', n: 2 * OTHERS, records: 2 * OTHERS },
     { type: 'photo.deleted', n: 2 * PHOTOS, records: 2 * PHOTOS },

@@ -1,14 +1,23 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, test } from 'vitest';
-import { createRequestSlots } from '../../../../src/extensions/webhooks/delivery/request-slots.ts';
+import {
+  createRequestSlots,
+  type RequestSlots,
+  type SlotKind,
+} from '../../../../src/extensions/webhooks/delivery/request-slots.ts';
+
+const runInSlot = <T>(slots: RequestSlots, kind: SlotKind, owner: string, task: () => Promise<T>) =>
+  new Promise<T>((resolve, reject) => {
+    slots.acquire(kind, owner, (release) => void task().finally(release).then(resolve, reject));
+  });
 
 test('both lanes together never exceed the slots, the slow lane never exceeds its part, and neither lane starves', async () => {
   const slots = createRequestSlots(6, { slow: 2, untried: 2, slowOrUntried: 3, requested: 1 });
   const now = { fast: 0, slow: 0 };
   const most = { fast: 0, slow: 0, both: 0 };
   const done: string[] = [];
-  const task = (lane: 'fast' | 'slow', ms: number) =>
-    slots.run(lane, async () => {
+  const task = (lane: 'fast' | 'slow', owner: number, ms: number) =>
+    runInSlot(slots, lane, `owner ${owner}`, async () => {
       now[lane] += 1;
       most[lane] = Math.max(most[lane], now[lane]);
       most.both = Math.max(most.both, now.fast + now.slow);
@@ -17,8 +26,8 @@ test('both lanes together never exceed the slots, the slow lane never exceeds it
       done.push(lane);
     });
   await Promise.all([
-    ...Array.from({ length: 20 }, () => task('slow', 5)),
-    ...Array.from({ length: 60 }, () => task('fast', 1)),
+    ...Array.from({ length: 20 }, (_, i) => task('slow', i, 5)),
+    ...Array.from({ length: 60 }, (_, i) => task('fast', i, 1)),
   ]);
   expect(most).toMatchObject({ slow: 2, both: 6 });
   expect(done.slice(0, 40)).toContain('fast');
@@ -28,18 +37,72 @@ test('both lanes together never exceed the slots, the slow lane never exceeds it
 test('however many slow or untried receivers hang, slots stay free for receivers that are known to respond', async () => {
   const slots = createRequestSlots(6, { slow: 2, untried: 2, slowOrUntried: 3, requested: 1 });
   const releases: (() => void)[] = [];
-  for (const turn of ['untried', 'slow', 'untried', 'slow', 'untried'] as const) {
-    slots.acquire(turn, (release) => releases.push(release));
+  for (const [i, kind] of (['untried', 'slow', 'untried', 'slow', 'untried'] as const).entries()) {
+    slots.acquire(kind, `owner ${i}`, (release) => releases.push(release));
   }
   expect(releases).toHaveLength(3);
-  expect([slots.isFull('slow'), slots.isFull('untried'), slots.isFull('fast')]).toEqual([true, true, false]);
-  expect(await slots.run('fast', async () => 'ran')).toBe('ran');
+  const isFull = (kind: SlotKind) => slots.isFull(kind, 'another');
+  expect([isFull('slow'), isFull('untried'), isFull('fast')]).toEqual([true, true, false]);
+  expect(await runInSlot(slots, 'fast', 'another', async () => 'ran')).toBe('ran');
   while (releases.length > 0) releases.shift()!();
-  expect([slots.isFull('slow'), slots.isFull('untried')]).toEqual([false, false]);
+  expect([isFull('slow'), isFull('untried')]).toEqual([false, false]);
+});
+
+test.each(['untried', 'slow', 'requested'] as const)(
+  'one owner gets at most half of the %s slots, however many calls wait; other owners get the rest',
+  (kind) => {
+    const slots = createRequestSlots(20, { slow: 4, untried: 4, slowOrUntried: 7, requested: 4 });
+    const begun: string[] = [];
+    const releases: (() => void)[] = [];
+    const acquire = (owner: string) =>
+      slots.acquire(kind, owner, (release) => {
+        begun.push(owner);
+        releases.push(release);
+      });
+    for (let i = 0; i < 10; i++) acquire('a');
+    expect(begun).toEqual(['a', 'a']);
+    expect([slots.hasUsedUpShare(kind, 'a'), slots.hasUsedUpShare(kind, 'b')]).toEqual([true, false]);
+    acquire('b');
+    acquire('c');
+    acquire('c');
+    expect(begun).toEqual(['a', 'a', 'b', 'c']);
+    // The slot of `a` goes to `a` again: `c` came later and has waited less.
+    releases.shift()!();
+    expect(begun).toEqual(['a', 'a', 'b', 'c', 'a']);
+    // Now it is the turn of `c`, although nine calls of `a` came before.
+    releases.shift()!();
+    expect(begun).toEqual(['a', 'a', 'b', 'c', 'a', 'c']);
+  },
+);
+
+test('an owner with slow and untried endpoints gets at most half of the slots for both together', () => {
+  const slots = createRequestSlots(10, { slow: 5, untried: 5, slowOrUntried: 7, requested: 2 });
+  const begun: string[] = [];
+  for (let i = 0; i < 10; i++)
+    for (const kind of ['slow', 'untried'] as const) slots.acquire(kind, 'a', () => void begun.push(kind));
+  expect(begun).toHaveLength(4);
+  expect([slots.isFull('slow', 'b'), slots.isFull('untried', 'b')]).toEqual([false, false]);
+});
+
+test('a call that releases its slot at once lets all waiting calls begin', () => {
+  const slots = createRequestSlots(1, { slow: 1, untried: 1, slowOrUntried: 1, requested: 1 });
+  let releaseFirst = () => {};
+  let begun = 0;
+  slots.acquire('slow', 'a', (release) => {
+    releaseFirst = release;
+  });
+  for (let i = 0; i < 1000; i++) {
+    slots.acquire('fast', `owner ${i}`, (release) => {
+      begun += 1;
+      release();
+    });
+  }
+  releaseFirst();
+  expect(begun).toBe(1000);
 });
 
 test('a task that fails releases its slot', async () => {
   const slots = createRequestSlots(1, { slow: 1, untried: 1, slowOrUntried: 1, requested: 1 });
-  await expect(slots.run('fast', () => Promise.reject(new Error('x')))).rejects.toThrow('x');
-  expect(await slots.run('slow', async () => 'ran')).toBe('ran');
+  await expect(runInSlot(slots, 'fast', 'a', () => Promise.reject(new Error('x')))).rejects.toThrow('x');
+  expect(await runInSlot(slots, 'slow', 'a', async () => 'ran')).toBe('ran');
 });

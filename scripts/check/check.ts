@@ -1,0 +1,31 @@
+// `npm run check`: types, format and lint, import rules, pinned files, dead code, concurrently. Fails if one of them fails.
+import { spawn } from 'node:child_process';
+import { fileURLToPath } from 'node:url';
+
+// biome colours its output even if it is captured.
+const colors = `--colors=${process.stdout.isTTY ? 'force' : 'off'}`;
+const checks: [name: string, ...command: string[]][] = [
+  ['types', 'node_modules/typescript/bin/tsc', '--noEmit'],
+  ['format and lint', 'node_modules/@biomejs/biome/bin/biome', 'ci', '--error-on-warnings', colors, '.'],
+  ['import rules', 'scripts/check/import-rules.ts'],
+  ['pinned files', 'scripts/check/pinned-files.ts'],
+  ['dead code', 'node_modules/knip/bin/knip.js', '--no-progress'],
+];
+
+/** Runs one check with this Node and prints its result, and its output if it failed. */
+function run([name, ...args]: (typeof checks)[number]): Promise<boolean> {
+  const begin = Date.now();
+  return new Promise((resolve) => {
+    const child = spawn(process.execPath, args, { cwd: fileURLToPath(new URL('../..', import.meta.url)) });
+    let output = '';
+    for (const stream of [child.stdout, child.stderr]) stream.on('data', (chunk) => (output += chunk));
+    child.on('close', (code) => {
+      const took = `${((Date.now() - begin) / 1000).toFixed(1)} s`;
+      console.log(code === 0 ? `ok      ${name} (${took})` : `\n${output.trimEnd()}\nFAILED  ${name} (${took})\n`);
+      resolve(code === 0);
+    });
+  });
+}
+
+const passed = await Promise.all(checks.map(run));
+if (passed.includes(false)) process.exitCode = 1;

@@ -1,0 +1,66 @@
+import { watch } from 'chokidar';
+import type { GuardedProcess } from '../services/run-guarded.ts';
+
+const SETTLE_MS = 80;
+
+/** A process that restarts when files change. */
+export interface RestartingProcess {
+  /** Resolves once changes are detected. */
+  ready: Promise<void>;
+  /** Stops watching and the process. Resolves when the process is gone. */
+  stop(): Promise<void>;
+}
+
+/**
+ * Starts a process and restarts it when a file in one of the folders changes. If it has exited by itself (an error in a
+ * declaration), the next change starts it again. Node's own watch mode loses files that an editor replaces when it saves.
+ *
+ * @param start starts the process
+ * @param announce prints a line
+ */
+export function restartOnChange(
+  folders: string[],
+  start: () => GuardedProcess,
+  announce: (line: string) => void,
+): RestartingProcess {
+  let stopped = false;
+  let timer: NodeJS.Timeout | undefined;
+  let work = Promise.resolve();
+  let current = begin();
+
+  function begin(): GuardedProcess {
+    const running = start();
+    void running.exited.then((code) => {
+      if (running === current && !stopped && code !== 0) announce('Waiting for a file change.');
+    });
+    return running;
+  }
+
+  async function restart(): Promise<void> {
+    if (stopped) return;
+    const old = current;
+    await old.stop();
+    if (!stopped) current = begin();
+  }
+
+  const watcher = watch(folders, { ignoreInitial: true });
+  watcher.on('all', (_event, file) => {
+    clearTimeout(timer);
+    // Several files saved at once, or one file saved in steps, cause one restart.
+    timer = setTimeout(() => {
+      announce(`${file} changed, restarting.`);
+      work = work.then(restart);
+    }, SETTLE_MS);
+  });
+
+  return {
+    ready: new Promise((resolve) => watcher.once('ready', resolve)),
+    async stop() {
+      stopped = true;
+      clearTimeout(timer);
+      await watcher.close();
+      await work;
+      await current.stop();
+    },
+  };
+}

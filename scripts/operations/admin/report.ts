@@ -1,0 +1,36 @@
+import type { ImportProgress } from '../../../src/accounts/import/import.ts';
+import { alignColumns, formatCount, withoutControlCharacters } from '../format.ts';
+
+type Shown = Record<string, unknown>;
+
+/** Formats the output of `list`. */
+export function userLines(users: readonly Shown[]): string[] {
+  if (users.length === 0) return ['No users found.'];
+  const rows = users.map(({ id, email, name, roles, status }) =>
+    [id, email, name, roles, status].map(withoutControlCharacters),
+  );
+  return alignColumns([['id', 'email', 'name', 'roles', 'status'], ...rows]);
+}
+
+/** Formats the output of `sessions`. */
+export function sessionLines(sessions: readonly object[]): string[] {
+  if (sessions.length === 0) return ['No active sessions.'];
+  const rows = (sessions as Shown[]).map((one) =>
+    [one.id, one.createdAt, one.lastUsedAt, one.ip, one.userAgent].map(withoutControlCharacters),
+  );
+  return alignColumns([['id', 'created', 'last used', 'address', 'user agent'], ...rows]);
+}
+
+/** Formats the output of `mails`: captured e-mails as text. */
+export function mailLines(mails: readonly { to: string; subject: string; text: string }[]): string[] {
+  if (mails.length === 0) return ['No e-mails captured.'];
+  return mails.map(
+    ({ to, subject, text }) =>
+      `To: ${withoutControlCharacters(to)}\nSubject: ${withoutControlCharacters(subject)}\n\n${text.trim()}\n`,
+  );
+}
+
+/** Formats the progress of an import. */
+export function importLine({ lines, imported, existing, refused }: ImportProgress): string {
+  return `${formatCount(lines)} lines: ${formatCount(imported)} imported, ${formatCount(existing)} already stored, ${formatCount(refused)} refused`;
+}

@@ -1,0 +1,18 @@
+/** Formats a count for the terminal: `1,234`. */
+export function formatCount(count: number): string {
+  return count.toLocaleString('en-US');
+}
+
+/** Removes control characters from user-provided text, because they could manipulate the terminal. */
+export function withoutControlCharacters(value: unknown): string {
+  return String(value ?? '').replaceAll(/\p{Cc}/gu, ' ');
+}
+
+/** Aligns cells in columns. @param indent the start of each line */
+export function alignColumns(rows: readonly (readonly string[])[], indent = ''): string[] {
+  const widths = rows.reduce<number[]>(
+    (widest, row) => row.map((cell, i) => Math.max(widest[i] ?? 0, cell.length)),
+    [],
+  );
+  return rows.map((row) => `${indent}${row.map((cell, i) => cell.padEnd(widths[i]!)).join('   ')}`.trimEnd());
+}

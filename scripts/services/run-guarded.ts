@@ -1,0 +1,45 @@
+import { type StdioOptions, spawn } from 'node:child_process';
+import { fileURLToPath } from 'node:url';
+import type { GuardedCommand } from './guard.ts';
+
+export interface GuardedProcess {
+  /** Resolves with the command's exit code when it has ended, for any reason. */
+  exited: Promise<number>;
+  /** Stops the command and resolves when it is gone. */
+  stop(): Promise<void>;
+}
+
+/**
+ * Starts a command under a guard, so that it never outlives this process. `env` is the command's environment; `output`
+ * is a file descriptor for its output, or 'inherit'.
+ */
+export function runGuarded(
+  settings: GuardedCommand,
+  env: NodeJS.ProcessEnv,
+  output: number | 'inherit',
+): GuardedProcess {
+  const stdio: StdioOptions = ['ignore', output, output, 'pipe'];
+  const guard = spawn(
+    process.execPath,
+    [fileURLToPath(new URL('guard.ts', import.meta.url)), JSON.stringify(settings)],
+    {
+      env,
+      stdio,
+      // The guard needs a session of its own: Ctrl-C in a terminal must reach this process, which then stops everything in order.
+      detached: true,
+    },
+  );
+  const exited = new Promise<number>((resolve, reject) => {
+    guard.on('error', reject);
+    guard.on('exit', (code) => resolve(code ?? 1));
+  });
+  const lifeline = guard.stdio[3];
+  lifeline?.on('error', () => {});
+  return {
+    exited,
+    async stop() {
+      lifeline?.destroy();
+      await exited;
+    },
+  };
+}

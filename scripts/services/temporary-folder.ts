@@ -1,0 +1,64 @@
+import {
+  chmodSync,
+  existsSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statfsSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { isRunning, stopOrphanedServer } from './orphaned-server.ts';
+import { type Account, canAccess } from './postgres-account.ts';
+
+const PREFIX = 'belfry-test-';
+const places = [...new Set([tmpdir(), '/tmp', '/var/tmp'])].filter((place) => existsSync(place));
+
+/** The in-memory file system of Linux. */
+const MEMORY = '/dev/shm';
+/** Bytes that must be free, both there and in memory. A run of all tests uses about one gigabyte. */
+const ROOM = 4 * 2 ** 30;
+
+function hasRoomInMemory(): boolean {
+  if (!existsSync(MEMORY)) return false;
+  const { bavail, bsize } = statfsSync(MEMORY);
+  return Math.min(bavail * bsize, process.availableMemory()) >= ROOM;
+}
+
+/**
+ * Creates a temporary folder for one server, in the first folder for temporary files that the account can reach. The
+ * server's guard removes it. If the guard could not, `clearThrowAways` does.
+ *
+ * @param inMemory uses an in-memory file system if there is enough space: hundreds of databases cost a third there
+ */
+export function createTemporaryFolder(kind: string, account?: Account, inMemory = false): string {
+  const candidates = inMemory && hasRoomInMemory() ? [MEMORY, ...places] : places;
+  const place = candidates.find((candidate) => canAccess(account, candidate, 'x'));
+  if (!place) throw new Error(`No folder for temporary files that the server can use (tried ${places.join(', ')}).`);
+  const folder = mkdtempSync(join(place, `${PREFIX}${kind}-`));
+  chmodSync(folder, 0o711);
+  writeFileSync(join(folder, 'maker.pid'), String(process.pid));
+  return folder;
+}
+
+/** Stops and removes leftovers of killed test runs. Only those of this user, and nothing else. */
+export async function removeStaleTemporaryFolders(): Promise<void> {
+  for (const place of existsSync(MEMORY) ? [MEMORY, ...places] : places) {
+    for (const name of readdirSync(place).filter((entry) => entry.startsWith(PREFIX))) {
+      const folder = join(place, name);
+      const stats = statSync(folder, { throwIfNoEntry: false });
+      if (!stats || (process.getuid && stats.uid !== process.getuid())) continue;
+      const ownerFile = join(folder, 'maker.pid');
+      if (
+        existsSync(ownerFile) ? isRunning(Number(readFileSync(ownerFile, 'utf8'))) : Date.now() - stats.mtimeMs < 60_000
+      ) {
+        continue;
+      }
+      await stopOrphanedServer(folder);
+      rmSync(folder, { recursive: true, force: true });
+    }
+  }
+}

@@ -1,0 +1,112 @@
+import { quoteIdentifier } from '../../platform/postgres/identifiers.ts';
+import { type CompiledField, type CompiledResource, columnOf } from '../schema/compiled.ts';
+import { archiveTable } from '../schema/table-names.ts';
+import type { Codec } from './codec.ts';
+import { outboxExpression } from './event.ts';
+
+/**
+ * The SQL texts of a resource's writes. Each ends with the placeholders of its event's values, `eventValues`. Texts are built once; a
+ * request only supplies values.
+ */
+export interface WriteStatements {
+  /** Values: the id, each field in declared order, the event. */
+  insert: string;
+  /** Values: those of `where`, the changed fields, the event. */
+  update(changed: readonly CompiledField[], where: string, given: number): string;
+  /** Values: those of `where`, `archiveValues`, the event. */
+  remove(where: string, given: number): string;
+  /** Values: those of `where`, the event. */
+  restore(where: string, given: number): string;
+}
+
+const MAX_CACHED_UPDATES = 200;
+
+function qualifyColumns(columns: string, alias: string): string {
+  return columns
+    .split(', ')
+    .map((column) => `${alias}.${column}`)
+    .join(', ');
+}
+
+/**
+ * The values that archive a deleted record.
+ *
+ * @param userId the acting user: a record's owner always deletes it as its owner
+ * @param under the privileges of a viewer who does not own the record
+ */
+export function archiveValues(
+  { softDelete, ownerField }: CompiledResource,
+  userId: string | undefined,
+  under: readonly string[],
+): unknown[] {
+  if (!softDelete) return [];
+  return ownerField === undefined ? [under] : [under, userId ?? null];
+}
+
+/** Creates the SQL texts of a resource's writes. */
+export function createWriteStatements(resource: CompiledResource, codec: Codec): WriteStatements {
+  const table = quoteIdentifier(resource.table);
+  const columns = ['"id"', ...resource.fields.map((field) => quoteIdentifier(field.column))];
+  const newAndOldColumns = `${qualifyColumns(codec.columns, '_new')}, ${qualifyColumns(codec.columns, '_old')}`;
+  // `*` does not include `xmin`.
+  const xminColumn = (alias = '') => (resource.timestamps ? '' : `, ${alias}"xmin"`);
+  const archive = quoteIdentifier(archiveTable(resource.table));
+  const withTimes = (...times: string[]) => [...columns, ...(resource.timestamps ? times : [])].join(', ');
+  const columnsWithTimes = withTimes('"created_at"', '"updated_at"');
+  const archived = `${columnsWithTimes}, "deleted_at", "deleted_under"`;
+  // A record's owner deletes it as its owner, whatever other roles they have.
+  const under = (given: number) => {
+    if (resource.ownerField === undefined) return `$${given + 1}::text[]`;
+    const owner = quoteIdentifier(columnOf(resource, resource.ownerField));
+    return `case when ${owner} = $${given + 2}::text then array['owner'] else $${given + 1}::text[] end`;
+  };
+  // If an id was imported again after its deletion, the archive has it already. Keep the latest state for restoring.
+  const archiveSql = (given: number) =>
+    resource.softDelete
+      ? `\n  _kept as (insert into ${archive} (${archived}) select ${columnsWithTimes}, now(), ${under(given)} from _new
+    on conflict ("id") do update set (${archived}) = row(${qualifyColumns(archived, 'excluded')})),`
+      : '';
+  // A restored record is a new state of the record: a version must never repeat.
+  const restored = withTimes('"created_at"', `greatest(now(), "updated_at" + interval '1 millisecond')`);
+  const updates = new Map<string, string>();
+
+  function update(changed: readonly CompiledField[], where: string, given: number): string {
+    const sets = changed.map((field, i) => `${quoteIdentifier(field.column)} = $${given + i + 1}`);
+    // A version must never repeat, however quickly changes follow each other.
+    if (resource.timestamps) {
+      sets.push(`"updated_at" = greatest(now(), _row."updated_at" + interval '1 millisecond')`);
+    }
+    if (sets.length === 0) sets.push('"id" = _row."id"');
+    return `with _old as (select *${xminColumn()} from ${table} where ${where} for update),
+  _new as (update ${table} _row set ${sets.join(', ')} from _old where _row."id" = _old."id" returning _row.*${xminColumn('_row.')}),
+  ${outboxExpression(resource, 'updated', given + changed.length)}
+  select ${newAndOldColumns} from _new, _old`;
+  }
+
+  return {
+    insert: `with _new as (insert into ${table} (${columns.join(', ')})
+    values (${columns.map((_, i) => `$${i + 1}`).join(', ')}) returning *${xminColumn()}),
+  ${outboxExpression(resource, 'created', columns.length)} select ${codec.columns} from _new`,
+
+    update(changed, where, given) {
+      const key = `${changed.map((field) => field.column).join()}|${where}`;
+      let text = updates.get(key);
+      if (text === undefined) {
+        text = update(changed, where, given);
+        // Clients choose which fields are changed together, so the number of combinations is unbounded.
+        if (updates.size < MAX_CACHED_UPDATES) updates.set(key, text);
+      }
+      return text;
+    },
+
+    remove: (
+      where,
+      given,
+    ) => `with _new as (delete from ${table} where ${where} returning *${xminColumn()}),${archiveSql(given)}
+  ${outboxExpression(resource, 'deleted', given + archiveValues(resource, '', []).length)} select ${codec.columns} from _new`,
+
+    restore: (where, given) => `with _gone as (delete from ${archive} where ${where} returning *),
+  _new as (insert into ${table} (${columnsWithTimes}) select ${restored} from _gone returning *${xminColumn()}),
+  ${outboxExpression(resource, 'restored', given)} select ${codec.columns} from _new`,
+  };
+}

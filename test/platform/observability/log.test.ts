@@ -1,0 +1,44 @@
+import { EventEmitter } from 'node:events';
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { expect, test } from 'vitest';
+import { createLog, redactTokens } from '../../../src/platform/observability/log.ts';
+import { logRequest } from '../../../src/runtime/http/request-log.ts';
+
+const HEX = '9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08';
+const JWT = 'eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxMjM0In0.dozjgNryP4J3jVmNHl0w5N_XgL0n3I9PlFUP0THsR8U';
+
+/** The log line of a request with this id. */
+function lineOf(requestId: string): Record<string, unknown> {
+  const lines: string[] = [];
+  const log = createLog('info', 'web', { write: (line) => void lines.push(line) });
+  const res = Object.assign(new EventEmitter(), { writableFinished: true, statusCode: 200 });
+  logRequest(log, { method: 'GET', url: '/api/posts' } as IncomingMessage, res as unknown as ServerResponse, requestId);
+  res.emit('close');
+  expect(lines).toHaveLength(1);
+  return JSON.parse(lines[0]!);
+}
+
+test.each([
+  ['a session token', `svc_${HEX}`, 'svc_[redacted]'],
+  ['an API key', 'svc_ak_4f9a_c29tZXRoaW5n', 'svc_[redacted]'],
+  ['a webhook secret', 'whsec_c2VjcmV0c2VjcmV0', 'whsec_[redacted]'],
+  ['a JSON Web Token', JWT, '[redacted]'],
+  ['64 hex digits', HEX, '[redacted]'],
+  ['64 hex digits in upper case', HEX.toUpperCase(), '[redacted]'],
+  ['a token behind a prefix', `req-svc_${HEX}`, 'req-svc_[redacted]'],
+])('a request id that is %s is redacted in the log line', (_what, requestId, logged) => {
+  expect(lineOf(requestId)).toMatchObject({ msg: 'request', requestId: logged });
+});
+
+test.each(['0b9c6f1e-8a52-4f0e-9f0c-2f6e1c1f8a52', '4bf92f3577b34da6a3ce929d0e0e4736', 'a'.repeat(128), 'checkout.42'])(
+  'the request id %s is logged unchanged',
+  (requestId) => expect(lineOf(requestId).requestId).toBe(requestId),
+);
+
+test('a path keeps the segments around a token', () => {
+  expect(redactTokens(`/api/svc_${HEX}/posts`)).toBe('/api/svc_[redacted]/posts');
+});
+
+test('a text without tokens stays as it is', () => {
+  expect(redactTokens('/api/posts/66f0c0ffee0123456789abcd')).toBe('/api/posts/66f0c0ffee0123456789abcd');
+});

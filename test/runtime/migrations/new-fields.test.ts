@@ -1,0 +1,101 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import type { AnyField, Fields } from '../../../src/declare/field.ts';
+import { defineResource, f } from '../../../src/index.ts';
+import { createMigrationProject, type MigrationProject, readSchema } from '../../support/database/migration-project.ts';
+
+const post = (fields: Fields) => defineResource('post', { fields: { title: f.string(), ...fields } });
+
+async function withRow(atEnd?: Parameters<typeof createMigrationProject>[0]) {
+  const project = await createMigrationProject(atEnd);
+  await project.change([post({})]);
+  await project.query(`insert into posts (id, title) values ('0123456789abcdef01234567', 'kept')`);
+  return project;
+}
+
+const DEFAULTS = [
+  ['an enum', f.enum(['active', 'gone']).default('active').filterable(), 'active'],
+  ['a required one', f.string().required().default("it's"), "it's"],
+  ['a normalised one', f.string().lowercase().default(' Mixed '), 'mixed'],
+  ['a number', f.number().default(-1.5), -1.5],
+  ['an integer', f.integer().default(3).sortable(), 3],
+  ['a boolean', f.boolean().default(false), false],
+  ['a date', f.date().default('2024-02-29'), '2024-02-29T00:00:00.000Z'],
+  ['an array', f.array(f.string()).default(['a', "b'c"]).filterable(), ['a', "b'c"]],
+  ['an empty array', f.array(f.integer()).default([]), []],
+  ['an object', f.object({ a: f.string() }).default({ a: "x'y" }), { a: "x'y" }],
+  ['json', f.json().default([1, null, { a: 'b' }]), [1, null, { a: 'b' }]],
+] as [string, AnyField, unknown][];
+
+describe('existing rows get the default of a new field, as new records do; the column itself keeps no default', () => {
+  const after = post(Object.fromEntries(DEFAULTS.map(([, field], i) => [`v${i}`, field])));
+  let project: MigrationProject;
+  let made: Record<string, unknown>;
+  let records: Record<string, unknown>[];
+  const removes: (() => Promise<void>)[] = [];
+  beforeAll(async () => {
+    project = await withRow((remove) => removes.push(remove));
+    await project.change([after]);
+    const service = project.app(after).service('post');
+    made = (await service.create({ title: 'new' })) as Record<string, unknown>;
+    records = (await service.list()).data as Record<string, unknown>[];
+  });
+  afterAll(async () => {
+    for (const remove of removes) await remove();
+  });
+
+  test.each(DEFAULTS.map(([name, , value], i) => [name, value, `v${i}`] as const))('%s', (_name, value, field) => {
+    expect(records.map((record) => record[field])).toEqual([value, value]);
+    expect(made[field]).toEqual(value);
+  });
+
+  test('the tables are the same as when they are created from scratch', async () => {
+    const fresh = await createMigrationProject();
+    await fresh.sync([after]);
+    expect(await readSchema(project)).toEqual(await readSchema(fresh));
+  });
+});
+
+test.each([
+  ['a function', f.string().default(() => 'made'), 'its default is a function'],
+  ['encrypted', f.string().encrypted().default('x'), 'it is encrypted'],
+  ['required without one', f.string().required(), 'it is required and has no default'],
+] as [string, AnyField, string][])(
+  'existing rows get no value when the default is %s, and a note says so',
+  async (_, field, why) => {
+    const project = await withRow();
+    const { lines } = await project.generate([post({ v: field })]);
+    expect(lines).toContain(`Note: posts.v has no value in rows that are there: ${why}.`);
+    await project.apply();
+    expect(await project.query('select title, v from posts')).toEqual([{ title: 'kept', v: null }]);
+  },
+);
+
+test('filling in a default does not rewrite the table', async () => {
+  const project = await withRow();
+  const node = `select pg_relation_filenode('posts') as node`;
+  const before = await project.query(node);
+  await project.change([post({ v: f.string().default('x') })]);
+  expect(await project.query(node)).toEqual(before);
+});
+
+test('a new table is created with its indexes, in one transaction', async () => {
+  const project = await withRow();
+  const note = defineResource('note', { fields: { a: f.string().filterable().searchable() } });
+  expect(await project.change([post({}), note], 'notes')).toEqual(['0001_notes']);
+  expect(readFileSync(join(project.folder, '0001_notes.sql'), 'utf8')).not.toContain('CONCURRENTLY');
+});
+
+test('every snapshot describes the schema that its migration produces, and refers to the previous snapshot', async () => {
+  const project = await withRow();
+  await project.change([post({ v: f.string().filterable() })]);
+  await project.change([post({ v: f.string().filterable() })], '--empty');
+  const snapshot = (n: number) =>
+    JSON.parse(readFileSync(join(project.folder, 'meta', `000${n}_snapshot.json`), 'utf8'));
+  const all = [0, 1, 2, 3].map(snapshot);
+  for (const n of [1, 2, 3]) expect(all[n].prevId).toBe(all[n - 1].id);
+  expect(new Set(all.map(({ id }) => id)).size).toBe(4);
+  const indexes = all.map(({ tables }) => Object.keys(tables['public.posts'].indexes).includes('posts_v_index'));
+  expect(indexes).toEqual([false, false, true, true]);
+});
