@@ -1,18 +1,18 @@
 import { defineConfig } from 'vitest/config';
-import { runs } from './test/support/runs.ts';
+import { scaleRuns } from './test/support/vitest/fuzz-runs.ts';
 
 export default defineConfig({
   test: {
     include: ['test/**/*.test.ts'],
-    globalSetup: ['test/support/global-setup.ts'],
-    setupFiles: ['test/support/fixed-seed.ts'],
+    globalSetup: ['test/support/vitest/global-setup.ts'],
+    setupFiles: ['test/support/vitest/fixed-seed.ts'],
     // Four processes run the test files, each file with its own database. A process is reused for the next file, because loading Belfry
     // again for each file would take half of the time. So a file must undo its changes to the process.
     pool: 'forks',
     isolate: false,
     maxWorkers: 4,
     // Generous, so that the suite also passes on a busy machine.
-    testTimeout: runs(180_000),
+    testTimeout: scaleRuns(180_000),
     hookTimeout: 180_000,
     expect: { poll: { timeout: 30_000 } },
   },

@@ -1,6 +1,6 @@
-import type { Children } from './children.ts';
-import type { Servers } from './environment.ts';
 import { median } from './measure/statistics.ts';
+import type { Children } from './setup/children.ts';
+import type { Servers } from './setup/environment.ts';
 
 /** One number of a run. Its name stays the same from release to release. */
 export interface Figure {
@@ -24,9 +24,9 @@ export interface Bench {
   /** Warm-up of each side before it is measured. While V8 compiles, the side with more code would be slower. */
   warmUpSeconds: number;
   /** Returns whether a figure was requested. `records` requests all figures that begin with `records.`. */
-  wants(name: string): boolean;
+  isRequested(name: string): boolean;
   /** Prints a line of progress. */
-  say(line: string): void;
+  logProgress(line: string): void;
 }
 
 /** A group of measurements. */
@@ -35,11 +35,11 @@ export interface Group {
   run(bench: Bench): Promise<Figure[]>;
 }
 
-const whole = new Intl.NumberFormat('en');
+const integerFormat = new Intl.NumberFormat('en');
 
 /** Formats `12,345/s`. */
-function rate(perSecond: number): string {
-  return `${perSecond < 100 ? perSecond.toFixed(1) : whole.format(Math.round(perSecond))}/s`;
+function formatRate(perSecond: number): string {
+  return `${perSecond < 100 ? perSecond.toFixed(1) : integerFormat.format(Math.round(perSecond))}/s`;
 }
 
 /**
@@ -49,9 +49,9 @@ function rate(perSecond: number): string {
  * @param baseline the values of the baseline in the same rounds
  * @param note additional text
  */
-export function ratio(name: string, belfry: readonly number[], baseline: readonly number[], note = ''): Figure {
+export function createRatio(name: string, belfry: readonly number[], baseline: readonly number[], note = ''): Figure {
   const ratios = belfry.map((value, round) => value / baseline[round]!);
   const spread = `${Math.min(...ratios).toFixed(2)}–${Math.max(...ratios).toFixed(2)}`;
-  const absolute = `${rate(median(belfry))} to ${rate(median(baseline))}`;
+  const absolute = `${formatRate(median(belfry))} to ${formatRate(median(baseline))}`;
   return { name, value: median(ratios), unit: '×', note: `${spread}; ${absolute}${note === '' ? '' : `; ${note}`}` };
 }

@@ -4,53 +4,53 @@ import { writeFileSync } from 'node:fs';
 import { loadavg } from 'node:os';
 import { parseArgs } from 'node:util';
 import { onStopRequest } from '../scripts/services/on-stop-request.ts';
-import { createChildren } from './children.ts';
 import type { Figure, Group } from './figure.ts';
-import { accounts } from './groups/accounts.ts';
+import { loginImpact } from './groups/accounts/login-impact.ts';
+import { logins } from './groups/accounts/logins.ts';
+import { rateLimits } from './groups/accounts/rate-limits.ts';
 import { audit } from './groups/audit.ts';
-import { deliveries } from './groups/deliveries.ts';
-import { fanOut } from './groups/fan-out.ts';
-import { hanging } from './groups/hanging.ts';
-import { http } from './groups/http.ts';
-import { latency } from './groups/latency.ts';
-import { limits } from './groups/limits.ts';
-import { load200 } from './groups/load200.ts';
-import { loginImpact } from './groups/login-impact.ts';
-import { memory } from './groups/memory.ts';
-import { pushAccept } from './groups/push-accept.ts';
-import { pushProviders } from './groups/push-providers.ts';
-import { queries } from './groups/queries.ts';
+import { pushAccept } from './groups/push/accept.ts';
+import { pushProviders } from './groups/push/providers.ts';
 import { realtime } from './groups/realtime.ts';
-import { records } from './groups/records.ts';
+import { recordsRoundTrips } from './groups/records/round-trips.ts';
+import { recordsScale } from './groups/records/scale.ts';
+import { recordsThroughput } from './groups/records/throughput.ts';
+import { rejectionCost } from './groups/rejection-cost.ts';
 import { relay } from './groups/relay.ts';
-import { scale } from './groups/scale.ts';
-import { start } from './groups/start.ts';
-import { asJson, asMarkdown, asTable, isBusy } from './report.ts';
-import { seed } from './seed.ts';
-import { type BenchServices, startBenchServices } from './services.ts';
+import { startup } from './groups/startup.ts';
+import { webhookDeliveries } from './groups/webhooks/deliveries.ts';
+import { webhookFanOut } from './groups/webhooks/fan-out.ts';
+import { hangingReceiver } from './groups/webhooks/hanging-receiver.ts';
+import { webhookLatency } from './groups/webhooks/latency.ts';
+import { webhookLatencyUnderLoad } from './groups/webhooks/latency-under-load.ts';
+import { webhookMemory } from './groups/webhooks/memory.ts';
+import { formatJson, formatMarkdown, formatTable, isMachineBusy } from './report.ts';
+import { createChildren } from './setup/children.ts';
+import { seedDatabase } from './setup/seed.ts';
+import { type BenchServices, startBenchServices } from './setup/services.ts';
 
 const GROUPS: readonly Group[] = [
-  records,
-  queries,
-  limits,
-  http,
-  accounts,
+  recordsThroughput,
+  recordsRoundTrips,
+  rateLimits,
+  rejectionCost,
+  logins,
   loginImpact,
   relay,
   audit,
-  deliveries,
-  latency,
-  load200,
-  hanging,
-  fanOut,
-  memory,
+  webhookDeliveries,
+  webhookLatency,
+  webhookLatencyUnderLoad,
+  hangingReceiver,
+  webhookFanOut,
+  webhookMemory,
   pushAccept,
   pushProviders,
   realtime,
-  start,
-  scale,
+  startup,
+  recordsScale,
 ];
-const LONGEST_MS = 40 * 60_000;
+const MAX_RUN_MS = 40 * 60_000;
 
 const { values: options, positionals: names } = parseArgs({
   allowPositionals: true,
@@ -62,16 +62,18 @@ const { values: options, positionals: names } = parseArgs({
     profile: { type: 'string' },
   },
 });
-const known = GROUPS.map((group) => group.name);
-const unknown = names.filter((name) => !known.includes(name.split('.')[0]!));
+const knownGroups = GROUPS.map((group) => group.name);
+const unknownNames = names.filter((name) => !knownGroups.includes(name.split('.')[0]!));
 const [reps, seconds] = [Number(options.reps), Number(options.seconds)];
-if (unknown.length > 0) fail(`There is no group ${unknown.join(', ')}; groups: ${[...new Set(known)].join(', ')}`);
+if (unknownNames.length > 0)
+  fail(`Unknown group or figure: ${unknownNames.join(', ')}. The groups are ${[...new Set(knownGroups)].join(', ')}.`);
 if (!Number.isInteger(reps) || reps < 1 || !(seconds > 0))
-  fail('--reps takes a whole number, --seconds a number above 0.');
-if (options.write && names.length > 0) fail('--write keeps the results of a whole run: give no names with it.');
+  fail('--reps must be a whole number of at least 1, and --seconds a number greater than 0.');
+if (options.write && names.length > 0)
+  fail('--write saves the results of a complete run: do not combine it with names.');
 
 /** Prints progress to standard error, since with `--json` standard output contains only the figures. */
-const say = (line: string) => console.error(line);
+const logProgress = (line: string) => console.error(line);
 const children = createChildren(options.profile);
 let services: BenchServices | undefined;
 const stop = async () => {
@@ -80,33 +82,42 @@ const stop = async () => {
 };
 onStopRequest(stop);
 const watchdog = setTimeout(() => {
-  say('The bench takes too long: stopped.');
+  logProgress(`The benchmark was stopped after ${MAX_RUN_MS / 60_000} minutes.`);
   void stop().finally(() => process.exit(1));
-}, LONGEST_MS);
+}, MAX_RUN_MS);
 
 try {
   const begin = performance.now();
   const [load = 0] = loadavg();
-  if (isBusy(load)) say(`The machine is busy (load average ${load.toFixed(1)}): these figures are rough.`);
-  services = await startBenchServices(say);
-  say(`Postgres ${services.postgres}; Redis ${services.redis}`);
-  await seed(services);
-  const wants = (figure: string) =>
+  if (isMachineBusy(load))
+    logProgress(`The machine is busy (load average ${load.toFixed(1)}): the figures are only approximate.`);
+  services = await startBenchServices(logProgress);
+  logProgress(`Postgres ${services.postgres}; Redis ${services.redis}`);
+  await seedDatabase(services);
+  const isRequested = (figure: string) =>
     names.length === 0 || names.some((name) => figure === name || figure.startsWith(`${name}.`));
-  const bench = { servers: services, children, reps, seconds, warmUpSeconds: 2 * seconds, wants, say };
+  const bench = {
+    servers: services,
+    children,
+    reps,
+    seconds,
+    warmUpSeconds: 2 * seconds,
+    isRequested,
+    logProgress,
+  };
   const figures: Figure[] = [];
   for (const group of GROUPS) {
     figures.push(...(await group.run(bench)));
   }
   const took = (performance.now() - begin) / 1000;
-  console.log(options.json ? asJson(figures) : asTable(figures));
+  console.log(options.json ? formatJson(figures) : formatTable(figures));
   if (options.write) {
     const { postgres, redis } = services;
-    const page = asMarkdown(figures, { postgres, redis, reps, seconds, took, load });
+    const page = formatMarkdown(figures, { postgres, redis, reps, seconds, durationSeconds: took, loadAverage: load });
     writeFileSync(new URL('RESULTS.md', import.meta.url), page);
   }
 } catch (error) {
-  say(String((error as Error).stack ?? error));
+  logProgress(String((error as Error).stack ?? error));
   process.exitCode = 1;
 } finally {
   clearTimeout(watchdog);

@@ -71,7 +71,7 @@ test('the index of the documentation links to every page', () => {
   expect(docs.filter((name) => name !== 'README.md' && !linked.has(name))).toEqual([]);
 });
 
-test('the search for file names finds them', () => {
+test('file names in the documentation are recognized', () => {
   expect(pathsIn('docs/architecture.md').length).toBeGreaterThan(40);
 });
 

@@ -7,8 +7,8 @@ import { expect, onTestFinished, test, vi } from 'vitest';
 import { defineResource, defineUser, f } from '../src/index.ts';
 import { faultsOf } from './runtime/openapi/validators.ts';
 import { startTestApp } from './support/app.ts';
-import { createTestDatabase } from './support/database.ts';
-import { type AppProcess, envOfOneRole, startBlog, startProcess } from './support/processes.ts';
+import { createTestDatabase } from './support/database/test-database.ts';
+import { type AppProcess, createRoleEnv, startBlog, startProcess } from './support/processes/app-process.ts';
 
 const root = join(import.meta.dirname, '..');
 
@@ -72,12 +72,12 @@ async function withProcesses(
 ): Promise<(number | string)[]> {
   const database = await createTestDatabase();
   onTestFinished(() => database.drop());
-  const env = { ...envOfOneRole(database), LOG_LEVEL: 'info' };
+  const env = { ...createRoleEnv(database), LOG_LEVEL: 'info' };
   const web = start('web', env);
   // In development web creates the tables; the others need them.
   const url = await web.url();
   const processes = [web, ...ROLES.slice(1).map((role) => start(role, env))];
-  const run = () => processes.every((one) => one.said().includes('with the roles'));
+  const run = () => processes.every((one) => one.output().includes('with the roles'));
   await vi.waitUntil(run, { timeout: 60_000, interval: 50 });
   await use(url);
   for (const { child } of processes) child.kill('SIGTERM');

@@ -1,21 +1,21 @@
 import { Redis } from 'ioredis';
 import { wakeChannel } from '../../src/platform/outbox/wake.ts';
-import { benchApp } from '../app.ts';
-import { cleanUpAll, startBelfry } from '../belfry.ts';
-import type { Child } from '../children.ts';
-import { cleanUp, untilNone, withClient } from '../database.ts';
-import { belfryEnvironment, REDIS_PREFIX } from '../environment.ts';
-import { type Bench, type Figure, type Group, ratio } from '../figure.ts';
-import { interleave } from '../measure/interleave.ts';
-import { load } from '../measure/load.ts';
-import { OPERATIONS } from '../records/operations.ts';
-import { ARTICLES } from '../seed.ts';
+import { createBenchApp } from '../apps/articles.ts';
+import { type Bench, createRatio, type Figure, type Group } from '../figure.ts';
+import { runInterleaved } from '../measure/interleave.ts';
+import { runLoad } from '../measure/load.ts';
+import { resetDatabaseAndRedis, startBelfry } from '../setup/belfry.ts';
+import type { Child } from '../setup/children.ts';
+import { resetDatabase, waitUntilEmpty, withClient } from '../setup/database.ts';
+import { createBelfryEnvironment, REDIS_PREFIX } from '../setup/environment.ts';
+import { ARTICLES } from '../setup/seed.ts';
+import { OPERATIONS } from './records/operations.ts';
 
 const CONNECTIONS = 20;
 const AUDITED = { BENCH_AUDIT: 'on' };
 
 // The events that creating the seeded articles would have written.
-const FILL = `
+const INSERT_EVENTS = `
   insert into outbox (event_id, name, resource, record_id, user_id, payload)
   select md5(a.id), 'article.created', 'article', a.id, a.author,
     jsonb_build_object('record', to_jsonb(a), 'origin', '{"via":"session","id":"c","ip":"127.0.0.1"}'::jsonb, 'passwords', '{}'::jsonb)
@@ -23,24 +23,29 @@ const FILL = `
 
 /** Creates the tables of the audit trail in addition to the others. */
 async function addTables({ servers }: Bench): Promise<void> {
-  const app = benchApp({ ...belfryEnvironment(servers), ...AUDITED });
+  const app = createBenchApp({ ...createBelfryEnvironment(servers), ...AUDITED });
   await app.migrate({ mode: 'sync', mayDrop: 'nothing' });
   await app.close();
 }
 
-async function create(bench: Bench): Promise<Figure[]> {
+async function measureCreates(bench: Bench): Promise<Figure[]> {
   const servers = { with: await startBelfry(bench, 'web', AUDITED), without: await startBelfry(bench, 'web') };
-  const one = (server: Child) => async () => {
-    await cleanUp(bench.servers.databaseUrl);
-    return load(server.url, OPERATIONS.create, { connections: CONNECTIONS, seconds: bench.seconds });
+  const createRun = (server: Child) => async () => {
+    await resetDatabase(bench.servers.databaseUrl);
+    return runLoad(server.url, OPERATIONS.create, { connections: CONNECTIONS, seconds: bench.seconds });
   };
-  const sides = { with: one(servers.with), without: one(servers.without) };
+  const sides = { with: createRun(servers.with), without: createRun(servers.without) };
   try {
-    await interleave(sides, 1);
-    const results = await interleave(sides, bench.reps);
-    const speed = (side: keyof typeof sides) => results[side].map((result) => result.perSecond);
+    await runInterleaved(sides, 1);
+    const results = await runInterleaved(sides, bench.reps);
+    const getSpeeds = (side: keyof typeof sides) => results[side].map((result) => result.perSecond);
     return [
-      ratio('audit.create', speed('with'), speed('without'), 'of a resource that is audited, to one that is not'),
+      createRatio(
+        'audit.create',
+        getSpeeds('with'),
+        getSpeeds('without'),
+        'an audited resource, to one that is not audited',
+      ),
     ];
   } finally {
     await Promise.all(Object.values(servers).map((server) => server.stop()));
@@ -48,15 +53,15 @@ async function create(bench: Bench): Promise<Figure[]> {
 }
 
 /** Returns the rows per second of a relay that runs alone. */
-async function emptied(bench: Bench, audited: boolean, redis: Redis): Promise<number> {
-  await cleanUpAll(bench);
+async function measureRelay(bench: Bench, audited: boolean, redis: Redis): Promise<number> {
+  await resetDatabaseAndRedis(bench);
   const relay = await startBelfry(bench, 'relay', audited ? AUDITED : {});
   try {
     return await withClient(bench.servers.databaseUrl, async (client) => {
-      await client.query(FILL);
+      await client.query(INSERT_EVENTS);
       const begin = performance.now();
       await redis.publish(wakeChannel(REDIS_PREFIX), '');
-      await untilNone(client, 'select id from outbox order by id desc limit 1');
+      await waitUntilEmpty(client, 'select id from outbox order by id desc limit 1');
       return ARTICLES / ((performance.now() - begin) / 1000);
     });
   } finally {
@@ -64,13 +69,13 @@ async function emptied(bench: Bench, audited: boolean, redis: Redis): Promise<nu
   }
 }
 
-async function relayed(bench: Bench): Promise<Figure[]> {
+async function compareRelays(bench: Bench): Promise<Figure[]> {
   const redis = new Redis(bench.servers.redisUrl);
   try {
-    const sides = { with: () => emptied(bench, true, redis), without: () => emptied(bench, false, redis) };
-    const results = await interleave(sides, bench.reps);
+    const sides = { with: () => measureRelay(bench, true, redis), without: () => measureRelay(bench, false, redis) };
+    const results = await runInterleaved(sides, bench.reps);
     return [
-      ratio(
+      createRatio(
         'audit.relay',
         results.with,
         results.without,
@@ -82,21 +87,21 @@ async function relayed(bench: Bench): Promise<Figure[]> {
   }
 }
 
-const MEASURES = { 'audit.create': create, 'audit.relay': relayed };
+const MEASUREMENTS = { 'audit.create': measureCreates, 'audit.relay': compareRelays };
 
 /** Measures the cost of audit, for the request that creates a record and for the relay. */
 export const audit: Group = {
   name: 'audit',
   async run(bench) {
-    const wanted = Object.entries(MEASURES).filter(([name]) => bench.wants(name));
-    if (wanted.length === 0) return [];
+    const requestedMeasurements = Object.entries(MEASUREMENTS).filter(([name]) => bench.isRequested(name));
+    if (requestedMeasurements.length === 0) return [];
     await addTables(bench);
     const figures: Figure[] = [];
-    for (const [name, measure] of wanted) {
-      bench.say(`${name} …`);
+    for (const [name, measure] of requestedMeasurements) {
+      bench.logProgress(`${name} …`);
       figures.push(...(await measure(bench)));
     }
-    await cleanUpAll(bench);
+    await resetDatabaseAndRedis(bench);
     return figures;
   },
 };

@@ -1,14 +1,14 @@
 import { createHash } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Pool } from 'undici';
-import { benchApp } from '../app.ts';
-import { cleanUpAll, startBelfry } from '../belfry.ts';
-import type { Child } from '../children.ts';
-import { withClient } from '../database.ts';
-import { belfryEnvironment } from '../environment.ts';
+import { createBenchApp } from '../apps/articles.ts';
 import type { Bench, Figure, Group } from '../figure.ts';
 import { percentile } from '../measure/statistics.ts';
-import { newArticle } from '../seed.ts';
+import { resetDatabaseAndRedis, startBelfry } from '../setup/belfry.ts';
+import type { Child } from '../setup/children.ts';
+import { withClient } from '../setup/database.ts';
+import { createBelfryEnvironment } from '../setup/environment.ts';
+import { createArticleJson } from '../setup/seed.ts';
 
 const REALTIME = { BENCH_REALTIME: 'on' };
 const STREAMS = 2000;
@@ -16,15 +16,15 @@ const EVENTS_PER_SECOND = 100;
 const SECONDS = 6;
 const WARM_UP_SECONDS = 2;
 /** Streams that are opened before memory is measured. */
-const FIRST = 20;
-const PATIENCE_MS = 20_000;
+const STREAMS_BEFORE_MEASURING = 20;
+const TIMEOUT_MS = 20_000;
 const PATH = '/api/realtime?subscribe=article&subscribe=memo';
 
 const sha256 = (text: string) => createHash('sha256').update(text).digest('hex');
-const tokenOf = (listener: number) => `svc_${sha256(`listener ${listener}`)}`;
+const getListenerToken = (listener: number) => `svc_${sha256(`listener ${listener}`)}`;
 
 // Each listener has a session of its own.
-const LISTENERS = `
+const INSERT_LISTENERS = `
   with made as (
     insert into users (id, name, email, password, roles, status, created_at, updated_at)
     select 'd' || lpad(to_hex(n), 23, '0'), 'Listener ' || n, 'listener' || n || '@example.com', '', '{user}', 'active', now(), now()
@@ -34,34 +34,34 @@ const LISTENERS = `
     encode(sha256(convert_to('svc_' || encode(sha256(convert_to('listener ' || n, 'UTF8')), 'hex'), 'UTF8')), 'hex'),
     now() + interval '1 day', '127.0.0.1', 'bench'
   from generate_series(0, $1::int - 1) n`;
-const REMOVE = `with s as (delete from sessions where id like 'e%') delete from users where id like 'd%'`;
+const DELETE_LISTENERS = `with s as (delete from sessions where id like 'e%') delete from users where id like 'd%'`;
 
 async function prepare({ servers }: Bench): Promise<void> {
   // Includes the tables of the audit trail, so that those filled by an earlier group stay.
-  const app = benchApp({ ...belfryEnvironment(servers), ...REALTIME, BENCH_AUDIT: 'on' });
+  const app = createBenchApp({ ...createBelfryEnvironment(servers), ...REALTIME, BENCH_AUDIT: 'on' });
   await app.migrate({ mode: 'sync', mayDrop: 'nothing' });
   await app.close();
-  await withClient(servers.databaseUrl, (client) => client.query(LISTENERS, [STREAMS]));
+  await withClient(servers.databaseUrl, (client) => client.query(INSERT_LISTENERS, [STREAMS]));
 }
 
 /** Creates this many records per second of each resource, even if earlier creates have no response yet. Returns the number of each. */
-async function createAll(pool: Pool, seconds: number): Promise<number> {
+async function createRecords(pool: Pool, seconds: number): Promise<number> {
   const count = EVENTS_PER_SECOND * seconds;
   const create = async (path: string, listener: number, values: object) => {
     const { statusCode, body } = await pool.request({
       method: 'POST',
       path,
-      headers: { authorization: `Bearer ${tokenOf(listener)}`, 'content-type': 'application/json' },
+      headers: { authorization: `Bearer ${getListenerToken(listener)}`, 'content-type': 'application/json' },
       body: JSON.stringify(values),
     });
     await body.dump();
-    if (statusCode !== 201) throw new Error(`a create answered ${statusCode}`);
+    if (statusCode !== 201) throw new Error(`POST ${path} returned ${statusCode} instead of 201`);
   };
   const begin = performance.now();
   const running: Promise<void>[] = [];
   for (let number = 0; number < count; number++) {
     await sleep(Math.max(0, begin + (number * 1000) / EVENTS_PER_SECOND - performance.now()));
-    running.push(create('/api/articles', number % STREAMS, JSON.parse(newArticle(number))));
+    running.push(create('/api/articles', number % STREAMS, JSON.parse(createArticleJson(number))));
     running.push(create('/api/memos', number % STREAMS, { text: 'x'.repeat(300) }));
   }
   await Promise.all(running);
@@ -70,32 +70,32 @@ async function createAll(pool: Pool, seconds: number): Promise<number> {
 
 type Receipt = [record: string, at: number, passedOnAt: number];
 
-interface Times {
+interface Delays {
   /** ms from when web knows of an article's commit until a client sees it, for each client that reads. */
-  seen: number[];
+  receivedMs: number[];
   /** The part of that time until the relay passed the event on. */
-  passedOn: number[];
+  relayedMs: number[];
 }
 
-async function timesOf(web: Child, listeners: Child, readers: number): Promise<Times> {
+async function measureDelays(web: Child, listeners: Child, readers: number): Promise<Delays> {
   const pool = new Pool(web.url, { connections: 50 });
   try {
-    await createAll(pool, WARM_UP_SECONDS);
+    await createRecords(pool, WARM_UP_SECONDS);
     await sleep(1000);
-    await listeners.ask('begin');
-    await web.ask('watch');
-    const count = await createAll(pool, SECONDS);
-    for (const end = Date.now() + PATIENCE_MS; Date.now() < end; await sleep(250)) {
-      const receipts = await listeners.ask<Receipt[]>('receipts');
+    await listeners.call('begin');
+    await web.call('watch');
+    const count = await createRecords(pool, SECONDS);
+    for (const end = Date.now() + TIMEOUT_MS; Date.now() < end; await sleep(250)) {
+      const receipts = await listeners.call<Receipt[]>('receipts');
       if (receipts.length < count * readers) continue;
-      const commits = new Map(await web.ask<[id: string, at: number][]>('commits'));
-      const after = (at: number, id: string) => at - commits.get(id)!;
+      const commits = new Map(await web.call<[id: string, at: number][]>('commits'));
+      const getDelay = (at: number, id: string) => at - commits.get(id)!;
       return {
-        seen: receipts.map(([id, at]) => after(at, id)).sort((a, b) => a - b),
-        passedOn: receipts.map(([id, , passedOnAt]) => after(passedOnAt, id)).sort((a, b) => a - b),
+        receivedMs: receipts.map(([id, at]) => getDelay(at, id)).sort((a, b) => a - b),
+        relayedMs: receipts.map(([id, , relayedAt]) => getDelay(relayedAt, id)).sort((a, b) => a - b),
       };
     }
-    throw new Error('events did not arrive');
+    throw new Error(`Not all events reached the clients within ${TIMEOUT_MS / 1000} s of the last create.`);
   } finally {
     await pool.close();
   }
@@ -103,38 +103,38 @@ async function timesOf(web: Child, listeners: Child, readers: number): Promise<T
 
 async function measure(bench: Bench): Promise<Figure[]> {
   const [web, relay] = [await startBelfry(bench, 'web', REALTIME), await startBelfry(bench, 'relay', REALTIME)];
-  const listeners = await bench.children.start(new URL('../processes/listeners.ts', import.meta.url), {});
+  const listeners = await bench.children.start(new URL('../processes/realtime-clients.ts', import.meta.url), {});
   try {
-    const tokens = Array.from({ length: STREAMS }, (_, listener) => tokenOf(listener));
-    const memory = async () => [await web.ask<number>('used'), await web.ask<number>('memory')] as const;
+    const tokens = Array.from({ length: STREAMS }, (_, listener) => getListenerToken(listener));
+    const measureMemory = async () => [await web.call<number>('used'), await web.call<number>('memory')] as const;
     // The first streams create what all others share.
-    await listeners.ask('open', { url: web.url, path: PATH, tokens: tokens.slice(0, FIRST) });
+    await listeners.call('open', { url: web.url, path: PATH, tokens: tokens.slice(0, STREAMS_BEFORE_MEASURING) });
     await sleep(1000);
-    const before = await memory();
-    await listeners.ask('open', { url: web.url, path: PATH, tokens: tokens.slice(FIRST) });
+    const before = await measureMemory();
+    await listeners.call('open', { url: web.url, path: PATH, tokens: tokens.slice(STREAMS_BEFORE_MEASURING) });
     await sleep(1000);
-    const after = await memory();
-    const [used, resident] = [0, 1].map((i) => (after[i]! - before[i]!) / (STREAMS - FIRST));
-    const cpu = await web.ask<number>('cpu');
-    const begun = performance.now();
-    const { seen, passedOn } = await timesOf(web, listeners, STREAMS / 20);
-    const busy = (await web.ask<number>('cpu')) - cpu;
-    const share = Math.round(busy / 10 / (performance.now() - begun));
-    const kb = (bytes: number) => `${(bytes / 1024).toFixed(0)} KB`;
-    const p = (part: number) => percentile(seen, part).toFixed(0);
+    const after = await measureMemory();
+    const [used, resident] = [0, 1].map((i) => (after[i]! - before[i]!) / (STREAMS - STREAMS_BEFORE_MEASURING));
+    const cpu = await web.call<number>('cpu');
+    const startedAt = performance.now();
+    const { receivedMs, relayedMs } = await measureDelays(web, listeners, STREAMS / 20);
+    const busy = (await web.call<number>('cpu')) - cpu;
+    const share = Math.round(busy / 10 / (performance.now() - startedAt));
+    const formatKilobytes = (bytes: number) => `${(bytes / 1024).toFixed(0)} KB`;
+    const formatPercentile = (part: number) => percentile(receivedMs, part).toFixed(0);
     const load = `${STREAMS} streams of ${STREAMS} users, ${EVENTS_PER_SECOND} events/s to each of 2 resources`;
     return [
       {
         name: 'realtime.p95',
-        value: percentile(seen, 0.95),
+        value: percentile(receivedMs, 0.95),
         unit: 'ms',
-        note: `from the commit until a client receives it; p50 ${p(0.5)}, p99 ${p(0.99)}, longest ${p(1)} ms; the relay had passed it on after ${percentile(passedOn, 0.95).toFixed(0)} ms (p95); ${load}; web used ${share}% of a core`,
+        note: `from the commit until a client receives it; p50 ${formatPercentile(0.5)}, p99 ${formatPercentile(0.99)}, longest ${formatPercentile(1)} ms; relayed after ${percentile(relayedMs, 0.95).toFixed(0)} ms (p95); ${load}; web used ${share}% of a core`,
       },
       {
         name: 'realtime.bytesPerStream',
         value: used!,
         unit: 'bytes',
-        note: `used by web after garbage collection (${kb(used!)}); resident ${kb(resident!)}`,
+        note: `used by web after garbage collection (${formatKilobytes(used!)}); resident ${formatKilobytes(resident!)}`,
       },
     ];
   } finally {
@@ -146,12 +146,12 @@ async function measure(bench: Bench): Promise<Figure[]> {
 export const realtime: Group = {
   name: 'realtime',
   async run(bench) {
-    if (!bench.wants('realtime.p95') && !bench.wants('realtime.bytesPerStream')) return [];
-    bench.say('realtime …');
+    if (!bench.isRequested('realtime.p95') && !bench.isRequested('realtime.bytesPerStream')) return [];
+    bench.logProgress('realtime …');
     await prepare(bench);
     const figures = await measure(bench);
-    await withClient(bench.servers.databaseUrl, (client) => client.query(REMOVE));
-    await cleanUpAll(bench);
-    return figures.filter(({ name }) => bench.wants(name));
+    await withClient(bench.servers.databaseUrl, (client) => client.query(DELETE_LISTENERS));
+    await resetDatabaseAndRedis(bench);
+    return figures.filter(({ name }) => bench.isRequested(name));
   },
 };

@@ -1,44 +1,44 @@
 import { Redis } from 'ioredis';
 import { wakeChannel } from '../../src/platform/outbox/wake.ts';
-import { cleanUpAll, removeEndpoints, startBelfry, startReceiver } from '../belfry.ts';
-import type { Child } from '../children.ts';
-import { untilNone, withClient } from '../database.ts';
-import { REDIS_PREFIX } from '../environment.ts';
-import { type Bench, type Group, ratio } from '../figure.ts';
-import { interleave } from '../measure/interleave.ts';
-import { ARTICLES } from '../seed.ts';
+import { type Bench, createRatio, type Group } from '../figure.ts';
+import { runInterleaved } from '../measure/interleave.ts';
+import { removeEndpoints, resetDatabaseAndRedis, startBelfry, startReceiver } from '../setup/belfry.ts';
+import type { Child } from '../setup/children.ts';
+import { waitUntilEmpty, withClient } from '../setup/database.ts';
+import { REDIS_PREFIX } from '../setup/environment.ts';
+import { ARTICLES } from '../setup/seed.ts';
 
 const ROWS = 2 * ARTICLES;
 
 // The events that creating the seeded articles would have written. One statement, so that all of them exist at once.
-const FILL = `
+const INSERT_EVENTS = `
   insert into outbox (event_id, name, resource, record_id, user_id, payload)
   select md5(n || a.id), 'article.created', 'article', a.id, a.author, jsonb_build_object('record', to_jsonb(a))
   from articles a, generate_series(1, ${ROWS / ARTICLES}) n`;
 
 /** Fills the outbox and waits until it is empty. Returns rows per second. */
-function timed({ servers }: Bench, empty: () => Promise<unknown>): Promise<number> {
+function measureRowsPerSecond({ servers }: Bench, emptyOutbox: () => Promise<unknown>): Promise<number> {
   return withClient(servers.databaseUrl, async (client) => {
-    await client.query(FILL);
+    await client.query(INSERT_EVENTS);
     const begin = performance.now();
-    await empty();
+    await emptyOutbox();
     // Reads from the end. From the start it would read all deleted rows again and again.
-    await untilNone(client, 'select id from outbox order by id desc limit 1');
+    await waitUntilEmpty(client, 'select id from outbox order by id desc limit 1');
     return ROWS / ((performance.now() - begin) / 1000);
   });
 }
 
-async function measure(bench: Bench, floor: Child, redis: Redis) {
+async function measure(bench: Bench, outboxLoop: Child, redis: Redis) {
   const belfry = async () => {
-    await cleanUpAll(bench);
-    return timed(bench, () => redis.publish(wakeChannel(REDIS_PREFIX), ''));
+    await resetDatabaseAndRedis(bench);
+    return measureRowsPerSecond(bench, () => redis.publish(wakeChannel(REDIS_PREFIX), ''));
   };
   const baseline = async () => {
-    await cleanUpAll(bench);
-    return timed(bench, () => floor.ask('drain'));
+    await resetDatabaseAndRedis(bench);
+    return measureRowsPerSecond(bench, () => outboxLoop.call('drain'));
   };
-  await interleave({ belfry, baseline }, 1);
-  return interleave({ belfry, baseline }, bench.reps);
+  await runInterleaved({ belfry, baseline }, 1);
+  return runInterleaved({ belfry, baseline }, bench.reps);
 }
 
 /**
@@ -48,19 +48,19 @@ async function measure(bench: Bench, floor: Child, redis: Redis) {
 export const relay: Group = {
   name: 'relay',
   async run(bench) {
-    if (!bench.wants('relay.rows')) return [];
-    bench.say('relay.rows …');
+    if (!bench.isRequested('relay.rows')) return [];
+    bench.logProgress('relay.rows …');
     const receiver = await startReceiver(bench, 1);
     const belfry = await startBelfry(bench, 'relay');
     const environment = { DATABASE_URL: bench.servers.databaseUrl, REDIS_URL: bench.servers.redisUrl, REDIS_PREFIX };
-    const floor = await bench.children.start(new URL('../processes/relay-floor.ts', import.meta.url), environment);
+    const outboxLoop = await bench.children.start(new URL('../baselines/outbox-loop.ts', import.meta.url), environment);
     const redis = new Redis(bench.servers.redisUrl);
     try {
-      const results = await measure(bench, floor, redis);
-      return [ratio('relay.rows', results.belfry, results.baseline, 'a delivery of each row, to a job of each row')];
+      const results = await measure(bench, outboxLoop, redis);
+      return [createRatio('relay.rows', results.belfry, results.baseline, 'one delivery per row, to one job per row')];
     } finally {
       redis.disconnect();
-      await Promise.all([receiver.stop(), belfry.stop(), floor.stop()]);
+      await Promise.all([receiver.stop(), belfry.stop(), outboxLoop.stop()]);
       await removeEndpoints(bench);
     }
   },

@@ -4,7 +4,7 @@
  *
  * @returns the results of each side, by round
  */
-export async function interleave<Side extends string, Result>(
+export async function runInterleaved<Side extends string, Result>(
   sides: Record<Side, () => Promise<Result>>,
   rounds: number,
 ): Promise<Record<Side, Result[]>> {

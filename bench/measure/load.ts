@@ -2,7 +2,7 @@ import { Pool } from 'undici';
 import { percentile } from './statistics.ts';
 
 /** One request of a load, and its expected status. Any other status makes the run void. */
-export interface Shot {
+export interface LoadRequest {
   method: 'GET' | 'POST' | 'PATCH';
   path: string;
   token?: string;
@@ -21,27 +21,30 @@ export interface Throughput {
 }
 
 /** Sends one request and resolves when its response is read. `dispatch` costs the generator half as much as `request`. */
-function fire(pool: Pool, { method, path, token, body, idempotencyKey, status }: Shot): Promise<void> {
+function sendRequest(pool: Pool, { method, path, token, body, idempotencyKey, status }: LoadRequest): Promise<void> {
   const headers: Record<string, string> = {};
   if (token !== undefined) headers.authorization = `Bearer ${token}`;
   if (body !== undefined) headers['content-type'] = 'application/json';
   if (idempotencyKey !== undefined) headers['idempotency-key'] = idempotencyKey;
   return new Promise((resolve, reject) => {
-    let answered = 0;
+    let responseStatus = 0;
     let text = '';
     pool.dispatch(
       { method, path, headers, body: body ?? null },
       {
         onRequestStart() {},
         onResponseStart(_controller, code) {
-          answered = code;
+          responseStatus = code;
         },
         onResponseData(_controller, chunk) {
-          if (answered !== status) text += chunk;
+          if (responseStatus !== status) text += chunk;
         },
         onResponseEnd() {
-          if (answered === status) resolve();
-          else reject(new Error(`${method} ${path} answered ${answered} instead of ${status}: ${text.slice(0, 300)}`));
+          if (responseStatus === status) resolve();
+          else
+            reject(
+              new Error(`${method} ${path} returned ${responseStatus} instead of ${status}: ${text.slice(0, 300)}`),
+            );
         },
         onResponseError(_controller, error) {
           reject(error);
@@ -54,28 +57,28 @@ function fire(pool: Pool, { method, path, token, body, idempotencyKey, status }:
 /**
  * Loads a server with requests from this process over kept-alive connections, one at a time on each.
  *
- * @param next creates the next request of a connection
+ * @param createRequest creates the next request of a connection
  * @throws if a response has an unexpected status: a fast error is not a result
  */
-export async function load(
+export async function runLoad(
   url: string,
-  next: (connection: number) => Shot,
+  createRequest: (connection: number) => LoadRequest,
   { connections, seconds }: { connections: number; seconds: number },
 ): Promise<Throughput> {
   const pool = new Pool(url, { connections, pipelining: 1 });
   const times: number[] = [];
   const begin = performance.now();
   const end = begin + seconds * 1000;
-  const one = async (connection: number) => {
+  const runConnection = async (connection: number) => {
     for (let before = performance.now(); before < end; ) {
-      await fire(pool, next(connection));
+      await sendRequest(pool, createRequest(connection));
       const now = performance.now();
       times.push(now - before);
       before = now;
     }
   };
   try {
-    await Promise.all(Array.from({ length: connections }, (_, connection) => one(connection)));
+    await Promise.all(Array.from({ length: connections }, (_, connection) => runConnection(connection)));
   } finally {
     await pool.destroy();
   }

@@ -24,26 +24,26 @@ const READY_FOR_QUERY = 0x5a;
 /**
  * Counts the messages of a stream by type (https://www.postgresql.org/docs/current/protocol-overview.html).
  *
- * @param untyped whether the stream begins with a start-up message, which has a length but no type
+ * @param hasStartupMessage whether the stream begins with a start-up message, which has a length but no type
  */
-function messageCounter(types: readonly number[], untyped: boolean): (chunk: Buffer) => number {
-  let left: Buffer = Buffer.alloc(0);
-  let atStart = untyped;
+function createMessageCounter(types: readonly number[], hasStartupMessage: boolean): (chunk: Buffer) => number {
+  let incomplete: Buffer = Buffer.alloc(0);
+  let atStart = hasStartupMessage;
   return (chunk) => {
-    let data = left.length === 0 ? chunk : Buffer.concat([left, chunk]);
-    let found = 0;
+    let data = incomplete.length === 0 ? chunk : Buffer.concat([incomplete, chunk]);
+    let count = 0;
     for (;;) {
-      const typed = atStart ? 0 : 1;
-      if (data.length < 4 + typed) break;
-      const whole = data.readUInt32BE(typed) + typed;
-      if (data.length < whole) break;
+      const typeLength = atStart ? 0 : 1;
+      if (data.length < 4 + typeLength) break;
+      const messageLength = data.readUInt32BE(typeLength) + typeLength;
+      if (data.length < messageLength) break;
       // A start-up is also followed by a ReadyForQuery.
-      if (atStart || types.includes(data[0]!)) found++;
+      if (atStart || types.includes(data[0]!)) count++;
       atStart = false;
-      data = data.subarray(whole);
+      data = data.subarray(messageLength);
     }
-    left = data;
-    return found;
+    incomplete = data;
+    return count;
   };
 }
 
@@ -61,8 +61,8 @@ export async function createWireTap(databaseUrl: string, delayMs: number): Promi
 
   const server = createServer({ noDelay: true }, (client) => {
     const upstream = connect({ host: target.hostname, port: Number(target.port), noDelay: true });
-    const asked = messageCounter([SYNC, QUERY], true);
-    const answered = messageCounter([READY_FOR_QUERY], false);
+    const countStatements = createMessageCounter([SYNC, QUERY], true);
+    const countReplies = createMessageCounter([READY_FOR_QUERY], false);
     for (const socket of [client, upstream]) {
       sockets.add(socket);
       socket.on('error', () => socket.destroy());
@@ -70,17 +70,17 @@ export async function createWireTap(databaseUrl: string, delayMs: number): Promi
     client
       .on('close', () => upstream.destroy())
       .on('data', (chunk) => {
-        const found = asked(chunk);
-        if (found > 0 && outstanding === 0) counts.roundTrips++;
-        counts.statements += found;
-        outstanding += found;
+        const count = countStatements(chunk);
+        if (count > 0 && outstanding === 0) counts.roundTrips++;
+        counts.statements += count;
+        outstanding += count;
         upstream.write(chunk);
       });
     upstream
       .on('close', () => client.destroy())
       .on('data', (chunk) => {
         setTimeout(() => {
-          outstanding -= answered(chunk);
+          outstanding -= countReplies(chunk);
           client.write(chunk);
         }, delayMs);
       });

@@ -1,26 +1,26 @@
 // Belfry in its own process, in the role of BENCH_ROLE.
 import { lookup } from 'node:dns/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { benchApp } from '../app.ts';
-import type { Role } from '../environment.ts';
+import { createBenchApp } from '../apps/articles.ts';
 import { percentile } from '../measure/statistics.ts';
-import { now, ready } from './child.ts';
+import type { Role } from '../setup/environment.ts';
+import { currentTimeMs, reportReady } from './child.ts';
 
-interface Created {
+interface CreatedEvent {
   record: { id: string };
 }
 
-const app = benchApp(process.env);
+const app = createBenchApp(process.env);
 const { url } = await app.start({ port: 0, roles: [process.env.BENCH_ROLE as Role] });
 const commits: [id: string, at: number][] = [];
 
 /** Looks a host up repeatedly for this many seconds. Returns the 99th percentile of the times in ms. */
-async function lookups(seconds: number): Promise<number> {
+async function measureLookups(seconds: number): Promise<number> {
   const times: number[] = [];
-  for (const end = now() + seconds * 1000; now() < end; await sleep(5)) {
-    const begun = now();
+  for (const end = currentTimeMs() + seconds * 1000; currentTimeMs() < end; await sleep(5)) {
+    const startedAt = currentTimeMs();
     await lookup('localhost');
-    times.push(now() - begun);
+    times.push(currentTimeMs() - startedAt);
   }
   return percentile(
     times.toSorted((a, b) => a - b),
@@ -28,10 +28,10 @@ async function lookups(seconds: number): Promise<number> {
   );
 }
 
-ready(url, {
-  lookups,
+reportReady(url, {
+  lookups: measureLookups,
   /** From now on, records when this process learns of each commit of a create. */
-  watch: () => app.on<Created>('article.created', ({ record }) => void commits.push([record.id, now()])),
+  watch: () => app.on<CreatedEvent>('article.created', ({ record }) => void commits.push([record.id, currentTimeMs()])),
   commits: () => commits,
   push: (message: object) => app.push.enqueue(message),
 });

@@ -2,9 +2,9 @@ import { createServer, type RequestListener } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { releaseMemory } from '../../src/runtime/run-process.ts';
 
-type Answerer = (argument: never) => unknown;
+type RequestHandler = (argument: never) => unknown;
 
-interface Question {
+interface BenchRequest {
   id: number;
   name: string;
   argument: unknown;
@@ -16,8 +16,8 @@ interface Question {
  *
  * @param url the address of the server in this process; empty if there is none
  */
-export function ready(url: string, answerers: Record<string, Answerer> = {}): void {
-  const all: Record<string, Answerer> = {
+export function reportReady(url: string, handlers: Record<string, RequestHandler> = {}): void {
+  const allHandlers: Record<string, RequestHandler> = {
     memory: () => process.memoryUsage.rss(),
     /** Bytes in use, without garbage. */
     used() {
@@ -30,11 +30,11 @@ export function ready(url: string, answerers: Record<string, Answerer> = {}): vo
       const { user, system } = process.cpuUsage();
       return user + system;
     },
-    ...answerers,
+    ...handlers,
   };
-  process.on('message', async ({ id, name, argument }: Question) => {
+  process.on('message', async ({ id, name, argument }: BenchRequest) => {
     try {
-      process.send?.({ id, value: await all[name]!(argument as never) });
+      process.send?.({ id, value: await allHandlers[name]!(argument as never) });
     } catch (error) {
       process.send?.({ id, error: String((error as Error).stack ?? error) });
     }
@@ -47,12 +47,12 @@ process.on('disconnect', () => process.exit(0));
 process.on('SIGINT', () => undefined);
 
 /** Returns the time in ms, comparable between the processes of one machine. */
-export function now(): number {
+export function currentTimeMs(): number {
   return performance.timeOrigin + performance.now();
 }
 
 /** Listens on loopback on a free port. Returns the address. */
-export function listening(handler: RequestListener): Promise<string> {
+export function startHttpServer(handler: RequestListener): Promise<string> {
   const server = createServer({ keepAliveTimeout: 65_000 }, handler);
   return new Promise((resolve, reject) => {
     server.once('error', reject);

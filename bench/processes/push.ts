@@ -1,7 +1,7 @@
 // Push in its own process, in the role of BENCH_ROLE. Its provider accepts everything at once.
 import { createApp, defineUser } from '../../src/index.ts';
-import type { Role } from '../environment.ts';
-import { now, ready } from './child.ts';
+import type { Role } from '../setup/environment.ts';
+import { currentTimeMs, reportReady } from './child.ts';
 
 const app = createApp(
   {
@@ -12,12 +12,12 @@ const app = createApp(
 );
 const { url } = await app.start({ port: 0, roles: [process.env.BENCH_ROLE as Role] });
 
-ready(url, {
+reportReady(url, {
   /** Sends to users and returns the ms until the call returns. */
   async send(to: string[]): Promise<number> {
-    const begin = now();
+    const begin = currentTimeMs();
     const { status } = await app.push.send({ to, title: 'The bells of the old town', body: 'They ring at noon.' });
     if (status !== 'queued') throw new Error(`the send was ${status}`);
-    return now() - begin;
+    return currentTimeMs() - begin;
   },
 });

@@ -1,6 +1,6 @@
 // The app of the scale measurements, in its own process.
-import { scaleApp } from '../scale/app.ts';
-import { ready } from './child.ts';
+import { createScaleApp } from '../apps/scale.ts';
+import { reportReady } from './child.ts';
 
-const { url } = await scaleApp(process.env).start({ port: 0, roles: ['web'] });
-ready(url);
+const { url } = await createScaleApp(process.env).start({ port: 0, roles: ['web'] });
+reportReady(url);

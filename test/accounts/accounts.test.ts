@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { Client } from 'pg';
 import { afterAll, expect, onTestFinished, test, vi } from 'vitest';
 import { defineResource, defineUser, f } from '../../src/index.ts';
-import { clientOf, startTestApp } from '../support/app.ts';
+import { createClient, startTestApp } from '../support/app.ts';
 
 const secret = 'correct horse battery';
 const note = defineResource('note', { fields: { text: f.string() }, policies: { list: 'public' } });
@@ -69,7 +69,7 @@ test.each<[string, object, Record<string, string>]>([
   ['a bad e-mail', { email: 'nobody' }, { email: 'Must be a valid e-mail address' }],
   ['a look-alike of the at sign', { email: 'a＠b.co' }, { email: 'Must be a valid e-mail address' }],
   ['a short password', { password: 'short' }, { password: 'Must be 8 to 128 characters' }],
-  ['a password beyond the limit', { password: 'x'.repeat(100_000) }, { password: 'Must be 8 to 128 characters' }],
+  ['a password that is too long', { password: 'x'.repeat(100_000) }, { password: 'Must be 8 to 128 characters' }],
   ['a password that is an object', { password: { length: 10 } }, { password: 'Must be a string' }],
 ])('register with %s responds 422', async (_what, changes, details) => {
   const answer = await register(account(changes));
@@ -214,9 +214,9 @@ test('an account that is being erased: 403 for the right password, 401 for a wro
   expect((await ann.call('GET', '/api/auth/me')).status).toBe(401);
 });
 
-test('logout ends this session at once, in every process, and no other one', async () => {
+test('logout ends the current session at once in every process, and no other session', async () => {
   const ann = await person('Ann');
-  const second = clientOf(url, (await login(ann.email)).body.data.token);
+  const second = createClient(url, (await login(ann.email)).body.data.token);
   expect((await ann.call('POST', '/api/auth/logout')).status).toBe(204);
   const { status, body } = await ann.call('GET', '/api/auth/me');
   expect([status, body.error.message]).toEqual([401, 'Session is invalid or has expired']);
@@ -285,7 +285,7 @@ test.each([
   ['two tokens', `Bearer ${someone.token} ${someone.token}`],
   ['a list', `Bearer ${someone.token}, Bearer ${someone.token}`],
   ['ten kilobytes', `Bearer ${'x'.repeat(10_000)}`],
-  ['no ASCII', 'Bearer svc_é'],
+  ['not ASCII', 'Bearer svc_é'],
   ['junk', `Bearer ${Buffer.from('{"alg":"none"}').toString('base64')}..`],
 ])('an Authorization header that is %s gets 401 on every route, public ones included', async (_what, authorization) => {
   for (const path of ['/api/auth/me', '/api/notes']) {
@@ -444,7 +444,7 @@ const slow = await startTestApp({
   settings: { auth: { password: { logN: 13, r: 8, p: 1 }, lockout: { maxAttempts: 0 } } },
 });
 
-test('login takes the same time for an unknown e-mail, a wrong password and a disabled account', {
+test('login takes equally long for an unknown e-mail, a wrong password and a disabled account', {
   timeout: 120_000,
 }, async () => {
   const emails = ['active@example.com', 'disabled@example.com', 'nobody@example.com'];

@@ -12,8 +12,8 @@ import { app } from '../../src/app/index.ts';
 import { apiKeys, createApp, defineResource, defineUser, f, twoFactor, webhooks } from '../../src/index.ts';
 import { readMigrations } from '../../src/runtime/migrations/journal.ts';
 import { takeSnapshot } from '../../src/runtime/migrations/plan/snapshot.ts';
-import { createTestDatabase } from '../support/database.ts';
-import { schemaOf } from '../support/migrating.ts';
+import { readSchema } from '../support/database/migration-project.ts';
+import { createTestDatabase } from '../support/database/test-database.ts';
 
 const FIXTURES = join(import.meta.dirname, '../fixtures/earlier-migrations');
 
@@ -100,7 +100,7 @@ test("migrations/belfry creates Belfry's own tables as they are declared", async
 });
 
 test.each(EARLIER)(
-  'a database that was created by %s of the first migration upgrades, and keeps its rows',
+  'a database created by %s of the first migration can be upgraded and keeps its rows',
   async (_, files) => {
     const [fresh, earlier] = [await emptyDatabase(), await emptyDatabase()];
     await migrate(app(fresh.env), 'migrations');
@@ -118,13 +118,13 @@ test.each(EARLIER)(
     ]);
     const applied = await migrate(app(earlier.env), 'migrations');
     expect(applied[0]).toBe('belfry/0000_upgrade_earlier_versions applied');
-    expect(await schemaOf(earlier)).toEqual(await schemaOf(fresh));
+    expect(await readSchema(earlier)).toEqual(await readSchema(fresh));
     expect(await earlier.query('select id from webhook_deliveries')).toEqual([{ id: 'd' }]);
     expect(await migrate(app(earlier.env), 'migrations')).toEqual([]);
   },
 );
 
-test('a device token that was registered on two platforms stays with the device that was seen last', async () => {
+test('a device token registered on two platforms stays with the device seen last', async () => {
   const { env, query } = await emptyDatabase();
   await applyEarlier(query, ['1795268476645_init']);
   const browser = (auth: string) =>
@@ -197,5 +197,5 @@ test('a fork of an earlier version, with resources of its own, merges and upgrad
   const fresh = await emptyDatabase();
   const made = createApp({ resources: [] }, fresh.env);
   await migrate(made, folder);
-  expect(await schemaOf({ query })).toEqual(await schemaOf(fresh));
+  expect(await readSchema({ query })).toEqual(await readSchema(fresh));
 });

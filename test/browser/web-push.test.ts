@@ -6,13 +6,13 @@ import { startGooglePush } from '../fakes/push/google-push.ts';
 import { redirect } from '../fakes/push/redirect.ts';
 import { ca } from '../fakes/push/tls.ts';
 import { startTestApp } from '../support/app.ts';
-import { newVapidKeys } from '../support/vapid-keys.ts';
+import { generateVapidKeys } from '../support/vapid-keys.ts';
 import { browserTest, startProfile } from './browser.ts';
 
 // A Chromium with a real subscription. It registers with a push service on this machine that speaks Google's protocol, decrypts the
 // messages that the app's real transport sends there, runs the service worker of the app, and shows notifications on a desktop, where
 // the tests click them. Only the push service and the desktop are fakes.
-const vapid = newVapidKeys();
+const vapid = generateVapidKeys();
 const [google, desktop] = await Promise.all([startGooglePush(), startDesktop()]);
 const undo = redirect({ 'jmt17.google.com': google.address, 'fcm.googleapis.com': google.address }, ca);
 afterAll(async () => {

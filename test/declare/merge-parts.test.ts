@@ -7,7 +7,7 @@ import { ConfigErrors } from '../../src/platform/config/config-errors.ts';
 const job = { run: async () => undefined };
 const sweep = { name: 's', everyMs: 1, run: async () => undefined };
 
-test('the merged parts contain everything that each feature provides', () => {
+test('the merged parts contain every part that a feature provides', () => {
   const hello = async () => undefined;
   const merged = mergeParts(
     { jobs: { a: job }, sweeps: [sweep] },
@@ -48,7 +48,7 @@ test('steps run one after another, and a failing step stops the rest', async () 
   expect(ran).toEqual(['one', 'two']);
 });
 
-test('the first step that requires something interrupts a login', async () => {
+test('the first sign-in step that requires something interrupts a login', async () => {
   const asking = (answer: object | undefined): FeatureParts => ({
     signInStep: { output: z.object({}), ask: async () => answer },
   });

@@ -1,11 +1,11 @@
 import { expect, test } from 'vitest';
 import { apiKeys, audit, defineUser, privacy, realtime, softDelete, twoFactor, webhooks } from '../../src/index.ts';
-import { startupError } from '../support/startup-error.ts';
+import { getStartupError } from '../support/startup-error.ts';
 
 test.each(Object.entries({ apiKeys, audit, privacy, realtime, softDelete, twoFactor, webhooks }))(
   '%s refuses unknown settings, so that a misspelt setting does not silently keep its default',
   (name, make) => {
-    const said = startupError({ resources: [defineUser()], extensions: [make({ keepDay: 5 } as never)] });
+    const said = getStartupError({ resources: [defineUser()], extensions: [make({ keepDay: 5 } as never)] });
     expect(said).toContain(`${name}.keepDay: there is no such setting`);
   },
 );

@@ -1,10 +1,10 @@
 import { expect, test } from 'vitest';
 import { createPush } from '../../src/push/index.ts';
 import type { Transport } from '../../src/push/transport.ts';
-import { newVapidKeys } from '../support/vapid-keys.ts';
+import { generateVapidKeys } from '../support/vapid-keys.ts';
 import { openPlatform } from './platform.ts';
 
-const { publicKey, privateKey } = newVapidKeys();
+const { publicKey, privateKey } = generateVapidKeys();
 const VAPID = {
   VAPID_PUBLIC_KEY: publicKey,
   VAPID_PRIVATE_KEY: privateKey,

@@ -6,7 +6,7 @@ import { defineUser } from '../../src/index.ts';
 import { prepare } from '../../src/push/delivery/chunk-sender.ts';
 import { createClaimChunks, renewClaims } from '../../src/push/delivery/claim-chunks.ts';
 import { startTestApp } from '../support/app.ts';
-import { startProcess } from '../support/processes.ts';
+import { startProcess } from '../support/processes/app-process.ts';
 import { openPlatform } from './platform.ts';
 
 const claimChunks = createClaimChunks(undefined);

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { apiKeys, defineUser } from '../../src/index.ts';
 import type { Transport } from '../../src/push/transport.ts';
-import { clientOf, type Person, startTestApp } from '../support/app.ts';
+import { createClient, type Person, startTestApp } from '../support/app.ts';
 
 let answer: Transport['send'];
 const phone: Transport = {
@@ -25,7 +25,7 @@ async function register(who: Person): Promise<string> {
 }
 const keyOf = async (who: Person, scopes: string[]) => {
   const { body } = await who.call('POST', '/api/auth/api-keys', { name: 'k', scopes });
-  return clientOf(url, body.data.key);
+  return createClient(url, body.data.key);
 };
 
 test('an admin sends a push and gets the result', async () => {

@@ -1,7 +1,7 @@
 import { expect, onTestFinished, test } from 'vitest';
 import { createApp, defineExtension, defineResource, defineUser, developerConsole, f } from '../../src/index.ts';
 import type { AppOptions } from '../../src/runtime/create-app.ts';
-import { clientOf, startTestApp } from '../support/app.ts';
+import { createClient, startTestApp } from '../support/app.ts';
 import { otherAddress } from '../support/other-address.ts';
 
 const note = defineResource('note', {
@@ -29,7 +29,7 @@ async function start(env: Record<string, string>, options: Partial<AppOptions<ty
   );
   onTestFinished(() => app.close());
   const { url } = await app.start({ port: 0, roles: ['web'] });
-  return { url, call: clientOf(url) };
+  return { url, call: createClient(url) };
 }
 
 const html = { accept: 'text/html' };
@@ -133,7 +133,7 @@ test.runIf(otherAddress)(
   'LOOPBACK_RATE_LIMITS=off does not lift the limits of another machine, whatever headers it forges',
   async () => {
     const { url } = await start(OFF, { settings: tooMany });
-    const call = clientOf(`http://${otherAddress}:${new URL(url).port}`);
+    const call = createClient(`http://${otherAddress}:${new URL(url).port}`);
     const statuses = [];
     for (let i = 0; i < 3; i++)
       statuses.push((await call('GET', '/api/notes', undefined, { 'x-forwarded-for': '127.0.0.1' })).status);

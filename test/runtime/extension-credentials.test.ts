@@ -11,7 +11,7 @@ import {
   webhooks,
 } from '../../src/index.ts';
 import { listen } from '../extensions/realtime/listen.ts';
-import { clientOf, type Person, startTestApp } from '../support/app.ts';
+import { createClient, type Person, startTestApp } from '../support/app.ts';
 
 const PASSWORD = 'correct horse battery';
 
@@ -51,7 +51,7 @@ test.each([
   [' beside API keys', withKeys],
 ])('a credential of an extension that is not a session is limited to its scopes%s', async (_, run) => {
   const ann = await run.person('Ann');
-  const call = clientOf(run.url, `ext_${ann.id}`);
+  const call = createClient(run.url, `ext_${ann.id}`);
   const statuses = async (scopes: readonly string[] | undefined) => {
     auth = { via: 'api-key', id: 'x', ...(scopes && { scopes }) };
     const answers = [
@@ -73,7 +73,7 @@ test.each([
 });
 
 async function accountRoutes(who: Person) {
-  const call = clientOf(plain.url, `ext_${who.id}`);
+  const call = createClient(plain.url, `ext_${who.id}`);
   const passwords = { currentPassword: PASSWORD, newPassword: 'another staple entirely' };
   return [
     await call('PATCH', '/api/auth/me', { name: 'Eve' }),
@@ -93,10 +93,10 @@ test('no account route accepts a credential that is not a session, whatever its 
   expect((await ann.call('GET', '/api/auth/me')).body.data.name).toBe('Ann');
 });
 
-test('a session of an extension may do everything that its user may do', async () => {
+test('a session that an extension issues may do everything that its user may do', async () => {
   const ann = await plain.person('Ann');
   auth = { via: 'session', id: 'x', scopes: ['*'] };
-  const call = clientOf(plain.url, `ext_${ann.id}`);
+  const call = createClient(plain.url, `ext_${ann.id}`);
   expect((await call('PATCH', '/api/auth/me', { name: 'Eve' })).status).toBe(200);
   expect((await call('POST', '/api/auth/me/erase', { password: PASSWORD })).status).toBe(202);
 });
@@ -105,7 +105,7 @@ test('a session of an extension can register devices, create keys, endpoints and
   const [ann, bob] = [await withKeys.person('Ann'), await withKeys.person('Bob')];
   auth = { via: 'session', id: 'x', scopes: ['*'] };
   const token = `ext_${ann.id}`;
-  const call = clientOf(withKeys.url, token);
+  const call = createClient(withKeys.url, token);
   const stream = await listen(withKeys.url, 'subscribe=note', { token });
   const own = await listen(withKeys.url, 'subscribe=note', { token: bob.token });
   const answers = [
@@ -123,10 +123,10 @@ test('a session of an extension can register devices, create keys, endpoints and
   expect(JSON.stringify((await stream.named('note.created')).data)).toContain('Still there');
 });
 
-test('webhook endpoints cannot be created with an API key of an extension, because nothing reports when such a key ends', async () => {
+test('webhook endpoints cannot be created with an API key of an extension, because Belfry is not told when such a key ends', async () => {
   const ann = await withKeys.person('Ann');
   auth = { via: 'api-key', id: 'x', scopes: ['*'] };
-  const call = clientOf(withKeys.url, `ext_${ann.id}`);
+  const call = createClient(withKeys.url, `ext_${ann.id}`);
   const made = await call('POST', '/api/webhooks', { url: 'https://example.com/hooks', events: ['note.created'] });
   expect([made.status, made.body.error.message]).toEqual([403, expect.stringContaining('use a session')]);
 });

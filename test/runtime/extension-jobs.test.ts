@@ -1,7 +1,7 @@
 import { expect, test, vi } from 'vitest';
 import { defineExtension, defineUser, type ExtensionHost } from '../../src/index.ts';
 import { startTestApp } from '../support/app.ts';
-import { startupError } from '../support/startup-error.ts';
+import { getStartupError } from '../support/startup-error.ts';
 
 /** An extension with one job, which records its input. */
 function worker(name: string, job: string, ran: string[]) {
@@ -60,7 +60,7 @@ test('jobs whose names no queue accepts, or that no process would run, are refus
   ];
   const named = 'its name is part of that of a queue, which has no : and no /; rename it';
   expect(
-    startupError({ resources: [defineUser()], extensions })
+    getStartupError({ resources: [defineUser()], extensions })
       .split('\n')
       .slice(1),
   ).toEqual([
@@ -77,5 +77,5 @@ test('jobs whose names no queue accepts, or that no process would run, are refus
 });
 
 test('an extension without jobs may have any name', () => {
-  expect(startupError({ resources: [defineUser()], extensions: [{ name: 'a:b', setup: () => ({}) }] })).toBe('');
+  expect(getStartupError({ resources: [defineUser()], extensions: [{ name: 'a:b', setup: () => ({}) }] })).toBe('');
 });

@@ -1,11 +1,11 @@
 import { expect, test } from 'vitest';
 import { createApp, defineExtension, defineUser, type FeatureParts } from '../../src/index.ts';
-import { startupError } from '../support/startup-error.ts';
+import { getStartupError } from '../support/startup-error.ts';
 
 const bringing = (name: string, parts: unknown) => defineExtension({ name, setup: () => parts as FeatureParts });
 
 const configErrorsOf = (...extensions: unknown[]) =>
-  startupError({ resources: [defineUser()], extensions: extensions as never })
+  getStartupError({ resources: [defineUser()], extensions: extensions as never })
     .split('\n')
     .slice(1);
 

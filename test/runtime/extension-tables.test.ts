@@ -3,7 +3,7 @@ import { expect, test } from 'vitest';
 import { defineExtension, defineResource, defineUser, f, softDelete } from '../../src/index.ts';
 import { index, pgTable, sql, text } from '../../src/platform/postgres/drizzle.ts';
 import { startTestApp } from '../support/app.ts';
-import { startupError } from '../support/startup-error.ts';
+import { getStartupError } from '../support/startup-error.ts';
 
 const table = (name: string, indexed?: string) =>
   pgTable(name, { id: text('id').primaryKey() }, ({ id }) => (indexed === undefined ? [] : [index(indexed).on(id)]));
@@ -14,7 +14,7 @@ const extension = (name: string, tables: object) =>
 const note = defineResource('note', { fields: { title: f.string() }, softDelete: true });
 
 const mistakesOf = (...extensions: ReturnType<typeof extension>[]) =>
-  startupError({ resources: [defineUser(), note], extensions: [softDelete(), ...extensions] })
+  getStartupError({ resources: [defineUser(), note], extensions: [softDelete(), ...extensions] })
     .split('\n')
     .slice(1);
 
@@ -24,10 +24,10 @@ test.each([
   ['the outbox', 'outbox', OURS],
   ['sessions', 'sessions', OURS],
   ['pushes', 'pushes', OURS],
-  ['a key of ours', 'mails_pkey', OURS],
-  ['the table of sync', 'belfry_sync', OURS],
+  ['a primary key of Belfry', 'mails_pkey', OURS],
+  ['the table of schema synchronization', 'belfry_sync', OURS],
   ['the deleted records of a resource', 'notes_deleted', 'where the deleted records of "note" are'],
-])('an extension table with the name of %s is refused, whatever its key', (_what, name, held) => {
+])('an extension table with the name of %s is refused, whatever its key in the extension', (_what, name, held) => {
   const told = [`  - extension "mine": table "${name}": "${name}" is ${held}; rename it`];
   expect(mistakesOf(extension('mine', { [name]: table(name) }))).toEqual(told);
   expect(mistakesOf(extension('mine', { other: table(name) }))).toEqual(told);

@@ -59,11 +59,11 @@ test('errors in environment, settings, resources, extensions and transports are 
 });
 
 test.each([
-  ['a policy that is none', { policy: 'public!' }, 'not a policy token'],
-  ['a rate limit that is none', { rateLimit: { limit: 0, windowMs: 1000 } }, "rateLimit: must be 'auth' or { limit"],
+  ['an invalid policy', { policy: 'public!' }, 'not a policy token'],
+  ['an invalid rate limit', { rateLimit: { limit: 0, windowMs: 1000 } }, "rateLimit: must be 'auth' or { limit"],
   ['a path without a slash', { path: 'probe' }, 'the path must begin with /'],
   ['a path of a resource', { path: '/users' }, 'GET /users: a resource or extension has it already'],
-])('a route of an extension is refused for %s', (_what, route, text) => {
+])('a route of an extension with %s is refused', (_what, route, text) => {
   expect(withRoute(route)).toContain(text);
 });
 
@@ -80,10 +80,10 @@ const withPages = (...paths: string[]) =>
 
 test.each([
   ['below /api', ['/api/probe'], 'the path must begin with / and a fixed word'],
-  ['in place of a health check', ['/healthz'], 'the path must begin with / and a fixed word'],
-  ['whose first word is a parameter', ['/:any'], 'the path must begin with / and a fixed word'],
-  ['that is there twice', ['/probe', '/probe'], 'page GET /probe: a resource or extension has it already'],
-])('a page is refused %s', (_what, paths, text) => {
+  ['at the path of a health check', ['/healthz'], 'the path must begin with / and a fixed word'],
+  ['whose path begins with a parameter', ['/:any'], 'the path must begin with / and a fixed word'],
+  ['whose path another page has', ['/probe', '/probe'], 'page GET /probe: a resource or extension has it already'],
+])('a page %s is refused', (_what, paths, text) => {
   expect(withPages(...paths)).toContain(text);
 });
 

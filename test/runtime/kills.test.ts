@@ -1,17 +1,17 @@
 import { afterAll, expect, test, vi } from 'vitest';
 import { startReceiver } from '../fakes/receiver.ts';
-import { clientOf } from '../support/app.ts';
-import { createTestDatabase } from '../support/database.ts';
-import { envOfOneRole, startBlog } from '../support/processes.ts';
+import { createClient } from '../support/app.ts';
+import { createTestDatabase } from '../support/database/test-database.ts';
+import { createRoleEnv, startBlog } from '../support/processes/app-process.ts';
 
 const RECORDS = 150;
 const database = await createTestDatabase();
 afterAll(() => database.drop());
-const env = { ...envOfOneRole(database), TRUST_PROXY: 'loopback', CHEAP_PASSWORDS: 'on' };
+const env = { ...createRoleEnv(database), TRUST_PROXY: 'loopback', CHEAP_PASSWORDS: 'on' };
 const patience = { timeout: 90_000, interval: 50 };
 const longWait = { ...patience, interval: 250 };
 
-test('killing relay, worker and web loses no event of an acknowledged record and repeats events only with their id', {
+test('no event of an acknowledged record is lost when relay, worker and web are killed, and repeated events keep their id', {
   timeout: 240_000,
 }, async () => {
   const receiver = await startReceiver();
@@ -22,8 +22,8 @@ test('killing relay, worker and web loses no event of an acknowledged record and
   let running = workers.map(start);
 
   const account = { name: 'Ada', email: 'ada@example.com', password: 'a bell rings at noon' };
-  const { token } = (await clientOf(url)('POST', '/api/auth/register', account)).body.data;
-  await clientOf(url, token)('POST', '/api/webhooks', { url: receiver.url, events: ['post.created'] });
+  const { token } = (await createClient(url)('POST', '/api/auth/register', account)).body.data;
+  await createClient(url, token)('POST', '/api/webhooks', { url: receiver.url, events: ['post.created'] });
 
   const acknowledged = new Set<string>();
   let sent = 0;
@@ -33,7 +33,7 @@ test('killing relay, worker and web loses no event of an acknowledged record and
     while (sent < RECORDS) {
       const title = `Post ${sent++}`;
       // A request that the killed web process broke off was not acknowledged, so nothing is promised about it.
-      const answer = await clientOf(url, token)('POST', '/api/posts', { title }, from).catch(() => undefined);
+      const answer = await createClient(url, token)('POST', '/api/posts', { title }, from).catch(() => undefined);
       if (answer?.status === 201) acknowledged.add(answer.body.data.id);
     }
   };

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test, vi } from 'vitest';
 import { app } from '../fixtures/logging/app.ts';
-import { createTestDatabase } from '../support/database.ts';
-import { type AppProcess, envOfOneRole, startProcess } from '../support/processes.ts';
+import { createTestDatabase } from '../support/database/test-database.ts';
+import { type AppProcess, createRoleEnv, startProcess } from '../support/processes/app-process.ts';
 
 const database = await createTestDatabase();
 afterAll(() => database.drop());
@@ -9,7 +9,7 @@ afterAll(() => database.drop());
 vi.setConfig({ testTimeout: 240_000 });
 
 const development = {
-  ...envOfOneRole(database),
+  ...createRoleEnv(database),
   LOG_LEVEL: 'info',
   SVC_ENCRYPTION_KEYS: Buffer.alloc(32, 1).toString('base64'),
 };
@@ -27,15 +27,15 @@ beforeAll(async () => {
 /** Every line that a process printed, parsed. Throws for a line that is not JSON. */
 const linesOf = (one: AppProcess) =>
   one
-    .said()
+    .output()
     .split('\n')
     .filter((line) => line !== '')
     .map((line) => JSON.parse(line) as Record<string, unknown>);
 
 /** Resolves when a process is running. */
 async function running(one: AppProcess): Promise<void> {
-  const said = vi.waitUntil(() => one.said().includes('with the roles'), { timeout: 60_000, interval: 25 });
-  await Promise.race([said, one.ended.then(() => expect.fail(`it ended: ${one.said()}`))]);
+  const said = vi.waitUntil(() => one.output().includes('with the roles'), { timeout: 60_000, interval: 25 });
+  await Promise.race([said, one.ended.then(() => expect.fail(`it ended: ${one.output()}`))]);
 }
 
 test('a web process that runs all roles is called web, and its first log line lists the roles', async () => {
@@ -45,7 +45,7 @@ test('a web process that runs all roles is called web, and its first log line li
   one.child.kill('SIGTERM');
   expect(await one.ended).toBe(0);
   const first = one
-    .said()
+    .output()
     .split('\n')
     .find((line) => line.includes('with the roles'))!;
   expect(JSON.parse(first)).toMatchObject({
@@ -88,7 +88,7 @@ test('in production a failed start is one JSON line with every environment error
     expect(lines).toEqual([expect.objectContaining({ process: role, msg: expect.any(String) })]);
     const named = [...String(lines[0]!.msg).matchAll(/\n {2}- (\w+)/g)].map((match) => match[1]);
     expect(named.toSorted()).toEqual([...always, ...more].toSorted());
-    expect(one.said()).not.toMatch(/listens|with the roles| {4}at /);
+    expect(one.output()).not.toMatch(/listens|with the roles| {4}at /);
   });
   await Promise.all(ended);
 });

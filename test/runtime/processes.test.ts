@@ -2,16 +2,16 @@ import { once } from 'node:events';
 import { type AddressInfo, createServer } from 'node:net';
 import { afterAll, expect, onTestFinished, test, vi } from 'vitest';
 import { startReceiver } from '../fakes/receiver.ts';
-import { clientOf } from '../support/app.ts';
-import { createTestDatabase } from '../support/database.ts';
-import { envOfOneRole, startBlog } from '../support/processes.ts';
+import { createClient } from '../support/app.ts';
+import { createTestDatabase } from '../support/database/test-database.ts';
+import { createRoleEnv, startBlog } from '../support/processes/app-process.ts';
 
 const database = await createTestDatabase();
 afterAll(() => database.drop());
 // Each test starts processes, which takes long on a busy machine.
 vi.setConfig({ testTimeout: 240_000 });
 
-const env = { ...envOfOneRole(database), LOG_LEVEL: 'info' };
+const env = { ...createRoleEnv(database), LOG_LEVEL: 'info' };
 const started = { timeout: 60_000, interval: 25 };
 
 test('an unreachable database is retried a few times with a log line each; then the process reports it and exits with 1', async () => {
@@ -21,23 +21,23 @@ test('an unreachable database is retried a few times with a log line each; then 
     DATABASE_URL: 'postgres://u:hidden@127.0.0.1:1/x',
   });
   expect(await web.ended).toBe(1);
-  expect(web.said().match(/Postgres at 127\.0\.0\.1:1 cannot be reached/g)!.length).toBeGreaterThanOrEqual(5);
-  expect(web.said()).toContain('\n  - Postgres at 127.0.0.1:1 cannot be reached');
-  expect(web.said()).not.toContain('hidden');
+  expect(web.output().match(/Postgres at 127\.0\.0\.1:1 cannot be reached/g)!.length).toBeGreaterThanOrEqual(5);
+  expect(web.output()).toContain('\n  - Postgres at 127.0.0.1:1 cannot be reached');
+  expect(web.output()).not.toContain('hidden');
 });
 
 test('a database without the declared tables prevents a start in production, and the error names the command that fixes it', async () => {
   const empty = await createTestDatabase();
   onTestFinished(() => empty.drop());
   const web = startBlog('web', {
-    ...envOfOneRole(empty),
+    ...createRoleEnv(empty),
     NODE_ENV: 'production',
     APP_URL: 'https://api.example.com',
     SVC_ENCRYPTION_KEYS: Buffer.alloc(32, 1).toString('base64'),
     LOG_LEVEL: 'silent',
   });
   expect(await web.ended).toBe(1);
-  expect(web.said()).toContain('npm run migrate');
+  expect(web.output()).toContain('npm run migrate');
 });
 
 test('four separate processes deliver a change to a receiver, log no password, token or hash at any level, and stop cleanly on SIGTERM', {
@@ -48,11 +48,11 @@ test('four separate processes deliver a change to a receiver, log no password, t
   const url = await web.url();
   const others = (['relay', 'webhook-worker', 'push-worker'] as const).map((role) => startBlog(role, env));
 
-  const call = clientOf(url);
+  const call = createClient(url);
   const password = 'a very secret passphrase';
   const account = { name: 'Ada', email: 'ada@example.com', password };
   const { token } = (await call('POST', '/api/auth/register', account)).body.data;
-  const ada = clientOf(url, token);
+  const ada = createClient(url, token);
   expect((await ada('POST', '/api/webhooks', { url: receiver.url, events: ['post.created'] })).status).toBe(201);
   await ada('POST', '/api/posts', { title: 'carried' });
   // A client error: the token is in the path and in the query.
@@ -73,7 +73,7 @@ test('four separate processes deliver a change to a receiver, log no password, t
   for (const { child } of [web, ...others]) child.kill('SIGTERM');
   expect(await Promise.all([web, ...others].map((one) => one.ended))).toEqual([0, 0, 0, 0]);
   const lines = web
-    .said()
+    .output()
     .split('\n')
     .filter((line) => line.startsWith('{'))
     .map((line) => JSON.parse(line));
@@ -96,8 +96,8 @@ test('four separate processes deliver a change to a receiver, log no password, t
   // Only route patterns are logged, never paths: this keeps ids and other client input out of the log.
   for (const line of requests) expect(line).not.toHaveProperty('path');
   for (const one of [web, ...others]) {
-    expect(one.said()).not.toMatch(/secret passphrase|device-secret|scrypt\$/);
-    expect(one.said()).not.toContain(token);
+    expect(one.output()).not.toMatch(/secret passphrase|device-secret|scrypt\$/);
+    expect(one.output()).not.toContain(token);
   }
   await receiver.close();
 });
@@ -109,5 +109,5 @@ test('a port in use is reported, with exit code 1', async () => {
   const { port } = first.address() as AddressInfo;
   const web = startBlog('web', { ...env, PORT: String(port) });
   expect(await web.ended).toBe(1);
-  expect(web.said()).toContain(`port ${port} is in use`);
+  expect(web.output()).toContain(`port ${port} is in use`);
 });

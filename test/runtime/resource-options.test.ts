@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { z } from 'zod';
 import { audit, createApp, defineExtension, defineResource, f, softDelete } from '../../src/index.ts';
-import { startupError } from '../support/startup-error.ts';
+import { getStartupError } from '../support/startup-error.ts';
 
 declare module '../../src/index.ts' {
   interface ExtensionResourceOptions {
@@ -25,7 +25,7 @@ const retention = () =>
 
 const fields = { title: f.string() };
 const errorsOf = (options: object, ...extensions: unknown[]) =>
-  startupError({
+  getStartupError({
     resources: [defineResource('note', { fields, ...options })],
     extensions: extensions as never,
   })

@@ -15,10 +15,10 @@ const sync = (app: ReturnType<typeof createApp>) => app.migrate({ mode: 'sync' }
 
 // The third column is the table that the step waits for while it is locked.
 test.each([
-  ['the tables are looked at', start, 'pg_namespace'],
-  ['the keys are noted', start, 'encryption_keys'],
-  ['the database is made to match', sync, 'pg_namespace'],
-])('a start that loses Postgres while %s begins again when Postgres is back', async (_, work, table) => {
+  ['it checks the tables', start, 'pg_namespace'],
+  ['it records the encryption keys', start, 'encryption_keys'],
+  ['it syncs the database', sync, 'pg_namespace'],
+])('a start that loses Postgres while %s starts over once Postgres is back', async (_, work, table) => {
   const proxy = await startTcpProxy(new URL(env.DATABASE_URL!));
   const app = createApp({ resources }, { ...env, DATABASE_URL: proxy.url, LOG_LEVEL: 'silent' });
   onTestFinished(async () => {

@@ -9,56 +9,56 @@ import { run } from '../../scripts/operations/admin/run.ts';
 import { createApp } from '../../src/index.ts';
 import type { App } from '../../src/runtime/create-app.ts';
 import { blog } from '../fixtures/blog/app.ts';
-import { clientOf, startTestApp } from '../support/app.ts';
-import { createTestDatabase } from '../support/database.ts';
-import { inProcess } from '../support/in-process.ts';
-import { newKey } from '../support/patients.ts';
-import { BARE_ENV } from '../support/processes.ts';
-import { BLOG, makeProject } from '../support/project.ts';
+import { createClient, startTestApp } from '../support/app.ts';
+import { generateKey } from '../support/database/encrypted-patients.ts';
+import { createTestDatabase } from '../support/database/test-database.ts';
+import { BARE_ENV } from '../support/processes/app-process.ts';
+import { BLOG, cloneProject } from '../support/processes/cloned-project.ts';
+import { runInProcess } from '../support/processes/in-process.ts';
 
 // Each command is a process that loads the whole app.
 vi.setConfig({ testTimeout: 240_000, hookTimeout: 240_000 });
 
-const project = makeProject();
-project.declare(BLOG);
+const project = cloneProject();
+project.writeApp(BLOG);
 afterAll(project.remove);
-const SVC_ENCRYPTION_KEYS = newKey();
+const SVC_ENCRYPTION_KEYS = generateKey();
 const { app, url, env: own } = await startTestApp(blog, { env: () => ({ SVC_ENCRYPTION_KEYS }) });
 const stores = { DATABASE_URL: own.DATABASE_URL!, SVC_ENCRYPTION_KEYS };
-const login = (email: string, password: string) => clientOf(url)('POST', '/api/auth/login', { email, password });
+const login = (email: string, password: string) => createClient(url)('POST', '/api/auth/login', { email, password });
 
 const script = join(project.folder, 'scripts', 'operations', 'admin.ts');
 
 /** Runs a command in this process, on the running app. */
 const admin = (args: string) =>
-  inProcess(() => run(app as unknown as App, readAdminArguments(args.split(' ')), new AbortController().signal));
+  runInProcess(() => run(app as unknown as App, readAdminArguments(args.split(' ')), new AbortController().signal));
 
 /** Runs a command in a separate process, as its npm command does. */
 async function command(args: string, { input, env = stores }: { input?: string; env?: Record<string, string> } = {}) {
   const child = spawn(process.execPath, [script, ...args.split(' ')], { env: { ...BARE_ENV, ...env } });
   onTestFinished(() => void child.kill('SIGKILL'));
-  const out = { said: '', wrong: '' };
-  child.stdout.setEncoding('utf8').on('data', (text: string) => (out.said += text));
-  child.stderr.setEncoding('utf8').on('data', (text: string) => (out.wrong += text));
+  const out = { output: '', errorOutput: '' };
+  child.stdout.setEncoding('utf8').on('data', (text: string) => (out.output += text));
+  child.stderr.setEncoding('utf8').on('data', (text: string) => (out.errorOutput += text));
   child.stdin.end(input ?? '');
   const [code] = await once(child, 'close');
-  return { code, said: out.said.trim(), wrong: out.wrong.trim() };
+  return { code, output: out.output.trim(), errorOutput: out.errorOutput.trim() };
 }
 
 test('the first admin is created on the command line, with a generated password that is printed once or with a given one', async () => {
   const made = await admin('create --email Root@Example.com --name Root');
-  expect(made).toMatchObject({ code: 0, wrong: '' });
-  expect(made.said).toMatch(/^root@example.com is admin now \([0-9a-f]{24}\)\.\nPassword \(shown only once\): \S+$/);
-  const password = made.said.split(' ').at(-1)!;
+  expect(made).toMatchObject({ code: 0, errorOutput: '' });
+  expect(made.output).toMatch(/^root@example.com is admin now \([0-9a-f]{24}\)\.\nPassword \(shown only once\): \S+$/);
+  const password = made.output.split(' ').at(-1)!;
   expect(password).toMatch(/^(?:[a-z2-9]{5}-){3}[a-z2-9]{5}$/);
   const { body } = await login('root@example.com', password);
   expect(body.data.user).toMatchObject({ name: 'Root', roles: ['user', 'admin'], status: 'active' });
-  expect((await clientOf(url, body.data.token)('GET', '/api/users')).status).toBe(200);
+  expect((await createClient(url, body.data.token)('GET', '/api/users')).status).toBe(200);
 
   expect(await admin('create --email root@example.com')).toEqual({
     code: 1,
-    said: '',
-    wrong:
+    output: '',
+    errorOutput:
       'An account with this e-mail already exists. To give it a role: npm run admin -- promote --email root@example.com',
   });
 
@@ -66,48 +66,48 @@ test('the first admin is created on the command line, with a generated password 
   const own = await command('create --email two@example.com --role editor --set bio=Counts --password-stdin', {
     input,
   });
-  expect(own).toMatchObject({ code: 0, said: expect.not.stringContaining('bell') });
+  expect(own).toMatchObject({ code: 0, output: expect.not.stringContaining('bell') });
   const second = await login('two@example.com', 'a bell rings at noon');
   expect(second.body.data.user).toMatchObject({ name: 'two', roles: ['user', 'editor'], bio: 'Counts' });
 
   expect(await command('create --email three@example.com --password-stdin', { input: 'Password123' })).toEqual({
     code: 1,
-    said: '',
-    wrong: 'password: This password is too common, choose another one',
+    output: '',
+    errorOutput: 'password: This password is too common, choose another one',
   });
 });
 
 test('roles are granted and revoked, accounts disabled and enabled, and sessions listed and ended', async () => {
   const email = 'ann@example.com';
   const account = { name: 'Ann', email, password: 'a bell rings at noon' };
-  const { token, user } = (await clientOf(url)('POST', '/api/auth/register', account)).body.data;
-  const isIn = async (as: string) => (await clientOf(url, as)('GET', '/api/auth/me')).status === 200;
+  const { token, user } = (await createClient(url)('POST', '/api/auth/register', account)).body.data;
+  const isIn = async (as: string) => (await createClient(url, as)('GET', '/api/auth/me')).status === 200;
 
-  expect(await admin(`promote --email ${email}`)).toMatchObject({ said: `${email} has the roles: user, admin` });
-  expect((await clientOf(url, token)('GET', '/api/users')).status).toBe(200);
-  expect((await admin('list --role admin')).said).toContain(`${user.id}   ${email}`);
-  expect(await admin(`demote --email ${email}`)).toMatchObject({ said: `${email} has the roles: user` });
-  expect((await clientOf(url, token)('GET', '/api/users')).status).toBe(403);
-  expect((await admin('list --role admin')).said).not.toContain(email);
+  expect(await admin(`promote --email ${email}`)).toMatchObject({ output: `${email} has the roles: user, admin` });
+  expect((await createClient(url, token)('GET', '/api/users')).status).toBe(200);
+  expect((await admin('list --role admin')).output).toContain(`${user.id}   ${email}`);
+  expect(await admin(`demote --email ${email}`)).toMatchObject({ output: `${email} has the roles: user` });
+  expect((await createClient(url, token)('GET', '/api/users')).status).toBe(403);
+  expect((await admin('list --role admin')).output).not.toContain(email);
 
-  expect((await admin(`sessions --email ${email}`)).said).toMatch(
+  expect((await admin(`sessions --email ${email}`)).output).toMatch(
     /^id +created +last used +address +user agent\n[0-9a-f]{24} /,
   );
-  expect(await admin(`sessions --email ${email} --end`)).toMatchObject({ said: `Ended all sessions of ${email}.` });
+  expect(await admin(`sessions --email ${email} --end`)).toMatchObject({ output: `Ended all sessions of ${email}.` });
   expect(await isIn(token)).toBe(false);
 
   const next = (await login(email, account.password)).body.data.token;
-  expect(await admin(`disable --email ${email}`)).toMatchObject({ code: 0, said: `${email} is disabled.` });
+  expect(await admin(`disable --email ${email}`)).toMatchObject({ code: 0, output: `${email} is disabled.` });
   expect([await isIn(next), (await login(email, account.password)).status]).toEqual([false, 403]);
-  expect(await admin(`enable --email ${email}`)).toMatchObject({ said: `${email} is active.` });
+  expect(await admin(`enable --email ${email}`)).toMatchObject({ output: `${email} is active.` });
   // Earlier sessions stay ended.
   expect([await isIn(next), (await login(email, account.password)).status]).toEqual([false, 200]);
 
   const role = await admin(`promote --email ${email} --role king`);
-  expect([role.code, role.wrong]).toEqual([1, expect.stringMatching(/^roles\.1: /)]);
+  expect([role.code, role.errorOutput]).toEqual([1, expect.stringMatching(/^roles\.1: /)]);
   expect(await admin('promote --email nobody@example.com')).toMatchObject({
     code: 1,
-    wrong: 'No account with the e-mail nobody@example.com.',
+    errorOutput: 'No account with the e-mail nobody@example.com.',
   });
 });
 
@@ -120,8 +120,8 @@ test('users are imported from a file; refused rows are listed in a file next to 
   expect(await admin(`import ${file}`)).toEqual({
     code: 0,
     // Progress lines, one per second, may come first.
-    said: expect.stringMatching(/(^|\n)1,200 lines: 1,200 imported, 0 already stored, 0 refused$/),
-    wrong: '',
+    output: expect.stringMatching(/(^|\n)1,200 lines: 1,200 imported, 0 already stored, 0 refused$/),
+    errorOutput: '',
   });
   const report = `${file}.refused.ndjson`;
   expect(existsSync(report)).toBe(false);
@@ -129,34 +129,34 @@ test('users are imported from a file; refused rows are listed in a file next to 
   writeFileSync(file, `${JSON.stringify(rows[0])}\n{"email":"x"}\n{"email":"new@example.com","name":"New"}\n`);
   expect(await command(`import ${file}`)).toEqual({
     code: 1,
-    said: '3 lines: 1 imported, 1 already stored, 1 refused',
-    wrong: `Refused rows, with reasons: ${report}`,
+    output: '3 lines: 1 imported, 1 already stored, 1 refused',
+    errorOutput: `Refused rows, with reasons: ${report}`,
   });
   expect(JSON.parse(readFileSync(report, 'utf8'))).toMatchObject({ line: 2, email: 'x' });
   expect(statSync(report).mode & 0o777).toBe(0o600);
-  expect((await admin(`import ${file}.none`)).wrong).toMatch(/ENOENT/);
+  expect((await admin(`import ${file}.none`)).errorOutput).toMatch(/ENOENT/);
 });
 
 test('captured e-mails are shown, newest first', async () => {
-  expect((await admin('mails')).said).toBe('No e-mails captured.');
+  expect((await admin('mails')).output).toBe('No e-mails captured.');
   for (const to of ['a@example.com', 'b@example.com'])
     await app.mail.send({ to, subject: `For ${to}`, text: 'A link: https://example.com/x' });
   await vi.waitUntil(async () => (await app.captured.mails()).length === 2, { timeout: 60_000 });
-  const { said } = await admin('mails --email b@example.com');
-  expect(said).toBe('To: b@example.com\nSubject: For b@example.com\n\nA link: https://example.com/x');
-  expect((await admin('mails --limit 1')).said).toContain('b@example.com');
+  const { output } = await admin('mails --email b@example.com');
+  expect(output).toBe('To: b@example.com\nSubject: For b@example.com\n\nA link: https://example.com/x');
+  expect((await admin('mails --limit 1')).output).toContain('b@example.com');
 });
 
 test('a missing encryption key is reported in plain words', async () => {
-  const { code, wrong } = await command('list', { env: { DATABASE_URL: stores.DATABASE_URL } });
-  expect([code, wrong]).toEqual([1, expect.stringMatching(/^SVC_ENCRYPTION_KEYS is missing/)]);
-  expect(wrong).not.toMatch(/\n {4}at /);
+  const { code, errorOutput } = await command('list', { env: { DATABASE_URL: stores.DATABASE_URL } });
+  expect([code, errorOutput]).toEqual([1, expect.stringMatching(/^SVC_ENCRYPTION_KEYS is missing/)]);
+  expect(errorOutput).not.toMatch(/\n {4}at /);
 });
 
 test('a malformed DATABASE_URL is reported in plain words', async () => {
-  const { code, wrong } = await command('list', { env: { ...stores, DATABASE_URL: 'mysql://x' } });
-  expect([code, wrong]).toEqual([1, expect.stringMatching(/DATABASE_URL is malformed/)]);
-  expect(wrong).not.toMatch(/\n {4}at /);
+  const { code, errorOutput } = await command('list', { env: { ...stores, DATABASE_URL: 'mysql://x' } });
+  expect([code, errorOutput]).toEqual([1, expect.stringMatching(/DATABASE_URL is malformed/)]);
+  expect(errorOutput).not.toMatch(/\n {4}at /);
 });
 
 test('a database without tables is reported with the command that creates them', async () => {

@@ -4,15 +4,15 @@ import { readAuditArguments, verify } from '../../scripts/operations/audit.ts';
 import type { AuditApi } from '../../src/extensions/audit/index.ts';
 import { audit, defineResource, f } from '../../src/index.ts';
 import { startTestApp } from '../support/app.ts';
-import { inProcess } from '../support/in-process.ts';
-import { makeProject } from '../support/project.ts';
-import { runScript } from '../support/scripts.ts';
+import { cloneProject } from '../support/processes/cloned-project.ts';
+import { runInProcess } from '../support/processes/in-process.ts';
+import { runScript } from '../support/processes/script.ts';
 
 // Each command is a process that loads the whole app.
 vi.setConfig({ testTimeout: 240_000, hookTimeout: 240_000 });
 
-const project = makeProject();
-project.declare(`import { audit, createApp, defineResource, f } from '../index.ts';
+const project = cloneProject();
+project.writeApp(`import { audit, createApp, defineResource, f } from '../index.ts';
   const note = defineResource('note', { fields: { title: f.string() }, audit: true });
   export const app = (environment) => createApp({ resources: [note], extensions: [audit()] }, environment);`);
 afterAll(project.remove);
@@ -25,7 +25,7 @@ afterAll(() => client.end());
 const { audit: trail } = app as unknown as { audit: AuditApi };
 
 /** Runs `verify` in this process. */
-const verifying = (...args: string[]) => inProcess(() => verify(trail, readAuditArguments(['verify', ...args])));
+const verifying = (...args: string[]) => runInProcess(() => verify(trail, readAuditArguments(['verify', ...args])));
 
 test.each([
   ['', 'No command given. Usage:'],
@@ -52,18 +52,19 @@ test('npm run audit -- verify confirms an intact log and prints the row to note,
   const noted = `3:${rows[0].hash}`;
   expect(await verifying('--expect', noted)).toEqual({
     code: 0,
-    said: `3 rows are unchanged.\nLast row, for --expect: ${noted}\nThe expected row is there and unchanged.`,
-    wrong: '',
+    output: `3 rows are unchanged.\nLast row, for --expect: ${noted}\nThe expected row is there and unchanged.`,
+    errorOutput: '',
   });
   await client.query('alter table audit_entries disable trigger audit_row_stays');
   await client.query(`update audit_entries set ip = '192.0.2.1' where id = 2`);
   const broken = await runScript(project.folder, 'operations/audit.ts verify', { DATABASE_URL: own.DATABASE_URL! });
   expect(broken).toEqual({
     code: 1,
-    said: '1 row is unchanged.\nRow 2 was changed. Later rows were not checked.\nA trigger that protects the rows is missing or disabled. See docs/audit.md.',
-    wrong: '',
+    output:
+      '1 row is unchanged.\nRow 2 was changed. Later rows were not checked.\nA trigger that protects the rows is missing or disabled. See docs/audit.md.',
+    errorOutput: '',
   });
-  expect(JSON.parse((await verifying('--json')).said)).toMatchObject({
+  expect(JSON.parse((await verifying('--json')).output)).toMatchObject({
     broken: { id: 2, fault: 'changed' },
     guarded: false,
   });

@@ -5,11 +5,11 @@ import { afterAll, expect, onTestFailed, onTestFinished, test } from 'vitest';
 import { checkDeliveries, hasFailed } from '../../scripts/chaos/delivery-check.ts';
 import { createSeededRandom, planDisruptions } from '../../scripts/chaos/disruptions.ts';
 import type { Receivers } from '../../scripts/chaos/receiver.ts';
-import { BARE_ENV } from '../support/processes.ts';
-import { BLOG, makeProject } from '../support/project.ts';
+import { BARE_ENV } from '../support/processes/app-process.ts';
+import { BLOG, cloneProject } from '../support/processes/cloned-project.ts';
 
-const project = makeProject();
-project.declare(BLOG);
+const project = cloneProject();
+project.writeApp(BLOG);
 afterAll(project.remove);
 
 async function chaos(args: string) {
@@ -17,31 +17,31 @@ async function chaos(args: string) {
   const child = spawn(process.execPath, [script, ...args.split(' ')], { env: BARE_ENV });
   // On SIGTERM it stops its servers.
   onTestFinished(() => void child.kill('SIGTERM'));
-  let said = '';
-  let wrong = '';
-  onTestFailed(() => console.error(wrong));
-  child.stdout.setEncoding('utf8').on('data', (text: string) => (said += text));
-  child.stderr.setEncoding('utf8').on('data', (text: string) => (wrong += text));
+  let output = '';
+  let errorOutput = '';
+  onTestFailed(() => console.error(errorOutput));
+  child.stdout.setEncoding('utf8').on('data', (text: string) => (output += text));
+  child.stderr.setEncoding('utf8').on('data', (text: string) => (errorOutput += text));
   const [code] = await once(child, 'close');
-  return { code, said, wrong };
+  return { code, output, errorOutput };
 }
 
 test('with relay and worker killed, Redis flushed and Postgres restarted, each delivery arrives, twice only if it was in flight', {
   timeout: 240_000,
 }, async () => {
-  const { code, said, wrong } = await chaos('--deliveries 200 --kills 1 --seed 5 --hurry --json');
-  expect(wrong).toMatch(/SIGKILL relay/);
-  expect(wrong).toMatch(/SIGKILL webhook-worker, \d+ deliveries in flight/);
-  expect(wrong).toMatch(/FLUSHALL on Redis/);
-  expect(wrong).toMatch(/Postgres restarted, \d+ deliveries in flight/);
-  const result = JSON.parse(said);
+  const { code, output, errorOutput } = await chaos('--deliveries 200 --kills 1 --seed 5 --hurry --json');
+  expect(errorOutput).toMatch(/SIGKILL relay/);
+  expect(errorOutput).toMatch(/SIGKILL webhook-worker, \d+ deliveries in flight/);
+  expect(errorOutput).toMatch(/FLUSHALL on Redis/);
+  expect(errorOutput).toMatch(/Postgres restarted, \d+ deliveries in flight/);
+  const result = JSON.parse(output);
   expect(result).toMatchObject({ crashes: 0, lost: 0, unexplained: 0, changedIds: 0, misdirected: 0, refused: 0 });
   expect(result.sent).toBeGreaterThanOrEqual(200);
   expect(result.received).toBe(result.sent);
   expect(code).toBe(0);
 });
 
-test('the same seed creates the same disruptions; another seed creates others', () => {
+test('the same seed plans the same disruptions, and another seed plans others', () => {
   const plan = (seed: number) => planDisruptions(3, createSeededRandom(seed));
   expect(plan(1)).toEqual(plan(1));
   expect(plan(1)).not.toEqual(plan(2));
@@ -53,7 +53,7 @@ test('the same seed creates the same disruptions; another seed creates others', 
   );
 });
 
-test('the check finds deliveries that are lost, repeated without a reason, with a different id, or at the wrong endpoint', () => {
+test('the check finds deliveries that are lost, repeated without reason, sent with another id, or sent to the wrong endpoint', () => {
   const arrived = (entries: Record<string, Record<string, number>>) => ({
     arrivals: () => new Map(Object.entries(entries).map(([record, ids]) => [record, new Map(Object.entries(ids))])),
     refused: () => 0,

@@ -4,8 +4,8 @@ import pg from 'pg';
 import { expect, onTestFinished, test, vi } from 'vitest';
 import { readMigrateArguments } from '../../scripts/migration/migrate-arguments.ts';
 import { readReceiverArguments } from '../../scripts/receiver.ts';
-import { createTestDatabase } from '../support/database.ts';
-import { startScript } from '../support/scripts.ts';
+import { createTestDatabase } from '../support/database/test-database.ts';
+import { startScript } from '../support/processes/script.ts';
 
 const SECRET = `whsec_${Buffer.alloc(24, 7).toString('base64')}`;
 
@@ -18,7 +18,7 @@ test.each([
   ['dev.ts --frehs', 'Unknown argument --frehs. Options of npm run dev: --fresh, --allow-loss.'],
   ['receiver.ts', 'The secret of the endpoint is missing. Usage: npm run receiver -- whsec_…'],
 ])('%s is refused with one line', async (command, line) => {
-  expect(await begin(command).ended).toEqual({ code: 1, said: line });
+  expect(await begin(command).ended).toEqual({ code: 1, output: line });
 });
 
 test('npm run migrate accepts only one option', () => {
@@ -46,27 +46,27 @@ test('the receiver reports a port in use, and does not use the port of web', asy
   await once(server, 'listening');
   const { port } = server.address() as { port: number };
   const { ended } = begin(`receiver.ts ${SECRET}`, { RECEIVER_PORT: String(port), PORT: '0' });
-  expect(await ended).toEqual({ code: 1, said: `Port ${port} is in use. Choose another with RECEIVER_PORT.` });
+  expect(await ended).toEqual({ code: 1, output: `Port ${port} is in use. Choose another with RECEIVER_PORT.` });
   server.close();
 });
 
 test('the receiver responds to a GET without printing it; it prints that it refuses a POST without a signature', async () => {
   const { out } = begin(`receiver.ts ${SECRET}`, { RECEIVER_PORT: '0' });
-  const url = await vi.waitUntil(() => /http:\S+/.exec(out.said)?.[0], { timeout: 60_000 });
+  const url = await vi.waitUntil(() => /http:\S+/.exec(out.output)?.[0], { timeout: 60_000 });
   expect((await fetch(url)).status).toBe(200);
-  expect(out.said).not.toContain('refused');
+  expect(out.output).not.toContain('refused');
   expect((await fetch(url, { method: 'POST', body: '{}' })).status).toBe(400);
-  await vi.waitUntil(() => out.said.includes('refused: The header webhook-id is missing'), { timeout: 60_000 });
+  await vi.waitUntil(() => out.output.includes('refused: The header webhook-id is missing'), { timeout: 60_000 });
 });
 
 test('npm run migrate needs only DATABASE_URL, even in production', async () => {
   const database = await createTestDatabase();
   onTestFinished(() => database.drop());
   const env = { DATABASE_URL: database.databaseUrl, NODE_ENV: 'production' };
-  const { code, said } = await begin('migrate.ts', env).ended;
-  expect({ code, said }).toEqual({
+  const { code, output } = await begin('migrate.ts', env).ended;
+  expect({ code, output }).toEqual({
     code: 0,
-    said: expect.stringMatching(/^0000_init applied\n[\s\S]*The database is up to date\.$/),
+    output: expect.stringMatching(/^0000_init applied\n[\s\S]*The database is up to date\.$/),
   });
   const client = new pg.Client(database.databaseUrl);
   await client.connect();
@@ -75,12 +75,12 @@ test('npm run migrate needs only DATABASE_URL, even in production', async () => 
 });
 
 test('npm run migrate reports that Postgres does not respond, after a few tries whose log lines name the command', async () => {
-  const { code, said } = await begin('migrate.ts', { DATABASE_URL: 'postgres://a:hidden@127.0.0.1:1/b' }).ended;
+  const { code, output } = await begin('migrate.ts', { DATABASE_URL: 'postgres://a:hidden@127.0.0.1:1/b' }).ended;
   expect(code).toBe(1);
-  expect(said).toContain('trying again');
-  expect(said).toContain('  - Postgres at 127.0.0.1:1 cannot be reached: connect ECONNREFUSED 127.0.0.1:1');
-  expect(said).not.toMatch(/hidden|\n {4}at /);
-  const logged = said.split('\n').filter((line) => line.startsWith('{'));
+  expect(output).toContain('trying again');
+  expect(output).toContain('  - Postgres at 127.0.0.1:1 cannot be reached: connect ECONNREFUSED 127.0.0.1:1');
+  expect(output).not.toMatch(/hidden|\n {4}at /);
+  const logged = output.split('\n').filter((line) => line.startsWith('{'));
   expect(logged.length).toBeGreaterThan(0);
   for (const line of logged) expect(JSON.parse(line)).toMatchObject({ process: 'migrate' });
 });

@@ -1,10 +1,10 @@
 import { createServer } from 'node:net';
 import { afterAll, expect, onTestFinished, test, vi } from 'vitest';
-import { clientOf } from '../support/app.ts';
-import { createTestDatabase } from '../support/database.ts';
+import { createClient } from '../support/app.ts';
+import { createTestDatabase } from '../support/database/test-database.ts';
 import { otherAddress } from '../support/other-address.ts';
-import { makeProject } from '../support/project.ts';
-import { startScript } from '../support/scripts.ts';
+import { cloneProject } from '../support/processes/cloned-project.ts';
+import { startScript } from '../support/processes/script.ts';
 
 const database = await createTestDatabase();
 afterAll(() => database.drop());
@@ -23,8 +23,8 @@ async function freePort(): Promise<number> {
   return port;
 }
 
-const project = makeProject();
-project.declare(APP);
+const project = cloneProject();
+project.writeApp(APP);
 afterAll(project.remove);
 
 /** Runs `npm run dev` in this file's project until it prints the next steps. It is stopped when the test ends. */
@@ -41,17 +41,17 @@ async function startDev(env: Record<string, string>) {
     dev.child.kill('SIGTERM');
     await dev.ended;
   });
-  const ready = vi.waitUntil(() => dev.out.said.includes('README.md has a quick start'), {
+  const ready = vi.waitUntil(() => dev.out.output.includes('README.md has a quick start'), {
     timeout: 90_000,
     interval: 50,
   });
-  await Promise.race([ready, dev.ended.then(({ said }) => expect.fail(`it ended: ${said}`))]);
-  return { said: dev.out.said, port };
+  await Promise.race([ready, dev.ended.then(({ output }) => expect.fail(`it ended: ${output}`))]);
+  return { output: dev.out.output, port };
 }
 
 /** The distinct statuses of this many requests to a route with a limit of 10 in 15 minutes. */
 async function askOften(url: string, times: number): Promise<Set<number>> {
-  const call = clientOf(url);
+  const call = createClient(url);
   const statuses = new Set<number>();
   for (let i = 0; i < times; i++)
     statuses.add((await call('POST', '/api/auth/password/forgot', { email: `ada${i}@example.com` })).status);
@@ -61,11 +61,11 @@ async function askOften(url: string, times: number): Promise<Set<number>> {
 test('npm run dev listens only on this machine, prints its pages, and says that rate limits are lifted here', {
   timeout: 240_000,
 }, async () => {
-  const { said, port } = await startDev({});
+  const { output, port } = await startDev({});
   const url = `http://localhost:${port}`;
-  expect(said).toContain(`API reference  ${url}/api/docs`);
-  expect(said).toContain(`Console        ${url}/console`);
-  expect(said).toContain('LOOPBACK_RATE_LIMITS=off, which npm run dev sets');
+  expect(output).toContain(`API reference  ${url}/api/docs`);
+  expect(output).toContain(`Console        ${url}/console`);
+  expect(output).toContain('LOOPBACK_RATE_LIMITS=off, which npm run dev sets');
   const page = await fetch(`${url}/console`);
   expect([page.status, page.url]).toEqual([200, `${url}/console/push`]);
   expect([...(await askOften(url, 12))]).toEqual([202]);
@@ -75,13 +75,13 @@ test('npm run dev listens only on this machine, prints its pages, and says that 
 test('npm run dev with HOST=0.0.0.0 serves other machines, except the console; LOOPBACK_RATE_LIMITS=on keeps the limits', {
   timeout: 240_000,
 }, async () => {
-  const { said, port } = await startDev({ HOST: '0.0.0.0', LOOPBACK_RATE_LIMITS: 'on' });
+  const { output, port } = await startDev({ HOST: '0.0.0.0', LOOPBACK_RATE_LIMITS: 'on' });
   const url = `http://localhost:${port}`;
-  expect(said).toContain('Rate limits apply as in production: LOOPBACK_RATE_LIMITS=on');
+  expect(output).toContain('Rate limits apply as in production: LOOPBACK_RATE_LIMITS=on');
   expect([...(await askOften(url, 11))]).toEqual([202, 429]);
   expect((await fetch(`${url}/console`)).status).toBe(200);
   if (otherAddress === undefined) return;
-  const call = clientOf(`http://${otherAddress}:${port}`);
+  const call = createClient(`http://${otherAddress}:${port}`);
   expect((await call('GET', '/healthz')).status).toBe(200);
   const { status, body } = await call('GET', '/console/push');
   expect([status, body.error.message]).toEqual([403, expect.stringContaining('came from another one')]);
@@ -89,8 +89,8 @@ test('npm run dev with HOST=0.0.0.0 serves other machines, except the console; L
 
 test('npm run dev reports a HOST that this machine does not have', { timeout: 240_000 }, async () => {
   const dev = startScript(project.folder, 'dev/dev.ts', { HOST: '203.0.113.9', PORT: String(await freePort()) });
-  const { code, said } = await dev.ended;
-  expect([code, said]).toEqual([
+  const { code, output } = await dev.ended;
+  expect([code, output]).toEqual([
     1,
     'HOST=203.0.113.9 is not an address of this machine. Try HOST=127.0.0.1, or HOST=0.0.0.0 for all addresses.',
   ]);

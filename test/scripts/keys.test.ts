@@ -3,14 +3,14 @@ import { afterAll, beforeAll, expect, onTestFinished, test, vi } from 'vitest';
 import { printStatus, readKeysArguments, rotate } from '../../scripts/operations/keys.ts';
 import { createKeyring } from '../../src/platform/crypto/keyring.ts';
 import { app } from '../fixtures/blog/app.ts';
-import { createTestDatabase } from '../support/database.ts';
-import { inProcess } from '../support/in-process.ts';
-import { idOf, newKey } from '../support/patients.ts';
-import { BLOG, makeProject } from '../support/project.ts';
-import { startScript } from '../support/scripts.ts';
+import { generateKey, getKeyId } from '../support/database/encrypted-patients.ts';
+import { createTestDatabase } from '../support/database/test-database.ts';
+import { BLOG, cloneProject } from '../support/processes/cloned-project.ts';
+import { runInProcess } from '../support/processes/in-process.ts';
+import { startScript } from '../support/processes/script.ts';
 
-const project = makeProject();
-project.declare(BLOG);
+const project = cloneProject();
+project.writeApp(BLOG);
 afterAll(project.remove);
 
 const begin = (command: string, env?: Record<string, string>) => startScript(project.folder, command, env);
@@ -39,15 +39,15 @@ afterAll(async () => {
 
 /** Runs a command in this process, with these keys, and returns its output. */
 const status = (keys: string, databaseUrl?: string) =>
-  inProcess(async () => printStatus(made(keys, databaseUrl)).then(() => true));
-const rotating = (keys: string) => inProcess(() => rotate(made(keys), {}));
+  runInProcess(async () => printStatus(made(keys, databaseUrl)).then(() => true));
+const rotating = (keys: string) => runInProcess(() => rotate(made(keys), {}));
 
 const idAt = (n: number) => n.toString(16).padStart(24, '0');
 
 /** Creates exactly `count` endpoints, with secrets under the older of two keys, in a database that has recorded no key yet. */
 async function endpoints(count: number) {
   await client.query('truncate webhook_endpoints, encryption_keys, encryption_processes, outbox cascade');
-  const [old, next] = [newKey(), newKey()];
+  const [old, next] = [generateKey(), generateKey()];
   const ids = Array.from({ length: count }, (_, i) => idAt(i));
   const ring = createKeyring([old]);
   const secrets = ids.map((id, i) => ring.encrypt(`whsec_${i}`, `webhook_endpoints/secret/${id}`));
@@ -65,7 +65,7 @@ async function endpoints(count: number) {
     env: { ...own, SVC_ENCRYPTION_KEYS: both },
     /** The number of secrets under each key. */
     async under(key: string) {
-      return (await stored()).filter(({ secret }) => secret.split('.')[1] === idOf(key)).length;
+      return (await stored()).filter(({ secret }) => secret.split('.')[1] === getKeyId(key)).length;
     },
     /** Whether all secrets can be decrypted with only the newer key. */
     async allReadable() {
@@ -99,7 +99,7 @@ async function holdSecondBatch() {
         timeout: 60_000,
         interval: 10,
       });
-      await Promise.race([waits, ended.then(({ said }) => expect.fail(`it ended: ${said}`))]);
+      await Promise.race([waits, ended.then(({ output }) => expect.fail(`it ended: ${output}`))]);
     },
   };
 }
@@ -117,7 +117,7 @@ test.each([
   ['operations/keys.ts', 'No command given. Usage: npm run keys -- generate, status or rotate.'],
   ['operations/keys.ts rotate', 'SVC_ENCRYPTION_KEYS is missing. Set it to the keys that the service runs with.'],
 ])('%s is refused with one line', async (command, line) => {
-  expect(await begin(command).ended).toEqual({ code: 1, said: line });
+  expect(await begin(command).ended).toEqual({ code: 1, output: line });
 });
 
 test('keys -- generate prints only a key, a different one each time', async () => {
@@ -126,33 +126,33 @@ test('keys -- generate prints only a key, a different one each time', async () =
     begin('operations/keys.ts generate').ended,
   ]);
   expect(one.code).toBe(0);
-  expect(createKeyring([one.said, other.said]).keyIds).toEqual([idOf(one.said), idOf(other.said)]);
+  expect(createKeyring([one.output, other.output]).keyIds).toEqual([getKeyId(one.output), getKeyId(other.output)]);
 });
 
 test('a malformed key is refused without being printed; without tables, the error names the command that creates them', async () => {
   const database = await createTestDatabase();
   onTestFinished(() => database.drop());
-  const malformed = await inProcess(async () => rotate(made('short-and-secret'), {}));
+  const malformed = await runInProcess(async () => rotate(made('short-and-secret'), {}));
   expect(malformed.code).toBe(1);
-  expect(malformed.wrong).toContain('SVC_ENCRYPTION_KEYS is malformed');
-  expect(malformed.wrong).not.toContain('short-and-secret');
-  const bare = await status(newKey(), database.databaseUrl);
-  expect(bare).toMatchObject({ code: 1, wrong: expect.stringContaining('npm run migrate') });
+  expect(malformed.errorOutput).toContain('SVC_ENCRYPTION_KEYS is malformed');
+  expect(malformed.errorOutput).not.toContain('short-and-secret');
+  const bare = await status(generateKey(), database.databaseUrl);
+  expect(bare).toMatchObject({ code: 1, errorOutput: expect.stringContaining('npm run migrate') });
 });
 
 test('status before and after a rotation shows how much is under which key, and which key may be removed', async () => {
   const { env, both, keys, allReadable } = await endpoints(1200);
-  const [old, next] = keys.map(idOf);
+  const [old, next] = keys.map(getKeyId);
   const before = await begin('operations/keys.ts status', env).ended;
   expect(before.code).toBe(0);
-  expect(before.said).toMatch(new RegExp(`${next} +encrypts +never used by a running process +0 values`));
-  expect(before.said).toMatch(new RegExp(`${old} +decrypts +never used by a running process +1,200 values`));
-  expect(before.said).toMatch(/webhook_endpoints.secret +- +1,200/);
+  expect(before.output).toMatch(new RegExp(`${next} +encrypts +never used by a running process +0 values`));
+  expect(before.output).toMatch(new RegExp(`${old} +decrypts +never used by a running process +1,200 values`));
+  expect(before.output).toMatch(/webhook_endpoints.secret +- +1,200/);
 
   const rotated = await rotating(both);
   expect(rotated.code).toBe(0);
-  expect(rotated.said.split('\n').at(0)).toBe('webhook_endpoints: 500 of 1,200 values');
-  expect(rotated.said.split('\n').slice(-3)).toEqual([
+  expect(rotated.output.split('\n').at(0)).toBe('webhook_endpoints: 500 of 1,200 values');
+  expect(rotated.output.split('\n').slice(-3)).toEqual([
     'webhook_endpoints: 1,200 of 1,200 values',
     `1,200 values were encrypted with key ${next}.`,
     `No value is encrypted with key ${old} any more. You can remove it from SVC_ENCRYPTION_KEYS (see docs/encryption.md).`,
@@ -163,17 +163,17 @@ test('status before and after a rotation shows how much is under which key, and 
   expect((await client.query('select 1 from outbox')).rows).toEqual([]);
 
   const after = await status(keys[1]);
-  expect(after.said).toMatch(new RegExp(`${next} +encrypts +in use since \\S+ +1,200 values`));
-  expect(after.said).toMatch(
+  expect(after.output).toMatch(new RegExp(`${next} +encrypts +in use since \\S+ +1,200 values`));
+  expect(after.output).toMatch(
     new RegExp(`${old} +not in SVC_ENCRYPTION_KEYS +in use since \\S+, retired \\S+ +0 values`),
   );
-  for (const said of [before.said, rotated.said, after.said]) {
-    for (const key of keys) expect(said).not.toContain(key);
-    expect(said).not.toContain('whsec_');
+  for (const output of [before.output, rotated.output, after.output]) {
+    for (const key of keys) expect(output).not.toContain(key);
+    expect(output).not.toContain('whsec_');
   }
   const again = await rotating(both);
   expect(again.code).toBe(0);
-  expect(again.said).toContain(`0 values were encrypted with key ${next}.`);
+  expect(again.output).toContain(`0 values were encrypted with key ${next}.`);
 });
 
 test('a rotation killed in the middle loses nothing, and the next one completes it', async () => {
@@ -182,7 +182,7 @@ test('a rotation killed in the middle loses nothing, and the next one completes 
   const { reached, release } = await holdSecondBatch();
   const killed = begin('operations/keys.ts rotate', env);
   await reached(killed);
-  expect(killed.out.said).toContain('500 of 1,500');
+  expect(killed.out.output).toContain('500 of 1,500');
   killed.child.kill('SIGKILL');
   expect((await killed.ended).code).toBe('SIGKILL');
   await release();
@@ -196,7 +196,9 @@ test('a rotation killed in the middle loses nothing, and the next one completes 
 
   const rest = await rotating(both);
   expect(rest.code).toBe(0);
-  expect(rest.said).toContain(`${(1500 - done).toLocaleString('en-US')} values were encrypted with key ${idOf(next)}.`);
+  expect(rest.output).toContain(
+    `${(1500 - done).toLocaleString('en-US')} values were encrypted with key ${getKeyId(next)}.`,
+  );
   await allReadable();
 });
 
@@ -207,12 +209,12 @@ test.each(['SIGTERM', 'SIGINT'] as const)('%s ends a rotation after the current 
   await reached(stopped);
   stopped.child.kill(signal);
   await release();
-  const { code, said } = await stopped.ended;
+  const { code, output } = await stopped.ended;
   expect(code).toBe(signal === 'SIGINT' ? 130 : 143);
   const done = await under(keys[1]);
   // A busy process may receive the signal only during its next batch.
   expect([1000, 1500]).toContain(done);
-  const last = said.split('\n').at(-1);
+  const last = output.split('\n').at(-1);
   expect(last).toBe(`Stopped after ${done.toLocaleString('en-US')} values. Run it again to continue.`);
   expect(await under(keys[0])).toBe(2000 - done);
 });
@@ -222,21 +224,21 @@ test('values that cannot be decrypted are listed by id, the rest is rotated, and
   await client.query(`update webhook_endpoints set secret = 'plain and secret' where id = $1`, [idAt(7)]);
   await client.query(`update webhook_endpoints set secret = $2 where id = $1`, [
     idAt(8),
-    createKeyring([newKey()]).encrypt('x', `webhook_endpoints/secret/${idAt(8)}`),
+    createKeyring([generateKey()]).encrypt('x', `webhook_endpoints/secret/${idAt(8)}`),
   ]);
-  const { code, said } = await begin('operations/keys.ts rotate', env).ended;
+  const { code, output } = await begin('operations/keys.ts rotate', env).ended;
   expect(code).toBe(1);
-  expect(said).toContain(`webhook_endpoints.secret: 2 values cannot be decrypted: ${idAt(7)}, ${idAt(8)}`);
-  expect(said).toContain(`598 values were encrypted with key ${idOf(keys[1])}.`);
-  expect(said).not.toMatch(/plain and secret|v1\./);
+  expect(output).toContain(`webhook_endpoints.secret: 2 values cannot be decrypted: ${idAt(7)}, ${idAt(8)}`);
+  expect(output).toContain(`598 values were encrypted with key ${getKeyId(keys[1])}.`);
+  expect(output).not.toMatch(/plain and secret|v1\./);
   expect(await under(keys[1])).toBe(598);
 });
 
 test('a running process that lacks the newest key prevents a rotation from starting', async () => {
   const { both, keys, under } = await endpoints(10);
-  await client.query(`insert into encryption_processes (id, key_ids) values ('one', $1)`, [[idOf(keys[0])]]);
-  const { code, wrong } = await rotating(both);
+  await client.query(`insert into encryption_processes (id, key_ids) values ('one', $1)`, [[getKeyId(keys[0])]]);
+  const { code, errorOutput } = await rotating(both);
   expect(code).toBe(1);
-  expect(wrong).toContain(`Key ${idOf(keys[1])} is not known to every running process yet`);
+  expect(errorOutput).toContain(`Key ${getKeyId(keys[1])} is not known to every running process yet`);
   expect(await under(keys[0])).toBe(10);
 });

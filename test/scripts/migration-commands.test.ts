@@ -9,13 +9,13 @@ import { readDatabase } from '../../scripts/migration/read-database.ts';
 import type { Fields } from '../../src/declare/field.ts';
 import type { AnyResource } from '../../src/declare/resource.ts';
 import { createApp, defineResource, f } from '../../src/index.ts';
-import { createTestDatabase } from '../support/database.ts';
-import { BARE_ENV } from '../support/processes.ts';
-import { makeProject } from '../support/project.ts';
+import { createTestDatabase } from '../support/database/test-database.ts';
+import { BARE_ENV } from '../support/processes/app-process.ts';
+import { cloneProject } from '../support/processes/cloned-project.ts';
 
 const patience = { timeout: 60_000, interval: 25 };
 
-const { folder, declare, remove } = makeProject();
+const { folder, writeApp, remove } = cloneProject();
 afterAll(remove);
 const migrations = join(folder, 'migrations');
 
@@ -42,13 +42,13 @@ async function project() {
     onTestFinished(() => {
       child.kill('SIGKILL');
     });
-    let said = '';
+    let output = '';
     for (const stream of [child.stdout, child.stderr])
-      stream.setEncoding('utf8').on('data', (text: string) => (said += text));
+      stream.setEncoding('utf8').on('data', (text: string) => (output += text));
     return {
       child,
-      said: () => said,
-      ended: once(child, 'close').then(([code]) => ({ code, said: said.trim().split('\n') })),
+      output: () => output,
+      ended: once(child, 'close').then(([code]) => ({ code, output: output.trim().split('\n') })),
     };
   }
   return {
@@ -68,12 +68,12 @@ async function project() {
     },
     /** Runs `migrate` in this process. */
     async apply() {
-      const said: string[] = [];
-      await made({}).migrate({ mode: 'apply', folder: migrations, say: (line) => said.push(line) });
-      return said;
+      const output: string[] = [];
+      await made({}).migrate({ mode: 'apply', folder: migrations, say: (line) => output.push(line) });
+      return output;
     },
     declare: (resources: string) =>
-      declare(`import type { AnyResource } from '../../src/declare/resource.ts';
+      writeApp(`import type { AnyResource } from '../../src/declare/resource.ts';
 import { createApp, defineResource, f } from '../index.ts';
         export const app = (environment) => createApp({ resources: [${resources}] }, environment);`),
     // biome-ignore lint/suspicious/noExplicitAny: rows as the test knows them
@@ -100,7 +100,7 @@ test('a team adds, renames, changes a type and drops with commands alone, and it
   expect(await generate('--check')).toMatchObject({ code: 1 });
   expect(readdirSync(folder)).not.toContain('migrations');
   expect((await generate()).code).toBe(0);
-  expect(await migrate()).toEqual({ code: 0, said: ['0000_init applied', DONE] });
+  expect(await migrate()).toEqual({ code: 0, output: ['0000_init applied', DONE] });
   expect(await generating([defineResource('post', { fields: FIELDS })], '--check')).toEqual(UP_TO_DATE);
   await query(`insert into posts (id, title, views, old) values ('1', 'a', 1, 'x'), ('2', 'b', 2, null)`);
 
@@ -226,7 +226,7 @@ test('of two concurrent migrate processes, each migration is applied once, and b
   await write({ ...FIELDS, title: f.string().unique() });
   const outcomes = await Promise.all([migrate(), migrate()]);
   expect(outcomes.map(({ code }) => code)).toEqual([0, 0]);
-  expect(outcomes.flatMap(({ said }) => said.filter((line) => line !== DONE))).toEqual([
+  expect(outcomes.flatMap(({ output }) => output.filter((line) => line !== DONE))).toEqual([
     '0000_init applied',
     '0001_change applied',
   ]);
@@ -242,13 +242,13 @@ test('after a rollback, the older code starts on the newer database and reports 
   await apply();
   await query('alter table posts add column newer text');
   await query(`insert into drizzle.__drizzle_migrations (hash, created_at) values ('newer', 9999999999999)`);
-  expect((await migrate('--status')).said).toEqual([
+  expect((await migrate('--status')).output).toEqual([
     'applied  0000_init',
     'unknown  1 more, applied by a newer version of the app',
   ]);
   const web = begin('src/web.ts', [], { ...redis, NODE_ENV: 'test', LOG_LEVEL: 'warn', PORT: '0' });
-  await vi.waitUntil(() => web.said().includes('listens on'), patience);
-  expect(web.said()).toContain('the database is ahead of this code, which does not know 1 of its migrations');
+  await vi.waitUntil(() => web.output().includes('listens on'), patience);
+  expect(web.output()).toContain('the database is ahead of this code, which does not know 1 of its migrations');
   web.child.kill('SIGTERM');
   expect((await web.ended).code).toBe(0);
 });

@@ -20,13 +20,13 @@ function project() {
     check() {
       const script = join(root, 'scripts/check/pinned-files.ts');
       const { status, stderr } = spawnSync(process.execPath, [script], { cwd: folder, encoding: 'utf8' });
-      return { status, said: stderr.trim() };
+      return { status, output: stderr.trim() };
     },
   };
 }
 
 test('the lock files and the published migrations of this repository are pinned', () => {
-  expect(project().check()).toEqual({ status: 0, said: '' });
+  expect(project().check()).toEqual({ status: 0, output: '' });
 });
 
 test.each(['package-lock.json', 'scripts/node/package-lock.json'])(
@@ -40,7 +40,7 @@ test.each(['package-lock.json', 'scripts/node/package-lock.json'])(
       delete lock.packages[name].integrity;
       return JSON.stringify(lock);
     });
-    expect(check()).toEqual({ status: 1, said: expect.stringContaining(`${file}: ${name} has no integrity`) });
+    expect(check()).toEqual({ status: 1, output: expect.stringContaining(`${file}: ${name} has no integrity`) });
   },
 );
 
@@ -49,7 +49,7 @@ test('a lock file that contains the address of a package fails the check', () =>
   edit('package-lock.json', (text) =>
     text.replace('"integrity"', '"resolved": "https://example.com/x.tgz", "integrity"'),
   );
-  expect(check()).toMatchObject({ status: 1, said: expect.stringContaining('names an address') });
+  expect(check()).toMatchObject({ status: 1, output: expect.stringContaining('names an address') });
 });
 
 test('a published migration that was changed or removed, and a new one that is not listed, fail the check', () => {
@@ -57,9 +57,9 @@ test('a published migration that was changed or removed, and a new one that is n
   add('migrations/belfry/9999_more.sql', 'select 1;\n');
   edit('migrations/0000_init.sql', (text) => `${text}-- more\n`);
   remove('migrations/belfry/0000_upgrade_earlier_versions.sql');
-  const { status, said } = check();
+  const { status, output } = check();
   expect(status).toBe(1);
-  expect(said).toContain('migrations/0000_init.sql is published but was changed');
-  expect(said).toContain('migrations/belfry/0000_upgrade_earlier_versions.sql is published but missing');
-  expect(said).toContain('migrations/belfry/9999_more.sql is not listed');
+  expect(output).toContain('migrations/0000_init.sql is published but was changed');
+  expect(output).toContain('migrations/belfry/0000_upgrade_earlier_versions.sql is published but missing');
+  expect(output).toContain('migrations/belfry/9999_more.sql is not listed');
 });

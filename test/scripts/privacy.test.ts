@@ -1,11 +1,11 @@
 import { afterAll, expect, onTestFinished, test } from 'vitest';
 import { printReport, readPrivacyArguments } from '../../scripts/operations/privacy.ts';
 import { createApp, defineResource, defineUser, f, privacy } from '../../src/index.ts';
-import { inProcess } from '../support/in-process.ts';
-import { makeProject } from '../support/project.ts';
-import { runScript } from '../support/scripts.ts';
+import { cloneProject } from '../support/processes/cloned-project.ts';
+import { runInProcess } from '../support/processes/in-process.ts';
+import { runScript } from '../support/processes/script.ts';
 
-const project = makeProject();
+const project = cloneProject();
 afterAll(project.remove);
 
 test.each([
@@ -22,18 +22,18 @@ test.each([
 test('npm run privacy -- report needs no database, and with --strict it fails if personal data is not marked', {
   timeout: 240_000,
 }, async () => {
-  project.declare(`import { createApp, defineResource, defineUser, f, privacy } from '../index.ts';
+  project.writeApp(`import { createApp, defineResource, defineUser, f, privacy } from '../index.ts';
   const contact = defineResource('contact', { fields: { phone: f.string() } });
   export const app = (environment) =>
     createApp({ resources: [defineUser(), contact], extensions: [privacy()] }, environment);`);
-  const wrong = await runScript(project.folder, 'operations/privacy.ts report --strict');
-  expect(wrong).toMatchObject({ code: 1, wrong: '' });
-  expect(wrong.said).toContain(`contact.phone (name looks personal: NOT MARKED)
+  const report = await runScript(project.folder, 'operations/privacy.ts report --strict');
+  expect(report).toMatchObject({ code: 1, errorOutput: '' });
+  expect(report.output).toContain(`contact.phone (name looks personal: NOT MARKED)
   stored   contacts.phone
   seen by  readers of the record: any signed-in user
   kept     as long as its record
 `);
-  expect(wrong.said).toMatch(/Looks personal, but is not marked\. [^\n]+\n {2}contact\.phone$/);
+  expect(report.output).toMatch(/Looks personal, but is not marked\. [^\n]+\n {2}contact\.phone$/);
 
   const contact = defineResource('contact', { fields: { phone: f.string().pii() } });
   const app = createApp(
@@ -42,7 +42,7 @@ test('npm run privacy -- report needs no database, and with --strict it fails if
   );
   onTestFinished(() => app.close());
   const given = readPrivacyArguments(['report', '--json', '--strict']);
-  const { code, said } = await inProcess(async () => printReport(app.privacy.report(app.tables), given));
+  const { code, output } = await runInProcess(async () => printReport(app.privacy.report(app.tables), given));
   expect(code).toBe(0);
-  expect(JSON.parse(said)).toMatchObject({ unmarked: [], unclaimed: [] });
+  expect(JSON.parse(output)).toMatchObject({ unmarked: [], unclaimed: [] });
 });

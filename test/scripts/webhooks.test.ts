@@ -5,18 +5,18 @@ import type { WebhookOperations } from '../../src/extensions/webhooks/index.ts';
 import { startReceiver } from '../fakes/receiver.ts';
 import { blog } from '../fixtures/blog/app.ts';
 import { startTestApp } from '../support/app.ts';
-import { inProcess } from '../support/in-process.ts';
-import { newKey } from '../support/patients.ts';
-import { BLOG, makeProject } from '../support/project.ts';
-import { runScript } from '../support/scripts.ts';
+import { generateKey } from '../support/database/encrypted-patients.ts';
+import { BLOG, cloneProject } from '../support/processes/cloned-project.ts';
+import { runInProcess } from '../support/processes/in-process.ts';
+import { runScript } from '../support/processes/script.ts';
 
 // Each command is a process that loads the whole app.
 vi.setConfig({ testTimeout: 240_000, hookTimeout: 240_000 });
 
-const project = makeProject();
-project.declare(BLOG);
+const project = cloneProject();
+project.writeApp(BLOG);
 afterAll(project.remove);
-const SVC_ENCRYPTION_KEYS = newKey();
+const SVC_ENCRYPTION_KEYS = generateKey();
 const { app, env: own, person } = await startTestApp(blog, { env: () => ({ SVC_ENCRYPTION_KEYS }) });
 const client = new Client({ connectionString: own.DATABASE_URL });
 await client.connect();
@@ -34,7 +34,7 @@ const command = (args: string) => runScript(project.folder, `operations/webhooks
 const { webhooks: operations } = app as unknown as { webhooks: WebhookOperations };
 
 /** Runs a command in this process, on the running app. */
-const webhooks = (args: string) => inProcess(() => run(operations, readWebhookArguments(args.split(' '))));
+const webhooks = (args: string) => runInProcess(() => run(operations, readWebhookArguments(args.split(' '))));
 
 test('a command line error is followed by the usage', async () => {
   const says = (args: string) => {
@@ -57,9 +57,9 @@ test('a command line error is followed by the usage', async () => {
   expect(says('status all')).toMatch(/^Unknown argument all\./);
   for (const right of ['status', 'status --json --worst 3', 'retry --since 2h', 'drain --timeout 90s'])
     expect(says(right)).toBe('');
-  const { code, said, wrong } = await command('retry');
-  expect({ code, said }).toEqual({ code: 1, said: '' });
-  expect(wrong).toMatch(/^--endpoint or --since is missing/);
+  const { code, output, errorOutput } = await command('retry');
+  expect({ code, output }).toEqual({ code: 1, output: '' });
+  expect(errorOutput).toMatch(/^--endpoint or --since is missing/);
 });
 
 test('status reports waiting and failed deliveries, retry sends the failed ones again, drain waits until none are waiting', async () => {
@@ -95,8 +95,8 @@ test('status reports waiting and failed deliveries, retry sends the failed ones 
   );
 
   const shown = await command('status --json');
-  expect(shown).toMatchObject({ code: 0, wrong: '' });
-  const told = JSON.parse(shown.said);
+  expect(shown).toMatchObject({ code: 0, errorOutput: '' });
+  const told = JSON.parse(shown.output);
   expect(told).toMatchObject({
     endpoints: { disabled: { failing: 1 } },
     queue: { due: 0, inFlight: 0, events: 0, oldestMs: null },
@@ -105,26 +105,26 @@ test('status reports waiting and failed deliveries, retry sends the failed ones 
   expect(failed[0].n).toBeGreaterThanOrEqual(1);
   expect(told.failed).toBe(failed[0].n);
   expect(told.worst.find(({ id }: { id: string }) => id === off)).toMatchObject({ status: 'disabled', failed: 1 });
-  const { said } = await webhooks('status');
-  expect(said).toMatch(
+  const { output } = await webhooks('status');
+  expect(output).toMatch(
     /^Endpoints: \d active, \d failing, 1 disabled \(1 failing\)\.\nQueue: 0 events wait for the relay/,
   );
-  expect(said).toContain(new URL(receiver.url).host);
-  expect(said).not.toContain('not-to-be-shown');
+  expect(output).toContain(new URL(receiver.url).host);
+  expect(output).not.toContain('not-to-be-shown');
 
   await client.query(`update webhook_deliveries set status = 'failed', finished_at = now() where endpoint_id = $1`, [
     working,
   ]);
   const before = receiver.requests.length;
   const retried = await command('retry --since 1d');
-  expect(retried.said.split('\n').toSorted()).toEqual(
+  expect(retried.output.split('\n').toSorted()).toEqual(
     [`${working}: 2 deliveries are being sent again`, `${off} is disabled; its owner must enable it first`].toSorted(),
   );
   expect(retried.code).toBe(1);
   const drain = await webhooks('drain --timeout 60s');
-  expect(drain).toMatchObject({ code: 0, said: expect.stringMatching(/^(.*\n)*Drained: 0 events wait/) });
+  expect(drain).toMatchObject({ code: 0, output: expect.stringMatching(/^(.*\n)*Drained: 0 events wait/) });
   expect(receiver.requests.length).toBe(before + 2);
-  expect(JSON.parse((await webhooks(`retry --endpoint ${working} --json`)).said)).toEqual([]);
+  expect(JSON.parse((await webhooks(`retry --endpoint ${working} --json`)).output)).toEqual([]);
 });
 
 test('drain gives up after its timeout, with exit code 1 and the remaining work', async () => {
@@ -135,7 +135,7 @@ test('drain gives up after its timeout, with exit code 1 and the remaining work'
      values ('f00000000000000000000001', $1, 'e', 'msg_1', 'post.created', '{}', 'sending', now() + interval '1 hour')`,
     [body.data.id],
   );
-  const { code, said } = await webhooks('drain --timeout 1s --json');
+  const { code, output } = await webhooks('drain --timeout 1s --json');
   expect(code).toBe(1);
-  expect(JSON.parse(said)).toMatchObject({ drained: false, inFlight: 1 });
+  expect(JSON.parse(output)).toMatchObject({ drained: false, inFlight: 1 });
 });

@@ -9,14 +9,19 @@ export const anyCharacter = fc
   .integer({ min: 0, max: 0x10ffff - SURROGATES })
   .map((n) => String.fromCodePoint(n < 0xd800 ? n : n + SURROGATES));
 
-const escaped = fc.string({ unit: anyCharacter, maxLength: 5 }).map(encodeURIComponent);
-const plain = (characters: string) => fc.string({ unit: fc.constantFrom(...characters), maxLength: 10 });
-const pieces = (piece: fc.Arbitrary<string>) => fc.array(fc.oneof(piece, escaped), { maxLength: 8 });
+const escapedText = fc.string({ unit: anyCharacter, maxLength: 5 }).map(encodeURIComponent);
+const plainText = (characters: string) => fc.string({ unit: fc.constantFrom(...characters), maxLength: 10 });
+const listOf = (piece: fc.Arbitrary<string>) => fc.array(fc.oneof(piece, escapedText), { maxLength: 8 });
 
 /** The query of a URL, well-formed, without its question mark. */
-export const anyQuery = pieces(plain("aZ09-._~!$&'()*+,;=:@/?")).map((list) => list.join(''));
+export const anyQuery = listOf(plainText("aZ09-._~!$&'()*+,;=:@/?")).map((list) => list.join(''));
 
 /** An http or https URL. */
 export const anyUrl = fc
-  .tuple(fc.constantFrom('http', 'https'), fc.domain(), pieces(plain("aZ09-._~!$&'()*+,;=:@/")), fc.option(anyQuery))
+  .tuple(
+    fc.constantFrom('http', 'https'),
+    fc.domain(),
+    listOf(plainText("aZ09-._~!$&'()*+,;=:@/")),
+    fc.option(anyQuery),
+  )
   .map(([scheme, host, path, query]) => `${scheme}://${host}/${path.join('/')}${query === null ? '' : `?${query}`}`);

@@ -3,10 +3,10 @@ import type { AnyResource } from '../../src/declare/resource.ts';
 import { createApp } from '../../src/index.ts';
 import type { App, AppOptions } from '../../src/runtime/create-app.ts';
 import type { StartOptions } from '../../src/runtime/start.ts';
-import { createTestDatabase } from './database.ts';
+import { createTestDatabase } from './database/test-database.ts';
 
 /** The response to an HTTP call of a test. */
-export interface Answer {
+export interface ApiResponse {
   status: number;
   headers: Headers;
   // biome-ignore lint/suspicious/noExplicitAny: tests look into answers freely
@@ -19,20 +19,20 @@ export type Client = (
   path: string,
   body?: unknown,
   headers?: Record<string, string>,
-) => Promise<Answer>;
+) => Promise<ApiResponse>;
 
 /** Creates a client of an app; with a token it is signed in. */
-export function clientOf(url: string, token?: string): Client {
+export function createClient(url: string, token?: string): Client {
   return async (method, path, body, headers = {}) => {
-    const sent = body === undefined ? undefined : typeof body === 'string' ? body : JSON.stringify(body);
+    const requestBody = body === undefined ? undefined : typeof body === 'string' ? body : JSON.stringify(body);
     const response = await fetch(url + path, {
       method,
       headers: {
-        ...(sent === undefined ? {} : { 'content-type': 'application/json' }),
+        ...(requestBody === undefined ? {} : { 'content-type': 'application/json' }),
         ...(token === undefined ? {} : { authorization: `Bearer ${token}` }),
         ...headers,
       },
-      body: sent,
+      body: requestBody,
       redirect: 'manual',
     });
     const text = await response.text();
@@ -59,27 +59,31 @@ export interface TestApp<R extends readonly AnyResource[]> {
   person(name: string, roles?: string[]): Promise<Person>;
 }
 
-let people = 0;
+let userCount = 0;
 
 /**
  * Creates and starts an app for the whole test file, or for one test if called within it. The app is closed, and its database
  * dropped, after the last test of the file, or after that test.
  * Passwords are hashed with a low cost.
  *
- * @param how `env`: environment variables in addition to (or instead of) the test's services
+ * @param testOptions `env`: environment variables in addition to (or instead of) the test's services
  */
 export async function startTestApp<const R extends readonly AnyResource[]>(
   options: AppOptions<R>,
-  how: {
-    env?: (own: { DATABASE_URL: string; REDIS_URL: string }) => Record<string, string>;
+  testOptions: {
+    env?: (services: { DATABASE_URL: string; REDIS_URL: string }) => Record<string, string>;
     start?: StartOptions;
   } = {},
 ): Promise<TestApp<R>> {
   const database = await createTestDatabase();
-  const own = { DATABASE_URL: database.databaseUrl, REDIS_URL: database.redisUrl, REDIS_PREFIX: database.redisPrefix };
-  const env: Record<string, string> = { NODE_ENV: 'test', ...own, ...how.env?.(own) };
-  const cheap = { logN: 4, r: 8, p: 1 };
-  const settings = { ...options.settings, auth: { password: cheap, ...options.settings?.auth } };
+  const services = {
+    DATABASE_URL: database.databaseUrl,
+    REDIS_URL: database.redisUrl,
+    REDIS_PREFIX: database.redisPrefix,
+  };
+  const env: Record<string, string> = { NODE_ENV: 'test', ...services, ...testOptions.env?.(services) };
+  const cheapPasswordCost = { logN: 4, r: 8, p: 1 };
+  const settings = { ...options.settings, auth: { password: cheapPasswordCost, ...options.settings?.auth } };
   const app = createApp({ ...options, settings }, env);
   // Within a test, vitest ignores afterAll.
   const atEnd = TestRunner.getCurrentTest() === undefined ? afterAll : onTestFinished;
@@ -88,8 +92,8 @@ export async function startTestApp<const R extends readonly AnyResource[]>(
     await database.drop();
   });
   await app.migrate({ mode: 'sync' });
-  const { url } = await app.start({ port: 0, ...how.start });
-  const call = clientOf(url);
+  const { url } = await app.start({ port: 0, ...testOptions.start });
+  const call = createClient(url);
   return {
     app,
     url,
@@ -97,7 +101,7 @@ export async function startTestApp<const R extends readonly AnyResource[]>(
     env,
     async person(name, roles) {
       // In a separate domain: the counter continues across files, and the address must not collide with one in a test.
-      const email = `${name.toLowerCase()}-${++people}@people.example.com`;
+      const email = `${name.toLowerCase()}-${++userCount}@people.example.com`;
       const { status, body } = await call('POST', '/api/auth/register', {
         name,
         email,
@@ -109,7 +113,7 @@ export async function startTestApp<const R extends readonly AnyResource[]>(
         await (app.service as (name: string) => ReturnType<typeof app.service>)('user').update(user.id, {
           roles,
         } as never);
-      return { id: user.id, email, token, call: clientOf(url, token) };
+      return { id: user.id, email, token, call: createClient(url, token) };
     },
   };
 }

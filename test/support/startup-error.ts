@@ -4,7 +4,7 @@ import { createApp, defineResource, defineUser, f } from '../../src/index.ts';
 const env = { NODE_ENV: 'test', DATABASE_URL: 'postgres://localhost/none', REDIS_URL: 'redis://localhost' };
 
 /** The message of the configuration error that `createApp` throws; empty if it creates the app. */
-export function startupError(options: Parameters<typeof createApp>[0]): string {
+export function getStartupError(options: Parameters<typeof createApp>[0]): string {
   try {
     createApp(options, env).close();
     return '';
@@ -14,12 +14,12 @@ export function startupError(options: Parameters<typeof createApp>[0]): string {
 }
 
 /** The startup error of the resource `thing` with a field `a`. */
-export function startupErrorOfField(field: AnyField): string {
-  return startupError({ resources: [defineUser(), defineResource('thing', { fields: { a: field } })] });
+export function getStartupErrorOfField(field: AnyField): string {
+  return getStartupError({ resources: [defineUser(), defineResource('thing', { fields: { a: field } })] });
 }
 
 /** The startup error of the resource `thing` with these options. */
-export function startupErrorOfOptions(options: object): string {
+export function getStartupErrorOfOptions(options: object): string {
   const fields = { a: f.string(), who: f.ref('user').owner() };
-  return startupError({ resources: [defineUser(), defineResource('thing', { fields, ...options })] });
+  return getStartupError({ resources: [defineUser(), defineResource('thing', { fields, ...options })] });
 }

@@ -1,7 +1,7 @@
 import { createECDH } from 'node:crypto';
 
 /** Generates a VAPID key pair in the format of `web-push generate-vapid-keys`. */
-export function newVapidKeys(): { publicKey: string; privateKey: string } {
+export function generateVapidKeys(): { publicKey: string; privateKey: string } {
   const pair = createECDH('prime256v1');
   pair.generateKeys();
   // One in 256 private keys begins with a zero byte, which Node omits.

@@ -12,14 +12,14 @@ export function readZip(zip: Buffer): Map<string, string> {
   for (let left = zip.readUInt16LE(end + 10); left > 0; left--) {
     if (zip.readUInt32LE(at) !== CENTRAL) throw new Error('the central directory is broken');
     const [crc, packed] = [zip.readUInt32LE(at + 16), zip.readUInt32LE(at + 20)];
-    const [name, extra, comment] = [28, 30, 32].map((offset) => zip.readUInt16LE(at + offset)) as [
+    const [name, extra, comment] = [28, 30, 32].map((position) => zip.readUInt16LE(at + position)) as [
       number,
       number,
       number,
     ];
     const path = zip.toString('utf8', at + 46, at + 46 + name);
-    const local = zip.readUInt32LE(at + 42);
-    const start = local + 30 + zip.readUInt16LE(local + 26) + zip.readUInt16LE(local + 28);
+    const localHeader = zip.readUInt32LE(at + 42);
+    const start = localHeader + 30 + zip.readUInt16LE(localHeader + 26) + zip.readUInt16LE(localHeader + 28);
     const content = inflateRawSync(zip.subarray(start, start + packed));
     if (crc32(content) !== crc) throw new Error(`${path} is not what was packed`);
     files.set(path, content.toString('utf8'));

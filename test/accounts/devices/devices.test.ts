@@ -1,7 +1,7 @@
 import { Client } from 'pg';
 import { afterAll, describe, expect, test } from 'vitest';
 import { defineUser } from '../../../src/index.ts';
-import { clientOf, type Person, startTestApp } from '../../support/app.ts';
+import { createClient, type Person, startTestApp } from '../../support/app.ts';
 
 const DEVICES = '/api/auth/devices';
 const opened: unknown[] = [];
@@ -23,7 +23,7 @@ async function register(who: Person, more: object = {}) {
 /** Starts a second session of the same user. */
 async function another(who: Person): Promise<Person> {
   const { body } = await run.call('POST', '/api/auth/login', { email: who.email, password: 'correct horse battery' });
-  return { ...who, token: body.data.token, call: clientOf(run.url, body.data.token) };
+  return { ...who, token: body.data.token, call: createClient(run.url, body.data.token) };
 }
 
 test.each([

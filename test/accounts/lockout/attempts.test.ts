@@ -5,7 +5,7 @@ import { createLog } from '../../../src/platform/observability/log.ts';
 import { createMetrics } from '../../../src/platform/observability/metrics.ts';
 import type { Platform } from '../../../src/platform/platform.ts';
 import { openRedis } from '../../../src/platform/redis/connections.ts';
-import { createTestDatabase } from '../../support/database.ts';
+import { createTestDatabase } from '../../support/database/test-database.ts';
 
 const database = await createTestDatabase();
 const log = createLog('silent', 'test');
@@ -52,7 +52,7 @@ test('two processes share one count: of fifty concurrent failing attempts, five 
   expect(outcomes.filter((one) => one.kind === 'failed' && one.lockedUntil !== undefined)).toHaveLength(1);
 });
 
-test('no more attempts run at once, over all processes, than may still fail', async () => {
+test('across all processes, no more attempts run at once than may still fail', async () => {
   let [flying, most] = [0, 0];
   const check = async () => {
     flying += 1;
@@ -78,7 +78,7 @@ test('waiting attempts run in order, and a contested name does not delay other n
   expect(order).toEqual([0, 1, 2, 3, 4]);
 });
 
-test('clearing a name removes only its own failures and lock', async () => {
+test('clearing the failures of a name affects no other name', async () => {
   for (const name of ['email:g', 'email:h']) for (let i = 0; i < 5; i++) await here.attempt(name, wrong);
   await there.clear('email:g');
   expect((await here.attempt('email:g', right)).kind).toBe('passed');

@@ -3,7 +3,7 @@ import { Redis } from 'ioredis';
 import { afterAll, expect, test } from 'vitest';
 import { defineUser } from '../../../src/index.ts';
 import { readSettings } from '../../../src/platform/config/settings.ts';
-import { type Answer, startTestApp } from '../../support/app.ts';
+import { type ApiResponse, startTestApp } from '../../support/app.ts';
 
 const secret = 'correct horse battery';
 const wrong = 'wrong horse battery';
@@ -26,7 +26,7 @@ afterAll(() => redis.disconnect());
 
 const login = (email: string, password = secret) => call('POST', '/api/auth/login', { email, password });
 const times = <T>(n: number, make: (i: number) => T) => Promise.all(Array.from({ length: n }, (_, i) => make(i)));
-const statuses = (answers: Answer[]) => answers.map(({ status }) => status);
+const statuses = (answers: ApiResponse[]) => answers.map(({ status }) => status);
 const keyOf = (email: string) =>
   `${env.REDIS_PREFIX}:lockout:${createHash('sha256').update(`email:${email}`).digest('hex')}`;
 

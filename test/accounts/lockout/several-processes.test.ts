@@ -2,13 +2,13 @@ import { Redis } from 'ioredis';
 import { Client } from 'pg';
 import { afterAll, expect, test } from 'vitest';
 import { app } from '../../fixtures/blog/app.ts';
-import { clientOf } from '../../support/app.ts';
-import { createTestDatabase } from '../../support/database.ts';
-import { envOfOneRole, startBlog } from '../../support/processes.ts';
+import { createClient } from '../../support/app.ts';
+import { createTestDatabase } from '../../support/database/test-database.ts';
+import { createRoleEnv, startBlog } from '../../support/processes/app-process.ts';
 
 const database = await createTestDatabase();
 afterAll(() => database.drop());
-const env = { ...envOfOneRole(database), NODE_ENV: 'test', CHEAP_PASSWORDS: 'on' };
+const env = { ...createRoleEnv(database), NODE_ENV: 'test', CHEAP_PASSWORDS: 'on' };
 const account = { name: 'Ada', email: 'ada@example.com', password: 'a bell rings at noon' };
 
 const redis = new Redis(database.redisUrl);
@@ -38,7 +38,7 @@ test('two processes share one count, and attempts of a killed process do not loc
   await migrating.close();
 
   const processes = [startBlog('web', env), startBlog('web', env)];
-  const calls = (await Promise.all(processes.map((process) => process.url()))).map((url) => clientOf(url));
+  const calls = (await Promise.all(processes.map((process) => process.url()))).map((url) => createClient(url));
   const first = calls[0]!;
   const login = (at: number, email: string, password: string) =>
     calls[at % 2]!('POST', '/api/auth/login', { email, password });
@@ -52,7 +52,7 @@ test('two processes share one count, and attempts of a killed process do not loc
   const wrong = await Promise.all(attempts);
   expect(wrong.map(({ status }) => status).sort()).toEqual([...Array(5).fill(401), ...Array(15).fill(429)]);
   for (const at of [0, 1]) expect((await login(at, account.email, account.password)).status).toBe(429);
-  expect((await clientOf(await processes[1]!.url(), token)('GET', '/api/auth/me')).status).toBe(200);
+  expect((await createClient(await processes[1]!.url(), token)('GET', '/api/auth/me')).status).toBe(200);
 
   const bob = { ...account, name: 'Bob', email: 'bob@example.com' };
   expect((await first('POST', '/api/auth/register', bob)).status).toBe(201);

@@ -100,7 +100,7 @@ test('clearing the failures restarts the count and keeps locks and running attem
   expect(clearFailures(inFlight, rule, 1).state).toBe(inFlight);
 });
 
-test('a state expires when everything in it has expired', () => {
+test('a lockout state expires when everything in it has expired', () => {
   expect(lifetime(EMPTY_STATE, rule, 5)).toBe(0);
   expect(lifetime(failing([0, 10]), rule, 20)).toBe(rule.windowMs - 10);
   expect(lifetime(failing([0, 1, 2, 3, 4]), rule, 4)).toBe(rule.lockMs);

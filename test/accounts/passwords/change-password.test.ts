@@ -1,7 +1,7 @@
 import { Client } from 'pg';
 import { afterAll, expect, test } from 'vitest';
 import { defineUser, f } from '../../../src/index.ts';
-import { clientOf, type Person, startTestApp } from '../../support/app.ts';
+import { createClient, type Person, startTestApp } from '../../support/app.ts';
 
 const secret = 'correct horse battery';
 const fresh = 'a staple that is new';
@@ -35,7 +35,7 @@ const times = <T>(n: number, make: (i: number) => T) => Promise.all(Array.from({
 
 test('a password change responds 204: only the new password signs in, this session stays, and all other sessions end with their devices', async () => {
   const ann = await person('Ann');
-  const other = clientOf(url, (await login(ann.email, secret)).body.data.token);
+  const other = createClient(url, (await login(ann.email, secret)).body.data.token);
   for (const [i, as] of [ann.call, other].entries())
     await as('POST', '/api/auth/devices', { token: `token-of-${i}-0123456789abcdefghij`, platform: 'ios' });
   expect((await change(ann, secret, fresh)).status).toBe(204);
@@ -91,7 +91,7 @@ test('the new password must not contain the user’s e-mail or name', async () =
 test('the project’s rules for its password field apply to a new password too', async () => {
   const account = { name: 'Ann', email: 'ann@example.com', password: 'correct horse 7' };
   const { token } = (await strict.call('POST', '/api/auth/register', account)).body.data;
-  const as = clientOf(strict.url, token);
+  const as = createClient(strict.url, token);
   const wanted = { currentPassword: account.password, newPassword: fresh };
   const { body } = await as('POST', '/api/auth/password', wanted);
   expect(body.error.details).toEqual({ newPassword: 'Needs a digit' });
@@ -143,7 +143,7 @@ test('no session started with the old password survives a concurrent password ch
     ]);
     expect(changed.status).toBe(204);
     for (const { body } of logins)
-      if (body.data !== undefined) expect(await isIn(clientOf(url, body.data.token))).toBe(false);
+      if (body.data !== undefined) expect(await isIn(createClient(url, body.data.token))).toBe(false);
   }
 });
 

@@ -1,6 +1,6 @@
 import { expect, test, vi } from 'vitest';
 import { defineUser, f } from '../../../src/index.ts';
-import { clientOf, startTestApp } from '../../support/app.ts';
+import { createClient, startTestApp } from '../../support/app.ts';
 
 const secret = 'correct horse battery';
 const { app, call, url } = await startTestApp({
@@ -14,7 +14,7 @@ const login = async (email: string, password: string) =>
 test('with an optional password, a user who registers without one is signed in and can set one only by a reset', async () => {
   const { status, body } = await register('ann@example.com');
   expect(status).toBe(201);
-  const ann = clientOf(url, body.data.token);
+  const ann = createClient(url, body.data.token);
   expect((await ann('GET', '/api/auth/me')).body.data.email).toBe('ann@example.com');
   for (const password of ['', '!', secret]) expect(await login('ann@example.com', password)).toBe(401);
   const change = await ann('POST', '/api/auth/password', { currentPassword: '', newPassword: secret });

@@ -1,8 +1,8 @@
 import { Client } from 'pg';
 import { afterAll, beforeEach, expect, onTestFinished, test, vi } from 'vitest';
 import { defineExtension, defineUser } from '../../../src/index.ts';
-import { clientOf, startTestApp } from '../../support/app.ts';
-import { storedTexts } from '../../support/stored-texts.ts';
+import { createClient, startTestApp } from '../../support/app.ts';
+import { readAllRows } from '../../support/database/stored-texts.ts';
 
 const secret = 'correct horse battery';
 const fresh = 'a staple that is new';
@@ -39,7 +39,7 @@ const login = (email: string, password = secret) => call('POST', '/api/auth/logi
 const forgot = (email: unknown, headers = {}) => call('POST', '/api/auth/password/forgot', { email }, headers);
 const reset = (token: unknown, password: unknown = fresh) =>
   call('POST', '/api/auth/password/reset', { token, password });
-const isIn = async (token: string) => (await clientOf(url, token)('GET', '/api/auth/me')).status === 200;
+const isIn = async (token: string) => (await createClient(url, token)('GET', '/api/auth/me')).status === 200;
 const mailsTo = async (email: string) => (await app.captured.mails()).filter(({ to }) => to === email);
 const times = <T>(n: number, make: (i: number) => T) => Promise.all(Array.from({ length: n }, (_, i) => make(i)));
 const linkIn = ({ text }: { text: string }) => /https?:\S+/.exec(text)![0];
@@ -223,7 +223,7 @@ test('a reset ends all sessions and removes their devices', async () => {
   const ann = await person('Ann');
   const other = (await login(ann.email)).body.data.token;
   for (const [i, token] of [ann.token, other].entries())
-    await clientOf(url, token)('POST', '/api/auth/devices', {
+    await createClient(url, token)('POST', '/api/auth/devices', {
       token: `device-${ann.id}-${i}-0123456789`,
       platform: 'ios',
     });
@@ -303,9 +303,9 @@ test('a link stops working after resetTokenTtlMinutes', async () => {
 test('no row of any table contains the token or the link, before or after it is used', async () => {
   const ann = await person('Ann');
   const token = await tokenFor(ann.email);
-  expect((await storedTexts(sql)).filter((text) => text.includes(token))).toEqual([]);
+  expect((await readAllRows(sql)).filter((text) => text.includes(token))).toEqual([]);
   await reset(token);
-  expect((await storedTexts(sql)).filter((text) => text.includes(token))).toEqual([]);
+  expect((await readAllRows(sql)).filter((text) => text.includes(token))).toEqual([]);
 });
 
 test.each([

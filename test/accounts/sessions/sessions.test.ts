@@ -4,7 +4,7 @@ import { sessionSweep } from '../../../src/accounts/sessions/sessions.ts';
 import { defineUser } from '../../../src/index.ts';
 import { createLog } from '../../../src/platform/observability/log.ts';
 import { openDatabase } from '../../../src/platform/postgres/database.ts';
-import { clientOf, type Person, startTestApp } from '../../support/app.ts';
+import { createClient, type Person, startTestApp } from '../../support/app.ts';
 
 const secret = 'correct horse battery';
 const { app, call, url, env, person } = await startTestApp({ resources: [defineUser()] });
@@ -19,7 +19,7 @@ afterAll(() => sql.end());
 /** Starts another session of the same user. */
 async function again(who: Person, headers?: Record<string, string>): Promise<Person> {
   const { body } = await call('POST', '/api/auth/login', { email: who.email, password: secret }, headers);
-  return { ...who, token: body.data.token, call: clientOf(url, body.data.token) };
+  return { ...who, token: body.data.token, call: createClient(url, body.data.token) };
 }
 
 let tokens = 0;
@@ -144,7 +144,7 @@ test('with devicesFollowSessions off, devices stay when a session ends; sessionT
   expect(Date.parse(expiresAt) - Date.parse(createdAt)).toBeLessThan(2.01 * 86_400_000);
   await ann.call('POST', '/api/auth/logout-all');
   const { body } = await loose.call('POST', '/api/auth/login', { email: ann.email, password: secret });
-  expect((await clientOf(loose.url, body.data.token)('GET', '/api/auth/devices')).body.data).toHaveLength(1);
+  expect((await createClient(loose.url, body.data.token)('GET', '/api/auth/devices')).body.data).toHaveLength(1);
 });
 
 test('the sweep removes only expired sessions and their devices, in bounded batches', async () => {

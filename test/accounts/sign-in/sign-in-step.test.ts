@@ -42,7 +42,7 @@ const { call, person, app } = await startTestApp({
 const password = 'correct horse battery';
 const login = (email: string) => call('POST', '/api/auth/login', { email, password });
 
-test('steps run in order until one needs something; its uncached response replaces the session', async () => {
+test('sign-in steps run in order until one requires something from the user; its response replaces the session and is not cached', async () => {
   for (const [name, steps] of [
     ['Ann', ['Ann']],
     ['Bob', ['Ann', 'Bob']],
@@ -59,7 +59,7 @@ test('steps run in order until one needs something; its uncached response replac
   expect(begun).toBe(1);
 });
 
-test('no step runs for a wrong password or a disabled account', async () => {
+test('no sign-in step runs for a wrong password or a disabled account', async () => {
   const { id, email } = await person('Ann');
   asked.length = 0;
   expect((await call('POST', '/api/auth/login', { email, password: 'wrong horse battery' })).status).toBe(401);

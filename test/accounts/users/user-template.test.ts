@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { defineResource, defineUser, f } from '../../../src/index.ts';
 import { startTestApp } from '../../support/app.ts';
-import { startupError } from '../../support/startup-error.ts';
+import { getStartupError } from '../../support/startup-error.ts';
 
 const user = defineUser({ fields: { phone: f.string(), avatarUrl: f.url().max(50) }, roles: ['user', 'editor'] });
 const { app, call, person } = await startTestApp({ resources: [user] });
@@ -105,12 +105,12 @@ describe('a user resource whose e-mail or password has the wrong type', () => {
       /field "password".* its type is string; declare it with f\.password\(\)/,
     ],
   ])('is refused at start with an error that names "%s"', (_name, fields, message) => {
-    expect(startupError({ resources: [withFields(fields)] })).toMatch(message);
+    expect(getStartupError({ resources: [withFields(fields)] })).toMatch(message);
   });
 
   test('is reported once for each of the two fields', () => {
     const resources = [withFields({ email: f.text(), password: f.text() })];
-    expect(startupError({ resources }).match(/accounts sign in by it/g)).toHaveLength(2);
+    expect(getStartupError({ resources }).match(/accounts sign in by it/g)).toHaveLength(2);
   });
 
   test('is accepted when accounts are turned off or only one of the fields is declared', () => {
@@ -118,7 +118,7 @@ describe('a user resource whose e-mail or password has the wrong type', () => {
       resources: [withFields({ email: f.string(), password: f.string() })],
       settings: { auth: { enabled: false } },
     };
-    expect(startupError(off)).toBe('');
-    expect(startupError({ resources: [withFields({ email: f.string() })] })).toBe('');
+    expect(getStartupError(off)).toBe('');
+    expect(getStartupError({ resources: [withFields({ email: f.string() })] })).toBe('');
   });
 });

@@ -3,7 +3,7 @@ import { expect, onTestFinished, test } from 'vitest';
 import { defineResource, defineUser, f, privacy, realtime, webhooks } from '../../../src/index.ts';
 import { startReceiver } from '../../fakes/receiver.ts';
 import { startTestApp } from '../../support/app.ts';
-import { startupError } from '../../support/startup-error.ts';
+import { getStartupError } from '../../support/startup-error.ts';
 
 const VALUES = {
   name: 'Ann',
@@ -122,14 +122,14 @@ test('in an app without admins only the owner sees these fields', async () => {
   const own = { list: 'boss', read: 'owner | boss', create: 'boss', update: 'owner | boss', delete: 'boss' };
   const status = f.enum(['active', 'disabled']).default('active').writableBy('boss');
   const declared = defineUser({ fields: { roles, email, status, phone: f.string() } as never, policies: own });
-  expect(startupError({ resources: [declared] })).toBe('');
+  expect(getStartupError({ resources: [declared] })).toBe('');
   const fields = declared.fields as unknown as Record<string, ReturnType<typeof f.string>>;
   expect([fields.phone!.spec.visibleTo, fields.status!.spec.visibleTo]).toEqual(['owner', 'owner']);
 });
 
 test('fields that the declaration already hides stay hidden', () => {
   const fields = { phone: f.string().hidden(), iban: f.string().writeOnly(), salary: f.integer().visibleTo('none') };
-  expect(startupError({ resources: [defineUser({ fields })] })).toBe('');
+  expect(getStartupError({ resources: [defineUser({ fields })] })).toBe('');
 });
 
 test('a field that personalFields lists is as personal as one with pii()', async () => {

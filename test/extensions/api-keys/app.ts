@@ -3,7 +3,7 @@ import { Client } from 'pg';
 import { afterAll } from 'vitest';
 import type { Route } from '../../../src/declare/route.ts';
 import { apiKeys, defineExtension, defineResource, defineUser, f } from '../../../src/index.ts';
-import { clientOf, type Person, startTestApp } from '../../support/app.ts';
+import { createClient, type Person, startTestApp } from '../../support/app.ts';
 
 const note = defineResource('note', {
   fields: { text: f.string().required(), secret: f.string().visibleTo('admin'), author: f.ref('user').owner() },
@@ -63,7 +63,7 @@ export async function startKeysApp(
       const answer = await who.call('POST', '/api/auth/api-keys', { name: 'script', ...body });
       if (answer.status !== 201) throw new Error(JSON.stringify(answer.body));
       const made = answer.body.data as { id: string; key: string; prefix: string };
-      return { ...made, call: clientOf(started.url, made.key) };
+      return { ...made, call: createClient(started.url, made.key) };
     },
   };
 }

@@ -2,7 +2,7 @@ import { connect } from 'node:net';
 import { afterAll, expect, test, vi } from 'vitest';
 import { newKey } from '../../../src/extensions/api-keys/key-format.ts';
 import { apiKeys, defineResource, defineUser, f } from '../../../src/index.ts';
-import { clientOf, startTestApp } from '../../support/app.ts';
+import { createClient, startTestApp } from '../../support/app.ts';
 import { startTcpProxy } from '../../support/tcp-proxy.ts';
 
 const proxy = await startTcpProxy(new URL(process.env.TEST_DATABASE_URL!));
@@ -59,18 +59,18 @@ test.each([
   ['junk', `svc_ak_${Buffer.alloc(200, 7).toString('base64')}`],
 ])('a malformed key (%s) gets 401 without a database query', async (_what, token) => {
   const cost = await costOf(async () => {
-    const { status, body } = await clientOf(url, Buffer.from(token).toString('latin1'))('GET', '/api/notes');
+    const { status, body } = await createClient(url, Buffer.from(token).toString('latin1'))('GET', '/api/notes');
     expect([status, body.error.message]).toEqual([401, 'Session is invalid or has expired']);
   });
   expect(cost).toEqual({ binds: 0, bytes: 0 });
 });
 
-test('an unknown key with a right checksum costs one look-up', async () => {
-  expect(await costOf(() => clientOf(url, newKey())('GET', '/api/notes'))).toMatchObject({ binds: 1 });
+test('an unknown key with a valid checksum costs one look-up', async () => {
+  expect(await costOf(() => createClient(url, newKey())('GET', '/api/notes'))).toMatchObject({ binds: 1 });
 });
 
 test('a request with a key costs one look-up for key, scopes and owner together', async () => {
-  const script = clientOf(url, key);
+  const script = createClient(url, key);
   await script('GET', '/api/auth/me');
   // The first use is recorded, and then no use for a minute.
   await vi.waitFor(
@@ -82,7 +82,8 @@ test('a request with a key costs one look-up for key, scopes and owner together'
 
 test('requests with a malformed key count towards the rate limit', async () => {
   const token = `${key.slice(0, -1)}${key.endsWith('0') ? '1' : '0'}`;
-  const left = async () => Number((await clientOf(url, token)('GET', '/api/notes')).headers.get('ratelimit-remaining'));
+  const left = async () =>
+    Number((await createClient(url, token)('GET', '/api/notes')).headers.get('ratelimit-remaining'));
   const first = await left();
   expect([await left(), await left()]).toEqual([first - 1, first - 2]);
 });

@@ -1,6 +1,6 @@
 import { expect, onTestFinished, test, vi } from 'vitest';
 import { newKey } from '../../../src/extensions/api-keys/key-format.ts';
-import { clientOf } from '../../support/app.ts';
+import { createClient } from '../../support/app.ts';
 import { startKeysApp } from './app.ts';
 
 const patience = { timeout: 60_000, interval: 20 };
@@ -40,7 +40,7 @@ test('every refused key gets the same 401, on public routes too; the event has t
   const refused = async (token: string, reason: string) => {
     seen.invalid_api_key!.length = 0;
     for (const path of ['/api/notes', '/api/things', '/api/auth/me', '/api/auth/api-keys']) {
-      const { status, body } = await clientOf(url, token)('GET', path);
+      const { status, body } = await createClient(url, token)('GET', path);
       expect([status, body]).toEqual([401, { error: SAME }]);
     }
     expect(seen.invalid_api_key!.map((payload) => payload.reason)).toEqual(Array(4).fill(reason));

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { clientOf } from '../../support/app.ts';
+import { createClient } from '../../support/app.ts';
 import { startKeysApp } from './app.ts';
 
 const { app, url, call, person, key, query, seen } = await startKeysApp();
@@ -100,7 +100,7 @@ test('an error message quotes at most the beginning of the input', async () => {
 
 test('no key can create, list or revoke keys, whatever its scopes; without a session the response is 401', async () => {
   const { id, key: value } = await key(root, { scopes: ['*'] });
-  const script = clientOf(url, value);
+  const script = createClient(url, value);
   for (const [method, path, body] of [
     ['POST', '', { name: 'x' }],
     ['GET', ''],

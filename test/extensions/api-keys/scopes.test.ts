@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { createScopes } from '../../../src/extensions/api-keys/scopes.ts';
 import { apiKeys, createApp, defineExtension, defineResource, defineUser, f } from '../../../src/index.ts';
-import { clientOf } from '../../support/app.ts';
+import { createClient } from '../../support/app.ts';
 import { startKeysApp } from './app.ts';
 
 const { person, key, url } = await startKeysApp();
@@ -83,7 +83,7 @@ test('a response stored for an Idempotency-Key is not returned to a key without 
   const headers = { 'idempotency-key': 'once' };
   expect((await root.call('POST', '/api/notes', { text: 'kept' }, headers)).status).toBe(201);
   const { key: value } = await key(root, { scopes: ['read'] });
-  expect((await clientOf(url, value)('POST', '/api/notes', { text: 'kept' }, headers)).status).toBe(403);
+  expect((await createClient(url, value)('POST', '/api/notes', { text: 'kept' }, headers)).status).toBe(403);
 });
 
 const handler = () => undefined;

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { clientOf } from '../../support/app.ts';
+import { createClient } from '../../support/app.ts';
 import { startKeysApp } from './app.ts';
 
 const { url, person } = await startKeysApp({
@@ -41,7 +41,7 @@ test('with allowNoExpiry, expiresInDays: null creates a working key that never e
   const { status, body } = await create({ name: 'for ever', expiresInDays: null, scopes: ['read'] });
   expect(status).toBe(201);
   expect(body.data).toMatchObject({ expiresAt: null, status: 'active' });
-  expect((await clientOf(url, body.data.key)('GET', '/api/auth/me')).status).toBe(200);
+  expect((await createClient(url, body.data.key)('GET', '/api/auth/me')).status).toBe(200);
 });
 
 test('maxKeysPerUser limits the keys of a user', async () => {

@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { Client } from 'pg';
 import { afterAll, beforeEach, describe, expect, test, vi } from 'vitest';
 import { apiKeys, audit, defineResource, defineUser, f, softDelete, webhooks } from '../../../src/index.ts';
-import { clientOf, startTestApp } from '../../support/app.ts';
+import { createClient, startTestApp } from '../../support/app.ts';
 
 const note = defineResource('note', {
   fields: {
@@ -111,7 +111,7 @@ test('an event that webhooks split over several runs is recorded once', async ()
   expect((await entries(`record=${id}`)).map(({ action }) => action)).toEqual(['created']);
 });
 
-describe('an entry contains', () => {
+describe('an audit entry contains', () => {
   test('the user, session, address, request, change and time', async () => {
     const { body, headers } = await ada.call(
       'POST',
@@ -138,7 +138,7 @@ describe('an entry contains', () => {
 
   test('the API key of the request', async () => {
     const key = (await ada.call('POST', '/api/auth/api-keys', { name: 'CI', scopes: ['notes:write'] })).body.data;
-    const { body } = await clientOf(url, key.key)('POST', '/api/notes', { title: 'By key' });
+    const { body } = await createClient(url, key.key)('POST', '/api/notes', { title: 'By key' });
     expect(await entry(`record=${body.data.id}`)).toMatchObject({ user: ada.id, via: 'api-key', credential: key.id });
   });
 
@@ -234,7 +234,7 @@ describe('an entry contains', () => {
   });
 });
 
-describe('besides records it contains', () => {
+describe('the audit trail also contains', () => {
   test('registrations, sign-ins, failed sign-ins, locks and attempts while locked', async () => {
     const eve = await person('Eve');
     const login = (password: string) =>
@@ -272,7 +272,7 @@ describe('besides records it contains', () => {
   test('created and revoked keys with the actor, and uses of revoked keys', async () => {
     const key = (await ada.call('POST', '/api/auth/api-keys', { name: 'CI', scopes: ['notes:read'] })).body.data;
     await root.call('DELETE', `/api/admin/api-keys/${key.id}`);
-    expect((await clientOf(url, key.key)('GET', '/api/notes')).status).toBe(401);
+    expect((await createClient(url, key.key)('GET', '/api/notes')).status).toBe(401);
     const of = (action: string) => entry(`record=${key.id}&action=${action}`);
     expect(await of('security.api_key_created')).toMatchObject({
       user: ada.id,
@@ -350,7 +350,10 @@ describe('GET /api/admin/audit', () => {
 
   test('a key requires the scope audit:read', async () => {
     const keyWith = async (scope: string) =>
-      clientOf(url, (await root.call('POST', '/api/auth/api-keys', { name: scope, scopes: [scope] })).body.data.key);
+      createClient(
+        url,
+        (await root.call('POST', '/api/auth/api-keys', { name: scope, scopes: [scope] })).body.data.key,
+      );
     expect((await (await keyWith('audit:read'))('GET', '/api/admin/audit')).status).toBe(200);
     expect((await (await keyWith('notes:read'))('GET', '/api/admin/audit')).status).toBe(403);
   });
@@ -429,7 +432,7 @@ describe('GET /api/admin/audit', () => {
     ['after=MjAzMC0xMy00NVQxMjowMDowMC4wMDBaIDE', 'after'],
     ['page=2', 'page'],
     ['user=a&user=b', 'user'],
-  ])('?%s is 400 and names the parameter', async (query, name) => {
+  ])('?%s responds 400 and names the parameter', async (query, name) => {
     const { status, body } = await root.call('GET', `/api/admin/audit?${query}`);
     expect([status, body.error.code]).toEqual([400, 'BAD_REQUEST']);
     expect(body.error.message).toContain(name);

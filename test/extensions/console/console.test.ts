@@ -4,7 +4,7 @@ import { json } from 'node:stream/consumers';
 import { expect, onTestFinished, test } from 'vitest';
 import { createApp, defineUser, developerConsole } from '../../../src/index.ts';
 import { startTestApp } from '../../support/app.ts';
-import { createTestDatabase } from '../../support/database.ts';
+import { createTestDatabase } from '../../support/database/test-database.ts';
 import { otherAddress } from '../../support/other-address.ts';
 
 const resources = [defineUser()];

@@ -12,7 +12,7 @@ import {
   twoFactor,
   webhooks,
 } from '../../../src/index.ts';
-import { clientOf, startTestApp } from '../../support/app.ts';
+import { createClient, startTestApp } from '../../support/app.ts';
 import { challenge, codeOf, forget, guard, PASSWORD, verify } from '../two-factor/two-factor-user.ts';
 
 let stepFails = false;
@@ -100,7 +100,7 @@ const deletions: [string, (id: string) => Promise<unknown>][] = [
 ];
 
 test.each(deletions)(
-  'a user deleted by %s and restored at once gets none of their credentials back',
+  'a user who is deleted by %s and restored at once gets none of their credentials back',
   async (_by, remove) => {
     const ada = await equipped('Ada');
     expect(await live(ada.id)).toEqual(all);
@@ -108,13 +108,13 @@ test.each(deletions)(
     await restore(ada.id);
     expect(await live(ada.id)).toEqual(none);
     expect((await ada.call('GET', '/api/auth/me')).status).toBe(401);
-    expect((await clientOf(url, ada.key)('GET', `/api/users/${ada.id}`)).status).toBe(401);
+    expect((await createClient(url, ada.key)('GET', `/api/users/${ada.id}`)).status).toBe(401);
     expect((await call('GET', ada.link)).status).toBe(404);
     await forget(ada, sql);
     expect((await verify(call, ada.mfaToken, codeOf(ada.secret))).status).toBe(401);
 
     const { body } = await verify(call, await challenge(call, ada), codeOf(ada.secret));
-    const back = clientOf(url, body.data.token);
+    const back = createClient(url, body.data.token);
     for (const path of ['/api/auth/api-keys', '/api/auth/devices', '/api/webhooks'])
       expect((await back('GET', path)).body.data).toEqual([]);
   },

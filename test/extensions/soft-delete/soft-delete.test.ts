@@ -81,12 +81,12 @@ describe('a deleted record is invisible', () => {
     await expect(app.service('note').read(id)).rejects.toMatchObject({ code: 'NOT_FOUND' });
   });
 
-  test('to unique checks: its value is free', async () => {
+  test('to unique checks, so that its value can be used again', async () => {
     await deletedNote({ slug: 'taken' });
     expect((await bob.call('POST', '/api/notes', { title: 'Mine', slug: 'taken' })).status).toBe(201);
   });
 
-  test('but references to it keep its id', async () => {
+  test('but still referenced by its id in other records', async () => {
     const { data } = (await ada.call('POST', '/api/notes', { title: 'Named' })).body;
     const made = (await call('POST', '/api/comments', { note: data.id, text: 'Yes' })).body.data;
     await ada.call('DELETE', `/api/notes/${data.id}`);
@@ -117,7 +117,7 @@ describe('users who may delete a record may restore it', () => {
     expect((await client('POST', `/api/notes/${id}/restore`)).status).toBe(status);
   });
 
-  test('restoring a record that is not deleted, never existed or has a malformed id is 404', async () => {
+  test('restoring a record that is not deleted, never existed or has a malformed id responds 404', async () => {
     const { data } = (await ada.call('POST', '/api/notes', { title: 'Here' })).body;
     for (const id of [data.id, 'f'.repeat(24), 'nonsense']) {
       expect((await ada.call('POST', `/api/notes/${id}/restore`)).status).toBe(404);
@@ -136,7 +136,7 @@ describe('users who may delete a record may restore it', () => {
     expect([await restore('nonsense'), await restore(tag), await restore(newer)]).toEqual([400, 412, 200]);
   });
 
-  test('a unique value that is taken by now is 409 and names the field; the record stays deleted', async () => {
+  test('a restore that would duplicate a unique value responds 409 and names the field; the record stays deleted', async () => {
     const { id } = await deletedNote({ slug: 'wanted' });
     await bob.call('POST', '/api/notes', { title: 'Mine', slug: 'wanted' });
     const { status, body } = await ada.call('POST', `/api/notes/${id}/restore`);
@@ -152,7 +152,7 @@ describe('users who may delete a record may restore it', () => {
     expect([status, body.data.title, body.data.slug, body.data.iban]).toEqual([200, 'Second', undefined, undefined]);
   });
 
-  test('one of twenty concurrent requests restores it', async () => {
+  test('of twenty concurrent restores one succeeds', async () => {
     const { id } = await deletedNote();
     const all = await Promise.all(Array.from({ length: 20 }, () => ada.call('POST', `/api/notes/${id}/restore`)));
     expect(all.map(({ status }) => status).sort()).toEqual([200, ...Array(19).fill(404)]);
@@ -215,7 +215,7 @@ describe('deleted records are listed for users who may restore them', () => {
     ]);
   });
 
-  test('filters, search, sort and cursors work on them', async () => {
+  test('filters, search, sort and cursors work on deleted records', async () => {
     for (const title of ['a1', 'a2', 'a3', 'b']) await deletedNote({ title });
     await ada.call('POST', '/api/notes', { title: 'a4' });
     const first = (await ada.call('GET', '/api/notes?deleted=with&q=a&sort=title&limit=2')).body;
@@ -232,7 +232,7 @@ describe('deleted records are listed for users who may restore them', () => {
 
   test.each([
     ['a client that is signed out', call, '/api/notes?deleted=only', 401],
-    ['a user whose right a policy function decides', bob.call, '/api/judgeds?deleted=only', 403],
+    ['a user whose permission a policy function decides', bob.call, '/api/judgeds?deleted=only', 403],
     ['another value of the parameter', ada.call, '/api/notes?deleted=yes', 400],
     ['a resource without soft delete', ada.call, '/api/plains?deleted=only', 400],
   ])('%s is refused', async (_who, client, path, status) => {

@@ -1,7 +1,7 @@
 import { Client } from 'pg';
 import { afterAll, expect, onTestFinished, test, vi } from 'vitest';
 import { apiKeys, createApp, defineUser, softDelete, twoFactor, webhooks } from '../../../src/index.ts';
-import { clientOf, startTestApp } from '../../support/app.ts';
+import { createClient, startTestApp } from '../../support/app.ts';
 import { challenge, codeOf, guard, PASSWORD, verify } from '../two-factor/two-factor-user.ts';
 
 const declared = {
@@ -41,12 +41,12 @@ test('the relay keeps what users create after they were restored', async () => {
   await restore(ada.id);
   expect((await ada.call('GET', '/api/auth/me')).status).toBe(401);
   const { body } = await verify(call, await challenge(call, ada), codeOf(ada.secret));
-  const back = clientOf(url, body.data.token);
+  const back = createClient(url, body.data.token);
   const made = await back('POST', '/api/auth/api-keys', { name: 'CI', scopes: ['*'] });
   const endpoint = { url: 'https://example.com/hook', events: ['user.*'] };
   const kept = (await back('POST', '/api/webhooks', endpoint)).body.data.id;
   await relay();
-  const key = clientOf(url, made.body.data.key);
+  const key = createClient(url, made.body.data.key);
   expect([(await back('GET', '/api/auth/me')).status, (await key('GET', `/api/users/${ada.id}`)).status]).toEqual([
     200, 200,
   ]);

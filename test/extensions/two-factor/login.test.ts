@@ -3,7 +3,7 @@ import { afterAll, expect, test, vi } from 'vitest';
 import { defineUser, twoFactor } from '../../../src/index.ts';
 import { createApp } from '../../../src/runtime/create-app.ts';
 import { readContract } from '../../runtime/openapi/contract.ts';
-import { clientOf, startTestApp } from '../../support/app.ts';
+import { createClient, startTestApp } from '../../support/app.ts';
 import { challenge, codeOf, forget, guard, PASSWORD, verify, wrongCode } from './two-factor-user.ts';
 
 const events: [string, Record<string, unknown>][] = [];
@@ -32,7 +32,7 @@ afterAll(async () => {
   await database.end();
 });
 
-const calls = [call, clientOf(otherUrl)];
+const calls = [call, createClient(otherUrl)];
 const sessions = async (id: string) =>
   (await database.query('select count(*)::int as n from sessions where user_id = $1', [id])).rows[0].n;
 const unlock = (id: string) =>
@@ -40,7 +40,7 @@ const unlock = (id: string) =>
 const someone = async (name: string) => guard(await person(name), database);
 const statuses = (answers: { status: number }[]) => answers.map(({ status }) => status).sort();
 
-test('a login returns a challenge; only the right code starts the session and emits auth.login', async () => {
+test('a login returns a challenge; only the correct code starts the session and emits auth.login', async () => {
   const ann = await someone('Ann');
   const before = await sessions(ann.id);
   const asked = await call('POST', '/api/auth/login', { email: ann.email, password: PASSWORD });
@@ -61,7 +61,7 @@ test('a login returns a challenge; only the right code starts the session and em
   expect([await sessions(ann.id), mine().length]).toEqual([before, 0]);
 
   const { mfaToken } = asked.body.data;
-  expect((await clientOf(url, mfaToken)('GET', '/api/auth/me')).status).toBe(401);
+  expect((await createClient(url, mfaToken)('GET', '/api/auth/me')).status).toBe(401);
   const done = await verify(call, mfaToken, codeOf(ann.secret));
   expect([done.status, done.headers.get('cache-control')]).toEqual([200, 'no-store']);
   expect(done.body.data).toEqual({
@@ -70,7 +70,7 @@ test('a login returns a challenge; only the right code starts the session and em
     expiresAt: expect.any(String),
   });
   expect(mine()).toHaveLength(1);
-  expect((await clientOf(url, done.body.data.token)('GET', '/api/auth/me')).body.data.id).toBe(ann.id);
+  expect((await createClient(url, done.body.data.token)('GET', '/api/auth/me')).body.data.id).toBe(ann.id);
 });
 
 test('the OpenAPI document describes both responses of login and the body and response of verify', async () => {
@@ -140,7 +140,7 @@ test('a challenge works once, expires, and cannot be guessed', async () => {
   expect((await verify(call, await challenge(call, gil), codeOf(gil.secret))).status).toBe(200);
 });
 
-test('one challenge and one code, sent 10 times at once to two processes, start one session', async () => {
+test('the same challenge and code, sent 10 times at once to two processes, start one session', async () => {
   const hal = await someone('Hal');
   const before = await sessions(hal.id);
   const mfaToken = await challenge(call, hal);
@@ -150,7 +150,7 @@ test('one challenge and one code, sent 10 times at once to two processes, start 
   expect(await sessions(hal.id)).toBe(before + 1);
 });
 
-test('a code of the app is accepted once over 5 concurrent challenges, and no code of an earlier step after it', async () => {
+test('an authenticator code is accepted once across 5 concurrent challenges, and codes of earlier steps are refused afterwards', async () => {
   const ida = await someone('Ida');
   const tokens = await Promise.all(Array.from({ length: 5 }, () => challenge(call, ida)));
   const code = codeOf(ida.secret, 1);
@@ -187,7 +187,7 @@ test('recovery codes are not offered after all of them are used', async () => {
   expect((await kim.call('GET', '/api/auth/2fa')).body.data).toMatchObject({ methods: ['totp'], recoveryCodesLeft: 0 });
 });
 
-test('after 5 wrong codes a challenge rejects even the right code', async () => {
+test('after 5 wrong codes a challenge rejects even the correct code', async () => {
   const lea = await someone('Lea');
   const mfaToken = await challenge(call, lea);
   for (let i = 0; i < 5; i++) expect((await verify(call, mfaToken, wrongCode(lea.secret))).status).toBe(401);
@@ -199,7 +199,7 @@ test('after 5 wrong codes a challenge rejects even the right code', async () => 
   ]);
 });
 
-test('5 wrong codes lock all challenges of the user: the right code responds 429 with Retry-After', async () => {
+test('5 wrong codes lock all challenges of the user: the correct code responds 429 with Retry-After', async () => {
   const max = await someone('Max');
   for (let i = 0; i < 5; i++) {
     expect((await verify(call, await challenge(call, max), wrongCode(max.secret))).status).toBe(401);
@@ -237,7 +237,7 @@ test('of 50 concurrent wrong codes, over 10 challenges and two processes, 5 are 
   expect(rows).toEqual([{ failures: 5 }]);
 });
 
-test('a second lock in a row lasts twice as long; a right code resets the count', async () => {
+test('a second lock in a row lasts twice as long; a correct code resets the count', async () => {
   const oda = await someone('Oda');
   const fail = async (times: number) => {
     for (let i = 0; i < times; i++) await verify(call, await challenge(call, oda), wrongCode(oda.secret));
@@ -304,7 +304,7 @@ test.each<[string, object, object]>([
   expect([answer.status, answer.body.error.details]).toEqual([422, details]);
 });
 
-test('a recovery code is not accepted as a code of the app, and vice versa', async () => {
+test('a recovery code is not accepted as an authenticator code, and vice versa', async () => {
   const tom = await someone('Tom');
   const mfaToken = await challenge(call, tom);
   expect((await verify(call, mfaToken, tom.recoveryCodes[0]!)).status).toBe(401);
@@ -322,7 +322,7 @@ test('verify allows 10 requests in 15 minutes from one client', async () => {
 const wrongPassword = (email: string) =>
   call('POST', '/api/auth/login', { email, password: 'wrong horse battery' }).then(({ status }) => status);
 
-test('a right password alone does not clear the failed sign-ins; the code that completes the sign-in does', async () => {
+test('the correct password alone does not clear the failed sign-ins; the code that completes the sign-in does', async () => {
   const [ann, bob] = [await someone('Ann'), await someone('Bob')];
   for (let i = 0; i < 4; i++)
     expect([await wrongPassword(ann.email), await wrongPassword(bob.email)]).toEqual([401, 401]);
@@ -334,7 +334,7 @@ test('a right password alone does not clear the failed sign-ins; the code that c
   expect([await wrongPassword(ann.email), await wrongPassword(bob.email)]).toEqual([429, 401]);
 });
 
-test('a right code for an account disabled in the meantime counts as a failed sign-in and clears no count', async () => {
+test('a correct code for an account disabled in the meantime counts as a failed sign-in and clears no count', async () => {
   const ann = await someone('Ann');
   for (let i = 0; i < 4; i++) expect(await wrongPassword(ann.email)).toBe(401);
   const mfaToken = await challenge(call, ann);

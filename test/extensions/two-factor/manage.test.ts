@@ -27,7 +27,7 @@ afterAll(() => database.end());
 const namesOf = (id: string) => events.filter(([, payload]) => payload.userId === id).map(([name]) => name);
 const off = { enabled: false, methods: [], recoveryCodesLeft: 0, enabledAt: null };
 
-test('enrol, confirm, status and disable respond as documented and are not cached', async () => {
+test('enrol, confirm, status and disable respond as documented, and their responses are not cached', async () => {
   const ann = await person('Ann');
   const status = () => ann.call('GET', '/api/auth/2fa');
   expect((await status()).body).toEqual({ data: off });
@@ -117,7 +117,7 @@ test.each<[string, string, object, object]>([
   expect([answer.status, answer.body.error.details]).toEqual([422, details]);
 });
 
-test('a session cannot be used to guess the password: after 5 wrong ones even the right one responds 429', async () => {
+test('a session cannot be used to guess the password: after 5 wrong passwords even the correct one responds 429', async () => {
   const uma = await person('Uma');
   const enrol = (password: string) => uma.call('POST', '/api/auth/2fa/enrol', { password });
   for (let i = 0; i < 5; i++) expect((await enrol('wrong horse battery')).status).toBe(422);

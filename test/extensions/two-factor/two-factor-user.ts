@@ -1,6 +1,6 @@
 import { Secret, TOTP } from 'otpauth';
 import type { Client } from 'pg';
-import type { Answer, Client as Call, Person } from '../../support/app.ts';
+import type { ApiResponse, Client as Call, Person } from '../../support/app.ts';
 
 export const PASSWORD = 'correct horse battery';
 
@@ -41,6 +41,6 @@ export async function challenge(call: Call, { email }: { email: string }): Promi
 }
 
 /** Completes the second step of a login. */
-export function verify(call: Call, mfaToken: string, code: string, method = 'totp'): Promise<Answer> {
+export function verify(call: Call, mfaToken: string, code: string, method = 'totp'): Promise<ApiResponse> {
   return call('POST', '/api/auth/2fa/verify', { mfaToken, method, code });
 }

@@ -1,14 +1,19 @@
 import { beforeAll, beforeEach, expect, test, vi } from 'vitest';
-import { clientOf } from '../../support/app.ts';
-import { idOf, newKey, patientsDatabase, valuesOf } from '../../support/patients.ts';
+import { createClient } from '../../support/app.ts';
+import {
+  createPatientsDatabase,
+  createValues,
+  generateKey,
+  getKeyId,
+} from '../../support/database/encrypted-patients.ts';
 
 const web = { port: 0, roles: ['web' as const] };
 // Each test starts several apps.
 vi.setConfig({ testTimeout: 240_000 });
 
-const database = await patientsDatabase();
+const database = await createPatientsDatabase();
 beforeAll(async () => {
-  const made = database.app([newKey()]);
+  const made = database.app([generateKey()]);
   await made.migrate({ mode: 'sync' });
   await made.close();
 });
@@ -35,17 +40,17 @@ const inUse = async () =>
   );
 
 test('the encrypting key is recorded at the first start and must be configured from then on', async () => {
-  const [old, next] = [newKey(), newKey()];
+  const [old, next] = [generateKey(), generateKey()];
   expect(await startWith([old])).toBe('started');
-  expect(await inUse()).toEqual([idOf(old)]);
+  expect(await inUse()).toEqual([getKeyId(old)]);
   expect(await startWith([old, next])).toBe('started');
-  expect(await inUse()).toEqual([idOf(old)]);
+  expect(await inUse()).toEqual([getKeyId(old)]);
   expect(await startWith([next, old])).toBe('started');
-  expect(await inUse()).toEqual([idOf(old), idOf(next)].sort());
+  expect(await inUse()).toEqual([getKeyId(old), getKeyId(next)].sort());
   const refusal = await startWith([next]);
-  expect(refusal).toContain(`key ${idOf(old)}, in use since`);
-  expect(refusal).toContain(`which has ${idOf(next)}: add it after the first one`);
-  expect(await startWith([old])).toContain(`key ${idOf(next)}, in use since`);
+  expect(refusal).toContain(`key ${getKeyId(old)}, in use since`);
+  expect(refusal).toContain(`which has ${getKeyId(next)}: add it after the first one`);
+  expect(await startWith([old])).toContain(`key ${getKeyId(next)}, in use since`);
 });
 
 test.each([
@@ -54,84 +59,84 @@ test.each([
 ])(
   'with none of the keys that encrypted the data, %s does not start, and the error names key ids but never keys',
   async (mode, env) => {
-    const [right, wrong] = [newKey(), newKey()];
+    const [right, wrong] = [generateKey(), generateKey()];
     await startWith([right]);
     const refusal = await startWith([wrong], env);
     expect(refusal).toContain('The encryption keys are not those that the database was written with');
-    expect(refusal).toContain(idOf(right));
+    expect(refusal).toContain(getKeyId(right));
     for (const key of [right, wrong]) expect(refusal).not.toContain(key);
     expect(refusal.includes('npm run dev -- --fresh')).toBe(mode === 'development');
-    expect(await inUse()).toEqual([idOf(right)]);
+    expect(await inUse()).toEqual([getKeyId(right)]);
     expect(await startWith([right], env)).toBe('started');
   },
 );
 
 test('the canary detects a different key with the same id', async () => {
-  const key = newKey();
+  const key = generateKey();
   await startWith([key]);
   // Not the last character: it can encode bits that are ignored.
   await database.rows(
     `update encryption_keys
         set canary = overlay(canary placing case substr(canary, length(canary) - 4, 1) when 'A' then 'B' else 'A' end from length(canary) - 4)`,
   );
-  expect(await startWith([key])).toContain(`key ${idOf(key)} of SVC_ENCRYPTION_KEYS is another key`);
+  expect(await startWith([key])).toContain(`key ${getKeyId(key)} of SVC_ENCRYPTION_KEYS is another key`);
 });
 
 test('of instances that start concurrently with different keys on an empty database, exactly one starts', async () => {
-  const keys = [newKey(), newKey(), newKey()];
+  const keys = [generateKey(), generateKey(), generateKey()];
   const outcomes = await Promise.all(keys.map((key) => startWith([key])));
   const winner = keys[outcomes.indexOf('started')]!;
   expect(outcomes.filter((outcome) => outcome === 'started')).toHaveLength(1);
-  expect(await inUse()).toEqual([idOf(winner)]);
+  expect(await inUse()).toEqual([getKeyId(winner)]);
   expect(await startWith([winner])).toBe('started');
 });
 
 test('ten instances that start concurrently with the same keys all start', async () => {
-  const keys = [newKey(), newKey()];
+  const keys = [generateKey(), generateKey()];
   const outcomes = await Promise.all(Array.from({ length: 10 }, () => startWith(keys)));
   expect(new Set(outcomes)).toEqual(new Set(['started']));
 });
 
 test('a database with encrypted values but no recorded keys is scanned for the keys of its values', async () => {
-  const [old, next] = [newKey(), newKey()];
+  const [old, next] = [generateKey(), generateKey()];
   const writer = database.app([old]);
-  await writer.service('patient').create({ name: 'Ann', ...valuesOf('ann') });
+  await writer.service('patient').create({ name: 'Ann', ...createValues('ann') });
   await writer.close();
   expect(await inUse()).toEqual([]);
-  expect(await startWith([next])).toContain(`values are encrypted with key ${idOf(old)}`);
+  expect(await startWith([next])).toContain(`values are encrypted with key ${getKeyId(old)}`);
   expect(await inUse()).toEqual([]);
   expect(await startWith([next, old])).toBe('started');
-  expect(await inUse()).toEqual([idOf(old), idOf(next)].sort());
+  expect(await inUse()).toEqual([getKeyId(old), getKeyId(next)].sort());
 });
 
 test('a retired key may be missing, and is in use again once it is configured first', async () => {
-  const [old, next] = [newKey(), newKey()];
+  const [old, next] = [generateKey(), generateKey()];
   await startWith([old]);
   await startWith([next, old]);
-  await database.rows('update encryption_keys set retired_at = now() where key_id = $1', [idOf(old)]);
+  await database.rows('update encryption_keys set retired_at = now() where key_id = $1', [getKeyId(old)]);
   expect(await startWith([next])).toBe('started');
   expect(await startWith([old, next])).toBe('started');
-  expect(await startWith([next])).toContain(`key ${idOf(old)}`);
+  expect(await startWith([next])).toContain(`key ${getKeyId(old)}`);
 });
 
 test('a process is registered as running until it is closed', async () => {
-  const keys = [newKey(), newKey()];
+  const keys = [generateKey(), generateKey()];
   const app = database.app(keys);
   await app.start(web);
-  expect(await database.rows('select key_ids from encryption_processes')).toEqual([{ key_ids: keys.map(idOf) }]);
+  expect(await database.rows('select key_ids from encryption_processes')).toEqual([{ key_ids: keys.map(getKeyId) }]);
   await app.close();
   expect(await database.rows('select 1 from encryption_processes')).toEqual([]);
 });
 
 test("in a two-step roll-out, instances can read each other's values at every step", async () => {
-  const [old, next] = [newKey(), newKey()];
+  const [old, next] = [generateKey(), generateKey()];
   const steps = [[old], [old, next], [next, old]];
-  const record = { name: 'Ann', ...valuesOf('ann') };
+  const record = { name: 'Ann', ...createValues('ann') };
   const { pinCode: _, ...shown } = record;
   for (const [before, after] of [steps.slice(0, 2), steps.slice(1)]) {
     const instances = [database.app(before!), database.app(after!)];
     const calls = [];
-    for (const app of instances) calls.push(clientOf((await app.start(web)).url));
+    for (const app of instances) calls.push(createClient((await app.start(web)).url));
     for (const writer of calls) {
       const { id } = (await writer('POST', '/api/patients', record)).body.data;
       for (const reader of calls) {
@@ -145,10 +150,10 @@ test("in a two-step roll-out, instances can read each other's values at every st
 });
 
 test('an instance that lacks a key responds 500 for values under it, reveals neither text, and serves everything else', async () => {
-  const [old, next] = [newKey(), newKey()];
+  const [old, next] = [generateKey(), generateKey()];
   const [behind, ahead] = [database.app([old]), database.app([next, old])];
-  const [call, callAhead] = [clientOf((await behind.start(web)).url), clientOf((await ahead.start(web)).url)];
-  const record = { name: 'Ann', ...valuesOf('mark of ann'), email: 'ann@example.com', url: 'https://example.com/' };
+  const [call, callAhead] = [createClient((await behind.start(web)).url), createClient((await ahead.start(web)).url)];
+  const record = { name: 'Ann', ...createValues('mark of ann'), email: 'ann@example.com', url: 'https://example.com/' };
   const { id: known } = (await call('POST', '/api/patients', record)).body.data;
   const { id } = (await callAhead('POST', '/api/patients', record)).body.data;
 
@@ -161,11 +166,11 @@ test('an instance that lacks a key responds 500 for values under it, reveals nei
   expect((await call('GET', `/api/patients/${known}`)).status).toBe(200);
   expect((await callAhead('GET', `/api/patients/${known}`)).status).toBe(200);
   await Promise.all([behind.close(), ahead.close()]);
-  expect(await startWith([old])).toContain(`key ${idOf(next)}`);
+  expect(await startWith([old])).toContain(`key ${getKeyId(next)}`);
 });
 
 test('a running process logs once that other processes encrypt with a key that it lacks', async () => {
-  const [old, next] = [newKey(), newKey()];
+  const [old, next] = [generateKey(), generateKey()];
   vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] });
   const said: string[] = [];
   const write = vi.spyOn(process.stdout, 'write').mockImplementation((chunk) => {

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { exceededJsonLimit } from '../../../src/platform/json/json-limits.ts';
-import { runs } from '../../support/runs.ts';
+import { scaleRuns } from '../../support/vitest/fuzz-runs.ts';
 
 const LEVELS = 'Must be nested at most 32 levels deep';
 const VALUES = 'Must have at most 100000 values';
@@ -110,7 +110,7 @@ test('for any JSON with any white space, the text exceeds the limits exactly if 
     fc.property(wrapped, fc.constantFrom('', ' ', '\t', '\r\n  '), (root, space) => {
       expect(check(JSON.stringify(root, undefined, space)) !== undefined).toBe(excessOfValue(root));
     }),
-    { numRuns: runs(1000) },
+    { numRuns: scaleRuns(1000) },
   );
 });
 
@@ -120,6 +120,6 @@ test('invalid JSON does not throw', () => {
     fc.property(fc.array(piece, { maxLength: 60 }), (pieces) => {
       check(pieces.join(''));
     }),
-    { numRuns: runs(1000) },
+    { numRuns: scaleRuns(1000) },
   );
 });

@@ -79,7 +79,7 @@ test.each([
       fail: () => Promise.reject(new LeaseLostError('it was removed')),
     },
   ],
-])('a lease found lost %s ends the attempt without a failure', async (_, parts) => {
+])('an attempt whose lease is found lost %s ends without a failure', async (_, parts) => {
   const { job, logWork } = jobWith(parts);
   expect(await job('a')).toEqual({ outcome: 'lost', reason: 'it was removed' });
   expect(logWork).toHaveBeenCalledTimes(1);
@@ -96,7 +96,7 @@ test('running work is notified when a renewal finds the lease lost', async () =>
   expect(await job('a')).toMatchObject({ outcome: 'lost' });
 });
 
-test('a failure that cannot be stored rejects: the lease expires, and another worker tries again', async () => {
+test('if a failure cannot be stored, the attempt rejects: the lease expires, and another worker tries again', async () => {
   const { job, renewals } = jobWith({
     run: () => Promise.reject(new Error('refused')),
     fail: () => Promise.reject(new Error('Postgres is away')),

@@ -6,7 +6,7 @@ import { createLimits } from '../../../src/platform/limits/index.ts';
 import { createMemoryCounter, type Verdict } from '../../../src/platform/limits/limiter.ts';
 import { createLog } from '../../../src/platform/observability/log.ts';
 import { createMetrics } from '../../../src/platform/observability/metrics.ts';
-import { createTestDatabase } from '../../support/database.ts';
+import { createTestDatabase } from '../../support/database/test-database.ts';
 
 const database = await createTestDatabase();
 const clients: Redis[] = [];

@@ -4,7 +4,7 @@ import type { Limiter } from '../../../src/platform/limits/limiter.ts';
 import { createLog } from '../../../src/platform/observability/log.ts';
 import { createMetrics } from '../../../src/platform/observability/metrics.ts';
 import { openRedis } from '../../../src/platform/redis/connections.ts';
-import { createTestDatabase } from '../../support/database.ts';
+import { createTestDatabase } from '../../support/database/test-database.ts';
 import { startTcpProxy, type TcpProxy } from '../../support/tcp-proxy.ts';
 
 const database = await createTestDatabase();

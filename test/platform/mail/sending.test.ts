@@ -5,7 +5,7 @@ import { afterAll, beforeEach, expect, onTestFinished, test, vi } from 'vitest';
 import { createApp, defineExtension, defineUser, type Host } from '../../../src/index.ts';
 import { refusal, startSmtpServer } from '../../fakes/smtp-server.ts';
 import { startTestApp } from '../../support/app.ts';
-import { storedTexts } from '../../support/stored-texts.ts';
+import { readAllRows } from '../../support/database/stored-texts.ts';
 
 /** Waits until the condition is met. A busy machine may need a while. */
 const until = <T>(look: () => T | Promise<T>) => vi.waitUntil(look, { timeout: 60_000, interval: 10 });
@@ -100,7 +100,7 @@ test('the text of an e-mail is stored encrypted while it waits, and is deleted a
   const { id } = await app.mail.send({ ...hello, text: 'a most secret link' });
   await failedOnce(id);
   expect((await rowOf(id)).content).toMatch(/^v1\./);
-  expect((await storedTexts(sql)).filter((text) => text.includes('most secret'))).toEqual([]);
+  expect((await readAllRows(sql)).filter((text) => text.includes('most secret'))).toEqual([]);
   await makeDue(id);
   expect((await finished(id)).content).toBeNull();
   expect(smtp.mails[0]!.raw).toContain('a most secret link');
@@ -209,7 +209,7 @@ test('an e-mail whose job was lost is sent by the sweep; one whose worker crashe
   expect(smtp.mails).toHaveLength(2);
 });
 
-test('an e-mail that repeatedly crashes its workers is given up', async () => {
+test('an e-mail that repeatedly crashes its worker is given up', async () => {
   await sql.query(
     `insert into mails (id, kind, data, created_at, attempts) values ($1, 'counted', '{"to":"a@example.com"}', now() - interval '1 minute', 8)`,
     ['d'.repeat(24)],

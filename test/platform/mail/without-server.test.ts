@@ -1,9 +1,9 @@
 import { Client } from 'pg';
 import { expect, onTestFinished, test, vi } from 'vitest';
 import { createApp, defineUser } from '../../../src/index.ts';
-import { createTestDatabase } from '../../support/database.ts';
-import { newKey } from '../../support/patients.ts';
-import { startBlog } from '../../support/processes.ts';
+import { generateKey } from '../../support/database/encrypted-patients.ts';
+import { createTestDatabase } from '../../support/database/test-database.ts';
+import { startBlog } from '../../support/processes/app-process.ts';
 
 vi.setConfig({ testTimeout: 240_000 });
 const until = <T>(look: () => T | Promise<T>) => vi.waitUntil(look, { timeout: 60_000, interval: 20 });
@@ -19,7 +19,7 @@ async function place() {
     DATABASE_URL: database.databaseUrl,
     REDIS_URL: database.redisUrl,
     REDIS_PREFIX: database.redisPrefix,
-    SVC_ENCRYPTION_KEYS: newKey(),
+    SVC_ENCRYPTION_KEYS: generateKey(),
     APP_URL: 'https://api.example.com',
   };
   return { sql, env };
@@ -51,11 +51,11 @@ test('in development an e-mail is logged as one line with its recipient and with
   await post('/api/auth/register', { name: 'Ann', email: 'ann@example.com', password: 'a bell rings at noon' });
   await post('/api/auth/password/forgot', { email: 'ann@example.com' });
   const told = (line: string) => line.includes('"outcome":"captured"');
-  await until(() => told(web.said()));
-  const lines = web.said().split('\n').filter(told);
+  await until(() => told(web.output()));
+  const lines = web.output().split('\n').filter(told);
   expect(lines).toHaveLength(1);
   expect(JSON.parse(lines[0]!)).toMatchObject({ to: 'ann@example.com', subject: 'Choose a new password' });
-  expect(web.said()).not.toMatch(/token=/);
+  expect(web.output()).not.toMatch(/token=/);
   web.child.kill('SIGTERM');
   await web.ended;
 });

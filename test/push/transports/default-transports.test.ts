@@ -7,7 +7,7 @@ import { createDefaultTransports } from '../../../src/push/index.ts';
 import { startApnsServer } from '../../fakes/push/apns-server.ts';
 import { redirect } from '../../fakes/push/redirect.ts';
 import { ca } from '../../fakes/push/tls.ts';
-import { BARE_ENV } from '../../support/processes.ts';
+import { BARE_ENV } from '../../support/processes/app-process.ts';
 import { VARIABLES as APNS } from './apns/redirected.ts';
 import { content, device, PUSH_ID } from './content.ts';
 import { SERVICE_ACCOUNT } from './fcm/redirected.ts';

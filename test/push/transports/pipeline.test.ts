@@ -5,9 +5,9 @@ import { fcmError, startFcmServer } from '../../fakes/push/fcm-server.ts';
 import { CA_FILE } from '../../fakes/push/tls.ts';
 import { startWebPushServer } from '../../fakes/push/web-push-server.ts';
 import { app as blog } from '../../fixtures/blog/app.ts';
-import { clientOf } from '../../support/app.ts';
-import { createTestDatabase } from '../../support/database.ts';
-import { startBlog } from '../../support/processes.ts';
+import { createClient } from '../../support/app.ts';
+import { createTestDatabase } from '../../support/database/test-database.ts';
+import { startBlog } from '../../support/processes/app-process.ts';
 import { VARIABLES as APNS } from './apns/redirected.ts';
 import { SERVICE_ACCOUNT } from './fcm/redirected.ts';
 import { vapid } from './web-push/local.ts';
@@ -57,13 +57,13 @@ test('one push reaches each kind of phone and a browser through the real librari
   fcm.reply = ({ message }) =>
     message.token.includes('gone') ? fcmError(404, 'NOT_FOUND', 'UNREGISTERED', `no ${message.token}`) : undefined;
   const worker = startBlog('push-worker', redirected);
-  const call = clientOf(url);
+  const call = createClient(url);
   const registered = await call('POST', '/api/auth/register', {
     name: 'Ada',
     email: 'ada@example.com',
     password: 'a bell rings at noon',
   });
-  const ada = clientOf(url, registered.body.data.token);
+  const ada = createClient(url, registered.body.data.token);
   const browser = createBrowser();
   const tokens = {
     android: 'android-registration-token-1',
@@ -89,11 +89,11 @@ test('one push reaches each kind of phone and a browser through the real librari
   expect(apns.requests.at(-1)).toMatchObject({ token: tokens.ios, payload: { pushId: id, url: '/x' } });
   expect(JSON.parse(browser.decrypt(web.requests[0]!.body))).toMatchObject({ pushId: id, title: 'Hi', url: '/x' });
 
-  await expect.poll(() => worker.said(), patient).toContain(id);
+  await expect.poll(() => worker.output(), patient).toContain(id);
   worker.child.kill('SIGTERM');
   expect(await worker.ended).toBe(0);
   for (const token of [tokens.android, tokens.gone, tokens.ios, 'subscription-of-ada']) {
-    expect(worker.said()).not.toContain(token);
+    expect(worker.output()).not.toContain(token);
   }
 });
 
@@ -103,6 +103,8 @@ test('a worker whose credentials are refused does not start, and its error names
   fcm.reply = () => fcmError(403, 'PERMISSION_DENIED', undefined, 'Permission denied');
   const worker = startBlog('push-worker', redirected);
   expect(await worker.ended).toBe(1);
-  expect(worker.said()).toMatch(/FCM refuses the credentials of project "demo": InvalidCredentials: Permission denied/);
-  expect(worker.said()).not.toMatch(/PRIVATE KEY| {4}at /);
+  expect(worker.output()).toMatch(
+    /FCM refuses the credentials of project "demo": InvalidCredentials: Permission denied/,
+  );
+  expect(worker.output()).not.toMatch(/PRIVATE KEY| {4}at /);
 });

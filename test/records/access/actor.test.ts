@@ -1,7 +1,7 @@
 import { Client } from 'pg';
 import { afterAll, beforeEach, describe, expect, test, vi } from 'vitest';
 import { apiKeys, audit, defineResource, defineUser, f, type HookContext } from '../../../src/index.ts';
-import { clientOf, startTestApp } from '../../support/app.ts';
+import { createClient, startTestApp } from '../../support/app.ts';
 
 const hooked: Pick<HookContext, 'user' | 'as'>[] = [];
 const asked: (string | undefined)[] = [];
@@ -113,7 +113,7 @@ describe('a change that a route makes through its service', () => {
   test('names the API key that the caller signed in with', async () => {
     const id = await made();
     const key = (await ada.call('POST', '/api/auth/api-keys', { name: 'CI', scopes: ['*'] })).body.data;
-    expect((await clientOf(url, key.key)('POST', `/api/tickets/${id}/close`)).status).toBe(200);
+    expect((await createClient(url, key.key)('POST', `/api/tickets/${id}/close`)).status).toBe(200);
     const entry = await newestEntry(`record=${id}&action=updated`);
     expect(entry).toMatchObject({ user: ada.id, via: 'api-key', credential: key.id });
   });

@@ -25,8 +25,8 @@ const note = defineResource('note', {
       async ({ doc, service, user }) => {
         if (doc.title === 'throws') throw new Error('a rule that fails');
         if (doc.title === 'away') throw away();
-        if (doc.title === 'refuses') throw new ApiError('CONFLICT', 'Come back tomorrow');
-        if (doc.title === 'asks wrongly') await service('team').list({ hiddenNote: 'x' }, { user });
+        if (doc.title === 'throws an ApiError') throw new ApiError('CONFLICT', 'Come back tomorrow');
+        if (doc.title === 'makes an invalid query') await service('team').list({ hiddenNote: 'x' }, { user });
         return true;
       },
     ],
@@ -48,10 +48,10 @@ const scoped = defineResource('scoped', {
   policies: { list: 'public', read: 'public', create: 'public' },
   async scope({ user, service }) {
     if (scopeDoes === 'throws') throw new Error('a scope that fails');
-    if (scopeDoes === 'is away') throw away();
-    if (scopeDoes === 'refuses') throw new ApiError('CONFLICT', 'Come back tomorrow');
-    if (scopeDoes === 'asks wrongly') await service('team').list({ hiddenNote: 'x' }, { user });
-    if (scopeDoes === 'reads much') await service('team').list({ limit: 1000 }, { user });
+    if (scopeDoes === 'needs an unavailable service') throw away();
+    if (scopeDoes === 'throws an ApiError') throw new ApiError('CONFLICT', 'Come back tomorrow');
+    if (scopeDoes === 'makes an invalid query') await service('team').list({ hiddenNote: 'x' }, { user });
+    if (scopeDoes === 'reads many records') await service('team').list({ limit: 1000 }, { user });
     return undefined;
   },
 });
@@ -60,7 +60,7 @@ const shop = defineResource('shop', {
   policies: { list: 'public', read: 'public', create: 'public', update: 'public', delete: 'public' },
   hooks: {
     async beforeCreate(values, { service, user }) {
-      if (values.name === 'asks wrongly') await service('team').list({ hiddenNote: 'x' }, { user });
+      if (values.name === 'makes an invalid query') await service('team').list({ hiddenNote: 'x' }, { user });
       if (values.name === 'creates wrongly') await service('team').create({ name: 5 }, { user });
     },
     async beforeUpdate(_changes, _record, { service }) {
@@ -123,7 +123,7 @@ describe('a policy function that throws', () => {
   });
 
   test("hides its record if a service refuses the function's own query, since that query is not the client's", async () => {
-    const id = await made('note', { title: 'asks wrongly' });
+    const id = await made('note', { title: 'makes an invalid query' });
     expect((await ada.call('GET', `/api/notes/${id}`)).status).toBe(404);
   });
 
@@ -146,7 +146,7 @@ describe('a policy function that throws', () => {
   test('responds 503 while the database is down, and with its own ApiError if it throws one', async () => {
     const gone = await made('note', { title: 'away' });
     expect((await ada.call('GET', `/api/notes/${gone}`)).status).toBe(503);
-    const refused = await ada.call('GET', `/api/notes/${await made('note', { title: 'refuses' })}`);
+    const refused = await ada.call('GET', `/api/notes/${await made('note', { title: 'throws an ApiError' })}`);
     expect([refused.status, refused.body.error.message]).toEqual([409, 'Come back tomorrow']);
   });
 });
@@ -166,10 +166,10 @@ describe('a scope that throws', () => {
   });
 
   test.each([
-    ['is away', 503],
-    ['refuses', 409],
-    ['asks wrongly', 500],
-    ['reads much', 200],
+    ['needs an unavailable service', 503],
+    ['throws an ApiError', 409],
+    ['makes an invalid query', 500],
+    ['reads many records', 200],
   ])('determines the response by its error: a scope that %s responds %i', async (does, status) => {
     scopeDoes = does;
     const answer = await ada.call('GET', '/api/scopeds');
@@ -182,7 +182,7 @@ describe('a scope that throws', () => {
 
 describe('an invalid service call in a hook is an error of the project, whatever the privilege of the call', () => {
   test.each([
-    ['POST', 'asks wrongly', 'beforeCreate'],
+    ['POST', 'makes an invalid query', 'beforeCreate'],
     ['POST', 'creates wrongly', 'beforeCreate'],
     ['PATCH', 'A', 'beforeUpdate'],
     ['DELETE', 'A', 'beforeDelete'],

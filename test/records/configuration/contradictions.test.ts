@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import type { AnyField } from '../../../src/declare/field.ts';
 import { f } from '../../../src/index.ts';
-import { startupErrorOfField, startupErrorOfOptions } from '../../support/startup-error.ts';
+import { getStartupErrorOfField, getStartupErrorOfOptions } from '../../support/startup-error.ts';
 
 test.each<[string, AnyField, string]>([
   ['an integer with no whole number between its bounds', f.integer().min(0.2).max(0.8), 'there is no whole number'],
@@ -33,7 +33,7 @@ test.each<[string, AnyField, string]>([
   ['an object without fields inside another', f.object({ p: f.object({}) }), 'object() has no fields'],
   ['filterable with a repeated operator', f.string().filterable(['eq', 'eq']), 'names an operator twice; keep one'],
 ])('a field declared as %s is contradictory and refused', (_what, field, text) => {
-  const lines = startupErrorOfField(field).split('\n').slice(1);
+  const lines = getStartupErrorOfField(field).split('\n').slice(1);
   expect(lines).toEqual([expect.stringMatching(/resource "thing": field "a/)]);
   expect(lines[0]).toContain(text);
 });
@@ -56,7 +56,7 @@ test.each<[string, object, string]>([
     'field "a": an owner is never taken from clients, and immutable() binds nobody else; remove it',
   ],
 ])('a resource declared with %s is contradictory and refused', (_what, options, text) => {
-  expect(startupErrorOfOptions(options).split('\n').slice(1)).toEqual([`  - resource "thing": ${text}`]);
+  expect(getStartupErrorOfOptions(options).split('\n').slice(1)).toEqual([`  - resource "thing": ${text}`]);
 });
 
 test.each<[string, AnyField]>([
@@ -73,17 +73,17 @@ test.each<[string, AnyField]>([
   ],
   ['a field that clients write and no user sees', f.string().visibleTo('none')],
 ])('%s is accepted', (_what, field) => {
-  expect(startupErrorOfField(field)).toBe('');
+  expect(getStartupErrorOfField(field)).toBe('');
 });
 
 test('a required field that no user can write is accepted if only code creates the records', () => {
   const fields = { a: f.string().required().writableBy('none') };
   for (const more of [{ hooks: { beforeCreate() {} } }, { crud: ['list'] }, { policies: { create: 'nobody' } }]) {
-    expect(startupErrorOfOptions({ fields, ...more })).toBe('');
+    expect(getStartupErrorOfOptions({ fields, ...more })).toBe('');
   }
 });
 
 test('a field visible only to owners may be sortable: its index serves code, and clients are refused', () => {
   const fields = { a: f.string().visibleTo('owner').sortable(), who: f.ref('user').owner() };
-  expect(startupErrorOfOptions({ fields })).toBe('');
+  expect(getStartupErrorOfOptions({ fields })).toBe('');
 });

@@ -4,13 +4,13 @@ import type { AnyField } from '../../../src/declare/field.ts';
 import type { RouteBuilder } from '../../../src/declare/route.ts';
 import { defineResource, defineUser, f } from '../../../src/index.ts';
 import {
-  startupError,
-  startupErrorOfField as withField,
-  startupErrorOfOptions as withOptions,
+  getStartupError,
+  getStartupErrorOfField as withField,
+  getStartupErrorOfOptions as withOptions,
 } from '../../support/startup-error.ts';
 
 test('the errors of all declarations are reported together, each with its resource and field', () => {
-  const message = startupError({
+  const message = getStartupError({
     resources: [
       defineUser(),
       defineResource('post', {
@@ -160,7 +160,7 @@ test.each<[string, AnyField]>([
       .max(Date.UTC(2026, 0, 1)),
   ],
   ['reversed item counts', f.array(f.string()).min(2).max(1)],
-  ['more items than an array may have', f.array(f.string()).min(20_000)],
+  ['a maximum above the limit for arrays', f.array(f.string()).min(20_000)],
   ['min on a boolean', f.boolean().min(1)],
   ['max on an enum', f.enum(['a']).max(1)],
   ['min on a password', f.password().min(12)],
@@ -209,7 +209,7 @@ test.each<[string, AnyField]>([
       .default(1),
   ],
   ['a default that breaks a schema', f.string().schema(z.string().min(3)).default('x')],
-  ['a reference to nothing', f.ref(undefined as never)],
+  ['a reference to an unknown resource', f.ref(undefined as never)],
   ['a default of an object that breaks the rules', f.object({ p: f.integer() }).default({ p: 1.5 })],
   ['a default of an array that breaks the rules', f.array(f.string().max(1)).default(['long'])],
 ])('%s is refused, and the error names the field', (_what, field) => {
@@ -326,12 +326,12 @@ test('a custom route with an unknown role is refused', () => {
 
 test('if no user resource lists the roles, any word is a role', () => {
   const thing = defineResource('thing', { fields: {}, policies: { list: 'amdin' } });
-  expect(startupError({ resources: [thing] })).toBe('');
-  expect(startupError({ resources: [defineUser({ roles: ['amdin'] }), thing] })).toBe('');
+  expect(getStartupError({ resources: [thing] })).toBe('');
+  expect(getStartupError({ resources: [defineUser({ roles: ['amdin'] }), thing] })).toBe('');
 });
 
 test.each(['', 'Super Admin', 'a|b', 'owner', 'Public', 'none', 'role:x', '1st'])('%j cannot be a role', (role) => {
-  const message = startupError({ resources: [defineUser({ roles: ['user', role] })] });
+  const message = getStartupError({ resources: [defineUser({ roles: ['user', role] })] });
   expect(message).toContain(`resource "user": field "roles": "${role}"`);
 });
 
@@ -341,8 +341,8 @@ test.each<[string, AnyField, string]>([
   ['writable by every user', f.array(f.enum(['user', 'admin'])), 'give themselves any role'],
   ['writable by its owner', f.array(f.enum(['user', 'admin'])).writableBy('owner | admin'), 'give themselves any role'],
 ])("a user's roles cannot be %s", (_what, roles, named) => {
-  expect(startupError({ resources: [defineUser({ fields: { roles } })] })).toContain(`field "roles": `);
-  expect(startupError({ resources: [defineUser({ fields: { roles } })] })).toContain(named);
+  expect(getStartupError({ resources: [defineUser({ fields: { roles } })] })).toContain(`field "roles": `);
+  expect(getStartupError({ resources: [defineUser({ fields: { roles } })] })).toContain(named);
 });
 
 test('declaring the same route twice is refused', () => {
@@ -353,30 +353,30 @@ test('declaring the same route twice is refused', () => {
 
 test('a name, path or table cannot be used twice', () => {
   const twice = [defineResource('ProductCategory', { fields: {} }), defineResource('product-category', { fields: {} })];
-  expect(startupError({ resources: twice })).toMatch(/name "product-category" is declared twice/);
+  expect(getStartupError({ resources: twice })).toMatch(/name "product-category" is declared twice/);
   const paths = [defineResource('a', { fields: {}, path: '/x' }), defineResource('b', { fields: {}, path: '/x' })];
-  expect(startupError({ resources: paths })).toMatch(/path "\/x" is declared twice/);
+  expect(getStartupError({ resources: paths })).toMatch(/path "\/x" is declared twice/);
   const tables = [
     defineResource('a', { fields: {}, collection: 'x' }),
     defineResource('b', { fields: {}, collection: 'x' }),
   ];
-  expect(startupError({ resources: tables })).toMatch(/table "x" is declared twice/);
+  expect(getStartupError({ resources: tables })).toMatch(/table "x" is declared twice/);
 });
 
 test("names are compared after normalization, and a path below another resource's record is refused", () => {
   for (const name of ['blogPost', 'blog-post', 'blog_post', 'BlogPost', ' blog post ']) {
     const resources = [defineResource('blog-post', { fields: {} }), defineResource(name, { fields: {} })];
-    expect(startupError({ resources })).toMatch(/path "\/blog-posts" is declared twice/);
+    expect(getStartupError({ resources })).toMatch(/path "\/blog-posts" is declared twice/);
   }
   const below = [
     defineResource('post', { fields: {} }),
     defineResource('draft', { fields: {}, path: '/posts/drafts' }),
   ];
-  expect(startupError({ resources: below })).toMatch(
+  expect(getStartupError({ resources: below })).toMatch(
     /resource "draft": path "\/posts\/drafts" is one record of "post"/,
   );
   const apart = [defineResource('post', { fields: {} }), defineResource('draft', { fields: {}, path: '/my/drafts' })];
-  expect(startupError({ resources: apart })).toBe('');
+  expect(getStartupError({ resources: apart })).toBe('');
 });
 
 test.each([
@@ -387,12 +387,12 @@ test.each([
   ['transports that are not a list', { transports: {} }, 'transports: must be a list'],
   ['listeners that are not a function', { listeners: {} }, 'listeners: must be a function'],
 ])('createApp with %s is refused', (_what, options, named) => {
-  expect(startupError({ resources: [], ...options } as never)).toContain(named);
+  expect(getStartupError({ resources: [], ...options } as never)).toContain(named);
 });
 
 test('accounts require a unique e-mail field', () => {
   const user = defineResource('user', { fields: { email: f.email().required(), password: f.password() } });
-  expect(startupError({ resources: [user] })).toMatch(/resource "user": field "email": .*unique/);
+  expect(getStartupError({ resources: [user] })).toMatch(/resource "user": field "email": .*unique/);
 });
 
 // slow-patterns.test.ts shows which patterns are slow. Refusing one takes more than a second, so there is one case here.
@@ -421,7 +421,7 @@ test.each(wrongRules)('%j is not a valid rate limit for a route or in the settin
   expect(message).toContain("rateLimit: must be 'auth' or { limit, windowMs }: a limit from 1 to a billion");
   for (const name of ['global', 'auth']) {
     const settings = { rateLimit: { [name]: rateLimit } };
-    expect(startupError({ resources: [], settings: settings as never })).toContain(`settings.rateLimit.${name}`);
+    expect(getStartupError({ resources: [], settings: settings as never })).toContain(`settings.rateLimit.${name}`);
   }
 });
 
@@ -473,16 +473,16 @@ test.each<[string, object]>([
   ['mail.templates.passwordReset', { mail: { templates: { passwordReset: 'Hello' } } }],
   ['mail.templates.welcome', { mail: { templates: { welcome: () => 1 } } }],
 ])('an invalid setting %s is refused by its name', (name, settings) => {
-  expect(startupError({ resources: [], settings: settings as never })).toContain(`settings.${name}`);
+  expect(getStartupError({ resources: [], settings: settings as never })).toContain(`settings.${name}`);
 });
 
 test('an unknown setting is refused by its name', () => {
-  expect(startupError({ resources: [], settings: { auth: { regsiter: true } } as never })).toContain(
+  expect(getStartupError({ resources: [], settings: { auth: { regsiter: true } } as never })).toContain(
     'settings.auth.regsiter',
   );
 });
 
 test('a password cost beyond what a server can afford is a configuration error', () => {
   const settings = { auth: { password: { logN: 20, r: 32, p: 1 } } };
-  expect(startupError({ resources: [], settings })).toContain('settings.auth.password');
+  expect(getStartupError({ resources: [], settings })).toContain('settings.auth.password');
 });

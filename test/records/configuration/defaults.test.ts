@@ -1,9 +1,9 @@
 import { expect, test } from 'vitest';
 import type { AnyField } from '../../../src/declare/field.ts';
 import { f } from '../../../src/index.ts';
-import { startupErrorOfField } from '../../support/startup-error.ts';
+import { getStartupErrorOfField } from '../../support/startup-error.ts';
 
-const linesOf = (field: AnyField) => startupErrorOfField(field).split('\n').slice(1);
+const linesOf = (field: AnyField) => getStartupErrorOfField(field).split('\n').slice(1);
 
 test.each<[string, unknown, string]>([
   ['a promise', Promise.resolve(1), '#<Promise> could not be cloned.'],

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { defineResource, defineUser, f, softDelete } from '../../../src/index.ts';
 import { startTestApp } from '../../support/app.ts';
-import { startupError, startupErrorOfOptions } from '../../support/startup-error.ts';
+import { getStartupError, getStartupErrorOfOptions } from '../../support/startup-error.ts';
 
 test.each([
   ['a table of the framework', 'outbox', "is a table, an index or a key of Belfry's own"],
@@ -12,7 +12,7 @@ test.each([
   ["a table with Postgres's prefix", 'pg_things', "names that begin with pg_ are Postgres's own"],
   ['the primary key of another resource', 'users_pkey', 'is the primary key of "user"'],
 ])('a collection cannot be %s', (_what, collection, text) => {
-  const message = startupErrorOfOptions({ collection });
+  const message = getStartupErrorOfOptions({ collection });
   expect(message).toContain(`resource "thing": collection: "${collection}"`);
   expect(message).toContain(text);
   expect(message).toContain('set collection to another name');
@@ -21,7 +21,7 @@ test.each([
 test('a field whose column name Postgres would truncate is refused, because two such fields could collide', () => {
   const most = 'aB'.repeat(21);
   const fields = { [most]: f.string(), [`${most}One`]: f.string(), [`${most}Two`]: f.string() };
-  expect(startupErrorOfOptions({ fields }).split('\n').slice(1)).toEqual(
+  expect(getStartupErrorOfOptions({ fields }).split('\n').slice(1)).toEqual(
     ['One', 'Two'].map((end) =>
       expect.stringMatching(
         `resource "thing": field "${most}${end}": its column "a_b.*_${end.toLowerCase()}" has 67 characters, and Postgres cuts names at 63; choose a shorter name`,
@@ -65,7 +65,7 @@ test('names of maximum length create tables, indexes and archives with distinct 
 });
 
 test('a collection name that Postgres would truncate is refused', () => {
-  expect(startupErrorOfOptions({ collection: 'n'.repeat(64) })).toContain(
+  expect(getStartupErrorOfOptions({ collection: 'n'.repeat(64) })).toContain(
     `collection: "${'n'.repeat(64)}" has 64 characters, and Postgres cuts names at 63; set collection to a shorter name`,
   );
 });
@@ -78,7 +78,7 @@ test.each(['notes_deleted', 'notes_deleted_pkey', 'notes_deleted_deleted_at_inde
       defineResource('note', { fields: { a: f.string() }, softDelete: true }),
       defineResource('thing', { fields: { a: f.string() }, collection }),
     ];
-    expect(startupError({ resources, extensions: [softDelete()] })).toContain(
+    expect(getStartupError({ resources, extensions: [softDelete()] })).toContain(
       `resource "thing": collection: "${collection}" is a table, an index or a key`,
     );
   },

@@ -287,7 +287,7 @@ test('−0 is stored as 0, 1.0 is an integer, and a number too large for JSON re
 });
 
 test.each(['__proto__', 'constructor', 'prototype', 'toString', '_id', '__v', 'NUL\u0000', '\ud800', ''])(
-  'the key %j is an unknown field, at the top level and inside an object, and pollutes nothing',
+  'the key %j is an unknown field at the top level and inside an object, and changes no prototype',
   async (key) => {
     const pair = `${JSON.stringify(key)}:{"polluted":1}`;
     const top = await call('POST', '/api/things', `{${pair}}`);
@@ -298,7 +298,7 @@ test.each(['__proto__', 'constructor', 'prototype', 'toString', '_id', '__v', 'N
   },
 );
 
-test('a json field stores such keys as plain data', async () => {
+test('a json field stores keys such as __proto__ as plain data', async () => {
   const text = '{"json":{"a":{"b":1},"__proto__":{"polluted":1},"constructor":{"prototype":{"polluted":1}}}}';
   const { status, body } = await call('POST', '/api/things', text);
   expect(status).toBe(201);

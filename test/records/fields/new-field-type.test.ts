@@ -8,7 +8,7 @@ import { type ColumnType, createHold } from '../../../src/records/fields/column-
 import { type FieldType, ORDER } from '../../../src/records/fields/field-type.ts';
 import { erasurePlan } from '../../../src/records/schema/erasure-plan.ts';
 import { startTestApp } from '../../support/app.ts';
-import { migrating } from '../../support/migrating.ts';
+import { createMigrationProject } from '../../support/database/migration-project.ts';
 
 const TIME = /^([01]?\d|2[0-3]):([0-5]\d)$/;
 
@@ -148,7 +148,7 @@ describe('a field type that only this test defines', () => {
 });
 
 test('migrations add a column of such a type, fill it, and convert other columns according to the type', async () => {
-  const project = await migrating();
+  const project = await createMigrationProject();
   const shape = (fields: Record<string, Field<never>>) => defineResource('visit', { fields });
   const before = shape({ minutes: f.integer() as never });
   await project.change([before]);

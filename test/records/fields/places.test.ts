@@ -1,7 +1,7 @@
 import { beforeAll, describe, expect, test } from 'vitest';
 import type { AnyField } from '../../../src/declare/field.ts';
 import { defineResource, f } from '../../../src/index.ts';
-import { type Answer, startTestApp } from '../../support/app.ts';
+import { type ApiResponse, startTestApp } from '../../support/app.ts';
 
 const HEX = '0123456789abcdef01234567';
 const WHOLE = 'Must be a whole number';
@@ -226,9 +226,9 @@ const batches: Batch[] = Object.entries(places).flatMap(([place, { at, path }]) 
 
 describe.each(batches)('$title', ({ url, values }) => {
   const body = Object.fromEntries(values.map(({ field, sent }) => [field, sent]));
-  let created: Answer;
-  let shown: Answer;
-  let updated: Answer;
+  let created: ApiResponse;
+  let shown: ApiResponse;
+  let updated: ApiResponse;
   beforeAll(async () => {
     created = await call('POST', url, body);
     if (created.status !== 201) return;

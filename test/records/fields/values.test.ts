@@ -164,7 +164,7 @@ test.each([
   expect(normalizeForComparison(one)).toBe(normalizeForComparison(other));
 });
 
-test('an enum in an index takes the bytes of its longest value', () => {
+test('an indexed enum takes as many bytes as its longest value', () => {
   const { spec } = f.enum(['a', 'ää', 'abc']);
   expect(fieldTypeOf(spec).indexedBytes!(spec)).toBe(4);
 });
@@ -196,7 +196,7 @@ describe('an array', () => {
     },
   );
 
-  test('from the JSON of a row has its items in stored form', () => {
+  test('read from the JSON of a row has its items in their stored form', () => {
     const stored = (field: AnyField, value: unknown) => fieldTypeOf(field.spec).fromJson!(value, field.spec);
     expect(stored(f.array(f.date()), ['2026-01-01T01:00:00+01:00'])).toEqual([DAY]);
     expect(stored(f.array(f.integer()), [1])).toEqual([1]);
@@ -226,7 +226,7 @@ describe('an object', () => {
     for (const body of [{}, { name: null }, { name: '' }]) expect(checked(field, body)).toBe('Is required');
   });
 
-  test('with unknown keys is refused, or loses them if the resource strips unknown fields', () => {
+  test('with unknown keys is refused, or stored without them if the resource strips unknown fields', () => {
     expect(checked(f.object({}), { x: 1 })).toContain('"x"');
     expect(checked(f.object({}), { x: 1 }, 'strip')).toEqual({ stored: {} });
     for (const unknownFields of ['reject', 'strip'] as const) {

@@ -1,6 +1,6 @@
 import { afterAll, expect, test } from 'vitest';
 import { createApp, defineResource, f } from '../../../src/index.ts';
-import { type Client, clientOf, startTestApp } from '../../support/app.ts';
+import { type Client, createClient, startTestApp } from '../../support/app.ts';
 
 const open = { list: 'public', read: 'public', create: 'public', update: 'public', delete: 'public' } as const;
 const checked = defineResource('checked', {
@@ -45,7 +45,7 @@ const resources = [checked, counted, ruled, wound] as const;
 const { app, call, env } = await startTestApp({ resources });
 const second = createApp({ resources }, env);
 afterAll(() => second.close());
-const callSecond = clientOf((await second.start({ port: 0, roles: ['web'] })).url);
+const callSecond = createClient((await second.start({ port: 0, roles: ['web'] })).url);
 
 const FORTY = Array.from({ length: 40 }, (_, n) => n);
 const statusesOf = async (calls: ReturnType<Client>[]) => {
@@ -55,7 +55,7 @@ const statusesOf = async (calls: ReturnType<Client>[]) => {
 
 test.each([
   ['a check over two fields', 'checkeds', {}, (n: number) => ({ from: n })],
-  ['a function of writableBy', 'ruleds', { text: 'x' }, (n: number) => ({ text: `${n}` })],
+  ['a writableBy function', 'ruleds', { text: 'x' }, (n: number) => ({ text: `${n}` })],
 ])('40 concurrent valid changes of one record all succeed: %s', async (_what, path, values, change) => {
   for (let round = 0; round < 3; round++) {
     const { body } = await call('POST', `/api/${path}`, values);

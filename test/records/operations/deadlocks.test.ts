@@ -1,7 +1,7 @@
 import pg from 'pg';
 import { afterAll, expect, test, vi } from 'vitest';
 import { defineResource, f } from '../../../src/index.ts';
-import { type Client, clientOf, startTestApp } from '../../support/app.ts';
+import { type Client, createClient, startTestApp } from '../../support/app.ts';
 
 const open = { list: 'public', read: 'public', create: 'public', update: 'public', delete: 'public' } as const;
 const slot = defineResource('slot', {
@@ -73,7 +73,7 @@ test('24 clients that change unique values among 4 records never get a 500', asy
   const places = ['n', 'e', 's', 'w'];
   const ids: string[] = [];
   for (const place of places) ids.push((await quick.app.service('slot').create({ place })).id);
-  const clients = Array.from({ length: 24 }, () => clientOf(quick.url));
+  const clients = Array.from({ length: 24 }, () => createClient(quick.url));
   const statuses = await Promise.all(
     clients.map(async (client, i) => {
       const own: number[] = [];

@@ -37,7 +37,7 @@ const { url, call, person, app } = await startTestApp({
 const ann = await person('Ann');
 const bob = await person('Bob');
 
-test('no field name interferes with writes or injects anything into an event', async () => {
+test('no field name can break a write or inject data into an event', async () => {
   const receiver = await startReceiver();
   await ann.call('POST', '/api/webhooks', { url: receiver.url, events: ['odd.*'] });
   const forged = {
@@ -87,7 +87,7 @@ test('a user who may update but not read a record gets 404, no part of the recor
   expect((await ann.call('GET', path)).body.data.text).toBe('mine');
 });
 
-test('a policy that throws for one subscriber does not keep the event from others', async () => {
+test('a policy that throws for one subscriber does not stop the event for other subscribers', async () => {
   const receiver = await startReceiver();
   await ann.call('PATCH', '/api/auth/me', { bio: 'here' });
   await ann.call('POST', '/api/webhooks', { url: receiver.url, events: ['touchy.created'] });
@@ -97,7 +97,7 @@ test('a policy that throws for one subscriber does not keep the event from other
   await receiver.close();
 });
 
-test('a slowly sent body does not outlive a logout', async () => {
+test('a request whose body arrives only after a logout is refused', async () => {
   const eve = await person('Eve');
   const done = Promise.withResolvers<number>();
   const headers = { authorization: `Bearer ${eve.token}`, 'content-type': 'application/json' };

@@ -4,7 +4,7 @@ import { afterAll, expect, test } from 'vitest';
 import { defineResource, defineUser, f } from '../../../src/index.ts';
 import { anyCharacter, anyQuery, anyUrl } from '../../support/any-text.ts';
 import { startTestApp } from '../../support/app.ts';
-import { runs } from '../../support/runs.ts';
+import { scaleRuns } from '../../support/vitest/fuzz-runs.ts';
 
 const SECRET = 'S3CRET-VALUE';
 const thing = defineResource('thing', {
@@ -232,7 +232,7 @@ test('any query string of a list or a read is handled without a leak or a 5xx', 
   const property = fc.asyncProperty(query, fc.boolean(), fc.boolean(), (text, signedIn, one) =>
     ask(signedIn ? ann.call : call, 'GET', `/api/things${one ? `/${base.id}` : ''}?${text}`),
   );
-  await fc.assert(property, { numRuns: runs(200) });
+  await fc.assert(property, { numRuns: scaleRuns(200) });
   expect(statuses.get(200)).toBeGreaterThan(10);
 });
 
@@ -240,7 +240,7 @@ test('any body of a create or an update is handled without a leak or a 5xx', asy
   const property = fc.asyncProperty(body, fc.boolean(), (text, creating) =>
     creating ? ask(ann.call, 'POST', '/api/things', text) : ask(ann.call, 'PATCH', `/api/things/${base.id}`, text),
   );
-  await fc.assert(property, { numRuns: runs(200) });
+  await fc.assert(property, { numRuns: scaleRuns(200) });
   expect(statuses.get(201)).toBeGreaterThan(10);
 });
 
@@ -265,7 +265,7 @@ test('accepted values are returned as sent, with strings trimmed, from the creat
     if (value.data !== undefined && value.data !== null) expect(data).toEqual(JSON.parse(JSON.stringify(value.data)));
     expect((await ann.call('GET', `/api/things/${id}`)).body.data).toEqual(made.body.data);
   });
-  await fc.assert(property, { numRuns: runs(50) });
+  await fc.assert(property, { numRuns: scaleRuns(50) });
 });
 
 test('any JSON to any route is handled without a leak or a 5xx', async () => {
@@ -299,7 +299,7 @@ test('any JSON to any route is handled without a leak or a 5xx', async () => {
     fc.boolean(),
     ([method, path], value, signedIn) => ask(signedIn ? ann.call : call, method, path, JSON.stringify(value)),
   );
-  await fc.assert(property, { numRuns: runs(100) });
+  await fc.assert(property, { numRuns: scaleRuns(100) });
 });
 
 test('any path below a resource is handled without a leak or a 5xx', async () => {
@@ -317,5 +317,5 @@ test('any path below a resource is handled without a leak or a 5xx', async () =>
         method === 'PATCH' ? '{}' : undefined,
       ),
   );
-  await fc.assert(property, { numRuns: runs(50) });
+  await fc.assert(property, { numRuns: scaleRuns(50) });
 });

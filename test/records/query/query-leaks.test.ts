@@ -5,9 +5,9 @@ import pg from 'pg';
 import { afterAll, expect, test } from 'vitest';
 import { defineResource, defineUser, f } from '../../../src/index.ts';
 import { type Client, startTestApp } from '../../support/app.ts';
-import { runs } from '../../support/runs.ts';
+import { scaleRuns } from '../../support/vitest/fuzz-runs.ts';
 
-const RUNS = runs(40);
+const RUNS = scaleRuns(40);
 
 const VIEWERS = ['nobody', 'stranger', 'owner', 'admin'] as const;
 type Viewer = (typeof VIEWERS)[number];

@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { defineResource, defineUser, f } from '../../../src/index.ts';
 import { startTestApp } from '../../support/app.ts';
-import { runs } from '../../support/runs.ts';
+import { scaleRuns } from '../../support/vitest/fuzz-runs.ts';
 
 const open = { list: 'public', read: 'public', create: 'public', update: 'public' };
 const essay = defineResource('essay', {
@@ -145,7 +145,7 @@ test('a cursor walk returns each record once, whatever the texts', async () => {
       expect(whole).toHaveLength(storable.length);
     },
   );
-  await fc.assert(property, { numRuns: runs(15) });
+  await fc.assert(property, { numRuns: scaleRuns(15) });
 });
 
 test('an array of texts is searched by the content of its items, case-insensitively, and never across two items', async () => {

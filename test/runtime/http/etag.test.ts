@@ -1,8 +1,8 @@
 import pg from 'pg';
 import { expect, test } from 'vitest';
 import { defineResource, defineUser, f, webhooks } from '../../../src/index.ts';
-import { type Answer, type Client, startTestApp } from '../../support/app.ts';
-import { countStatements } from '../../support/sent-statements.ts';
+import { type ApiResponse, type Client, startTestApp } from '../../support/app.ts';
+import { countStatements } from '../../support/database/sent-statements.ts';
 
 const hooked: string[] = [];
 const open = { list: 'public', read: 'public', create: 'public', update: 'public', delete: 'public' } as const;
@@ -71,8 +71,8 @@ const { app, call, person, env } = await startTestApp(
 const ann = await person('Ann');
 const bob = await person('Bob');
 
-const tagOf = (answer: Answer) => answer.headers.get('etag')!;
-const codeOf = (answer: Answer) => [answer.status, answer.body?.error?.code];
+const tagOf = (answer: ApiResponse) => answer.headers.get('etag')!;
+const codeOf = (answer: ApiResponse) => [answer.status, answer.body?.error?.code];
 
 async function newPost(title = 'A title'): Promise<{ path: string; tag: string }> {
   const made = await ann.call('POST', '/api/posts', { title, note: 'mine' });
@@ -111,10 +111,10 @@ test('caching headers set by a handler are kept', async () => {
 });
 
 test.each([
-  ['a record that both see alike', `${path}?fields=title`],
-  ['a record of which one sees more', path],
+  ['a record of which both see the same fields', `${path}?fields=title`],
+  ['a record of which one viewer sees more fields', path],
   ['a list', '/api/posts'],
-])('tags of %s differ between viewers and stay the same for the same viewer', async (_what, at) => {
+])('entity tags of %s differ between viewers and stay the same for one viewer', async (_what, at) => {
   const callers: Client[] = [ann.call, bob.call, call];
   const first = await Promise.all(callers.map(async (one) => tagOf(await one('GET', at))));
   const again = await Promise.all(callers.map(async (one) => tagOf(await one('GET', at))));
@@ -220,10 +220,10 @@ test.each(['PATCH', 'PUT', 'DELETE'])(
 );
 
 test.each([
-  ['another viewer', (at: string) => bob.call('GET', at)],
-  ['some of its fields', (at: string) => ann.call('GET', `${at}?fields=title`)],
-  ['its author with it', (at: string) => ann.call('GET', `${at}?include=author`)],
-  ['a custom route', (at: string) => ann.call('GET', `${at}/card`)],
+  ['read by another viewer', (at: string) => bob.call('GET', at)],
+  ['with selected fields', (at: string) => ann.call('GET', `${at}?fields=title`)],
+  ['with its author included', (at: string) => ann.call('GET', `${at}?include=author`)],
+  ['from a custom route', (at: string) => ann.call('GET', `${at}/card`)],
 ])(
   'any view of a record returns a tag that can be used to change it, because only its version counts: %s',
   async (_what, look) => {
@@ -235,7 +235,7 @@ test.each([
   },
 );
 
-test('If-Match costs no additional statement', async () => {
+test('If-Match costs no additional SQL statement', async () => {
   const { path: at, tag } = await newPost();
   const sent = countStatements();
   const count = async (method: string, asks?: Record<string, string>) => {
@@ -248,7 +248,7 @@ test('If-Match costs no additional statement', async () => {
   // One statement for the session, one for the change.
   expect([guarded.statements, plain.statements]).toEqual([2, 2]);
   expect((await count('DELETE', { 'if-match': plain.tag })).statements).toBe(2);
-  sent.end();
+  sent.stop();
 });
 
 test.each([
@@ -371,7 +371,7 @@ test.each([
   },
 );
 
-test('of a concurrent update and delete with the same If-Match, one succeeds', async () => {
+test('of an update and a delete sent concurrently with the same If-Match, one succeeds', async () => {
   for (const at of ['/api/posts', '/api/timelesses']) {
     for (let round = 0; round < 5; round++) {
       const made = await ann.call('POST', at, at === '/api/posts' ? { title: 'x' } : { list: ['x'] });
@@ -473,7 +473,7 @@ test('a custom route of a record honours If-Match, and application code can pass
   await app.service('post').delete(record.id, { ifMatch: changed.updatedAt });
 });
 
-test('a precondition that the server cannot enforce is refused, not ignored', async () => {
+test('a precondition that the server cannot check is refused, not ignored', async () => {
   const { path: at, tag } = await newPost();
   for (const [method, path, body] of [
     ['POST', '/api/posts', { title: 'x' }],

@@ -33,7 +33,7 @@ const TOO_MANY = { body: 'Must have at most 1000 fields in one object' };
 test.each<[string, string, object]>([
   ['of an object in the body', '/api/posts', { title: 'x', address: keys(1001) }],
   ['of an item of an array', '/api/posts', { title: 'x', items: [keys(1001)] }],
-  ['of input that may have any', '/api/posts/loose', keys(1001)],
+  ['of a route input that accepts any field', '/api/posts/loose', keys(1001)],
   ['of a JSON value', '/api/posts', { title: 'x', anything: { deep: [keys(1001)] } }],
 ])('more than 1,000 fields in one object are refused before any of them is checked: %s', async (_, path, body) => {
   const { status, body: answer } = await ann.call('POST', path, body);
@@ -53,12 +53,12 @@ test('1,000 fields in an object of a JSON value are accepted', async () => {
 test.each<[string, string, object]>([
   ['of a resource', '/api/posts', { title: 'x', ...keys(60_000) }],
   ['of a new API key', '/api/auth/api-keys', keys(60_000)],
-  ['of an object in it', '/api/posts', { title: 'x', address: keys(900) }],
-  ['of many objects in it', '/api/posts', { title: 'x', items: Array(50).fill(keys(900)) }],
+  ['of an object in a record', '/api/posts', { title: 'x', address: keys(900) }],
+  ['of many objects in a record', '/api/posts', { title: 'x', items: Array(50).fill(keys(900)) }],
   ['of a registration', '/api/auth/register', keys(60_000)],
   ['of the input of a custom route', '/api/posts/checked', { name: 'x', ...keys(60_000) }],
   ['of a new webhook', '/api/webhooks', keys(60_000)],
-])('the first 100 of many unknown fields are named: %s', async (_, path, body) => {
+])('the first 100 of many unknown fields are named in the response: %s', async (_, path, body) => {
   const { status, body: answer } = await ann.call('POST', path, body);
   const messages = Object.values(answer.error.details);
   expect(status).toBe(422);
@@ -70,7 +70,7 @@ test.each<[string, object]>([
   ['items of the wrong type', { numbers: Array(10_000).fill('x') }],
   ['arrays in an array', { grid: Array(300).fill(Array(300).fill('x')) }],
   ['objects without a required field', { items: Array(10_000).fill({}) }],
-])('the first 100 of many invalid items are named: %s', async (_, values) => {
+])('the first 100 of many invalid items are named in the response: %s', async (_, values) => {
   const { status, body } = await call('POST', '/api/posts', { title: 'x', ...values });
   const names = Object.keys(body.error.details);
   expect([status, names.length]).toEqual([422, 100]);
@@ -96,7 +96,7 @@ test.each<[string, string, object, object]>([
     { title: 'x', numbers: Array(90_000).fill({}) },
     { numbers: 'Must be at most 10000 items' },
   ],
-])('a list with too many items is refused for their number alone: %s', async (_, path, body, details) => {
+])('a list with too many items is refused without checking the items: %s', async (_, path, body, details) => {
   const { status, body: answer } = await ann.call('POST', path, body);
   expect([status, answer.error.details]).toEqual([422, details]);
 });
@@ -120,7 +120,7 @@ test('an error repeats only the beginning of a very long unknown field name', as
   expect(body.error.details).toEqual({ [`${'n'.repeat(256)}…`]: 'Unknown field' });
 });
 
-test('values of arrays are normalised as before', async () => {
+test('values in arrays are normalized', async () => {
   const { id } = await app.service('post').create({ title: 'x', items: [{ name: ' a ' }], grid: [[1], [2, 3]] });
   expect(await app.service('post').read(id)).toMatchObject({ items: [{ name: 'a' }], grid: [[1], [2, 3]] });
 });

@@ -120,7 +120,7 @@ test.each(['[]', '"x"', '1', 'true', 'null'])('the body %s is not an object and 
 test.each([
   ['a broken byte', Buffer.from([0x7b, 0x22, 0xff, 0x22, 0x3a, 0x31, 0x7d])],
   [
-    'half a surrogate pair in bytes',
+    'an encoded half of a surrogate pair',
     Buffer.concat([Buffer.from('{"title":"'), Buffer.from([0xed, 0xa0, 0x80]), Buffer.from('"}')]),
   ],
   ['an overlong form', Buffer.concat([Buffer.from('{"title":"'), Buffer.from([0xc0, 0x80]), Buffer.from('"}')])],
@@ -245,8 +245,8 @@ test('parameter names do not distinguish paths: a custom GET shares its path wit
 });
 
 test.each([
-  ['a fault of ours', 'boom'],
-  ['a URIError of code that decodes something else than the path', 'undecodable'],
+  ['an error thrown by application code', 'boom'],
+  ['a URIError thrown by application code', 'undecodable'],
 ])('%s returns 500 INTERNAL and reveals no details', async (_what, path) => {
   const answer = await call('GET', `/api/posts/${path}`);
   expect(answer.status).toBe(500);
@@ -299,7 +299,7 @@ test.each([
   ['https://evil-app.example.com', null],
   ['https://app.example.com.evil.org', null],
   ['http://app.example.com', null],
-])('the origin %s gets the header %s', async (origin, allowed) => {
+])('the origin %s gets the CORS header %s', async (origin, allowed) => {
   const headers = (await call('GET', '/api/posts', undefined, { origin })).headers;
   expect(headers.get('access-control-allow-origin')).toBe(allowed);
   expect(headers.get('access-control-allow-credentials')).toBeNull();
@@ -353,28 +353,31 @@ test('a browser may send conditional and idempotency headers, and read the corre
 
 const body = '{"title":"smuggled"}';
 test.each([
-  ['two lengths', `Host: x\r\nContent-Type: application/json\r\nContent-Length: 5\r\nContent-Length: ${body.length}`],
   [
-    'a length beside chunks',
+    'two different Content-Length headers',
+    `Host: x\r\nContent-Type: application/json\r\nContent-Length: 5\r\nContent-Length: ${body.length}`,
+  ],
+  [
+    'Content-Length together with chunked encoding',
     `Host: x\r\nContent-Type: application/json\r\nContent-Length: ${body.length}\r\nTransfer-Encoding: chunked`,
   ],
-  ['the same length twice', `Host: x\r\nContent-Length: ${body.length}\r\nContent-Length: ${body.length}`],
-  ['a list of lengths', `Host: x\r\nContent-Length: ${body.length}, ${body.length}`],
-  ['a coding before the chunks', 'Host: x\r\nTransfer-Encoding: gzip, chunked'],
-  ['a host with a space', `Host: a b\r\nContent-Length: ${body.length}`],
-  ['a host with a path', `Host: a/b\r\nContent-Length: ${body.length}`],
-  ['a host with a query and a user', `Host: c?@\r\nContent-Length: ${body.length}`],
-  ['a host with two ports', `Host: x:1:2\r\nContent-Length: ${body.length}`],
-  ['a length with a sign', `Host: x\r\nContent-Length: +${body.length}`],
-  ['chunks that are not the last coding', 'Host: x\r\nTransfer-Encoding: chunked, identity'],
-  ['a coding that is not chunks', 'Host: x\r\nTransfer-Encoding: gzip'],
-  ['no host', `Content-Type: application/json\r\nContent-Length: ${body.length}`],
-  ['two hosts', `Host: x\r\nHost: x\r\nContent-Length: ${body.length}`],
-  ['a line that is no header', 'Host: x\r\nnonsense'],
+  ['a repeated Content-Length header', `Host: x\r\nContent-Length: ${body.length}\r\nContent-Length: ${body.length}`],
+  ['a list of values in Content-Length', `Host: x\r\nContent-Length: ${body.length}, ${body.length}`],
+  ['another transfer coding before chunked', 'Host: x\r\nTransfer-Encoding: gzip, chunked'],
+  ['a Host with a space', `Host: a b\r\nContent-Length: ${body.length}`],
+  ['a Host with a path', `Host: a/b\r\nContent-Length: ${body.length}`],
+  ['a Host with a query and a user', `Host: c?@\r\nContent-Length: ${body.length}`],
+  ['a Host with two ports', `Host: x:1:2\r\nContent-Length: ${body.length}`],
+  ['a Content-Length with a sign', `Host: x\r\nContent-Length: +${body.length}`],
+  ['chunked that is not the last transfer coding', 'Host: x\r\nTransfer-Encoding: chunked, identity'],
+  ['a transfer coding other than chunked', 'Host: x\r\nTransfer-Encoding: gzip'],
+  ['no Host header', `Content-Type: application/json\r\nContent-Length: ${body.length}`],
+  ['two Host headers', `Host: x\r\nHost: x\r\nContent-Length: ${body.length}`],
+  ['a line that is not a header', 'Host: x\r\nnonsense'],
   ['a space before the colon', 'Host: x\r\nX-Odd : 1'],
-  ['a folded line', 'Host: x\r\nX-Odd: 1\r\n 2'],
+  ['a header folded over two lines', 'Host: x\r\nX-Odd: 1\r\n 2'],
   ['NUL in a header', 'Host: x\r\nX-Odd: 1\0'],
-])('%s returns one 400 with the error envelope', async (_what, headers) => {
+])('a request with %s gets a single 400 with the error envelope', async (_what, headers) => {
   const authorization = `Authorization: Bearer ${ann.token}\r\nContent-Type: application/json`;
   const before = (await call('GET', '/api/posts?title=smuggled')).body.meta.total;
   const answer = await raw(`POST /api/posts HTTP/1.1\r\n${authorization}\r\n${headers}\r\n\r\n${body}`);
@@ -429,14 +432,14 @@ test.each([
   expect(answer).toMatch(new RegExp(`^HTTP/1\\.1 ${status} .*"error":`, 's'));
 });
 
-test('a target with scheme and host is routed by its path, with the same checks', async () => {
+test('a request target with scheme and host is routed by its path, with the same checks', async () => {
   const ask = (target: string) => raw(`GET ${target} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n`);
   expect(await ask('http://evil.example.com/api/pages')).toMatch(/^HTTP\/1\.1 200 /);
   expect(await ask('http://evil.example.com/api/users')).toMatch(/^HTTP\/1\.1 401 /);
   expect(await ask('http://evil.example.com/api/pages?nothing=1')).toMatch(/^HTTP\/1\.1 400 /);
 });
 
-test('an upgrade is ignored: the request is handled as if it had none', async () => {
+test('an Upgrade header is ignored: the request is handled as if it were absent', async () => {
   const upgrade = 'Host: x\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n';
   expect(await raw(`GET /api/pages HTTP/1.1\r\n${upgrade}`)).toMatch(/^HTTP\/1\.1 200 /);
 });
@@ -460,7 +463,7 @@ test('a request line over every limit returns 431, and bytes that are not HTTP r
   expect(await raw('hello\r\n\r\n')).toMatch(/^HTTP\/1\.1 400 .*"error":/s);
 });
 
-test('a body that breaks off does not affect the server', async () => {
+test('an interrupted body does not affect the server', async () => {
   await raw(
     `POST /api/posts HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${ann.token}\r\nContent-Type: application/json\r\nContent-Length: 50\r\n\r\n{"title"`,
   );

@@ -1,7 +1,7 @@
 import { expect, test, vi } from 'vitest';
 import { createApp, defineResource, defineUser, f, webhooks } from '../../../src/index.ts';
 import { startReceiver } from '../../fakes/receiver.ts';
-import { clientOf, startTestApp } from '../../support/app.ts';
+import { createClient, startTestApp } from '../../support/app.ts';
 
 const note = defineResource('note', {
   fields: { text: f.text(), owner: f.ref('user').owner() },
@@ -23,7 +23,7 @@ async function ask(from: string, token?: string) {
 }
 
 test('without METRICS_TOKEN and METRICS_PORT no metrics are served', async () => {
-  expect((await clientOf(url)('GET', '/metrics')).status).toBe(404);
+  expect((await createClient(url)('GET', '/metrics')).status).toBe(404);
 });
 
 test('with METRICS_TOKEN, web serves its metrics only to clients that send the token', async () => {

@@ -2,9 +2,9 @@ import { expect, onTestFinished, test } from 'vitest';
 import { createApp, defineResource, defineUser, f } from '../../../src/index.ts';
 import type { SettingsInput } from '../../../src/platform/config/settings.ts';
 import { app as blog } from '../../fixtures/blog/app.ts';
-import { clientOf, startTestApp } from '../../support/app.ts';
-import { createTestDatabase } from '../../support/database.ts';
-import { envOfOneRole, startBlog } from '../../support/processes.ts';
+import { createClient, startTestApp } from '../../support/app.ts';
+import { createTestDatabase } from '../../support/database/test-database.ts';
+import { createRoleEnv, startBlog } from '../../support/processes/app-process.ts';
 
 const note = defineResource('note', {
   fields: { text: f.string() },
@@ -27,7 +27,7 @@ async function ask(rateLimit: SettingsInput['rateLimit'], paths: readonly string
     { ...base.env, REDIS_PREFIX, LOG_LEVEL: 'silent', ...env },
   );
   try {
-    const call = clientOf((await app.start({ port: 0, roles: ['web'] })).url);
+    const call = createClient((await app.start({ port: 0, roles: ['web'] })).url);
     const answers = [];
     for (const path of paths) answers.push(await call('GET', path));
     return answers.map(({ status, headers }) => [status, headers.get('ratelimit-limit')]);
@@ -80,7 +80,7 @@ test('each limit can be set or turned off separately', async () => {
 test('without TRUST_PROXY a forged X-Forwarded-For changes nothing', async () => {
   const app = createApp({ resources, settings: { rateLimit: { enabled: true } } }, base.env);
   try {
-    const call = clientOf((await app.start({ port: 0, roles: ['web'] })).url);
+    const call = createClient((await app.start({ port: 0, roles: ['web'] })).url);
     const left = [];
     for (const forged of ['203.0.113.1', '203.0.113.2', '127.0.0.1', '']) {
       const { headers } = await call('GET', '/api/notes', undefined, { 'x-forwarded-for': forged });
@@ -102,7 +102,7 @@ test.each([
     { ...base.env, REDIS_PREFIX, TRUST_PROXY },
   );
   try {
-    const call = clientOf((await app.start({ port: 0, roles: ['web'] })).url);
+    const call = createClient((await app.start({ port: 0, roles: ['web'] })).url);
     const left = [];
     for (const forwarded of [one, other]) {
       const { headers } = await call('GET', '/api/notes', undefined, { 'x-forwarded-for': forwarded });
@@ -116,7 +116,7 @@ test.each([
 
 test('of 400 concurrent requests to two web processes, exactly 300 pass', { timeout: 240_000 }, async () => {
   const database = await createTestDatabase();
-  const env = { ...envOfOneRole(database), TRUST_PROXY: 'loopback' };
+  const env = { ...createRoleEnv(database), TRUST_PROXY: 'loopback' };
   const other = startBlog('web', env);
   const otherUrl = await other.url();
   // This process is the second web process.
@@ -126,7 +126,7 @@ test('of 400 concurrent requests to two web processes, exactly 300 pass', { time
     await database.drop();
   });
   const { url } = await own.start({ port: 0, roles: ['web'] });
-  const webs = [clientOf(url), clientOf(otherUrl)];
+  const webs = [createClient(url), createClient(otherUrl)];
   const statuses = async (ip: string) => {
     const one = async (_: unknown, i: number) =>
       (await webs[i % 2]!('GET', '/api/posts', undefined, { 'x-forwarded-for': ip })).status;

@@ -3,7 +3,7 @@ import { Redis } from 'ioredis';
 import { Client } from 'pg';
 import { afterAll, beforeEach, expect, test, vi } from 'vitest';
 import { defineResource, defineUser, f } from '../../../src/index.ts';
-import { type Answer, clientOf, startTestApp } from '../../support/app.ts';
+import { type ApiResponse, createClient, startTestApp } from '../../support/app.ts';
 import { startTcpProxy } from '../../support/tcp-proxy.ts';
 
 const handled: string[] = [];
@@ -54,12 +54,12 @@ let clients = 0;
 function newClient(token?: string) {
   const number = ++clients;
   const ip = `198.51.${number >> 8}.${number & 255}`;
-  const call = clientOf(url, token);
+  const call = createClient(url, token);
   return (method: string, path: string, body?: unknown, headers: Record<string, string> = {}) =>
     call(method, path, body, { 'x-forwarded-for': ip, ...headers });
 }
 
-const limitsOf = ({ headers }: Answer) =>
+const limitsOf = ({ headers }: ApiResponse) =>
   ['limit', 'remaining', 'reset'].map((name) => headers.get(`ratelimit-${name}`)).map((text) => text && Number(text));
 
 beforeEach(() => {
@@ -193,7 +193,7 @@ test('if two limits apply, the response reports the one with fewer remaining req
   expect(limitsOf(await call('GET', '/api/posts/strict')).slice(0, 2)).toEqual([25, 23]);
 });
 
-test('login and register allow 10 requests each in 15 minutes, and no password is checked beyond that', async () => {
+test('login and register allow 10 requests each in 15 minutes, and later requests check no password', async () => {
   const failed: unknown[] = [];
   app.on('security.login_failed', (payload) => failed.push(payload));
   const call = newClient();
@@ -225,7 +225,7 @@ test('sessions and events store the address that limits use, in its canonical sp
   const told = ['[2001:0DB8:0:0::7]:4711', '::ffff:203.0.113.7', 'unknown'];
   for (const forwarded of told) {
     const headers = { 'x-forwarded-for': `198.51.100.1, ${forwarded}` };
-    expect((await clientOf(url)('POST', '/api/auth/login', { email, password }, headers)).status).toBe(200);
+    expect((await createClient(url)('POST', '/api/auth/login', { email, password }, headers)).status).toBe(200);
   }
   const addresses = ['2001:db8::7', '203.0.113.7', '127.0.0.1'];
   expect(logins.map(({ ip }) => ip)).toEqual(addresses);
@@ -263,13 +263,13 @@ test.each([
   ['an address with a port', '203.0.113.2:4711'],
   ['an IPv6 address', '2001:db8:0:1::7'],
   ['an IPv6 address with a port', '[2001:db8:0:2::7]:4711'],
-  ['another hop before it', '10.0.0.1, 203.0.113.3'],
-  ['a forged one before it', '198.51.100.99, 203.0.113.4'],
-  ['a thousand before it', `${'198.51.100.98, '.repeat(1000)}203.0.113.5`],
-  ['nonsense before it', '<script>, %00, , 203.0.113.6'],
+  ['an address after that of another proxy', '10.0.0.1, 203.0.113.3'],
+  ['an address after a forged one', '198.51.100.99, 203.0.113.4'],
+  ['an address after a thousand others', `${'198.51.100.98, '.repeat(1000)}203.0.113.5`],
+  ['an address after invalid text', '<script>, %00, , 203.0.113.6'],
 ])('behind one trusted proxy, %s is the client that the proxy saw', async (_what, forwarded) => {
   const last = forwarded.split(', ').at(-1)!;
-  const call = clientOf(url);
+  const call = createClient(url);
   const left = async (text: string) =>
     limitsOf(await call('GET', '/api/posts', undefined, { 'x-forwarded-for': text }))[1];
   expect(await left(forwarded)).toBe(24);
@@ -281,10 +281,10 @@ test.each([
   ['spellings of one IPv6 address', ['2001:db8:1::1', '2001:0DB8:1:0:0:0:0:1', '2001:db8:0001::0.0.0.1']],
   ['addresses of one /64', ['2001:db8:2::1', '2001:db8:2::ffff:1', '2001:db8:2:0:8000::']],
   ['an IPv4 address and the same in IPv6', ['203.0.113.77', '::ffff:203.0.113.77', '::FFFF:cb00:714d']],
-])('%s are one client', async (_what, addresses) => {
+])('%s count as one client', async (_what, addresses) => {
   const left = [];
   for (const ip of addresses) {
-    left.push(limitsOf(await clientOf(url)('GET', '/api/posts', undefined, { 'x-forwarded-for': ip }))[1]);
+    left.push(limitsOf(await createClient(url)('GET', '/api/posts', undefined, { 'x-forwarded-for': ip }))[1]);
   }
   expect(left).toEqual([24, 23, 22]);
 });
@@ -292,9 +292,9 @@ test.each([
 test.each(['', ',', ', ,', 'unknown', '_hidden', 'a'.repeat(50_000), '1.2.3.4.5', ':::', '127.1', '"[::1"'])(
   'a proxy that sends no valid address is itself the client, and no request fails (%#)',
   async (forwarded) => {
-    const { status, headers } = await clientOf(url)('GET', '/healthz', undefined, { 'x-forwarded-for': forwarded });
+    const { status, headers } = await createClient(url)('GET', '/healthz', undefined, { 'x-forwarded-for': forwarded });
     expect([status, headers.get('ratelimit-limit')]).toEqual([200, null]);
-    const answer = await clientOf(url)('GET', '/api/posts', undefined, { 'x-forwarded-for': forwarded });
+    const answer = await createClient(url)('GET', '/api/posts', undefined, { 'x-forwarded-for': forwarded });
     expect([200, 429]).toContain(answer.status);
     expect(limitsOf(answer)[0]).toBe(25);
   },

@@ -4,14 +4,14 @@ import { request } from 'node:http';
 import { connect, type Socket } from 'node:net';
 import { afterAll, expect, onTestFinished, test, vi } from 'vitest';
 import { app as sheets } from '../../fixtures/sheets/app.ts';
-import { createTestDatabase } from '../../support/database.ts';
-import { envOfOneRole, startProcess } from '../../support/processes.ts';
+import { createTestDatabase } from '../../support/database/test-database.ts';
+import { createRoleEnv, startProcess } from '../../support/processes/app-process.ts';
 
 // Each test starts a process, and some put it under load, which takes long on a busy machine.
 vi.setConfig({ testTimeout: 240_000, hookTimeout: 60_000 });
 
 const database = await createTestDatabase();
-const env = envOfOneRole(database);
+const env = createRoleEnv(database);
 const app = sheets({ ...env, NODE_ENV: 'test' });
 afterAll(async () => {
   await app.close();
@@ -115,18 +115,21 @@ test.skipIf(!isLinux)(
   },
 );
 
-test.skipIf(!isLinux)('pipelined requests of a client that does not read are refused beyond its share', async () => {
-  await makeSheets('behind', 40, { text: 'x'.repeat(50_000) });
-  const web = startWeb(PATIENT);
-  const url = await web.url();
-  stall(url, Array(READERS).fill(list('behind')));
-  // Only the first response reaches the connection, so a 503 for the next request of the client shows that all were handled.
-  await vi.waitUntil(async () => (await readFrom(url, list('behind'), '127.0.0.1')).status === 503, {
-    timeout: 60_000,
-  });
-  expect((await readFrom(url, list('behind'), '127.0.0.2')).status).toBe(200);
-  expect(peakMemoryOf(web.child.pid!)).toBeLessThan(MAX_RESIDENT);
-});
+test.skipIf(!isLinux)(
+  'pipelined requests of a client that does not read are refused once it exceeds its share of memory',
+  async () => {
+    await makeSheets('behind', 40, { text: 'x'.repeat(50_000) });
+    const web = startWeb(PATIENT);
+    const url = await web.url();
+    stall(url, Array(READERS).fill(list('behind')));
+    // Only the first response reaches the connection, so a 503 for the next request of the client shows that all were handled.
+    await vi.waitUntil(async () => (await readFrom(url, list('behind'), '127.0.0.1')).status === 503, {
+      timeout: 60_000,
+    });
+    expect((await readFrom(url, list('behind'), '127.0.0.2')).status).toBe(200);
+    expect(peakMemoryOf(web.child.pid!)).toBeLessThan(MAX_RESIDENT);
+  },
+);
 
 test.skipIf(!isLinux)(
   'a connection whose client reads nothing, or a byte now and then, is destroyed; a slow reader gets its whole response',

@@ -3,12 +3,12 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { AnyField, Fields } from '../../../src/declare/field.ts';
 import { defineResource, f } from '../../../src/index.ts';
-import { type Migrating, migrating, schemaOf } from '../../support/migrating.ts';
+import { createMigrationProject, type MigrationProject, readSchema } from '../../support/database/migration-project.ts';
 
 const post = (fields: Fields) => defineResource('post', { fields: { title: f.string(), ...fields } });
 
-async function withRow(atEnd?: Parameters<typeof migrating>[0]) {
-  const project = await migrating(atEnd);
+async function withRow(atEnd?: Parameters<typeof createMigrationProject>[0]) {
+  const project = await createMigrationProject(atEnd);
   await project.change([post({})]);
   await project.query(`insert into posts (id, title) values ('0123456789abcdef01234567', 'kept')`);
   return project;
@@ -30,7 +30,7 @@ const DEFAULTS = [
 
 describe('existing rows get the default of a new field, as new records do; the column itself keeps no default', () => {
   const after = post(Object.fromEntries(DEFAULTS.map(([, field], i) => [`v${i}`, field])));
-  let project: Migrating;
+  let project: MigrationProject;
   let made: Record<string, unknown>;
   let records: Record<string, unknown>[];
   const removes: (() => Promise<void>)[] = [];
@@ -51,9 +51,9 @@ describe('existing rows get the default of a new field, as new records do; the c
   });
 
   test('the tables are the same as when they are created from scratch', async () => {
-    const fresh = await migrating();
+    const fresh = await createMigrationProject();
     await fresh.sync([after]);
-    expect(await schemaOf(project)).toEqual(await schemaOf(fresh));
+    expect(await readSchema(project)).toEqual(await readSchema(fresh));
   });
 });
 
@@ -87,7 +87,7 @@ test('a new table is created with its indexes, in one transaction', async () => 
   expect(readFileSync(join(project.folder, '0001_notes.sql'), 'utf8')).not.toContain('CONCURRENTLY');
 });
 
-test('every snapshot is the schema that its file produces, and names the previous one', async () => {
+test('every snapshot describes the schema that its migration produces, and refers to the previous snapshot', async () => {
   const project = await withRow();
   await project.change([post({ v: f.string().filterable() })]);
   await project.change([post({ v: f.string().filterable() })], '--empty');

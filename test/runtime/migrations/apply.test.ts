@@ -7,14 +7,14 @@ import { defineResource, f } from '../../../src/index.ts';
 import { createLog } from '../../../src/platform/observability/log.ts';
 import { applyMigration } from '../../../src/runtime/migrations/apply.ts';
 import { readMigrations } from '../../../src/runtime/migrations/journal.ts';
-import { migrating } from '../../support/migrating.ts';
+import { createMigrationProject } from '../../support/database/migration-project.ts';
 
 const note = (fields: Fields) => defineResource('note', { fields });
 const APPLIED = 'select 1 from drizzle.__drizzle_migrations';
 const DUPLICATES = `insert into notes (id, a) values ('1', 'same'), ('2', 'same'), ('3', 'other')`;
 
 test('ten instances that migrate concurrently apply each migration once, even those outside a transaction, and all succeed', async () => {
-  const project = await migrating();
+  const project = await createMigrationProject();
   await project.generate([note({ a: f.string() })]);
   await project.generate([note({ a: f.string().searchable().unique(), b: f.string().sortable() })]);
   const applied = await Promise.all(Array.from({ length: 10 }, () => project.apply()));
@@ -25,12 +25,12 @@ test('ten instances that migrate concurrently apply each migration once, even th
 });
 
 test('migrating with an empty folder explains how to create the first migration', async () => {
-  const project = await migrating();
+  const project = await createMigrationProject();
   await expect(project.apply()).rejects.toThrow('npm run migration:generate');
 });
 
 test('indexes of an existing table are built in a separate file, while writes continue', async () => {
-  const project = await migrating();
+  const project = await createMigrationProject();
   await project.change([note({ a: f.string() })]);
   await project.query(DUPLICATES);
   expect(await project.change([note({ a: f.string().filterable() })], 'filter')).toEqual(['0001_filter']);
@@ -52,7 +52,7 @@ test('indexes of an existing table are built in a separate file, while writes co
 });
 
 test('a unique index over duplicates fails by name, explains how to find them, and leaves nothing behind; then it succeeds', async () => {
-  const project = await migrating();
+  const project = await createMigrationProject();
   await project.change([note({ a: f.string() })]);
   await project.query(DUPLICATES);
   await project.generate([note({ a: f.string().unique() })], 'unique');
@@ -68,7 +68,7 @@ test('a unique index over duplicates fails by name, explains how to find them, a
 });
 
 test('duplicates of a unique index over several fields are reported with all of the fields', async () => {
-  const project = await migrating();
+  const project = await createMigrationProject();
   const fields = { a: f.string(), b: f.string() };
   await project.change([note(fields)]);
   await project.query(
@@ -82,8 +82,8 @@ test('duplicates of a unique index over several fields are reported with all of 
   ]);
 });
 
-test('an invalid index of an earlier run is rebuilt, and a valid one is not', async () => {
-  const project = await migrating();
+test('an invalid index of an earlier run is rebuilt, and a valid index is kept', async () => {
+  const project = await createMigrationProject();
   await project.change([note({ a: f.string(), b: f.string() })]);
   await project.query(DUPLICATES);
   await project.query('create index notes_b_index on notes (b)');
@@ -97,7 +97,7 @@ test('an invalid index of an earlier run is rebuilt, and a valid one is not', as
 });
 
 test('a migration that fails in the middle leaves nothing behind, and the migrations before it stay applied', async () => {
-  const project = await migrating();
+  const project = await createMigrationProject();
   await project.generate([note({ a: f.string() })]);
   await project.generate([note({ a: f.string() })], 'good', '--empty');
   await project.generate([note({ a: f.string() })], 'bad', '--empty');
@@ -114,7 +114,7 @@ test('a migration that fails in the middle leaves nothing behind, and the migrat
 });
 
 test('a migration backs off from a held lock, lets other queries through, and retries', async () => {
-  const project = await migrating();
+  const project = await createMigrationProject();
   await project.change([note({ a: f.string() })]);
   await project.generate([note({ a: f.string(), b: f.string() })]);
   const holder = new pg.Client(project.url);
@@ -131,7 +131,7 @@ test('a migration backs off from a held lock, lets other queries through, and re
 });
 
 test('a migration that never gets its lock gives up, leaves nothing behind, and says how to find the session that holds it', async () => {
-  const project = await migrating();
+  const project = await createMigrationProject();
   await project.change([note({ a: f.string() })]);
   await project.generate([note({ a: f.string(), b: f.string() })]);
   const [holder, client] = [new pg.Client(project.url), new pg.Client(project.url)];
@@ -150,7 +150,7 @@ test('a migration that never gets its lock gives up, leaves nothing behind, and 
 });
 
 test('a file edited after it was applied is reported, and nothing is applied', async () => {
-  const project = await migrating();
+  const project = await createMigrationProject();
   await project.change([note({ a: f.string() })]);
   const file = join(project.folder, '0000_init.sql');
   const text = readFileSync(file, 'utf8');
@@ -163,8 +163,8 @@ test('a file edited after it was applied is reported, and nothing is applied', a
   expect(await project.apply()).toEqual(['0001_change']);
 });
 
-test('a migration that arrives late, through a merge, is applied', async () => {
-  const project = await migrating();
+test('a migration that a merge adds before applied ones is applied', async () => {
+  const project = await createMigrationProject();
   await project.change([note({ a: f.string() })]);
   await project.generate([note({ a: f.string(), b: f.string() })], 'early');
   await project.generate([note({ a: f.string(), b: f.string(), c: f.string() })], 'late');
@@ -181,8 +181,8 @@ test('a migration that arrives late, through a merge, is applied', async () => {
 test.each([
   ['not JSON after a merge', '<<<<<<< HEAD\n{}', '_journal.json is not what npm run migration:generate wrote'],
   ['without a file', undefined, '0001_gone.sql is named in its meta/_journal.json and does not exist'],
-])('a folder that is %s is refused with one line', async (_, text, line) => {
-  const project = await migrating();
+])('a migrations folder that is %s is refused with one line', async (_, text, line) => {
+  const project = await createMigrationProject();
   await project.generate([note({ a: f.string() })]);
   const file = join(project.folder, 'meta', '_journal.json');
   const journal = JSON.parse(readFileSync(file, 'utf8'));
@@ -192,7 +192,7 @@ test.each([
 });
 
 test('a database that is newer than the code is not changed', async () => {
-  const project = await migrating();
+  const project = await createMigrationProject();
   await project.change([note({ a: f.string() })]);
   await project.query(`insert into drizzle.__drizzle_migrations (hash, created_at) values ('newer', 9999999999999)`);
   await project.query('alter table notes add column newer text');

@@ -1,13 +1,13 @@
 import type { AnyField } from '../../../src/declare/field.ts';
 import { defineResource, f } from '../../../src/index.ts';
-import { type Migrating, migrating } from '../../support/migrating.ts';
+import { createMigrationProject, type MigrationProject } from '../../support/database/migration-project.ts';
 
 /** A resource whose field `v` changes. */
 export const post = (field: AnyField) => defineResource('post', { fields: { v: field, other: f.string() } });
 
 /** A project that has a record for each value, and one without. */
-export async function withValues(field: AnyField, values: readonly unknown[]): Promise<Migrating> {
-  const project = await migrating();
+export async function withValues(field: AnyField, values: readonly unknown[]): Promise<MigrationProject> {
+  const project = await createMigrationProject();
   await project.change([post(field)]);
   const app = project.app(post(field));
   for (const v of values) await app.service('post').create({ v });
@@ -27,8 +27,8 @@ export interface Changing {
 }
 
 /** One project in which all fields change together, with records that hold their values and one record without any. */
-export async function sideBySide(fields: readonly Changing[], atEnd?: Parameters<typeof migrating>[0]) {
-  const project = await migrating(atEnd);
+export async function sideBySide(fields: readonly Changing[], atEnd?: Parameters<typeof createMigrationProject>[0]) {
+  const project = await createMigrationProject(atEnd);
   const [before, after] = [wide(fields.map(({ from }) => from)), wide(fields.map(({ to }) => to))];
   await project.change([before]);
   const posts = project.app(before).service('post');
@@ -67,7 +67,7 @@ export function proposed(refusal: readonly string[]): string[] {
 }
 
 /** The API’s value of each record, in order of creation; undefined for a record without a value. */
-export async function valuesOf(project: Migrating, field: AnyField): Promise<unknown[]> {
+export async function valuesOf(project: MigrationProject, field: AnyField): Promise<unknown[]> {
   const { data } = await project.app(post(field)).service('post').list();
   return (data as { id: string; v?: unknown }[]).sort((a, b) => (a.id < b.id ? -1 : 1)).map(({ v }) => v);
 }

@@ -1,13 +1,13 @@
 import { expect, test } from 'vitest';
 import { defineResource, f } from '../../../src/index.ts';
-import { migrating } from '../../support/migrating.ts';
+import { createMigrationProject } from '../../support/database/migration-project.ts';
 
 const post = defineResource('post', {
   fields: { title: f.string().unique(), views: f.integer(), tags: f.array(f.string()), at: f.date().filterable() },
 });
 
 test('an app refuses to start on an empty database, and names what is missing and the command that fixes it', async () => {
-  const project = await migrating();
+  const project = await createMigrationProject();
   await expect(project.app(post).start({ port: 0 })).rejects.toThrow(/missing: .*table posts[\s\S]*npm run migrate/);
 });
 
@@ -32,14 +32,14 @@ test.each([
     'missing: unique index sessions_token_hash_unique\n',
   ],
 ])('after %s an app refuses to start', async (sql, line) => {
-  const project = await migrating();
+  const project = await createMigrationProject();
   await project.sync([post]);
   await project.query(sql);
   await expect(project.app(post).start({ port: 0 })).rejects.toThrow(line);
 });
 
 test('an app starts without a non-unique index, because it is then only slower', async () => {
-  const project = await migrating();
+  const project = await createMigrationProject();
   await project.sync([post]);
   await project.query('drop index posts_at_index');
   await project.app(post).start({ port: 0, roles: ['web'] });

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import type { Fields } from '../../../src/declare/field.ts';
 import { defineResource, f } from '../../../src/index.ts';
-import { migrating } from '../../support/migrating.ts';
+import { createMigrationProject } from '../../support/database/migration-project.ts';
 
 const post = (fields: Fields) => defineResource('post', { fields });
 const plain = { body: f.text(), about: f.text(), tags: f.array(f.string()) };
@@ -18,21 +18,21 @@ const shape = (columns: { body?: string } = {}) => [
   `posts_${columns.body ?? 'body'}_unique USING btree (sha256((replace(${columns.body ?? 'body'}, '\\'::text, '\\\\'::text))::bytea))`,
   'posts_tags_search_index USING gin (belfry_array_text(tags) gin_trgm_ops)',
 ];
-async function indexes(project: Awaited<ReturnType<typeof migrating>>): Promise<string[]> {
+async function indexes(project: Awaited<ReturnType<typeof createMigrationProject>>): Promise<string[]> {
   const rows = await project.query(INDEXES);
   return rows.map(({ name, text }) => `${name} USING ${text.split(' USING ')[1]}`);
 }
 
-test('they are created with a new table, once, and after the function that they need', async () => {
-  const project = await migrating();
+test('expression indexes are created with a new table, once, and after the function that they need', async () => {
+  const project = await createMigrationProject();
   expect(await project.change([post(marked)])).toHaveLength(1);
   expect(await indexes(project)).toEqual(shape().toSorted());
   const again = await project.generate([post(marked)], '--check');
   expect(again.ok, again.lines.join('\n')).toBe(true);
 });
 
-test('they are added to a table with rows while processes run, whatever the length of the texts', async () => {
-  const project = await migrating();
+test('expression indexes are added to a table with rows while processes run, whatever the length of the texts', async () => {
+  const project = await createMigrationProject();
   await project.change([post(plain)]);
   const posts = project.app(post(plain)).service('post');
   await posts.create({ body: `${LONG}a`, about: LONG, tags: ['x', LONG] });
@@ -44,15 +44,15 @@ test('they are added to a table with rows while processes run, whatever the leng
   expect(await indexes(project)).toEqual(shape().toSorted());
 });
 
-test('npm run dev creates them too', async () => {
-  const project = await migrating();
+test('npm run dev creates expression indexes too', async () => {
+  const project = await createMigrationProject();
   await project.sync([post(plain)]);
   await project.sync([post(marked)]);
   expect(await indexes(project)).toEqual(shape().toSorted());
 });
 
 test('a unique index over rows with the same text is refused with a message that says so', async () => {
-  const project = await migrating();
+  const project = await createMigrationProject();
   await project.sync([post(plain)]);
   const posts = project.app(post(plain)).service('post');
   await posts.create({ body: LONG });
@@ -62,8 +62,8 @@ test('a unique index over rows with the same text is refused with a message that
   expect(await project.query(/find them with: (.+)/.exec(failed as string)![1]!)).toHaveLength(1);
 });
 
-test('a renamed column keeps its index', async () => {
-  const project = await migrating();
+test('a renamed column keeps its expression index', async () => {
+  const project = await createMigrationProject();
   await project.change([post(marked)]);
   const { body, ...rest } = marked;
   const renamed = post({ ...rest, text: body.renamedFrom('body') });
@@ -73,8 +73,8 @@ test('a renamed column keeps its index', async () => {
   expect(await indexes(project)).toEqual(shape({ body: 'text' }).toSorted());
 });
 
-test('startup reports a database without the function', async () => {
-  const project = await migrating();
+test('the start reports that the database lacks the function', async () => {
+  const project = await createMigrationProject();
   await project.change([post(marked)]);
   await project.query('drop function belfry_array_text(text[]) cascade');
   const app = project.app(post(marked));

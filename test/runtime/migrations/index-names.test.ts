@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import type { Fields } from '../../../src/declare/field.ts';
 import type { AnyResource } from '../../../src/declare/resource.ts';
 import { defineResource, f } from '../../../src/index.ts';
-import { migrating } from '../../support/migrating.ts';
+import { createMigrationProject } from '../../support/database/migration-project.ts';
 
 type Indexes = readonly { fields: readonly string[]; unique?: boolean }[];
 const thing = (fields: Fields, indexes: Indexes = [], more: object = {}) =>
@@ -10,7 +10,7 @@ const thing = (fields: Fields, indexes: Indexes = [], more: object = {}) =>
 
 /** The indexes that a migration creates for the resources: their names, with a digest shown as #, and what they cover. */
 async function made(resources: readonly AnyResource[]): Promise<string[]> {
-  const project = await migrating();
+  const project = await createMigrationProject();
   expect(await project.change([...resources])).toHaveLength(1);
   const rows = await project.query(
     `select indexname as name, indexdef as text from pg_indexes
@@ -31,7 +31,7 @@ test.each<[string, AnyResource[], string[]]>([
     ['things_a_unique: unique btree (a)'],
   ],
   [
-    'an index that another one makes unique',
+    'an index that another declaration makes unique',
     [
       thing({ a: a().filterable(), b: b() }, [
         { fields: ['a'], unique: true },
@@ -42,12 +42,12 @@ test.each<[string, AnyResource[], string[]]>([
     ['things_a_b_unique: unique btree (a desc, b)', 'things_a_unique: unique btree (a)'],
   ],
   [
-    'the same index, and the same the other way round',
+    'the same index in the same or the reverse direction',
     [thing({ a: a(), b: b() }, [{ fields: ['a', 'b'] }, { fields: ['a', 'b'] }, { fields: ['-a', '-b'] }])],
     ['things_a_b_index: btree (a, b)'],
   ],
   [
-    'the order of lists, and an owner',
+    'the default order, and the owner',
     [
       thing(
         { a: a().max(9), who: f.id() },
@@ -70,12 +70,12 @@ test.each<[string, AnyResource[], string[]]>([
 
 test.each<[string, AnyResource[], string[]]>([
   [
-    'directions',
+    'their sort directions',
     [thing({ a: a(), b: b() }, [{ fields: ['a', 'b'] }, { fields: ['-a', 'b'] }])],
     ['things_a_b_index: btree (a, b)', 'things_a_desc_b_index: btree (a desc, b)'],
   ],
   [
-    'one name of columns',
+    'columns whose names combine to the same index name',
     [
       thing({ a: a(), b: b(), aB: f.string().index(), aDescB: b().filterable() }, [
         { fields: ['a', 'b'] },
@@ -90,7 +90,7 @@ test.each<[string, AnyResource[], string[]]>([
     ],
   ],
   [
-    'the last word of a name',
+    'the last word of a column name',
     [thing({ a: a().sortable(), aSort: f.string().index(), aSearch: a().searchable(), b: b() })],
     [
       'things_a_sort_index: btree (a, id)',
@@ -99,7 +99,7 @@ test.each<[string, AnyResource[], string[]]>([
     ],
   ],
   [
-    'one name of table and column',
+    'table and column whose names combine to the same index name',
     [
       thing({ aB: a().filterable() }),
       defineResource('things-a', { collection: 'things_a', fields: { b: b().filterable() } }),
@@ -107,7 +107,7 @@ test.each<[string, AnyResource[], string[]]>([
     ['things_a_b_index: btree (a_b)', 'things_a_b_index_#: btree (b)'],
   ],
   [
-    'the name of a table',
+    'the name of the table',
     [thing({ a: a().filterable() }), defineResource('index', { collection: 'things_a_index', fields: { b: b() } })],
     ['things_a_index_#: btree (a)'],
   ],
@@ -115,13 +115,13 @@ test.each<[string, AnyResource[], string[]]>([
   expect(await made(resources)).toEqual([...indexes].sort());
 });
 
-test('a name may move from one index to another: both a migration and a sync create both indexes', async () => {
+test('an index may take over the name of another: migrations and sync create both indexes', async () => {
   const before = [thing({ a: a(), b: b(), aB: b() }, [{ fields: ['a', 'b'] }])];
   const after = [thing({ a: a(), b: b(), aB: b().index() }, [{ fields: ['a', 'b'] }, { fields: ['-a', 'b'] }])];
   const indexes = `select indexname as name, indexdef as text from pg_indexes where indexname like 'things_a_%' order by 1`;
   const found: unknown[] = [];
   for (const way of ['change', 'sync'] as const) {
-    const project = await migrating();
+    const project = await createMigrationProject();
     await project[way](before);
     await project[way](after);
     const rows = await project.query(indexes);

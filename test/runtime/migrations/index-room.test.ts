@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import type { AnyField } from '../../../src/declare/field.ts';
 import { defineResource, f } from '../../../src/index.ts';
-import { migrating } from '../../support/migrating.ts';
+import { createMigrationProject } from '../../support/database/migration-project.ts';
 import { post, withValues } from './changing-field.ts';
 
 // Random text, because Postgres would compress repeated text.
@@ -19,7 +19,7 @@ test.each<[string, AnyField, AnyField, unknown[], string]>([
   ['a text that becomes a string', f.text(), f.string().index(), [LONG], '1 row holds a longer one'],
   ['an array', f.array(f.string()), f.array(f.string()).filterable(), [['x'], ['x', LONG]], '1 row holds a longer one'],
 ])(
-  'a new index over texts of unlimited length is noted in its migration, with the number of rows at risk: %s',
+  'a new index over texts of unlimited length gets a note in its migration with the number of rows at risk: %s',
   async (_what, from, to, values, counted) => {
     const project = await withValues(from, values);
     const { ok, lines } = await project.generate([post(to)], 'indexed');
@@ -51,13 +51,13 @@ test.each<[string, AnyField, AnyField]>([
   ['a string that had an index', f.string().index(), f.string().unique()],
   ['a text, whose index is a hash', f.text(), f.text().filterable(['eq'])],
   ['a substring search', f.string(), f.string().searchable()],
-])('an index that has room for any existing value is not noted: %s', async (_what, from, to) => {
+])('an index into which every existing value fits gets no note: %s', async (_what, from, to) => {
   const project = await withValues(from, []);
   const { ok, lines } = await project.generate([post(to)], 'indexed');
   expect([ok, lines.filter((line) => line.startsWith('Note: '))]).toEqual([true, []]);
 });
 
-test('for an index over several fields, each field has its share of the space', async () => {
+test('in an index over several fields, each field gets a part of the space', async () => {
   const fields = { v: f.string(), other: f.string() };
   const project = await withValues(f.string(), [LONG]);
   const indexed = defineResource('post', { fields, indexes: [{ fields: ['v', '-other'] }] });
@@ -72,8 +72,8 @@ test('for an index over several fields, each field has its share of the space', 
   expect(await project.query(/find them with: (.+)/.exec(failed as string)![1]!)).toHaveLength(1);
 });
 
-test('npm run dev prints the note too, and changes nothing', async () => {
-  const project = await migrating();
+test('npm run dev prints the same note and changes nothing', async () => {
+  const project = await createMigrationProject();
   await project.sync([post(f.string())]);
   const posts = project.app(post(f.string())).service('post');
   await posts.create({ v: LONG });

@@ -26,7 +26,7 @@ test.each([
   ['string to url', f.string(), f.url(), 'becomes url', ['x'], ''],
   ['an encrypted enum', f.enum(['a', 'x']).encrypted(), f.enum(['a']).encrypted(), 'no longer takes "x"', ['x'], ''],
 ] as [string, AnyField, AnyField, string, unknown[], string][])(
-  '%s, with no other change, is noted once, and --check reports it until then',
+  '%s, with no other change, is noted in one migration, and --check reports it until then',
   async (_what, from, to, said, values, counted) => {
     const project = await withValues(from, values);
     const check = await project.generate([post(to)], '--check');
@@ -76,7 +76,7 @@ test.each([
   ['integer to number, encrypted', f.integer().encrypted(), f.number().encrypted(), 7],
   ['string to json, encrypted', f.string().encrypted(), f.json().encrypted(), 'x'],
   ['object to json', f.object({ a: f.string() }), f.json(), { a: 'x' }],
-] as [string, AnyField, AnyField, unknown][])('%s needs nothing', async (_what, from, to, value) => {
+] as [string, AnyField, AnyField, unknown][])('%s needs no migration and no note', async (_what, from, to, value) => {
   const project = await withValues(from, [value]);
   expect((await project.generate([post(to)])).ok).toBe(true);
   expect(await valuesOf(project, to)).toEqual([value, undefined]);

@@ -2,14 +2,14 @@ import { expect, test } from 'vitest';
 import { generate } from '../../../scripts/migration/generate.ts';
 import type { Fields } from '../../../src/declare/field.ts';
 import { defineResource, f } from '../../../src/index.ts';
-import { migrating } from '../../support/migrating.ts';
+import { createMigrationProject } from '../../support/database/migration-project.ts';
 
 const post = (fields: Fields) => defineResource('post', { fields });
 const note = defineResource('note', { fields: { body: f.text() } });
 const COMMAND = 'npm run migration:generate --';
 
 async function withRows() {
-  const project = await migrating();
+  const project = await createMigrationProject();
   await project.change([post({ title: f.string(), subtitle: f.string(), views: f.integer() }), note]);
   await project.query(`insert into posts (id, title, subtitle, views) values ('1', 'a', 'x', 1), ('2', 'b', null, 2)`);
   await project.query(`insert into notes (id, body) values ('1', 'x')`);
@@ -46,9 +46,9 @@ test('allowing one loss does not allow another', async () => {
 });
 
 test.each([
-  ['each is named', ['--drop', 'posts.subtitle', '--drop-table', 'notes']],
-  ['all are allowed', ['--allow-loss']],
-])('losses are written when %s, and declared fields keep their values', async (_, given) => {
+  ['each loss is allowed by name', ['--drop', 'posts.subtitle', '--drop-table', 'notes']],
+  ['all losses are allowed', ['--allow-loss']],
+])('a migration with losses is written when %s, and declared fields keep their values', async (_, given) => {
   const project = await withRows();
   await project.change(FEWER, ...given);
   expect(
@@ -62,7 +62,7 @@ test.each([
 test.each([
   ['--drop', 'posts.title', '--drop posts.title: this migration would not drop that column.'],
   ['--drop-table', 'posts', '--drop-table posts: this migration would not drop that table.'],
-])('%s for a field or resource that is still declared is refused', async (option, name, line) => {
+])('%s of a field or resource that is still declared is refused', async (option, name, line) => {
   const project = await withRows();
   await expect(project.generate(FEWER, option, name)).rejects.toThrow(line);
 });
@@ -100,7 +100,7 @@ test('values that would be lost are counted under the name that the database sti
   ]);
 });
 
-test('a rename is proposed only to columns of the same kind, if there is one', async () => {
+test('a rename is proposed only to a column of the same type', async () => {
   const project = await withRows();
   const next = [
     post({ title: f.string(), a: f.enum(['x']), b: f.string(), c: f.integer(), d: f.string().encrypted() }),

@@ -24,24 +24,28 @@ function noteOf(from: AnyField, to: AnyField): string | undefined {
 }
 
 test.each<[string, AnyField, string]>([
-  ['a member that is gone', f.object(rest), '"city" is no member any more'],
-  ['a member made required', f.object({ ...shape, city: f.string().required() }), '"city" is required now'],
+  ['a removed member', f.object(rest), '"city" is no member any more'],
+  ['a member that becomes required', f.object({ ...shape, city: f.string().required() }), '"city" is required now'],
   [
-    'a new member, required',
+    'a new required member',
     f.object({ ...shape, street: f.text().required() }),
     '"street" is a new member, and required',
   ],
-  ['a member of another kind', f.object({ ...shape, zip: f.integer().required() }), '"zip" was string and is integer'],
+  ['a member of another type', f.object({ ...shape, zip: f.integer().required() }), '"zip" was string and is integer'],
   ['a stricter member', f.object({ ...shape, city: f.email() }), '"city" was string and is email'],
   ['a narrower enum', f.object({ ...shape, kind: f.enum(['home']) }), '"kind" no longer takes "work"'],
   ['a narrower enum in an array', f.object({ ...shape, tags: f.array(f.enum(['a'])) }), '"tags" no longer takes "b"'],
   [
-    'a member of a member',
+    'a removed member of a nested object',
     f.object({ ...shape, deep: f.object({ door: f.text() }) }),
     '"deep.floor" is no member any more',
   ],
-  ['several', f.object({ ...rest, zip: f.boolean() }), '"city" is no member any more, "zip" was string and is boolean'],
-])('an object that no longer accepts values that rows may hold is noted: %s', (_what, to, said) => {
+  [
+    'several changes',
+    f.object({ ...rest, zip: f.boolean() }),
+    '"city" is no member any more, "zip" was string and is boolean',
+  ],
+])('an object that no longer accepts all stored values gets a note: %s', (_what, to, said) => {
   const note = `posts.v: ${said}: values that are there stay as they are, unchecked`;
   for (const wrap of [(field: AnyField) => field, (field: AnyField) => f.array(field)]) {
     expect(noteOf(wrap(before), wrap(to))).toBe(note);
@@ -50,11 +54,11 @@ test.each<[string, AnyField, string]>([
 
 test.each<[string, AnyField]>([
   ['a new member', f.object({ ...shape, street: f.text() })],
-  ['a new member, required, with a default', f.object({ ...shape, floor: f.integer().required().default(0) })],
-  ['a member that is optional now', f.object({ ...shape, zip: f.string() })],
-  ['a wider kind', f.object({ ...shape, zip: f.text().required(), deep: f.object({ floor: f.number() }) })],
+  ['a new required member with a default', f.object({ ...shape, floor: f.integer().required().default(0) })],
+  ['a member that becomes optional', f.object({ ...shape, zip: f.string() })],
+  ['a wider type', f.object({ ...shape, zip: f.text().required(), deep: f.object({ floor: f.number() }) })],
   ['a wider enum', f.object({ ...shape, kind: f.enum(['home', 'work', 'other']) })],
-])('an object that still accepts what rows hold needs no note: %s', (_what, to) => {
+])('an object that still accepts all stored values gets no note: %s', (_what, to) => {
   expect(noteOf(before, to)).toBeUndefined();
 });
 

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import type { Fields } from '../../../src/declare/field.ts';
 import { defineResource, f } from '../../../src/index.ts';
-import { type Migrating, migrating, schemaOf } from '../../support/migrating.ts';
+import { createMigrationProject, type MigrationProject, readSchema } from '../../support/database/migration-project.ts';
 
 const post = (fields: Fields, options: object = {}) => defineResource('post', { fields, ...options });
 
@@ -20,8 +20,8 @@ const after = (renamed = true) => {
   );
 };
 
-async function withRows(atEnd?: Parameters<typeof migrating>[0]) {
-  const project = await migrating(atEnd);
+async function withRows(atEnd?: Parameters<typeof createMigrationProject>[0]) {
+  const project = await createMigrationProject(atEnd);
   await project.change([before()]);
   await project.query(
     `insert into posts (id, title, views) select lpad(i::text, 24, '0'), 'post ' || i, i from generate_series(1, 3) i`,
@@ -30,7 +30,7 @@ async function withRows(atEnd?: Parameters<typeof migrating>[0]) {
 }
 
 /** Shared by all tests of refused changes, which leave the project unchanged. */
-let refusing: Migrating;
+let refusing: MigrationProject;
 let remove = async () => {};
 beforeAll(async () => {
   refusing = await withRows((end) => (remove = end));
@@ -40,7 +40,7 @@ afterAll(() => remove());
 const TITLES = 'select array_agg(headline order by id) as titles from posts';
 const KEPT = [{ titles: ['post 1', 'post 2', 'post 3'] }];
 
-test('a field declared as renamed keeps its values, and its indexes are renamed, not rebuilt', async () => {
+test('a renamed field keeps its values, and its indexes are renamed instead of rebuilt', async () => {
   const project = await withRows();
   const files = await project.change([after()], 'headline');
   expect(files).toEqual(['0001_headline']);
@@ -48,12 +48,12 @@ test('a field declared as renamed keeps its values, and its indexes are renamed,
   expect(sql).toContain('ALTER TABLE "posts" RENAME COLUMN "title" TO "headline";');
   expect(sql).not.toMatch(/CREATE|DROP/);
   expect(await project.query(TITLES)).toEqual(KEPT);
-  const fresh = await migrating();
+  const fresh = await createMigrationProject();
   await fresh.sync([after()]);
-  expect(await schemaOf(project)).toEqual(await schemaOf(fresh));
+  expect(await readSchema(project)).toEqual(await readSchema(fresh));
 });
 
-test('a rename marker that was applied has no further effect, and neither has removing it', async () => {
+test('a rename marker has no effect once it was applied, and neither does removing it', async () => {
   const project = await withRows();
   await project.change([after()]);
   const upToDate = { ok: true, lines: ['The migrations are up to date with the declarations.'] };
@@ -91,7 +91,7 @@ test('a dropped and an added column of one type are refused with the commands to
 });
 
 test('sync applies declared renames, and drops undeclared columns only if it may', async () => {
-  const project = await migrating();
+  const project = await createMigrationProject();
   await project.sync([before()]);
   await project.query(`insert into posts (id, title, views) values ('a', 'kept', 1)`);
   await project.sync([after()]);
@@ -101,7 +101,7 @@ test('sync applies declared renames, and drops undeclared columns only if it may
 });
 
 test('sync of a named database refuses an undeclared rename and explains how to declare it', async () => {
-  const project = await migrating();
+  const project = await createMigrationProject();
   await project.sync([before()]);
   await expect(project.sync([after(false)], 'nothing')).rejects.toThrow(
     "posts.title: 0 rows hold a value; if it is called headline now, declare that there with renamedFrom('title')",
@@ -118,7 +118,7 @@ const article = (renamedFrom?: string) =>
 test.each([
   ['declared by the old name', article('post'), []],
   ['declared by the old table', article('posts'), []],
-  ['asked for', article(), ['--rename-table', 'posts=articles']],
+  ['requested on the command line', article(), ['--rename-table', 'posts=articles']],
 ])(
   'a renamed resource (%s) keeps its rows, and everything that carried its name is renamed',
   async (_, resource, given) => {
@@ -128,9 +128,9 @@ test.each([
     await project.apply();
     expect(readFileSync(join(project.folder, '0001_change.sql'), 'utf8')).not.toMatch(/CREATE|DROP/);
     expect(await project.query('select array_agg(title order by id) as titles from articles')).toEqual(KEPT);
-    const fresh = await migrating();
+    const fresh = await createMigrationProject();
     await fresh.sync([article()]);
-    expect(await schemaOf(project)).toEqual(await schemaOf(fresh));
+    expect(await readSchema(project)).toEqual(await readSchema(fresh));
   },
 );
 
@@ -145,7 +145,7 @@ test('a resource whose table name changed is refused with the command to rename 
 });
 
 test('a table and its columns can be renamed together, in a chain, with a change of type', async () => {
-  const project = await migrating();
+  const project = await createMigrationProject();
   await project.change([post({ a: f.string().filterable(), b: f.string().filterable(), n: f.integer() })]);
   await project.query(`insert into posts (id, a, b, n) values ('x', 'was a', 'was b', 7)`);
   const next = defineResource('article', {
@@ -158,13 +158,13 @@ test('a table and its columns can be renamed together, in a chain, with a change
   });
   await project.change([next]);
   expect(await project.query('select b, c, count from articles')).toEqual([{ b: 'was a', c: 'was b', count: 7 }]);
-  const fresh = await migrating();
+  const fresh = await createMigrationProject();
   await fresh.sync([next]);
-  expect(await schemaOf(project)).toEqual(await schemaOf(fresh));
+  expect(await readSchema(project)).toEqual(await readSchema(fresh));
 });
 
-test('the newest of several earlier names that exists counts', async () => {
-  const project = await migrating();
+test('of several earlier names, the newest that exists in the database is used', async () => {
+  const project = await createMigrationProject();
   await project.change([post({ first: f.string() })]);
   await project.query(`insert into posts (id, first) values ('x', 'kept')`);
   await project.change([post({ third: f.string().renamedFrom('second', 'first') })]);
@@ -208,14 +208,14 @@ test.each([
 ])(
   'generate and sync refuse a rename of %s with ciphertexts, because ciphertexts are bound to the name',
   async (_, next, column, bound) => {
-    const project = await migrating();
+    const project = await createMigrationProject();
     await project.change([secret('post')]);
     const { ok, lines } = await project.generate([next]);
     expect(ok).toBe(false);
     expect(lines[1]).toMatch(new RegExp(`^  - ${column}: the ciphertexts of ${bound} are bound to that name, and `));
     expect(lines[2]).toContain('declare a new one, and copy the values in code');
 
-    const synced = await migrating();
+    const synced = await createMigrationProject();
     await synced.sync([secret('post')]);
     await synced.app(secret('post')).service('post').create({ note: 'a secret' });
     await expect(synced.sync([next])).rejects.toThrow(`${column}: the ciphertexts of ${bound} are bound to that name`);
@@ -225,7 +225,7 @@ test.each([
 );
 
 test('two fields renamed from the same field are a configuration error, and so is a rename inside an object', async () => {
-  const project = await migrating();
+  const project = await createMigrationProject();
   const fields = {
     a: f.string().renamedFrom('z'),
     b: f.string().renamedFrom('z'),
@@ -239,7 +239,7 @@ test('two fields renamed from the same field are a configuration error, and so i
 });
 
 test('renaming a resource, or a field, also renames it in the deleted records', async () => {
-  const project = await migrating();
+  const project = await createMigrationProject();
   const fields = { title: f.string() };
   await project.change([defineResource('post', { fields, softDelete: true })]);
   await project.query(`insert into posts_deleted (id, title, deleted_at) values ('${'1'.repeat(24)}', 'old', now())`);

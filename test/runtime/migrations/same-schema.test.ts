@@ -2,8 +2,8 @@ import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import type { AnyField, Fields } from '../../../src/declare/field.ts';
 import { defineResource, f } from '../../../src/index.ts';
-import { migrating, schemaOf } from '../../support/migrating.ts';
-import { runs } from '../../support/runs.ts';
+import { createMigrationProject, readSchema } from '../../support/database/migration-project.ts';
+import { scaleRuns } from '../../support/vitest/fuzz-runs.ts';
 
 // A declaration that changes step by step: fields by name, each with a kind and tags, in a resource that may be renamed.
 const KINDS = ['integer', 'number', 'string', 'text'] as const;
@@ -94,7 +94,11 @@ test('whatever the steps, migrations and sync both end with the schema that sync
 }, async () => {
   await fc.assert(
     fc.asyncProperty(fc.array(step, { minLength: 3, maxLength: 7 }), async (steps) => {
-      const projects = [await migrating(), await migrating(), await migrating()] as const;
+      const projects = [
+        await createMigrationProject(),
+        await createMigrationProject(),
+        await createMigrationProject(),
+      ] as const;
       const [migrated, synced, fresh] = projects;
       await migrated.change([declare(FIRST)]);
       await synced.sync([declare(FIRST)]);
@@ -133,9 +137,9 @@ test('whatever the steps, migrations and sync both end with the schema that sync
         }
       }
       await fresh.sync([declare(state)]);
-      const schema = await schemaOf(fresh);
-      expect(await schemaOf(migrated)).toEqual(schema);
-      expect(await schemaOf(synced)).toEqual(schema);
+      const schema = await readSchema(fresh);
+      expect(await readSchema(migrated)).toEqual(schema);
+      expect(await readSchema(synced)).toEqual(schema);
       const expected = {
         fixed: 'here',
         ...Object.fromEntries([...values].map(([key, value]) => [column(key), value])),
@@ -147,6 +151,6 @@ test('whatever the steps, migrations and sync both end with the schema that sync
       // After a failure, the end of the test removes them.
       for (const project of projects) await project.remove();
     }),
-    { numRuns: runs(4) },
+    { numRuns: scaleRuns(4) },
   );
 });

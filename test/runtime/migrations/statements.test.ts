@@ -4,12 +4,12 @@ import { expect, onTestFinished, test } from 'vitest';
 import { generate } from '../../../scripts/migration/generate.ts';
 import { createApp, defineExtension, defineUser } from '../../../src/index.ts';
 import { integer, pgTable, text } from '../../../src/platform/postgres/drizzle.ts';
-import { type Migrating, migrating } from '../../support/migrating.ts';
+import { createMigrationProject, type MigrationProject } from '../../support/database/migration-project.ts';
 
 const counters = pgTable('counters', { id: text('id').primaryKey(), count: integer('count') });
 
 /** An app with an extension whose trigger sets a count. */
-function appOf({ env }: Migrating, count: number) {
+function appOf({ env }: MigrationProject, count: number) {
   const counting = defineExtension({
     name: 'counting',
     tables: { counters },
@@ -24,13 +24,13 @@ function appOf({ env }: Migrating, count: number) {
   return app;
 }
 
-async function counted({ query }: Migrating): Promise<number[]> {
+async function counted({ query }: MigrationProject): Promise<number[]> {
   await query(`insert into counters (id) values (gen_random_uuid()::text)`);
   return (await query('select distinct count from counters order by count')).map((row) => row.count);
 }
 
-test('statements of extensions come after the tables in a migration, and again when their text changes', async () => {
-  const project = await migrating();
+test('a migration runs the statements of extensions after creating the tables, and again when their text changes', async () => {
+  const project = await createMigrationProject();
   const { folder, url } = project;
   const one = appOf(project, 1);
   expect((await generate(one, folder, [], url)).ok).toBe(true);
@@ -50,8 +50,8 @@ test('statements of extensions come after the tables in a migration, and again w
   expect(await counted(project)).toEqual([1, 2]);
 });
 
-test('sync also runs them, once, and again when their text changes', async () => {
-  const project = await migrating();
+test('sync runs the statements of extensions once, and again when their text changes', async () => {
+  const project = await createMigrationProject();
   await appOf(project, 1).migrate({ mode: 'sync' });
   await project.query('drop trigger counters_count on counters');
   await appOf(project, 1).migrate({ mode: 'sync' });

@@ -1,18 +1,18 @@
 import { expect, test } from 'vitest';
 import type { Fields } from '../../../src/declare/field.ts';
 import { defineResource, defineUser, f } from '../../../src/index.ts';
-import { type Migrating, migrating } from '../../support/migrating.ts';
+import { createMigrationProject, type MigrationProject } from '../../support/database/migration-project.ts';
 
 const things = (fields: Fields) => [defineUser(), defineResource('thing', { fields })];
 
-async function withThings(project: Migrating, fields: Fields, ...rows: Record<string, unknown>[]) {
+async function withThings(project: MigrationProject, fields: Fields, ...rows: Record<string, unknown>[]) {
   const app = project.app(...things(fields));
   await app.migrate({ mode: 'sync' });
   for (const row of rows) await app.service('thing').create(row);
 }
 
 test('sync adds columns and drops empty ones as the declarations change, and keeps the rows', async () => {
-  const project = await migrating();
+  const project = await createMigrationProject();
   await withThings(project, { title: f.string().required(), old: f.string() }, { title: 'kept' });
   const after = things({ title: f.string().required(), fresh: f.integer().sortable() });
   await Promise.all([project.sync(after), project.sync(after)]);
@@ -20,15 +20,15 @@ test('sync adds columns and drops empty ones as the declarations change, and kee
   await expect(project.query('select old from things')).rejects.toThrow('column "old" does not exist');
 });
 
-test('sync fills in the default of a new field for existing rows', async () => {
-  const project = await migrating();
+test('sync sets the default of a new field in existing rows', async () => {
+  const project = await createMigrationProject();
   await withThings(project, { a: f.string() }, { a: 'x' });
   await project.sync(things({ a: f.string(), status: f.enum(['active', 'gone']).default('active').filterable() }));
   expect(await project.query('select a, status from things')).toEqual([{ a: 'x', status: 'active' }]);
 });
 
 test('a failed sync changes nothing, names the cause and how to find it, and succeeds once the cause is fixed', async () => {
-  const project = await migrating();
+  const project = await createMigrationProject();
   await withThings(project, { a: f.string() }, { a: 'same' }, { a: 'same' });
   await expect(project.sync(things({ a: f.string().unique(), b: f.string() }))).rejects.toThrow(
     /nothing was changed[\s\S]*things\.a is to be unique[\s\S]*find them with: select "a", count/,
@@ -39,29 +39,29 @@ test('a failed sync changes nothing, names the cause and how to find it, and suc
 });
 
 test('values are converted to a new type if possible', async () => {
-  const project = await migrating();
+  const project = await createMigrationProject();
   await withThings(project, { a: f.string(), none: f.string() }, { a: '12' });
   await project.sync(things({ a: f.integer(), none: f.date() }));
   expect(await project.query('select a, none from things')).toEqual([{ a: '12', none: null }]);
 });
 
 test('a boolean becomes a number: 1 and 0', async () => {
-  const project = await migrating();
+  const project = await createMigrationProject();
   await withThings(project, { a: f.boolean() }, { a: true });
   await project.sync(things({ a: f.integer() }));
   expect(await project.query('select a from things')).toEqual([{ a: '1' }]);
 });
 
 test('a type that the values cannot be converted to is refused; the error names the column and the fix, and not the value', async () => {
-  const project = await migrating();
+  const project = await createMigrationProject();
   await withThings(project, { a: f.string() }, { a: 'not a number' });
   const refused = project.sync(things({ a: f.integer() }));
   await expect(refused).rejects.toThrow(/things\.a holds values that cannot be turned into bigint[\s\S]*--fresh/);
   await expect(refused).rejects.not.toThrow('not a number');
 });
 
-test('encryption cannot be enabled for existing values, only for an empty column', async () => {
-  const project = await migrating();
+test('encryption can be enabled only for an empty column', async () => {
+  const project = await createMigrationProject();
   await withThings(project, { a: f.string() }, { a: 'plain' });
   await expect(project.sync(things({ a: f.string().encrypted() }))).rejects.toThrow(
     'things.a: its values are not encrypted, and thing.a could not decrypt them',
@@ -78,7 +78,7 @@ test.each([
     'CREATE UNIQUE INDEX things_a_b_unique ON public.things USING btree (a, b)',
   ],
 ])('a declared index that changes only in %s is updated', async (_, indexes, definition) => {
-  const project = await migrating();
+  const project = await createMigrationProject();
   const fields = { a: f.string(), b: f.string() };
   await project.sync([defineResource('thing', { fields, indexes: [{ fields: ['a', 'b'] }] })]);
   await project.sync([defineResource('thing', { fields, indexes })]);
@@ -87,7 +87,7 @@ test.each([
 });
 
 test('a sync without permission to drop refuses to drop even empty columns and tables, and lists them', async () => {
-  const project = await migrating();
+  const project = await createMigrationProject();
   await withThings(project, { a: f.string(), b: f.string() });
   await expect(project.sync(things({ a: f.string() }), 'nothing')).rejects.toThrow(/would lose data[\s\S]*things\.b/);
   await expect(project.sync([defineUser()], 'nothing')).rejects.toThrow(/would lose data[\s\S]*table things/);
@@ -96,7 +96,7 @@ test('a sync without permission to drop refuses to drop even empty columns and t
 });
 
 test('sync never drops a column that holds values: renamed and renamed back, it still has all of them', async () => {
-  const project = await migrating();
+  const project = await createMigrationProject();
   await withThings(project, { notes: f.string() }, { notes: 'kept' }, {});
   await expect(project.sync(things({ remarks: f.string() }))).rejects.toThrow(
     /would lose data:\n {2}- things\.notes: 1 row holds a value; if it is called remarks now, declare that there with renamedFrom\('notes'\)\n.*npm run dev -- --allow-loss, or npm run dev -- --fresh/,
@@ -111,7 +111,7 @@ test('sync never drops a column that holds values: renamed and renamed back, it 
 });
 
 test('sync never drops a table with rows unless loss is allowed; then it drops the table and reports that', async () => {
-  const project = await migrating();
+  const project = await createMigrationProject();
   await withThings(project, { a: f.string(), b: f.string() }, { a: 'x' });
   await expect(project.sync([defineUser()])).rejects.toThrow(/table things: it has 1 row; if it has another name now/);
   expect(await project.query('select a from things')).toEqual([{ a: 'x' }]);
@@ -121,10 +121,10 @@ test('sync never drops a table with rows unless loss is allowed; then it drops t
 
 test('a database managed by migrations is not synced, and one managed by sync is not migrated', async () => {
   const resources = things({ a: f.string() });
-  const migrated = await migrating();
+  const migrated = await createMigrationProject();
   await migrated.change(resources);
   await expect(migrated.sync(resources)).rejects.toThrow('kept by migrations');
-  const synced = await migrating();
+  const synced = await createMigrationProject();
   await synced.generate(resources);
   await synced.sync(resources);
   await expect(synced.apply()).rejects.toThrow('kept by sync');

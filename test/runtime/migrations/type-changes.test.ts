@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { AnyField } from '../../../src/declare/field.ts';
 import { defineResource, f } from '../../../src/index.ts';
 import { conversion } from '../../../src/runtime/migrations/plan/convert.ts';
-import { migrating } from '../../support/migrating.ts';
+import { createMigrationProject } from '../../support/database/migration-project.ts';
 import { post, proposed, sideBySide, withValues } from './changing-field.ts';
 
 const DATE = '2024-02-29T12:30:00.250Z';
@@ -168,7 +168,7 @@ describe('unsafe changes in one migration', () => {
   afterAll(() => remove());
 
   test.each(REFUSED.map(([from, to, , , why, example], i) => [from, to, why, example, i] as const))(
-    '%s to %s is refused with the reason and the commands to convert, keep or drop the values',
+    'a change from %s to %s is refused with the reason and the commands to convert, keep or drop the values',
     (_from, _to, why, example, i) => {
       const using = `posts.v${i}=${example.replaceAll('$v', `v${i}`)}`;
       expect(refusals[i]).toEqual([
@@ -234,7 +234,7 @@ const COLUMNS = [...TYPES, ...TYPES.filter((type) => type !== 'jsonb').map((type
 test.each(COLUMNS)(
   'every expression proposed for values of %s runs over a value that it can convert, and over NULL',
   async (from) => {
-    const { query } = await migrating();
+    const { query } = await createMigrationProject();
     let proposed = 0;
     for (const [to, field] of [
       ...COLUMNS.map((type) => [type, undefined] as const),
@@ -276,7 +276,7 @@ test('the proposed expressions preserve the meaning of the values', async () => 
   expect(await values()).toEqual(cases.map(([, , , expected]) => [expected, undefined]));
 });
 
-test('if no expression exists, none is proposed', async () => {
+test('no expression is proposed where none can convert the values', async () => {
   const project = await withValues(f.boolean(), [true]);
   const { lines } = await project.generate([post(f.date())]);
   expect(lines).toHaveLength(4);
@@ -339,7 +339,7 @@ test.each([
 ] as [string, AnyField, AnyField, string][])(
   'a field that is %s, with the same type in the database, is refused',
   async (_, from, to, why) => {
-    const project = await migrating();
+    const project = await createMigrationProject();
     await project.change([post(from)]);
     const { ok, lines } = await project.generate([post(to)]);
     expect(ok).toBe(false);

@@ -1,7 +1,7 @@
 import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js';
 import formats from 'ajv-formats';
 import { expect } from 'vitest';
-import type { Answer } from '../../support/app.ts';
+import type { ApiResponse } from '../../support/app.ts';
 
 // biome-ignore lint/suspicious/noExplicitAny: tests look into the document freely
 export type Json = Record<string, any>;
@@ -28,7 +28,7 @@ export interface Contract {
    *
    * @param path of the request: with the parameter `fields` the response holds a subset of the record
    */
-  check(operationId: string, answer: Answer, path?: string): void;
+  check(operationId: string, answer: ApiResponse, path?: string): void;
   /** Whether a value is valid according to a schema of the document. */
   isValid(schema: Json, value: unknown): boolean;
 }

@@ -88,7 +88,7 @@ test.each<[string, string, string[]]>([
   ['user', 'password', ['create', 'register']],
   ['user', 'roles', ALL],
   ['user', 'email', ['read', 'create', 'register']],
-])('%s.%s is in these views and no others: %j', (resource, field, views) => {
+])('the field %s.%s is documented in these schemas and no others: %j', (resource, field, views) => {
   const name = resource[0]!.toUpperCase() + resource.slice(1);
   // Thing gets the name ThingCreate2, because another resource is called thing-create.
   const create = resource === 'thing' ? 'ThingCreate2' : `${name}Create`;

@@ -2,7 +2,7 @@
 import { expect, test, vi } from 'vitest';
 import { codeOf } from '../../extensions/two-factor/two-factor-user.ts';
 import { blog } from '../../fixtures/blog/app.ts';
-import { type Answer, type Client, clientOf, startTestApp } from '../../support/app.ts';
+import { type ApiResponse, type Client, createClient, startTestApp } from '../../support/app.ts';
 import { type Json, readContract } from './contract.ts';
 import { faultsOf } from './validators.ts';
 
@@ -20,7 +20,7 @@ interface Given {
 const succeeded = new Set<string>();
 
 /** Calls an operation as documented and compares the response with the document. */
-async function call(as: Client, id: string, { path = {}, query, body, headers }: Given = {}): Promise<Answer> {
+async function call(as: Client, id: string, { path = {}, query, body, headers }: Given = {}): Promise<ApiResponse> {
   const operation = contract.operations.get(id)!;
   const where = operation.path.replaceAll(/\{(\w+)\}/g, (_, name: string) => encodeURIComponent(path[name]!));
   const url = where + (query === undefined ? '' : `?${query}`);
@@ -36,11 +36,11 @@ async function good(as: Client, id: string, given: Given = {}): Promise<Json> {
   return answer.body?.data;
 }
 
-const nobody = clientOf(url);
+const nobody = createClient(url);
 const PASSWORD = 'a bell rings at noon';
 const ada = { name: 'Ada', email: 'ada@example.com', password: PASSWORD, bio: 'Counts' };
 const registered = await good(nobody, 'register', { body: ada });
-const asAda = clientOf(url, registered.token);
+const asAda = createClient(url, registered.token);
 await app.service('user').update(registered.user.id, { roles: ['user', 'admin'] });
 
 test('two validators find no errors in the document', async () => {
@@ -49,7 +49,7 @@ test('two validators find no errors in the document', async () => {
 
 test('the account operations respond as documented', async () => {
   const { token } = await good(nobody, 'login', { body: { email: ada.email, password: PASSWORD } });
-  const here = clientOf(url, token);
+  const here = createClient(url, token);
   expect((await good(here, 'readMe')).email).toBe(ada.email);
   expect((await good(here, 'updateMe', { body: { bio: null, avatarUrl: 'https://example.com/a.png' } })).bio).toBe(
     undefined,
@@ -65,12 +65,12 @@ test('the account operations respond as documented', async () => {
   const other = await good(nobody, 'login', { body: { email: ada.email, password: PASSWORD } });
   const newest = (await good(here, 'listMySessions')).find((one: Json) => !one.current);
   await good(here, 'endMySession', { path: { sessionId: newest!.id } });
-  expect((await call(clientOf(url, other.token), 'readMe')).status).toBe(401);
+  expect((await call(createClient(url, other.token), 'readMe')).status).toBe(401);
   await good(here, 'logout');
   expect((await call(here, 'readMe')).status).toBe(401);
 
   const dan = await good(nobody, 'register', { body: { ...ada, name: 'Dan', email: 'dan@example.com' } });
-  const asDan = clientOf(url, dan.token);
+  const asDan = createClient(url, dan.token);
   await good(asDan, 'changePassword', { body: { currentPassword: PASSWORD, newPassword: 'two bells ring at one' } });
   await good(asDan, 'logoutAll');
   expect((await call(asDan, 'readMe')).status).toBe(401);
@@ -127,7 +127,7 @@ test('the user operations respond as documented, for an administrator and for ot
 test('the two-factor operations respond as documented: both responses of a login, and the second step', async () => {
   const eve = { name: 'Eve', email: 'eve@example.com', password: PASSWORD };
   const { user, token } = await good(nobody, 'register', { body: eve });
-  const asEve = clientOf(url, token);
+  const asEve = createClient(url, token);
   const guard = async () => {
     const { secret } = await good(asEve, 'enrolTwoFactor', { body: { password: PASSWORD } });
     return good(asEve, 'confirmTwoFactor', { body: { code: codeOf(secret) } });
@@ -149,7 +149,7 @@ test('the two-factor operations respond as documented: both responses of a login
 
 test('the API key operations respond as documented, and so do operations called with a key', async () => {
   const made = await good(asAda, 'createApiKey', { body: { name: 'Export', scopes: ['posts:read', 'posts:publish'] } });
-  const script = clientOf(url, made.key);
+  const script = createClient(url, made.key);
   const { id } = await good(asAda, 'createPost', { body: { title: 'By a script' } });
   await good(script, 'listPosts', { query: 'limit=1' });
   await good(script, 'publishPost', { path: { id } });
@@ -193,11 +193,11 @@ test('the webhook operations respond as documented, with deliveries in their log
 test('errors are documented with their codes', async () => {
   const post = await good(asAda, 'createPost', { body: { title: 'Four' } });
   const carl = await good(nobody, 'register', { body: { ...ada, name: 'Carl', email: 'carl@example.com' } });
-  const asCarl = clientOf(url, carl.token);
+  const asCarl = createClient(url, carl.token);
   const path = { id: post.id };
   const refused = async (status: number, as: Client, id: string, given: Given = {}) =>
     expect((await call(as, id, given)).status, id).toBe(status);
-  await refused(401, clientOf(url, `svc_${'0'.repeat(64)}`), 'listPosts');
+  await refused(401, createClient(url, `svc_${'0'.repeat(64)}`), 'listPosts');
   await refused(401, nobody, 'createPost', { body: { title: 'x' } });
   await refused(403, asCarl, 'listUsers');
   await refused(404, asCarl, 'readPost', { path });

@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { defineResource, defineUser, f } from '../../../src/index.ts';
 import { startTestApp } from '../../support/app.ts';
-import { runs } from '../../support/runs.ts';
+import { scaleRuns } from '../../support/vitest/fuzz-runs.ts';
 import { spoilt, valid, validParameter } from './arbitrary.ts';
 import { type Json, readContract } from './contract.ts';
 
@@ -49,7 +49,7 @@ for (const [path, body] of [
   made[path] = (await ann.call('POST', path, body)).body.data.id;
 }
 
-const RUNS = runs(50);
+const RUNS = scaleRuns(50);
 const cases = [
   ['PlainCreate', 'POST', '/api/plains'],
   ['PlainUpdate', 'PATCH', '/api/plains'],

@@ -2,13 +2,13 @@
 // return a documented status, with a body that matches the document and has no undocumented field.
 import fc from 'fast-check';
 import { afterAll, expect, test } from 'vitest';
-import { type Client, clientOf, startTestApp } from '../../support/app.ts';
-import { runs } from '../../support/runs.ts';
+import { type Client, createClient, startTestApp } from '../../support/app.ts';
+import { scaleRuns } from '../../support/vitest/fuzz-runs.ts';
 import { requestsOf } from './arbitrary.ts';
 import { readContract } from './contract.ts';
 import { everyApp, SECRET } from './every-app.ts';
 
-const RUNS = runs(10);
+const RUNS = scaleRuns(10);
 
 // Only the web role runs, so that nothing is sent to the generated addresses.
 const { app, url, person } = await startTestApp(everyApp, { start: { roles: ['web'] } });
@@ -17,8 +17,8 @@ const ann = await person('Ann');
 const bob = await person('Bob');
 const root = await person('Root', ['user', 'admin']);
 const viewers: Record<string, Client> = {
-  nobody: clientOf(url),
-  stranger: clientOf(url, `svc_${'0'.repeat(64)}`),
+  nobody: createClient(url),
+  stranger: createClient(url, `svc_${'0'.repeat(64)}`),
   ann: ann.call,
   bob: bob.call,
   root: root.call,

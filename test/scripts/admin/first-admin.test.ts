@@ -4,8 +4,8 @@ import { run } from '../../../scripts/operations/admin/run.ts';
 import type { AnyResource } from '../../../src/declare/resource.ts';
 import { defineResource, defineUser, f } from '../../../src/index.ts';
 import type { App } from '../../../src/runtime/create-app.ts';
-import { clientOf, startTestApp } from '../../support/app.ts';
-import { inProcess } from '../../support/in-process.ts';
+import { createClient, startTestApp } from '../../support/app.ts';
+import { runInProcess } from '../../support/processes/in-process.ts';
 
 const account = { email: f.email().required().unique(), password: f.password().required() };
 const roles = (...words: [string, ...string[]]) => f.array(f.enum(words)).writableBy('admin');
@@ -17,10 +17,10 @@ async function withUsers(user: AnyResource) {
   const { app, url } = await startTestApp({ resources: [user, post] });
   return {
     admin: (args: string) =>
-      inProcess(() => run(app as unknown as App, readAdminArguments(args.split(' ')), new AbortController().signal)),
-    async signIn(said: string) {
-      const password = said.split(' ').at(-1);
-      const { body } = await clientOf(url)('POST', '/api/auth/login', { email: 'root@example.com', password });
+      runInProcess(() => run(app as unknown as App, readAdminArguments(args.split(' ')), new AbortController().signal)),
+    async signIn(output: string) {
+      const password = output.split(' ').at(-1);
+      const { body } = await createClient(url)('POST', '/api/auth/login', { email: 'root@example.com', password });
       return body.data.user;
     },
   };
@@ -32,29 +32,29 @@ test('the first admin can be created if users have no name and no role "user"', 
   const { admin, signIn } = await withUsers(
     defineResource('user', { fields: { ...account, roles: roles('admin', 'staff') }, owner: '_id' }),
   );
-  expect(await admin(`${CREATE} --name Root`)).toMatchObject({ code: 1, wrong: 'name: Unknown field' });
+  expect(await admin(`${CREATE} --name Root`)).toMatchObject({ code: 1, errorOutput: 'name: Unknown field' });
   expect(await admin(`${CREATE} --role king`)).toMatchObject({
     code: 1,
-    wrong: 'roles.0: Must be one of: admin, staff',
+    errorOutput: 'roles.0: Must be one of: admin, staff',
   });
-  const { code, said, wrong } = await admin(CREATE);
-  expect([code, wrong]).toEqual([0, '']);
-  expect(said).toMatch(/^root@example.com is admin now \(/);
-  const user = await signIn(said);
+  const { code, output, errorOutput } = await admin(CREATE);
+  expect([code, errorOutput]).toEqual([0, '']);
+  expect(output).toMatch(/^root@example.com is admin now \(/);
+  const user = await signIn(output);
   expect(user.roles).toEqual(['admin']);
   expect(user).not.toHaveProperty('name');
 });
 
 test('the first admin also gets the role "user" if users have that role', async () => {
   const { admin, signIn } = await withUsers(defineUser());
-  const { said } = await admin(CREATE);
-  expect(await signIn(said)).toMatchObject({ name: 'root', roles: ['user', 'admin'] });
+  const { output } = await admin(CREATE);
+  expect(await signIn(output)).toMatchObject({ name: 'root', roles: ['user', 'admin'] });
 });
 
 test('if users have no roles, an account is created, and the output does not claim that it has one', async () => {
   const { admin, signIn } = await withUsers(defineResource('user', { fields: account, owner: '_id' }));
-  const { code, said, wrong } = await admin(CREATE);
-  expect([code, wrong]).toEqual([0, '']);
-  expect(said).toMatch(/^root@example.com is created without a role, because users have no field roles \(/);
-  expect(await signIn(said)).not.toHaveProperty('roles');
+  const { code, output, errorOutput } = await admin(CREATE);
+  expect([code, errorOutput]).toEqual([0, '']);
+  expect(output).toMatch(/^root@example.com is created without a role, because users have no field roles \(/);
+  expect(await signIn(output)).not.toHaveProperty('roles');
 });

@@ -16,7 +16,7 @@ import {
   webhooks,
 } from '../../../../src/index.ts';
 import { startReceiver } from '../../../fakes/receiver.ts';
-import { clientOf, type Person, startTestApp } from '../../../support/app.ts';
+import { createClient, type Person, startTestApp } from '../../../support/app.ts';
 import { codeOf, guard, PASSWORD } from '../../two-factor/two-factor-user.ts';
 
 const open = { list: 'public', read: 'public', create: 'authenticated' } as const;
@@ -333,7 +333,7 @@ test('from the request on, login responds 403 and requests with sessions or keys
   const login = await call('POST', '/api/auth/login', { email: dan.email, password: PASSWORD });
   expect([login.status, login.body.error.message]).toEqual([403, 'This account is disabled']);
   expect((await dan.call('GET', '/api/auth/me')).status).toBe(401);
-  expect((await clientOf(url, key)('GET', '/api/notes')).status).toBe(401);
+  expect((await createClient(url, key)('GET', '/api/notes')).status).toBe(401);
   expect((await report(id)).status).toBe('running');
   // Setting another status meanwhile has no effect.
   expect((await root.call('PATCH', `/api/users/${dan.id}`, { status: 'active' })).status).toBe(200);
@@ -401,7 +401,7 @@ test('concurrent requests by the user and an admin start one erasure', async () 
   expect([again.status, again.body.data.status]).toEqual([202, 'finished']);
 });
 
-test('an admin can erase other users, but not themselves by that route; the last admin cannot be erased; non-admins get 403', async () => {
+test('an admin can erase other users, but not themselves through that route; the last admin cannot be erased; other users get 403', async () => {
   const fay = await person('Fay');
   expect((await fay.call('POST', `/api/admin/users/${root.id}/erase`)).status).toBe(403);
   expect((await fay.call('GET', '/api/admin/erasures')).status).toBe(403);

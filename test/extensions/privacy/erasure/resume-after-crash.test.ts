@@ -3,7 +3,7 @@ import { afterAll, expect, onTestFinished, test, vi } from 'vitest';
 import { createApp } from '../../../../src/index.ts';
 import { erasing } from '../../../fixtures/erasing/app.ts';
 import { startTestApp } from '../../../support/app.ts';
-import { startProcess } from '../../../support/processes.ts';
+import { startProcess } from '../../../support/processes/app-process.ts';
 
 // More than one batch of each, and many batches of photos, whose batches are small.
 const PHOTOS = 800;
@@ -79,10 +79,10 @@ test('an erasure whose process is killed repeatedly continues and has the same r
   await holder.query('select pg_advisory_lock(1)');
   for (const share of [0.9, 0.6, 0.3]) {
     await database.query('update gate set opens_above = $1', [PHOTOS * share]);
-    const { child, ended: end, said } = start();
+    const { child, ended: end, output } = start();
     await vi.waitUntil(async () => (await database.query(`select 1 ${waiting}`)).rowCount, patience);
     child.kill('SIGKILL');
-    expect(await end, said()).toBe('SIGKILL');
+    expect(await end, output()).toBe('SIGKILL');
     // End the last statement of the dead process, so that it neither takes effect later nor looks like the next process waiting.
     await database.query(`select pg_terminate_backend(pid, 60000) ${waiting}`);
     const left = await count('photos where author = $1', killed.id);

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { defineExtension, defineResource, defineUser, f, privacy } from '../../../../src/index.ts';
-import { startupError } from '../../../support/startup-error.ts';
+import { getStartupError } from '../../../support/startup-error.ts';
 
 test.each([
   ['exportHours', 0],
@@ -9,13 +9,13 @@ test.each([
   ['exportsPerDay', 1.5],
   ['exportsPerDay', Number.NaN],
 ])('privacy({ %s: %o }) is a configuration error', (name, value) => {
-  const said = startupError({ resources: [], extensions: [privacy({ [name]: value })] });
+  const said = getStartupError({ resources: [], extensions: [privacy({ [name]: value })] });
   expect(said).toContain(`privacy.${name}: must be a whole number from 1 to`);
 });
 
 test('privacy() without accounts is a configuration error', () => {
   const note = defineResource('note', { fields: { title: f.string() } });
-  expect(startupError({ resources: [note], extensions: [privacy()] })).toContain('needs accounts, see defineUser');
+  expect(getStartupError({ resources: [note], extensions: [privacy()] })).toContain('needs accounts, see defineUser');
 });
 
 test.each([
@@ -26,5 +26,5 @@ test.each([
 ])('user data with the name "%s" is a configuration error, because the name becomes a file name', (name, told) => {
   const data = { name, description: 'x', async *rows() {}, erase: async () => 0 };
   const hostile = defineExtension({ name: 'hostile', setup: () => ({ userData: [data] }) });
-  expect(startupError({ resources: [defineUser()], extensions: [hostile, privacy()] })).toContain(told);
+  expect(getStartupError({ resources: [defineUser()], extensions: [hostile, privacy()] })).toContain(told);
 });

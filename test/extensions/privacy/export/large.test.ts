@@ -5,7 +5,7 @@ import { LeaseLostError } from '../../../../src/platform/leased-work/lease.ts';
 import { diaries } from '../../../fixtures/diaries/app.ts';
 import { openPlatform } from '../../../push/platform.ts';
 import { startTestApp } from '../../../support/app.ts';
-import { startProcess } from '../../../support/processes.ts';
+import { startProcess } from '../../../support/processes/app-process.ts';
 import { fetched, finished } from './app.ts';
 
 const RECORDS = 40_000;
@@ -82,7 +82,7 @@ test('an export of 40,000 records with 64 MB starts over after its worker is kil
   const second = worker();
   await vi.waitUntil(
     async () => {
-      expect(second.child.exitCode, second.said()).toBeNull();
+      expect(second.child.exitCode, second.output()).toBeNull();
       return (await progress()).status === 'ready';
     },
     { timeout: 360_000, interval: 250 },

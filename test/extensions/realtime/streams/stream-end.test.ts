@@ -4,7 +4,7 @@ import { Client } from 'pg';
 import { EventSource } from 'undici';
 import { afterAll, expect, test, vi } from 'vitest';
 import { apiKeys, createApp, defineResource, defineUser, f, realtime } from '../../../../src/index.ts';
-import { clientOf, startTestApp } from '../../../support/app.ts';
+import { createClient, startTestApp } from '../../../support/app.ts';
 import { listen, ready } from '../listen.ts';
 
 const options = {
@@ -193,7 +193,7 @@ test('a ticket requires a session', async () => {
   const who = await person('Ticket');
   expect((await call('POST', '/api/realtime/ticket')).status).toBe(401);
   const { body } = await who.call('POST', '/api/auth/api-keys', { name: 'k', scopes: ['*'] });
-  expect((await clientOf(url, body.data.key)('POST', '/api/realtime/ticket')).status).toBe(403);
+  expect((await createClient(url, body.data.key)('POST', '/api/realtime/ticket')).status).toBe(403);
   const { headers, body: made } = await who.call('POST', '/api/realtime/ticket');
   expect(headers.get('cache-control')).toBe('no-store');
   expect(made.data).toEqual({ ticket: expect.stringMatching(/^svc_rt_/), expiresAt: expect.any(String) });

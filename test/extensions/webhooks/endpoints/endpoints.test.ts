@@ -2,7 +2,7 @@ import { Client } from 'pg';
 import { afterAll, expect, onTestFinished, test } from 'vitest';
 import { createApp, defineResource, defineUser, f, webhooks } from '../../../../src/index.ts';
 import { startDnsServer } from '../../../fakes/dns-server.ts';
-import { clientOf, startTestApp } from '../../../support/app.ts';
+import { createClient, startTestApp } from '../../../support/app.ts';
 
 const post = defineResource('post', { fields: { title: f.string() } });
 const secretPlan = defineResource('plan', { fields: { title: f.string() }, webhooks: false });
@@ -236,7 +236,7 @@ test('policy and globalPolicy decide which users may have endpoints and global e
   onTestFinished(() => only.close());
   const other = await person('Other', ['admin']);
   const post = (who: { token: string }, scope: string) =>
-    clientOf(base, who.token)('POST', '/api/webhooks', { url, events: ['post.created'], scope });
+    createClient(base, who.token)('POST', '/api/webhooks', { url, events: ['post.created'], scope });
   expect((await post(await person('Eve'), 'own')).status).toBe(403);
   expect((await post(other, 'own')).status).toBe(201);
   expect((await post(other, 'global')).status).toBe(403);

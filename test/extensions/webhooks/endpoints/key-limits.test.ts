@@ -3,7 +3,7 @@ import { afterAll, expect, test, vi } from 'vitest';
 import { z } from 'zod';
 import { apiKeys, defineResource, defineUser, f, webhooks } from '../../../../src/index.ts';
 import { type Receiver, startReceiver } from '../../../fakes/receiver.ts';
-import { type Client as Call, clientOf, type Person, startTestApp } from '../../../support/app.ts';
+import { type Client as Call, createClient, type Person, startTestApp } from '../../../support/app.ts';
 
 const note = defineResource('note', {
   fields: { text: f.text(), owner: f.ref('user').owner() },
@@ -54,7 +54,7 @@ async function receive(): Promise<Receiver> {
 async function keyOf(who: Pick<Person, 'call'>, ...scopes: string[]) {
   const { status, body } = await who.call('POST', '/api/auth/api-keys', { name: 'script', scopes });
   if (status !== 201) throw new Error(JSON.stringify(body));
-  return { id: body.data.id as string, call: clientOf(base, body.data.key) };
+  return { id: body.data.id as string, call: createClient(base, body.data.key) };
 }
 const create = (by: { call: Call }, url: string, events: string[], other: object = {}) =>
   by.call('POST', '/api/webhooks', { url, events, ...other });
@@ -315,7 +315,7 @@ test('waiting deliveries are not sent after the key has expired', async () => {
 test('an endpoint stores the expiry of its key', async () => {
   const ann = await person('Expiry');
   const { body } = await ann.call('POST', '/api/auth/api-keys', { name: 'k', scopes: ['*'], expiresInDays: 3 });
-  const made = await create({ call: clientOf(base, body.data.key) }, LOCAL, ['*']);
+  const made = await create({ call: createClient(base, body.data.key) }, LOCAL, ['*']);
   const { rows } = await client.query(
     'select key_expires_at = k.expires_at as same from webhook_endpoints e join api_keys k on k.id = e.api_key_id where e.id = $1',
     [made.body.data.id],

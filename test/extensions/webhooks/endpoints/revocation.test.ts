@@ -3,7 +3,7 @@ import { Client } from 'pg';
 import { afterAll, expect, test, vi } from 'vitest';
 import { apiKeys, defineResource, defineUser, f, privacy, webhooks } from '../../../../src/index.ts';
 import { startReceiver } from '../../../fakes/receiver.ts';
-import { clientOf, type Person, startTestApp } from '../../../support/app.ts';
+import { createClient, type Person, startTestApp } from '../../../support/app.ts';
 
 const PASSWORD = 'correct horse battery';
 const FRESH = 'a staple that is new';
@@ -57,7 +57,7 @@ const change = async (who: Person) =>
 const logoutAll = async (who: Person, body?: object) =>
   expect((await who.call('POST', '/api/auth/logout-all', body)).status).toBe(204);
 const login = async ({ email }: Person, password: string): Promise<Person['call']> =>
-  clientOf(url, (await call('POST', '/api/auth/login', { email, password })).body.data.token);
+  createClient(url, (await call('POST', '/api/auth/login', { email, password })).body.data.token);
 
 test.each<[string, (who: Person) => Promise<unknown>, string]>([
   ['a password reset', reset, FRESH],
@@ -68,7 +68,7 @@ test.each<[string, (who: Person) => Promise<unknown>, string]>([
   async (_by, revoke, now) => {
     const ann = await person('Ann');
     const key = (await ann.call('POST', '/api/auth/api-keys', { name: 'Mine', scopes: ['*'] })).body.data.key;
-    const ids = [await endpoint(ann.call), await endpoint(clientOf(url, key)), await endpoint(ann.call)];
+    const ids = [await endpoint(ann.call), await endpoint(createClient(url, key)), await endpoint(ann.call)];
     await ann.call('PATCH', `/api/webhooks/${ids[2]}`, { enabled: false });
     const others = await person('Ben');
     const kept = await endpoint(others.call);
@@ -200,7 +200,7 @@ test.each<[string, (who: Person) => Promise<Person['call']>, (id: string) => [st
   [
     'a key that outlives the password enables',
     async (who) =>
-      clientOf(url, (await who.call('POST', '/api/auth/api-keys', { name: 'Mine', scopes: ['*'] })).body.data.key),
+      createClient(url, (await who.call('POST', '/api/auth/api-keys', { name: 'Mine', scopes: ['*'] })).body.data.key),
     (id) => ['PATCH', `/api/webhooks/${id}`, { enabled: true }],
     404,
   ],
@@ -241,7 +241,7 @@ test('an owner gets an e-mail when an endpoint is created, with any credential, 
   const gil = await person('Gil');
   const key = (await gil.call('POST', '/api/auth/api-keys', { name: 'Mine', scopes: ['*'] })).body.data.key;
   const own = await endpoint(gil.call, { description: 'Win a prize' });
-  const byKey = await endpoint(clientOf(url, key));
+  const byKey = await endpoint(createClient(url, key));
   // Deleting the endpoint at once does not prevent the e-mail.
   await gil.call('DELETE', `/api/webhooks/${byKey}`);
   await until(async () => (await mailsTo(gil, /was created/)).length === 2);

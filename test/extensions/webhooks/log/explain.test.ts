@@ -3,7 +3,7 @@ import { afterAll, beforeEach, expect, test, vi } from 'vitest';
 import { z } from 'zod';
 import { createApp, defineResource, defineUser, f, webhooks } from '../../../../src/index.ts';
 import { startReceiver } from '../../../fakes/receiver.ts';
-import { clientOf, type Person, startTestApp } from '../../../support/app.ts';
+import { createClient, type Person, startTestApp } from '../../../support/app.ts';
 
 const note = defineResource('note', {
   fields: { text: f.text(), owner: f.ref('user').owner() },
@@ -244,6 +244,6 @@ test('explanations are limited to 10 per minute and client', async () => {
   const { url } = await limited.start({ port: 0, roles: ['web'] });
   const statuses = [];
   for (let i = 0; i < 11; i++)
-    statuses.push((await ask({ call: clientOf(url, ann.token) }, endpoint, 'f'.repeat(24))).status);
+    statuses.push((await ask({ call: createClient(url, ann.token) }, endpoint, 'f'.repeat(24))).status);
   expect(statuses).toEqual([...Array(10).fill(404), 429]);
 });

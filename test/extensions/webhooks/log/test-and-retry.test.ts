@@ -3,7 +3,7 @@ import { afterAll, beforeEach, expect, test, vi } from 'vitest';
 import { z } from 'zod';
 import { createApp, defineResource, defineUser, f, verifyWebhook, webhooks } from '../../../../src/index.ts';
 import { type Receiver, startReceiver } from '../../../fakes/receiver.ts';
-import { clientOf, type Person, startTestApp } from '../../../support/app.ts';
+import { createClient, type Person, startTestApp } from '../../../support/app.ts';
 
 const note = defineResource('note', {
   fields: { text: f.text(), owner: f.ref('user').owner() },
@@ -104,7 +104,7 @@ test.each([
     opened.push({ close: () => own.close() });
     receiver.answer(answer);
     for (let i = 1; i <= 3; i++) {
-      expect((await clientOf(url, ann.token)('POST', path('/test'))).status).toBe(200);
+      expect((await createClient(url, ann.token)('POST', path('/test'))).status).toBe(200);
       const sent = await delivery(({ status }) => status === 'failed');
       expect(sent).toMatchObject({ attempts: 1, nextAttemptAt: null, ...expected });
     }
@@ -277,7 +277,7 @@ test('if no worker runs, a test responds after the time-out with its current sta
   const alone = createApp(hasty, { ...rest, REDIS_PREFIX: `${REDIS_PREFIX}-alone` });
   const { url } = await alone.start({ port: 0, roles: ['web'] });
   opened.push({ close: () => alone.close() });
-  const { status, body } = await clientOf(url, ann.token)('POST', path('/test'));
+  const { status, body } = await createClient(url, ann.token)('POST', path('/test'));
   expect([status, body.data.status, body.data.attempts]).toEqual([200, 'pending', 0]);
   const relay = createApp({ ...made, extensions: [webhooks({ ...options, pollMs: 50 })] }, env);
   await relay.start({ roles: ['relay'] });
@@ -294,7 +294,7 @@ test('tests and retries are limited to 10 each per minute and client', async () 
   opened.push({ close: () => limited.close() });
   await ann.call('PATCH', path(), { enabled: false });
   const statuses = async (rest: string, ip: string) => {
-    const post = clientOf(url, ann.token);
+    const post = createClient(url, ann.token);
     const answers = [];
     for (let i = 0; i < 12; i++) answers.push(await post('POST', path(rest), undefined, { 'x-forwarded-for': ip }));
     expect(answers.at(-1)!.headers.get('retry-after')).toMatch(/^\d+$/);

@@ -2,8 +2,8 @@ import { Client } from 'pg';
 import { afterAll, expect, onTestFinished, test, vi } from 'vitest';
 import { createApp, defineResource, defineUser, f, privacy, webhooks } from '../../../../src/index.ts';
 import { startReceiver } from '../../../fakes/receiver.ts';
-import { clientOf, startTestApp } from '../../../support/app.ts';
-import { idOf, newKey } from '../../../support/patients.ts';
+import { createClient, startTestApp } from '../../../support/app.ts';
+import { generateKey, getKeyId } from '../../../support/database/encrypted-patients.ts';
 
 const PASSWORD = 'correct horse battery';
 const patience = { timeout: 60_000, interval: 25 };
@@ -21,7 +21,7 @@ const visit = defineResource('visit', {
   fields: { at: f.string(), patient: f.ref('patient').populate() },
   policies: { create: 'authenticated', read: 'authenticated' },
 });
-const [old, next] = [newKey(), newKey()];
+const [old, next] = [generateKey(), generateKey()];
 const made = {
   resources: [defineUser(), patient, visit],
   extensions: [webhooks({ retrySchedule: ['1h'], pollMs: 50 }), privacy()],
@@ -38,7 +38,7 @@ async function receive() {
 }
 const bodies = async (endpoint: string) =>
   (await client.query('select body, encrypted_body from webhook_deliveries where endpoint_id = $1', [endpoint])).rows;
-const subscribe = async (who: { call: ReturnType<typeof clientOf> }, url: string, events: string[]) =>
+const subscribe = async (who: { call: ReturnType<typeof createClient> }, url: string, events: string[]) =>
   (await who.call('POST', '/api/webhooks', { url, events })).body.data.id as string;
 
 /** Resolves once the results of this many first attempts are stored. */
@@ -72,7 +72,7 @@ test('a body with the value of an encrypted field is stored encrypted, shown dec
   expect(receiver.requests.slice(0, 2).every(({ body }) => body.includes('grippe'))).toBe(true);
   expect(await everyText()).not.toContain('grippe');
   const stored = await bodies(id);
-  expect(stored.filter(({ encrypted_body }) => encrypted_body?.startsWith(`v1.${idOf(old)}.`))).toHaveLength(2);
+  expect(stored.filter(({ encrypted_body }) => encrypted_body?.startsWith(`v1.${getKeyId(old)}.`))).toHaveLength(2);
   // A body without such a value is stored as it is.
   expect(stored.filter(({ body }) => body.includes('dusk'))).toHaveLength(1);
   await attempted(id, 3);
@@ -169,7 +169,7 @@ test('a key rotation re-encrypts bodies, responses and deleted records with the 
        union all select encrypted_record from webhook_deleted_records) t
      where text is not null`,
   );
-  expect(heads.rows).toEqual([{ id: idOf(next) }]);
+  expect(heads.rows).toEqual([{ id: getKeyId(next) }]);
 
   receiver.answer(204);
   await client.query('update webhook_deliveries set next_attempt_at = now() where endpoint_id = $1', [id]);
@@ -184,8 +184,8 @@ test('a key rotation re-encrypts bodies, responses and deleted records with the 
   // Bob may read the record because of its encrypted value. Then Ann's account is erased, and her patients leave Bob's log.
   const register = async (name: string) => {
     const email = `${name}@encrypted.example.com`;
-    const { body } = await clientOf(url)('POST', '/api/auth/register', { name, email, password: PASSWORD });
-    return clientOf(url, body.data.token);
+    const { body } = await createClient(url)('POST', '/api/auth/register', { name, email, password: PASSWORD });
+    return createClient(url, body.data.token);
   };
   const [eve, bob, bobs] = [await register('Eve'), await register('Bob'), await receive()];
   const bobsId = await subscribe({ call: bob }, bobs.url, ['patient.*', 'visit.*']);

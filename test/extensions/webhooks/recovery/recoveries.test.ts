@@ -9,7 +9,7 @@ import { createLog } from '../../../../src/platform/observability/log.ts';
 import { openDatabase } from '../../../../src/platform/postgres/database.ts';
 import type { NewJob, Queues } from '../../../../src/platform/redis/queues.ts';
 import { type Receiver, startReceiver } from '../../../fakes/receiver.ts';
-import { clientOf, type Person, startTestApp } from '../../../support/app.ts';
+import { createClient, type Person, startTestApp } from '../../../support/app.ts';
 
 const user = defineUser();
 const made = {
@@ -194,7 +194,7 @@ describe('a request', () => {
     );
     opened.push(limited);
     const { url } = await limited.start({ port: 0, roles: ['web'] });
-    const who = { call: clientOf(url, ann.token) };
+    const who = { call: createClient(url, ann.token) };
     const statuses = [];
     for (let i = 0; i < 12; i++) statuses.push((await recover(day, who)).status);
     expect(statuses).toEqual([...Array(10).fill(202), 429, 429]);

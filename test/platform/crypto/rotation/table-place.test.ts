@@ -5,8 +5,8 @@ import { createKeyring } from '../../../../src/platform/crypto/keyring.ts';
 import { tablePlace } from '../../../../src/platform/crypto/rotation/table-place.ts';
 import { createLog } from '../../../../src/platform/observability/log.ts';
 import { openDatabase } from '../../../../src/platform/postgres/database.ts';
-import { createTestDatabase } from '../../../support/database.ts';
-import { idOf, newKey } from '../../../support/patients.ts';
+import { generateKey, getKeyId } from '../../../support/database/encrypted-patients.ts';
+import { createTestDatabase } from '../../../support/database/test-database.ts';
 
 const own = await createTestDatabase();
 const database = openDatabase(own.databaseUrl, 'test', createLog('silent', 'test'));
@@ -18,7 +18,7 @@ afterAll(async () => {
   await own.drop();
 });
 
-const [old, next] = [newKey(), newKey()];
+const [old, next] = [generateKey(), generateKey()];
 const ring = createKeyring([next, old]);
 const column = (name: string): EncryptedColumn => ({
   name: `odd.${name}`,
@@ -41,14 +41,14 @@ beforeEach(async () => {
 
 /** The replacements that a rotation would write for the values it found. */
 async function replacements() {
-  const values = await place.stale((await place.whole())!, idOf(next));
+  const values = await place.stale((await place.whole())!, getKeyId(next));
   return values.map((value) => {
     const context = value.column.context(value.id);
     return { ...value, next: ring.encrypt(ring.decrypt(value.text, context), context) };
   });
 }
 
-test('every value is found and replaced, whatever the names of the table and its columns', async () => {
+test('all values are replaced, whatever the names of the table and its columns', async () => {
   const found = await replacements();
   expect(found.map(({ row, column: { name } }) => `${row} ${name}`)).toEqual([
     'a odd.one',
@@ -110,7 +110,12 @@ test('counts omit missing values, and report texts that are not ciphertexts as s
   const { counts } = await place.count((await place.whole())!);
   const told = counts.map(({ name, keyId, count }) => `${name} ${keyId} ${count}`).sort();
   expect(told).toEqual(
-    [`odd.one ${idOf(old)} 3`, 'odd.one null 1', `odd.select ${idOf(next)} 1`, `odd.select ${idOf(old)} 3`].sort(),
+    [
+      `odd.one ${getKeyId(old)} 3`,
+      'odd.one null 1',
+      `odd.select ${getKeyId(next)} 1`,
+      `odd.select ${getKeyId(old)} 3`,
+    ].sort(),
   );
 });
 

@@ -3,11 +3,11 @@ import { createWebPushTransport } from '../../../../src/push/transports/web-push
 import { redirect } from '../../../fakes/push/redirect.ts';
 import { ca } from '../../../fakes/push/tls.ts';
 import { startWebPushServer } from '../../../fakes/push/web-push-server.ts';
-import { newVapidKeys } from '../../../support/vapid-keys.ts';
+import { generateVapidKeys } from '../../../support/vapid-keys.ts';
 
 /** A generated key pair. */
 export const vapid = {
-  ...newVapidKeys(),
+  ...generateVapidKeys(),
   subject: 'mailto:push@example.com',
 };
 

@@ -3,7 +3,7 @@ import type { Request } from 'express';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { canonicalRequest } from '../../../../src/runtime/http/idempotency/idempotent-requests.ts';
-import { runs } from '../../../support/runs.ts';
+import { scaleRuns } from '../../../support/vitest/fuzz-runs.ts';
 
 const request = (query: object, more: object = {}) => ({ query, headers: {}, ...more }) as unknown as Request;
 const textOf = (body: unknown) => canonicalRequest(request({}), body);
@@ -49,7 +49,7 @@ test('two bodies have the same canonical text exactly when they are equal, regar
     expect(textOf(a) === textOf(b)).toBe(isDeepStrictEqual(a, b));
     expect(textOf(reversed(a))).toBe(textOf(a));
   });
-  fc.assert(property, { numRuns: runs(1000) });
+  fc.assert(property, { numRuns: scaleRuns(1000) });
 });
 
 test('the canonical text depends on the query and on whether there is a body', () => {

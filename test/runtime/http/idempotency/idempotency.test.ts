@@ -5,10 +5,10 @@ import { ApiError, createApp, defineResource, defineUser, f, softDelete, webhook
 import { createLog } from '../../../../src/platform/observability/log.ts';
 import { openDatabase } from '../../../../src/platform/postgres/database.ts';
 import { idempotencySweep } from '../../../../src/runtime/http/idempotency/index.ts';
-import { type Answer, clientOf, startTestApp } from '../../../support/app.ts';
-import { createTestDatabase } from '../../../support/database.ts';
-import { envOfOneRole, startBlog } from '../../../support/processes.ts';
-import { countStatements } from '../../../support/sent-statements.ts';
+import { type ApiResponse, createClient, startTestApp } from '../../../support/app.ts';
+import { countStatements } from '../../../support/database/sent-statements.ts';
+import { createTestDatabase } from '../../../support/database/test-database.ts';
+import { createRoleEnv, startBlog } from '../../../support/processes/app-process.ts';
 
 const ran: string[] = [];
 let gate: Promise<void> | undefined;
@@ -110,8 +110,8 @@ afterAll(() => database.end());
 let keys = 0;
 const newKey = () => `key-${++keys}`;
 const withKey = (key: string) => ({ 'idempotency-key': key });
-const codeOf = (answer: Answer) => [answer.status, answer.body?.error?.code];
-const replayed = (answer: Answer) => answer.headers.get('idempotency-replayed');
+const codeOf = (answer: ApiResponse) => [answer.status, answer.body?.error?.code];
+const replayed = (answer: ApiResponse) => answer.headers.get('idempotency-replayed');
 const times = (name: string) => ran.filter((one) => one === name).length;
 
 /** The stored keys, oldest first. */
@@ -142,7 +142,7 @@ test('without a key every create creates a record, and no key is stored', async 
   expect(await rows()).toHaveLength(before);
 });
 
-test('a key costs two additional statements, and a request without one costs none', async () => {
+test('a key costs two additional SQL statements, and a request without a key costs none', async () => {
   const sent = countStatements();
   const count = async (asks?: Record<string, string>) => {
     expect((await ann.call('POST', '/api/posts', { title: 'x' }, asks)).status).toBe(201);
@@ -150,7 +150,7 @@ test('a key costs two additional statements, and a request without one costs non
   };
   // One statement for the session, one for the record with its event.
   expect([await count(), await count(withKey(newKey()))]).toEqual([2, 4]);
-  sent.end();
+  sent.stop();
 });
 
 test('50 concurrent creates with one key create one record and one event, and all get the same response', async () => {
@@ -170,7 +170,7 @@ test('50 concurrent creates with one key create one record and one event, and al
   expect(new Set(answers.map((answer) => answer.headers.get('etag'))).size).toBe(1);
 });
 
-test('a custom route repeated with its key runs once; its status and headers are replayed', async () => {
+test('a custom route repeated with its key runs once, and its status and headers are replayed', async () => {
   const key = newKey();
   const before = times('pay');
   const first = await ann.call('POST', '/api/posts/pay', undefined, withKey(key));
@@ -235,7 +235,7 @@ test('the keys of signed-out clients belong to their address', async () => {
   expect([again.body, replayed(again)]).toEqual([first.body, 'true']);
 });
 
-test('an address is the same in every spelling of a proxy: port, case, IPv4 in IPv6, the network of an IPv6 customer', async () => {
+test('an address is recognized in every notation: with a port, in any case, IPv4 in IPv6, and by the network of an IPv6 client', async () => {
   const from = (address: string, key: string) =>
     call('POST', '/api/slips', { text: 'x' }, { ...withKey(key), 'x-forwarded-for': address });
   for (const spellings of [
@@ -274,7 +274,7 @@ test.each([
 });
 
 test.each([
-  ['that nobody has read', '/api/posts/pay', 'text/plain'],
+  ['that was not read', '/api/posts/pay', 'text/plain'],
   ['that middleware did not parse', '/api/posts/parsed', 'text/plain'],
   ['with files', '/api/posts/parsed', 'multipart/form-data; boundary=x'],
 ])('a body %s cannot be compared: with a key it returns 400, and nothing runs', async (_what, path, type) => {
@@ -315,7 +315,7 @@ test('a quoted key equals the same key without quotes', async () => {
   expect(again.body).toEqual(first.body);
 });
 
-test('a request refused for its content frees its key for any later request', async () => {
+test('a request refused because of its content releases its key for any later request', async () => {
   const key = newKey();
   expect(codeOf(await ann.call('POST', '/api/posts', { title: '' }, withKey(key)))).toEqual([422, 'VALIDATION_ERROR']);
   expect(codeOf(await ann.call('POST', '/api/posts', { title: '' }, withKey(key)))).toEqual([422, 'VALIDATION_ERROR']);
@@ -328,7 +328,7 @@ test('a request refused for its content frees its key for any later request', as
   ]);
 });
 
-test('a create refused for a duplicate frees its key', async () => {
+test('a create refused as a duplicate releases its key', async () => {
   const key = newKey();
   const taken = await ann.call('POST', '/api/posts', { title: 'x', slug: 'taken' });
   expect((await ann.call('POST', '/api/posts', { title: 'x', slug: 'taken' }, withKey(key))).status).toBe(409);
@@ -383,7 +383,7 @@ test('a route that deletes its record replays its response to the same user and 
   expect((await ann.call('POST', path, undefined, asks)).status).toBe(401);
   const { email } = ann;
   const { token } = (await call('POST', '/api/auth/login', { email, password: 'correct horse battery' })).body.data;
-  Object.assign(ann, { token, call: clientOf(url, token) });
+  Object.assign(ann, { token, call: createClient(url, token) });
   expect((await ann.call('POST', path, undefined, asks)).body).toEqual(first.body);
 });
 
@@ -396,7 +396,7 @@ test('a record that still exists but is no longer visible to the client returns 
   expect(codeOf(await ann.call('POST', path, undefined, asks))).toEqual([404, 'NOT_FOUND']);
 });
 
-test('a response with Retry-After is not kept', async () => {
+test('a response with Retry-After is not stored', async () => {
   const key = newKey();
   const before = times('busy');
   for (let n = 0; n < 2; n++) {
@@ -406,7 +406,7 @@ test('a response with Retry-After is not kept', async () => {
   expect(times('busy')).toBe(before + 2);
 });
 
-test('an error response of a custom route is kept and replayed, with the request id of the repeated request', async () => {
+test('an error response of a custom route is stored and replayed, with the request id of the repeated request', async () => {
   const key = newKey();
   const before = times('pay');
   const first = await ann.call('POST', '/api/posts/pay?refuse', undefined, withKey(key));
@@ -420,7 +420,7 @@ test('an error response of a custom route is kept and replayed, with the request
   expect(times('pay')).toBe(before + 1);
 });
 
-test('a 422 of a custom route is not kept', async () => {
+test('a 422 of a custom route is not stored', async () => {
   const key = newKey();
   const before = times('pay');
   for (let n = 0; n < 2; n++) {
@@ -430,7 +430,7 @@ test('a 422 of a custom route is not kept', async () => {
   expect((await ann.call('POST', '/api/posts/pay', undefined, withKey(key))).status).toBe(202);
 });
 
-test('an internal error is not kept: the same request runs again at once, a different one is still refused', async () => {
+test('an internal error is not stored: the same request runs again at once, and a different request is still refused', async () => {
   const key = newKey();
   failing = true;
   expect((await ann.call('POST', '/api/posts/pay', undefined, withKey(key))).status).toBe(500);
@@ -473,7 +473,7 @@ test('a user who lost a role does not get the response that they got while they 
   expect((await act()).body.data.secret).toBe('for editors');
 });
 
-test('authorization errors are not kept: a refused user can succeed later with the same key', async () => {
+test('authorization errors are not stored: a refused user can succeed later with the same key', async () => {
   const key = newKey();
   const tim = await person('Tim');
   expect((await tim.call('POST', '/api/notes', { text: 'x' }, withKey(key))).status).toBe(403);
@@ -492,17 +492,20 @@ test('responses are stored encrypted, and neither key, body nor address is store
 test.each([
   ['an account', 'POST', '/api/auth/login', () => ({ email: ann.email, password: 'correct horse battery' })],
   ['a webhook', 'POST', '/api/webhooks', () => ({ url: 'https://example.com/', events: ['*'] })],
-  ['a route that says so', 'POST', '/api/posts/each', () => undefined],
+  ['a route with idempotent: false', 'POST', '/api/posts/each', () => undefined],
   ['a change', 'PATCH', '/api/auth/me', () => ({ name: 'Ann' })],
-])('the key is ignored if responses hold secrets or nothing is created: %s', async (_what, method, path, body) => {
-  const before = (await rows()).length;
-  const answers = [1, 2].map(() => ann.call(method, path, body(), withKey('passed-over')));
-  for (const answer of await Promise.all(answers))
-    expect([answer.status < 300, replayed(answer)]).toEqual([true, null]);
-  expect(await rows()).toHaveLength(before);
-});
+])(
+  'the key is ignored for requests whose responses contain secrets or that create nothing: %s',
+  async (_what, method, path, body) => {
+    const before = (await rows()).length;
+    const answers = [1, 2].map(() => ann.call(method, path, body(), withKey('passed-over')));
+    for (const answer of await Promise.all(answers))
+      expect([answer.status < 300, replayed(answer)]).toEqual([true, null]);
+    expect(await rows()).toHaveLength(before);
+  },
+);
 
-test('a handler that writes the response itself runs each time', async () => {
+test('a handler that writes the response itself runs for each request', async () => {
   const key = newKey();
   const before = times('self');
   for (let n = 0; n < 2; n++) {
@@ -511,7 +514,7 @@ test('a handler that writes the response itself runs each time', async () => {
   expect(times('self')).toBe(before + 2);
 });
 
-test('a response too large to keep is returned once; repetitions get 409, and nothing runs again', async () => {
+test('a response too large to store is returned once; repetitions get 409, and the handler does not run again', async () => {
   const key = newKey();
   const before = times('large');
   expect((await ann.call('POST', '/api/posts/large', undefined, withKey(key))).status).toBe(200);
@@ -530,7 +533,7 @@ test('a repeated request with If-Match gets its first response, even though that
   expect((await ann.call('POST', path, undefined, { ...asks, ...withKey(newKey()) })).status).toBe(412);
 });
 
-test('after 24 hours a key starts anew, swept or not; the sweep removes only expired keys', async () => {
+test('a key can be reused after 24 hours, whether or not it was swept; the sweep removes only expired keys', async () => {
   const [old, young] = [newKey(), newKey()];
   const first = await ann.call('POST', '/api/posts', { title: 'Old' }, withKey(old));
   await ann.call('POST', '/api/posts', { title: 'Young' }, withKey(young));
@@ -551,7 +554,7 @@ test('after 24 hours a key starts anew, swept or not; the sweep removes only exp
 });
 
 // Concurrent, because each test waits for seconds.
-describe.concurrent('a response that is missing', () => {
+describe.concurrent('when the first response is missing', () => {
   test('a repetition that waits too long for the first request gets 409 with Retry-After', {
     timeout: 240_000,
   }, async () => {
@@ -662,13 +665,14 @@ test('when web is killed between record and response, a repetition at another pr
   const [watch, gate, hold] = clients as [pg.Client, pg.Client, pg.Client];
   const count = async (sql: string) => (await watch.query(sql)).rowCount!;
   const web = async () => {
-    const process = startBlog('web', envOfOneRole(own));
+    const process = startBlog('web', createRoleEnv(own));
     return { ...process, url: await process.url() };
   };
   const first = await web();
   const account = { name: 'Ada', email: 'ada@example.com', password: 'a bell rings at noon' };
-  const { token } = (await clientOf(first.url)('POST', '/api/auth/register', account)).body.data;
-  const create = (url: string) => clientOf(url, token)('POST', '/api/posts', { title: 'Killed' }, withKey('killed'));
+  const { token } = (await createClient(first.url)('POST', '/api/auth/register', account)).body.data;
+  const create = (url: string) =>
+    createClient(url, token)('POST', '/api/posts', { title: 'Killed' }, withKey('killed'));
   const patience = { timeout: 60_000, interval: 10 };
 
   // Lock the posts table until the key is stored, then lock the row of the key, so that the record is stored and its response is not.

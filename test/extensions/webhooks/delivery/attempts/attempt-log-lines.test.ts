@@ -2,7 +2,7 @@ import { afterAll, expect, test, vi } from 'vitest';
 import { type Receiver, startReceiver } from '../../../../fakes/receiver.ts';
 import { blog } from '../../../../fixtures/blog/app.ts';
 import { startTestApp } from '../../../../support/app.ts';
-import { startBlog } from '../../../../support/processes.ts';
+import { startBlog } from '../../../../support/processes/app-process.ts';
 
 vi.setConfig({ testTimeout: 300_000 });
 
@@ -15,7 +15,7 @@ type Line = Record<string, unknown>;
 test('the relay logs each batch and the worker each attempt in one line, with ids and classes and without personal data', async () => {
   const roles = { ...env, LOG_LEVEL: 'info' };
   const processes = [startBlog('relay', roles), startBlog('webhook-worker', roles)];
-  const said = () => processes.map((one) => one.said()).join('');
+  const said = () => processes.map((one) => one.output()).join('');
   const lines = (msg: string): Line[] =>
     said()
       .split('\n')
@@ -73,7 +73,7 @@ test('the log line of the attempt that disables its endpoint says so', async () 
   const line = await vi.waitUntil(
     () =>
       worker
-        .said()
+        .output()
         .split('\n')
         .find((one) => one.includes('"webhook attempt"')),
     { timeout: 120_000, interval: 50 },

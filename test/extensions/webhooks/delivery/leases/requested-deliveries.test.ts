@@ -6,7 +6,7 @@ import { createApp, defineResource, defineUser, f, webhooks } from '../../../../
 import { createLog } from '../../../../../src/platform/observability/log.ts';
 import { openDatabase } from '../../../../../src/platform/postgres/database.ts';
 import { type Receiver, startReceiver } from '../../../../fakes/receiver.ts';
-import { clientOf, type Person, startTestApp } from '../../../../support/app.ts';
+import { createClient, type Person, startTestApp } from '../../../../support/app.ts';
 
 const note = defineResource('note', {
   fields: { text: f.text(), owner: f.ref('user').owner() },
@@ -99,7 +99,7 @@ test('nothing is sent while another process holds the lease; after it is release
     `insert into webhook_turns (endpoint_id, holder, lease_until) values ($1, 'another', now() + interval '1 hour')`,
     [one.id],
   );
-  const sendTest = () => clientOf(url, one.who.token)('POST', `${one.path}/test`);
+  const sendTest = () => createClient(url, one.who.token)('POST', `${one.path}/test`);
   const [first, second] = [await sendTest(), await sendTest()].map(({ body }) => body.data);
   expect([first.status, second.status]).toEqual(['pending', 'pending']);
   expect(await leaseOf(one)).toMatchObject({ holder: 'another', requested: [first.id, second.id] });
@@ -152,7 +152,7 @@ test('a test of an endpoint that is deleted meanwhile is not sent, and the reque
     `insert into webhook_turns (endpoint_id, holder, lease_until) values ($1, 'another', now() + interval '1 hour')`,
     [one.id],
   );
-  expect((await clientOf(url, one.who.token)('POST', `${one.path}/test`)).body.data.status).toBe('pending');
+  expect((await createClient(url, one.who.token)('POST', `${one.path}/test`)).body.data.status).toBe('pending');
   await one.who.call('DELETE', one.path);
   await client.query('update webhook_turns set holder = null, lease_until = null where endpoint_id = $1', [one.id]);
   const other = await subscribe();

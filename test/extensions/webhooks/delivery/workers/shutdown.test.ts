@@ -5,7 +5,7 @@ import { createApp } from '../../../../../src/index.ts';
 import { type Receiver, startReceiver } from '../../../../fakes/receiver.ts';
 import { blog } from '../../../../fixtures/blog/app.ts';
 import { startTestApp } from '../../../../support/app.ts';
-import { startBlog } from '../../../../support/processes.ts';
+import { startBlog } from '../../../../support/processes/app-process.ts';
 
 vi.setConfig({ testTimeout: 300_000 });
 

@@ -8,7 +8,7 @@ import { startReceiver } from '../../../../fakes/receiver.ts';
 import { startRawReceiver } from '../../../../fakes/receiver-raw.ts';
 import { notes } from '../../../../fixtures/notes/app.ts';
 import { startTestApp } from '../../../../support/app.ts';
-import { startProcess } from '../../../../support/processes.ts';
+import { startProcess } from '../../../../support/processes/app-process.ts';
 
 const MB = 2 ** 20;
 const EACH = 3;
@@ -107,7 +107,7 @@ test('a worker with a heap of 64 MB survives 100 MB bodies, gzip bombs and slow 
   await Promise.all(Array.from({ length: EACH }, (_, i) => ann.call('POST', '/api/notes', { text: `note ${i}` })));
   for (const name of Object.keys(hostile)) {
     for (const end = Date.now() + 60_000; !(await areDone(name, EACH)); await sleep(200)) {
-      expect(worker.child.exitCode, worker.said()).toBeNull();
+      expect(worker.child.exitCode, worker.output()).toBeNull();
       expect(Date.now()).toBeLessThan(end);
       most = Math.max(most, memoryOf(worker.child.pid!).most);
     }

@@ -1,0 +1,99 @@
+import { request } from 'undici';
+import { ROWS, type Size } from '../../apps/scale.ts';
+import { type Bench, createRatio, type Figure, type Group } from '../../figure.ts';
+import { runInterleaved } from '../../measure/interleave.ts';
+import { type LoadRequest, runLoad } from '../../measure/load.ts';
+import { median } from '../../measure/statistics.ts';
+import type { Child } from '../../setup/children.ts';
+import { createBelfryEnvironment } from '../../setup/environment.ts';
+import {
+  ADMIN,
+  createScaleDatabase,
+  dropScaleDatabase,
+  MATCHING_RECORDS,
+  RECORDS_PER_OWNER,
+  SEARCHED_WORD,
+} from '../../setup/scale-database.ts';
+import { getSessionToken } from '../../setup/seed.ts';
+
+const PAGE = 10_000;
+const LIMIT = 20;
+const MAX_SECONDS = 1;
+
+const createGet = (path: string, user: number): LoadRequest => ({
+  method: 'GET',
+  path,
+  token: getSessionToken(user),
+  status: 200,
+});
+
+/** Returns the cursor of a page, taken from the page itself. */
+async function getCursorAfterPage(server: Child, size: Size, page: number): Promise<string> {
+  const { path, token } = createGet(`/api/${size}?limit=${LIMIT}&page=${page}`, ADMIN);
+  const { body } = await request(server.url + path, { headers: { authorization: `Bearer ${token}` } });
+  return ((await body.json()) as { meta: { next: string } }).meta.next;
+}
+
+/** The requests sent to both tables, by figure. */
+const LIST_REQUESTS: Record<
+  string,
+  { note: string; createRequest: (server: Child, size: Size) => Promise<LoadRequest> }
+> = {
+  page: {
+    note: `first page of an owner's ${RECORDS_PER_OWNER} records, with the total`,
+    createRequest: async (_server, size) => createGet(`/api/${size}?limit=${LIMIT}`, 0),
+  },
+  cursor: {
+    note: `page ${PAGE} of many (page 250 of few), by cursor`,
+    async createRequest(server, size) {
+      const before = size === 'many' ? PAGE - 1 : ROWS.few / LIMIT / 2 - 1;
+      return createGet(`/api/${size}?limit=${LIMIT}&after=${await getCursorAfterPage(server, size, before)}`, ADMIN);
+    },
+  },
+  search: {
+    note: `q that finds ${MATCHING_RECORDS} of all, with the total`,
+    createRequest: async (_server, size) => createGet(`/api/${size}?limit=${LIMIT}&q=${SEARCHED_WORD}`, ADMIN),
+  },
+};
+
+async function measure(bench: Bench, server: Child, name: string): Promise<Figure> {
+  const { note, createRequest } = LIST_REQUESTS[name]!;
+  const seconds = Math.min(MAX_SECONDS, bench.seconds);
+  const createRun = async (size: Size) => {
+    const next = await createRequest(server, size);
+    const run = () => runLoad(server.url, () => next, { connections: 1, seconds });
+    await run();
+    return run;
+  };
+  const results = await runInterleaved({ few: await createRun('few'), many: await createRun('many') }, bench.reps);
+  // The median of each round, which other load on the machine hardly affects.
+  const getSpeeds = (size: Size) => results[size].map((result) => 1000 / result.p50);
+  const formatTime = (size: Size) => `${median(results[size].map((result) => result.p50)).toFixed(2)} ms`;
+  return createRatio(
+    `records.scale.${name}`,
+    getSpeeds('few'),
+    getSpeeds('many'),
+    `${formatTime('many')} to ${formatTime('few')}; ${note}`,
+  );
+}
+
+/** Compares the time of a list on 1,000,000 rows with the same list on 10,000, one request at a time. */
+export const recordsScale: Group = {
+  name: 'records',
+  async run(bench) {
+    const names = Object.keys(LIST_REQUESTS).filter((name) => bench.isRequested(`records.scale.${name}`));
+    if (names.length === 0) return [];
+    bench.logProgress('records.scale: filling 1,000,000 rows …');
+    const servers = await createScaleDatabase(bench.servers);
+    const program = new URL('../../processes/scale.ts', import.meta.url);
+    const server = await bench.children.start(program, createBelfryEnvironment(servers, 'web'));
+    const figures: Figure[] = [];
+    for (const name of names) {
+      bench.logProgress(`records.scale.${name} …`);
+      figures.push(await measure(bench, server, name));
+    }
+    await server.stop();
+    await dropScaleDatabase(bench.servers);
+    return figures;
+  },
+};

@@ -1,0 +1,54 @@
+import { Redis } from 'ioredis';
+import { request } from 'undici';
+import type { Bench } from '../figure.ts';
+import type { Child } from './children.ts';
+import { resetDatabase, withClient } from './database.ts';
+import { createBelfryEnvironment, type Role } from './environment.ts';
+import { getSessionToken } from './seed.ts';
+
+/** Starts Belfry in one role, in its own process. */
+export function startBelfry(bench: Bench, role: Role, extraEnvironment: Record<string, string> = {}): Promise<Child> {
+  const program = new URL('../processes/belfry.ts', import.meta.url);
+  return bench.children.start(program, { ...createBelfryEnvironment(bench.servers, role), ...extraEnvironment });
+}
+
+/** Starts a receiver, and creates an endpoint at it for each of the first users. */
+export async function startReceiver(bench: Bench, users: number): Promise<Child> {
+  const receiver = await bench.children.start(new URL('../processes/receiver.ts', import.meta.url), {});
+  await addEndpoints(
+    bench,
+    receiver,
+    Array.from({ length: users }, (_, user) => user),
+  );
+  return receiver;
+}
+
+/** Creates an endpoint at a receiver for each user, through the API. */
+export async function addEndpoints(bench: Bench, receiver: Child, users: readonly number[]): Promise<void> {
+  const web = await startBelfry(bench, 'web');
+  for (const user of users) {
+    const { statusCode, body } = await request(`${web.url}/api/webhooks`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${getSessionToken(user)}`, 'content-type': 'application/json' },
+      body: JSON.stringify({ url: `${receiver.url}/`, events: ['article.created'] }),
+    });
+    if (statusCode !== 201)
+      throw new Error(`The endpoint was not created: POST /api/webhooks returned ${statusCode} ${await body.text()}`);
+    await body.dump();
+  }
+  await web.stop();
+}
+
+/** Removes everything that a measurement left in Postgres and Redis, except endpoints. */
+export async function resetDatabaseAndRedis({ servers }: Bench): Promise<void> {
+  await resetDatabase(servers.databaseUrl);
+  const redis = new Redis(servers.redisUrl);
+  await redis.flushall();
+  redis.disconnect();
+}
+
+/** Removes the endpoints too. */
+export async function removeEndpoints(bench: Bench): Promise<void> {
+  await resetDatabaseAndRedis(bench);
+  await withClient(bench.servers.databaseUrl, (client) => client.query('truncate webhook_endpoints cascade'));
+}

@@ -1,0 +1,22 @@
+import pg from 'pg';
+import { vi } from 'vitest';
+
+/** Counts the SQL statements that this process sends. */
+export interface StatementCounter {
+  /** The number of statements since the last call, without the heartbeats that a process writes every few seconds. */
+  count(): number;
+  stop(): void;
+}
+
+/** Starts counting. */
+export function countStatements(): StatementCounter {
+  const sent = vi.spyOn(pg.Client.prototype, 'query');
+  return {
+    count() {
+      const texts = sent.mock.calls.map(([one]) => (one as unknown as { text?: string }).text ?? String(one));
+      sent.mockClear();
+      return texts.filter((text) => !text.includes('encryption_processes')).length;
+    },
+    stop: () => void sent.mockRestore(),
+  };
+}

@@ -1,7 +1,0 @@
-const given = process.env.FUZZ_RUNS;
-
-/** Whether properties run with new random values each time, as often as FUZZ_RUNS says (docs/development.md). */
-export const isFuzzing = given !== undefined;
-
-/** The number of runs of a property: `usual`, multiplied by FUZZ_RUNS if it is set. */
-export const runs = (usual: number) => Math.ceil(usual * Number(given ?? 1));
