@@ -93,7 +93,7 @@ test('the examples of the docs compile against the public API', { timeout: 240_0
   expect(count).toBeGreaterThan(3);
   writeFileSync(
     join(folder, 'tsconfig.json'),
-    JSON.stringify({ extends: '../../tsconfig.json', include: ['*.ts', '../support/global-setup.ts'] }),
+    JSON.stringify({ extends: '../../tsconfig.json', include: ['*.ts', '../support/vitest/global-setup.ts'] }),
   );
   const tsc = join(root, 'node_modules', 'typescript', 'bin', 'tsc');
   // Several threads would each check much of the same code again, which doubles the work.

@@ -114,9 +114,9 @@ test('src/app runs as four processes and stops cleanly, its document is valid, a
   timeout: 240_000,
 }, async () => {
   const codes = await withProcesses(startSrcApp, async (url) => {
-    const answer = await fetch(`${url}/api/openapi.json`);
+    const response = await fetch(`${url}/api/openapi.json`);
     // The app may have turned the document off.
-    if (answer.status !== 404) expect(await faultsOf((await answer.json()) as Record<string, unknown>)).toEqual([]);
+    if (response.status !== 404) expect(await faultsOf((await response.json()) as Record<string, unknown>)).toEqual([]);
     if (isSample) await takeTour(url);
   });
   expect(codes).toEqual([0, 0, 0, 0]);

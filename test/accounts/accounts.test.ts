@@ -38,9 +38,9 @@ const login = (email: unknown, password: unknown = secret) => call('POST', '/api
 
 test('register responds 201 with the user, a token and its expiry, uncached', async () => {
   const body = account({ phone: '1' });
-  const answer = await register(body);
-  expect([answer.status, answer.headers.get('cache-control')]).toEqual([201, 'no-store']);
-  expect(answer.body.data).toEqual({
+  const response = await register(body);
+  expect([response.status, response.headers.get('cache-control')]).toEqual([201, 'no-store']);
+  expect(response.body.data).toEqual({
     user: {
       id: expect.stringMatching(/^[0-9a-f]{24}$/),
       name: 'Ann',
@@ -54,7 +54,7 @@ test('register responds 201 with the user, a token and its expiry, uncached', as
     token: expect.stringMatching(/^svc_[0-9a-f]{64}$/),
     expiresAt: expect.any(String),
   });
-  const days = (Date.parse(answer.body.data.expiresAt) - Date.now()) / 86_400_000;
+  const days = (Date.parse(response.body.data.expiresAt) - Date.now()) / 86_400_000;
   expect(days).toBeGreaterThan(29.99);
   expect(days).toBeLessThan(30.01);
 });
@@ -72,20 +72,20 @@ test.each<[string, object, Record<string, string>]>([
   ['a password that is too long', { password: 'x'.repeat(100_000) }, { password: 'Must be 8 to 128 characters' }],
   ['a password that is an object', { password: { length: 10 } }, { password: 'Must be a string' }],
 ])('register with %s responds 422', async (_what, changes, details) => {
-  const answer = await register(account(changes));
-  expect([answer.status, answer.body.error.details]).toEqual([422, details]);
+  const response = await register(account(changes));
+  expect([response.status, response.body.error.details]).toEqual([422, details]);
 });
 
 test('an e-mail in any case has one account; of fifty concurrent registrations one succeeds', async () => {
   const { email } = account();
   // A busy machine may respond 503 to some requests, which are then retried, as clients would.
   const answered = async (i: number): Promise<Awaited<ReturnType<typeof register>>> => {
-    const answer = await register(account({ email: i % 2 ? email.toUpperCase() : ` ${email}` }));
-    return answer.status === 503 ? answered(i) : answer;
+    const response = await register(account({ email: i % 2 ? email.toUpperCase() : ` ${email}` }));
+    return response.status === 503 ? answered(i) : response;
   };
-  const answers = await Promise.all(Array.from({ length: 50 }, (_, i) => answered(i)));
-  expect(answers.map(({ status }) => status).sort()).toEqual([201, ...Array.from({ length: 49 }, () => 409)]);
-  const { error } = answers.find(({ status }) => status === 409)!.body;
+  const responses = await Promise.all(Array.from({ length: 50 }, (_, i) => answered(i)));
+  expect(responses.map(({ status }) => status).sort()).toEqual([201, ...Array.from({ length: 49 }, () => 409)]);
+  const { error } = responses.find(({ status }) => status === 409)!.body;
   expect(error).toEqual({
     code: 'CONFLICT',
     message: expect.any(String),
@@ -146,25 +146,25 @@ test('without accounts, by setting or because no user resource has e-mail and pa
 test('each login responds 200 with a new session', async () => {
   const body = account();
   const { token } = (await register(body)).body.data;
-  const answer = await login(` ${body.email.toUpperCase()} `);
-  expect([answer.status, answer.headers.get('cache-control')]).toEqual([200, 'no-store']);
-  expect(answer.body.data).toMatchObject({
+  const response = await login(` ${body.email.toUpperCase()} `);
+  expect([response.status, response.headers.get('cache-control')]).toEqual([200, 'no-store']);
+  expect(response.body.data).toMatchObject({
     user: { email: body.email, roles: ['user'] },
     token: expect.stringMatching(/^svc_/),
   });
-  expect(answer.body.data.token).not.toBe(token);
+  expect(response.body.data.token).not.toBe(token);
 });
 
 test('an unknown e-mail and a wrong password get the same response', async () => {
   const body = account();
   await register(body);
-  const answers = [
+  const responses = [
     await login(body.email, 'wrong horse battery'),
     await login('nobody@example.com'),
     await login('no e-mail at all'),
   ];
-  for (const { status, body: answer } of answers) {
-    expect([status, answer.error.code, answer.error.message, answer.error.details]).toEqual([
+  for (const { status, body: response } of responses) {
+    expect([status, response.error.code, response.error.message, response.error.details]).toEqual([
       401,
       'UNAUTHORIZED',
       'Invalid email or password',

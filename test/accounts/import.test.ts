@@ -8,7 +8,7 @@ import { startTestApp } from '../support/app.ts';
 
 const secret = 'correct horse battery';
 const old = (password: string) => `md5$${createHash('md5').update(password).digest('hex')}`;
-const told: string[] = [];
+const importEvents: string[] = [];
 const { app, call, env } = await startTestApp({
   resources: [
     defineUser({
@@ -26,7 +26,7 @@ const { app, call, env } = await startTestApp({
     }),
   ],
   settings: { auth: { password: { logN: 4, r: 8, p: 1 }, legacyPassword: (hash, password) => hash === old(password) } },
-  listeners: (app) => app.on('user.created', () => void told.push('user.created')),
+  listeners: (app) => app.on('user.created', () => void importEvents.push('user.created')),
 });
 const accounts = app.accounts!;
 const sql = new Client({ connectionString: env.DATABASE_URL! });
@@ -198,7 +198,7 @@ test('a user who is deleted but can be restored is refused and not duplicated', 
 
 test('an import emits no events', async () => {
   await run([{ email: 'silent@example.com', name: 'Silent' }]);
-  expect(told).toEqual([]);
+  expect(importEvents).toEqual([]);
   expect((await sql.query(`select 1 from outbox where name = 'user.created'`)).rowCount).toBe(0);
 });
 

@@ -49,8 +49,8 @@ test('steps run one after another, and a failing step stops the rest', async () 
 });
 
 test('the first sign-in step that requires something interrupts a login', async () => {
-  const asking = (answer: object | undefined): FeatureParts => ({
-    signInStep: { output: z.object({}), ask: async () => answer },
+  const asking = (response: object | undefined): FeatureParts => ({
+    signInStep: { output: z.object({}), ask: async () => response },
   });
   const { signInStep } = mergeParts(asking(undefined), asking({ code: 1 }), asking({ code: 2 }));
   expect(await signInStep!.ask({} as never)).toEqual({ code: 1 });

@@ -70,10 +70,10 @@ test.each([
 });
 
 test('a policy function allows only with true, not with another truthy value', async () => {
-  for (const answer of [1, 'yes', {}, Promise.resolve('yes')]) {
+  for (const response of [1, 'yes', {}, Promise.resolve('yes')]) {
     expect(
       await allows(
-        compiled(() => answer as never),
+        compiled(() => response as never),
         args(ann),
         true,
       ),

@@ -5,7 +5,7 @@ import { getStartupError } from '../support/startup-error.ts';
 test.each(Object.entries({ apiKeys, audit, privacy, realtime, softDelete, twoFactor, webhooks }))(
   '%s refuses unknown settings, so that a misspelt setting does not silently keep its default',
   (name, make) => {
-    const said = getStartupError({ resources: [defineUser()], extensions: [make({ keepDay: 5 } as never)] });
-    expect(said).toContain(`${name}.keepDay: there is no such setting`);
+    const startupError = getStartupError({ resources: [defineUser()], extensions: [make({ keepDay: 5 } as never)] });
+    expect(startupError).toContain(`${name}.keepDay: there is no such setting`);
   },
 );

@@ -7,10 +7,10 @@ type Answer = string[] | 'nxdomain' | 'servfail' | 'silence';
 /**
  * A DNS server on 127.0.0.1 that replies to A and AAAA queries from a table.
  *
- * @param answer returns the reply for a name and a type
+ * @param response returns the reply for a name and a type
  * @returns `address`: `127.0.0.1:<port>`; `questions`: the queries received, as `A name`; `close`
  */
-export async function startDnsServer(answer: (name: string, type: 'A' | 'AAAA') => Answer) {
+export async function startDnsServer(response: (name: string, type: 'A' | 'AAAA') => Answer) {
   const socket = createSocket('udp4');
   const questions: string[] = [];
   socket.on('message', (query, peer) => {
@@ -20,7 +20,7 @@ export async function startDnsServer(answer: (name: string, type: 'A' | 'AAAA') 
     const type = query.readUInt16BE(at + 1) === 28 ? 'AAAA' : 'A';
     const name = labels.join('.').toLowerCase();
     questions.push(`${type} ${name}`);
-    const said = answer(name, type);
+    const said = response(name, type);
     if (said !== 'silence') socket.send(reply(query.subarray(0, at + 5), said), peer.port);
   });
   socket.bind(0, '127.0.0.1');

@@ -4,7 +4,7 @@ import type { AddressInfo } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 
 /** A request as it arrived. */
-export interface Received {
+export interface ReceivedRequest {
   at: number;
   method: string;
   path: string;
@@ -14,27 +14,27 @@ export interface Received {
 }
 
 /** A response: a status, or code that responds itself. */
-type Answer = number | ((request: Received, res: ServerResponse, req: IncomingMessage) => unknown);
+type Answer = number | ((request: ReceivedRequest, res: ServerResponse, req: IncomingMessage) => unknown);
 
 /** A receiver of webhooks: a real server on loopback. */
 export interface Receiver {
   url: string;
   /** All requests, in order of arrival. */
-  requests: Received[];
+  requests: ReceivedRequest[];
   /** The number of requests in flight now, and the highest number so far. */
   inFlight: { now: number; most: number };
   /** Sets the responses from now on. A list is used in order, and its last response repeats. Default 204. */
-  answer(...answers: Answer[]): void;
+  answer(...responses: Answer[]): void;
   /** Resolves when this many requests have arrived; rejects after `ms` (60 s). */
-  received(count: number, ms?: number): Promise<Received[]>;
+  received(count: number, ms?: number): Promise<ReceivedRequest[]>;
   close(): Promise<void>;
 }
 
 /** Starts a receiver. */
 export async function startReceiver(): Promise<Receiver> {
-  const requests: Received[] = [];
+  const requests: ReceivedRequest[] = [];
   const inFlight = { now: 0, most: 0 };
-  let answers: Answer[] = [204];
+  let responses: Answer[] = [204];
   let wakeUp: () => void = () => undefined;
 
   const server = createServer(async (req, res) => {
@@ -50,9 +50,9 @@ export async function startReceiver(): Promise<Receiver> {
       const request = { at: Date.now(), method, path, headers, body: Buffer.concat(chunks).toString('utf8') };
       requests.push(request);
       wakeUp();
-      const answer = answers.length > 1 ? answers.shift()! : answers[0]!;
-      if (typeof answer === 'function') await answer(request, res, req);
-      else res.writeHead(answer).end();
+      const response = responses.length > 1 ? responses.shift()! : responses[0]!;
+      if (typeof response === 'function') await response(request, res, req);
+      else res.writeHead(response).end();
     } catch {
       res.destroy(); // the sender disconnected before the response
     }
@@ -65,7 +65,7 @@ export async function startReceiver(): Promise<Receiver> {
     requests,
     inFlight,
     answer(...next) {
-      answers = next;
+      responses = next;
     },
     async received(count, ms = 60_000) {
       const end = Date.now() + ms;

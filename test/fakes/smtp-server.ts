@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { SMTPServer, type SMTPServerOptions } from 'smtp-server';
 
 /** An e-mail as a mail server accepted it. */
-export interface TakenMail {
+export interface ReceivedMail {
   from: string;
   to: string[];
   /** The headers and the body as received. */
@@ -18,7 +18,7 @@ export interface FakeSmtpServer {
   url: string;
   port: number;
   /** The accepted e-mails, oldest first. */
-  mails: TakenMail[];
+  mails: ReceivedMail[];
   /** The number of connections. */
   connections(): number;
   close(): Promise<void>;
@@ -35,7 +35,7 @@ export function refusal(responseCode: number, text: string): Error {
  * @param options of smtp-server; a handler in them replaces the one that accepts e-mails
  */
 export async function startSmtpServer(options: SMTPServerOptions = {}, port = 0): Promise<FakeSmtpServer> {
-  const mails: TakenMail[] = [];
+  const mails: ReceivedMail[] = [];
   let connections = 0;
   const server = new SMTPServer({
     authOptional: true,

@@ -36,13 +36,13 @@ const html = { accept: 'text/html' };
 
 test('the development home page links to the reference and the console, and loads no scripts and nothing from other hosts', async () => {
   const { url } = await start({}, { extensions: [developerConsole()] });
-  const answer = await fetch(url, { headers: html });
-  expect(answer.status).toBe(200);
-  expect(answer.headers.get('content-type')).toBe('text/html; charset=utf-8');
-  const policy = answer.headers.get('content-security-policy')!;
+  const response = await fetch(url, { headers: html });
+  expect(response.status).toBe(200);
+  expect(response.headers.get('content-type')).toBe('text/html; charset=utf-8');
+  const policy = response.headers.get('content-security-policy')!;
   expect(policy).toContain("default-src 'none'");
   expect(policy).not.toMatch(/unsafe|https?:/);
-  const text = await answer.text();
+  const text = await response.text();
   expect([...text.matchAll(/<a href="([^"]+)"/g)].map((match) => match[1])).toEqual([
     '/api/docs',
     '/console',
@@ -89,8 +89,8 @@ test('in development, pages on this machine may call the API, as may the origins
     const { call } = await start(env);
     const { headers } = await call('GET', '/api/notes', undefined, { origin });
     const preflight = { origin, 'access-control-request-method': 'PATCH' };
-    const answer = await call('OPTIONS', '/api/notes', undefined, preflight);
-    expect(answer.headers.get('access-control-allow-origin')).toBe(headers.get('access-control-allow-origin'));
+    const response = await call('OPTIONS', '/api/notes', undefined, preflight);
+    expect(response.headers.get('access-control-allow-origin')).toBe(headers.get('access-control-allow-origin'));
     expect(headers.get('vary')?.includes('Origin') ?? false).toBe(env.NODE_ENV !== 'production');
     return headers.get('access-control-allow-origin');
   };
@@ -109,10 +109,10 @@ const tooMany = { rateLimit: { global: { limit: 2, windowMs: 60_000 } } };
 test('NODE_ENV=development alone keeps the rate limits; LOOPBACK_RATE_LIMITS=off lifts them for clients on this machine', async () => {
   const statuses = async (env: Record<string, string>) => {
     const { call } = await start(env, { settings: tooMany });
-    const answers = [];
+    const responses = [];
     for (const path of ['/api/notes/own', '/api/notes/own', '/api/notes', '/api/notes', '/api/nothing'])
-      answers.push(await call('GET', path));
-    return answers.map(({ status }) => status);
+      responses.push(await call('GET', path));
+    return responses.map(({ status }) => status);
   };
   expect(await statuses({})).toEqual([200, 429, 429, 429, 429]);
   expect(await statuses(OFF)).toEqual([200, 200, 200, 200, 404]);
@@ -122,10 +122,10 @@ test('LOOPBACK_RATE_LIMITS=off does not lift the limits of a client behind a pro
   for (const env of [OFF, { ...OFF, TRUST_PROXY: 'true' }]) {
     const { call } = await start(env, { settings: tooMany });
     const forwarded = { 'x-forwarded-for': '203.0.113.7' };
-    const answers = [];
-    for (let i = 0; i < 3; i++) answers.push(await call('GET', '/api/notes', undefined, forwarded));
-    expect(answers.map(({ status }) => status)).toEqual([200, 200, 429]);
-    expect(answers[2]!.body.error.message).not.toContain('LOOPBACK_RATE_LIMITS');
+    const responses = [];
+    for (let i = 0; i < 3; i++) responses.push(await call('GET', '/api/notes', undefined, forwarded));
+    expect(responses.map(({ status }) => status)).toEqual([200, 200, 429]);
+    expect(responses[2]!.body.error.message).not.toContain('LOOPBACK_RATE_LIMITS');
   }
 });
 
@@ -172,5 +172,7 @@ test('HOST sets the address that the web process listens on', async () => {
   expect(await reaches('127.0.0.1')).toBe(200);
   if (otherAddress !== undefined) expect(await reaches(otherAddress)).toBe('refused');
   expect((await start({ HOST: 'localhost' })).url).toMatch(/^http:\/\/(127\.0\.0\.1|\[::1\]):\d+$/);
-  await expect(start({ HOST: '203.0.113.9' })).rejects.toThrow('HOST=203.0.113.9 is not an address of this machine');
+  await expect(start({ HOST: '203.0.113.9' })).rejects.toThrow(
+    'HOST=203.0.113.9 is not an address of this machine. Use 127.0.0.1, or 0.0.0.0 for all addresses',
+  );
 });

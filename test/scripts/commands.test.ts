@@ -12,10 +12,10 @@ const SECRET = `whsec_${Buffer.alloc(24, 7).toString('base64')}`;
 const begin = (command: string, env?: Record<string, string>) => startScript('.', command, env);
 
 test.each([
-  ['demo.ts fast', 'Unknown argument fast. npm run demo takes no arguments.'],
+  ['demo/demo.ts fast', 'Unknown argument fast. npm run demo takes no arguments.'],
   ['migrate.ts --force', 'Unknown argument --force. Usage: npm run migrate [-- --status | --dry-run]'],
   ['migration-generate.ts --drop title', '--drop title is malformed. Example: --drop posts.subtitle'],
-  ['dev.ts --frehs', 'Unknown argument --frehs. Options of npm run dev: --fresh, --allow-loss.'],
+  ['dev/dev.ts --frehs', 'Unknown argument --frehs. Options of npm run dev: --fresh, --allow-loss.'],
   ['receiver.ts', 'The secret of the endpoint is missing. Usage: npm run receiver -- whsec_…'],
 ])('%s is refused with one line', async (command, line) => {
   expect(await begin(command).ended).toEqual({ code: 1, output: line });

@@ -194,9 +194,9 @@ test('a rotation killed in the middle loses nothing, and the next one completes 
   expect([500, 1000]).toContain(done);
   expect(await under(old)).toBe(1500 - done);
 
-  const rest = await rotating(both);
-  expect(rest.code).toBe(0);
-  expect(rest.output).toContain(
+  const nextRotation = await rotating(both);
+  expect(nextRotation.code).toBe(0);
+  expect(nextRotation.output).toContain(
     `${(1500 - done).toLocaleString('en-US')} values were encrypted with key ${getKeyId(next)}.`,
   );
   await allReadable();
@@ -239,6 +239,6 @@ test('a running process that lacks the newest key prevents a rotation from start
   await client.query(`insert into encryption_processes (id, key_ids) values ('one', $1)`, [[getKeyId(keys[0])]]);
   const { code, errorOutput } = await rotating(both);
   expect(code).toBe(1);
-  expect(errorOutput).toContain(`Key ${getKeyId(keys[1])} is not known to every running process yet`);
+  expect(errorOutput).toContain(`Key ${getKeyId(keys[1])} is not available in every running process yet`);
   expect(await under(keys[0])).toBe(10);
 });

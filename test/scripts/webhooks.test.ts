@@ -94,9 +94,9 @@ test('status reports waiting and failed deliveries, retry sends the failed ones 
     `select count(*)::int as n from webhook_deliveries where status = 'failed' and type = 'post.created'`,
   );
 
-  const shown = await command('status --json');
-  expect(shown).toMatchObject({ code: 0, errorOutput: '' });
-  const told = JSON.parse(shown.output);
+  const statusResult = await command('status --json');
+  expect(statusResult).toMatchObject({ code: 0, errorOutput: '' });
+  const told = JSON.parse(statusResult.output);
   expect(told).toMatchObject({
     endpoints: { disabled: { failing: 1 } },
     queue: { due: 0, inFlight: 0, events: 0, oldestMs: null },

@@ -131,9 +131,9 @@ describe('a registration is refused with 422', () => {
     ],
   ])('%s', async (_, body, details) => {
     const ann = await run.person('Ann');
-    const answer = await ann.call('POST', DEVICES, body);
-    expect(answer.status).toBe(422);
-    expect(answer.body.error).toMatchObject({ code: 'VALIDATION_ERROR', details });
+    const response = await ann.call('POST', DEVICES, body);
+    expect(response.status).toBe(422);
+    expect(response.body.error).toMatchObject({ code: 'VALIDATION_ERROR', details });
     expect((await ann.call('GET', DEVICES)).body.data).toEqual([]);
   });
 });
@@ -188,10 +188,10 @@ test('a token that many users register at once, under several platforms, becomes
   const people = await Promise.all(['A', 'B', 'C', 'D'].map((name) => run.person(name)));
   const token = newToken();
   const platforms = ['android', 'ios'];
-  const answers = await Promise.all(
+  const responses = await Promise.all(
     people.flatMap((who) => platforms.map((platform) => register(who, { token, platform }))),
   );
-  expect(answers.map((answer) => answer.status)).toEqual(answers.map(() => 201));
+  expect(responses.map((response) => response.status)).toEqual(responses.map(() => 201));
   const lists = await Promise.all(people.map((who) => who.call('GET', DEVICES)));
   expect(lists.flatMap((list) => list.body.data)).toHaveLength(1);
 });
@@ -265,8 +265,8 @@ test('a reported tap emits push.opened with the device of the session and the ur
   const device = (await register(ann)).body.data.id;
   const pushId = 'a'.repeat(24);
   opened.length = 0;
-  const answer = await ann.call('POST', `${DEVICES}/opened`, { pushId, data: { url: '/posts/1', n: 1 } });
-  expect(answer.status).toBe(204);
+  const response = await ann.call('POST', `${DEVICES}/opened`, { pushId, data: { url: '/posts/1', n: 1 } });
+  expect(response.status).toBe(204);
   expect(opened).toEqual([
     { id: pushId, user: ann.id, device, url: '/posts/1', data: { url: '/posts/1', n: 1 }, simulated: false },
   ]);
@@ -291,7 +291,7 @@ test.each([
   ['an unknown field', { device: 'x' }, 'device'],
 ])('a tap with %s is refused with 422', async (_, body, field) => {
   const ann = await run.person('Ann');
-  const answer = await ann.call('POST', `${DEVICES}/opened`, body);
-  expect(answer.status).toBe(422);
-  expect(Object.keys(answer.body.error.details)).toEqual([field]);
+  const response = await ann.call('POST', `${DEVICES}/opened`, body);
+  expect(response.status).toBe(422);
+  expect(Object.keys(response.body.error.details)).toEqual([field]);
 });

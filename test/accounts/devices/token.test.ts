@@ -14,8 +14,8 @@ test('a masked token shows leading and trailing characters around an ellipsis', 
 test('no more than a quarter of a token, and never more than 12 characters, are shown', () => {
   fc.assert(
     fc.property(fc.string({ unit: anyCharacter, minLength: 1, maxLength: 200 }), (token) => {
-      const shown = [...maskToken('ios', token)].length - 1;
-      expect(shown).toBeLessThanOrEqual(Math.min(12, [...token].length / 4));
+      const shownLength = [...maskToken('ios', token)].length - 1;
+      expect(shownLength).toBeLessThanOrEqual(Math.min(12, [...token].length / 4));
       expect(maskToken('ios', token).isWellFormed()).toBe(token.isWellFormed());
     }),
   );

@@ -7,12 +7,12 @@ import { type ApiResponse, startTestApp } from '../../support/app.ts';
 
 const secret = 'correct horse battery';
 const wrong = 'wrong horse battery';
-const told: { name: string; payload: Record<string, unknown> }[] = [];
+const events: { name: string; payload: Record<string, unknown> }[] = [];
 const EVENTS = ['security.login_failed', 'security.account_locked', 'security.locked_login_attempt', 'auth.login'];
 const run = await startTestApp({
   resources: [defineUser()],
   listeners(app) {
-    for (const name of EVENTS) app.on(name, (payload: Record<string, unknown>) => void told.push({ name, payload }));
+    for (const name of EVENTS) app.on(name, (payload: Record<string, unknown>) => void events.push({ name, payload }));
   },
 });
 const { app, call, person, env } = run;
@@ -26,7 +26,7 @@ afterAll(() => redis.disconnect());
 
 const login = (email: string, password = secret) => call('POST', '/api/auth/login', { email, password });
 const times = <T>(n: number, make: (i: number) => T) => Promise.all(Array.from({ length: n }, (_, i) => make(i)));
-const statuses = (answers: ApiResponse[]) => answers.map(({ status }) => status);
+const statuses = (responses: ApiResponse[]) => responses.map(({ status }) => status);
 const keyOf = (email: string) =>
   `${env.REDIS_PREFIX}:lockout:${createHash('sha256').update(`email:${email}`).digest('hex')}`;
 
@@ -37,8 +37,8 @@ async function fail(email: string, count: number): Promise<void> {
 test('the fifth failed sign-in locks the e-mail: right and wrong passwords respond 429 with Retry-After', async () => {
   const ann = await person('Ann');
   await fail(ann.email, 5);
-  const answers = [await login(ann.email), await login(ann.email, wrong)];
-  for (const { status, body, headers } of answers) {
+  const responses = [await login(ann.email), await login(ann.email, wrong)];
+  for (const { status, body, headers } of responses) {
     const { requestId: _, ...error } = body.error;
     expect([status, error]).toEqual([
       429,
@@ -86,8 +86,8 @@ test('a lock leaves live sessions alone', async () => {
 
 test('of fifty concurrent wrong passwords, five are checked', async () => {
   const ann = await person('Ann');
-  const answers = await times(50, () => login(ann.email, wrong));
-  expect(statuses(answers).sort()).toEqual([...Array(5).fill(401), ...Array(45).fill(429)]);
+  const responses = await times(50, () => login(ann.email, wrong));
+  expect(statuses(responses).sort()).toEqual([...Array(5).fill(401), ...Array(45).fill(429)]);
   expect((await login(ann.email)).status).toBe(429);
 });
 
@@ -100,8 +100,8 @@ test('twelve concurrent sign-ins with the right password all succeed', async () 
 
 test('a right password among concurrent wrong ones is refused only after five wrong ones', async () => {
   const ann = await person('Ann');
-  const answers = await times(20, (i) => login(ann.email, i % 5 === 4 ? wrong : secret));
-  expect(statuses(answers)).toEqual(Array.from({ length: 20 }, (_, i) => (i % 5 === 4 ? 401 : 200)));
+  const responses = await times(20, (i) => login(ann.email, i % 5 === 4 ? wrong : secret));
+  expect(statuses(responses)).toEqual(Array.from({ length: 20 }, (_, i) => (i % 5 === 4 ? 401 : 200)));
 });
 
 test('reservations of a process that died expire', async () => {
@@ -125,10 +125,10 @@ test('the right password of a disabled account does not clear the failed sign-in
   const ann = await person('Ann');
   await fail(ann.email, 4);
   await app.service('user').update(ann.id, { status: 'disabled' });
-  told.length = 0;
+  events.length = 0;
   for (let i = 0; i < 2; i++) expect((await login(` ${ann.email.toUpperCase()}`)).status).toBe(403);
   const payload = { email: ann.email, ip: expect.stringMatching(/127\.0\.0\.1|::1/), reason: 'user_disabled' };
-  expect(told).toEqual(Array(2).fill({ name: 'security.login_failed', payload }));
+  expect(events).toEqual(Array(2).fill({ name: 'security.login_failed', payload }));
   await fail(ann.email, 1);
   expect((await login(ann.email)).status).toBe(429);
 });
@@ -148,13 +148,13 @@ test('Redis keys do not reveal the counted e-mails, and all of them expire', asy
 
 test('events are emitted for each failed sign-in, once for the lock, and for each attempt while it holds, never with a password', async () => {
   const ann = await person('Ann');
-  told.length = 0;
+  events.length = 0;
   await times(8, () => login(ann.email.toUpperCase(), wrong));
   await login(ann.email);
-  const counts = EVENTS.map((name) => told.filter((one) => one.name === name).length);
+  const counts = EVENTS.map((name) => events.filter((one) => one.name === name).length);
   expect(counts).toEqual([5, 1, 4, 0]);
   const who = { email: ann.email, ip: expect.stringMatching(/127\.0\.0\.1|::1/) };
-  for (const { name, payload } of told) {
+  for (const { name, payload } of events) {
     const more = name === 'security.account_locked' ? { lockedUntil: expect.stringMatching(/^\d{4}-.*Z$/) } : {};
     expect(payload).toEqual({ ...who, ...more });
   }

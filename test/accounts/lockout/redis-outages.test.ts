@@ -38,10 +38,10 @@ test.each(['shut', 'hang'] as const)('while Redis is down (%s) each process lock
 
 test('when Redis fails during attempts, all of them still get a response', async () => {
   const ann = await person('Ann');
-  const answers = Promise.all(Array.from({ length: 30 }, () => login(ann.email, secret)));
+  const responses = Promise.all(Array.from({ length: 30 }, () => login(ann.email, secret)));
   await login(ann.email, secret);
   proxy.shut();
-  expect(await answers).toEqual(Array(30).fill(200));
+  expect(await responses).toEqual(Array(30).fill(200));
 });
 
 test('failed sign-ins are counted in Redis again after it recovers', async () => {

@@ -22,8 +22,8 @@ function failing(times: readonly number[]): LockoutState {
 test('the fifth failure within the window locks the name and returns the end of the lock', () => {
   const four = failing([0, 1, 2, 3]);
   expect(four.lockedUntil).toBe(0);
-  const { state, result: answer } = fail(four, rule, 'x', 899_999);
-  expect(answer).toBe(899_999 + rule.lockMs);
+  const { state, result: response } = fail(four, rule, 'x', 899_999);
+  expect(response).toBe(899_999 + rule.lockMs);
   expect(reserve(state, rule, 'y', 900_000).result).toBe(rule.lockMs - 1);
 });
 
@@ -36,8 +36,8 @@ test('the window slides: five failures lock whenever they fall within it, and an
 test('nothing is left of a lock after it ends', () => {
   const locked = failing([1, 2, 3, 4, 5]);
   expect(reserve(locked, rule, 'x', rule.lockMs + 4).result).toBe(1);
-  const { state, result: answer } = reserve(locked, rule, 'x', rule.lockMs + 5);
-  expect(answer).toBe('go');
+  const { state, result: response } = reserve(locked, rule, 'x', rule.lockMs + 5);
+  expect(response).toBe('go');
   expect(state).toMatchObject({ failures: [], lockedUntil: 0 });
 });
 

@@ -5,10 +5,11 @@ import { createClient, type Person, startTestApp } from '../../support/app.ts';
 
 const secret = 'correct horse battery';
 const fresh = 'a staple that is new';
-const told: Record<string, unknown>[] = [];
+const eventPayloads: Record<string, unknown>[] = [];
 const { call, url, env, person } = await startTestApp({
   resources: [defineUser()],
-  listeners: (app) => app.on('auth.password_changed', (payload: Record<string, unknown>) => void told.push(payload)),
+  listeners: (app) =>
+    app.on('auth.password_changed', (payload: Record<string, unknown>) => void eventPayloads.push(payload)),
 });
 const strict = await startTestApp({
   resources: [
@@ -106,8 +107,8 @@ test('an unknown field responds 422', async () => {
 
 test('five wrong current passwords lock password changes of that user only; sign-ins and live sessions are not affected', async () => {
   const [ann, ben] = [await person('Ann'), await person('Ben')];
-  const answers = await times(20, () => change(ann, 'wrong horse battery', fresh));
-  expect(answers.map(({ status }) => status).sort()).toEqual([...Array(5).fill(422), ...Array(15).fill(429)]);
+  const responses = await times(20, () => change(ann, 'wrong horse battery', fresh));
+  expect(responses.map(({ status }) => status).sort()).toEqual([...Array(5).fill(422), ...Array(15).fill(429)]);
   const { status, body, headers } = await change(ann, secret, fresh);
   expect([status, body.error.code, body.error.message]).toEqual([
     429,
@@ -128,9 +129,9 @@ test('password changes count towards the rate limit of auth routes', async () =>
 
 test('when several requests change the same password at once, one succeeds', async () => {
   const ann = await person('Ann');
-  const answers = await times(5, (i) => change(ann, secret, `${fresh} ${i}`));
-  expect(answers.map(({ status }) => status).sort()).toEqual([204, 422, 422, 422, 422]);
-  const winner = answers.findIndex(({ status }) => status === 204);
+  const responses = await times(5, (i) => change(ann, secret, `${fresh} ${i}`));
+  expect(responses.map(({ status }) => status).sort()).toEqual([204, 422, 422, 422, 422]);
+  const winner = responses.findIndex(({ status }) => status === 204);
   expect((await login(ann.email, `${fresh} ${winner}`)).status).toBe(200);
 });
 
@@ -148,10 +149,10 @@ test('no session started with the old password survives a concurrent password ch
 });
 
 test('a password change emits an event with the user and without any password', async () => {
-  told.length = 0;
+  eventPayloads.length = 0;
   const ann = await person('Ann');
   await change(ann, 'wrong horse battery', fresh);
   await change(ann, secret, fresh);
-  expect(told).toEqual([{ user: expect.objectContaining({ id: ann.id }), ip: expect.any(String) }]);
-  expect(JSON.stringify({ ...(told[0]!.user as object) })).not.toMatch(/staple|horse|scrypt/);
+  expect(eventPayloads).toEqual([{ user: expect.objectContaining({ id: ann.id }), ip: expect.any(String) }]);
+  expect(JSON.stringify({ ...(eventPayloads[0]!.user as object) })).not.toMatch(/staple|horse|scrypt/);
 });

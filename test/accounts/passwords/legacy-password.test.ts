@@ -9,14 +9,14 @@ const secret = 'correct horse battery';
 const fresh = 'a staple that is new';
 /** Returns the hash of the other system. */
 const old = (password: string) => `md5$${createHash('md5').update(password).digest('hex')}`;
-const asked: string[] = [];
+const verifierCalls: string[] = [];
 const { call, person, env } = await startTestApp({
   resources: [defineUser()],
   settings: {
     auth: {
       password: { logN: 4, r: 8, p: 1 },
       async legacyPassword(hash, password) {
-        asked.push(hash);
+        verifierCalls.push(hash);
         if (hash === 'broken') throw new Error('no such algorithm');
         return hash === old(password);
       },
@@ -26,7 +26,7 @@ const { call, person, env } = await startTestApp({
 const sql = new Client({ connectionString: env.DATABASE_URL! });
 await sql.connect();
 afterAll(() => sql.end());
-beforeEach(() => void asked.splice(0));
+beforeEach(() => void verifierCalls.splice(0));
 
 const login = (email: string, password = secret) => call('POST', '/api/auth/login', { email, password });
 const hashOf = async (id: string) =>
@@ -56,17 +56,17 @@ test('a wrong password does not change an imported hash and counts as a failed s
 
 test('ten concurrent first logins all succeed', async () => {
   const ann = await moved();
-  const answers = await Promise.all(Array.from({ length: 10 }, () => login(ann.email)));
-  expect(answers.map(({ status }) => status)).toEqual(Array(10).fill(200));
+  const responses = await Promise.all(Array.from({ length: 10 }, () => login(ann.email)));
+  expect(responses.map(({ status }) => status)).toEqual(Array(10).fill(200));
   expect((await login(ann.email)).status).toBe(200);
 });
 
 test('after the first imported hash, accounts with an scrypt hash and unknown e-mails cost the same work', async () => {
   const [ann, ben] = [await moved(), await person('Ben')];
   await login(ann.email, 'wrong horse battery');
-  asked.length = 0;
+  verifierCalls.length = 0;
   for (const email of [ann.email, ben.email, 'nobody@example.com']) await login(email, 'wrong horse battery');
-  expect(asked).toEqual([old(secret), old(secret), old(secret)]);
+  expect(verifierCalls).toEqual([old(secret), old(secret), old(secret)]);
 });
 
 test('the result of the verifier does not matter for accounts with an scrypt hash', async () => {
@@ -85,7 +85,7 @@ test('a verifier that throws counts as a wrong password', async () => {
 test('a user without a password cannot sign in, and the verifier does not run for them', async () => {
   const ann = await moved(NO_PASSWORD);
   expect((await login(ann.email, NO_PASSWORD)).status).toBe(401);
-  expect(asked).not.toContain(NO_PASSWORD);
+  expect(verifierCalls).not.toContain(NO_PASSWORD);
 });
 
 test('without a verifier, a foreign hash matches no password', async () => {
@@ -98,16 +98,16 @@ test('a verifier that hangs counts as a wrong password after ten seconds and doe
   vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
   onTestFinished(() => void vi.useRealTimers());
   const failures: unknown[] = [];
-  let begun = 0;
+  let startedChecks = 0;
   const verify = () => {
-    begun += 1;
+    startedChecks += 1;
     return new Promise<boolean>(() => undefined);
   };
   const failed = (error: unknown) => void failures.push(error);
   const hasher = createPasswordHasher({ logN: 4, r: 8, p: 1 }, { legacy: { verify, failed } });
   const own = await hasher.hash(secret);
   const hanging = Promise.all([hasher.verify(secret, 'a'), hasher.verify(secret, 'b')]);
-  await vi.waitUntil(() => begun === 2, { timeout: 60_000, interval: 20 });
+  await vi.waitUntil(() => startedChecks === 2, { timeout: 60_000, interval: 20 });
   const other = createPasswordHasher({ logN: 4, r: 8, p: 1 });
   const next = hasher.hash(secret);
   await vi.advanceTimersByTimeAsync(10_000);

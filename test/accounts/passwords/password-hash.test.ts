@@ -140,8 +140,8 @@ test.each([
 
 test('every verification in a burst completes', async () => {
   const stored = await cheap.hash('right');
-  const answers = await Promise.all(
+  const responses = await Promise.all(
     Array.from({ length: 50 }, (_, index) => cheap.verify(index % 2 === 0 ? 'right' : 'wrong', stored)),
   );
-  expect(answers).toEqual(Array.from({ length: 50 }, (_, index) => index % 2 === 0));
+  expect(responses).toEqual(Array.from({ length: 50 }, (_, index) => index % 2 === 0));
 });

@@ -42,12 +42,12 @@ test.each([
   ['9876543210', EASY],
 ])('%j is refused in every place that sets a password: %s', async (password, message) => {
   const account = { name: 'Ann', email: `weak-${++made}@example.com`, password };
-  const answers = [
+  const responses = [
     await call('POST', '/api/auth/register', account),
     await root.call('POST', '/api/users', account),
     await root.call('POST', '/api/auth/password', { currentPassword: 'correct horse battery', newPassword: password }),
   ];
-  expect(answers.map(({ status, body }) => [status, body.error.details])).toEqual([
+  expect(responses.map(({ status, body }) => [status, body.error.details])).toEqual([
     [422, { password: message }],
     [422, { password: message }],
     [422, { newPassword: message }],

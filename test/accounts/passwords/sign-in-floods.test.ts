@@ -60,9 +60,9 @@ test('a login over the queue limit responds 503 with Retry-After in the standard
 }, async () => {
   const refused: number[] = [];
   const login = async (email: string) => {
-    const answer = await held.call('POST', '/api/auth/login', { email, password: 'wrong horse' });
-    if (answer.status === 503) refused.push(answer.status);
-    return answer;
+    const response = await held.call('POST', '/api/auth/login', { email, password: 'wrong horse' });
+    if (response.status === 503) refused.push(response.status);
+    return response;
   };
   // Once an imported hash was seen, every login calls the project's verifier, which costs nothing but can wait.
   const ada = await held.person('Ada');

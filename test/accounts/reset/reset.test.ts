@@ -7,7 +7,7 @@ import { readAllRows } from '../../support/database/stored-texts.ts';
 const secret = 'correct horse battery';
 const fresh = 'a staple that is new';
 const INVALID = { code: 'INVALID_TOKEN', message: 'This reset link is invalid or has expired' };
-const told: { name: string; payload: Record<string, unknown> }[] = [];
+const events: { name: string; payload: Record<string, unknown> }[] = [];
 const steps: string[] = [];
 let stepFails = false;
 const { app, call, url, env, person } = await startTestApp({
@@ -26,14 +26,14 @@ const { app, call, url, env, person } = await startTestApp({
   settings: { relay: { sweepMs: 50 }, auth: { password: { logN: 4, r: 8, p: 1 } } },
   listeners(app) {
     for (const name of ['auth.password_reset_requested', 'auth.password_reset'])
-      app.on(name, (payload: Record<string, unknown>) => void told.push({ name, payload }));
+      app.on(name, (payload: Record<string, unknown>) => void events.push({ name, payload }));
   },
 });
 const web = await startTestApp({ resources: [defineUser()] }, { start: { roles: ['web'] } });
 const sql = new Client({ connectionString: env.DATABASE_URL! });
 await sql.connect();
 afterAll(() => sql.end());
-beforeEach(() => void told.splice(0));
+beforeEach(() => void events.splice(0));
 
 const login = (email: string, password = secret) => call('POST', '/api/auth/login', { email, password });
 const forgot = (email: unknown, headers = {}) => call('POST', '/api/auth/password/forgot', { email }, headers);
@@ -77,12 +77,12 @@ test('a user who forgot their password gets a link that sets a new one, once', a
 
 test('the response is the same with and without an account, and an unknown address gets no e-mail', async () => {
   const ann = await person('Ann');
-  const answers = [await forgot(ann.email), await forgot('nobody@example.com')];
-  for (const { status, body } of answers) {
+  const responses = [await forgot(ann.email), await forgot('nobody@example.com')];
+  for (const { status, body } of responses) {
     expect([status, body]).toEqual([202, { data: { message: expect.stringMatching(/^If there is an account/) } }]);
   }
-  expect(answers[0]!.body).toEqual(answers[1]!.body);
-  const names = answers.map(({ headers }) => [...headers.keys()].sort());
+  expect(responses[0]!.body).toEqual(responses[1]!.body);
+  const names = responses.map(({ headers }) => [...headers.keys()].sort());
   expect(names[0]).toEqual(names[1]);
   await allMade();
   expect(await mailsTo('nobody@example.com')).toEqual([]);
@@ -97,8 +97,8 @@ test('a request stores an e-mail to compose and looks up no account', async () =
   onTestFinished(() => own.end());
   const emails = Array.from({ length: 20 }, (_, i) => (i % 2 ? email : `nobody-${i}@example.com`));
   const path = '/api/auth/password/forgot';
-  const answers = await Promise.all(emails.map((each) => web.call('POST', path, { email: each })));
-  expect(new Set(answers.map(({ body }) => JSON.stringify(body))).size).toBe(1);
+  const responses = await Promise.all(emails.map((each) => web.call('POST', path, { email: each })));
+  expect(new Set(responses.map(({ body }) => JSON.stringify(body))).size).toBe(1);
   const { rows } = await own.query('select kind, data, recipient, content, attempts from mails');
   expect(rows.map(({ data }) => data.email).sort()).toEqual(emails.toSorted());
   const shape = { kind: 'password-reset', data: expect.anything(), recipient: null, content: null, attempts: 0 };
@@ -188,12 +188,12 @@ test('an unknown field responds 422', async () => {
 test('fifty concurrent uses of one link change the password once', async () => {
   const ann = await person('Ann');
   const token = await tokenFor(ann.email);
-  const answers = await times(50, (i) => reset(token, `${fresh} ${i}`));
-  expect(answers.map(({ status }) => status).sort()).toEqual([204, ...Array(49).fill(400)]);
-  for (const { status, body } of answers) if (status === 400) expect(body.error.code).toBe('INVALID_TOKEN');
-  const winner = answers.findIndex(({ status }) => status === 204);
+  const responses = await times(50, (i) => reset(token, `${fresh} ${i}`));
+  expect(responses.map(({ status }) => status).sort()).toEqual([204, ...Array(49).fill(400)]);
+  for (const { status, body } of responses) if (status === 400) expect(body.error.code).toBe('INVALID_TOKEN');
+  const winner = responses.findIndex(({ status }) => status === 204);
   expect((await login(ann.email, `${fresh} ${winner}`)).status).toBe(200);
-  expect(told.filter(({ name }) => name === 'auth.password_reset')).toHaveLength(1);
+  expect(events.filter(({ name }) => name === 'auth.password_reset')).toHaveLength(1);
 });
 
 test('a newer link ends the older one', async () => {
@@ -341,14 +341,14 @@ test('both events are emitted with the user and without token or password', asyn
   const token = await tokenFor(ann.email);
   await forgot('nobody@example.com');
   await reset(token);
-  expect(told).toEqual([
+  expect(events).toEqual([
     {
       name: 'auth.password_reset_requested',
       payload: { user: expect.objectContaining({ id: ann.id }), ip: expect.any(String) },
     },
     { name: 'auth.password_reset', payload: { user: expect.objectContaining({ id: ann.id }), ip: expect.any(String) } },
   ]);
-  expect(JSON.stringify(told)).not.toMatch(new RegExp(`${token}|staple|horse|scrypt`));
+  expect(JSON.stringify(events)).not.toMatch(new RegExp(`${token}|staple|horse|scrypt`));
 });
 
 test('the revocation steps of extensions commit or roll back together with the reset', async () => {

@@ -37,19 +37,19 @@ const limited = await startTestApp({
     relay: { sweepMs: 50 },
   },
 });
-const answers: Error[] = [];
+const responses: Error[] = [];
 const smtp = await startSmtpServer({
   onRcptTo(_address, _session, done) {
-    done(answers.shift());
+    done(responses.shift());
   },
 });
 afterAll(() => smtp.close());
-const told: string[] = [];
+const events: string[] = [];
 const mailed = await startTestApp(
   {
     resources: [defineUser()],
     settings: { auth: { password: cheap }, relay: { sweepMs: 50 } },
-    listeners: (app) => app.on('auth.password_reset_requested', () => void told.push('requested')),
+    listeners: (app) => app.on('auth.password_reset_requested', () => void events.push('requested')),
   },
   { env: () => ({ SMTP_URL: smtp.url, MAIL_FROM: 'Belfry <bells@example.com>' }) },
 );
@@ -121,7 +121,7 @@ test('an e-mail that is sent again carries a new link, invalidates the previous 
   const sql = new Client({ connectionString: env.DATABASE_URL! });
   await sql.connect();
   const { email } = await person('Ann');
-  answers.push(refusal(451, 'Later'));
+  responses.push(refusal(451, 'Later'));
   await call('POST', '/api/auth/password/forgot', { email });
   await until(async () => (await sql.query('select 1 from mails where error is not null')).rowCount === 1);
   const hash = async () => (await sql.query('select token_hash from password_resets')).rows[0].token_hash;
@@ -133,7 +133,7 @@ test('an e-mail that is sent again carries a new link, invalidates the previous 
   const token = /token=([\w-]{65})/.exec(raw)![1];
   const body = { token, password: 'a staple that is new' };
   expect((await call('POST', '/api/auth/password/reset', body)).status).toBe(204);
-  expect(told).toEqual(['requested']);
+  expect(events).toEqual(['requested']);
   await sql.end();
 });
 

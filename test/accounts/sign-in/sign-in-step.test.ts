@@ -4,9 +4,9 @@ import type { Accounts, CheckedLogin } from '../../../src/declare/accounts.ts';
 import { defineExtension, defineUser } from '../../../src/index.ts';
 import { startTestApp } from '../../support/app.ts';
 
-const asked: [string, CheckedLogin][] = [];
+const stepCalls: [string, CheckedLogin][] = [];
 let accounts: Accounts | undefined;
-let begun = 0;
+let sessionsStarted = 0;
 
 /** An extension with a sign-in step that applies to users with this name. */
 const step = (name: string) =>
@@ -27,7 +27,7 @@ const step = (name: string) =>
         signInStep: {
           output: z.object({ wanted: z.literal(name) }),
           async ask(login) {
-            asked.push([name, login]);
+            stepCalls.push([name, login]);
             return login.user.name === name ? { wanted: name } : undefined;
           },
         },
@@ -37,7 +37,7 @@ const step = (name: string) =>
 const { call, person, app } = await startTestApp({
   resources: [defineUser()],
   extensions: [step('Ann'), step('Bob')],
-  listeners: (made) => made.on('auth.login', () => void begun++),
+  listeners: (made) => made.on('auth.login', () => void sessionsStarted++),
 });
 const password = 'correct horse battery';
 const login = (email: string) => call('POST', '/api/auth/login', { email, password });
@@ -49,29 +49,29 @@ test('sign-in steps run in order until one requires something from the user; its
     ['Cy', ['Ann', 'Bob']],
   ] as const) {
     const { email } = await person(name);
-    asked.length = 0;
-    const answer = await login(email);
-    expect([answer.status, answer.headers.get('cache-control')]).toEqual([200, 'no-store']);
-    expect(asked.map(([one]) => one)).toEqual(steps);
-    if (name === 'Cy') expect(answer.body.data.token).toMatch(/^svc_/);
-    else expect(answer.body).toEqual({ data: { wanted: name } });
+    stepCalls.length = 0;
+    const response = await login(email);
+    expect([response.status, response.headers.get('cache-control')]).toEqual([200, 'no-store']);
+    expect(stepCalls.map(([one]) => one)).toEqual(steps);
+    if (name === 'Cy') expect(response.body.data.token).toMatch(/^svc_/);
+    else expect(response.body).toEqual({ data: { wanted: name } });
   }
-  expect(begun).toBe(1);
+  expect(sessionsStarted).toBe(1);
 });
 
 test('no sign-in step runs for a wrong password or a disabled account', async () => {
   const { id, email } = await person('Ann');
-  asked.length = 0;
+  stepCalls.length = 0;
   expect((await call('POST', '/api/auth/login', { email, password: 'wrong horse battery' })).status).toBe(401);
   await app.service('user').update(id, { status: 'disabled' });
   expect((await login(email)).status).toBe(403);
-  expect(asked).toEqual([]);
+  expect(stepCalls).toEqual([]);
 });
 
 test('a login can be resumed until its password changes, and the stored proof is not the password hash', async () => {
   const ann = await person('Ann');
   await login(ann.email);
-  const { passwordProof } = asked.at(-1)![1];
+  const { passwordProof } = stepCalls.at(-1)![1];
   expect(passwordProof).toMatch(/^[0-9a-f]{64}$/);
   const resume = (body: object) => call('POST', '/api/auth/ann', { userId: ann.id, passwordProof, ...body });
   const resumed = await resume({});

@@ -60,9 +60,9 @@ export async function startKeysApp(
     query: async (text: string, values: unknown[] = []): Promise<any[]> => (await database.query(text, values)).rows,
     /** Creates a key. Returns it as its creator sees it, and a client that is signed in with it. */
     async key(who: Pick<Person, 'call'>, body: object = {}) {
-      const answer = await who.call('POST', '/api/auth/api-keys', { name: 'script', ...body });
-      if (answer.status !== 201) throw new Error(JSON.stringify(answer.body));
-      const made = answer.body.data as { id: string; key: string; prefix: string };
+      const response = await who.call('POST', '/api/auth/api-keys', { name: 'script', ...body });
+      if (response.status !== 201) throw new Error(JSON.stringify(response.body));
+      const made = response.body.data as { id: string; key: string; prefix: string };
       return { ...made, call: createClient(started.url, made.key) };
     },
   };

@@ -95,8 +95,8 @@ test('two Authorization headers count as one attempt', async () => {
   socket.write(
     `GET /api/auth/me HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${newKey()}\r\nAuthorization: Bearer ${key}\r\nConnection: close\r\n\r\n`,
   );
-  let answer = '';
-  for await (const chunk of socket) answer += chunk;
-  expect(answer).toMatch(/^HTTP\/1\.1 40[01] /);
+  let response = '';
+  for await (const chunk of socket) response += chunk;
+  expect(response).toMatch(/^HTTP\/1\.1 40[01] /);
   expect(refused.length).toBeLessThan(2);
 });

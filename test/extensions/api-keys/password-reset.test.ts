@@ -26,8 +26,8 @@ test('a password reset revokes all keys of the user and emits one event', { time
   const [first, second, others] = [await key(ann), await key(ann), await key(bob)];
   const token = await linkOf(revoking, ann);
   expect((await first.call('GET', '/api/auth/me')).status).toBe(200);
-  const answers = await Promise.all(Array.from({ length: 5 }, () => reset(revoking, token)));
-  expect(answers.map(({ status }) => status).sort()).toEqual([204, 400, 400, 400, 400]);
+  const responses = await Promise.all(Array.from({ length: 5 }, () => reset(revoking, token)));
+  expect(responses.map(({ status }) => status).sort()).toEqual([204, 400, 400, 400, 400]);
   for (const { call } of [first, second]) expect((await call('GET', '/api/auth/me')).status).toBe(401);
   expect((await others.call('GET', '/api/auth/me')).status).toBe(200);
   expect(seen.api_keys_revoked).toEqual([

@@ -12,10 +12,10 @@ const NOBODY = 'f'.repeat(24);
 test('a creation responds 201 with the uncached key, read scope and 90 days of lifetime; the database has only its hash', async () => {
   const { status, headers, body } = await create(ann, { name: ' nightly export ' });
   expect([status, headers.get('cache-control')]).toEqual([201, 'no-store']);
-  const { key: value, note, ...shown } = body.data;
+  const { key: value, note, ...listedKey } = body.data;
   expect(value).toMatch(/^svc_ak_[0-9A-Za-z]{38}$/);
   expect(note).toMatch(/copy/i);
-  expect(shown).toEqual({
+  expect(listedKey).toEqual({
     id: expect.stringMatching(/^[0-9a-f]{24}$/),
     name: 'nightly export',
     prefix: value.slice(0, 13),
@@ -26,19 +26,19 @@ test('a creation responds 201 with the uncached key, read scope and 90 days of l
     lastUsedIp: null,
     expiresAt: expect.stringMatching(/Z$/),
   });
-  expect(Date.parse(shown.expiresAt) - Date.parse(shown.createdAt)).toBe(90 * 86_400_000);
-  expect((await ann.call('GET', '/api/auth/api-keys')).body).toEqual({ data: [shown] });
+  expect(Date.parse(listedKey.expiresAt) - Date.parse(listedKey.createdAt)).toBe(90 * 86_400_000);
+  expect((await ann.call('GET', '/api/auth/api-keys')).body).toEqual({ data: [listedKey] });
   expect(seen.api_key_created).toEqual([
     {
       userId: ann.id,
-      keyId: shown.id,
-      prefix: shown.prefix,
+      keyId: listedKey.id,
+      prefix: listedKey.prefix,
       scopes: ['read'],
-      expiresAt: shown.expiresAt,
+      expiresAt: listedKey.expiresAt,
       ip: '127.0.0.1',
     },
   ]);
-  const [row] = await query('select * from api_keys where id = $1', [shown.id]);
+  const [row] = await query('select * from api_keys where id = $1', [listedKey.id]);
   expect(row.key_hash).toMatch(/^[0-9a-f]{64}$/);
   expect(JSON.stringify([row, seen])).not.toContain(value.slice(13));
 });
@@ -84,8 +84,8 @@ test.each<[string, unknown, Record<string, unknown>]>([
   ['another user as owner', { name: 'x', userId: NOBODY }, { userId: 'Unknown field' }],
   ['a value for the key itself', { name: 'x', key: 'svc_ak_1' }, { key: 'Unknown field' }],
 ])('a creation with %s responds 422', async (_what, body, details) => {
-  const answer = await create(bob, body);
-  expect([answer.status, answer.body.error.code, answer.body.error.details]).toEqual([
+  const response = await create(bob, body);
+  expect([response.status, response.body.error.code, response.body.error.details]).toEqual([
     422,
     'VALIDATION_ERROR',
     details,
@@ -149,8 +149,8 @@ test('DELETE revokes the caller’s key at once and emits an event; repeated, fo
 test('ten concurrent revocations of one key emit one event', async () => {
   const { id } = await key(ann);
   const count = seen.api_key_revoked!.length;
-  const answers = await Promise.all(Array.from({ length: 10 }, () => ann.call('DELETE', `/api/auth/api-keys/${id}`)));
-  expect(answers.map(({ status }) => status).sort()).toEqual([204, ...Array(9).fill(404)]);
+  const responses = await Promise.all(Array.from({ length: 10 }, () => ann.call('DELETE', `/api/auth/api-keys/${id}`)));
+  expect(responses.map(({ status }) => status).sort()).toEqual([204, ...Array(9).fill(404)]);
   expect(seen.api_key_revoked).toHaveLength(count + 1);
 });
 
@@ -218,8 +218,8 @@ test('only admins can list all keys with their owners, filtered by status and ow
   expect(await ids('&limit=2')).toEqual([revoked.id, expired.id]);
   const { data } = (await root.call('GET', '/api/admin/api-keys?limit=200')).body;
   expect(new Set(data.map((one: { owner: { id: string } }) => one.owner.id)).size).toBeGreaterThan(2);
-  const shown = data.find((one: { id: string }) => one.id === active.id);
-  expect(shown.owner).toEqual({ id: dan.id, name: 'Dan', email: dan.email });
+  const listedKey = data.find((one: { id: string }) => one.id === active.id);
+  expect(listedKey.owner).toEqual({ id: dan.id, name: 'Dan', email: dan.email });
   expect(JSON.stringify(data)).not.toContain(active.key.slice(13));
   for (const [who, status] of [
     [dan, 403],
@@ -239,8 +239,8 @@ test('keys of a deleted account stay in the admin list, without name and e-mail'
   const gus = await person('Gus');
   const { id } = await key(gus);
   await app.service('user').delete(gus.id);
-  const [shown] = (await root.call('GET', `/api/admin/api-keys?user=${gus.id}`)).body.data;
-  expect([shown.id, shown.owner]).toEqual([id, { id: gus.id, name: null, email: null }]);
+  const [listedKey] = (await root.call('GET', `/api/admin/api-keys?user=${gus.id}`)).body.data;
+  expect([listedKey.id, listedKey.owner]).toEqual([id, { id: gus.id, name: null, email: null }]);
 });
 
 test.each([

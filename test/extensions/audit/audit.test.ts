@@ -448,16 +448,16 @@ describe('GET /api/admin/audit', () => {
 
   test('entries of records outside the reader’s scope are left out, including those of deleted records', async () => {
     const branches = app.service('branch');
-    const [mine, theirs, gone] = [
+    const [mine, theirs, deletedRecord] = [
       await branches.create({ name: 'mine' }),
       await branches.create({ name: 'theirs' }),
       await branches.create({ name: 'gone' }),
     ];
-    await branches.delete(gone.id);
-    await entry(`record=${gone.id}&action=deleted`);
+    await branches.delete(deletedRecord.id);
+    await entry(`record=${deletedRecord.id}&action=deleted`);
     const records = async (reader: typeof root) =>
       new Set((await entries('resource=branch', reader)).map(({ record }) => record));
-    expect(await records(root)).toEqual(new Set([mine.id, theirs.id, gone.id]));
+    expect(await records(root)).toEqual(new Set([mine.id, theirs.id, deletedRecord.id]));
     expect(await records(accountant)).toEqual(new Set([mine.id]));
   });
 });

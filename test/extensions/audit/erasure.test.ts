@@ -65,18 +65,18 @@ const changed = { changed: true };
 
 test('an erasure removes the same values from the trail as from the records, and the chain stays valid', async () => {
   const ann = await person('Ann');
-  const [gone, live] = [
+  const [deletedUser, live] = [
     await make(ann, 'notes', { title: 'velvet gone', count: 7 }),
     await make(ann, 'notes', { title: 'velvet live' }),
   ];
-  await ann.call('PATCH', `/api/notes/${gone}`, { title: 'velvet again' });
-  await ann.call('DELETE', `/api/notes/${gone}`);
+  await ann.call('PATCH', `/api/notes/${deletedUser}`, { title: 'velvet again' });
+  await ann.call('DELETE', `/api/notes/${deletedUser}`);
   const card = await make(ann, 'cards', {
     title: 'plain card',
     place: { phone: '0123456789', floor: 'velvet floor' },
   });
   const bill = await make(ann, 'bills', { title: 'velvet bill' });
-  expect(await told(gone, 'created', 'updated', 'deleted')).toMatchObject({
+  expect(await told(deletedUser, 'created', 'updated', 'deleted')).toMatchObject({
     created: { title: { to: 'velvet gone' }, count: { to: 7 } },
     updated: { title: { from: 'velvet gone', to: 'velvet again' } },
     deleted: { title: { from: 'velvet again' } },
@@ -87,7 +87,7 @@ test('an erasure removes the same values from the trail as from the records, and
 
   await erase(ann);
   const note = { title: changed, count: changed, author: changed };
-  expect(await told(gone, 'deleted')).toEqual({ created: note, updated: { title: changed }, deleted: note });
+  expect(await told(deletedUser, 'deleted')).toEqual({ created: note, updated: { title: changed }, deleted: note });
   expect(await told(live, 'deleted')).toEqual({
     created: { title: changed, author: changed },
     deleted: { title: changed, author: changed },

@@ -31,9 +31,9 @@ async function startOther(env: Record<string, string>) {
 async function head(path: string, headers: Record<string, string>, method = 'GET') {
   const sent = request(url + path, { method, headers });
   sent.end();
-  const [answer] = (await once(sent, 'response')) as [IncomingMessage];
-  answer.destroy();
-  return { status: answer.statusCode, headers: answer.headers };
+  const [response] = (await once(sent, 'response')) as [IncomingMessage];
+  response.destroy();
+  return { status: response.statusCode, headers: response.headers };
 }
 
 test('the page and its assets are served, and its policy allows nothing inline and no other origin', async () => {
@@ -48,10 +48,10 @@ test('the page and its assets are served, and its policy allows nothing inline a
   const loaded = [...html.matchAll(/(?:src|href)="([^"]+)"/g)].map((match) => match[1]!);
   const scripts = new Set<string>(loaded);
   for (const path of scripts) {
-    const answer = await fetch(new URL(path, url));
-    expect(answer.status, path).toBe(200);
+    const response = await fetch(new URL(path, url));
+    expect(response.status, path).toBe(200);
     if (!path.endsWith('.js')) continue;
-    for (const match of (await answer.text()).matchAll(/from '\.\/([^']+)'/g)) scripts.add(`${PAGE}/${match[1]}`);
+    for (const match of (await response.text()).matchAll(/from '\.\/([^']+)'/g)) scripts.add(`${PAGE}/${match[1]}`);
   }
   expect(scripts.size).toBeGreaterThan(7);
 });
@@ -94,9 +94,9 @@ test.runIf(otherAddress)(
     for (const headers of [{}, { host: 'localhost' }, { host: 'dev.example.com', 'x-forwarded-for': '127.0.0.1' }]) {
       const sent = request({ host: otherAddress, port, path: PAGE, headers });
       sent.end();
-      const [answer] = (await once(sent, 'response')) as [IncomingMessage];
-      expect(answer.statusCode).toBe(403);
-      const { error } = (await json(answer)) as { error: { code: string; message: string } };
+      const [response] = (await once(sent, 'response')) as [IncomingMessage];
+      expect(response.statusCode).toBe(403);
+      const { error } = (await json(response)) as { error: { code: string; message: string } };
       expect(error).toMatchObject({ code: 'FORBIDDEN', message: expect.stringContaining('came from another') });
     }
   },
@@ -104,14 +104,14 @@ test.runIf(otherAddress)(
 
 test('a proxy on this machine that forwards for another client is refused, with and without TRUST_PROXY', async () => {
   const { at } = await startOther({ NODE_ENV: 'development', TRUST_PROXY: 'true', LOG_LEVEL: 'silent' });
-  const asked = (base: string, forwarded: string) =>
+  const request = (base: string, forwarded: string) =>
     fetch(base + PAGE, { headers: { 'x-forwarded-for': forwarded } }).then(({ status }) => status);
   for (const base of [at, url]) {
-    expect(await asked(base, '127.0.0.1')).toBe(200);
-    expect(await asked(base, '::1, ::ffff:127.0.0.1')).toBe(200);
-    expect(await asked(base, '203.0.113.7')).toBe(403);
-    expect(await asked(base, '127.0.0.1, 203.0.113.7')).toBe(403);
-    expect(await asked(base, 'unknown')).toBe(403);
+    expect(await request(base, '127.0.0.1')).toBe(200);
+    expect(await request(base, '::1, ::ffff:127.0.0.1')).toBe(200);
+    expect(await request(base, '203.0.113.7')).toBe(403);
+    expect(await request(base, '127.0.0.1, 203.0.113.7')).toBe(403);
+    expect(await request(base, 'unknown')).toBe(403);
   }
 });
 
@@ -134,12 +134,12 @@ test('a stream sends the state, sends it again after each change, and ends with 
   const { other, at } = await startOther({ NODE_ENV: 'test' });
   const stream = await fetch(`${at}${PAGE}/events`);
   expect(stream.headers.get('content-type')).toBe('text/event-stream');
-  let told = '';
+  let streamText = '';
   const reading = (async () => {
-    for await (const chunk of stream.body!.pipeThrough(new TextDecoderStream())) told += chunk;
+    for await (const chunk of stream.body!.pipeThrough(new TextDecoderStream())) streamText += chunk;
   })();
   await expect
-    .poll(() => told, { timeout: 60_000 })
+    .poll(() => streamText, { timeout: 60_000 })
     .toContain('event: state\ndata: {"devices":[],"users":[],"pushes":[]}');
   const user = await other.service('user').create({
     name: 'Ann',
@@ -148,13 +148,14 @@ test('a stream sends the state, sends it again after each change, and ends with 
   });
   const { id } = await other.simulated!.create({ user: user.id, name: 'Phone' });
   await other.push.send({ to: user.id, title: 'Hi' });
-  const last = () => JSON.parse(told.slice(told.lastIndexOf('data: {') + 'data: '.length).split('\n', 1)[0]!);
+  const last = () =>
+    JSON.parse(streamText.slice(streamText.lastIndexOf('data: {') + 'data: '.length).split('\n', 1)[0]!);
   await expect.poll(last, { timeout: 60_000 }).toMatchObject({
     devices: [{ id, owner: 'Ann (ann@example.com)', notifications: [{ state: 'shown', message: { title: 'Hi' } }] }],
     users: [{ id: user.id }],
     pushes: [{ status: 'sent', counts: { devices: 1, accepted: 1 }, devices: [{ device: id, ok: true }] }],
   });
-  expect(told).not.toMatch(/sim_[0-9a-f]{32}|correct horse/);
+  expect(streamText).not.toMatch(/sim_[0-9a-f]{32}|correct horse/);
   await other.close();
   await reading;
 });
@@ -193,9 +194,9 @@ test.each([
   ['PUT', '/sends', {}, 405],
   ['GET', '/../../index.ts', undefined, 404],
 ])('invalid requests get error responses like those of the API: %s %s', async (method, path, body, status) => {
-  const answer = await call(method, PAGE + path, body);
-  expect(answer.status).toBe(status);
-  expect(answer.body.error.code).toEqual(expect.any(String));
+  const response = await call(method, PAGE + path, body);
+  expect(response.status).toBe(status);
+  expect(response.body.error.code).toEqual(expect.any(String));
 });
 
 test('the console needs accounts', () => {

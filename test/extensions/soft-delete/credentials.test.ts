@@ -169,7 +169,7 @@ test('a credential that is created while its user is being deleted does not come
     // All of them wait for locks on the users' rows, so that they run concurrently.
     await sql.query('begin');
     await sql.query('select from users where id = any($1) for update', [[dan.id, plain.id]]);
-    const begun = round % 2 === 0 ? [...create(), ...remove()] : [...remove(), ...create()];
+    const operations = round % 2 === 0 ? [...create(), ...remove()] : [...remove(), ...create()];
     await vi.waitFor(
       async () => {
         const { rows } = await watcher.query(
@@ -180,8 +180,8 @@ test('a credential that is created while its user is being deleted does not come
       { timeout: 60_000, interval: 20 },
     );
     await sql.query('commit');
-    const answers = await Promise.all(begun);
-    expect(answers.filter(({ status }) => status >= 500)).toEqual([]);
+    const responses = await Promise.all(operations);
+    expect(responses.filter(({ status }) => status >= 500)).toEqual([]);
     for (const { id } of [dan, plain]) {
       await restore(id);
       expect(await live(id)).toEqual(none);

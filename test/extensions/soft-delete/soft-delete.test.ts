@@ -219,9 +219,9 @@ describe('deleted records are listed for users who may restore them', () => {
     for (const title of ['a1', 'a2', 'a3', 'b']) await deletedNote({ title });
     await ada.call('POST', '/api/notes', { title: 'a4' });
     const first = (await ada.call('GET', '/api/notes?deleted=with&q=a&sort=title&limit=2')).body;
-    const rest = (await ada.call('GET', `/api/notes?deleted=with&q=a&sort=title&limit=2&after=${first.meta.next}`))
+    const nextPage = (await ada.call('GET', `/api/notes?deleted=with&q=a&sort=title&limit=2&after=${first.meta.next}`))
       .body;
-    expect([...first.data, ...rest.data].map(({ title }: { title: string }) => title)).toEqual([
+    expect([...first.data, ...nextPage.data].map(({ title }: { title: string }) => title)).toEqual([
       'a1',
       'a2',
       'a3',
@@ -241,9 +241,9 @@ describe('deleted records are listed for users who may restore them', () => {
 });
 
 test('listeners and webhooks receive .deleted and .restored', async () => {
-  const told: string[] = [];
-  app.on('note.deleted', ({ action }) => void told.push(action));
-  app.on('note.restored', ({ action, record, user }) => void told.push(action, record.title, user!.id));
+  const events: string[] = [];
+  app.on('note.deleted', ({ action }) => void events.push(action));
+  app.on('note.restored', ({ action, record, user }) => void events.push(action, record.title, user!.id));
   expect(() => app.on('plain.restored' as never, () => undefined)).toThrow('There is no event "plain.restored"');
   const receiver = await startReceiver();
   const wrong = await ada.call('POST', '/api/webhooks', { url: receiver.url, events: ['plain.restored'] });
@@ -252,8 +252,8 @@ test('listeners and webhooks receive .deleted and .restored', async () => {
   expect(made.status).toBe(201);
   const { id, title } = await deletedNote();
   await ada.call('POST', `/api/notes/${id}/restore`);
-  await vi.waitUntil(() => told.length === 4, { timeout: 60_000 });
-  expect(told).toEqual(['deleted', 'restored', title, ada.id]);
+  await vi.waitUntil(() => events.length === 4, { timeout: 60_000 });
+  expect(events).toEqual(['deleted', 'restored', title, ada.id]);
   // A new endpoint may still receive events of earlier tests.
   const ofThis = () => receiver.requests.map(({ body }) => JSON.parse(body)).filter(({ data }) => data.id === id);
   const types = () =>

@@ -38,14 +38,14 @@ const sessions = async (id: string) =>
 const unlock = (id: string) =>
   database.query('update two_factors set locked_until = null, failures = 0 where user_id = $1', [id]);
 const someone = async (name: string) => guard(await person(name), database);
-const statuses = (answers: { status: number }[]) => answers.map(({ status }) => status).sort();
+const statuses = (responses: { status: number }[]) => responses.map(({ status }) => status).sort();
 
 test('a login returns a challenge; only the correct code starts the session and emits auth.login', async () => {
   const ann = await someone('Ann');
   const before = await sessions(ann.id);
-  const asked = await call('POST', '/api/auth/login', { email: ann.email, password: PASSWORD });
-  expect([asked.status, asked.headers.get('cache-control')]).toEqual([200, 'no-store']);
-  expect(asked.body).toEqual({
+  const challengeResponse = await call('POST', '/api/auth/login', { email: ann.email, password: PASSWORD });
+  expect([challengeResponse.status, challengeResponse.headers.get('cache-control')]).toEqual([200, 'no-store']);
+  expect(challengeResponse.body).toEqual({
     data: {
       mfaRequired: true,
       mfaToken: expect.stringMatching(/^svc_mfa_[0-9a-f]{64}$/),
@@ -53,14 +53,14 @@ test('a login returns a challenge; only the correct code starts the session and 
       expiresAt: expect.any(String),
     },
   });
-  const minutes = (Date.parse(asked.body.data.expiresAt) - Date.now()) / 60_000;
+  const minutes = (Date.parse(challengeResponse.body.data.expiresAt) - Date.now()) / 60_000;
   expect(minutes).toBeGreaterThan(4.9);
   expect(minutes).toBeLessThan(5.1);
   const mine = () =>
     events.filter(([name, { user }]) => name === 'auth.login' && (user as { id: string }).id === ann.id);
   expect([await sessions(ann.id), mine().length]).toEqual([before, 0]);
 
-  const { mfaToken } = asked.body.data;
+  const { mfaToken } = challengeResponse.body.data;
   expect((await createClient(url, mfaToken)('GET', '/api/auth/me')).status).toBe(401);
   const done = await verify(call, mfaToken, codeOf(ann.secret));
   expect([done.status, done.headers.get('cache-control')]).toEqual([200, 'no-store']);
@@ -78,10 +78,10 @@ test('the OpenAPI document describes both responses of login and the body and re
   const plain = await person('Plain');
   contract.check('login', await call('POST', '/api/auth/login', { email: plain.email, password: PASSWORD }));
   const bob = await someone('Bob');
-  const asked = await call('POST', '/api/auth/login', { email: bob.email, password: PASSWORD });
-  contract.check('login', asked);
-  contract.check('verifyTwoFactor', await verify(call, asked.body.data.mfaToken, wrongCode(bob.secret)));
-  contract.check('verifyTwoFactor', await verify(call, asked.body.data.mfaToken, codeOf(bob.secret)));
+  const challengeResponse = await call('POST', '/api/auth/login', { email: bob.email, password: PASSWORD });
+  contract.check('login', challengeResponse);
+  contract.check('verifyTwoFactor', await verify(call, challengeResponse.body.data.mfaToken, wrongCode(bob.secret)));
+  contract.check('verifyTwoFactor', await verify(call, challengeResponse.body.data.mfaToken, codeOf(bob.secret)));
   contract.check('readTwoFactor', await bob.call('GET', '/api/auth/2fa'));
   contract.check(
     'renewRecoveryCodes',
@@ -104,15 +104,15 @@ test('without a second factor, or without the extension, a login starts a sessio
 
 test('a wrong password responds 401 with and without a second factor', async () => {
   const dee = await someone('Dee');
-  const answer = await call('POST', '/api/auth/login', { email: dee.email, password: 'wrong horse battery' });
-  expect([answer.status, answer.body.error.message]).toEqual([401, 'Invalid email or password']);
+  const response = await call('POST', '/api/auth/login', { email: dee.email, password: 'wrong horse battery' });
+  expect([response.status, response.body.error.message]).toEqual([401, 'Invalid email or password']);
 });
 
 test('a challenge is bound to its user: codes of another user are wrong', async () => {
   const [eve, fay] = [await someone('Eve'), await someone('Fay')];
   const mfaToken = await challenge(call, eve);
-  const answer = await verify(call, mfaToken, codeOf(fay.secret));
-  expect([answer.status, answer.body.error.details]).toEqual([
+  const response = await verify(call, mfaToken, codeOf(fay.secret));
+  expect([response.status, response.body.error.details]).toEqual([
     401,
     { code: 'Must be a current code that has not been used' },
   ]);
@@ -131,8 +131,8 @@ test('a challenge works once, expires, and cannot be guessed', async () => {
     [gil.id],
   );
   for (const token of [mfaToken, late, gil.token, 'svc_mfa_', `svc_mfa_${'0'.repeat(64)}`, '\0', '']) {
-    const answer = await verify(call, token, codeOf(gil.secret));
-    expect([answer.status, answer.body.error.details]).toEqual([
+    const response = await verify(call, token, codeOf(gil.secret));
+    expect([response.status, response.body.error.details]).toEqual([
       401,
       { mfaToken: 'Must be the token of a sign-in in progress' },
     ]);
@@ -145,8 +145,8 @@ test('the same challenge and code, sent 10 times at once to two processes, start
   const before = await sessions(hal.id);
   const mfaToken = await challenge(call, hal);
   const code = codeOf(hal.secret);
-  const answers = await Promise.all(Array.from({ length: 10 }, (_, i) => verify(calls[i % 2]!, mfaToken, code)));
-  expect(statuses(answers)).toEqual([200, ...Array(9).fill(401)]);
+  const responses = await Promise.all(Array.from({ length: 10 }, (_, i) => verify(calls[i % 2]!, mfaToken, code)));
+  expect(statuses(responses)).toEqual([200, ...Array(9).fill(401)]);
   expect(await sessions(hal.id)).toBe(before + 1);
 });
 
@@ -154,8 +154,8 @@ test('an authenticator code is accepted once across 5 concurrent challenges, and
   const ida = await someone('Ida');
   const tokens = await Promise.all(Array.from({ length: 5 }, () => challenge(call, ida)));
   const code = codeOf(ida.secret, 1);
-  const answers = await Promise.all(tokens.map((token, i) => verify(calls[i % 2]!, token, code)));
-  expect(statuses(answers)).toEqual([200, 401, 401, 401, 401]);
+  const responses = await Promise.all(tokens.map((token, i) => verify(calls[i % 2]!, token, code)));
+  expect(statuses(responses)).toEqual([200, 401, 401, 401, 401]);
   expect((await verify(call, await challenge(call, ida), codeOf(ida.secret))).status).toBe(401);
 });
 
@@ -163,9 +163,9 @@ test('a recovery code used 10 times at once, in 10 challenges and two processes,
   const joe = await someone('Joe');
   const tokens = await Promise.all(Array.from({ length: 10 }, () => challenge(call, joe)));
   const [code] = joe.recoveryCodes as [string];
-  const answers = await Promise.all(tokens.map((token, i) => verify(calls[i % 2]!, token, code, 'recovery')));
-  expect(answers.filter(({ status }) => status === 200)).toHaveLength(1);
-  for (const { status } of answers) expect([200, 401, 429]).toContain(status);
+  const responses = await Promise.all(tokens.map((token, i) => verify(calls[i % 2]!, token, code, 'recovery')));
+  expect(responses.filter(({ status }) => status === 200)).toHaveLength(1);
+  for (const { status } of responses) expect([200, 401, 429]).toContain(status);
   await unlock(joe.id);
   expect((await joe.call('GET', '/api/auth/2fa')).body.data.recoveryCodesLeft).toBe(9);
   expect((await verify(call, await challenge(call, joe), code, 'recovery')).status).toBe(401);
@@ -192,8 +192,8 @@ test('after 5 wrong codes a challenge rejects even the correct code', async () =
   const mfaToken = await challenge(call, lea);
   for (let i = 0; i < 5; i++) expect((await verify(call, mfaToken, wrongCode(lea.secret))).status).toBe(401);
   await unlock(lea.id);
-  const answer = await verify(call, mfaToken, codeOf(lea.secret));
-  expect([answer.status, answer.body.error.details]).toEqual([
+  const response = await verify(call, mfaToken, codeOf(lea.secret));
+  expect([response.status, response.body.error.details]).toEqual([
     401,
     { mfaToken: 'Must be the token of a sign-in in progress' },
   ]);
@@ -214,8 +214,8 @@ test('5 wrong codes lock all challenges of the user: the correct code responds 4
     expect(body.error.message).toBe('Too many wrong codes, try again in 15 minutes');
     expect(Number(headers.get('retry-after'))).toBeGreaterThan(880);
   }
-  const told = events.filter(([, { userId }]) => userId === max.id).map(([name, { reason }]) => [name, reason]);
-  expect(told).toEqual([
+  const userEvents = events.filter(([, { userId }]) => userId === max.id).map(([name, { reason }]) => [name, reason]);
+  expect(userEvents).toEqual([
     ...Array(5).fill(['security.two_factor_failed', 'wrong']),
     ['security.two_factor_locked', undefined],
     ['security.two_factor_failed', 'locked'],
@@ -231,8 +231,10 @@ test('of 50 concurrent wrong codes, over 10 challenges and two processes, 5 are 
   const nan = await someone('Nan');
   const tokens = await Promise.all(Array.from({ length: 10 }, () => challenge(call, nan)));
   const code = wrongCode(nan.secret);
-  const answers = await Promise.all(Array.from({ length: 50 }, (_, i) => verify(calls[i % 2]!, tokens[i % 10]!, code)));
-  expect(statuses(answers)).toEqual([...Array(5).fill(401), ...Array(45).fill(429)]);
+  const responses = await Promise.all(
+    Array.from({ length: 50 }, (_, i) => verify(calls[i % 2]!, tokens[i % 10]!, code)),
+  );
+  expect(statuses(responses)).toEqual([...Array(5).fill(401), ...Array(45).fill(429)]);
   const { rows } = await database.query('select failures from two_factors where user_id = $1', [nan.id]);
   expect(rows).toEqual([{ failures: 5 }]);
 });
@@ -261,8 +263,8 @@ test('a user disabled between the two steps gets 403 and no session, a deleted o
   const tokens = [await challenge(call, pam), await challenge(call, quy)];
   const before = await sessions(pam.id);
   await root.call('PATCH', `/api/users/${pam.id}`, { status: 'disabled' });
-  const answer = await verify(call, tokens[0]!, codeOf(pam.secret));
-  expect([answer.status, answer.body.error.message]).toEqual([403, 'This account is disabled']);
+  const response = await verify(call, tokens[0]!, codeOf(pam.secret));
+  expect([response.status, response.body.error.message]).toEqual([403, 'This account is disabled']);
   expect(await sessions(pam.id)).toBe(before);
   expect((await call('POST', '/api/auth/login', { email: pam.email, password: PASSWORD })).status).toBe(403);
   await root.call('DELETE', `/api/users/${quy.id}`);
@@ -300,8 +302,8 @@ test.each<[string, object, object]>([
   ['a code that is a number', { mfaToken: 'x', method: 'totp', code: 1 }, { code: 'Must be a string' }],
   ['an unknown field', { mfaToken: 'x', method: 'totp', code: '1', user: 'y' }, { user: 'Unknown field' }],
 ])('verify with %s responds 422', async (_what, body, details) => {
-  const answer = await call('POST', '/api/auth/2fa/verify', body);
-  expect([answer.status, answer.body.error.details]).toEqual([422, details]);
+  const response = await call('POST', '/api/auth/2fa/verify', body);
+  expect([response.status, response.body.error.details]).toEqual([422, details]);
 });
 
 test('a recovery code is not accepted as an authenticator code, and vice versa', async () => {
@@ -314,9 +316,9 @@ test('a recovery code is not accepted as an authenticator code, and vice versa',
 
 test('verify allows 10 requests in 15 minutes from one client', async () => {
   const body = { mfaToken: 'x', method: 'totp', code: '1' };
-  const answers = [];
-  for (let i = 0; i < 11; i++) answers.push(await limited.call('POST', '/api/auth/2fa/verify', body));
-  expect(answers.map(({ status }) => status)).toEqual([...Array(10).fill(401), 429]);
+  const responses = [];
+  for (let i = 0; i < 11; i++) responses.push(await limited.call('POST', '/api/auth/2fa/verify', body));
+  expect(responses.map(({ status }) => status)).toEqual([...Array(10).fill(401), 429]);
 });
 
 const wrongPassword = (email: string) =>

@@ -63,14 +63,14 @@ test('the database stores the secret encrypted and recovery codes hashed, and no
   const { rows } = await database.query('select * from two_factors where user_id = $1', [bob.id]);
   const stored = JSON.stringify(rows);
   expect(rows[0].secret).toMatch(/^v1\./);
-  const said = JSON.stringify([
+  const responseText = JSON.stringify([
     (await bob.call('GET', '/api/auth/2fa')).body,
     (await bob.call('GET', '/api/auth/me')).body,
     events,
   ]);
   for (const text of [bob.secret, ...bob.recoveryCodes, ...bob.recoveryCodes.map((code) => code.replaceAll('-', ''))]) {
     expect(stored).not.toContain(text);
-    expect(said).not.toContain(text);
+    expect(responseText).not.toContain(text);
   }
 });
 
@@ -85,8 +85,8 @@ test('an encrypted secret copied to another user does not work there', async () 
     'update two_factors set secret = (select secret from two_factors where user_id = $1) where user_id = $2',
     [cy.id, dee.id],
   );
-  const answer = await verify(call, await challenge(call, dee), codeOf(cy.secret));
-  expect([answer.status, answer.body.error.code]).toEqual([500, 'INTERNAL']);
+  const response = await verify(call, await challenge(call, dee), codeOf(cy.secret));
+  expect([response.status, response.body.error.code]).toEqual([500, 'INTERNAL']);
 });
 
 test.each<[string, string, object, object]>([
@@ -113,8 +113,8 @@ test.each<[string, string, object, object]>([
   ],
 ])('%s with %s responds 422 and names the field', async (route, _what, body, details) => {
   const eve = await person('Eve');
-  const answer = await eve.call('POST', `/api/auth/2fa/${route}`, body);
-  expect([answer.status, answer.body.error.details]).toEqual([422, details]);
+  const response = await eve.call('POST', `/api/auth/2fa/${route}`, body);
+  expect([response.status, response.body.error.details]).toEqual([422, details]);
 });
 
 test('a session cannot be used to guess the password: after 5 wrong passwords even the correct one responds 429', async () => {
@@ -175,10 +175,10 @@ test('an unconfirmed enrolment does not affect logins and expires after an hour'
 test('of 10 concurrent confirmations of one enrolment, one succeeds', async () => {
   const ida = await person('Ida');
   const { secret } = (await ida.call('POST', '/api/auth/2fa/enrol', { password: PASSWORD })).body.data;
-  const answers = await Promise.all(
+  const responses = await Promise.all(
     Array.from({ length: 10 }, () => ida.call('POST', '/api/auth/2fa/confirm', { code: codeOf(secret) })),
   );
-  expect(answers.map(({ status }) => status).sort()).toEqual([200, ...Array(9).fill(409)]);
+  expect(responses.map(({ status }) => status).sort()).toEqual([200, ...Array(9).fill(409)]);
 });
 
 test('turning two-factor off requires the password and a code, which may be a recovery code', async () => {
@@ -202,7 +202,7 @@ test('a session and the password are not enough to change two-factor while it is
   const ivy = await guard(await person('Ivy'), database);
   const post = (route: string, body: object) => ivy.call('POST', `/api/auth/2fa/${route}`, body);
   const wrong = wrongCode(ivy.secret);
-  const answers = [
+  const responses = [
     await post('recovery-codes', { password: PASSWORD }),
     await post('recovery-codes', { password: PASSWORD, code: wrong }),
     await post('disable', { password: PASSWORD }),
@@ -210,7 +210,7 @@ test('a session and the password are not enough to change two-factor while it is
     await post('enrol', { password: PASSWORD }),
     await post('confirm', { code: wrong }),
   ];
-  expect(answers.map(({ status }) => status)).toEqual([422, 422, 422, 422, 409, 409]);
+  expect(responses.map(({ status }) => status)).toEqual([422, 422, 422, 422, 409, 409]);
   const { body } = await ivy.call('GET', '/api/auth/2fa');
   expect(body.data).toMatchObject({ enabled: true, recoveryCodesLeft: 10 });
   expect((await verify(call, await challenge(call, ivy), ivy.recoveryCodes[9]!, 'recovery')).status).toBe(200);
@@ -246,8 +246,8 @@ test('wrong codes when turning two-factor off count and lock like those in a log
     await lea.call('POST', '/api/auth/2fa/disable', { password: PASSWORD, code: wrongCode(lea.secret) });
   }
   const body = { password: PASSWORD, code: codeOf(lea.secret) };
-  const answer = await lea.call('POST', '/api/auth/2fa/disable', body);
-  expect([answer.status, answer.body.error.code]).toEqual([429, 'RATE_LIMITED']);
+  const response = await lea.call('POST', '/api/auth/2fa/disable', body);
+  expect([response.status, response.body.error.code]).toEqual([429, 'RATE_LIMITED']);
   expect((await verify(call, await challenge(call, lea), lea.recoveryCodes[0]!, 'recovery')).status).toBe(429);
 });
 
@@ -291,8 +291,8 @@ test('invalid settings and missing accounts are reported at start', () => {
       return (error as Error).message;
     }
   };
-  const told = start({ challengeMinutes: 0, lockout: { maxAttempts: 0 }, nope: 1 });
+  const configError = start({ challengeMinutes: 0, lockout: { maxAttempts: 0 }, nope: 1 });
   for (const part of ['twoFactor.challengeMinutes', 'twoFactor.lockout.maxAttempts', 'nope'])
-    expect(told).toContain(part);
+    expect(configError).toContain(part);
   expect(start({}, false)).toContain('it needs accounts');
 });

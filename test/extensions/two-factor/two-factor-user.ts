@@ -16,13 +16,13 @@ export function wrongCode(secret: string): string {
 }
 
 /** A user whose account has a second factor. */
-export interface Guarded extends Person {
+export interface TwoFactorUser extends Person {
   secret: string;
   recoveryCodes: string[];
 }
 
 /** Turns two-factor on and forgets the used code, so that the current one can be used again. */
-export async function guard(person: Person, database: Client): Promise<Guarded> {
+export async function guard(person: Person, database: Client): Promise<TwoFactorUser> {
   const { body } = await person.call('POST', '/api/auth/2fa/enrol', { password: PASSWORD });
   const { secret } = body.data;
   const confirmed = await person.call('POST', '/api/auth/2fa/confirm', { code: codeOf(secret) });

@@ -91,7 +91,7 @@ export async function startDesktop(): Promise<Desktop> {
     }
   }
 
-  function answer(socket: Socket, client: string, call: DbusMessage): void {
+  function response(socket: Socket, client: string, call: DbusMessage): void {
     const send = (message: Partial<DbusMessage> & Pick<DbusMessage, 'type' | 'body'>) =>
       socket.write(writeDbusMessage({ destination: client, serial: ++serials, ...message }));
     const signal = (member: string, body: DbusMessage['body']) =>
@@ -126,7 +126,7 @@ export async function startDesktop(): Promise<Desktop> {
       }
       for (let read = readDbusMessage(data); read !== undefined; read = readDbusMessage(data)) {
         data = data.subarray(read.length);
-        if (read.message.type === 'call') answer(socket, client, read.message);
+        if (read.message.type === 'call') response(socket, client, read.message);
       }
     });
   });

@@ -98,8 +98,8 @@ export async function startGooglePush(): Promise<FakeGooglePush> {
   }
 
   const stream = tls.createServer(identity, (socket) => {
-    let begun = false;
-    let rest = Buffer.alloc(0);
+    let hasStarted = false;
+    let unread = Buffer.alloc(0);
     sockets.add(socket);
     socket.on('error', () => undefined);
     socket.on('close', () => {
@@ -108,14 +108,14 @@ export async function startGooglePush(): Promise<FakeGooglePush> {
     });
     socket.on('data', (chunk) => {
       // The browser sends the protocol version first and expects it in the reply.
-      if (!begun) socket.write(Buffer.from([VERSION]));
-      rest = Buffer.concat([rest, begun ? chunk : chunk.subarray(1)]);
-      begun = true;
+      if (!hasStarted) socket.write(Buffer.from([VERSION]));
+      unread = Buffer.concat([unread, hasStarted ? chunk : chunk.subarray(1)]);
+      hasStarted = true;
       for (;;) {
-        const [length, start] = readVarint(rest, 1) ?? [0, Number.POSITIVE_INFINITY];
-        if (rest.length < start + length) return;
-        receive(socket, rest[0]!, rest.subarray(start, start + length));
-        rest = rest.subarray(start + length);
+        const [length, start] = readVarint(unread, 1) ?? [0, Number.POSITIVE_INFINITY];
+        if (unread.length < start + length) return;
+        receive(socket, unread[0]!, unread.subarray(start, start + length));
+        unread = unread.subarray(start + length);
       }
     });
   });
@@ -157,7 +157,7 @@ export async function startGooglePush(): Promise<FakeGooglePush> {
       waiting ??= [];
     },
     release() {
-      for (const answer of waiting ?? []) answer();
+      for (const response of waiting ?? []) response();
       waiting = undefined;
     },
     async close() {

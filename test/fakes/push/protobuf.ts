@@ -5,11 +5,11 @@ export type Message = Map<number, (number | Buffer)[]>;
 
 function varint(value: number | bigint): Buffer {
   const bytes: number[] = [];
-  let rest = BigInt(value);
+  let remaining = BigInt(value);
   do {
-    bytes.push(Number(rest & 127n) | (rest > 127n ? 128 : 0));
-    rest >>= 7n;
-  } while (rest > 0n);
+    bytes.push(Number(remaining & 127n) | (remaining > 127n ? 128 : 0));
+    remaining >>= 7n;
+  } while (remaining > 0n);
   return Buffer.from(bytes);
 }
 

@@ -76,8 +76,8 @@ function interceptLookups() {
 }
 
 describe('host names', () => {
-  test.each(table.dns)('$name: $expected', async ({ answers }) => {
-    const error = await failure(get(`http://hooks.example.com:${portOf(server)}/`, { resolve: async () => answers }));
+  test.each(table.dns)('$name: $expected', async ({ answers: responses }) => {
+    const error = await failure(get(`http://hooks.example.com:${portOf(server)}/`, { resolve: async () => responses }));
     expect(error).toBeInstanceOf(AddressRefusedError);
     expect(sockets).toHaveLength(0);
   });
@@ -91,8 +91,8 @@ describe('host names', () => {
 
   test('a name that is rebound to a private address is refused on its next socket', async () => {
     const seen = interceptLookups();
-    const answers = [['93.184.216.34'], ['127.0.0.1']];
-    const guarded = agent({ resolve: async () => answers.shift()! });
+    const responses = [['93.184.216.34'], ['127.0.0.1']];
+    const guarded = agent({ resolve: async () => responses.shift()! });
     const url = `http://hooks.example.com:${portOf(server)}/`;
     expect((await failure(request(url, { dispatcher: guarded }))).message).toBe('intercepted');
     expect(await failure(request(url, { dispatcher: guarded }))).toBeInstanceOf(AddressRefusedError);
@@ -175,13 +175,13 @@ describe('misbehaving resolvers', () => {
   });
 
   test('the request is refused if the resolver responds after the connect timeout', async () => {
-    let answer: (addresses: string[]) => void = () => {};
-    const resolve = () => new Promise<string[]>((settle) => (answer = settle));
+    let response: (addresses: string[]) => void = () => {};
+    const resolve = () => new Promise<string[]>((settle) => (response = settle));
     const error = await failure(
       get(`http://hooks.example.com:${portOf(server)}/`, { allowPrivate: true, resolve, connectTimeoutMs: 50 }),
     );
     expect(error.code).toBe('UND_ERR_CONNECT_TIMEOUT');
-    answer(['127.0.0.1']);
+    response(['127.0.0.1']);
     await new Promise((settle) => setTimeout(settle, 20));
     expect(sockets).toHaveLength(0);
   });

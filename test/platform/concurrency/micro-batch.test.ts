@@ -11,8 +11,8 @@ test('items that arrive during a write form the next batch, in order, and a fail
   }, 3);
   const first = add(1);
   await sleep(1);
-  const rest = await Promise.allSettled([add(2), add(3), add(4), add(5)]);
+  const laterResults = await Promise.allSettled([add(2), add(3), add(4), add(5)]);
   await first;
   expect(batches).toEqual([[1], [2, 3, 4], [5]]);
-  expect(rest.map(({ status }) => status)).toEqual(['rejected', 'rejected', 'rejected', 'fulfilled']);
+  expect(laterResults.map(({ status }) => status)).toEqual(['rejected', 'rejected', 'rejected', 'fulfilled']);
 });

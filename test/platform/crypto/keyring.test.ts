@@ -13,7 +13,7 @@ function faultOf(act: () => unknown): string {
     act();
   } catch (error) {
     expect(error).toBeInstanceOf(DecryptionError);
-    return (error as DecryptionError).fault;
+    return (error as DecryptionError).reason;
   }
   return 'none';
 }
@@ -120,10 +120,10 @@ describe('round trip', () => {
       ring.decrypt(text, 'post/secret/other');
       expect.unreachable();
     } catch (error) {
-      const told = `${(error as Error).stack} ${JSON.stringify(error)}`;
-      expect(told).toContain('post/secret/other');
-      expect(told).not.toContain('very private');
-      for (const part of text.split('.').slice(1)) expect(told).not.toContain(part);
+      const errorText = `${(error as Error).stack} ${JSON.stringify(error)}`;
+      expect(errorText).toContain('post/secret/other');
+      expect(errorText).not.toContain('very private');
+      for (const part of text.split('.').slice(1)) expect(errorText).not.toContain(part);
       expect((error as Error).cause).toBeUndefined();
     }
   });
@@ -190,6 +190,6 @@ describe('invalid keys', () => {
   });
 
   test('an empty key list is refused', () => {
-    expect(() => createKeyring([])).toThrow(/there is no key/);
+    expect(() => createKeyring([])).toThrow(/no key is set/);
   });
 });

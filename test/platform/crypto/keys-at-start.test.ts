@@ -62,7 +62,7 @@ test.each([
     const [right, wrong] = [generateKey(), generateKey()];
     await startWith([right]);
     const refusal = await startWith([wrong], env);
-    expect(refusal).toContain('The encryption keys are not those that the database was written with');
+    expect(refusal).toContain('The encryption keys do not match those that encrypted the database');
     expect(refusal).toContain(getKeyId(right));
     for (const key of [right, wrong]) expect(refusal).not.toContain(key);
     expect(refusal.includes('npm run dev -- --fresh')).toBe(mode === 'development');
@@ -132,7 +132,7 @@ test("in a two-step roll-out, instances can read each other's values at every st
   const [old, next] = [generateKey(), generateKey()];
   const steps = [[old], [old, next], [next, old]];
   const record = { name: 'Ann', ...createValues('ann') };
-  const { pinCode: _, ...shown } = record;
+  const { pinCode: _, ...visibleValues } = record;
   for (const [before, after] of [steps.slice(0, 2), steps.slice(1)]) {
     const instances = [database.app(before!), database.app(after!)];
     const calls = [];
@@ -140,7 +140,7 @@ test("in a two-step roll-out, instances can read each other's values at every st
     for (const writer of calls) {
       const { id } = (await writer('POST', '/api/patients', record)).body.data;
       for (const reader of calls) {
-        expect((await reader('GET', `/api/patients/${id}`)).body.data).toMatchObject(shown);
+        expect((await reader('GET', `/api/patients/${id}`)).body.data).toMatchObject(visibleValues);
         expect((await reader('PATCH', `/api/patients/${id}`, { string: 'changed' })).status).toBe(200);
         await reader('PATCH', `/api/patients/${id}`, { string: record.string });
       }
@@ -158,10 +158,10 @@ test('an instance that lacks a key responds 500 for values under it, reveals nei
   const { id } = (await callAhead('POST', '/api/patients', record)).body.data;
 
   for (const path of [`/api/patients/${id}`, '/api/patients']) {
-    const answer = await call('GET', path);
-    expect(answer.status).toBe(500);
-    expect(answer.body.error).toMatchObject({ code: 'INTERNAL', message: 'Something went wrong' });
-    expect(JSON.stringify(answer.body)).not.toMatch(/mark of ann|v1\.|ann@/);
+    const response = await call('GET', path);
+    expect(response.status).toBe(500);
+    expect(response.body.error).toMatchObject({ code: 'INTERNAL', message: 'Something went wrong' });
+    expect(JSON.stringify(response.body)).not.toMatch(/mark of ann|v1\.|ann@/);
   }
   expect((await call('GET', `/api/patients/${known}`)).status).toBe(200);
   expect((await callAhead('GET', `/api/patients/${known}`)).status).toBe(200);
@@ -172,9 +172,9 @@ test('an instance that lacks a key responds 500 for values under it, reveals nei
 test('a running process logs once that other processes encrypt with a key that it lacks', async () => {
   const [old, next] = [generateKey(), generateKey()];
   vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] });
-  const said: string[] = [];
+  const logLines: string[] = [];
   const write = vi.spyOn(process.stdout, 'write').mockImplementation((chunk) => {
-    said.push(String(chunk));
+    logLines.push(String(chunk));
     return true;
   });
   try {
@@ -188,5 +188,5 @@ test('a running process logs once that other processes encrypt with a key that i
     write.mockRestore();
     vi.useRealTimers();
   }
-  expect(said.filter((line) => line.includes('SVC_ENCRYPTION_KEYS here lacks'))).toHaveLength(1);
+  expect(logLines.filter((line) => line.includes('missing from SVC_ENCRYPTION_KEYS of this process'))).toHaveLength(1);
 });

@@ -17,9 +17,9 @@ afterAll(() => database.drop());
 /** The limits of a process that reaches Redis through a proxy, and its log messages. */
 async function openLimits(proxy: TcpProxy) {
   const log = createLog('silent', 'test');
-  const said: string[] = [];
-  vi.spyOn(log, 'warn').mockImplementation((_details: unknown, text?: string) => void said.push(`warn: ${text}`));
-  vi.spyOn(log, 'info').mockImplementation((text: unknown) => void said.push(`info: ${text}`));
+  const logLines: string[] = [];
+  vi.spyOn(log, 'warn').mockImplementation((_details: unknown, text?: string) => void logLines.push(`warn: ${text}`));
+  vi.spyOn(log, 'info').mockImplementation((text: unknown) => void logLines.push(`info: ${text}`));
   const metrics = createMetrics();
   const redis = openRedis(proxy.url, createLog('silent', 'test'));
   await redis.commands.connect();
@@ -27,7 +27,7 @@ async function openLimits(proxy: TcpProxy) {
   return {
     limits: createLimits(redis.commands, database.redisPrefix, log, metrics),
     redis: redis.commands,
-    said,
+    said: logLines,
     metrics,
   };
 }
@@ -38,10 +38,10 @@ async function startOwnProxy(): Promise<TcpProxy> {
   return proxy;
 }
 
-const AWAY = 'warn: limits are counted in this process alone: Redis is away';
-const BACK = 'info: limits are counted in Redis again';
+const AWAY = 'warn: Redis is down: each process counts rate limits by itself';
+const BACK = 'info: Redis is available again: rate limits are counted there';
 
-/** Keeps requesting, like clients do: only requests detect that Redis is back. */
+/** Keeps requesting, like clients do: only requests detect that Redis is available again. */
 function until(limiter: Limiter, reached: () => boolean): Promise<unknown> {
   const ask = async () => {
     await limiter.consume('whoever');
@@ -50,7 +50,7 @@ function until(limiter: Limiter, reached: () => boolean): Promise<unknown> {
   return vi.waitUntil(ask, { timeout: 60_000 });
 }
 
-const comesBack = (limiter: Limiter, said: readonly string[]) => until(limiter, () => said.includes(BACK));
+const comesBack = (limiter: Limiter, logLines: readonly string[]) => until(limiter, () => logLines.includes(BACK));
 
 test.each(['shut', 'hang'] as const)(
   'while Redis is down (%s) each process counts alone, afterwards they count together, and each change is logged once',
@@ -69,13 +69,13 @@ test.each(['shut', 'hang'] as const)(
       expect((await limiter!.consume('ann')).allowed).toBe(false);
       expect((await limiter!.consume('bob')).remaining).toBe(2);
     }
-    for (const { said } of processes) expect(said).toEqual([AWAY]);
+    for (const { said: logLines } of processes) expect(logLines).toEqual([AWAY]);
     for (const { metrics } of processes)
       expect(await metrics.registry.metrics()).toMatch(/^belfry_redis_fallbacks_total\{what="limits"\} [1-9]/m);
 
     proxy.reopen();
     await Promise.all([comesBack(here!, processes[0]!.said), comesBack(there!, processes[1]!.said)]);
-    for (const { said } of processes) expect(said).toEqual([AWAY, BACK]);
+    for (const { said: logLines } of processes) expect(logLines).toEqual([AWAY, BACK]);
     expect((await here!.consume('eve')).remaining).toBe(2);
     expect((await there!.consume('eve')).remaining).toBe(1);
   },
@@ -96,23 +96,23 @@ test('while Redis is down, only one attempt at a time is sent to it', async () =
 
 test('a connection that stays silent is replaced by a new one', async () => {
   const proxy = await startOwnProxy();
-  const { limits, redis, said } = await openLimits(proxy);
+  const { limits, redis, said: logLines } = await openLimits(proxy);
   const limiter = limits.limiter('silent', { limit: 1_000_000, windowMs: 3_600_000 });
   await limiter.consume('ann');
   proxy.hang();
   await limiter.consume('ann');
   await new Promise((resolve) => redis.once('close', resolve));
   proxy.reopen();
-  await comesBack(limiter, said);
-  expect(said).toEqual([AWAY, BACK]);
+  await comesBack(limiter, logLines);
+  expect(logLines).toEqual([AWAY, BACK]);
 }, 240_000);
 
 test('after an error of Redis itself, such as out of memory, the process counts alone too', async () => {
   const proxy = await startOwnProxy();
-  const { limits, redis, said } = await openLimits(proxy);
+  const { limits, redis, said: logLines } = await openLimits(proxy);
   const limiter = limits.limiter('broken', { limit: 2, windowMs: 3_600_000 });
   await redis.set(`${database.redisPrefix}:limit:broken:3600000:ann`, 'no number');
   const verdicts = [await limiter.consume('ann'), await limiter.consume('ann'), await limiter.consume('ann')];
   expect(verdicts.map(({ allowed }) => allowed)).toEqual([true, true, false]);
-  expect(said).toEqual([AWAY]);
+  expect(logLines).toEqual([AWAY]);
 });

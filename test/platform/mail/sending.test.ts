@@ -11,10 +11,10 @@ import { readAllRows } from '../../support/database/stored-texts.ts';
 const until = <T>(look: () => T | Promise<T>) => vi.waitUntil(look, { timeout: 60_000, interval: 10 });
 
 /** The errors with which the server refuses the next e-mails. If empty, it accepts them. */
-const answers: Error[] = [];
+const responses: Error[] = [];
 const smtp = await startSmtpServer({
   onRcptTo(_address, _session, done) {
-    done(answers.shift());
+    done(responses.shift());
   },
 });
 afterAll(() => smtp.close());
@@ -46,7 +46,7 @@ await sql.connect();
 afterAll(() => sql.end());
 beforeEach(async () => {
   smtp.mails.length = 0;
-  answers.length = 0;
+  responses.length = 0;
   made.length = 0;
   await sql.query('delete from mails');
 });
@@ -96,7 +96,7 @@ test('a malformed e-mail is refused immediately, and nothing is stored', async (
 });
 
 test('the text of an e-mail is stored encrypted while it waits, and is deleted after sending', async () => {
-  answers.push(refusal(451, 'Later'));
+  responses.push(refusal(451, 'Later'));
   const { id } = await app.mail.send({ ...hello, text: 'a most secret link' });
   await failedOnce(id);
   expect((await rowOf(id)).content).toMatch(/^v1\./);
@@ -107,7 +107,7 @@ test('the text of an e-mail is stored encrypted while it waits, and is deleted a
 });
 
 test.each([421, 450, 451, 452])('a %i response is retried later with the same Message-ID', async (code) => {
-  answers.push(refusal(code, 'Not now'));
+  responses.push(refusal(code, 'Not now'));
   const { id } = await app.mail.send(hello);
   const row = await failedOnce(id);
   expect(row).toMatchObject({ status: 'queued', attempts: 1, error: expect.stringContaining('Not now') });
@@ -118,7 +118,7 @@ test.each([421, 450, 451, 452])('a %i response is retried later with the same Me
 });
 
 test.each([550, 552, 554])('a %i response is permanent: the e-mail is not retried', async (code) => {
-  answers.push(refusal(code, 'No such box'));
+  responses.push(refusal(code, 'No such box'));
   const { id } = await app.mail.send(hello);
   const row = await finished(id);
   expect(row).toMatchObject({
@@ -151,7 +151,7 @@ test('the waits grow, and the e-mail is given up after the last one', async () =
 });
 
 test('a composed e-mail is composed again for each attempt', async () => {
-  answers.push(refusal(451, 'Later'));
+  responses.push(refusal(451, 'Later'));
   const { id } = await host!.mail.sendComposed('counted', { to: 'ben@example.com' });
   await failedOnce(id);
   await makeDue(id);

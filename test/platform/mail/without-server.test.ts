@@ -50,9 +50,9 @@ test('in development an e-mail is logged as one line with its recipient and with
     });
   await post('/api/auth/register', { name: 'Ann', email: 'ann@example.com', password: 'a bell rings at noon' });
   await post('/api/auth/password/forgot', { email: 'ann@example.com' });
-  const told = (line: string) => line.includes('"outcome":"captured"');
-  await until(() => told(web.output()));
-  const lines = web.output().split('\n').filter(told);
+  const isCaptureLine = (line: string) => line.includes('"outcome":"captured"');
+  await until(() => isCaptureLine(web.output()));
+  const lines = web.output().split('\n').filter(isCaptureLine);
   expect(lines).toHaveLength(1);
   expect(JSON.parse(lines[0]!)).toMatchObject({ to: 'ann@example.com', subject: 'Choose a new password' });
   expect(web.output()).not.toMatch(/token=/);

@@ -21,10 +21,13 @@ test('while Postgres is down every route responds 503 with Retry-After, and reco
     ['GET', '/api/notes'],
     ['POST', '/api/notes'],
   ] as const) {
-    const answer = await call(method, path, method === 'POST' ? { text: 'lost' } : undefined);
-    expect(answer.status, `${method} ${path}`).toBe(503);
-    expect(answer.body.error).toMatchObject({ code: 'UNAVAILABLE', message: 'The service is temporarily unavailable' });
-    expect(answer.headers.get('retry-after')).toBe('5');
+    const response = await call(method, path, method === 'POST' ? { text: 'lost' } : undefined);
+    expect(response.status, `${method} ${path}`).toBe(503);
+    expect(response.body.error).toMatchObject({
+      code: 'UNAVAILABLE',
+      message: 'The service is temporarily unavailable',
+    });
+    expect(response.headers.get('retry-after')).toBe('5');
   }
   expect((await call('GET', '/readyz')).body.checks.postgres).toBe('failed');
   expect((await call('GET', '/healthz')).status).toBe(200);

@@ -4,7 +4,7 @@ import { apiKeys, audit, defineResource, defineUser, f, type HookContext } from 
 import { createClient, startTestApp } from '../../support/app.ts';
 
 const hooked: Pick<HookContext, 'user' | 'as'>[] = [];
-const asked: (string | undefined)[] = [];
+const viewerIds: (string | undefined)[] = [];
 
 const ticket = defineResource('ticket', {
   fields: { title: f.string().required(), state: f.string().readOnly(), opener: f.ref('user').owner() },
@@ -59,7 +59,7 @@ const guarded = defineResource('guarded', {
     list: 'authenticated',
     read: async ({ user, service }) => {
       const { data } = await service('ticket').list({}, { as: 'user' });
-      asked.push(user?.id);
+      viewerIds.push(user?.id);
       return data.length > 0;
     },
   },
@@ -187,7 +187,7 @@ describe("{ as: 'user' }", () => {
     expect((await stranger.call('GET', `/api/guardeds/${id}`)).status).toBe(404);
     const asAda = app.service('guarded').read(id, { user: { id: ada.id, roles: ['user'] } });
     await expect(asAda).resolves.toMatchObject({ name: 'x' });
-    expect(asked).toEqual([ada.id, stranger.id, ada.id]);
+    expect(viewerIds).toEqual([ada.id, stranger.id, ada.id]);
   });
 
   test('is one of only two privileges: any other value is an error', async () => {

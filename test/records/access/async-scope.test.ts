@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { defineResource, defineUser, f } from '../../../src/index.ts';
 import { startTestApp } from '../../support/app.ts';
 
-let asked = 0;
+let scopeCalls = 0;
 const workspace = defineResource('workspace', { fields: { name: f.string() } });
 const membership = defineResource('membership', {
   fields: { workspace: f.ref('workspace').required(), member: f.ref('user').required().index() },
@@ -22,7 +22,7 @@ const project = defineResource('project', {
     delete: 'authenticated',
   },
   async scope({ user, service }) {
-    asked += 1;
+    scopeCalls += 1;
     if (user === undefined) return [];
     const { data } = await service('membership').list({ member: user.id, limit: 1000, count: 'none' });
     return { workspace: data.map((one) => one.workspace) };
@@ -66,15 +66,15 @@ test('records outside an async scope can be neither updated nor deleted', async 
   }
   expect((await ann.call('PATCH', path(near), { name: 'nearer' })).body.data.name).toBe('nearer');
   expect((await ann.call('PATCH', path(near), { name: 'near' })).body.data.next).toBe(far.id);
-  const gone = await app.service('project').create({ name: 'gone', workspace: home });
-  expect((await ann.call('DELETE', path(gone))).status).toBe(204);
+  const deletedProject = await app.service('project').create({ name: 'gone', workspace: home });
+  expect((await ann.call('DELETE', path(deletedProject))).status).toBe(204);
 });
 
 test('an async scope is evaluated once per operation, however often the operation needs it', async () => {
-  asked = 0;
+  scopeCalls = 0;
   const user = await app.service('user').read(ann.id);
   await app.service('project').update(near.id, { name: 'near' }, { user });
-  expect(asked).toBe(1);
+  expect(scopeCalls).toBe(1);
 });
 
 test('an async scope that fails is an error of the project and exposes no record', async () => {

@@ -67,14 +67,14 @@ async function statuses(resource: string, viewer: Viewer, values: object = {}): 
   const as = viewers[viewer];
   const path = `/api/${resource}s`;
   const [one, two] = [await annRecord(resource, values), await annRecord(resource, values)];
-  const answers = [
+  const responses = [
     await as('GET', path),
     await as('GET', `${path}/${one}`),
     await as('POST', path, { title: 'new' }),
     await as('PATCH', `${path}/${one}`, { title: 'new' }),
     await as('DELETE', `${path}/${two}`),
   ];
-  return answers.map((answer) => answer.status);
+  return responses.map((response) => response.status);
 }
 
 test.each<[string, Viewer, number[]]>([
@@ -136,8 +136,8 @@ test.each(['zzz', UNKNOWN, UNKNOWN.toUpperCase(), '%00', '../users', '0'.repeat(
 
 test('a signed-out caller cannot distinguish a record that a policy function refuses from a missing one', async () => {
   const hidden = await annRecord('asked', { open: false });
-  const answers = await Promise.all([hidden, UNKNOWN].map((id) => call('GET', `/api/askeds/${id}`)));
-  expect(answers.map(({ status, body }) => [status, body.error.code, body.error.message])).toEqual([
+  const responses = await Promise.all([hidden, UNKNOWN].map((id) => call('GET', `/api/askeds/${id}`)));
+  expect(responses.map(({ status, body }) => [status, body.error.code, body.error.message])).toEqual([
     [401, 'UNAUTHORIZED', 'You must be signed in'],
     [401, 'UNAUTHORIZED', 'You must be signed in'],
   ]);
@@ -167,8 +167,8 @@ test('authorization precedes validation and uniqueness: the response to a forbid
 test('ownership cannot be transferred: the owner field is read-only for every user, admins included', async () => {
   const id = await annRecord('plain');
   for (const as of [ann.call, admin.call]) {
-    const answer = await as('PATCH', `/api/plains/${id}`, { author: bob.id });
-    expect([answer.status, answer.body.error.details]).toEqual([422, { author: 'Is read-only' }]);
+    const response = await as('PATCH', `/api/plains/${id}`, { author: bob.id });
+    expect([response.status, response.body.error.details]).toEqual([422, { author: 'Is read-only' }]);
   }
   expect((await ann.call('POST', '/api/plains', { author: bob.id })).body.error.details).toEqual({
     author: 'Is read-only',
@@ -196,14 +196,14 @@ let release: () => void = () => undefined;
 const gate = new Promise<void>((resolve) => {
   release = resolve;
 });
-let asked = 0;
+let policyCalls = 0;
 const draft = defineResource('draft', {
   fields: { title: f.string(), locked: f.boolean().default(false) },
   policies: {
     read: 'public',
     update: async ({ doc }) => {
       const verdict = !doc.locked;
-      if (++asked === 1) await gate;
+      if (++policyCalls === 1) await gate;
       return verdict;
     },
   },
@@ -213,11 +213,11 @@ const other = await startTestApp({ resources: [defineUser(), draft] });
 test('a policy function that allowed a write is evaluated again if the record changed meanwhile', async () => {
   const { id } = await other.app.service('draft').create({ title: 'x' });
   const writing = other.call('PATCH', `/api/drafts/${id}`, { title: 'too late' });
-  await expect.poll(() => asked).toBe(1);
+  await expect.poll(() => policyCalls).toBe(1);
   await other.app.service('draft').update(id, { locked: true });
   release();
   expect((await writing).status).toBe(401);
-  expect(asked).toBe(2);
+  expect(policyCalls).toBe(2);
   expect((await other.app.service('draft').read(id)).title).toBe('x');
 });
 

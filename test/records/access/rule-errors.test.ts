@@ -144,8 +144,8 @@ describe('a policy function that throws', () => {
   });
 
   test('responds 503 while the database is down, and with its own ApiError if it throws one', async () => {
-    const gone = await made('note', { title: 'away' });
-    expect((await ada.call('GET', `/api/notes/${gone}`)).status).toBe(503);
+    const deletedNote = await made('note', { title: 'away' });
+    expect((await ada.call('GET', `/api/notes/${deletedNote}`)).status).toBe(503);
     const refused = await ada.call('GET', `/api/notes/${await made('note', { title: 'throws an ApiError' })}`);
     expect([refused.status, refused.body.error.message]).toEqual([409, 'Come back tomorrow']);
   });
@@ -172,10 +172,10 @@ describe('a scope that throws', () => {
     ['reads many records', 200],
   ])('determines the response by its error: a scope that %s responds %i', async (does, status) => {
     scopeDoes = does;
-    const answer = await ada.call('GET', '/api/scopeds');
-    expect(answer.status).toBe(status);
+    const response = await ada.call('GET', '/api/scopeds');
+    expect(response.status).toBe(status);
     if (status !== 500) return;
-    expect(answer.body.error).toMatchObject({ code: 'INTERNAL', message: 'Something went wrong' });
+    expect(response.body.error).toMatchObject({ code: 'INTERNAL', message: 'Something went wrong' });
     expect(JSON.stringify(logged())).toContain('scope of \\"scoped\\" called a service');
   });
 });
@@ -189,8 +189,8 @@ describe('an invalid service call in a hook is an error of the project, whatever
   ])('%s (%s) responds 500, and the log names hooks.%s', async (method, name, hook) => {
     const id = await made('shop', { name: 'A' });
     const body = method === 'DELETE' ? undefined : { name };
-    const answer = await ada.call(method, method === 'POST' ? '/api/shops' : `/api/shops/${id}`, body);
-    expect([answer.status, answer.body.error.details]).toEqual([500, undefined]);
+    const response = await ada.call(method, method === 'POST' ? '/api/shops' : `/api/shops/${id}`, body);
+    expect([response.status, response.body.error.details]).toEqual([500, undefined]);
     expect(JSON.stringify(logged())).toContain(`hooks.${hook} of \\"shop\\" called a service`);
   });
 });

@@ -81,7 +81,7 @@ const note = defineResource('note', {
   ],
 });
 const link = defineResource('link', {
-  fields: { shown: f.ref('note').populate(), asked: f.ref('note') },
+  fields: { visibleFields: f.ref('note').populate(), asked: f.ref('note') },
   policies: { list: 'public', read: 'public' },
 });
 
@@ -95,7 +95,7 @@ const people = {
 const as = (viewer: Viewer) => (viewer === 'nobody' ? call : people[viewer].call);
 const values = Object.fromEntries(NAMES.map((name) => [name, value(name)]));
 const record = await app.service('note').create({ ...values, author: people.owner.id } as never);
-const linked = await app.service('link').create({ shown: record.id, asked: record.id });
+const linked = await app.service('link').create({ visibleFields: record.id, asked: record.id });
 
 /** Reads the record through each channel. */
 const channels: Record<string, (viewer: Viewer) => Promise<Record<string, unknown>>> = {
@@ -192,6 +192,6 @@ for (const viewer of VIEWERS) {
 
 test('a record that a handler copies by hand contains only fields visible to every viewer', async () => {
   const { body } = await people.owner.call('GET', `/api/notes/${record.id}/by-hand`);
-  const shown = NAMES.filter((name) => fields[name].seenBy === all);
-  expect(NAMES.filter((name) => name in body.data)).toEqual(shown);
+  const visibleFields = NAMES.filter((name) => fields[name].seenBy === all);
+  expect(NAMES.filter((name) => name in body.data)).toEqual(visibleFields);
 });

@@ -50,8 +50,8 @@ test.each([
 ])(
   'on create a function is not called if a field is %s, and the 422 reports that field',
   async (_what, body, details) => {
-    const answer = await create({ price: 3, ...body });
-    expect([answer.status, answer.body.error.details, docs]).toEqual([422, details, []]);
+    const response = await create({ price: 3, ...body });
+    expect([response.status, response.body.error.details, docs]).toEqual([422, details, []]);
   },
 );
 

@@ -169,11 +169,11 @@ describe.each(Object.keys(libraries))('%s', (name) => {
       inside: { text: 'in!', range, plain: 'p' },
       outer: ['b!', 'a!'],
     };
-    const { status, body: answer } = await create(body);
-    expect([status, answer.data]).toEqual([201, expect.objectContaining(made)]);
-    const changed = await call('PATCH', `${path}/${answer.data.id}`, body);
+    const { status, body: response } = await create(body);
+    expect([status, response.data]).toEqual([201, expect.objectContaining(made)]);
+    const changed = await call('PATCH', `${path}/${response.data.id}`, body);
     expect(changed.body.data).toMatchObject(made);
-    expect((await call('GET', `${path}/${answer.data.id}`)).body.data).toMatchObject(made);
+    expect((await call('GET', `${path}/${response.data.id}`)).body.data).toMatchObject(made);
   });
 
   test('the schema runs after the built-in rules, and only if they pass', async () => {
@@ -196,8 +196,8 @@ describe.each(Object.keys(libraries))('%s', (name) => {
       ranges: [{ from: 1, to: 2 }, wrong],
       inside: { text: 'bad', range: wrong },
     };
-    const { status, body: answer } = await create(body);
-    expect([status, answer.error.details]).toEqual([
+    const { status, body: response } = await create(body);
+    expect([status, response.error.details]).toEqual([
       422,
       {
         short: 'Not bad',
@@ -250,9 +250,9 @@ test('a Date as output is stored as a date', async () => {
 test.each([{ number: 'x' }, { cyclic: 1 }, { parts: ['x'] }, { thrown: 'x' }])(
   'an output that the field cannot hold, or a library that throws, is an error of the declaration: %j responds 500',
   async (body) => {
-    const { status, body: answer } = await call('POST', '/api/odds', body);
-    expect([status, answer.error.code]).toEqual([500, 'INTERNAL']);
-    expect(JSON.stringify(answer)).not.toContain('secret cause');
+    const { status, body: response } = await call('POST', '/api/odds', body);
+    expect([status, response.error.code]).toEqual([500, 'INTERNAL']);
+    expect(JSON.stringify(response)).not.toContain('secret cause');
   },
 );
 
@@ -270,8 +270,8 @@ test.each<[object, Record<string, string>]>([
   [{ items: ['a', 'abc'] }, { 'items.1': 'Must be at most 2600 bytes' }],
   [{ pair: 'ab' }, { pair: 'Must be at most 1300 bytes' }],
 ])('an output that does not fit into its column or index is a validation error: %j', async (body, details) => {
-  const { status, body: answer } = await call('POST', '/api/helds', body);
-  expect([status, answer.error.code, answer.error.details]).toEqual([422, 'VALIDATION_ERROR', details]);
+  const { status, body: response } = await call('POST', '/api/helds', body);
+  expect([status, response.error.code, response.error.details]).toEqual([422, 'VALIDATION_ERROR', details]);
 });
 
 test('an output that fits is stored', async () => {

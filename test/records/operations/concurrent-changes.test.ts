@@ -90,7 +90,7 @@ test('20 concurrent transactions that change one record all succeed', async () =
 test('a hook that changes the record it was called for gets a conflict, and does not block other requests for long', async () => {
   const { id } = await app.service('wound').create({ text: 'x' });
   const at = `/api/wounds/${id}`;
-  const answer = await call('PATCH', at, { text: 'outer' });
-  expect([answer.status, answer.body.error.code]).toEqual([409, 'CONFLICT']);
+  const response = await call('PATCH', at, { text: 'outer' });
+  expect([response.status, response.body.error.code]).toEqual([409, 'CONFLICT']);
   expect((await call('PATCH', at, { text: 'after' })).status).toBe(200);
 });

@@ -51,8 +51,8 @@ test('a record can be created, read, listed, updated and deleted', async () => {
   expect((await admin.call('PUT', `/api/posts/${id}`, { title: 'by admin' })).body.data.title).toBe('by admin');
   expect((await bob.call('DELETE', `/api/posts/${id}`)).status).toBe(403);
   expect((await call('DELETE', `/api/posts/${id}`)).status).toBe(401);
-  const gone = await ann.call('DELETE', `/api/posts/${id}`);
-  expect([gone.status, gone.body]).toEqual([204, undefined]);
+  const deletion = await ann.call('DELETE', `/api/posts/${id}`);
+  expect([deletion.status, deletion.body]).toEqual([204, undefined]);
   expect((await call('GET', `/api/posts/${id}`)).status).toBe(404);
 });
 
@@ -84,12 +84,12 @@ test('each invalid field has its own message, and all are reported together', as
 });
 
 test('a duplicate of a unique field responds 409 CONFLICT, and of twenty concurrent creates one succeeds', async () => {
-  const answers = await Promise.all(
+  const responses = await Promise.all(
     Array.from({ length: 20 }, () => ann.call('POST', '/api/posts', { title: 'one', slug: 'same' })),
   );
-  const statuses = answers.map((answer) => answer.status).sort();
+  const statuses = responses.map((response) => response.status).sort();
   expect(statuses).toEqual([201, ...Array.from({ length: 19 }, () => 409)]);
-  expect(answers.find((answer) => answer.status === 409)!.body.error).toMatchObject({
+  expect(responses.find((response) => response.status === 409)!.body.error).toMatchObject({
     code: 'CONFLICT',
     details: { slug: 'Is already taken' },
   });
@@ -97,8 +97,8 @@ test('a duplicate of a unique field responds 409 CONFLICT, and of twenty concurr
 
 test('an update of an immutable field is refused', async () => {
   const { body } = await ann.call('POST', '/api/posts', { title: 'fixed', slug: 'fixed' });
-  const answer = await ann.call('PATCH', `/api/posts/${body.data.id}`, { slug: 'other' });
-  expect(answer.body.error.details).toEqual({ slug: 'Cannot be changed after creation' });
+  const response = await ann.call('PATCH', `/api/posts/${body.data.id}`, { slug: 'other' });
+  expect(response.body.error.details).toEqual({ slug: 'Cannot be changed after creation' });
 });
 
 test('code without a user acts as the system: it sees hidden fields and skips policies', async () => {

@@ -50,8 +50,8 @@ test('a change ended by a deadlock is retried and succeeds', async () => {
   // Now each transaction waits for the other.
   await other.query(`update slots set note = 'x' where id = $1`, [a]);
   await other.query('rollback');
-  const answer = await changing;
-  expect([answer.status, answer.body.data?.place]).toEqual([200, 'wanted']);
+  const response = await changing;
+  expect([response.status, response.body.data?.place]).toEqual([200, 'wanted']);
 });
 
 test('a transaction ended by a deadlock responds 503 with Retry-After and leaves no changes', async () => {
@@ -62,9 +62,9 @@ test('a transaction ended by a deadlock responds 503 with Retry-After and leaves
   await blocked();
   await other.query(`update slots set note = 'theirs' where id = $1`, [a]);
   await other.query('commit');
-  const answer = await changing;
-  expect(codeOf(answer)).toEqual([503, 'UNAVAILABLE']);
-  expect(answer.headers.get('retry-after')).toBe('1');
+  const response = await changing;
+  expect(codeOf(response)).toEqual([503, 'UNAVAILABLE']);
+  expect(response.headers.get('retry-after')).toBe('1');
   for (const id of [a, b]) expect((await call('GET', `/api/slots/${id}`)).body.data.note).toBe('theirs');
 });
 

@@ -26,9 +26,9 @@ const visitor = defineResource('visitor', {
 });
 
 // Records all output of the process. No plaintext of an encrypted field may occur in it.
-const said: string[] = [];
+const logLines: string[] = [];
 const write = vi.spyOn(process.stdout, 'write').mockImplementation((chunk) => {
-  said.push(String(chunk));
+  logLines.push(String(chunk));
   return true;
 });
 afterAll(() => write.mockRestore());
@@ -170,13 +170,13 @@ describe('a stored value that does not decrypt responds 500 for its record only,
   ])('a value %s', async (_what, forged) => {
     const { id: target } = (await call('POST', '/api/patients', { name: 'Ben', iban: 'CH93 of Ben' })).body.data;
     await database.query('update patients set iban = $2 where id = $1', [target, forged(await row(target))]);
-    const before = said.length;
-    const answers = [await call('GET', `/api/patients/${target}`), await call('GET', '/api/patients')];
-    for (const { status, body } of answers) {
+    const before = logLines.length;
+    const responses = [await call('GET', `/api/patients/${target}`), await call('GET', '/api/patients')];
+    for (const { status, body } of responses) {
       expect(status).toBe(500);
       expect(body.error).toEqual({ code: 'INTERNAL', message: 'Something went wrong', requestId: expect.any(String) });
     }
-    expect(said.slice(before).join('')).toContain(`patient/iban/${target}`);
+    expect(logLines.slice(before).join('')).toContain(`patient/iban/${target}`);
     expect((await call('GET', `/api/patients/${id}`)).status).toBe(200);
     await database.query('delete from patients where id = $1', [target]);
   });
@@ -200,10 +200,10 @@ describe.each([
     const { iban } = await row(target);
     await database.query('update patients set iban = $2 where id = $1', [target, forge(iban)]);
     told.length = 0;
-    return { target, before: said.length };
+    return { target, before: logLines.length };
   };
   const faults = (from: number, target: string) =>
-    said
+    logLines
       .slice(from)
       .join('')
       .split('\n')
@@ -269,6 +269,6 @@ test('every column of any table that contains ciphertexts is covered by key rota
 });
 
 test('the log of all these tests contains neither plaintexts of encrypted fields nor ciphertexts', () => {
-  expect(said.join('')).toContain('"msg":"request"');
-  expect(said.join('')).not.toMatch(/CH9[34]|1234-pin|💚|v1\.[0-9a-f]{8}\./);
+  expect(logLines.join('')).toContain('"msg":"request"');
+  expect(logLines.join('')).not.toMatch(/CH9[34]|1234-pin|💚|v1\.[0-9a-f]{8}\./);
 });

@@ -73,7 +73,7 @@ test.each(HIDDEN)(
     const { status, body } = await create();
     expect([status, body.error.code, body.error.details]).toEqual([500, 'INTERNAL', undefined]);
     expect(JSON.stringify(body)).not.toMatch(/Secret text|too long/);
-    expect(logged()).toContain(`hooks.beforeCreate of \\"order\\" gave \\"${name}\\" what it cannot hold`);
+    expect(logged()).toContain(`hooks.beforeCreate of \\"order\\" returned invalid values for \\"${name}\\"`);
     expect(logged()).not.toMatch(/Secret text|too long|nobody/);
   },
 );
@@ -84,14 +84,14 @@ test.each([...HIDDEN, ['once', 'too long'], ['pass', 'correct horse battery']])(
     next = { [name as string]: value };
     const { status, body } = await change();
     expect([status, body.error.code, body.error.details]).toEqual([500, 'INTERNAL', undefined]);
-    expect(logged()).toContain(`hooks.beforeUpdate of \\"order\\" gave \\"${name}\\" what it cannot hold`);
+    expect(logged()).toContain(`hooks.beforeUpdate of \\"order\\" returned invalid values for \\"${name}\\"`);
     expect(logged()).not.toMatch(/Secret text|too long|nobody|correct horse/);
   },
 );
 
 test('an invalid value that a hook sets in a field that the client may see and set stays a 422', async () => {
-  const wrong = async (name: string, answer: Promise<{ status: number; body: { error: { details: object } } }>) => {
-    const { status, body } = await answer;
+  const wrong = async (name: string, response: Promise<{ status: number; body: { error: { details: object } } }>) => {
+    const { status, body } = await response;
     expect([status, body.error.details]).toEqual([422, { [name]: expect.stringMatching(/Secret text|at most 10/) }]);
   };
   for (const [name, as] of [

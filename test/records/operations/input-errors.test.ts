@@ -82,7 +82,7 @@ test.each([
 );
 
 test('code receives the error with its details and can handle it', async () => {
-  const asked = app.service('work').create({ x: 5 as never });
-  await expect(asked).rejects.toMatchObject({ code: 'VALIDATION_ERROR', details: { x: 'Must be a string' } });
-  await expect(asked).rejects.toBeInstanceOf(ApiError);
+  const creation = app.service('work').create({ x: 5 as never });
+  await expect(creation).rejects.toMatchObject({ code: 'VALIDATION_ERROR', details: { x: 'Must be a string' } });
+  await expect(creation).rejects.toBeInstanceOf(ApiError);
 });

@@ -11,16 +11,16 @@ test('a service throws database errors as ApiErrors with the original error as t
   await client.connect();
   await client.query('drop table gones');
   await client.end();
-  const gone = app.service('gone');
+  const unavailableService = app.service('gone');
   const id = '0123456789abcdef01234567';
   const calls = [
-    gone.list(),
-    gone.first(),
-    gone.count(),
-    gone.read(id),
-    gone.create({}),
-    gone.update(id, {}),
-    gone.delete(id),
+    unavailableService.list(),
+    unavailableService.first(),
+    unavailableService.count(),
+    unavailableService.read(id),
+    unavailableService.create({}),
+    unavailableService.update(id, {}),
+    unavailableService.delete(id),
   ];
   for (const result of await Promise.allSettled(calls)) {
     const error = (result as PromiseRejectedResult).reason;

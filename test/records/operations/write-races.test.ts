@@ -69,8 +69,8 @@ test('a policy function is evaluated for the current record, also without timest
   for (let round = 0; round < 10; round++) {
     const { body } = await call('POST', '/api/lockeds', {});
     const path = `/api/lockeds/${body.data.id}`;
-    const answers = await Promise.all([1, 2, 3, 4, 5].map((value) => call('PATCH', path, { locked: true, value })));
-    expect(answers.filter((answer) => answer.status === 200)).toHaveLength(1);
+    const responses = await Promise.all([1, 2, 3, 4, 5].map((value) => call('PATCH', path, { locked: true, value })));
+    expect(responses.filter((response) => response.status === 200)).toHaveLength(1);
   }
 });
 
@@ -81,8 +81,8 @@ test('a user who may update but not read a record gets 404, no part of the recor
     ['PATCH', {}],
     ['PATCH', { text: 'x' }],
   ] as const) {
-    const answer = await bob.call(method, path, sent);
-    expect([answer.status, JSON.stringify(answer.body)]).toEqual([404, expect.not.stringContaining('mine')]);
+    const response = await bob.call(method, path, sent);
+    expect([response.status, JSON.stringify(response.body)]).toEqual([404, expect.not.stringContaining('mine')]);
   }
   expect((await ann.call('GET', path)).body.data.text).toBe('mine');
 });

@@ -108,9 +108,9 @@ test('a duplicate in an index over several fields names those visible to every v
     'CONFLICT',
     { title: 'Is already taken together with once', once: 'Is already taken together with title' },
   ]);
-  const half = { title: title(), secretPart: 'x', pin: '1', adminOnly: 'y' };
-  await app.service('note').create(half);
-  await expect(app.service('note').create({ ...half, once: 'other' })).rejects.toMatchObject({
+  const invalidValues = { title: title(), secretPart: 'x', pin: '1', adminOnly: 'y' };
+  await app.service('note').create(invalidValues);
+  await expect(app.service('note').create({ ...invalidValues, once: 'other' })).rejects.toMatchObject({
     code: 'CONFLICT',
     details: { title: 'Is already taken' },
   });
@@ -156,8 +156,8 @@ test('the owner option turns a field into the owner: set from the session, read-
 test('concurrent updates are all kept, and each response contains its own values', async () => {
   const { id } = await make();
   const names = ['slug', 'forOwner', 'pin'] as const;
-  const answers = await Promise.all(names.map((name) => change(ann.call, id, { [name]: `${name}-value` })));
-  expect(answers.map(({ status }) => status)).toEqual([200, 200, 200]);
+  const responses = await Promise.all(names.map((name) => change(ann.call, id, { [name]: `${name}-value` })));
+  expect(responses.map(({ status }) => status)).toEqual([200, 200, 200]);
   const stored = await app.service('note').read(id);
   for (const name of names) expect(stored[name]).toBe(`${name}-value`);
 });

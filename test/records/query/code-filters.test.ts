@@ -153,9 +153,9 @@ test('undefined is allowed for list options that are not filters', async () => {
 test('the system can sort by every scalar field, and continue after any record', async () => {
   for (const sort of ['secret', '-secret', 'due', 'title', 'id', '-assignee', 'urgent,-number']) {
     const first = await tickets.list({ sort, limit: 2, count: 'none' });
-    const rest = await tickets.list({ sort, limit: 2, after: first.meta.next! });
+    const nextPage = await tickets.list({ sort, limit: 2, after: first.meta.next! });
     const all = (await tickets.list({ sort })).data.map((one) => one.id);
-    expect([...first.data, ...rest.data].map((one) => one.id)).toEqual(all);
+    expect([...first.data, ...nextPage.data].map((one) => one.id)).toEqual(all);
   }
   expect((await tickets.list({ sort: 'secret', limit: 1000 })).meta.limit).toBe(1000);
 });

@@ -80,9 +80,9 @@ describe('a record in memory', () => {
 
 describe('the conditions of a scope', () => {
   let filter: unknown;
-  let asked = 0;
+  let scopeCalls = 0;
   const scope = () => {
-    asked += 1;
+    scopeCalls += 1;
     return filter as never;
   };
   const fields = { n: f.integer(), text: f.string(), tags: f.array(f.string()), other: f.ref('thing'), data: f.json() };
@@ -157,11 +157,11 @@ describe('the conditions of a scope', () => {
 
   test('are evaluated once per viewer if the scope returns a promise', async () => {
     filter = Promise.resolve({ n: 1 });
-    asked = 0;
+    scopeCalls = 0;
     const viewer = { user: undefined, service: (() => undefined) as never };
     const all = await Promise.all([scopeConditions(resource, viewer), scopeConditions(resource, viewer)]);
-    expect([asked, all[0], all[1]]).toEqual([1, all[1], [{ field: 'n', op: 'eq', value: 1 }]]);
+    expect([scopeCalls, all[0], all[1]]).toEqual([1, all[1], [{ field: 'n', op: 'eq', value: 1 }]]);
     await scopeConditions(resource, { ...viewer });
-    expect(asked).toBe(2);
+    expect(scopeCalls).toBe(2);
   });
 });

@@ -177,8 +177,8 @@ test('a cursor is a position in an order: it works with another limit, other fil
   const all = idsOf((await call('GET', '/api/rows?sort=at&limit=200')).body.data);
   expect(idsOf((await call('GET', `/api/rows?sort=at&limit=5&after=${next}`)).body.data)).toEqual(all.slice(30, 35));
   const filtered = (await call('GET', '/api/rows?sort=at&limit=200&live=true')).body.data as Row[];
-  const rest = (await call('GET', `/api/rows?sort=at&limit=200&live=true&after=${next}`)).body.data as Row[];
-  expect(idsOf(rest)).toEqual(idsOf(filtered).filter((id) => all.indexOf(id) >= 30));
+  const remainingRows = (await call('GET', `/api/rows?sort=at&limit=200&live=true&after=${next}`)).body.data as Row[];
+  expect(idsOf(remainingRows)).toEqual(idsOf(filtered).filter((id) => all.indexOf(id) >= 30));
 });
 
 test('cursors also work on lists filtered by owner', async () => {

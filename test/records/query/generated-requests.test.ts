@@ -65,14 +65,14 @@ function checkRecord(record: Record<string, unknown>, resource: 'thing' | 'user'
 }
 
 async function ask(as: typeof call, method: string, path: string, body?: string): Promise<void> {
-  const answer = await as(method, path, body);
-  statuses.set(answer.status, (statuses.get(answer.status) ?? 0) + 1);
-  expect(answer.status, `${method} ${path} ${body ?? ''}`).toBeLessThan(500);
-  const text = JSON.stringify(answer.body ?? '');
+  const response = await as(method, path, body);
+  statuses.set(response.status, (statuses.get(response.status) ?? 0) + 1);
+  expect(response.status, `${method} ${path} ${body ?? ''}`).toBeLessThan(500);
+  const text = JSON.stringify(response.body ?? '');
   expect(text).not.toMatch(/pg_|syntax error|relation "|node_modules|\$scrypt|v1\.[0-9a-f]{8}\./);
-  if (answer.status >= 400) {
-    expect(Object.keys(answer.body)).toEqual(['error']);
-    expect(answer.body.error).toMatchObject({
+  if (response.status >= 400) {
+    expect(Object.keys(response.body)).toEqual(['error']);
+    expect(response.body.error).toMatchObject({
       code: expect.any(String),
       message: expect.any(String),
       requestId: expect.any(String),
@@ -80,7 +80,7 @@ async function ask(as: typeof call, method: string, path: string, body?: string)
     return;
   }
   expect(text).not.toContain(SECRET);
-  const data = answer.body?.data;
+  const data = response.body?.data;
   if (!path.startsWith('/api/things')) return;
   for (const record of Array.isArray(data) ? data : data === undefined ? [] : [data]) checkRecord(record, 'thing');
 }

@@ -237,12 +237,12 @@ test.each(['secret', 'pin', 'word', 'locked'])(
       'include=X',
       'X.y=v',
     ]) {
-      const answers = await Promise.all(
+      const responses = await Promise.all(
         [field, 'abcdefgh'].map(async (name) =>
           (await get(query.replace('X', name))).body.error.message.replaceAll(name, 'X'),
         ),
       );
-      expect(answers[0]).toBe(answers[1]);
+      expect(responses[0]).toBe(responses[1]);
     }
     if (field === 'locked') return;
     const [known, unknown] = await Promise.all([get(`fields=${field}`), get('fields=abcdefgh')]);
@@ -367,8 +367,8 @@ test('fields selects and always includes the id, include expands a reference, an
 });
 
 test('a reference to a missing record stays an id', async () => {
-  const gone = await items.create({ title: 'gone' });
-  const left = await items.create({ title: 'left', other: gone.id });
-  await items.delete(gone.id);
-  expect((await call('GET', `/api/items/${left.id}?include=other`)).body.data.other).toBe(gone.id);
+  const deletedItem = await items.create({ title: 'gone' });
+  const left = await items.create({ title: 'left', other: deletedItem.id });
+  await items.delete(deletedItem.id);
+  expect((await call('GET', `/api/items/${left.id}?include=other`)).body.data.other).toBe(deletedItem.id);
 });

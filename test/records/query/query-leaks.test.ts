@@ -106,11 +106,11 @@ async function paint(viewer: Viewer): Promise<void> {
 }
 
 /** A response without parts that always differ: the resource's name, the request id, the seal of a cursor. */
-function comparable(answer: {
+function comparable(response: {
   status: number;
   body: { meta?: { next?: string }; error?: { requestId: string } };
 }): string {
-  const { status, body } = answer;
+  const { status, body } = response;
   const next = body.meta?.next;
   if (next) body.meta!.next = Buffer.from(next, 'base64url').subarray(9).toString();
   if (body.error) body.error.requestId = '';
@@ -221,7 +221,7 @@ for (const viewer of VIEWERS) {
       const one = which === 0;
       const at = one ? `/${ids[0]!.id}` : '';
       let [left, right] = await Promise.all([ask(`reds${at}`, text), ask(`blues${at}`, text)]);
-      const cursors = [left, right].map((answer) => answer.body.meta?.next);
+      const cursors = [left, right].map((response) => response.body.meta?.next);
       expect(comparable(right)).toBe(comparable(left));
       if (left.status === 200) answered++;
       if (typeof cursors[0] !== 'string' || text.includes('page=')) return;
@@ -254,8 +254,8 @@ for (const viewer of VIEWERS) {
     for (const shape of [...shapes, 'fields=X', 'fields=open,X']) {
       for (const path of ['reds', `reds/${ids[0]!.id}`]) {
         const answerWith = async (field: string) => {
-          const answer = await as(viewer)('GET', `/api/${path}?${shape.replace('X', field)}`);
-          return comparable(answer).replaceAll(field, 'X');
+          const response = await as(viewer)('GET', `/api/${path}?${shape.replace('X', field)}`);
+          return comparable(response).replaceAll(field, 'X');
         };
         const unknown = await answerWith('abcdefgh');
         expect(unknown).toContain('"status":400');
@@ -273,12 +273,12 @@ for (const viewer of VIEWERS) {
     );
     expect(blind).toContain('ownerNumber');
     for (const field of blind) {
-      const answers = await Promise.all(
+      const responses = await Promise.all(
         [field, 'abcdefgh'].map(async (one) =>
           comparable(await as(viewer)('GET', `/api/reds?sort=${one}`)).replaceAll(one, 'X'),
         ),
       );
-      expect(answers[0]).toBe(answers[1]);
+      expect(responses[0]).toBe(responses[1]);
     }
   });
 }

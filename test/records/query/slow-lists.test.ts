@@ -34,14 +34,14 @@ test('a search that takes too long responds 503 with advice, and does not block 
   }
   // Holds on any machine: a round that waited for the searches would have ended after them.
   expect(rounds).toBeGreaterThan(0);
-  const answers = await Promise.all(searches);
+  const responses = await Promise.all(searches);
   await locker.query('rollback');
   await locker.end();
-  for (const { status, body, headers } of answers) {
+  for (const { status, body, headers } of responses) {
     expect([status, body.error.code, headers.get('retry-after')]).toEqual([503, 'UNAVAILABLE', '5']);
     expect(JSON.stringify(body)).not.toMatch(/statement|timeout|select|lock/i);
   }
-  const messages = answers.map(({ body }) => body.error.message);
+  const messages = responses.map(({ body }) => body.error.message);
   expect(messages).toContainEqual(expect.stringMatching(/takes too long; narrow it by a filter, search for a longer/));
   expect((await call('GET', '/api/books?q=book')).body.meta.total).toBe(30);
 });

@@ -88,7 +88,7 @@ const silent = defineResource('silent', {
   crud: false,
   routes: (route) => [route.get('/', { policy: 'public' }, () => 'list of mine')],
 });
-const half = defineResource('ProductCategory', {
+const partialCrud = defineResource('ProductCategory', {
   fields: { a: f.string() },
   crud: ['list', 'create'],
   timestamps: false,
@@ -96,7 +96,7 @@ const half = defineResource('ProductCategory', {
   policies: { list: 'public', create: 'public' },
 });
 
-const { app, call, person, url } = await startTestApp({ resources: [defineUser(), post, silent, half] });
+const { app, call, person, url } = await startTestApp({ resources: [defineUser(), post, silent, partialCrud] });
 const [ann, bob, blind] = [await person('Ann'), await person('Bob'), await person('Blind')];
 const path = '/api/blog/articles';
 const { id } = (await ann.call('POST', path, { title: 'open' })).body.data;

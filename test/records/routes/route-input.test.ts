@@ -101,8 +101,8 @@ describe.each(Object.keys(libraries))('the input of a route by %s', (name) => {
   });
 
   test.each([undefined, [], 'x', 1, null])('a body that is not an object is refused: %j', async (body) => {
-    const { status, body: answer } = await post(body === undefined ? body : JSON.stringify(body));
-    expect([status, answer.error.code]).toEqual([422, 'VALIDATION_ERROR']);
+    const { status, body: response } = await post(body === undefined ? body : JSON.stringify(body));
+    expect([status, response.error.code]).toEqual([422, 'VALIDATION_ERROR']);
   });
 });
 
@@ -113,8 +113,8 @@ test.each([
   ['text', 'a=1', { 'content-type': 'application/x-www-form-urlencoded' }],
   ['more than the size limit', `"${'x'.repeat(2 ** 21)}"`, {}],
 ])('a route with body: "raw" does not read its body: %s', async (_what, body, headers) => {
-  const answer = await call('POST', '/api/things/none', body, headers);
-  expect([answer.status, answer.body.data]).toEqual([200, ['undefined', 'undefined', 'undefined']]);
+  const response = await call('POST', '/api/things/none', body, headers);
+  expect([response.status, response.body.data]).toEqual([200, ['undefined', 'undefined', 'undefined']]);
   // The next request on the connection is not parsed as the rest of the body.
   expect((await call('POST', '/api/things/none')).status).toBe(200);
 });

@@ -73,10 +73,10 @@ test.each([
 });
 
 test('of many concurrent creates with the same long text, one succeeds', async () => {
-  const answers = await Promise.all(
+  const responses = await Promise.all(
     Array.from({ length: 8 }, () => call('POST', '/api/essays', { body: long('race') })),
   );
-  expect(answers.map(({ status }) => status).sort()).toEqual([201, ...Array(7).fill(409)]);
+  expect(responses.map(({ status }) => status).sort()).toEqual([201, ...Array(7).fill(409)]);
 });
 
 test('a sortable text field accepts texts of any length, and sorts by the first 600 characters, by page and by cursor', async () => {
@@ -168,8 +168,8 @@ test('an array of texts is searched by the content of its items, case-insensitiv
 });
 
 test('a text in a declared index is refused if it does not fit into the index', async () => {
-  const answer = await call('POST', '/api/essays', { remark: long('r') });
-  expect([answer.status, answer.body.error.details]).toEqual([422, { remark: 'Must be at most 2600 bytes' }]);
+  const response = await call('POST', '/api/essays', { remark: long('r') });
+  expect([response.status, response.body.error.details]).toEqual([422, { remark: 'Must be at most 2600 bytes' }]);
   expect((await call('POST', '/api/essays', { remark: 'short' })).status).toBe(201);
 });
 

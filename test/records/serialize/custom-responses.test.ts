@@ -38,7 +38,7 @@ for (let i = 0; i < 12; i++) {
 
 test('records anywhere in a response are serialized for the caller, and all other values stay unchanged', async () => {
   const { data } = (await call('GET', '/api/posts/scored')).body;
-  const shown = (title: string) => ({
+  const serializedNote = (title: string) => ({
     id: expect.any(String),
     title,
     author: expect.objectContaining({ id: ann.id, name: 'Ann' }),
@@ -47,11 +47,18 @@ test('records anywhere in a response are serialized for the caller, and all othe
     updatedAt: expect.any(String),
   });
   expect(data.scored).toHaveLength(12);
-  for (const [score, one] of data.scored.entries()) expect(one).toEqual({ doc: shown(`t${score}`), score });
+  for (const [score, one] of data.scored.entries()) expect(one).toEqual({ doc: serializedNote(`t${score}`), score });
   const topicShown = { id: topics[0], name: 'a', createdAt: expect.any(String), updatedAt: expect.any(String) };
-  expect(data.mixed).toEqual([shown('t0'), 'text', null, topicShown, [shown('t1')], '1970-01-01T00:00:00.000Z']);
-  expect(data.byTitle.t11).toEqual({ doc: shown('t11') });
-  expect(data.twice).toEqual([shown('t0'), shown('t0')]);
+  expect(data.mixed).toEqual([
+    serializedNote('t0'),
+    'text',
+    null,
+    topicShown,
+    [serializedNote('t1')],
+    '1970-01-01T00:00:00.000Z',
+  ]);
+  expect(data.byTitle.t11).toEqual({ doc: serializedNote('t11') });
+  expect(data.twice).toEqual([serializedNote('t0'), serializedNote('t0')]);
   expect(JSON.stringify(data.odd)).toBe('{"__proto__":{"polluted":true},"constructor":1}');
   expect((await admin.call('GET', '/api/posts/scored')).body.data.scored[0].doc.draft).toBe('d');
 });

@@ -54,13 +54,13 @@ await app.service('user').update(ghost.id, { company: shadow });
 const crowd = await make('group', { name: 'crowd' });
 const tags: string[] = [];
 for (const label of ['a', 'b', 'c']) tags.push(await make('tag', { label, group: crowd, note: 'for staff' }));
-const gone = await make('tag', { label: 'gone' });
-await app.service('tag').delete(gone);
+const deletedTag = await make('tag', { label: 'gone' });
+await app.service('tag').delete(deletedTag);
 const first = await make('post', {
   title: 'first',
   author: ann.id,
   editor: ann.id,
-  tags: [tags[0], gone, tags[1], tags[0]],
+  tags: [tags[0], deletedTag, tags[1], tags[0]],
   labels: [tags[2]],
   sealed: [tags[2]],
   words: ['x'],
@@ -111,9 +111,9 @@ test('references in an array are expanded item by item with their own references
   const [a, b] = ['a', 'b'].map((label) =>
     expect.objectContaining({ label, group: expect.objectContaining({ name: 'crowd' }) }),
   );
-  expect(data.tags).toEqual([a, gone, b, a]);
+  expect(data.tags).toEqual([a, deletedTag, b, a]);
   expect(data.sealed).toEqual([expect.objectContaining({ label: 'c', group: crowd })]);
-  expect((await read(call, first, '')).tags).toEqual([tags[0], gone, tags[1], tags[0]]);
+  expect((await read(call, first, '')).tags).toEqual([tags[0], deletedTag, tags[1], tags[0]]);
   expect((await read(call, second, 'include=tags')).tags).toEqual([]);
 });
 
@@ -173,12 +173,12 @@ test.each<[string, string]>([
   ['place.tag', 'references: author'],
   ['secret', 'references: author'],
   ['pin', 'references: author'],
-  ['author.nope', 'references of "author" that lead on: company, payer, home'],
-  ['author.name', 'references of "author" that lead on: company, payer, home'],
-  ['tags.group.nope', 'references of "tags.group" that lead on: none'],
-  ['author.company.hiddenBoss', 'references of "author.company" that lead on: country'],
-  ['parent.parent', 'references of "parent" that lead on: author, editor, tags, labels, sealed, staff'],
-  ['author.company.boss', 'references of "author.company" that lead on: country'],
+  ['author.nope', 'references of "author" that can be included: company, payer, home'],
+  ['author.name', 'references of "author" that can be included: company, payer, home'],
+  ['tags.group.nope', 'references of "tags.group" that can be included: none'],
+  ['author.company.hiddenBoss', 'references of "author.company" that can be included: country'],
+  ['parent.parent', 'references of "parent" that can be included: author, editor, tags, labels, sealed, staff'],
+  ['author.company.boss', 'references of "author.company" that can be included: country'],
   ['parent.author.company.country', 'at most 3 references'],
   ['a.b.c.d.e.f', 'at most 3 references'],
   ['author.', 'references of "author"'],

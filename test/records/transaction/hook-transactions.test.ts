@@ -4,9 +4,9 @@ import { z } from 'zod';
 import { ApiError, createApp, defineResource, defineUser, f, type HookContext, webhooks } from '../../../src/index.ts';
 import { startTestApp } from '../../support/app.ts';
 
-type Act = (ctx: HookContext, record: { id?: string }) => unknown;
+type HookAction = (ctx: HookContext, record: { id?: string }) => unknown;
 /** The actions of the hooks of `post`, by title. */
-const acts = new Map<string | undefined, Act>();
+const acts = new Map<string | undefined, HookAction>();
 const seen: string[] = [];
 
 const open = { list: 'public', read: 'public', create: 'public', update: 'public', delete: 'public' } as const;
@@ -86,7 +86,7 @@ test('writes of a before hook are committed with the record, and their events fo
   expect(seen).toEqual(['note.created first', 'after first', 'note.updated second', 'post.created told', 'after told']);
 });
 
-test.each<[string, number, Act, object]>([
+test.each<[string, number, HookAction, object]>([
   ['is a duplicate', 409, () => undefined, { slug: 'taken' }],
   ['is refused by the hook', 403, () => Promise.reject(new ApiError('FORBIDDEN')), {}],
   ['fails in the hook', 500, () => Promise.reject(new Error('inside')), {}],
@@ -124,8 +124,8 @@ test('a change that is retried commits the writes of its hook once', async () =>
     await service(count).create({ of: 'again' });
   });
   const change = (views: number) => call('PATCH', `/api/posts/${id}`, { title: 'again', views });
-  const answers = await Promise.all(Array.from({ length: 30 }, (_, n) => change(n)));
-  const changed = answers.filter(({ status }) => status === 200).length;
+  const responses = await Promise.all(Array.from({ length: 30 }, (_, n) => change(n)));
+  const changed = responses.filter(({ status }) => status === 200).length;
   expect(changed).toBeGreaterThan(0);
   expect(await app.service(count).count({ of: 'again' })).toBe(changed);
 });
@@ -170,7 +170,9 @@ test('a hook can use services of the app until its first write; afterwards they 
   acts.set('elsewhere', async ({ service }) => {
     const { id } = await notes.create({ text: 'outside' });
     await service(note).update(id, { text: 'inside' });
-    await expect(notes.update(id, { text: 'outside again' })).rejects.toThrow('use tx.service, or service of the hook');
+    await expect(notes.update(id, { text: 'outside again' })).rejects.toThrow(
+      'use tx.service, or the service of the hook',
+    );
     throw new ApiError('CONFLICT');
   });
   expect((await send('elsewhere')).status).toBe(409);
@@ -210,7 +212,7 @@ test('a hook that updates a record before its check lets one of many concurrent 
     await service(count).update(id, {});
     if ((await service(post).count({ title: 'booked' })) > 0) throw new ApiError('CONFLICT', 'Taken');
   });
-  const answers = await Promise.all(Array.from({ length: 12 }, () => send('booked')));
-  expect(answers.map(({ status }) => status).sort()).toEqual([201, ...Array(11).fill(409)]);
+  const responses = await Promise.all(Array.from({ length: 12 }, () => send('booked')));
+  expect(responses.map(({ status }) => status).sort()).toEqual([201, ...Array(11).fill(409)]);
   expect(await app.service(post).count({ title: 'booked' })).toBe(1);
 });

@@ -71,8 +71,8 @@ const { app, call, person, env } = await startTestApp(
 const ann = await person('Ann');
 const bob = await person('Bob');
 
-const tagOf = (answer: ApiResponse) => answer.headers.get('etag')!;
-const codeOf = (answer: ApiResponse) => [answer.status, answer.body?.error?.code];
+const tagOf = (response: ApiResponse) => response.headers.get('etag')!;
+const codeOf = (response: ApiResponse) => [response.status, response.body?.error?.code];
 
 async function newPost(title = 'A title'): Promise<{ path: string; tag: string }> {
   const made = await ann.call('POST', '/api/posts', { title, note: 'mine' });
@@ -98,9 +98,9 @@ test.each([
 });
 
 test('a response with a tag is private, must be revalidated each time, and varies by viewer', async () => {
-  const answer = await call('GET', path);
-  expect(answer.headers.get('cache-control')).toBe('private, no-cache');
-  expect(answer.headers.get('vary')).toBe('Origin, Authorization');
+  const response = await call('GET', path);
+  expect(response.headers.get('cache-control')).toBe('private, no-cache');
+  expect(response.headers.get('vary')).toBe('Origin, Authorization');
 });
 
 test('caching headers set by a handler are kept', async () => {
@@ -133,18 +133,18 @@ test('the tag returned by a create or an update is the tag of a read right after
 
 test('the response to a PUT has no tag, because the stored representation differs byte for byte from what was sent', async () => {
   const { path: at } = await newPost();
-  const answer = await ann.call('PUT', at, { title: 'Put' });
-  expect([answer.status, tagOf(answer)]).toEqual([200, null]);
+  const response = await ann.call('PUT', at, { title: 'Put' });
+  expect([response.status, tagOf(response)]).toEqual([200, null]);
 });
 
 test.each(['%s', 'W/%s', '"other", %s', '%s , "other"', '*', '"a,b",,\t%s'])(
   'If-None-Match: %s returns 304 with the same headers and no body',
   async (form) => {
     const full = await ann.call('GET', path);
-    const answer = await ann.call('GET', path, undefined, { 'if-none-match': form.replace('%s', tagOf(full)) });
-    expect([answer.status, answer.body]).toEqual([304, undefined]);
+    const response = await ann.call('GET', path, undefined, { 'if-none-match': form.replace('%s', tagOf(full)) });
+    expect([response.status, response.body]).toEqual([304, undefined]);
     for (const name of ['etag', 'cache-control', 'vary']) {
-      expect(answer.headers.get(name)).toBe(full.headers.get(name));
+      expect(response.headers.get(name)).toBe(full.headers.get(name));
     }
     const head = await ann.call('HEAD', path, undefined, { 'if-none-match': tagOf(full) });
     expect([head.status, tagOf(head)]).toEqual([304, tagOf(full)]);
@@ -169,17 +169,17 @@ test('a client gets 304 only if it would otherwise get 200', async () => {
   const made = await ann.call('POST', '/api/secrets', { text: 'mine' });
   const at = `/api/secrets/${made.body.data.id}`;
   for (const header of ['*', tagOf(made)]) {
-    const asks = { 'if-none-match': header };
-    expect((await ann.call('GET', at, undefined, asks)).status).toBe(304);
-    expect((await bob.call('GET', at, undefined, asks)).status).toBe(404);
-    expect((await call('GET', at, undefined, asks)).status).toBe(401);
-    expect((await call('GET', '/api/secrets', undefined, asks)).status).toBe(401);
-    expect((await ann.call('GET', `${at}?fields=nothing`, undefined, asks)).status).toBe(400);
+    const headers = { 'if-none-match': header };
+    expect((await ann.call('GET', at, undefined, headers)).status).toBe(304);
+    expect((await bob.call('GET', at, undefined, headers)).status).toBe(404);
+    expect((await call('GET', at, undefined, headers)).status).toBe(401);
+    expect((await call('GET', '/api/secrets', undefined, headers)).status).toBe(401);
+    expect((await ann.call('GET', `${at}?fields=nothing`, undefined, headers)).status).toBe(400);
   }
 });
 
 test('account responses, responses with secrets or without a body, and errors have no tag', async () => {
-  const answers = [
+  const responses = [
     await ann.call('GET', '/api/auth/me'),
     await ann.call('PATCH', '/api/auth/me', { name: 'Ann' }),
     await call('POST', '/api/auth/login', { email: ann.email, password: 'correct horse battery' }),
@@ -187,8 +187,11 @@ test('account responses, responses with secrets or without a body, and errors ha
     await call('GET', '/api/nothing'),
     await call('GET', `/api/secrets/${'0'.repeat(24)}`),
   ];
-  for (const answer of answers) {
-    expect([tagOf(answer), answer.headers.get('cache-control')]).toEqual([null, expect.stringContaining('no-store')]);
+  for (const response of responses) {
+    expect([tagOf(response), response.headers.get('cache-control')]).toEqual([
+      null,
+      expect.stringContaining('no-store'),
+    ]);
   }
   expect(tagOf(await call('GET', '/api/posts/none'))).toBeNull();
 });
@@ -228,20 +231,20 @@ test.each([
   'any view of a record returns a tag that can be used to change it, because only its version counts: %s',
   async (_what, look) => {
     const { path: at } = await newPost();
-    const asks = { 'if-match': tagOf(await look(at)) };
-    expect((await ann.call('PATCH', at, {}, asks)).status).toBe(200);
+    const headers = { 'if-match': tagOf(await look(at)) };
+    expect((await ann.call('PATCH', at, {}, headers)).status).toBe(200);
     // Even an update without any difference counts as a change.
-    expect((await ann.call('PATCH', at, {}, asks)).status).toBe(412);
+    expect((await ann.call('PATCH', at, {}, headers)).status).toBe(412);
   },
 );
 
 test('If-Match costs no additional SQL statement', async () => {
   const { path: at, tag } = await newPost();
   const sent = countStatements();
-  const count = async (method: string, asks?: Record<string, string>) => {
-    const answer = await ann.call(method, at, method === 'PATCH' ? { title: 'x' } : undefined, asks);
-    expect(answer.status).toBeLessThan(300);
-    return { statements: sent.count(), tag: tagOf(answer) };
+  const count = async (method: string, headers?: Record<string, string>) => {
+    const response = await ann.call(method, at, method === 'PATCH' ? { title: 'x' } : undefined, headers);
+    expect(response.status).toBeLessThan(300);
+    return { statements: sent.count(), tag: tagOf(response) };
   };
   const guarded = await count('PATCH', { 'if-match': tag });
   const plain = await count('PATCH');
@@ -274,8 +277,8 @@ test.each([
   ['"a\\"b"', 400],
 ])('If-Match: %s returns %i', async (form, status) => {
   const { path: at, tag } = await newPost();
-  const answer = await ann.call('PATCH', at, { title: 'x' }, { 'if-match': form.replaceAll('%s', tag) });
-  expect([answer.status, answer.body.error?.code]).toEqual([
+  const response = await ann.call('PATCH', at, { title: 'x' }, { 'if-match': form.replaceAll('%s', tag) });
+  expect([response.status, response.body.error?.code]).toEqual([
     status,
     { 200: undefined, 412: 'PRECONDITION_FAILED', 400: 'BAD_REQUEST' }[status],
   ]);
@@ -302,14 +305,17 @@ test('a client that may not see or change the record gets that error, which reve
   const at = `/api/secrets/${made.body.data.id}`;
   const { path: readable } = await newPost();
   for (const header of ['"old"', '*', tagOf(made)]) {
-    const asks = { 'if-match': header };
+    const headers = { 'if-match': header };
     for (const method of ['PATCH', 'DELETE']) {
       const body = method === 'PATCH' ? { text: 'x' } : undefined;
-      expect(codeOf(await call(method, at, body, asks))).toEqual([401, 'UNAUTHORIZED']);
-      expect(codeOf(await bob.call(method, at, body, asks))).toEqual([404, 'NOT_FOUND']);
-      expect(codeOf(await bob.call(method, readable, body && { title: 'x' }, asks))).toEqual([403, 'FORBIDDEN']);
-      expect(codeOf(await ann.call(method, `/api/secrets/${'0'.repeat(24)}`, body, asks))).toEqual([404, 'NOT_FOUND']);
-      expect(codeOf(await ann.call(method, '/api/secrets/none', body, asks))).toEqual([404, 'NOT_FOUND']);
+      expect(codeOf(await call(method, at, body, headers))).toEqual([401, 'UNAUTHORIZED']);
+      expect(codeOf(await bob.call(method, at, body, headers))).toEqual([404, 'NOT_FOUND']);
+      expect(codeOf(await bob.call(method, readable, body && { title: 'x' }, headers))).toEqual([403, 'FORBIDDEN']);
+      expect(codeOf(await ann.call(method, `/api/secrets/${'0'.repeat(24)}`, body, headers))).toEqual([
+        404,
+        'NOT_FOUND',
+      ]);
+      expect(codeOf(await ann.call(method, '/api/secrets/none', body, headers))).toEqual([404, 'NOT_FOUND']);
     }
   }
   expect((await ann.call('GET', at)).body.data.text).toBe('mine');
@@ -361,11 +367,11 @@ test.each([
   async (_what, at, body, change) => {
     const made = await ann.call('POST', at, body);
     const one = `${at}/${made.body.data.id}`;
-    const answers = await Promise.all(
+    const responses = await Promise.all(
       Array.from({ length: 20 }, (_, n) => ann.call('PATCH', one, change(n), { 'if-match': tagOf(made) })),
     );
-    expect(answers.map((answer) => answer.status).sort()).toEqual([200, ...Array(19).fill(412)]);
-    const winner = answers.find((answer) => answer.status === 200)!;
+    expect(responses.map((response) => response.status).sort()).toEqual([200, ...Array(19).fill(412)]);
+    const winner = responses.find((response) => response.status === 200)!;
     const now = await ann.call('GET', one);
     expect([now.body, tagOf(now)]).toEqual([winner.body, tagOf(winner)]);
   },
@@ -376,10 +382,10 @@ test('of an update and a delete sent concurrently with the same If-Match, one su
     for (let round = 0; round < 5; round++) {
       const made = await ann.call('POST', at, at === '/api/posts' ? { title: 'x' } : { list: ['x'] });
       const one = `${at}/${made.body.data.id}`;
-      const asks = { 'if-match': tagOf(made) };
+      const headers = { 'if-match': tagOf(made) };
       const [changed, removed] = await Promise.all([
-        ann.call('PATCH', one, at === '/api/posts' ? { title: 'y' } : { list: ['y'] }, asks),
-        ann.call('DELETE', one, undefined, asks),
+        ann.call('PATCH', one, at === '/api/posts' ? { title: 'y' } : { list: ['y'] }, headers),
+        ann.call('DELETE', one, undefined, headers),
       ]);
       expect([
         [200, 412],

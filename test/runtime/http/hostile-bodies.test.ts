@@ -36,8 +36,8 @@ test.each<[string, string, object]>([
   ['of a route input that accepts any field', '/api/posts/loose', keys(1001)],
   ['of a JSON value', '/api/posts', { title: 'x', anything: { deep: [keys(1001)] } }],
 ])('more than 1,000 fields in one object are refused before any of them is checked: %s', async (_, path, body) => {
-  const { status, body: answer } = await ann.call('POST', path, body);
-  expect([status, answer.error.code, answer.error.details]).toEqual([422, 'VALIDATION_ERROR', TOO_MANY]);
+  const { status, body: response } = await ann.call('POST', path, body);
+  expect([status, response.error.code, response.error.details]).toEqual([422, 'VALIDATION_ERROR', TOO_MANY]);
 });
 
 test('more than 1,000 unknown fields are refused even when unknown fields are dropped', async () => {
@@ -59,8 +59,8 @@ test.each<[string, string, object]>([
   ['of the input of a custom route', '/api/posts/checked', { name: 'x', ...keys(60_000) }],
   ['of a new webhook', '/api/webhooks', keys(60_000)],
 ])('the first 100 of many unknown fields are named in the response: %s', async (_, path, body) => {
-  const { status, body: answer } = await ann.call('POST', path, body);
-  const messages = Object.values(answer.error.details);
+  const { status, body: response } = await ann.call('POST', path, body);
+  const messages = Object.values(response.error.details);
   expect(status).toBe(422);
   expect(messages).toHaveLength(100);
   expect(messages).toContain('Unknown field');
@@ -97,8 +97,8 @@ test.each<[string, string, object, object]>([
     { numbers: 'Must be at most 10000 items' },
   ],
 ])('a list with too many items is refused without checking the items: %s', async (_, path, body, details) => {
-  const { status, body: answer } = await ann.call('POST', path, body);
-  expect([status, answer.error.details]).toEqual([422, details]);
+  const { status, body: response } = await ann.call('POST', path, body);
+  expect([status, response.error.details]).toEqual([422, details]);
 });
 
 test('the first 100 of many invalid items of a list are named', async () => {

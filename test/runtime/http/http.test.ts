@@ -98,23 +98,23 @@ test.each([
 });
 
 test('a body without a content type returns 415', async () => {
-  const answer = await send(Buffer.from('{"title":"x"}'), {});
-  expect([answer.status, answer.body.error.code]).toEqual([415, 'UNSUPPORTED_MEDIA_TYPE']);
+  const response = await send(Buffer.from('{"title":"x"}'), {});
+  expect([response.status, response.body.error.code]).toEqual([415, 'UNSUPPORTED_MEDIA_TYPE']);
 });
 
 test.each(['{', '', '{"title":}', "{'title':1}", '{"title":"x"}{}', 'NaN', '{"title":"\u0000"}', '[1,]'])(
   'the body %j is not JSON and returns 400 INVALID_JSON, or 422 when it is empty',
   async (body) => {
-    const answer = await send(body, json);
-    expect([answer.status, answer.body.error.code]).toEqual(
+    const response = await send(body, json);
+    expect([response.status, response.body.error.code]).toEqual(
       body === '' ? [422, 'VALIDATION_ERROR'] : [400, 'INVALID_JSON'],
     );
   },
 );
 
 test.each(['[]', '"x"', '1', 'true', 'null'])('the body %s is not an object and returns 422', async (body) => {
-  const answer = await send(body, json);
-  expect([answer.status, answer.body.error.details]).toEqual([422, { body: 'Must be an object' }]);
+  const response = await send(body, json);
+  expect([response.status, response.body.error.details]).toEqual([422, { body: 'Must be an object' }]);
 });
 
 test.each([
@@ -146,8 +146,8 @@ test.each([
 ])('the body limit counts the decompressed size: a bomb of %s returns 413', async (encoding, pack) => {
   const bomb = pack(Buffer.alloc(50_000_000, 0x20));
   expect(bomb.length).toBeLessThan(100_000);
-  const answer = await send(bomb, { ...json, 'content-encoding': encoding });
-  expect([answer.status, answer.body.error.code]).toEqual([413, 'PAYLOAD_TOO_LARGE']);
+  const response = await send(bomb, { ...json, 'content-encoding': encoding });
+  expect([response.status, response.body.error.code]).toEqual([413, 'PAYLOAD_TOO_LARGE']);
 });
 
 test('a body above the limit returns 413', async () => {
@@ -183,8 +183,8 @@ test('the last of several repeated keys counts, both for validation and for stor
 });
 
 test('an unknown method on a known path returns 405 with Allow, whatever an override header says', async () => {
-  const answer = await call('POST', '/api/pages', { title: 'x' }, { 'x-http-method-override': 'GET' });
-  expect([answer.status, answer.headers.get('allow'), answer.body.error.code]).toEqual([
+  const response = await call('POST', '/api/pages', { title: 'x' }, { 'x-http-method-override': 'GET' });
+  expect([response.status, response.headers.get('allow'), response.body.error.code]).toEqual([
     405,
     'GET, HEAD, OPTIONS',
     'METHOD_NOT_ALLOWED',
@@ -229,9 +229,9 @@ test.each([
   '/api/__proto__',
   '/api/constructor',
 ])('the path %s is not an alternative spelling of a route and returns 404', async (path) => {
-  const answer = await raw(`GET ${path} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n`);
-  expect(answer).toMatch(/^HTTP\/1\.1 404 /);
-  expect(answer).toContain('"code":"NOT_FOUND"');
+  const response = await raw(`GET ${path} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n`);
+  expect(response).toMatch(/^HTTP\/1\.1 404 /);
+  expect(response).toContain('"code":"NOT_FOUND"');
 });
 
 test('parameter names do not distinguish paths: a custom GET shares its path with CRUD routes of the same shape', async () => {
@@ -240,17 +240,17 @@ test('parameter names do not distinguish paths: a custom GET shares its path wit
   expect((await call('GET', '/api/posts/feed')).body.data).toEqual(['feed']);
   expect((await call('GET', '/api/posts/of/a%20b')).body.data).toEqual({ slug: 'a b' });
   expect((await ann.call('PATCH', `/api/posts/${body.data.id}`, { title: 'changed' })).body.data.title).toBe('changed');
-  const answer = await call('POST', `/api/posts/${body.data.id}`, {});
-  expect([answer.status, answer.headers.get('allow')]).toEqual([405, 'GET, PATCH, PUT, DELETE, HEAD, OPTIONS']);
+  const response = await call('POST', `/api/posts/${body.data.id}`, {});
+  expect([response.status, response.headers.get('allow')]).toEqual([405, 'GET, PATCH, PUT, DELETE, HEAD, OPTIONS']);
 });
 
 test.each([
   ['an error thrown by application code', 'boom'],
   ['a URIError thrown by application code', 'undecodable'],
 ])('%s returns 500 INTERNAL and reveals no details', async (_what, path) => {
-  const answer = await call('GET', `/api/posts/${path}`);
-  expect(answer.status).toBe(500);
-  expect(answer.body).toEqual({
+  const response = await call('GET', `/api/posts/${path}`);
+  expect(response.status).toBe(500);
+  expect(response.body).toEqual({
     error: { code: 'INTERNAL', message: 'Something went wrong', requestId: expect.any(String) },
   });
 });
@@ -264,8 +264,8 @@ test('a body with very many errors returns the first of them, wherever they are 
 });
 
 test('an ApiError is returned as it is', async () => {
-  const answer = await call('GET', '/api/posts/teapot');
-  expect([answer.status, answer.body.error]).toEqual([
+  const response = await call('GET', '/api/posts/teapot');
+  expect([response.status, response.body.error]).toEqual([
     409,
     { code: 'CONFLICT', message: 'No coffee', requestId: expect.any(String), details: { pot: 'Is a teapot' } },
   ]);
@@ -281,8 +281,8 @@ test('a short, plain request id from the client is kept and any other is replace
   }
   expect((await call('GET', '/api/posts')).headers.get('x-request-id')).toMatch(/^[0-9a-f-]{36}$/);
   const two = 'X-Request-Id: one\r\nX-Request-Id: two';
-  const answer = await raw(`GET /api/pages HTTP/1.1\r\nHost: x\r\n${two}\r\nConnection: close\r\n\r\n`);
-  expect(answer).toMatch(/^X-Request-Id: [0-9a-f-]{36}\r$/m);
+  const response = await raw(`GET /api/pages HTTP/1.1\r\nHost: x\r\n${two}\r\nConnection: close\r\n\r\n`);
+  expect(response).toMatch(/^X-Request-Id: [0-9a-f-]{36}\r$/m);
 });
 
 test('responses are private to the client', async () => {
@@ -313,25 +313,25 @@ test.each([
   '%s gets no CORS headers, whatever it requests, and Vary tells caches what the response depends on',
   async (_what, from) => {
     const preflight = { ...from, 'access-control-request-method': 'POST' };
-    for (const answer of [
+    for (const response of [
       await call('GET', '/api/posts', undefined, from),
       await call('GET', '/api/nothing', undefined, from),
       await call('OPTIONS', '/api/posts', undefined, from),
       await call('OPTIONS', '/api/posts', undefined, preflight),
     ]) {
-      expect([...answer.headers.keys()].filter((name) => name.startsWith('access-control'))).toEqual([]);
-      expect(answer.headers.get('vary')).toContain('Origin');
+      expect([...response.headers.keys()].filter((name) => name.startsWith('access-control'))).toEqual([]);
+      expect(response.headers.get('vary')).toContain('Origin');
     }
   },
 );
 
 test('a preflight request needs no authentication', async () => {
-  const asks = { origin: 'https://app.example.com', 'access-control-request-method': 'PATCH' };
-  const answer = await call('OPTIONS', '/api/users/0123456789abcdef01234567', undefined, asks);
-  expect(answer.status).toBe(204);
-  expect(answer.headers.get('access-control-allow-methods')).toContain('PATCH');
+  const headers = { origin: 'https://app.example.com', 'access-control-request-method': 'PATCH' };
+  const response = await call('OPTIONS', '/api/users/0123456789abcdef01234567', undefined, headers);
+  expect(response.status).toBe(204);
+  expect(response.headers.get('access-control-allow-methods')).toContain('PATCH');
   for (const origin of ['https://evil.example.com', 'null']) {
-    const refused = await call('OPTIONS', '/api/posts', undefined, { ...asks, origin });
+    const refused = await call('OPTIONS', '/api/posts', undefined, { ...headers, origin });
     expect(refused.headers.get('access-control-allow-origin')).toBeNull();
   }
 });
@@ -344,11 +344,14 @@ test('when every origin is allowed, none may send credentials', async () => {
 
 test('a browser may send conditional and idempotency headers, and read the corresponding response headers', async () => {
   const origin = 'https://app.example.com';
-  const asks = { origin, 'access-control-request-method': 'POST' };
-  const allowed = (await call('OPTIONS', '/api/posts', undefined, asks)).headers.get('access-control-allow-headers');
+  const headers = { origin, 'access-control-request-method': 'POST' };
+  const allowed = (await call('OPTIONS', '/api/posts', undefined, headers)).headers.get('access-control-allow-headers');
   for (const name of ['Authorization', 'Idempotency-Key', 'If-Match', 'If-None-Match']) expect(allowed).toContain(name);
-  const shown = (await call('GET', '/api/posts', undefined, { origin })).headers.get('access-control-expose-headers');
-  for (const name of ['ETag', 'Idempotency-Replayed', 'Retry-After', 'X-Request-Id']) expect(shown).toContain(name);
+  const exposedHeaders = (await call('GET', '/api/posts', undefined, { origin })).headers.get(
+    'access-control-expose-headers',
+  );
+  for (const name of ['ETag', 'Idempotency-Replayed', 'Retry-After', 'X-Request-Id'])
+    expect(exposedHeaders).toContain(name);
 });
 
 const body = '{"title":"smuggled"}';
@@ -380,16 +383,16 @@ test.each([
 ])('a request with %s gets a single 400 with the error envelope', async (_what, headers) => {
   const authorization = `Authorization: Bearer ${ann.token}\r\nContent-Type: application/json`;
   const before = (await call('GET', '/api/posts?title=smuggled')).body.meta.total;
-  const answer = await raw(`POST /api/posts HTTP/1.1\r\n${authorization}\r\n${headers}\r\n\r\n${body}`);
-  expect(answer).toMatch(/^HTTP\/1\.1 400 .*"error":\{"code":"BAD_REQUEST".*"requestId":"[0-9a-f-]{36}"/s);
-  expect(answer.match(/HTTP\/1\.1/g)).toHaveLength(1);
+  const response = await raw(`POST /api/posts HTTP/1.1\r\n${authorization}\r\n${headers}\r\n\r\n${body}`);
+  expect(response).toMatch(/^HTTP\/1\.1 400 .*"error":\{"code":"BAD_REQUEST".*"requestId":"[0-9a-f-]{36}"/s);
+  expect(response.match(/HTTP\/1\.1/g)).toHaveLength(1);
   expect((await call('GET', '/api/posts?title=smuggled')).body.meta.total).toBe(before);
 });
 
 test('malformed bytes after a complete request do not affect the response to that request', async () => {
-  const answer = await raw('GET /api/pages HTTP/1.1\r\nHost: x\r\n\r\nnonsense\r\n\r\n');
-  expect(answer).toMatch(/^HTTP\/1\.1 200 .*^Connection: close\r$.*\{"data":/ms);
-  expect(answer.match(/HTTP\/1\.1/g)).toHaveLength(1);
+  const response = await raw('GET /api/pages HTTP/1.1\r\nHost: x\r\n\r\nnonsense\r\n\r\n');
+  expect(response).toMatch(/^HTTP\/1\.1 200 .*^Connection: close\r$.*\{"data":/ms);
+  expect(response.match(/HTTP\/1\.1/g)).toHaveLength(1);
 });
 
 test.each(['x', 'api.example.com:443', '127.0.0.1:80', '[::1]', '[2001:db8::1]:5001', 'x_y', '', 'x:'])(
@@ -428,8 +431,8 @@ test.each([
   ['OPTIONS *', 404],
   ['GET *', 404],
 ])('%s returns %i with the error envelope', async (start, status) => {
-  const answer = await raw(`${start} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n`);
-  expect(answer).toMatch(new RegExp(`^HTTP/1\\.1 ${status} .*"error":`, 's'));
+  const response = await raw(`${start} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n`);
+  expect(response).toMatch(new RegExp(`^HTTP/1\\.1 ${status} .*"error":`, 's'));
 });
 
 test('a request target with scheme and host is routed by its path, with the same checks', async () => {

@@ -28,9 +28,9 @@ async function ask(rateLimit: SettingsInput['rateLimit'], paths: readonly string
   );
   try {
     const call = createClient((await app.start({ port: 0, roles: ['web'] })).url);
-    const answers = [];
-    for (const path of paths) answers.push(await call('GET', path));
-    return answers.map(({ status, headers }) => [status, headers.get('ratelimit-limit')]);
+    const responses = [];
+    for (const path of paths) responses.push(await call('GET', path));
+    return responses.map(({ status, headers }) => [status, headers.get('ratelimit-limit')]);
   } finally {
     await app.close();
   }

@@ -70,12 +70,12 @@ beforeEach(() => {
 test('responses report the limit, the remaining requests and the seconds to the reset; over the limit they are 429', async () => {
   const call = newClient();
   for (let left = 24; left >= 0; left--) {
-    const answer = await call('GET', '/api/posts');
-    expect(answer.status).toBe(200);
-    expect(limitsOf(answer)).toEqual([25, left, expect.any(Number)]);
-    expect(limitsOf(answer)[2]).toBeGreaterThan(3500);
-    expect(limitsOf(answer)[2]).toBeLessThanOrEqual(3600);
-    expect(answer.headers.get('retry-after')).toBeNull();
+    const response = await call('GET', '/api/posts');
+    expect(response.status).toBe(200);
+    expect(limitsOf(response)).toEqual([25, left, expect.any(Number)]);
+    expect(limitsOf(response)[2]).toBeGreaterThan(3500);
+    expect(limitsOf(response)[2]).toBeLessThanOrEqual(3600);
+    expect(response.headers.get('retry-after')).toBeNull();
   }
   for (let again = 0; again < 3; again++) {
     const refused = await call('GET', '/api/posts', undefined, { origin: 'https://app.example.com' });
@@ -99,11 +99,11 @@ test('responses report the limit, the remaining requests and the seconds to the 
 
 test('the rest of a window is rounded up: Retry-After is never too early and never 0', async () => {
   const call = newClient();
-  const answers = [];
-  for (let i = 0; i < 3; i++) answers.push(await call('GET', '/api/posts/short'));
-  expect(answers.map(({ status }) => status)).toEqual([200, 200, 429]);
-  expect(limitsOf(answers[2]!)).toEqual([2, 0, 1]);
-  expect(answers[2]!.headers.get('retry-after')).toBe('1');
+  const responses = [];
+  for (let i = 0; i < 3; i++) responses.push(await call('GET', '/api/posts/short'));
+  expect(responses.map(({ status }) => status)).toEqual([200, 200, 429]);
+  expect(limitsOf(responses[2]!)).toEqual([2, 0, 1]);
+  expect(responses[2]!.headers.get('retry-after')).toBe('1');
   await vi.waitUntil(async () => (await call('GET', '/api/posts/short')).status === 200, {
     timeout: 60_000,
     interval: 30,
@@ -132,8 +132,8 @@ test('every request counts, even one that matches no route', async () => {
   ] as const) {
     const call = newClient();
     await call('GET', '/api/posts');
-    const answer = await call(method, path);
-    expect([answer.status, ...limitsOf(answer)], `${method} ${path}`).toEqual([status, 25, 23, expect.any(Number)]);
+    const response = await call(method, path);
+    expect([response.status, ...limitsOf(response)], `${method} ${path}`).toEqual([status, 25, 23, expect.any(Number)]);
   }
 });
 
@@ -156,8 +156,8 @@ test('a client over the limit gets 429 for every path, in every spelling; prefli
   const preflight = { origin: 'https://app.example.com', 'access-control-request-method': 'POST' };
   expect((await call('OPTIONS', '/api/posts', undefined, preflight)).status).toBe(204);
   for (const path of ['/healthz', '/readyz']) {
-    const answer = await call('GET', path);
-    expect([answer.status, ...limitsOf(answer)]).toEqual([200, null, null, null]);
+    const response = await call('GET', path);
+    expect([response.status, ...limitsOf(response)]).toEqual([200, null, null, null]);
   }
 });
 
@@ -294,9 +294,9 @@ test.each(['', ',', ', ,', 'unknown', '_hidden', 'a'.repeat(50_000), '1.2.3.4.5'
   async (forwarded) => {
     const { status, headers } = await createClient(url)('GET', '/healthz', undefined, { 'x-forwarded-for': forwarded });
     expect([status, headers.get('ratelimit-limit')]).toEqual([200, null]);
-    const answer = await createClient(url)('GET', '/api/posts', undefined, { 'x-forwarded-for': forwarded });
-    expect([200, 429]).toContain(answer.status);
-    expect(limitsOf(answer)[0]).toBe(25);
+    const response = await createClient(url)('GET', '/api/posts', undefined, { 'x-forwarded-for': forwarded });
+    expect([200, 429]).toContain(response.status);
+    expect(limitsOf(response)[0]).toBe(25);
   },
 );
 
@@ -320,10 +320,10 @@ test.each(['shut', 'hang'] as const)(
     proxy[how]();
     try {
       const call = newClient();
-      const answers = [];
-      for (let i = 0; i < 30; i++) answers.push(await call('GET', '/api/posts'));
-      expect(answers.map(({ status }) => status)).toEqual([...Array(25).fill(200), ...Array(5).fill(429)]);
-      expect(limitsOf(answers[0]!)[1]).toBe(24);
+      const responses = [];
+      for (let i = 0; i < 30; i++) responses.push(await call('GET', '/api/posts'));
+      expect(responses.map(({ status }) => status)).toEqual([...Array(25).fill(200), ...Array(5).fill(429)]);
+      expect(limitsOf(responses[0]!)[1]).toBe(24);
     } finally {
       proxy.reopen();
     }

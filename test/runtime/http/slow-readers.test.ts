@@ -54,10 +54,10 @@ async function readFrom(
   from: string,
 ): Promise<{ status: number; bytes: number; retryAfter: string | undefined }> {
   const sent = request(url + path, { localAddress: from, agent: false }).end();
-  const [answer] = await once(sent, 'response');
+  const [response] = await once(sent, 'response');
   let bytes = 0;
-  for await (const chunk of answer) bytes += chunk.length;
-  return { status: answer.statusCode, bytes, retryAfter: answer.headers['retry-after'] };
+  for await (const chunk of response) bytes += chunk.length;
+  return { status: response.statusCode, bytes, retryAfter: response.headers['retry-after'] };
 }
 
 /** Creates records of a kind. */

@@ -20,14 +20,17 @@ const wide = (kinds: readonly AnyField[]) =>
   defineResource('post', { fields: Object.fromEntries(kinds.map((kind, i) => [`v${i}`, kind])) });
 
 /** A field that changes from one kind to another, with the values that it holds. */
-export interface Changing {
+export interface FieldChangeProject {
   from: AnyField;
   to: AnyField;
   values?: readonly unknown[];
 }
 
 /** One project in which all fields change together, with records that hold their values and one record without any. */
-export async function sideBySide(fields: readonly Changing[], atEnd?: Parameters<typeof createMigrationProject>[0]) {
+export async function sideBySide(
+  fields: readonly FieldChangeProject[],
+  atEnd?: Parameters<typeof createMigrationProject>[0],
+) {
   const project = await createMigrationProject(atEnd);
   const [before, after] = [wide(fields.map(({ from }) => from)), wide(fields.map(({ to }) => to))];
   await project.change([before]);

@@ -131,8 +131,10 @@ export function spoilt(contract: Contract, schema: Json): fc.Arbitrary<unknown> 
     .tuple(valid(contract, schema), fc.constantFrom(...names), fc.option(anything, { nil: undefined }))
     .map(([value, name, bad]) => {
       if (typeof value !== 'object' || value === null || Array.isArray(value)) return bad;
-      const { [name]: _left, ...rest } = value as Json;
-      return bad === undefined ? rest : Object.defineProperty(rest, name, { value: bad, enumerable: true });
+      const { [name]: _left, ...otherMembers } = value as Json;
+      return bad === undefined
+        ? otherMembers
+        : Object.defineProperty(otherMembers, name, { value: bad, enumerable: true });
     });
 }
 

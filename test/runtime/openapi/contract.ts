@@ -28,7 +28,7 @@ export interface Contract {
    *
    * @param path of the request: with the parameter `fields` the response holds a subset of the record
    */
-  check(operationId: string, answer: ApiResponse, path?: string): void;
+  check(operationId: string, response: ApiResponse, path?: string): void;
   /** Whether a value is valid according to a schema of the document. */
   isValid(schema: Json, value: unknown): boolean;
 }

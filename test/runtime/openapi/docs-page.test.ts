@@ -39,12 +39,14 @@ test.each(Object.entries(apps))(
     expect(loaded.length).toBeGreaterThan(3);
     for (const file of loaded) {
       expect(file.origin).toBe(url);
-      const answer = await fetch(file);
-      expect([file.pathname, answer.status]).toEqual([file.pathname, 200]);
-      expect(answer.headers.get('x-content-type-options')).toBe('nosniff');
+      const response = await fetch(file);
+      expect([file.pathname, response.status]).toEqual([file.pathname, 200]);
+      expect(response.headers.get('x-content-type-options')).toBe('nosniff');
       const type = { js: 'text/javascript', css: 'text/css', png: 'image/png', json: 'application/json' };
-      expect(answer.headers.get('content-type')).toContain(type[file.pathname.split('.').at(-1) as keyof typeof type]);
-      expect((await answer.arrayBuffer()).byteLength).toBeGreaterThan(100);
+      expect(response.headers.get('content-type')).toContain(
+        type[file.pathname.split('.').at(-1) as keyof typeof type],
+      );
+      expect((await response.arrayBuffer()).byteLength).toBeGreaterThan(100);
     }
   },
 );

@@ -10,7 +10,7 @@ const { app, url } = await startTestApp(blog);
 const contract = await readContract(url);
 
 /** The input of a call, apart from the client. */
-interface Given {
+interface OperationInput {
   path?: Record<string, string>;
   query?: string;
   body?: unknown;
@@ -20,20 +20,24 @@ interface Given {
 const succeeded = new Set<string>();
 
 /** Calls an operation as documented and compares the response with the document. */
-async function call(as: Client, id: string, { path = {}, query, body, headers }: Given = {}): Promise<ApiResponse> {
+async function call(
+  as: Client,
+  id: string,
+  { path = {}, query, body, headers }: OperationInput = {},
+): Promise<ApiResponse> {
   const operation = contract.operations.get(id)!;
   const where = operation.path.replaceAll(/\{(\w+)\}/g, (_, name: string) => encodeURIComponent(path[name]!));
   const url = where + (query === undefined ? '' : `?${query}`);
-  const answer = await as(operation.method, url, body, headers);
-  contract.check(id, answer, url);
-  if (answer.status < 300) succeeded.add(id);
-  return answer;
+  const response = await as(operation.method, url, body, headers);
+  contract.check(id, response, url);
+  if (response.status < 300) succeeded.add(id);
+  return response;
 }
 
-async function good(as: Client, id: string, given: Given = {}): Promise<Json> {
-  const answer = await call(as, id, given);
-  expect(answer.status, JSON.stringify(answer.body)).toBeLessThan(300);
-  return answer.body?.data;
+async function good(as: Client, id: string, given: OperationInput = {}): Promise<Json> {
+  const response = await call(as, id, given);
+  expect(response.status, JSON.stringify(response.body)).toBeLessThan(300);
+  return response.body?.data;
 }
 
 const nobody = createClient(url);
@@ -195,7 +199,7 @@ test('errors are documented with their codes', async () => {
   const carl = await good(nobody, 'register', { body: { ...ada, name: 'Carl', email: 'carl@example.com' } });
   const asCarl = createClient(url, carl.token);
   const path = { id: post.id };
-  const refused = async (status: number, as: Client, id: string, given: Given = {}) =>
+  const refused = async (status: number, as: Client, id: string, given: OperationInput = {}) =>
     expect((await call(as, id, given)).status, id).toBe(status);
   await refused(401, createClient(url, `svc_${'0'.repeat(64)}`), 'listPosts');
   await refused(401, nobody, 'createPost', { body: { title: 'x' } });

@@ -66,9 +66,9 @@ const send = (method: string, path: string, body: unknown) =>
 test.each(cases)('%s: values that the document allows are accepted', async (name, method, path) => {
   const property = fc.asyncProperty(valid(contract, schemas[name]), async (body) => {
     if (!isStorable(body)) return;
-    const answer = await send(method, path, body);
-    expect(answer.body.error?.details, JSON.stringify(body)).toBe(undefined);
-    expect(answer.status).toBeLessThan(300);
+    const response = await send(method, path, body);
+    expect(response.body.error?.details, JSON.stringify(body)).toBe(undefined);
+    expect(response.status).toBeLessThan(300);
   });
   await fc.assert(property, { numRuns: RUNS });
 });
@@ -98,8 +98,8 @@ test.each(['listPlains', 'listLenients'])('%s: a query that the document allows 
     );
   const query = some.chain((chosen) => fc.tuple(...chosen.map((one) => validParameter(contract, one))));
   const property = fc.asyncProperty(query, async (given) => {
-    const answer = await ann.call('GET', `${operation.path}?${given.join('&')}`);
-    expect([given, answer.body.error?.message]).toEqual([given, undefined]);
+    const response = await ann.call('GET', `${operation.path}?${given.join('&')}`);
+    expect([given, response.body.error?.message]).toEqual([given, undefined]);
   });
   await fc.assert(property, { numRuns: RUNS });
   for (const sort of all.find(({ name }) => name === 'sort')!.schema.items.enum) {

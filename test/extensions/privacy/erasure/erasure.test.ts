@@ -132,9 +132,9 @@ const finished = (id: string) =>
   }, patience);
 
 async function make(who: Person, path: string, body: object): Promise<string> {
-  const answer = await who.call('POST', `/api/${path}`, body);
-  expect(answer.status).toBe(201);
-  return answer.body.data.id;
+  const response = await who.call('POST', `/api/${path}`, body);
+  expect(response.status).toBe(201);
+  return response.body.data.id;
 }
 
 /** Every text and JSON value of the whole database, by table. */
@@ -167,8 +167,8 @@ test('an erasure leaves nothing of an account in any table except what the repor
   notes.push(await make(ann, 'notes', { title: 'Two', email: 'annabella@home.example' }));
   await ann.call('DELETE', `/api/notes/${notes[1]}`);
   const said = await make(ann, 'comments', { text: 'I am annabella', stars: 5, nick: 'annabella', city: 'Bonn' });
-  const gone = await make(ann, 'comments', { text: 'I was annabella', nick: 'annabella' });
-  await ann.call('DELETE', `/api/comments/${gone}`);
+  const deletedComment = await make(ann, 'comments', { text: 'I was annabella', nick: 'annabella' });
+  await ann.call('DELETE', `/api/comments/${deletedComment}`);
   const bill = await make(ann, 'invoices', { amount: 3, address: 'Elsewhere 1' });
   await ann.call('DELETE', `/api/invoices/${await make(ann, 'invoices', { amount: 4 })}`);
   await make(ann, 'photos', { file: 'a.png' });
@@ -180,10 +180,10 @@ test('an erasure leaves nothing of an account in any table except what the repor
   );
 
   heard.length = 0;
-  const asked = await erase(ann);
-  expect([asked.status, asked.body.data]).toEqual([202, { id: expect.any(String), status: 'running' }]);
+  const response = await erase(ann);
+  expect([response.status, response.body.data]).toEqual([202, { id: expect.any(String), status: 'running' }]);
   expect((await ann.call('GET', '/api/auth/me')).status).toBe(401);
-  const told = await finished(asked.body.data.id);
+  const told = await finished(response.body.data.id);
 
   expect(told).toMatchObject({
     user: ann.id,
@@ -299,9 +299,9 @@ test('a wrong password, or a missing or wrong two-factor code, erases nothing', 
   expect((await erase(cat)).body.error).toMatchObject({ details: { code: 'Is required' } });
   expect((await erase(cat, { code: '000000' })).body.error).toMatchObject({ details: { code: expect.any(String) } });
   expect((await cat.call('GET', '/api/auth/me')).status).toBe(200);
-  const asked = await erase(cat, { code: codeOf(guarded.secret) });
-  expect(asked.status).toBe(202);
-  await finished(asked.body.data.id);
+  const response = await erase(cat, { code: codeOf(guarded.secret) });
+  expect(response.status).toBe(202);
+  await finished(response.body.data.id);
   expect(await count('two_factors', 'user_id = $1', cat.id)).toBe(0);
 });
 
@@ -310,11 +310,11 @@ test.each([false, true])(
   async (guarded) => {
     const eve = await person('Eve');
     const code = guarded ? { code: codeOf((await guard(eve, database)).secret) } : {};
-    const answers = await Promise.all(Array.from({ length: 10 }, () => erase(eve, code)));
-    const begun = answers.filter(({ status }) => status === 202);
-    expect(new Set(begun.map(({ body }) => body.data.id)).size).toBe(1);
-    expect(answers.filter(({ status }) => status !== 202 && status !== 401)).toEqual([]);
-    await finished(begun[0]!.body.data.id);
+    const responses = await Promise.all(Array.from({ length: 10 }, () => erase(eve, code)));
+    const accepted = responses.filter(({ status }) => status === 202);
+    expect(new Set(accepted.map(({ body }) => body.data.id)).size).toBe(1);
+    expect(responses.filter(({ status }) => status !== 202 && status !== 401)).toEqual([]);
+    await finished(accepted[0]!.body.data.id);
   },
 );
 
@@ -384,16 +384,16 @@ test('kept records that take too long to count are reported without a number, an
 test('concurrent requests by the user and an admin start one erasure', async () => {
   const eve = await person('Eve');
   await make(eve, 'notes', { title: 'x' });
-  const answers = await Promise.all([
+  const responses = await Promise.all([
     erase(eve),
     erase(eve),
     root.call('POST', `/api/admin/users/${eve.id}/erase`),
     root.call('POST', `/api/admin/users/${eve.id}/erase`),
   ]);
-  const accepted = answers.filter(({ status }) => status === 202);
+  const accepted = responses.filter(({ status }) => status === 202);
   expect(accepted.length).toBeGreaterThanOrEqual(2);
   // If a request arrived after the first one finished, its user was already signed out.
-  expect(answers.filter(({ status }) => status !== 202).every(({ status }) => status === 401)).toBe(true);
+  expect(responses.filter(({ status }) => status !== 202).every(({ status }) => status === 401)).toBe(true);
   expect(new Set(accepted.map(({ body }) => body.data.id)).size).toBe(1);
   await finished(accepted[0]!.body.data.id);
   expect(await count('privacy_erasures', 'user_id = $1', eve.id)).toBe(1);
@@ -411,11 +411,11 @@ test('an admin can erase other users, but not themselves through that route; the
   expect((await root.call('POST', `/api/admin/users/${'0'.repeat(24)}/erase`)).status).toBe(404);
   const last = await erase(root);
   expect([last.status, last.body.error.message]).toEqual([409, 'The last admin cannot be erased']);
-  const asked = await root.call('POST', `/api/admin/users/${fay.id}/erase`);
-  expect(asked.body.data).toMatchObject({ user: fay.id, requestedBy: root.id });
-  await finished(asked.body.data.id);
+  const response = await root.call('POST', `/api/admin/users/${fay.id}/erase`);
+  expect(response.body.data).toMatchObject({ user: fay.id, requestedBy: root.id });
+  await finished(response.body.data.id);
   const listed = await root.call('GET', `/api/admin/erasures?user=${fay.id}&status=finished`);
-  expect(listed.body.data.map(({ id }: { id: string }) => id)).toEqual([asked.body.data.id]);
+  expect(listed.body.data.map(({ id }: { id: string }) => id)).toEqual([response.body.data.id]);
   expect((await root.call('GET', '/api/admin/erasures/none')).status).toBe(404);
   expect((await root.call('GET', '/api/admin/erasures?limit=0')).status).toBe(400);
 });
@@ -424,11 +424,11 @@ test('when two admins erase each other concurrently, one remains', async () => {
   // The test’s own admin must not count meanwhile.
   await database.query(`update users set status = 'disabled' where id = $1`, [root.id]);
   const [gil, hal] = [await person('Gil', ['user', 'admin']), await person('Hal', ['user', 'admin'])];
-  const answers = await Promise.all([
+  const responses = await Promise.all([
     gil.call('POST', `/api/admin/users/${hal.id}/erase`),
     hal.call('POST', `/api/admin/users/${gil.id}/erase`),
   ]);
-  expect(answers.filter(({ status }) => status === 202)).toHaveLength(1);
+  expect(responses.filter(({ status }) => status === 202)).toHaveLength(1);
   await database.query(`update users set status = 'active' where id = $1`, [root.id]);
   await vi.waitUntil(async () => (await count('privacy_erasures', `status = 'running'`)) === 0, patience);
   expect(await count('users', 'id = any($1)', [gil.id, hal.id])).toBe(1);
@@ -483,8 +483,8 @@ test('records created or changed during the erasure are erased too, and their ev
 test('an admin can erase an account that is soft-deleted, disabled or empty', async () => {
   const kim = await person('Kim');
   await root.call('PATCH', `/api/users/${kim.id}`, { status: 'disabled' });
-  const asked = await root.call('POST', `/api/admin/users/${kim.id}/erase`);
-  expect(await finished(asked.body.data.id)).toMatchObject({ deleted: { user: 1 }, anonymized: {} });
+  const response = await root.call('POST', `/api/admin/users/${kim.id}/erase`);
+  expect(await finished(response.body.data.id)).toMatchObject({ deleted: { user: 1 }, anonymized: {} });
   // Finding some of the data means scanning whole tables. For a user without records, one scan is enough.
   expect(inquiries.filter((id) => id === kim.id)).toHaveLength(1);
 
@@ -500,9 +500,9 @@ test('an admin can erase an account that is soft-deleted, disabled or empty', as
 
 test('a status set by an admin during the erasure does not bring the account back', async () => {
   const lea = await person('Lea');
-  const asked = await root.call('POST', `/api/admin/users/${lea.id}/erase`);
+  const response = await root.call('POST', `/api/admin/users/${lea.id}/erase`);
   await root.call('PATCH', `/api/users/${lea.id}`, { status: 'active' });
-  await finished(asked.body.data.id);
+  await finished(response.body.data.id);
   expect(await count('users', 'id = $1', lea.id)).toBe(0);
 });
 

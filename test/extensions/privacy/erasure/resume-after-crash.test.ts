@@ -49,9 +49,9 @@ test('an erasure whose process is killed repeatedly continues and has the same r
   }
 
   async function asked(who: Awaited<ReturnType<typeof person>>): Promise<string> {
-    const answer = await who.call('POST', '/api/auth/me/erase', { password: 'correct horse battery' });
-    expect(answer.status).toBe(202);
-    return answer.body.data.id;
+    const response = await who.call('POST', '/api/auth/me/erase', { password: 'correct horse battery' });
+    expect(response.status).toBe(202);
+    return response.body.data.id;
   }
   const finished = (id: string) =>
     vi.waitUntil(async () => {
@@ -112,11 +112,11 @@ test('an erasure whose process is killed repeatedly continues and has the same r
 
   // Each record produced exactly one event.
   await vi.waitUntil(async () => (await count('outbox')) === 0, patience);
-  const told = await database.query(
+  const auditEntries = await database.query(
     `select type, count(*)::int as n, count(distinct body::jsonb->'data'->>'id')::int as records
      from webhook_deliveries group by type order by type`,
   );
-  expect(told.rows.filter(({ type }) => !['user.created', 'user.updated'].includes(type))).toEqual([
+  expect(auditEntries.rows.filter(({ type }) => !['user.created', 'user.updated'].includes(type))).toEqual([
     { type: 'comment.updated', n: 2 * OTHERS, records: 2 * OTHERS },
     { type: 'note.deleted', n: 2 * OTHERS, records: 2 * OTHERS },
     { type: 'photo.deleted', n: 2 * PHOTOS, records: 2 * PHOTOS },

@@ -37,8 +37,8 @@ test.each([true, false])(
 
     const files = await exportOf(ada, running);
     expect(statuses).toEqual([200, 204]);
-    const told = files['records/notes.ndjson'].map(({ title }: { title: string }) => title);
-    expect(told.sort()).toEqual(['back', 'going', 'gone', 'live']);
+    const exportedTitles = files['records/notes.ndjson'].map(({ title }: { title: string }) => title);
+    expect(exportedTitles.sort()).toEqual(['back', 'going', 'gone', 'live']);
     const deleted = files['records/notes.ndjson'].filter((one: object) => 'deletedAt' in one);
     expect(deleted.map(({ title }: { title: string }) => title).sort()).toEqual(['back', 'gone']);
     expect(deleted[0].deletedAt).toMatch(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/);

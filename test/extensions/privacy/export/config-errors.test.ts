@@ -9,8 +9,8 @@ test.each([
   ['exportsPerDay', 1.5],
   ['exportsPerDay', Number.NaN],
 ])('privacy({ %s: %o }) is a configuration error', (name, value) => {
-  const said = getStartupError({ resources: [], extensions: [privacy({ [name]: value })] });
-  expect(said).toContain(`privacy.${name}: must be a whole number from 1 to`);
+  const startupError = getStartupError({ resources: [], extensions: [privacy({ [name]: value })] });
+  expect(startupError).toContain(`privacy.${name}: must be a whole number from 1 to`);
 });
 
 test('privacy() without accounts is a configuration error', () => {

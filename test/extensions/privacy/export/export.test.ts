@@ -49,18 +49,18 @@ test('own records are exported decrypted, with all personal fields and deleted r
   const diaries = app.service('diary');
   const values = { iban: 'DE02 1203', remark: 'boring', diagnosis: 'flu', mood: 'good', nickname: 'Adi', inner: 'x' };
   const kept = await diaries.create({ text: 'kept', author: ada.id, ...values } as never);
-  const gone = await diaries.create({ text: 'gone', author: ada.id } as never);
-  await diaries.delete(gone.id);
+  const deletedDiary = await diaries.create({ text: 'gone', author: ada.id } as never);
+  await diaries.delete(deletedDiary.id);
   await diaries.create({ text: 'of Bob', author: bob.id } as never);
   await app
     .service('user')
     .update(ada.id, { phone: '+49 170', resetPhoneToken: 'r3set', totpSeed: 's33d', score: 7 } as never);
 
   const files = await exportOf(ada, running);
-  const { remark: _, inner: __, ...told } = values;
+  const { remark: _, inner: __, ...visibleValues } = values;
   expect(files['records/diaries.ndjson']).toEqual([
-    { id: kept.id, text: 'kept', author: ada.id, ...told, ...TIMES },
-    { id: gone.id, text: 'gone', author: ada.id, ...TIMES, deletedAt: expect.any(String) },
+    { id: kept.id, text: 'kept', author: ada.id, ...visibleValues, ...TIMES },
+    { id: deletedDiary.id, text: 'gone', author: ada.id, ...TIMES, deletedAt: expect.any(String) },
   ]);
   expect(files['records/users.ndjson']).toEqual([
     { id: ada.id, name: 'Ada', email: ada.email, roles: ['user'], status: 'active', phone: '+49 170', ...TIMES },
@@ -141,8 +141,8 @@ test('sessions, keys and endpoints are exported, and an export contains no secre
 
 test('concurrent requests of a user start one export', async () => {
   const ada = await person('Ada');
-  const answers = await Promise.all(Array.from({ length: 20 }, () => ada.call('GET', PATH)));
-  expect(new Set(answers.map(({ body }) => body.data.id)).size).toBe(1);
+  const responses = await Promise.all(Array.from({ length: 20 }, () => ada.call('GET', PATH)));
+  expect(new Set(responses.map(({ body }) => body.data.id)).size).toBe(1);
   const { rows } = await client.query('select count(*)::int as n from privacy_exports where user_id = $1', [ada.id]);
   expect(rows[0].n).toBe(1);
 });
@@ -209,8 +209,8 @@ test('audit entries of the user’s own actions contain no values that the user 
     ]);
     expect(rows).toHaveLength(1);
   });
-  const told = (await exportOf(ada, running))['account/audit-entries.ndjson'];
-  expect(told.find(({ resource }: { resource: string }) => resource === 'diary').changes).toMatchObject({
+  const visibleValues = (await exportOf(ada, running))['account/audit-entries.ndjson'];
+  expect(visibleValues.find(({ resource }: { resource: string }) => resource === 'diary').changes).toMatchObject({
     text: { to: 'x' },
     remark: { changed: true },
   });

@@ -36,9 +36,9 @@ test('a requester can start exportsPerDay exports of a user per day; polling the
 
 test('one of many concurrent calls starts an export, and the others do not count towards the limit', async () => {
   const bea = await person('Bea');
-  const answers = await Promise.all(Array.from({ length: 20 }, () => bea.call('GET', PATH)));
-  expect(answers.map(({ status }) => status)).toEqual(Array.from({ length: 20 }, () => 202));
-  expect(new Set(answers.map(({ body }) => body.data.id)).size).toBe(1);
+  const responses = await Promise.all(Array.from({ length: 20 }, () => bea.call('GET', PATH)));
+  expect(responses.map(({ status }) => status)).toEqual(Array.from({ length: 20 }, () => 202));
+  expect(new Set(responses.map(({ body }) => body.data.id)).size).toBe(1);
   await bea.call('DELETE', PATH);
   expect((await bea.call('GET', PATH)).status).toBe(202);
   await bea.call('DELETE', PATH);

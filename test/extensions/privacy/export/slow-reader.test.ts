@@ -26,12 +26,12 @@ test('a client that reads slowly receives the whole export, even if it takes lon
   const link = (await finished(ada.call)).url;
 
   const sent = get(hereOf(link, url), { agent: false });
-  const [answer] = await once(sent, 'response');
+  const [response] = await once(sent, 'response');
   const chunks: Buffer[] = [];
-  const begun = performance.now();
-  for await (const chunk of answer) {
+  const startedAt = performance.now();
+  for await (const chunk of response) {
     chunks.push(chunk);
-    if (performance.now() - begun < 2 * STALL_MS) await sleep(50);
+    if (performance.now() - startedAt < 2 * STALL_MS) await sleep(50);
   }
   const lines = readZip(Buffer.concat(chunks)).get('records/diaries.ndjson')!.trimEnd().split('\n');
   expect(lines.map((line) => JSON.parse(line).text).toSorted()).toEqual(texts.toSorted());

@@ -13,7 +13,7 @@ import {
 import { verifyWebhook, type WebhookVerificationError } from '../../../../src/extensions/webhooks/verify-webhook.ts';
 import { defineResource, defineUser, f, webhooks } from '../../../../src/index.ts';
 import { createKeyring } from '../../../../src/platform/crypto/keyring.ts';
-import { type Received, startReceiver } from '../../../fakes/receiver.ts';
+import { type ReceivedRequest, startReceiver } from '../../../fakes/receiver.ts';
 import { anyCharacter } from '../../../support/any-text.ts';
 import { type Person, startTestApp } from '../../../support/app.ts';
 
@@ -158,15 +158,15 @@ const create = (who: Person, more: object) =>
   who.call('POST', '/api/webhooks', { url: receiver.url, events: ['note.created'], ...more });
 const rotate = (id: string, body?: object) => ann.call('POST', `/api/webhooks/${id}/rotate-secret`, body);
 const row = async (id: string) => (await client.query('select * from webhook_endpoints where id = $1', [id])).rows[0];
-const accepts = (key: string, { headers, body }: Received) =>
+const accepts = (key: string, { headers, body }: ReceivedRequest) =>
   codeOf(() => verifyWebhook(key, headers, body)) === 'accepted';
 /** The message that a test sends. */
-async function sent(id: string): Promise<Received> {
+async function sent(id: string): Promise<ReceivedRequest> {
   const before = receiver.requests.length;
   expect((await ann.call('POST', `/api/webhooks/${id}/test`)).body.data.status).toBe('succeeded');
   return receiver.requests[before]!;
 }
-const kinds = ({ headers }: Received) =>
+const kinds = ({ headers }: ReceivedRequest) =>
   String(headers['webhook-signature'])
     .split(' ')
     .map((one) => one.split(',')[0]);

@@ -68,12 +68,12 @@ test('all encrypted field types, endpoint secrets and pending events are rotated
 
   const after = app([next]);
   const restarted = createClient((await after.start({ port: 0 })).url, token);
-  const { pinCode, ...shown } = record;
-  expect((await restarted('GET', `/api/patients/${id}`)).body.data).toMatchObject({ ...shown, name: 'Anna' });
+  const { pinCode, ...visibleValues } = record;
+  expect((await restarted('GET', `/api/patients/${id}`)).body.data).toMatchObject({ ...visibleValues, name: 'Anna' });
   expect(await after.service('patient').read(id)).toMatchObject({ pinCode });
   const delivered = await receiver.received(3);
   const bodies = delivered.map((one) => verifyWebhook(endpoint.secret, one.headers, one.body)) as { data: unknown }[];
-  expect(bodies.map(({ data }) => data)).toContainEqual(expect.objectContaining({ ...shown, name: 'Anna' }));
+  expect(bodies.map(({ data }) => data)).toContainEqual(expect.objectContaining({ ...visibleValues, name: 'Anna' }));
 });
 
 test('5,000 records are rotated during concurrent writes: no write is lost, all are readable, nothing else changes', async () => {

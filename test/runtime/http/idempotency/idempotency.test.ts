@@ -4,7 +4,7 @@ import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from 
 import { ApiError, createApp, defineResource, defineUser, f, softDelete, webhooks } from '../../../../src/index.ts';
 import { createLog } from '../../../../src/platform/observability/log.ts';
 import { openDatabase } from '../../../../src/platform/postgres/database.ts';
-import { idempotencySweep } from '../../../../src/runtime/http/idempotency/index.ts';
+import { createIdempotencySweep } from '../../../../src/runtime/http/idempotency/index.ts';
 import { type ApiResponse, createClient, startTestApp } from '../../../support/app.ts';
 import { countStatements } from '../../../support/database/sent-statements.ts';
 import { createTestDatabase } from '../../../support/database/test-database.ts';
@@ -110,8 +110,8 @@ afterAll(() => database.end());
 let keys = 0;
 const newKey = () => `key-${++keys}`;
 const withKey = (key: string) => ({ 'idempotency-key': key });
-const codeOf = (answer: ApiResponse) => [answer.status, answer.body?.error?.code];
-const replayed = (answer: ApiResponse) => answer.headers.get('idempotency-replayed');
+const codeOf = (response: ApiResponse) => [response.status, response.body?.error?.code];
+const replayed = (response: ApiResponse) => response.headers.get('idempotency-replayed');
 const times = (name: string) => ran.filter((one) => one === name).length;
 
 /** The stored keys, oldest first. */
@@ -144,8 +144,8 @@ test('without a key every create creates a record, and no key is stored', async 
 
 test('a key costs two additional SQL statements, and a request without a key costs none', async () => {
   const sent = countStatements();
-  const count = async (asks?: Record<string, string>) => {
-    expect((await ann.call('POST', '/api/posts', { title: 'x' }, asks)).status).toBe(201);
+  const count = async (headers?: Record<string, string>) => {
+    expect((await ann.call('POST', '/api/posts', { title: 'x' }, headers)).status).toBe(201);
     return sent.count();
   };
   // One statement for the session, one for the record with its event.
@@ -155,19 +155,19 @@ test('a key costs two additional SQL statements, and a request without a key cos
 
 test('50 concurrent creates with one key create one record and one event, and all get the same response', async () => {
   const key = newKey();
-  const answers = await Promise.all(
+  const responses = await Promise.all(
     Array.from({ length: 50 }, () => ann.call('POST', '/api/posts', { title: 'Fifty' }, withKey(key))),
   );
-  expect(answers.map((answer) => answer.status)).toEqual(Array(50).fill(201));
-  const ids = new Set(answers.map((answer) => JSON.stringify(answer.body)));
+  expect(responses.map((response) => response.status)).toEqual(Array(50).fill(201));
+  const ids = new Set(responses.map((response) => JSON.stringify(response.body)));
   expect(ids.size).toBe(1);
-  const { data } = answers[0]!.body;
+  const { data } = responses[0]!.body;
   expect((await database.query(`select 1 from posts where title = 'Fifty'`)).rowCount).toBe(1);
   expect(created.filter((id) => id === data.id)).toHaveLength(1);
   const events = await database.query(`select 1 from outbox where name = 'post.created' and record_id = $1`, [data.id]);
   expect(events.rowCount).toBe(1);
-  expect(answers.filter((answer) => replayed(answer) === null)).toHaveLength(1);
-  expect(new Set(answers.map((answer) => answer.headers.get('etag'))).size).toBe(1);
+  expect(responses.filter((response) => replayed(response) === null)).toHaveLength(1);
+  expect(new Set(responses.map((response) => response.headers.get('etag'))).size).toBe(1);
 });
 
 test('a custom route repeated with its key runs once, and its status and headers are replayed', async () => {
@@ -189,8 +189,8 @@ test('a custom route runs once for 20 concurrent requests with one key', async (
   await vi.waitUntil(() => times('pay') > before, { timeout: 60_000, interval: 20 });
   open.resolve();
   gate = undefined;
-  const answers = await Promise.all(all);
-  expect(new Set(answers.map((answer) => JSON.stringify([answer.status, answer.body]))).size).toBe(1);
+  const responses = await Promise.all(all);
+  expect(new Set(responses.map((response) => JSON.stringify([response.status, response.body]))).size).toBe(1);
   expect(times('pay')).toBe(before + 1);
 });
 
@@ -209,22 +209,22 @@ test.each([
 ])('%s: a different request that reuses a key returns 422 IDEMPOTENCY_KEY_REUSED', async (_what, act) => {
   const { status } = await ann.call('POST', '/api/posts', { title: 'First' }, withKey('reused'));
   expect(status).toBe(201);
-  const answer = await act();
-  expect([codeOf(answer), answer.body.error.details]).toEqual([
+  const response = await act();
+  expect([codeOf(response), response.body.error.details]).toEqual([
     [422, 'IDEMPOTENCY_KEY_REUSED'],
-    { 'Idempotency-Key': 'Came with another request' },
+    { 'Idempotency-Key': 'Was used with a different request' },
   ]);
 });
 
 test('a key belongs to one user, one route and one record; anywhere else it is another key', async () => {
   const key = newKey();
-  const asks = withKey(key);
-  const mine = await ann.call('POST', '/api/posts', { title: 'Same' }, asks);
-  const his = await bob.call('POST', '/api/posts', { title: 'Same' }, asks);
-  const slips = await Promise.all([call, ann.call].map((one) => one('POST', '/api/slips', { text: 'x' }, asks)));
-  expect(new Set([mine, his, ...slips].map((answer) => answer.body.data.id)).size).toBe(4);
+  const headers = withKey(key);
+  const mine = await ann.call('POST', '/api/posts', { title: 'Same' }, headers);
+  const his = await bob.call('POST', '/api/posts', { title: 'Same' }, headers);
+  const slips = await Promise.all([call, ann.call].map((one) => one('POST', '/api/slips', { text: 'x' }, headers)));
+  expect(new Set([mine, his, ...slips].map((response) => response.body.data.id)).size).toBe(4);
   const [a, b] = [mine.body.data.id, his.body.data.id];
-  for (const id of [a, b, a]) await ann.call('POST', `/api/posts/${id}/like`, undefined, asks);
+  for (const id of [a, b, a]) await ann.call('POST', `/api/posts/${id}/like`, undefined, headers);
   expect([times(`like ${a}`), times(`like ${b}`)]).toEqual([1, 1]);
 });
 
@@ -305,8 +305,8 @@ test.each([
   ['\u00e4', 400],
   ['"a";p=1', 400],
 ])('the key %s returns %i', async (key, status) => {
-  const answer = await ann.call('POST', '/api/posts', { title: 'key' }, withKey(key));
-  expect(codeOf(answer)).toEqual([status, status === 400 ? 'BAD_REQUEST' : undefined]);
+  const response = await ann.call('POST', '/api/posts', { title: 'key' }, withKey(key));
+  expect(codeOf(response)).toEqual([status, status === 400 ? 'BAD_REQUEST' : undefined]);
 });
 
 test('a quoted key equals the same key without quotes', async () => {
@@ -363,45 +363,45 @@ test('a create whose record was deleted before the repetition returns that recor
 
 test('a route that deletes its record replays its response to the same user and to no other client', async () => {
   const { id } = (await ann.call('POST', '/api/posts', { title: 'Consumed' })).body.data;
-  const asks = withKey(newKey());
+  const headers = withKey(newKey());
   const path = `/api/posts/${id}/consume`;
-  const first = await ann.call('POST', path, undefined, asks);
-  const again = await ann.call('POST', path, undefined, asks);
+  const first = await ann.call('POST', path, undefined, headers);
+  const again = await ann.call('POST', path, undefined, headers);
   expect([first.status, again.status, again.body, replayed(again)]).toEqual([200, 200, first.body, 'true']);
   expect(times(`consume ${id}`)).toBe(1);
   const others = [
-    bob.call('POST', path, undefined, asks),
-    call('POST', path, undefined, asks),
+    bob.call('POST', path, undefined, headers),
+    call('POST', path, undefined, headers),
     ann.call('POST', path),
     ann.call('POST', path, undefined, withKey(newKey())),
-    ann.call('POST', `/api/posts/${'0'.repeat(24)}/consume`, undefined, asks),
-    ann.call('POST', `/api/posts/${id}/like`, undefined, asks),
+    ann.call('POST', `/api/posts/${'0'.repeat(24)}/consume`, undefined, headers),
+    ann.call('POST', `/api/posts/${id}/like`, undefined, headers),
   ];
   for (const other of await Promise.all(others)) expect(codeOf(other)).toEqual([404, 'NOT_FOUND']);
-  expect(codeOf(await ann.call('POST', `${path}?x=1`, undefined, asks))).toEqual([422, 'IDEMPOTENCY_KEY_REUSED']);
+  expect(codeOf(await ann.call('POST', `${path}?x=1`, undefined, headers))).toEqual([422, 'IDEMPOTENCY_KEY_REUSED']);
   await ann.call('POST', '/api/auth/logout');
-  expect((await ann.call('POST', path, undefined, asks)).status).toBe(401);
+  expect((await ann.call('POST', path, undefined, headers)).status).toBe(401);
   const { email } = ann;
   const { token } = (await call('POST', '/api/auth/login', { email, password: 'correct horse battery' })).body.data;
   Object.assign(ann, { token, call: createClient(url, token) });
-  expect((await ann.call('POST', path, undefined, asks)).body).toEqual(first.body);
+  expect((await ann.call('POST', path, undefined, headers)).body).toEqual(first.body);
 });
 
 test('a record that still exists but is no longer visible to the client returns 404 to a repetition', async () => {
   const { id } = (await ann.call('POST', '/api/drafts', { text: 'x' })).body.data;
-  const asks = withKey(newKey());
+  const headers = withKey(newKey());
   const path = `/api/drafts/${id}/stamp`;
-  expect((await ann.call('POST', path, undefined, asks)).status).toBe(200);
+  expect((await ann.call('POST', path, undefined, headers)).status).toBe(200);
   await database.query('update drafts set author = $2 where id = $1', [id, bob.id]);
-  expect(codeOf(await ann.call('POST', path, undefined, asks))).toEqual([404, 'NOT_FOUND']);
+  expect(codeOf(await ann.call('POST', path, undefined, headers))).toEqual([404, 'NOT_FOUND']);
 });
 
 test('a response with Retry-After is not stored', async () => {
   const key = newKey();
   const before = times('busy');
   for (let n = 0; n < 2; n++) {
-    const answer = await ann.call('POST', '/api/posts/busy', undefined, withKey(key));
-    expect([answer.status, answer.headers.get('retry-after'), replayed(answer)]).toEqual([409, '1', null]);
+    const response = await ann.call('POST', '/api/posts/busy', undefined, withKey(key));
+    expect([response.status, response.headers.get('retry-after'), replayed(response)]).toEqual([409, '1', null]);
   }
   expect(times('busy')).toBe(before + 2);
 });
@@ -464,8 +464,8 @@ test('a user who lost a role does not get the response that they got while they 
   const act = () => eve.call('POST', '/api/posts', { title: 'x', secret: 'for editors' }, withKey(key));
   expect((await act()).body.data.secret).toBe('for editors');
   await app.service('user').update(eve.id, { roles: ['user'] });
-  const answer = await act();
-  expect([codeOf(answer), JSON.stringify(answer.body)]).toEqual([
+  const response = await act();
+  expect([codeOf(response), JSON.stringify(response.body)]).toEqual([
     [403, 'FORBIDDEN'],
     expect.not.stringContaining('for editors'),
   ]);
@@ -498,9 +498,9 @@ test.each([
   'the key is ignored for requests whose responses contain secrets or that create nothing: %s',
   async (_what, method, path, body) => {
     const before = (await rows()).length;
-    const answers = [1, 2].map(() => ann.call(method, path, body(), withKey('passed-over')));
-    for (const answer of await Promise.all(answers))
-      expect([answer.status < 300, replayed(answer)]).toEqual([true, null]);
+    const responses = [1, 2].map(() => ann.call(method, path, body(), withKey('passed-over')));
+    for (const response of await Promise.all(responses))
+      expect([response.status < 300, replayed(response)]).toEqual([true, null]);
     expect(await rows()).toHaveLength(before);
   },
 );
@@ -546,7 +546,7 @@ test('a key can be reused after 24 hours, whether or not it was swept; the sweep
   await age(anew.body.data.id, '24 hours');
   const before = await rows();
   const relays = openDatabase(env.DATABASE_URL!, 'relay', createLog('silent', 'test'));
-  await idempotencySweep(relays).run();
+  await createIdempotencySweep(relays).run();
   await relays.close();
   const left = (await rows()).map((row) => row.record_id);
   expect(left).toHaveLength(before.length - 1);
@@ -619,8 +619,8 @@ test('an `idempotent` option on a route other than POST, or with an unknown valu
     ],
   });
   const make = () => createApp({ resources: [mistaken] }, env);
-  expect(make).toThrow('route GET /mistakens/a: idempotent: must be true or false, and is for POST routes');
-  expect(make).toThrow('route POST /mistakens/b: idempotent: must be true or false, and is for POST routes');
+  expect(make).toThrow('route GET /mistakens/a: idempotent: must be true or false, and only a POST route can have it');
+  expect(make).toThrow('route POST /mistakens/b: idempotent: must be true or false, and only a POST route can have it');
 });
 
 test('when a lease expires, one of 20 concurrent repetitions takes it over', async () => {
@@ -630,10 +630,10 @@ test('when a lease expires, one of 20 concurrent repetitions takes it over', asy
   await database.query(
     `update idempotency_keys set status = null, answer = null, claimed_until = now() - make_interval(secs => 1) where id = (select id from idempotency_keys order by created_at desc limit 1)`,
   );
-  const answers = await Promise.all(
+  const responses = await Promise.all(
     Array.from({ length: 20 }, () => ann.call('POST', '/api/posts/pay', undefined, withKey(key))),
   );
-  expect(new Set(answers.map((answer) => JSON.stringify(answer.body))).size).toBe(1);
+  expect(new Set(responses.map((response) => JSON.stringify(response.body))).size).toBe(1);
   expect(times('pay')).toBe(before + 1);
 });
 
@@ -693,9 +693,9 @@ test('when web is killed between record and response, a repetition at another pr
   expect(await count('select 1 from idempotency_keys where status is null')).toBe(1);
 
   const second = await web();
-  const answer = await create(second.url);
-  expect([answer.status, answer.body.data.title, replayed(answer)]).toEqual([201, 'Killed', 'true']);
-  expect(await count(`select 1 from posts where id = '${answer.body.data.id}'`)).toBe(1);
+  const response = await create(second.url);
+  expect([response.status, response.body.data.title, replayed(response)]).toEqual([201, 'Killed', 'true']);
+  expect(await count(`select 1 from posts where id = '${response.body.data.id}'`)).toBe(1);
   expect(await count('select 1 from posts')).toBe(1);
   expect(await count(`select 1 from outbox where name = 'post.created'`)).toBe(1);
   second.child.kill('SIGTERM');

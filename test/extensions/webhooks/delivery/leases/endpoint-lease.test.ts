@@ -4,7 +4,7 @@ import { Client } from 'pg';
 import { afterAll, expect, test, vi } from 'vitest';
 import { z } from 'zod';
 import { defineResource, defineUser, f, verifyWebhook, webhooks } from '../../../../../src/index.ts';
-import { type Received, type Receiver, startReceiver } from '../../../../fakes/receiver.ts';
+import { type ReceivedRequest, type Receiver, startReceiver } from '../../../../fakes/receiver.ts';
 import { type Person, startTestApp } from '../../../../support/app.ts';
 
 const note = defineResource('note', {
@@ -116,7 +116,7 @@ test('a retry of a global endpoint waits while its owner lacks the role; then it
   await app.service('user').update(one.who.id, { roles: ['user', 'admin'] });
   await until(async () => (await counts(one)).succeeded === 1);
   // Each attempt has a signature of its own.
-  const [first, second] = one.receiver.requests as [Received, Received];
+  const [first, second] = one.receiver.requests as [ReceivedRequest, ReceivedRequest];
   expect(second.headers['webhook-id']).toBe(first.headers['webhook-id']);
   expect(Number(second.headers['webhook-timestamp'])).toBeGreaterThan(Number(first.headers['webhook-timestamp']));
   expect(verifyWebhook(one.secret, second.headers, second.body)).toBe(1);

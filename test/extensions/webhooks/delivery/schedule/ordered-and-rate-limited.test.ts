@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { Client } from 'pg';
 import { afterAll, expect, test, vi } from 'vitest';
 import { createApp, defineResource, defineUser, f, webhooks } from '../../../../../src/index.ts';
-import { type Received, type Receiver, startReceiver } from '../../../../fakes/receiver.ts';
+import { type ReceivedRequest, type Receiver, startReceiver } from '../../../../fakes/receiver.ts';
 import { type Person, startTestApp } from '../../../../support/app.ts';
 
 const note = defineResource('note', {
@@ -56,7 +56,7 @@ const log = async ({ who, id }: Subscriber) =>
     attempts: number;
     attemptLog: { error: string | null }[];
   }[];
-const textOf = ({ body }: Received): string => JSON.parse(body).data.text;
+const textOf = ({ body }: ReceivedRequest): string => JSON.parse(body).data.text;
 const names = (count: number) => Array.from({ length: count }, (_, i) => `n${i}`);
 const isOver = ({ status }: { status: string }) => status === 'succeeded' || status === 'failed';
 const over = (subscriber: Subscriber, count: number) =>

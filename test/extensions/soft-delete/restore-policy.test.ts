@@ -51,7 +51,7 @@ const listed = async (who: Name, path: string) =>
   (await people[who].call('GET', `/api/${path}?deleted=only`)).body.data.map(({ id }: { id: string }) => id);
 
 /** Restores the record as each person and compares the statuses. Expected refusals run first, since a successful restore ends it. */
-async function answers(id: string, expected: Partial<Record<Name, number>>, path = 'notes') {
+async function responses(id: string, expected: Partial<Record<Name, number>>, path = 'notes') {
   const found: Partial<Record<Name, number>> = {};
   const order = Object.entries(expected).sort(([, a], [, b]) => b - a) as [Name, number][];
   for (const [who] of order) found[who] = await restore(who, id, path);
@@ -62,9 +62,9 @@ describe('a record can be restored', () => {
   test('by its owner if the owner deleted it, and by the roles of the policy', async () => {
     const id = await made();
     await ada.call('DELETE', `/api/notes/${id}`);
-    await answers(id, { bob: 403, ada: 200 });
+    await responses(id, { bob: 403, ada: 200 });
     await ada.call('DELETE', `/api/notes/${id}`);
-    await answers(id, { mod: 200 });
+    await responses(id, { mod: 200 });
   });
 
   test('only with the role under which it was deleted: not by its owner and not by another role', async () => {
@@ -72,15 +72,15 @@ describe('a record can be restored', () => {
     await root.call('DELETE', `/api/notes/${id}`);
     const { body } = await ada.call('POST', `/api/notes/${id}/restore`);
     expect(body.error).toMatchObject({ code: 'FORBIDDEN', message: expect.stringContaining('the role "admin"') });
-    await answers(id, { bob: 403, ada: 403, mod: 403, root: 200 });
+    await responses(id, { bob: 403, ada: 403, mod: 403, root: 200 });
   });
 
   test('by each of the roles under which it was deleted, if the user had several', async () => {
     const id = await made();
     await both.call('DELETE', `/api/notes/${id}`);
-    await answers(id, { ada: 403, mod: 200 });
+    await responses(id, { ada: 403, mod: 200 });
     await both.call('DELETE', `/api/notes/${id}`);
-    await answers(id, { ada: 403, root: 200 });
+    await responses(id, { ada: 403, root: 200 });
   });
 
   test('by an admin who deleted their own record, even after they lose the role', async () => {
@@ -95,39 +95,39 @@ describe('a record can be restored', () => {
     const id = await made({ open: true });
     expect((await bob.call('DELETE', `/api/notes/${id}`)).status).toBe(204);
     // The function allows every signed-in user while the note is open.
-    await answers(id, { ada: 200 });
+    await responses(id, { ada: 200 });
     await bob.call('DELETE', `/api/notes/${id}`);
     await app.service('note').restore(id);
     await app.service('note').update(id, { open: false });
     await app.service('note').delete(id);
-    await answers(id, { ada: 403, bob: 403, mod: 200 });
+    await responses(id, { ada: 403, bob: 403, mod: 200 });
   });
 
   test('not by its owner if code deleted it for another user or without a user', async () => {
     const id = await made();
     await app.service('note').delete(id);
-    await answers(id, { ada: 403, root: 200 });
+    await responses(id, { ada: 403, root: 200 });
     expect((await bob.call('POST', `/api/notes/${id}/take-down`)).status).toBe(200);
-    await answers(id, { ada: 403, bob: 403, mod: 200 });
+    await responses(id, { ada: 403, bob: 403, mod: 200 });
   });
 
   test('by its owner if code deleted it during a request of the owner', async () => {
     const id = await made();
     await ada.call('POST', `/api/notes/${id}/take-down`);
-    await answers(id, { ada: 200 });
+    await responses(id, { ada: 200 });
   });
 
   test('by everyone if the policy lets everyone delete', async () => {
     const id = await made({}, 'commons');
     await root.call('DELETE', `/api/commons/${id}`);
-    await answers(id, { ada: 200 }, 'commons');
+    await responses(id, { ada: 200 }, 'commons');
   });
 
   test('as the policy says if it was deleted before Belfry stored the privilege', async () => {
     const id = await made();
     await root.call('DELETE', `/api/notes/${id}`);
     await database.query('update notes_deleted set deleted_under = null where id = $1', [id]);
-    await answers(id, { bob: 403, ada: 200 });
+    await responses(id, { bob: 403, ada: 200 });
   });
 
   test('by code, in every case', async () => {

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import type { Auth } from '../../src/declare/route.ts';
+import type { Auth } from '../../../src/declare/route.ts';
 import {
   apiKeys,
   defineExtension,
@@ -9,9 +9,9 @@ import {
   privacy,
   realtime,
   webhooks,
-} from '../../src/index.ts';
-import { listen } from '../extensions/realtime/listen.ts';
-import { createClient, type Person, startTestApp } from '../support/app.ts';
+} from '../../../src/index.ts';
+import { listen } from '../../extensions/realtime/listen.ts';
+import { createClient, type Person, startTestApp } from '../../support/app.ts';
 
 const PASSWORD = 'correct horse battery';
 
@@ -54,14 +54,14 @@ test.each([
   const call = createClient(run.url, `ext_${ann.id}`);
   const statuses = async (scopes: readonly string[] | undefined) => {
     auth = { via: 'api-key', id: 'x', ...(scopes && { scopes }) };
-    const answers = [
+    const responses = [
       await call('GET', '/api/auth/me'),
       await call('GET', '/api/notes'),
       await call('POST', '/api/notes', { title: 'a' }),
       await call('POST', '/api/notes/publish'),
       await call('HEAD', '/api/realtime?subscribe=note'),
     ];
-    return answers.map(({ status }) => status);
+    return responses.map(({ status }) => status);
   };
   expect(await statuses(undefined)).toEqual([403, 403, 403, 403, 403]);
   expect(await statuses([])).toEqual([403, 403, 403, 403, 403]);
@@ -108,14 +108,14 @@ test('a session of an extension can register devices, create keys, endpoints and
   const call = createClient(withKeys.url, token);
   const stream = await listen(withKeys.url, 'subscribe=note', { token });
   const own = await listen(withKeys.url, 'subscribe=note', { token: bob.token });
-  const answers = [
+  const responses = [
     await call('POST', '/api/auth/devices', { token: 'token-0123456789abcdef', platform: 'ios' }),
     await call('POST', '/api/auth/api-keys', { name: 'CI' }),
     await call('POST', '/api/webhooks', { url: 'https://example.com/hooks', events: ['note.created'] }),
     await call('GET', '/api/auth/me/export'),
   ];
-  expect(answers.map(({ status }) => status)).toEqual([201, 201, 201, 202]);
-  expect(answers[0]!.body.data.signedIn).toBe(false);
+  expect(responses.map(({ status }) => status)).toEqual([201, 201, 201, 202]);
+  expect(responses[0]!.body.data.signedIn).toBe(false);
   // By then, the extension has been asked which sessions have ended.
   await bob.call('POST', '/api/auth/logout');
   await own.ended;

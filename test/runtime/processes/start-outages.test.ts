@@ -1,8 +1,8 @@
 import { Client } from 'pg';
 import { afterAll, expect, onTestFinished, test, vi } from 'vitest';
-import { createApp, defineResource, defineUser, f } from '../../src/index.ts';
-import { startTestApp } from '../support/app.ts';
-import { startTcpProxy } from '../support/tcp-proxy.ts';
+import { createApp, defineResource, defineUser, f } from '../../../src/index.ts';
+import { startTestApp } from '../../support/app.ts';
+import { startTcpProxy } from '../../support/tcp-proxy.ts';
 
 const resources = [defineUser(), defineResource('note', { fields: { text: f.string() } })];
 const { env } = await startTestApp({ resources });

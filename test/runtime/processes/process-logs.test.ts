@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test, vi } from 'vitest';
-import { app } from '../fixtures/logging/app.ts';
-import { createTestDatabase } from '../support/database/test-database.ts';
-import { type AppProcess, createRoleEnv, startProcess } from '../support/processes/app-process.ts';
+import { app } from '../../fixtures/logging/app.ts';
+import { createTestDatabase } from '../../support/database/test-database.ts';
+import { type AppProcess, createRoleEnv, startProcess } from '../../support/processes/app-process.ts';
 
 const database = await createTestDatabase();
 afterAll(() => database.drop());

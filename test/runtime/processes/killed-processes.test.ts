@@ -1,8 +1,8 @@
 import { afterAll, expect, test, vi } from 'vitest';
-import { startReceiver } from '../fakes/receiver.ts';
-import { createClient } from '../support/app.ts';
-import { createTestDatabase } from '../support/database/test-database.ts';
-import { createRoleEnv, startBlog } from '../support/processes/app-process.ts';
+import { startReceiver } from '../../fakes/receiver.ts';
+import { createClient } from '../../support/app.ts';
+import { createTestDatabase } from '../../support/database/test-database.ts';
+import { createRoleEnv, startBlog } from '../../support/processes/app-process.ts';
 
 const RECORDS = 150;
 const database = await createTestDatabase();
@@ -33,8 +33,8 @@ test('no event of an acknowledged record is lost when relay, worker and web are 
     while (sent < RECORDS) {
       const title = `Post ${sent++}`;
       // A request that the killed web process broke off was not acknowledged, so nothing is promised about it.
-      const answer = await createClient(url, token)('POST', '/api/posts', { title }, from).catch(() => undefined);
-      if (answer?.status === 201) acknowledged.add(answer.body.data.id);
+      const response = await createClient(url, token)('POST', '/api/posts', { title }, from).catch(() => undefined);
+      if (response?.status === 201) acknowledged.add(response.body.data.id);
     }
   };
   const clients = Promise.all(Array.from({ length: 10 }, client));

@@ -1,10 +1,10 @@
 import { once } from 'node:events';
 import { type AddressInfo, createServer } from 'node:net';
 import { afterAll, expect, onTestFinished, test, vi } from 'vitest';
-import { startReceiver } from '../fakes/receiver.ts';
-import { createClient } from '../support/app.ts';
-import { createTestDatabase } from '../support/database/test-database.ts';
-import { createRoleEnv, startBlog } from '../support/processes/app-process.ts';
+import { startReceiver } from '../../fakes/receiver.ts';
+import { createClient } from '../../support/app.ts';
+import { createTestDatabase } from '../../support/database/test-database.ts';
+import { createRoleEnv, startBlog } from '../../support/processes/app-process.ts';
 
 const database = await createTestDatabase();
 afterAll(() => database.drop());

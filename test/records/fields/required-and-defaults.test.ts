@@ -105,8 +105,8 @@ test('a create with required fields missing, null or empty reports each field wi
   const messages = Object.fromEntries(names.map((name) => [name, say(name)]));
   const all = (value: unknown) => Object.fromEntries(names.map((name) => [name, value]));
   for (const body of [{}, all(null), all('')]) {
-    const { status, body: answer } = await create('needs', body);
-    expect([status, answer.error.details]).toEqual([422, messages]);
+    const { status, body: response } = await create('needs', body);
+    expect([status, response.error.details]).toEqual([422, messages]);
   }
 });
 
@@ -126,8 +126,8 @@ test('an update may omit required fields, but cannot clear them', async () => {
   expect((await call('PATCH', `/api/needs/${body.data.id}`, { number: 1 })).status).toBe(200);
   for (const name of names.filter((one) => one !== 'password')) {
     for (const empty of [null, '']) {
-      const answer = await call('PATCH', `/api/needs/${body.data.id}`, { [name]: empty });
-      expect([answer.status, answer.body.error.details]).toEqual([422, { [name]: say(name) }]);
+      const response = await call('PATCH', `/api/needs/${body.data.id}`, { [name]: empty });
+      expect([response.status, response.body.error.details]).toEqual([422, { [name]: say(name) }]);
     }
   }
 });
@@ -190,9 +190,9 @@ test('an update fills only the defaults inside an object that it sends', async (
 
 test("a default function whose value breaks the field's rules is an error of the declaration: 500 without details", async () => {
   for (const body of [{ empty: 'x' }, { top: 'x', empty: 'x', inside: {} }]) {
-    const { status, body: answer } = await create('brokens', body);
-    expect([status, answer.error.code]).toEqual([500, 'INTERNAL']);
-    expect(JSON.stringify(answer)).not.toContain('default');
+    const { status, body: response } = await create('brokens', body);
+    expect([status, response.error.code]).toEqual([500, 'INTERNAL']);
+    expect(JSON.stringify(response)).not.toContain('default');
   }
 });
 
