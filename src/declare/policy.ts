@@ -52,9 +52,9 @@ const WORDS: Record<string, 'public' | 'authenticated' | 'owner' | 'none'> = {
 /** The error in a role name; undefined if policies can use it. `user` is the role of every user. */
 export function roleNameError(word: unknown): string | undefined {
   if (typeof word !== 'string' || ROLE.exec(word)?.[1] !== word)
-    return `"${String(word)}" is not a role: a role is made of letters, digits, - and _, and begins with a letter`;
+    return `"${String(word)}" is not a role: a role consists of letters, digits, - and _, and begins with a letter`;
   const reserved = word !== 'user' && Object.hasOwn(WORDS, word.toLowerCase());
-  return reserved ? `"${word}" cannot be a role: it is a word of policies; choose another` : undefined;
+  return reserved ? `"${word}" cannot be a role: it has a special meaning in policies; choose another` : undefined;
 }
 
 /**
@@ -70,7 +70,7 @@ export function compilePolicy(policy: Policy, report: (text: string) => void): C
   const tokens = parts.filter((part) => typeof part === 'string').flatMap((part) => part.split('|'));
   if (parts.length === 0) report('the policy is empty; write "none" to allow nobody');
   if (parts.some((part) => typeof part !== 'string' && typeof part !== 'function'))
-    report('a policy is made of texts and functions; write "none" to allow nobody');
+    report('a policy consists of texts and functions; write "none" to allow nobody');
   for (const raw of tokens) {
     const token = raw.trim();
     const role = ROLE.exec(token)?.[1];

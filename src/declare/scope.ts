@@ -5,7 +5,7 @@ import type { Auth, Route } from './route.ts';
 const SCOPE = /^[A-Za-z0-9][\w.-]*(?::[A-Za-z0-9][\w.-]*)*$/;
 
 /** A description of the scope format, for messages. */
-export const SCOPE_FORMAT = 'words of letters, digits, -, _ and ., joined by colons, as posts:publish';
+export const SCOPE_FORMAT = 'words of letters, digits, -, _ and ., joined by colons, such as posts:publish';
 
 /** Whether a route may require this scope. */
 export function isScope(value: unknown): value is string {

@@ -5,17 +5,17 @@ import type { PushSender, SimulatedDevices, TransactionalPushSender } from '../d
 import { type Environment, StartupError } from '../platform/config/environment.ts';
 import type { Settings } from '../platform/config/settings.ts';
 import type { Platform } from '../platform/platform.ts';
-import { pushSweeps } from './delivery/sweeps.ts';
+import { createPushSweeps } from './delivery/sweeps.ts';
 import { startPushWorker } from './delivery/worker.ts';
-import { type Captured, createCaptured } from './history/read-push.ts';
-import { createReceipt, noteOpened, type Receipt } from './history/receipt.ts';
-import { pushData } from './history/user-data.ts';
-import { browserPages, pushRoutes } from './routes.ts';
+import { type CapturedPushes, createCapturedPushes } from './history/read-push.ts';
+import { createOpenedListener, createReceiptRecorder, type Receipt } from './history/receipt.ts';
+import { createPushData } from './history/user-data.ts';
+import { createBrowserPages, createPushRoutes } from './routes.ts';
 import { createFinishedSignals } from './send/finished.ts';
-import { createSender } from './send/send.ts';
+import { createPushSender } from './send/send.ts';
 import { createSimulatedDevices } from './simulated/devices.ts';
-import { simulatedTransport } from './simulated/transport.ts';
-import { type Transport, takesDevice } from './transport.ts';
+import { createSimulatedTransport } from './simulated/transport.ts';
+import { acceptsDevice, type Transport } from './transport.ts';
 import { readApnsCredentials } from './transports/apns/credentials.ts';
 import { createApnsTransport } from './transports/apns/index.ts';
 import { createFcmTransport } from './transports/fcm/index.ts';
@@ -33,7 +33,7 @@ export interface Push {
   sender: PushSender & { receipt(pushId: string, deviceId: string, report: Receipt): Promise<void> };
   /** Routes, pages, worker, sweeps and the listener that records taps. */
   parts: FeatureParts;
-  captured: Captured;
+  captured: CapturedPushes;
   /** Decides which tokens can be registered, or passed to a send as raw tokens. */
   tokenRule: TokenRule;
   /** Undefined in production. */
@@ -48,19 +48,19 @@ export interface Push {
  * @param users restricts sends to devices of active users; undefined in an app without accounts
  */
 export function createPush(platform: Platform, own: readonly Transport[], users?: UserTable): Push {
-  const simulates = platform.env.nodeEnv !== 'production';
-  const transports = simulates ? [simulatedTransport(platform), ...own] : own;
+  const isSimulating = platform.env.nodeEnv !== 'production';
+  const transports = isSimulating ? [createSimulatedTransport(platform), ...own] : own;
   const finished = createFinishedSignals(platform);
   const installed = new Set(transports.map((transport) => transport.name));
   const { VAPID_PUBLIC_KEY: vapid } = platform.env.push;
   // A transport without `accepts` takes every device, which does not show that it can handle Expo tokens.
-  const takesExpo: TokenRule['takesExpo'] = (type, token) =>
+  const acceptsExpoToken: TokenRule['acceptsExpoToken'] = (type, token) =>
     own.some(
       (one) =>
-        one.accepts && takesDevice(one, { id: null, platform: type, token, user: null, locale: null }, platform.log),
+        one.accepts && acceptsDevice(one, { id: null, platform: type, token, user: null, locale: null }, platform.log),
     );
-  const tokenRule = { ...endpointRule(platform), takesExpo };
-  const { enqueueWithin, ...sender } = createSender(
+  const tokenRule = { ...endpointRule(platform), acceptsExpoToken };
+  const { enqueueWithin, ...sender } = createPushSender(
     platform,
     transports,
     finished,
@@ -69,18 +69,18 @@ export function createPush(platform: Platform, own: readonly Transport[], users?
   );
   return {
     enqueueWithin,
-    sender: { ...sender, receipt: createReceipt(platform) },
+    sender: { ...sender, receipt: createReceiptRecorder(platform) },
     parts: {
-      routes: pushRoutes(platform, sender),
-      pages: vapid !== undefined && installed.has('web-push') ? browserPages(vapid) : [],
-      listeners: { 'push.opened': noteOpened(platform) },
-      sweeps: pushSweeps(platform, installed),
-      userData: [deviceData(platform.database), pushData(platform.database)],
+      routes: createPushRoutes(platform, sender),
+      pages: vapid !== undefined && installed.has('web-push') ? createBrowserPages(vapid) : [],
+      listeners: { 'push.opened': createOpenedListener(platform) },
+      sweeps: createPushSweeps(platform, installed),
+      userData: [deviceData(platform.database), createPushData(platform.database)],
       workers: { 'push-worker': () => startPushWorker(platform, transports, finished, users) },
     },
-    captured: createCaptured(platform.database),
+    captured: createCapturedPushes(platform.database),
     tokenRule,
-    simulated: simulates ? createSimulatedDevices(platform) : undefined,
+    simulated: isSimulating ? createSimulatedDevices(platform) : undefined,
   };
 }
 

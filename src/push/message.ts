@@ -15,12 +15,12 @@ import { isId } from '../platform/ids.ts';
 import { boundedArray } from '../platform/json/bounded-array.ts';
 
 /** Maximum entries in each of `to`, `deviceIds` and `tokens`: as many as can be validated and stored while the caller waits. */
-const AUDIENCE_MAX = 100_000;
+const MAX_AUDIENCE = 100_000;
 /** The payload limit of every provider: https://firebase.google.com/docs/cloud-messaging, RFC 8030 section 7.2, APNs. */
-const PAYLOAD_MAX_BYTES = 4096;
-const URL_MAX = 2048;
-const NAME_MAX = 200;
-const INTEGER_MAX = 2 ** 31 - 1;
+const MAX_PAYLOAD_BYTES = 4096;
+const MAX_URL_LENGTH = 2048;
+const MAX_NAME_LENGTH = 200;
+const MAX_INTEGER = 2 ** 31 - 1;
 
 /** The content of a notification with all defaults filled, as passed to transports. */
 export interface PushContent {
@@ -64,21 +64,21 @@ export interface PushMessage {
 }
 
 const id = z.string({ error: 'Must be an id' }).refine(isId, { error: 'Must be an id' });
-const audienceList = (item: z.ZodType<string, string>, error: string) =>
-  boundedArray(item, { max: AUDIENCE_MAX, tooMany: `Must be at most ${AUDIENCE_MAX} entries`, error });
-const userIds = audienceList(id, 'Must be a user id or an array of user ids');
-const name = () => boundedText(NAME_MAX).refine((text) => text !== '', { error: 'Must not be empty' });
-const httpsUrl = () =>
-  boundedText(URL_MAX).refine((text) => checkUrl(text, { allowPrivate: true, requireHttps: true }).ok, {
+const audienceListSchema = (item: z.ZodType<string, string>, error: string) =>
+  boundedArray(item, { max: MAX_AUDIENCE, tooMany: `Must be at most ${MAX_AUDIENCE} entries`, error });
+const userIds = audienceListSchema(id, 'Must be a user id or an array of user ids');
+const name = () => boundedText(MAX_NAME_LENGTH).refine((text) => text !== '', { error: 'Must not be empty' });
+const httpsUrlSchema = () =>
+  boundedText(MAX_URL_LENGTH).refine((text) => checkUrl(text, { allowPrivate: true, requireHttps: true }).ok, {
     error: 'Must be an https URL',
   });
-const wholeNumber = () => {
+const wholeNumberSchema = () => {
   const error = 'Must be a whole number, 0 or more';
   return z
     .number({ error })
     .int({ error })
     .min(0, { error })
-    .max(INTEGER_MAX, { error: `Must be at most ${INTEGER_MAX}` });
+    .max(MAX_INTEGER, { error: `Must be at most ${MAX_INTEGER}` });
 };
 
 /** The shape of a push message; `readMessage` checks more. */
@@ -87,7 +87,7 @@ export const messageShape = z.strictObject(
     // Not a union, because the error of a union would not say which id in the list is invalid.
     to: z
       .unknown()
-      .meta({ anyOf: [{ type: 'string' }, { type: 'array', items: { type: 'string' }, maxItems: AUDIENCE_MAX }] })
+      .meta({ anyOf: [{ type: 'string' }, { type: 'array', items: { type: 'string' }, maxItems: MAX_AUDIENCE }] })
       .transform((to, context): string | string[] => {
         const parsed = (typeof to === 'string' ? id : userIds).safeParse(to);
         if (parsed.success) return parsed.data;
@@ -95,8 +95,8 @@ export const messageShape = z.strictObject(
         return z.NEVER;
       })
       .optional(),
-    deviceIds: audienceList(id, 'Must be an array of device ids').optional(),
-    tokens: audienceList(
+    deviceIds: audienceListSchema(id, 'Must be an array of device ids').optional(),
+    tokens: audienceListSchema(
       boundedText(TOKEN_MAX)
         .refine((token) => token !== '', { error: 'Must not be empty' })
         .refine((token) => !token.startsWith(SIMULATED_PREFIX), {
@@ -108,12 +108,12 @@ export const messageShape = z.strictObject(
     title: boundedText(250).optional(),
     subtitle: boundedText(250).optional(),
     body: boundedText(2000).optional(),
-    image: httpsUrl().optional(),
-    icon: httpsUrl().optional(),
-    url: boundedText(URL_MAX)
+    image: httpsUrlSchema().optional(),
+    icon: httpsUrlSchema().optional(),
+    url: boundedText(MAX_URL_LENGTH)
       .refine((text) => text !== '', { error: 'Must not be empty' })
       .optional(),
-    badge: wholeNumber().optional(),
+    badge: wholeNumberSchema().optional(),
     sound: z.union([z.literal(false), name()], { error: 'Must be the name of a sound, or false' }).optional(),
     channel: name().optional(),
     category: name().optional(),
@@ -122,12 +122,12 @@ export const messageShape = z.strictObject(
       .refine((text) => text !== '', { error: 'Must not be empty' })
       .optional(),
     priority: z.enum(['high', 'normal'], { error: 'Must be one of: high, normal' }).default('high'),
-    ttl: wholeNumber().optional(),
+    ttl: wholeNumberSchema().optional(),
     silent: z.boolean({ error: 'Must be true or false' }).optional(),
     data: z
       .unknown()
       .superRefine((data, context) => {
-        const message = data === undefined ? undefined : dataError(data, PAYLOAD_MAX_BYTES);
+        const message = data === undefined ? undefined : dataError(data, MAX_PAYLOAD_BYTES);
         if (message !== undefined) context.addIssue({ code: 'custom', message });
       })
       .optional(),
@@ -135,9 +135,9 @@ export const messageShape = z.strictObject(
   { error: (issue) => (issue.code === 'invalid_type' ? 'Must be an object' : undefined) },
 );
 
-type Fields = z.output<typeof messageShape>;
+type MessageFields = z.output<typeof messageShape>;
 
-function detailsOf(error: z.ZodError): ErrorDetails {
+function toErrorDetails(error: z.ZodError): ErrorDetails {
   const details = new Map<string, string>();
   const add = (path: PropertyKey[], message: string) => {
     const key = path.length === 0 ? 'message' : path.map(String).join('.');
@@ -156,7 +156,7 @@ function payloadBytes({ title = '', subtitle = '', body = '', data }: PushConten
 }
 
 /** Errors of the rules that involve more than one field. */
-function crossFieldErrors(fields: Fields, content: PushContent, rule: TokenRule): ErrorDetails {
+function crossFieldErrors(fields: MessageFields, content: PushContent, rule: TokenRule): ErrorDetails {
   const details: ErrorDetails = {};
   const { to, deviceIds, tokens, platform } = fields;
   if (to === undefined && deviceIds === undefined && tokens === undefined) {
@@ -174,14 +174,14 @@ function crossFieldErrors(fields: Fields, content: PushContent, rule: TokenRule)
     details.title = 'Is required, unless there is a body, or the message is silent and has data';
   }
   const bytes = payloadBytes(content);
-  if (Object.keys(details).length === 0 && bytes > PAYLOAD_MAX_BYTES) {
+  if (Object.keys(details).length === 0 && bytes > MAX_PAYLOAD_BYTES) {
     const field = content.data === undefined ? 'body' : 'data';
-    details[field] = `Texts and data together have ${bytes} bytes; no provider carries more than ${PAYLOAD_MAX_BYTES}`;
+    details[field] = `Texts and data together have ${bytes} bytes; no provider carries more than ${MAX_PAYLOAD_BYTES}`;
   }
   return details;
 }
 
-function contentOf(fields: Fields): PushContent {
+function toContent(fields: MessageFields): PushContent {
   const { to: _to, deviceIds: _ids, tokens: _tokens, platform: _platform, ...given } = fields;
   // An empty text does not satisfy the rule that a message needs a title or a body.
   const texts = (['title', 'subtitle', 'body'] as const).filter((text) => given[text] === '');
@@ -202,13 +202,13 @@ function contentOf(fields: Fields): PushContent {
  */
 export function readMessage(input: unknown, rule: TokenRule): PushMessage {
   const parsed = messageShape.safeParse(input);
-  if (!parsed.success) throw validationError(detailsOf(parsed.error));
+  if (!parsed.success) throw validationError(toErrorDetails(parsed.error));
   const fields = parsed.data;
-  const content = contentOf(fields);
+  const content = toContent(fields);
   const details = crossFieldErrors(fields, content, rule);
   if (Object.keys(details).length > 0) throw validationError(details);
   const { to, deviceIds, tokens = [], platform } = fields;
-  const unique = (audienceList: readonly string[] = []) => [...new Set(audienceList)];
+  const unique = (audienceListSchema: readonly string[] = []) => [...new Set(audienceListSchema)];
   return {
     audience: {
       userIds: unique(typeof to === 'string' ? [to] : to),

@@ -4,15 +4,15 @@ import { PLATFORMS } from '../accounts/devices/index.ts';
 import type { PushSender } from '../declare/push.ts';
 import type { Route, RouteContext } from '../declare/route.ts';
 import { ApiError } from '../platform/errors.ts';
-import { onDemand, sendBytes, servedBytes } from '../platform/http/served-bytes.ts';
+import { createOnDemand, prepareContent, sendContent } from '../platform/http/served-bytes.ts';
 import { isId } from '../platform/ids.ts';
 import type { Platform } from '../platform/platform.ts';
 import { readPush } from './history/read-push.ts';
 import { messageShape } from './message.ts';
 
 /** Limit per client: one send can reach every user. */
-const SENDS = { limit: 60, windowMs: 60_000 };
-const MAX_DEVICES = 100;
+const SEND_LIMIT = { limit: 60, windowMs: 60_000 };
+const MAX_DEVICES_PER_PAGE = 100;
 /** Highest page number that can be requested. */
 const MAX_PAGES = 100_000;
 
@@ -82,11 +82,11 @@ const pushShape = z
 
 const querySchema = z.strictObject({
   page: z.coerce.number().int().min(1).max(MAX_PAGES).default(1),
-  limit: z.coerce.number().int().min(1).max(MAX_DEVICES).default(20),
+  limit: z.coerce.number().int().min(1).max(MAX_DEVICES_PER_PAGE).default(20),
 });
 const queryShape = z.object({
   page: z.int().min(1).max(MAX_PAGES).default(1).meta({ description: 'Of the devices' }),
-  limit: z.int().min(1).max(MAX_DEVICES).default(20).meta({ description: 'Devices of a page' }),
+  limit: z.int().min(1).max(MAX_DEVICES_PER_PAGE).default(20).meta({ description: 'Devices of a page' }),
 });
 
 function readQuery(query: RouteContext['query']): { page: number; limit: number } {
@@ -100,12 +100,12 @@ function readQuery(query: RouteContext['query']): { page: number; limit: number 
     );
   }
   const name = String(issue?.path[0]);
-  const most = name === 'limit' ? MAX_DEVICES : MAX_PAGES;
+  const most = name === 'limit' ? MAX_DEVICES_PER_PAGE : MAX_PAGES;
   throw new ApiError('BAD_REQUEST', `${name} must be a whole number from 1 to ${most}`);
 }
 
 /** The routes with which admins and their scripts send pushes and read the results. */
-export function pushRoutes({ database }: Pick<Platform, 'database'>, sender: PushSender): Route[] {
+export function createPushRoutes({ database }: Pick<Platform, 'database'>, sender: PushSender): Route[] {
   const common = { policy: 'admin', scope: 'push:send', tags: ['push'] };
   return [
     {
@@ -121,7 +121,7 @@ export function pushRoutes({ database }: Pick<Platform, 'database'>, sender: Pus
       errors: ['VALIDATION_ERROR'],
       status: 201,
       operationId: 'sendPush',
-      rateLimit: SENDS,
+      rateLimit: SEND_LIMIT,
       idempotent: true,
       handler: (ctx: RouteContext) => sender.send(ctx.body),
     },
@@ -147,17 +147,17 @@ export function pushRoutes({ database }: Pick<Platform, 'database'>, sender: Pus
 }
 
 // A new version must reach browsers soon; a worker may serve the whole site, whichever scope a page registers it with.
-const HEADERS = { 'Cache-Control': 'no-cache', 'Service-Worker-Allowed': '/' };
+const SCRIPT_HEADERS = { 'Cache-Control': 'no-cache', 'Service-Worker-Allowed': '/' };
 const JAVASCRIPT = 'text/javascript; charset=utf-8';
 
-function script(name: string, content: () => Promise<Buffer>): Route {
-  const ready = onDemand(async () => servedBytes(JAVASCRIPT, await content(), HEADERS));
+function scriptRoute(name: string, content: () => Promise<Buffer>): Route {
+  const ready = createOnDemand(async () => prepareContent(JAVASCRIPT, await content(), SCRIPT_HEADERS));
   return {
     method: 'GET',
     path: `/push/${name}`,
     policy: 'public',
     async handler({ req, res }) {
-      sendBytes(req, res, await ready());
+      sendContent(req, res, await ready());
     },
   };
 }
@@ -167,8 +167,8 @@ function script(name: string, content: () => Promise<Buffer>): Route {
  *
  * @param vapidPublicKey base64url
  */
-export function browserPages(vapidPublicKey: string): Route[] {
-  const file = (name: string) => script(name, () => readFile(new URL(`./page/${name}`, import.meta.url)));
+export function createBrowserPages(vapidPublicKey: string): Route[] {
+  const file = (name: string) => scriptRoute(name, () => readFile(new URL(`./page/${name}`, import.meta.url)));
   const key = `export const vapidPublicKey = ${JSON.stringify(vapidPublicKey)};\n`;
-  return [file('client.js'), file('sw.js'), script('key.js', async () => Buffer.from(key))];
+  return [file('client.js'), file('sw.js'), scriptRoute('key.js', async () => Buffer.from(key))];
 }

@@ -9,7 +9,7 @@ export interface Outcome {
 }
 
 /** SQL expressions for the counts of a push. */
-interface Numbers {
+interface PushCountersSql {
   open: string;
   devices: string;
   ok: string;
@@ -17,7 +17,7 @@ interface Numbers {
 }
 
 /** Builds the SQL expression for the status of a push from the expressions of its counts. */
-export function statusSql({ open, devices, ok, captured }: Numbers): string {
+export function statusSql({ open, devices, ok, captured }: PushCountersSql): string {
   return `case when ${open} > 0 then 'queued' when ${devices} = 0 then 'no-devices' when ${ok} = 0 then 'failed'
       when ${ok} < ${devices} then 'partial' when ${captured} = ${devices} then 'captured' else 'sent' end`;
 }

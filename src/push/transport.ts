@@ -4,10 +4,10 @@ import type { Logger } from '../platform/observability/log.ts';
 import type { PushContent } from './message.ts';
 
 /** Shorter tokens are not redacted: no provider issues them, and a one-letter token would redact whole sentences. */
-const SHORTEST_SECRET = 8;
+const MIN_SECRET_LENGTH = 8;
 
 /** The secrets of a device: its token; for a browser also the secret part of the endpoint and the keys. */
-function secretsOf({ platform, token }: { platform: DevicePlatform; token: string }): string[] {
+function secretsOfDevice({ platform, token }: { platform: DevicePlatform; token: string }): string[] {
   const subscription = platform === 'web' ? readSubscription(token) : undefined;
   if (subscription === undefined) return [token];
   const { endpoint, keys } = subscription;
@@ -15,35 +15,35 @@ function secretsOf({ platform, token }: { platform: DevicePlatform; token: strin
 }
 
 /** Redacts the tokens of these devices in a text of a transport or provider, which may repeat its input. */
-export function withoutTokens(text: string, devices: readonly { platform: DevicePlatform; token: string }[]): string {
-  const secrets = devices.flatMap(secretsOf).filter((secret) => secret.length >= SHORTEST_SECRET);
-  return secrets.reduce((rest, secret) => rest.replaceAll(secret, '…'), text);
+export function redactTokens(text: string, devices: readonly { platform: DevicePlatform; token: string }[]): string {
+  const secrets = devices.flatMap(secretsOfDevice).filter((secret) => secret.length >= MIN_SECRET_LENGTH);
+  return secrets.reduce((redacted, secret) => redacted.replaceAll(secret, '…'), text);
 }
 
 /** Maximum depth of error causes, because a cause can be its own cause. */
-const DEEPEST_CAUSE = 4;
+const MAX_CAUSE_DEPTH = 4;
 
 /** Handles every thrown value, including one whose conversion to a string throws. */
-function textOf(thrown: unknown): string {
+function describeThrown(thrown: unknown): string {
   try {
     return String(thrown);
   } catch {
-    return 'something that is no error';
+    return 'a value that cannot be converted to text';
   }
 }
 
 /** Converts a thrown value to an error that is safe to log: only message, stack and causes, with tokens redacted. */
-function errorWithoutTokens(
+function toRedactedError(
   thrown: unknown,
   devices: readonly { platform: DevicePlatform; token: string }[],
   depth = 0,
 ): Error {
-  const redact = (text: unknown) => withoutTokens(textOf(text), devices);
+  const redact = (text: unknown) => redactTokens(describeThrown(text), devices);
   if (!(thrown instanceof Error)) return new Error(redact(thrown));
   const error = new Error(redact(thrown.message));
   error.stack = redact(thrown.stack);
-  if (thrown.cause !== undefined && depth < DEEPEST_CAUSE) {
-    error.cause = errorWithoutTokens(thrown.cause, devices, depth + 1);
+  if (thrown.cause !== undefined && depth < MAX_CAUSE_DEPTH) {
+    error.cause = toRedactedError(thrown.cause, devices, depth + 1);
   }
   return error;
 }
@@ -111,7 +111,7 @@ export interface Transport {
    * order, within 60 seconds. Without this method, `send` is called for each message concurrently.
    */
   sendMany?(
-    sendings: readonly TransportRequest[],
+    requests: readonly TransportRequest[],
   ): Promise<readonly (readonly TransportResult[])[]> | readonly (readonly TransportResult[])[];
   /** Whether the transport handles a device. Default: every device. */
   accepts?(device: TransportDevice): boolean;
@@ -128,12 +128,12 @@ export interface Transport {
 }
 
 /** The name of the transport of simulated devices. */
-export const SIMULATED = 'simulated';
+export const SIMULATED_TRANSPORT = 'simulated';
 
 /** Timeout in ms for one call of a transport. Devices without a result by then have failed. */
 const SEND_TIMEOUT_MS = 60_000;
-const ERROR_MAX = 500;
-const METHODS = ['sendMany', 'accepts', 'sizeOf', 'check', 'close'] as const;
+const MAX_ERROR_LENGTH = 500;
+const OPTIONAL_METHODS = ['sendMany', 'accepts', 'sizeOf', 'check', 'close'] as const;
 
 /** The configuration errors of transports, one line each: malformed or duplicate ones. */
 export function transportConfigErrors(transports: readonly Transport[]): readonly string[] {
@@ -142,12 +142,13 @@ export function transportConfigErrors(transports: readonly Transport[]): readonl
   for (const [i, transport] of transports.entries()) {
     const name: unknown = transport?.name;
     if (typeof name !== 'string' || name === '') errors.push(`transports[${i}] has no name`);
-    else if (name === SIMULATED) errors.push(`transport "${name}": the name is that of simulated devices`);
+    else if (name === SIMULATED_TRANSPORT)
+      errors.push(`transport "${name}": the name is reserved for simulated devices; rename it`);
     else if (names.has(name)) errors.push(`transport "${name}" is installed twice`);
     else names.add(name);
     if (typeof transport?.send !== 'function')
       errors.push(`transports[${i}] has no method send(message, devices, { id })`);
-    for (const method of METHODS) {
+    for (const method of OPTIONAL_METHODS) {
       if (transport?.[method] !== undefined && typeof transport[method] !== 'function')
         errors.push(`transports[${i}].${method} is not a function`);
     }
@@ -158,27 +159,34 @@ export function transportConfigErrors(transports: readonly Transport[]): readonl
 }
 
 /** Whether a transport accepts a device. A transport whose `accepts` throws does not accept it. */
-export function takesDevice(transport: Transport, device: TransportDevice, log: Logger): boolean {
+export function acceptsDevice(transport: Transport, device: TransportDevice, log: Logger): boolean {
   try {
     return transport.accepts?.(device) ?? true;
   } catch (error) {
-    const err = errorWithoutTokens(error, [device]);
-    log.error({ err, transport: transport.name }, 'a push transport failed at accepts()');
+    const err = toRedactedError(error, [device]);
+    log.error(
+      { err, transport: transport.name },
+      'accepts() of a push transport threw an error, so it does not get the device',
+    );
     return false;
   }
 }
 
 /** The first transport that accepts a device. */
-export function transportFor(
+export function findTransport(
   transports: readonly Transport[],
   device: TransportDevice,
   log: Logger,
 ): Transport | undefined {
-  return transports.find((transport) => takesDevice(transport, device, log));
+  return transports.find((transport) => acceptsDevice(transport, device, log));
 }
 
 /** The error of a message that is too large for a transport and platform, or undefined. */
-export function sizeError(transport: Transport, message: PushContent, platform: DevicePlatform): string | undefined {
+export function messageSizeError(
+  transport: Transport,
+  message: PushContent,
+  platform: DevicePlatform,
+): string | undefined {
   const { name, limitBytes } = transport;
   if (transport.sizeOf === undefined || limitBytes === undefined) return undefined;
   try {
@@ -186,38 +194,38 @@ export function sizeError(transport: Transport, message: PushContent, platform: 
     if (bytes <= limitBytes) return undefined;
     return `MessageTooBig: it has ${bytes} bytes as ${name} sends it to ${platform}; the limit is ${limitBytes}`;
   } catch (error) {
-    return `The transport failed: ${errorWithoutTokens(error, []).message}`;
+    return `The transport failed: ${toRedactedError(error, []).message}`;
   }
 }
 
-function storable(text: unknown, fallback: string | undefined): string | undefined {
+function toStorableText(text: unknown, fallback: string | undefined): string | undefined {
   if (typeof text !== 'string' || text === '') return fallback;
-  return text.slice(0, ERROR_MAX).replaceAll('\0', '').toWellFormed();
+  return text.slice(0, MAX_ERROR_LENGTH).replaceAll('\0', '').toWellFormed();
 }
 
 /** Normalizes a result for storing and showing it, with the tokens of `devices` redacted. */
-function normalized(result: TransportResult | undefined, devices: readonly TransportDevice[]): TransportResult {
+function normalizeResult(result: TransportResult | undefined, devices: readonly TransportDevice[]): TransportResult {
   if (typeof result !== 'object' || result === null) {
-    return { ok: false, error: 'The transport gave no result for this device' };
+    return { ok: false, error: 'The transport returned no result for this device' };
   }
   if (result.ok === true) {
-    const id = storable(result.id, undefined);
+    const id = toStorableText(result.id, undefined);
     return id === undefined ? { ok: true } : { ok: true, id };
   }
-  const reason = typeof result.error === 'string' ? withoutTokens(result.error, devices) : undefined;
-  const error = storable(reason, 'The transport gave no reason')!;
+  const reason = typeof result.error === 'string' ? redactTokens(result.error, devices) : undefined;
+  const error = toStorableText(reason, 'The transport returned no error text')!;
   const failed: TransportResult = { ok: false, error, unregistered: result.unregistered === true };
   const { goneSince } = result;
   if (failed.unregistered) return typeof goneSince === 'number' && goneSince > 0 ? { ...failed, goneSince } : failed;
   if (result.misconfigured === true) return { ...failed, misconfigured: true };
   if (result.retryable !== true) return failed;
   const { retryAfterMs } = result;
-  const asked = typeof retryAfterMs === 'number' && retryAfterMs > 0 && retryAfterMs < Number.POSITIVE_INFINITY;
-  return { ...failed, retryable: true, ...(asked ? { retryAfterMs: Math.ceil(retryAfterMs) } : {}) };
+  const isValidWait = typeof retryAfterMs === 'number' && retryAfterMs > 0 && retryAfterMs < Number.POSITIVE_INFINITY;
+  return { ...failed, retryable: true, ...(isValidWait ? { retryAfterMs: Math.ceil(retryAfterMs) } : {}) };
 }
 
 /** Calls a transport. Rejects if the transport rejects, times out, or does not return an array. */
-async function callInTime(call: () => unknown): Promise<readonly unknown[]> {
+async function callWithTimeout(call: () => unknown): Promise<readonly unknown[]> {
   const results = await withDeadline(Promise.resolve(call()), SEND_TIMEOUT_MS);
   if (!Array.isArray(results)) throw new Error('the transport did not return an array of results');
   return results;
@@ -227,26 +235,29 @@ async function callInTime(call: () => unknown): Promise<readonly unknown[]> {
  * Calls a transport. Never throws: a missing result becomes a failed one, retryable if the transport threw or timed out.
  * Returns exactly one result per device, with at most one class: gone before misconfigured before retryable.
  */
-async function resultsOf(
+async function collectResults(
   transport: Transport,
-  sendings: readonly TransportRequest[],
+  requests: readonly TransportRequest[],
   call: () => Promise<readonly unknown[]>,
   log: Logger,
 ): Promise<TransportResult[][]> {
   try {
-    const lists = await call();
-    return sendings.map(({ devices }, i) => {
-      const results = (Array.isArray(lists[i]) ? lists[i] : []) as readonly TransportResult[];
-      return devices.map((device, at) => normalized(results[at], [device]));
+    const resultLists = await call();
+    return requests.map(({ devices }, i) => {
+      const results = (Array.isArray(resultLists[i]) ? resultLists[i] : []) as readonly TransportResult[];
+      return devices.map((device, at) => normalizeResult(results[at], [device]));
     });
   } catch (error) {
-    const err = errorWithoutTokens(
+    const err = toRedactedError(
       error,
-      sendings.flatMap(({ devices }) => devices),
+      requests.flatMap(({ devices }) => devices),
     );
-    log.error({ err, transport: transport.name, push: sendings[0]?.context.id }, 'a push transport failed');
-    const failed = normalized({ ok: false, error: `The transport failed: ${err.message}`, retryable: true }, []);
-    return sendings.map(({ devices }) => devices.map(() => failed));
+    log.error(
+      { err, transport: transport.name, push: requests[0]?.context.id },
+      'a push transport failed; its devices are retried',
+    );
+    const failed = normalizeResult({ ok: false, error: `The transport failed: ${err.message}`, retryable: true }, []);
+    return requests.map(({ devices }) => devices.map(() => failed));
   }
 }
 
@@ -257,16 +268,21 @@ async function resultsOf(
  */
 export function sendThrough(
   transport: Transport,
-  sendings: readonly TransportRequest[],
+  requests: readonly TransportRequest[],
   log: Logger,
 ): Promise<TransportResult[]>[] {
-  if (transport.sendMany !== undefined && sendings.length > 1) {
-    const all = resultsOf(transport, sendings, () => callInTime(() => transport.sendMany!(sendings)), log);
-    return sendings.map(async (_, i) => (await all)[i]!);
+  if (transport.sendMany !== undefined && requests.length > 1) {
+    const allResults = collectResults(
+      transport,
+      requests,
+      () => callWithTimeout(() => transport.sendMany!(requests)),
+      log,
+    );
+    return requests.map(async (_, i) => (await allResults)[i]!);
   }
-  return sendings.map(async (sending) => {
-    const { message, devices, context } = sending;
-    const call = async () => [await callInTime(() => transport.send(message, devices, context))];
-    return (await resultsOf(transport, [sending], call, log))[0]!;
+  return requests.map(async (request) => {
+    const { message, devices, context } = request;
+    const call = async () => [await callWithTimeout(() => transport.send(message, devices, context))];
+    return (await collectResults(transport, [request], call, log))[0]!;
   });
 }

@@ -106,7 +106,7 @@ export function crudRoutes(context: RecordsContext, entity: Entity): Route[] {
     method: 'POST',
     path: `${item}/restore`,
     policy: policyOf('delete'),
-    summary: `Take a deleted ${singular} back`,
+    summary: `Restore a deleted ${singular}`,
     errors: ['CONFLICT'],
     output: recordOutput,
     handler: (ctx) => restoreRecord(context, entity, ctx.params.id!, withIfMatch(ctx)),

@@ -18,33 +18,33 @@ export function browserTest(name: string, timeout: number, run: () => Promise<vo
   });
 }
 
-interface How {
+interface BrowserOptions {
   /** In addition to the usual arguments. */
   args?: string[];
   /** Playwright arguments to leave out. */
-  without?: string[];
+  withoutArgs?: string[];
   /** In addition to the environment of the tests. */
   env?: Record<string, string>;
 }
 
-function launchOptions({ args = [], without = [], env = {} }: How) {
+function launchOptions({ args = [], withoutArgs = [], env = {} }: BrowserOptions) {
   const usual = ['--disable-gpu', '--disable-quic', '--no-first-run', '--disable-component-update', '--disable-sync'];
   return {
     executablePath: executablePath!,
-    ignoreDefaultArgs: without,
+    ignoreDefaultArgs: withoutArgs,
     args: [...usual, ...args],
     env: { ...process.env, ...env },
   };
 }
 
 /** Starts the browser. The caller closes it. */
-export function startBrowser(how: How = {}): Promise<Browser> {
-  return chromium.launch(launchOptions(how));
+export function startBrowser(options: BrowserOptions = {}): Promise<Browser> {
+  return chromium.launch(launchOptions(options));
 }
 
 /** Starts a browser with a temporary profile. Only its pages may subscribe, because pages of other contexts are incognito. */
-export function startProfile(how: How = {}): Promise<BrowserContext> {
-  return chromium.launchPersistentContext('', launchOptions(how));
+export function startProfile(options: BrowserOptions = {}): Promise<BrowserContext> {
+  return chromium.launchPersistentContext('', launchOptions(options));
 }
 
 /** Saves a screenshot of the page in `test/.output/`, for manual review. */

@@ -13,19 +13,19 @@ beforeAll(async () => {
   return () => browser.close();
 });
 
-const LOOKS = [360, 1280, 1920].flatMap((width) => (['light', 'dark'] as const).map((scheme) => ({ width, scheme })));
+const SCREENS = [360, 1280, 1920].flatMap((width) => (['light', 'dark'] as const).map((scheme) => ({ width, scheme })));
 
-type Look = (typeof LOOKS)[number];
+type Screen = (typeof SCREENS)[number];
 
-async function setLook(page: Page, { width, scheme }: Look): Promise<void> {
+async function setScreen(page: Page, { width, scheme }: Screen): Promise<void> {
   await page.setViewportSize({ width, height: 900 });
   await page.emulateMedia({ colorScheme: scheme });
 }
 
-async function openConsole(look: Look): Promise<Page> {
+async function openConsole(screen: Screen): Promise<Page> {
   const page = await browser.newPage();
   onTestFinished(() => page.close());
-  await setLook(page, look);
+  await setScreen(page, screen);
   await page.goto(`${url}/console/push`);
   await page.getByText('Live', { exact: true }).waitFor();
   return page;
@@ -87,18 +87,18 @@ async function expectReadable(page: Page): Promise<void> {
 }
 
 browserTest(
-  'without users and devices the console says what is missing and offers no send, in every look',
+  'without users and devices, the console names what is missing and disables sending, on every screen',
   120_000,
   async () => {
-    const page = await openConsole(LOOKS[0]!);
-    for (const look of LOOKS) {
-      await setLook(page, look);
+    const page = await openConsole(SCREENS[0]!);
+    for (const screen of SCREENS) {
+      await setScreen(page, screen);
       await page.getByText('There is no device to send to. Add one first.').waitFor();
       await page.getByText('There is no user yet.').waitFor();
       expect(await page.locator('#send').getByRole('button').isDisabled()).toBe(true);
       expect(await page.locator('#add').getByRole('button').isDisabled()).toBe(true);
       await expectReadable(page);
-      await keepScreenshot(page, `console-empty-${look.width}-${look.scheme}`);
+      await keepScreenshot(page, `console-empty-${screen.width}-${screen.scheme}`);
     }
   },
 );
@@ -108,7 +108,7 @@ const LONG_NAME = 'Wide'.repeat(16);
 const LONGEST = 'Mm'.repeat(125);
 
 browserTest(
-  'long titles, bodies, names, groups and addresses fit the page, and every text is readable, in every look',
+  'long titles, bodies, names, groups and addresses fit the page, and every text is readable, on every screen',
   180_000,
   async () => {
     const ada = await person('Ada');
@@ -136,7 +136,7 @@ browserTest(
     const { notifications } = (await simulated.list()).find(({ platform }) => platform === 'ios')!;
     await simulated.tap(notifications[0]!.id);
 
-    const page = await openConsole(LOOKS[0]!);
+    const page = await openConsole(SCREENS[0]!);
     await page.locator('#sends > li').nth(1).waitFor();
     await page.getByText('Send to all 5 devices').waitFor();
     await page.evaluate(`(() => {
@@ -145,48 +145,44 @@ browserTest(
       fault.textContent = '${LONGEST}';
       fault.hidden = false;
     })()`);
-    for (const look of LOOKS) {
-      await setLook(page, look);
+    for (const screen of SCREENS) {
+      await setScreen(page, screen);
       await expectReadable(page);
       expect(await page.evaluate(`getComputedStyle(document.body).colorScheme`)).toBe('light dark');
       const paper = await page.evaluate(`getComputedStyle(document.documentElement).backgroundColor`);
-      expect(paper).toBe(look.scheme === 'dark' ? 'rgb(20, 23, 29)' : 'rgb(245, 246, 249)');
-      await keepScreenshot(page, `console-long-${look.width}-${look.scheme}`);
+      expect(paper).toBe(screen.scheme === 'dark' ? 'rgb(20, 23, 29)' : 'rgb(245, 246, 249)');
+      await keepScreenshot(page, `console-long-${screen.width}-${screen.scheme}`);
     }
   },
 );
 
-browserTest(
-  'a send names a device that has been removed by its name, or by its owner if it had no name',
-  60_000,
-  async () => {
-    const ben = await person('Ben');
-    const named = await simulated.create({ user: ben.id, name: 'Old phone' });
-    const unnamed = await simulated.create({ user: ben.id, platform: 'android' });
-    const token = 'a-real-token-0123456789';
-    const real = await ben.call('POST', '/api/auth/devices', { token, platform: 'android', name: 'Real tablet' });
-    await app.push.send({ to: ben.id, title: 'Farewell' });
-    await simulated.remove(named.id);
-    await simulated.remove(unnamed.id);
-    expect((await ben.call('DELETE', `/api/auth/devices/${real.body.data.id}`)).status).toBe(204);
-    const page = await openConsole({ width: 1280, scheme: 'light' });
-    const send = page.locator('#sends > li', { hasText: 'Farewell' });
-    await send.waitFor();
-    const shown = await send.locator('.name').allTextContents();
-    expect(shown.sort()).toEqual([`Ben (${ben.email})`, 'Old phone', 'Real tablet']);
-  },
-);
+browserTest('the history shows a removed device by its name, or by its owner if it had no name', 60_000, async () => {
+  const ben = await person('Ben');
+  const named = await simulated.create({ user: ben.id, name: 'Old phone' });
+  const unnamed = await simulated.create({ user: ben.id, platform: 'android' });
+  const token = 'a-real-token-0123456789';
+  const real = await ben.call('POST', '/api/auth/devices', { token, platform: 'android', name: 'Real tablet' });
+  await app.push.send({ to: ben.id, title: 'Farewell' });
+  await simulated.remove(named.id);
+  await simulated.remove(unnamed.id);
+  expect((await ben.call('DELETE', `/api/auth/devices/${real.body.data.id}`)).status).toBe(204);
+  const page = await openConsole({ width: 1280, scheme: 'light' });
+  const send = page.locator('#sends > li', { hasText: 'Farewell' });
+  await send.waitFor();
+  const shown = await send.locator('.name').allTextContents();
+  expect(shown.sort()).toEqual([`Ben (${ben.email})`, 'Old phone', 'Real tablet']);
+});
 
 browserTest(
-  'every element that the keyboard reaches has a visible focus, in light and in dark mode',
+  'every element that can be reached by keyboard has a visible focus, in light and in dark mode',
   120_000,
   async () => {
     const cleo = await person('Cleo');
     await simulated.create({ user: cleo.id, platform: 'ios', name: 'Phone of Cleo' });
-    await app.push.send({ to: cleo.id, title: 'Look' });
+    await app.push.send({ to: cleo.id, title: 'Screen' });
     for (const scheme of ['light', 'dark'] as const) {
       const page = await openConsole({ width: 1280, scheme });
-      await page.getByRole('article', { name: 'Phone of Cleo' }).getByRole('button', { name: 'Look' }).waitFor();
+      await page.getByRole('article', { name: 'Phone of Cleo' }).getByRole('button', { name: 'Screen' }).waitFor();
       const reached = async () => {
         await page.keyboard.press('Tab');
         return (await page.evaluate(`(() => {

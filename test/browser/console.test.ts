@@ -23,28 +23,28 @@ const PICTURE = `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 300 200">
   <path d="M0 200 90 80l60 70 40-40 110 90z" fill="#4d7c5a"/></svg>`;
 
 /** Opens the console. Also returns the errors of the page; the browser logs violations of its content security policy there. */
-async function openConsole(): Promise<{ page: Page; complaints: string[] }> {
+async function openConsole(): Promise<{ page: Page; pageErrors: string[] }> {
   const page = await browser.newPage({ viewport: { width: 1440, height: 1100 } });
-  const complaints: string[] = [];
+  const pageErrors: string[] = [];
   page.on('console', (message) => {
-    if (['error', 'warning'].includes(message.type())) complaints.push(message.text());
+    if (['error', 'warning'].includes(message.type())) pageErrors.push(message.text());
   });
-  page.on('pageerror', (error) => complaints.push(String(error)));
+  page.on('pageerror', (error) => pageErrors.push(String(error)));
   await page.route('https://pictures.example.com/*', (route) =>
     route.fulfill({ contentType: 'image/svg+xml', body: PICTURE }),
   );
   await page.goto(`${url}/console/push`);
   await page.getByText('Live', { exact: true }).waitFor();
-  return { page, complaints };
+  return { page, pageErrors };
 }
 const deviceOf = (page: Page, name: string) => page.getByRole('article', { name });
 
 browserTest(
-  'each device shows a notification live, as its system would; a newer one replaces it; the send is in the history',
+  'each device shows notifications live, as its system would; a newer one replaces an older one; the history lists every push',
   60_000,
   async () => {
     const ada = await person('Ada');
-    const { page, complaints } = await openConsole();
+    const { page, pageErrors } = await openConsole();
     await simulated.create({ user: ada.id, platform: 'ios', name: 'iPhone' });
     await simulated.create({ user: ada.id, platform: 'android', name: 'Pixel' });
     await simulated.create({ user: ada.id, platform: 'web', name: 'Firefox' });
@@ -91,18 +91,18 @@ browserTest(
     expect(await sends.nth(2).textContent()).toMatch(/partial.*3 of 4.*DeviceNotRegistered/s);
     await sends.nth(2).locator('summary').first().click();
     await keepScreenshot(page, 'console');
-    expect(complaints).toEqual([]);
+    expect(pageErrors).toEqual([]);
     await page.close();
   },
 );
 
 browserTest(
-  'a device goes offline, gets the held notifications when it comes back, and is tapped',
+  'a device that was offline shows its held notifications when it is back online, and they can be tapped',
   60_000,
   async () => {
     const ben = await person('Ben');
     const { id: device } = await simulated.create({ user: ben.id, platform: 'ios', name: 'Phone of Ben' });
-    const { page, complaints } = await openConsole();
+    const { page, pageErrors } = await openConsole();
     const phone = deviceOf(page, 'Phone of Ben');
     await phone.getByRole('button', { name: 'Go offline' }).click();
     await phone.getByRole('button', { name: 'Come back' }).waitFor();
@@ -117,12 +117,12 @@ browserTest(
     expect(opened).toMatchObject([{ id, device, user: ben.id, url: '/lunch', simulated: true }]);
     await page.locator('#sends > li').first().getByText('opened').first().waitFor();
     await keepScreenshot(page, 'console-tapped');
-    expect(complaints).toEqual([]);
+    expect(pageErrors).toEqual([]);
     await page.close();
   },
 );
 
-browserTest('the page adds a device and sends to it; refusals are shown', 60_000, async () => {
+browserTest('the page adds a device, sends to it, and shows why a message is refused', 60_000, async () => {
   await person('Cleo');
   const { page } = await openConsole();
   const form = page.locator('#add');

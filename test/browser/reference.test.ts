@@ -1,4 +1,4 @@
-// The API reference at /api/docs, as a browser shows it.
+// The API reference at /api/docs in a browser.
 import type { Browser } from 'playwright-core';
 import { beforeAll, expect } from 'vitest';
 import { apiKeys, defineResource, defineUser, f } from '../../src/index.ts';
@@ -20,7 +20,7 @@ beforeAll(async () => {
 });
 
 browserTest(
-  'the reference shows a lock only on protected operations, open until a token is entered',
+  'the API reference shows a lock only on protected operations, and the lock is open until a token is entered',
   60_000,
   async () => {
     const page = await browser.newPage({ viewport: { width: 1280, height: 1000 } });

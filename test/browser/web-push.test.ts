@@ -36,7 +36,7 @@ const { app, url, call, person } = await startTestApp(
   {
     resources: [defineUser()],
     extensions: [shop],
-    listeners: (app) => app.on('push.opened', (one) => opened.push(one)),
+    listeners: (app) => app.on('push.opened', (event) => opened.push(event)),
   },
   {
     env: () => ({
@@ -83,7 +83,7 @@ browserTest(
     google.hold();
     const context = await startProfile({
       args: google.browserArgs,
-      without: ['--disable-background-networking'],
+      withoutArgs: ['--disable-background-networking'],
       env: { DBUS_SESSION_BUS_ADDRESS: desktop.busAddress },
     });
     onTestFinished(() => context.close());
@@ -142,8 +142,9 @@ browserTest(
     }
 
     await inPage(page, 'unsubscribe', { token: ada.token });
-    const left = "navigator.serviceWorker.getRegistration('/push/').then((one) => one.pushManager.getSubscription())";
-    expect(await page.evaluate(left)).toBeNull();
+    const readSubscription =
+      "navigator.serviceWorker.getRegistration('/push/').then((one) => one.pushManager.getSubscription())";
+    expect(await page.evaluate(readSubscription)).toBeNull();
     expect((await ada.call('GET', '/api/auth/devices')).body.data).toEqual([]);
     expect(await app.push.send({ to: ada.id, title: 'Hi' })).toMatchObject({ status: 'no-devices' });
   },
@@ -151,10 +152,10 @@ browserTest(
 
 test('the client and the worker are served as scripts that caches must revalidate', async () => {
   for (const name of ['client.js', 'sw.js', 'key.js']) {
-    const answer = await fetch(`${url}/push/${name}`);
-    expect(answer.headers.get('content-type')).toBe('text/javascript; charset=utf-8');
-    expect(answer.headers.get('cache-control')).toBe('no-cache');
-    expect(await answer.text()).not.toContain(vapid.privateKey);
+    const response = await fetch(`${url}/push/${name}`);
+    expect(response.headers.get('content-type')).toBe('text/javascript; charset=utf-8');
+    expect(response.headers.get('cache-control')).toBe('no-cache');
+    expect(await response.text()).not.toContain(vapid.privateKey);
   }
-  expect((await call('GET', '/push/pages.ts')).status).toBe(404);
+  expect((await call('GET', '/push/routes.ts')).status).toBe(404);
 });

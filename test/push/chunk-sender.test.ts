@@ -51,5 +51,5 @@ test('a chunk that the transport holds when the sender gives up waiting ends its
   claim();
   await expect.poll(() => asked).toEqual(['p']);
   sender.abandon();
-  await expect(sent).rejects.toThrow('stopped before the transport answered');
+  await expect(sent).rejects.toThrow('stopped before the transport returned its results');
 });

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import type { SimulatedBehavior } from '../../src/declare/push.ts';
 import { createApp, defineUser } from '../../src/index.ts';
 import { createPush } from '../../src/push/index.ts';
-import { simulatedTransport } from '../../src/push/simulated/transport.ts';
+import { createSimulatedTransport } from '../../src/push/simulated/transport.ts';
 import type { Transport } from '../../src/push/transport.ts';
 import { startTestApp } from '../support/app.ts';
 import { openPlatform } from './platform.ts';
@@ -95,7 +95,7 @@ test('a push that arrives twice, because a worker was lost before it stored the 
   try {
     const device = { id, platform: 'ios', token: 'sim_x', user: ann.id, locale: null } as const;
     const message = { title: 'Hi', sound: 'default', priority: 'high' } as const;
-    await simulatedTransport(platform).send(message, [device], { id: sent.id });
+    await createSimulatedTransport(platform).send(message, [device], { id: sent.id });
   } finally {
     await platform.close();
   }
@@ -189,6 +189,6 @@ test('in production there are no simulated devices: existing ones in the databas
 test('no other transport may use the name of the simulated one', () => {
   const transports = [{ ...real, name: 'simulated' }];
   expect(() => createApp({ resources: [defineUser()], transports }, env)).toThrow(
-    /the name is that of simulated devices/,
+    /the name is reserved for simulated devices/,
   );
 });

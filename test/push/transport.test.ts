@@ -3,7 +3,7 @@ import { Client } from 'pg';
 import { afterAll, beforeEach, describe, expect, test } from 'vitest';
 import { createApp, defineUser } from '../../src/index.ts';
 import type { Logger } from '../../src/platform/observability/log.ts';
-import { sendThrough, type Transport, transportFor } from '../../src/push/transport.ts';
+import { findTransport, sendThrough, type Transport } from '../../src/push/transport.ts';
 import { type Person, startTestApp } from '../support/app.ts';
 
 /** A transport whose results a test decides. It accepts only iOS devices. */
@@ -216,7 +216,7 @@ describe('no token is revealed by a custom transport', () => {
   test('whose accepts() throws', () => {
     const logged: unknown[] = [];
     const log = { error: ({ err }: { err: Error }) => logged.push(inspect(err)) } as unknown as Logger;
-    expect(transportFor([{ name: 'own', send: accepting, accepts: failing }], device, log)).toBeUndefined();
+    expect(findTransport([{ name: 'own', send: accepting, accepts: failing }], device, log)).toBeUndefined();
     expect(logged).toEqual([expect.stringContaining('no such device: …')]);
     expect(logged[0]).not.toMatch(/ios-token-0123456789/);
   });

@@ -1,7 +1,7 @@
 import { Client } from 'pg';
 import { afterAll, beforeEach, describe, expect, test } from 'vitest';
 import { createApp, defineUser } from '../../src/index.ts';
-import { pushSweeps } from '../../src/push/delivery/sweeps.ts';
+import { createPushSweeps } from '../../src/push/delivery/sweeps.ts';
 import type { Transport } from '../../src/push/transport.ts';
 import { startTestApp } from '../support/app.ts';
 import { openPlatform } from './platform.ts';
@@ -39,7 +39,7 @@ afterAll(async () => {
   await platform.close();
   await sql.end();
 });
-const [jobsSweep, , retentionSweep] = pushSweeps(platform, new Set(['fake']));
+const [jobsSweep, , retentionSweep] = createPushSweeps(platform, new Set(['fake']));
 
 beforeEach(() => {
   sent.length = 0;

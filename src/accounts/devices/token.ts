@@ -68,7 +68,7 @@ export function readSubscription(token: string): z.output<typeof subscription> |
 /** Which device tokens are accepted. */
 export interface TokenRule extends EndpointRule {
   /** Returns whether a transport of the app accepts this Expo token. If undefined, no transport does. */
-  takesExpo?(platform: DevicePlatform, token: string): boolean;
+  acceptsExpoToken?(platform: DevicePlatform, token: string): boolean;
 }
 
 const EXPO = /^\s*Expo(nent)?PushToken\[/;
@@ -83,7 +83,7 @@ const EXPO_TOKEN_ERROR =
 
 /** Returns the error of a token for a platform, or undefined. Length, NUL and `sim_` are checked elsewhere. */
 export function tokenError(platform: DevicePlatform, token: string, rule: TokenRule): string | undefined {
-  if (isExpoToken(token) && !rule.takesExpo?.(platform, token)) return EXPO_TOKEN_ERROR;
+  if (isExpoToken(token) && !rule.acceptsExpoToken?.(platform, token)) return EXPO_TOKEN_ERROR;
   if (platform !== 'web') return undefined;
   const read = readSubscription(token);
   if (read === undefined) return 'Must be the JSON of a PushSubscription, with endpoint and keys';

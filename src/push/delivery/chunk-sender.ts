@@ -1,12 +1,12 @@
 import { type DevicePlatform, tokenHash } from '../../accounts/devices/index.ts';
 import { createMicroBatch } from '../../platform/concurrency/micro-batch.ts';
 import type { LeaseRenewals } from '../../platform/leased-work/lease.ts';
-import { scheduledWait, withJitter, withLaterJitter } from '../../platform/leased-work/retry-schedule.ts';
+import { addJitter, addPositiveJitter, getScheduledWait } from '../../platform/leased-work/retry-schedule.ts';
 import type { Logger } from '../../platform/observability/log.ts';
 import type { Database } from '../../platform/postgres/database.ts';
 import {
+  messageSizeError,
   sendThrough,
-  sizeError,
   type Transport,
   type TransportDevice,
   type TransportRequest,
@@ -39,23 +39,23 @@ interface FailedTry {
  *
  * @param random from 0 to 1
  */
-export function retryAt(
+export function nextRetryAt(
   { attempts, retryAfterMs, createdAt, expiresAt = createdAt + LONGEST_TTL_MS }: FailedTry,
   now: number,
   random: number,
 ): number | undefined {
-  const wait = scheduledWait(RETRY_SCHEDULE_MS, attempts);
+  const wait = getScheduledWait(RETRY_SCHEDULE_MS, attempts);
   if (wait === undefined) return undefined;
-  const at = now + (retryAfterMs === undefined ? withJitter(wait, random) : withLaterJitter(retryAfterMs, random));
+  const at = now + (retryAfterMs === undefined ? addJitter(wait, random) : addPositiveJitter(retryAfterMs, random));
   return at < expiresAt ? at : undefined;
 }
 
 /** Maximum number of devices claimed together: the size of one call of a transport. */
-const GATHERED_DEVICES = 500;
+const MAX_DEVICES_PER_CALL = 500;
 /** Maximum number of devices that a sender has in progress: a few transport calls. It bounds how many results a crash can lose. */
 const MAX_DEVICES_IN_PROGRESS = 2000;
 /** Maximum number of chunks whose results are stored with one statement. */
-const STORED_AT_ONCE = 100;
+const MAX_CHUNKS_PER_STORE = 100;
 
 /** Dependencies of a sender. */
 interface ChunkSenderParts {
@@ -76,13 +76,13 @@ interface ChunkSender {
   abandon(): void;
 }
 
-interface Waiting {
+interface WaitingJob {
   key: ChunkKey & { size: number };
   resolve(): void;
   reject(error: unknown): void;
 }
 
-const keyOf = ({ pushId, chunk }: ChunkKey) => `${pushId} ${chunk}`;
+const toKeyText = ({ pushId, chunk }: ChunkKey) => `${pushId} ${chunk}`;
 
 function toDeviceResult(
   chunk: ClaimedChunk,
@@ -90,13 +90,13 @@ function toDeviceResult(
   result: TransportResult,
 ): DeviceResult {
   const { createdAt, expiresAt } = chunk;
-  const failed = { attempts: tries + 1, retryAfterMs: result.retryAfterMs, createdAt, expiresAt };
-  const again = result.retryable === true ? retryAt(failed, Date.now(), Math.random()) : undefined;
-  const raw =
+  const failedTry = { attempts: tries + 1, retryAfterMs: result.retryAfterMs, createdAt, expiresAt };
+  const retryTime = result.retryable === true ? nextRetryAt(failedTry, Date.now(), Math.random()) : undefined;
+  const goneToken =
     result.unregistered && device.id === null && device.token !== null
       ? { hash: tokenHash(device.token), platform: device.platform }
       : null;
-  return { ...result, position, deviceId: device.id, raw, tries, retryAt: again };
+  return { ...result, position, deviceId: device.id, raw: goneToken, tries, nextRetryAt: retryTime };
 }
 
 function earliest(times: readonly (number | undefined)[]): number | undefined {
@@ -115,34 +115,34 @@ export function createChunkSender(
   transportOf: (name: string | null) => Transport | TransportResult,
 ): ChunkSender {
   const { database, log, claims, claimChunks, handleResults } = parts;
-  const waiting: Waiting[] = [];
-  const beingSent = new Set<Waiting>();
+  const waiting: WaitingJob[] = [];
+  const beingSent = new Set<WaitingJob>();
   let inProgress = 0;
   let claiming = false;
   let dropping = false;
   let abandoned = false;
 
-  const record = createMicroBatch<SentChunk>(async (answered) => {
-    const byTransport = Map.groupBy(answered, ({ chunk }) => chunk.transport);
+  const storeLater = createMicroBatch<SentChunk>(async (sentChunks) => {
+    const byTransport = Map.groupBy(sentChunks, ({ chunk }) => chunk.transport);
     await Promise.all([...byTransport].map(([transport, own]) => handleResults(transport, own)));
-  }, STORED_AT_ONCE);
+  }, MAX_CHUNKS_PER_STORE);
 
   /** Sends chunks of one transport. Returns a promise of the results of each chunk. */
   function deliver(name: string | null, chunks: readonly ClaimedChunk[]): Promise<SentChunk>[] {
     const sentAt = Date.now();
     const target = transportOf(name);
     const transport = 'send' in target ? target : undefined;
-    const prepared = chunks.map((chunk) => ({ chunk, ...prepare(chunk, transport, sentAt) }));
-    const asked = prepared.filter(({ sendable }) => sendable.length > 0);
-    const sendings = asked.map(({ chunk: { pushId: id, message, expiresAt }, sendable }): TransportRequest => {
+    const prepared = chunks.map((chunk) => ({ chunk, ...prepareDevices(chunk, transport, sentAt) }));
+    const withSendable = prepared.filter(({ sendable }) => sendable.length > 0);
+    const requests = withSendable.map(({ chunk: { pushId: id, message, expiresAt }, sendable }): TransportRequest => {
       const context = expiresAt === undefined ? { id } : { id, expiresAt };
       return { message, devices: sendable.map(({ device }) => device), context };
     });
     const promises =
       transport === undefined
-        ? sendings.map(({ devices }) => Promise.resolve(devices.map(() => target as TransportResult)))
-        : sendThrough(transport, sendings, log);
-    const resultsOf = new Map(asked.map(({ chunk }, i) => [chunk, promises[i]!]));
+        ? requests.map(({ devices }) => Promise.resolve(devices.map(() => target as TransportResult)))
+        : sendThrough(transport, requests, log);
+    const resultsOf = new Map(withSendable.map(({ chunk }, i) => [chunk, promises[i]!]));
     return prepared.map(async ({ chunk, sendable, refused }) => {
       const sent = (await resultsOf.get(chunk)) ?? [];
       const results = [
@@ -153,58 +153,59 @@ export function createChunkSender(
         chunk,
         results,
         sentAt,
-        dueAt: earliest([chunk.laterAt, ...results.map((one) => one.retryAt)]),
+        dueAt: earliest([chunk.nextDueAt, ...results.map((one) => one.nextRetryAt)]),
       };
     });
   }
 
-  async function finish(answering: Promise<SentChunk>, chunk: ClaimedChunk, done: Waiting): Promise<void> {
-    beingSent.add(done);
+  async function finish(sending: Promise<SentChunk>, chunk: ClaimedChunk, job: WaitingJob): Promise<void> {
+    beingSent.add(job);
     try {
-      const answered = await answering;
+      const sentChunk = await sending;
       // The job has already been rejected, and the database may be closed.
       if (abandoned) return;
-      await record(answered);
-      done.resolve();
+      await storeLater(sentChunk);
+      job.resolve();
     } catch (error) {
-      done.reject(error);
+      job.reject(error);
     } finally {
-      beingSent.delete(done);
+      beingSent.delete(job);
       claims.remove(chunk);
       inProgress -= chunk.devices.length;
       claimWaiting();
     }
   }
 
-  function takeBatch(): Waiting[] {
+  function takeBatch(): WaitingJob[] {
     let devices = 0;
     const end = waiting.findIndex(({ key }, i) => {
       devices += key.size;
-      return i > 0 && devices > GATHERED_DEVICES;
+      return i > 0 && devices > MAX_DEVICES_PER_CALL;
     });
     return waiting.splice(0, end === -1 ? waiting.length : end);
   }
 
-  async function claim(batch: readonly Waiting[]): Promise<void> {
+  async function claim(batch: readonly WaitingJob[]): Promise<void> {
     const claimed = await claimChunks(
       database,
       batch.map(({ key }) => key),
     );
     // The worker has given up: do not send chunks whose results nothing waits for.
     if (abandoned) {
-      for (const one of batch) one.resolve();
+      for (const job of batch) job.resolve();
       return;
     }
-    const byKey = new Map(claimed.map((chunk) => [keyOf(chunk), chunk]));
-    const asked = new Map(batch.map((one) => [keyOf(one.key), one]));
-    for (const one of batch) if (!byKey.has(keyOf(one.key)) || asked.get(keyOf(one.key)) !== one) one.resolve();
+    const byKey = new Map(claimed.map((chunk) => [toKeyText(chunk), chunk]));
+    const jobByKey = new Map(batch.map((one) => [toKeyText(one.key), one]));
+    for (const job of batch)
+      if (!byKey.has(toKeyText(job.key)) || jobByKey.get(toKeyText(job.key)) !== job) job.resolve();
     for (const chunk of claimed) {
       inProgress += chunk.devices.length;
       claims.add(chunk);
     }
     for (const [name, chunks] of Map.groupBy(claimed, (chunk) => chunk.transport)) {
-      for (const [i, answering] of deliver(name, chunks).entries()) {
-        void finish(answering, chunks[i]!, asked.get(keyOf(chunks[i]!))!);
+      for (const [i, sending] of deliver(name, chunks).entries()) {
+        void finish(sending, chunks[i]!, jobByKey.get(toKeyText(chunks[i]!))!);
       }
     }
   }
@@ -217,7 +218,7 @@ export function createChunkSender(
       try {
         await claim(batch);
       } catch (error) {
-        for (const one of batch) one.reject(error);
+        for (const job of batch) job.reject(error);
       }
     }
     claiming = false;
@@ -233,11 +234,12 @@ export function createChunkSender(
       }),
     dropUnclaimed() {
       dropping = true;
-      for (const one of waiting.splice(0)) one.resolve();
+      for (const job of waiting.splice(0)) job.resolve();
     },
     abandon() {
       abandoned = true;
-      for (const one of beingSent) one.reject(new Error('stopped before the transport answered'));
+      for (const job of beingSent)
+        job.reject(new Error('The worker stopped before the transport returned its results'));
     },
   };
 }
@@ -246,29 +248,29 @@ export function createChunkSender(
 const FIRST_TRY_GRACE_MS = 60_000;
 
 /** Give a chunk up after this many lost workers: the chunk itself most likely crashes them. */
-const MAX_LOST = 4;
+const MAX_LOST_WORKERS = 4;
 
 /** The devices of a chunk to pass to the transport, and the results of the devices that are not sent to. */
-interface Prepared {
+interface PreparedDevices {
   sendable: { claimed: ClaimedDevice; device: TransportDevice }[];
   refused: { claimed: ClaimedDevice; result: TransportResult }[];
 }
 
 /** Separates the devices that can be sent to from those that are gone, expired, or cannot carry the message. */
-export function prepare(chunk: ClaimedChunk, transport: Transport | undefined, now: number): Prepared {
+export function prepareDevices(chunk: ClaimedChunk, transport: Transport | undefined, now: number): PreparedDevices {
   const { message, expiresAt = Number.POSITIVE_INFINITY } = chunk;
   const sizes = new Map<DevicePlatform, string | undefined>();
 
   function refusalOf({ device, tries }: ClaimedDevice): string | undefined {
     if (device.token === null) return 'The device is no longer registered, or its user is not active';
-    if (chunk.claimsSinceResult > MAX_LOST + 1) return 'Given up: its workers were lost again and again';
-    if (now > expiresAt + (tries === 0 ? FIRST_TRY_GRACE_MS : 0)) return 'Expired: its ttl ran out before it was sent';
+    if (chunk.claimsSinceResult > MAX_LOST_WORKERS + 1) return 'Given up: every worker that sent it was lost';
+    if (now > expiresAt + (tries === 0 ? FIRST_TRY_GRACE_MS : 0)) return 'Expired: its ttl ended before it was sent';
     if (transport === undefined) return undefined;
-    if (!sizes.has(device.platform)) sizes.set(device.platform, sizeError(transport, message, device.platform));
+    if (!sizes.has(device.platform)) sizes.set(device.platform, messageSizeError(transport, message, device.platform));
     return sizes.get(device.platform);
   }
 
-  const prepared: Prepared = { sendable: [], refused: [] };
+  const prepared: PreparedDevices = { sendable: [], refused: [] };
   for (const claimed of chunk.devices) {
     const error = refusalOf(claimed);
     if (error === undefined) prepared.sendable.push({ claimed, device: claimed.device as TransportDevice });

@@ -12,7 +12,7 @@ const LEASE_SECONDS = 30;
 const RENEW_MS = 10_000;
 
 // The fencing token is `attempts`, the number of the claim. Uses the primary key.
-const CLAIM = `
+const CLAIM_CHUNKS = `
   with w as (
     select c.push_id, c.chunk from unnest($1::text[], $2::int[]) k(push_id, chunk)
     join push_chunks c on c.push_id = k.push_id and c.chunk = k.chunk
@@ -30,7 +30,7 @@ const CLAIM = `
   from c join pushes p on p.id = c.push_id`;
 
 // A device is skipped (its token is null) if it changed users or lost its session since the send, or if its user is no longer active.
-const devicesOf = (users: UserTable | undefined) => `
+const selectDueDevices = (users: UserTable | undefined) => `
   select k.ord, r.position, r.device_id, r.platform, r.user_id, d.locale,
     coalesce(r.token, case when owner.active and (d.session_id is null or s.expires_at > now()) then d.token end),
     r.retry_at, coalesce(jsonb_array_length(r.earlier), 0) + (r.ok is not null)::int
@@ -42,7 +42,7 @@ const devicesOf = (users: UserTable | undefined) => `
   where r.ok is null or r.retry_at is not null
   order by k.ord, r.position`;
 
-const RENEW = `
+const RENEW_CLAIMS = `
   update push_chunks c set claimed_until = now() + interval '${LEASE_SECONDS} seconds'
   from unnest($1::text[], $2::int[], $3::int[]) k(push_id, chunk, attempts)
   where c.push_id = k.push_id and c.chunk = k.chunk and c.attempts = k.attempts and c.finished_at is null`;
@@ -72,7 +72,7 @@ export interface ClaimedChunk extends ChunkKey {
   /** The devices that are due. */
   devices: ClaimedDevice[];
   /** Epoch ms at which the next of the other devices is due. */
-  laterAt: number | undefined;
+  nextDueAt: number | undefined;
 }
 
 type ChunkRow = [
@@ -105,14 +105,14 @@ export type ClaimChunks = (database: Database, keys: readonly ChunkKey[]) => Pro
 
 /** Creates the function that claims chunks. @param users undefined in an app without accounts */
 export function createClaimChunks(users: UserTable | undefined): ClaimChunks {
-  const devices = devicesOf(users);
+  const devices = selectDueDevices(users);
   return (database, keys) => claimChunks(database, keys, devices);
 }
 
 async function claimChunks(database: Database, keys: readonly ChunkKey[], devices: string): Promise<ClaimedChunk[]> {
   const rows = await database.write<ChunkRow>({
     name: 'push_claim',
-    text: CLAIM,
+    text: CLAIM_CHUNKS,
     values: [keys.map((key) => key.pushId), keys.map((key) => key.chunk)],
   });
   if (rows.length === 0) return [];
@@ -140,7 +140,7 @@ async function claimChunks(database: Database, keys: readonly ChunkKey[], device
       createdAt: Date.parse(createdAt),
       expiresAt: expiresAt === null ? undefined : Date.parse(expiresAt),
       devices: [],
-      laterAt: undefined,
+      nextDueAt: undefined,
     }),
   );
   const waiting = await database.read<DeviceRow>({
@@ -153,7 +153,7 @@ async function claimChunks(database: Database, keys: readonly ChunkKey[], device
     const chunk = chunks[ord - 1]!;
     const at = retryAt === null ? 0 : Date.parse(retryAt);
     if (at <= soon) chunk.devices.push({ position, device: { id, platform, token, user, locale }, tries });
-    else chunk.laterAt = Math.min(at, chunk.laterAt ?? at);
+    else chunk.nextDueAt = Math.min(at, chunk.nextDueAt ?? at);
   }
   return chunks;
 }
@@ -165,7 +165,7 @@ export async function renewClaims(database: Database, chunks: readonly ClaimedCh
     chunks.map((chunk) => chunk.chunk),
     chunks.map((chunk) => chunk.attempt),
   ];
-  await database.write({ name: 'push_renew', text: RENEW, values });
+  await database.write({ name: 'push_renew', text: RENEW_CLAIMS, values });
 }
 
 /** Creates the renewals of a worker's claims, so that no other worker claims its chunks while it lives. */

@@ -5,15 +5,15 @@ import type { Platform } from '../../platform/platform.ts';
 import { retryTransient } from '../../platform/postgres/retry.ts';
 import type { FinishedSignals } from '../send/finished.ts';
 import { emitOutcome } from '../status.ts';
-import { SIMULATED } from '../transport.ts';
-import { addChunks } from './jobs.ts';
+import { SIMULATED_TRANSPORT } from '../transport.ts';
+import { enqueueChunks } from './jobs.ts';
 import { type DeviceResult, type SentChunk, storeResults } from './store-results.ts';
 
 /** Minimum ms between two equal alarms of a transport in one process, because the problem recurs with every push. */
-const QUIET_MS = 5 * 60_000;
+const ALARM_INTERVAL_MS = 5 * 60_000;
 
 /** Evidence that a transport is misconfigured. */
-interface Misconfigured {
+interface MisconfigurationAlarm {
   transport: string;
   /** `gone`: many devices in a row are gone and none accepted. `refused`: the provider refused the credentials. */
   reason: 'gone' | 'refused';
@@ -24,23 +24,23 @@ interface Misconfigured {
 }
 
 /** Creates the function that raises the alarm for wrong credentials, project or environment: it emits `push.misconfigured` and logs an error. */
-function createAlarm({ events, log }: Pick<Platform, 'events' | 'log'>): (alarm: Misconfigured) => void {
+function createAlarm({ events, log }: Pick<Platform, 'events' | 'log'>): (alarm: MisconfigurationAlarm) => void {
   const raised = new Map<string, number>();
   return (alarm) => {
     const key = `${alarm.reason} ${alarm.transport}`;
     const now = performance.now();
-    if (now - (raised.get(key) ?? Number.NEGATIVE_INFINITY) < QUIET_MS) return;
+    if (now - (raised.get(key) ?? Number.NEGATIVE_INFINITY) < ALARM_INTERVAL_MS) return;
     raised.set(key, now);
-    log.error(alarm, 'a push transport seems to be misconfigured; its devices are kept');
+    log.error(alarm, 'a push transport seems to be misconfigured: check its credentials; its devices are kept');
     events.emit('push.misconfigured', alarm);
   };
 }
 
 /** From this many gone devices in a row, assume a wrong project, environment or key, which makes all devices look gone. */
-const MAX_IN_A_ROW = 19;
+const MAX_GONE_IN_A_ROW = 19;
 
 // The next success of the transport deletes the row (store-results.ts). An old count expires.
-const COUNT = `
+const COUNT_GONE = `
   insert into push_gone as g (transport, devices) values ($1, $2)
   on conflict (transport) do update set last_at = now(),
     devices = case when g.last_at < now() - interval '1 hour' then 0 else g.devices end + excluded.devices
@@ -60,13 +60,13 @@ interface GoneResults {
  * Creates the function that removes devices that a provider reports as gone. From 20 gone devices in a row without a success, it
  * keeps all devices until the transport succeeds again, and raises the alarm. The count covers all processes.
  */
-function createRemoveGone({ database }: Pick<Platform, 'database'>, alarm: ReturnType<typeof createAlarm>) {
+function createGoneDeviceRemover({ database }: Pick<Platform, 'database'>, alarm: ReturnType<typeof createAlarm>) {
   return async ({ transport, gone, reached, error }: GoneResults): Promise<void> => {
     if (!reached) {
       const values = [transport, gone.length];
-      const rows = await database.write<[number]>({ name: 'push_gone', text: COUNT, values });
+      const rows = await database.write<[number]>({ name: 'push_gone', text: COUNT_GONE, values });
       const devices = rows[0]![0];
-      if (devices > MAX_IN_A_ROW) {
+      if (devices > MAX_GONE_IN_A_ROW) {
         alarm({ transport, reason: 'gone', error, devices });
         return;
       }
@@ -79,9 +79,9 @@ function createRemoveGone({ database }: Pick<Platform, 'database'>, alarm: Retur
 type ResultHandlerParts = Pick<Platform, 'env' | 'settings' | 'log' | 'database' | 'queues' | 'events'>;
 
 /** The log line of a chunk that was sent: how many of its devices ended how. */
-function lineOf({ chunk, results, sentAt }: SentChunk, isKept: boolean): WorkLine {
+function toLogLine({ chunk, results, sentAt }: SentChunk, isKept: boolean): WorkLine {
   const ok = results.filter((result) => result.ok).length;
-  const retry = results.filter((result) => result.retryAt !== undefined).length;
+  const retry = results.filter((result) => result.nextRetryAt !== undefined).length;
   const unregistered = results.filter((result) => result.unregistered).length;
   const failed = results.length - ok - retry - unregistered;
   const outcome = retry > 0 ? 'retry' : failed > 0 ? 'failed' : 'sent';
@@ -114,9 +114,9 @@ export function createResultHandler(
   const { env, log, database, queues, events } = parts;
   const logWork = createLogWork(parts);
   const alarm = createAlarm(parts);
-  const removeGone = createRemoveGone(parts, alarm);
+  const removeGone = createGoneDeviceRemover(parts, alarm);
 
-  async function remove(transport: string, kept: readonly SentChunk[]): Promise<void> {
+  async function removeGoneDevices(transport: string, kept: readonly SentChunk[]): Promise<void> {
     const gone = kept.flatMap(({ chunk, results }) =>
       results.filter((result) => result.unregistered).map((result) => ({ ...result, createdAt: chunk.createdAt })),
     );
@@ -130,17 +130,17 @@ export function createResultHandler(
         seenUntil: new Date(Math.min(goneSince, createdAt)).toISOString(),
       })),
       // Simulated devices cannot be misconfigured.
-      reached: transport === SIMULATED || kept.some(({ results }) => results.some((result) => result.ok)),
+      reached: transport === SIMULATED_TRANSPORT || kept.some(({ results }) => results.some((result) => result.ok)),
       error: gone.at(-1)!.error ?? '',
     });
   }
 
   /** A failed removal must not block retries and events: the next send reports these devices as gone again. */
-  async function tryToRemove(transport: string, kept: readonly SentChunk[]): Promise<void> {
+  async function tryToRemoveGoneDevices(transport: string, kept: readonly SentChunk[]): Promise<void> {
     try {
-      await remove(transport, kept);
+      await removeGoneDevices(transport, kept);
     } catch (error) {
-      log.error({ err: error, transport }, 'could not remove gone devices');
+      log.error({ err: error, transport }, 'could not remove devices that are gone; the next push tries again');
     }
   }
 
@@ -151,14 +151,14 @@ export function createResultHandler(
   }
 
   function emitReceipts({ chunk, results }: SentChunk): void {
-    for (const { tries, retryAt, deviceId, ok, error = null, unregistered = false } of results) {
-      if (tries === 0 || retryAt !== undefined) continue;
+    for (const { tries, nextRetryAt, deviceId, ok, error = null, unregistered = false } of results) {
+      if (tries === 0 || nextRetryAt !== undefined) continue;
       events.emit('push.receipt', { id: chunk.pushId, device: deviceId, ok, error: ok ? null : error, unregistered });
     }
   }
 
   function scheduleRetries(kept: readonly SentChunk[]): Promise<void> {
-    const again = kept.flatMap(({ chunk: { pushId, chunk, transport, bulk, attempt, devices }, dueAt }) =>
+    const retries = kept.flatMap(({ chunk: { pushId, chunk, transport, bulk, attempt, devices }, dueAt }) =>
       dueAt === undefined
         ? []
         : [
@@ -168,11 +168,11 @@ export function createResultHandler(
               transport,
               bulk,
               size: devices.length,
-              again: { attempt, delay: Math.max(0, dueAt - Date.now()) },
+              retry: { attempt, delay: Math.max(0, dueAt - Date.now()) },
             },
           ],
     );
-    return addChunks(queues, installed, again);
+    return enqueueChunks(queues, installed, retries);
   }
 
   /** Handles the results of chunks of one transport that arrived together. */
@@ -184,7 +184,7 @@ export function createResultHandler(
     );
     const results = kept.flatMap((one) => one.results);
     if (transport !== null) {
-      await tryToRemove(transport, kept);
+      await tryToRemoveGoneDevices(transport, kept);
       alarmIfRefused(transport, results);
     }
     await scheduleRetries(kept);
@@ -195,7 +195,7 @@ export function createResultHandler(
     }
     const keptChunks = new Set(kept);
     for (const one of chunks) {
-      const line = lineOf(one, keptChunks.has(one));
+      const line = toLogLine(one, keptChunks.has(one));
       logWork('push chunk', line, { sampled: line.outcome === 'sent' });
     }
   };

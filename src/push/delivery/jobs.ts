@@ -7,10 +7,10 @@ export const PUSH_QUEUE = 'push';
 export const AUDIENCE_QUEUE = 'push-audiences';
 
 /** BullMQ runs jobs without a priority first, so that a large audience does not delay small pushes. */
-const BULK = 1;
+const BULK_PRIORITY = 1;
 
-const CHUNK_ID = /^push_([0-9a-f]{24})_(\d+)_(\d+)/;
-const AUDIENCE_ID = /^push_([0-9a-f]{24})_audience$/;
+const CHUNK_JOB_ID = /^push_([0-9a-f]{24})_(\d+)_(\d+)/;
+const AUDIENCE_JOB_ID = /^push_([0-9a-f]{24})_audience$/;
 
 /** A chunk of a push. */
 export interface ChunkKey {
@@ -27,7 +27,7 @@ export interface ChunkToSend extends ChunkKey {
 }
 
 /** Each installed transport has its own queue, so that a hanging transport does not delay the others. */
-export function queueOf(transport: string | null, installed: ReadonlySet<string>): string {
+export function queueOfTransport(transport: string | null, installed: ReadonlySet<string>): string {
   // BullMQ does not allow colons in queue names.
   return transport === null || !installed.has(transport) ? PUSH_QUEUE : `push.${encodeURIComponent(transport)}`;
 }
@@ -37,44 +37,51 @@ export function queueOf(transport: string | null, installed: ReadonlySet<string>
  *
  * @param again set for a retry of some devices: the attempt number and the delay in ms. The job is added while the previous one runs.
  */
-function chunkJob({ pushId, chunk, size, bulk }: ChunkToSend, again?: { attempt: number; delay: number }): NewJob {
-  const id = `push_${pushId}_${chunk}_${size}${again === undefined ? '' : `_${again.attempt}`}`;
+function createChunkJob(
+  { pushId, chunk, size, bulk }: ChunkToSend,
+  retry?: { attempt: number; delay: number },
+): NewJob {
+  const id = `push_${pushId}_${chunk}_${size}${retry === undefined ? '' : `_${retry.attempt}`}`;
   return {
     name: 'send',
     data: { id },
-    opts: { jobId: id, ...(bulk ? { priority: BULK } : {}), ...(again === undefined ? {} : { delay: again.delay }) },
+    opts: {
+      jobId: id,
+      ...(bulk ? { priority: BULK_PRIORITY } : {}),
+      ...(retry === undefined ? {} : { delay: retry.delay }),
+    },
   };
 }
 
 /** Adds the jobs of chunks. Does not fail while Redis is down: the sweep finds chunks without a job. */
-export async function addChunks(
+export async function enqueueChunks(
   queues: Queues,
   installed: ReadonlySet<string>,
-  chunks: readonly (ChunkToSend & { again?: { attempt: number; delay: number } })[],
+  chunks: readonly (ChunkToSend & { retry?: { attempt: number; delay: number } })[],
 ): Promise<void> {
-  const byQueue = Map.groupBy(chunks, ({ transport }) => queueOf(transport, installed));
+  const byQueue = Map.groupBy(chunks, ({ transport }) => queueOfTransport(transport, installed));
   const adding = [...byQueue].map(([queue, own]) =>
     queues.add(
       queue,
-      own.map((one) => chunkJob(one, one.again)),
+      own.map((one) => createChunkJob(one, one.retry)),
     ),
   );
   await Promise.all(adding);
 }
 
 /** The job that looks up the rest of a push's audience. */
-export function audienceJob(pushId: string): NewJob {
+export function createAudienceJob(pushId: string): NewJob {
   const id = `push_${pushId}_audience`;
   return { name: 'audience', data: { id }, opts: { jobId: id } };
 }
 
 /** Parses the id of a chunk job; undefined for any other job id. */
-export function chunkOf(jobId: string): (ChunkKey & { size: number }) | undefined {
-  const [, pushId, chunk, size] = CHUNK_ID.exec(jobId) ?? [];
+export function parseChunkJobId(jobId: string): (ChunkKey & { size: number }) | undefined {
+  const [, pushId, chunk, size] = CHUNK_JOB_ID.exec(jobId) ?? [];
   return pushId === undefined ? undefined : { pushId, chunk: Number(chunk), size: Number(size) };
 }
 
 /** Parses the id of an audience job; undefined for any other job id. */
-export function audienceOf(jobId: string): string | undefined {
-  return AUDIENCE_ID.exec(jobId)?.[1];
+export function parseAudienceJobId(jobId: string): string | undefined {
+  return AUDIENCE_JOB_ID.exec(jobId)?.[1];
 }

@@ -6,7 +6,7 @@ import type { ClaimedChunk } from './claim-chunks.ts';
 
 // Workers that finish chunks of the same push are serialized by locks on the push rows, taken in id order, so exactly one of them
 // finds that no chunk is left. A worker that lost its claim meanwhile changes nothing.
-const STORE = `
+const STORE_RESULTS = `
   with locked as (select id from pushes where id = any($1) order by id for update), h as (
     select g.*, c.answered_at is null as first
     from unnest($1::text[], $2::int[], $3::int[], $4::timestamptz[], $5::timestamptz[])
@@ -53,7 +53,7 @@ export interface DeviceResult extends TransportResult {
   /** Tries before this one. */
   tries: number;
   /** Epoch ms of the next try; undefined if the result is final. */
-  retryAt: number | undefined;
+  nextRetryAt: number | undefined;
 }
 
 /** The results of a chunk that was sent. */
@@ -67,14 +67,14 @@ export interface SentChunk {
 }
 
 /** The effects of storing results. */
-export interface Stored {
+export interface StoredResults {
   /** The chunks whose claims this worker still held. */
   kept: SentChunk[];
   /** The pushes that were finished. Each push is finished by exactly one call. */
   outcomes: Outcome[];
 }
 
-const iso = (ms: number | undefined) => (ms === undefined ? null : new Date(ms).toISOString());
+const toIsoTime = (ms: number | undefined) => (ms === undefined ? null : new Date(ms).toISOString());
 
 /**
  * Stores the results of chunks of one transport in one statement, and the final status of pushes that are finished by them.
@@ -85,26 +85,26 @@ export async function storeResults(
   database: Database,
   chunks: readonly SentChunk[],
   { captured, transport }: { captured: boolean; transport: string | null },
-): Promise<Stored> {
+): Promise<StoredResults> {
   const all = chunks.flatMap(({ results }, i) => results.map((result) => ({ ...result, ord: i + 1 })));
   const values = [
     chunks.map(({ chunk }) => chunk.pushId),
     chunks.map(({ chunk }) => chunk.chunk),
     chunks.map(({ chunk }) => chunk.attempt),
-    chunks.map(({ dueAt }) => iso(dueAt)),
-    chunks.map(({ sentAt }) => iso(sentAt)),
+    chunks.map(({ dueAt }) => toIsoTime(dueAt)),
+    chunks.map(({ sentAt }) => toIsoTime(sentAt)),
     all.map((result) => result.ord),
     all.map((result) => result.position),
     all.map((result) => result.ok),
     all.map((result) => result.id ?? null),
     all.map((result) => result.error ?? null),
-    all.map((result) => iso(result.retryAt)),
+    all.map((result) => toIsoTime(result.nextRetryAt)),
     captured,
     transport,
   ];
   const rows = await database.write<[number[], boolean, string, Outcome['status'], number]>({
     name: 'push_answers',
-    text: STORE,
+    text: STORE_RESULTS,
     values,
   });
   return {

@@ -1,31 +1,31 @@
-import { reclaimSweep, retentionSweep } from '../../platform/leased-work/sweeps.ts';
+import { createReclaimSweep, createRetentionSweep } from '../../platform/leased-work/sweeps.ts';
 import type { Sweep } from '../../platform/outbox/relay.ts';
 import type { Platform } from '../../platform/platform.ts';
-import { AUDIENCE_QUEUE, addChunks, audienceJob } from './jobs.ts';
+import { AUDIENCE_QUEUE, createAudienceJob, enqueueChunks } from './jobs.ts';
 
-const KEPT_DAYS = 30;
-const JOBS_AT_ONCE = 1000;
+const RETENTION_DAYS = 30;
+const JOBS_PER_SWEEP = 1000;
 const ROWS_PER_BATCH = 5000;
 
 // Uses index push_chunks_open_index. Skips new chunks and claimed chunks, because they most likely still have their jobs.
-const OVERDUE = `
+const SELECT_OVERDUE_CHUNKS = `
   select push_id, chunk, transport, last_position - first_position + 1, bulk from push_chunks
   where finished_at is null and due_at < now() - interval '5 seconds' and (claimed_until is null or claimed_until <= now())
-  order by due_at limit ${JOBS_AT_ONCE}`;
+  order by due_at limit ${JOBS_PER_SWEEP}`;
 // Uses index push_audiences_touched_at_index.
-const LEFT = `select push_id from push_audiences where touched_at < now() - interval '5 seconds' order by touched_at limit 100`;
+const SELECT_OVERDUE_AUDIENCES = `select push_id from push_audiences where touched_at < now() - interval '5 seconds' order by touched_at limit 100`;
 
 // Uses index pushes_created_at_index, then the primary key of the results.
-const OLD_RESULTS = `
+const DELETE_OLD_RESULTS = `
   with old as (
     select r.push_id, r.position from pushes p join push_results r on r.push_id = p.id
-    where p.created_at < now() - interval '${KEPT_DAYS} days' limit $1
+    where p.created_at < now() - interval '${RETENTION_DAYS} days' limit $1
   )
   delete from push_results r using old where r.push_id = old.push_id and r.position = old.position returning 1`;
-const OLD_PUSHES = `
+const DELETE_OLD_PUSHES = `
   delete from pushes where id in (
     select p.id from pushes p
-    where p.created_at < now() - interval '${KEPT_DAYS} days'
+    where p.created_at < now() - interval '${RETENTION_DAYS} days'
       and not exists (select from push_results r where r.push_id = p.id)
     limit $1
   ) returning 1`;
@@ -35,37 +35,37 @@ const OLD_PUSHES = `
  *
  * @param installed names of the transports of this app
  */
-export function pushSweeps(
+export function createPushSweeps(
   { database, queues, settings }: Pick<Platform, 'database' | 'queues' | 'settings'>,
   installed: ReadonlySet<string>,
 ): Sweep[] {
   const everyMs = settings.relay.sweepMs;
   return [
-    reclaimSweep({
+    createReclaimSweep({
       name: 'push jobs',
       everyMs,
       async find() {
         type Overdue = [string, number, string | null, number, boolean];
-        const rows = await database.write<Overdue>({ name: 'push_overdue', text: OVERDUE, values: [] });
+        const rows = await database.write<Overdue>({ name: 'push_overdue', text: SELECT_OVERDUE_CHUNKS, values: [] });
         return rows.map(([pushId, chunk, transport, size, bulk]) => ({ pushId, chunk, transport, size, bulk }));
       },
-      addJobs: (chunks) => addChunks(queues, installed, chunks),
+      addJobs: (chunks) => enqueueChunks(queues, installed, chunks),
     }),
-    reclaimSweep({
+    createReclaimSweep({
       name: 'push audiences',
       everyMs,
-      find: () => database.write<[string]>({ name: 'push_left', text: LEFT, values: [] }),
+      find: () => database.write<[string]>({ name: 'push_left', text: SELECT_OVERDUE_AUDIENCES, values: [] }),
       addJobs: (rows) =>
         queues.add(
           AUDIENCE_QUEUE,
-          rows.map(([pushId]) => audienceJob(pushId)),
+          rows.map(([pushId]) => createAudienceJob(pushId)),
         ),
     }),
-    retentionSweep(database, {
+    createRetentionSweep(database, {
       name: 'push retention',
       removals: [
-        { text: OLD_RESULTS, rowsPerBatch: ROWS_PER_BATCH },
-        { text: OLD_PUSHES, rowsPerBatch: ROWS_PER_BATCH },
+        { text: DELETE_OLD_RESULTS, rowsPerBatch: ROWS_PER_BATCH },
+        { text: DELETE_OLD_PUSHES, rowsPerBatch: ROWS_PER_BATCH },
       ],
     }),
   ];

@@ -11,14 +11,21 @@ import type { Transport, TransportResult } from '../transport.ts';
 import { createChunkSender } from './chunk-sender.ts';
 import { createClaimChunks, createClaimRenewals } from './claim-chunks.ts';
 import { createResultHandler } from './handle-results.ts';
-import { AUDIENCE_QUEUE, addChunks, audienceOf, chunkOf, PUSH_QUEUE, queueOf } from './jobs.ts';
+import {
+  AUDIENCE_QUEUE,
+  enqueueChunks,
+  PUSH_QUEUE,
+  parseAudienceJobId,
+  parseChunkJobId,
+  queueOfTransport,
+} from './jobs.ts';
 
 /** Concurrent jobs of a queue. It is high because the sender combines the chunks of small pushes. */
-const JOBS_AT_ONCE = 500;
+const CONCURRENT_JOBS = 500;
 /** Concurrent lookups of audiences. */
-const AUDIENCES_AT_ONCE = 2;
+const CONCURRENT_AUDIENCES = 2;
 /** Maximum ms that the start waits for a provider that does not respond. */
-const CHECK_MS = 10_000;
+const CHECK_TIMEOUT_MS = 10_000;
 
 /** Dependencies of the worker. */
 export type WorkerParts = Pick<Platform, 'env' | 'settings' | 'log' | 'database' | 'queues' | 'events'>;
@@ -32,14 +39,17 @@ async function checkTransports(transports: readonly Transport[], log: Platform['
   const errors: string[] = [];
   const check = async (transport: Transport) => {
     try {
-      if ((await resolveWithin(Promise.resolve(transport.check?.()), CHECK_MS, 'late')) === 'late')
-        log.warn({ transport: transport.name }, 'a push provider could not be asked whether it takes the credentials');
+      if ((await resolveWithin(Promise.resolve(transport.check?.()), CHECK_TIMEOUT_MS, 'late')) === 'late')
+        log.warn(
+          { transport: transport.name },
+          'a push provider did not respond in time, so its credentials were not checked',
+        );
     } catch (error) {
       errors.push(`transport "${transport.name}": ${error instanceof Error ? error.message : String(error)}`);
     }
   };
   await Promise.all(transports.map(check));
-  if (errors.length > 0) throw new StartupError('Push providers refuse their credentials:', errors);
+  if (errors.length > 0) throw new StartupError('Push providers refuse the credentials:', errors);
 }
 
 /**
@@ -59,7 +69,7 @@ export async function startPushWorker(
   const byName = new Map(transports.map((transport) => [transport.name, transport]));
   const installed = new Set(byName.keys());
   const simulated = env.nodeEnv !== 'production';
-  const unsent: TransportResult = simulated
+  const resultWithoutTransport: TransportResult = simulated
     ? { ok: true }
     : { ok: false, error: 'No push transport accepts this device' };
   const findDevices = createFindDevices(users);
@@ -67,18 +77,18 @@ export async function startPushWorker(
   let stopping = false;
 
   function transportOf(name: string | null): Transport | TransportResult {
-    if (name === null) return unsent;
+    if (name === null) return resultWithoutTransport;
     const transport = byName.get(name);
     if (transport !== undefined) return transport;
-    log.error({ transport: name }, 'this push-worker lacks a transport that the sender has');
+    log.error({ transport: name }, 'this push-worker has no such transport: start it with the same app as the sender');
     return { ok: false, error: `The worker has no transport named "${name}"` };
   }
 
-  async function lookUpAll(pushId: string): Promise<void> {
+  async function storeAudience(pushId: string): Promise<void> {
     while (!stopping) {
       const page = await storeNextPage(database, pushId, { transports, log, simulated, findDevices });
       if (page === undefined) return;
-      await addChunks(
+      await enqueueChunks(
         queues,
         installed,
         page.chunks.map((chunk) => ({ ...chunk, pushId, bulk: true })),
@@ -93,25 +103,25 @@ export async function startPushWorker(
 
   const claims = createClaimRenewals(parts);
   const handleResults = createResultHandler(parts, installed, finished);
-  const senders = [PUSH_QUEUE, ...[...installed].map((name) => queueOf(name, installed))].map((queue) => {
+  const senders = [PUSH_QUEUE, ...[...installed].map((name) => queueOfTransport(name, installed))].map((queue) => {
     const sender = createChunkSender({ database, log, claims, claimChunks, handleResults }, transportOf);
     const running = queues.work(
       queue,
       async ({ data }) => {
-        const key = chunkOf(data.id);
+        const key = parseChunkJobId(data.id);
         if (key !== undefined) await sender.send(key);
       },
-      JOBS_AT_ONCE,
+      CONCURRENT_JOBS,
     );
     return { sender, running };
   });
   const audiences = queues.work(
     AUDIENCE_QUEUE,
     async ({ data }) => {
-      const pushId = audienceOf(data.id);
-      if (pushId !== undefined) await lookUpAll(pushId);
+      const pushId = parseAudienceJobId(data.id);
+      if (pushId !== undefined) await storeAudience(pushId);
     },
-    AUDIENCES_AT_ONCE,
+    CONCURRENT_AUDIENCES,
   );
 
   return {

@@ -33,7 +33,7 @@ interface DeviceHistory {
   timeline: TimelineEntry[];
 }
 
-interface Earlier {
+interface EarlierTry {
   sentAt: string;
   answeredAt: string;
   error: string | null;
@@ -64,21 +64,21 @@ type DeviceRow = [
   sentAt: string | null,
   answeredAt: string | null,
   retryAt: string | null,
-  earlier: Earlier[] | null,
+  earlier: EarlierTry[] | null,
   receipt: StoredReceipt | null,
   openedAt: string | null,
   queuedAt: string,
 ];
 
 // Postgres writes times inside JSON with its own time zone and precision.
-const iso = (text: string) => new Date(text).toISOString();
-const reason = (error: string | null) => (error === null ? {} : { error });
+const toIsoTime = (text: string) => new Date(text).toISOString();
+const errorMember = (error: string | null) => (error === null ? {} : { error });
 
-function failedTry({ sentAt, answeredAt, error, retryAt }: Earlier): TimelineEntry[] {
+function timelineOfFailedTry({ sentAt, answeredAt, error, retryAt }: EarlierTry): TimelineEntry[] {
   return [
-    { at: iso(sentAt), event: 'sent' },
-    { at: iso(answeredAt), event: 'refused', ...reason(error) },
-    ...(retryAt === null ? [] : [{ at: iso(retryAt), event: 'retry' as const }]),
+    { at: toIsoTime(sentAt), event: 'sent' },
+    { at: toIsoTime(answeredAt), event: 'refused', ...errorMember(error) },
+    ...(retryAt === null ? [] : [{ at: toIsoTime(retryAt), event: 'retry' as const }]),
   ];
 }
 
@@ -86,27 +86,30 @@ function failedTry({ sentAt, answeredAt, error, retryAt }: Earlier): TimelineEnt
 function serializeDeviceHistory(row: DeviceRow): DeviceHistory {
   const [device, user, platform, token, transport, ok, providerId, error, sentAt, answeredAt, retryAt] = row;
   const [earlier, receipt, openedAt, queuedAt] = row.slice(11) as [
-    Earlier[] | null,
+    EarlierTry[] | null,
     StoredReceipt | null,
     string | null,
     string,
   ];
-  const timeline: TimelineEntry[] = [{ at: queuedAt, event: 'queued' }, ...(earlier ?? []).flatMap(failedTry)];
+  const timeline: TimelineEntry[] = [
+    { at: queuedAt, event: 'queued' },
+    ...(earlier ?? []).flatMap(timelineOfFailedTry),
+  ];
   if (sentAt !== null) timeline.push({ at: sentAt, event: 'sent' });
   if (ok === true)
     timeline.push({ at: answeredAt!, event: 'accepted', ...(providerId === null ? {} : { id: providerId }) });
-  if (ok === false) timeline.push({ at: answeredAt!, event: 'refused', ...reason(error) });
+  if (ok === false) timeline.push({ at: answeredAt!, event: 'refused', ...errorMember(error) });
   if (retryAt !== null) timeline.push({ at: retryAt, event: 'retry' });
   if (receipt !== null)
-    timeline.push({ at: iso(receipt.at), event: 'receipt', ok: receipt.ok, ...reason(receipt.error) });
+    timeline.push({ at: toIsoTime(receipt.at), event: 'receipt', ok: receipt.ok, ...errorMember(receipt.error) });
   if (openedAt !== null) timeline.push({ at: openedAt, event: 'opened' });
   return { device, user, platform, token, transport, ok, error, timeline };
 }
 
-const RECENT = `
+const SELECT_RECENT = `
   select id, status, message, created_at, devices, ok_devices from pushes order by created_at desc, id desc limit $1`;
 // Reads only the first devices of each push, by the primary key: a push can have 100,000.
-const FIRST_DEVICES = `
+const SELECT_FIRST_DEVICES = `
   select ${DEVICE_COLUMNS}, r.device_name, p.id from unnest($1::text[]) wanted(id) join pushes p on p.id = wanted.id
   cross join lateral (select * from push_results where push_id = p.id order by position limit $2) r
   left join push_chunks c on c.push_id = r.push_id and r.position between c.first_position and c.last_position
@@ -131,9 +134,9 @@ export async function readRecentPushes(
 ): Promise<RecentPush[]> {
   type NamedRow = [...DeviceRow, name: string | null, push: string];
   type Row = [string, PushResult['status'], Record<string, unknown>, string, number, number];
-  const pushes = await database.read<Row>({ text: RECENT, values: [limit] });
+  const pushes = await database.read<Row>({ text: SELECT_RECENT, values: [limit] });
   const ids = pushes.map(([id]) => id);
-  const rows = await database.read<NamedRow>({ text: FIRST_DEVICES, values: [ids, most] });
+  const rows = await database.read<NamedRow>({ text: SELECT_FIRST_DEVICES, values: [ids, most] });
   const byPush = Map.groupBy(rows, (row) => row.at(-1) as string);
   return pushes.map(([id, status, message, createdAt, devices, accepted]) => {
     const own = (byPush.get(id) ?? []).map((row) => ({
@@ -144,16 +147,16 @@ export async function readRecentPushes(
   });
 }
 
-const READ =
+const SELECT_PUSH =
   'select status, devices, message || audience, created_at, expires_at, finished_at from pushes where id = $1';
-const COUNTS = `
+const COUNT_DEVICES = `
   select count(*)::int, (count(*) filter (where ok is null))::int, (count(*) filter (where ok))::int,
     (count(*) filter (where not ok and retry_at is null))::int, (count(*) filter (where retry_at is not null))::int,
     (count(*) filter (where receipt is not null))::int, (count(*) filter (where (receipt->>'ok')::boolean is false))::int,
     (count(*) filter (where opened_at is not null))::int
   from push_results where push_id = $1`;
 // In the order of the primary key.
-const DEVICES = `
+const SELECT_DEVICES = `
   select ${DEVICE_COLUMNS}
   from pushes p join push_results r on r.push_id = p.id
   left join push_chunks c on c.push_id = r.push_id and r.position between c.first_position and c.last_position
@@ -204,9 +207,9 @@ export async function readPush(
   type Row = [PushResult['status'], number, Record<string, unknown>, string, string | null, string | null];
   type Counts = [number, number, number, number, number, number, number, number];
   const [pushes, numbers, devices] = await Promise.all([
-    database.read<Row>({ name: 'push_show', text: READ, values: [id] }),
-    database.readSlowly<Counts>({ text: COUNTS, values: [id] }),
-    database.readSlowly<DeviceRow>({ text: DEVICES, values: [id, limit, (page - 1) * limit] }),
+    database.read<Row>({ name: 'push_show', text: SELECT_PUSH, values: [id] }),
+    database.readSlowly<Counts>({ text: COUNT_DEVICES, values: [id] }),
+    database.readSlowly<DeviceRow>({ text: SELECT_DEVICES, values: [id, limit, (page - 1) * limit] }),
   ]);
   const [push] = pushes;
   if (push === undefined) return undefined;
@@ -234,13 +237,13 @@ interface CapturedPush {
 }
 
 /** Access to captured pushes: `app.captured`, for development and tests. */
-export interface Captured {
+export interface CapturedPushes {
   /** The newest 1,000 pushes, newest first. Always empty in production, where nothing is captured. */
   pushes(): Promise<CapturedPush[]>;
 }
 
 // A chunk without a transport was captured.
-const CAPTURED = `
+const SELECT_CAPTURED = `
   select p.id, p.message || p.audience, (
     select json_agg(json_build_object('id', r.device_id, 'platform', r.platform, 'token', r.masked_token, 'user', r.user_id)
       order by r.position)
@@ -250,11 +253,11 @@ const CAPTURED = `
   from pushes p where p.captured_devices > 0 order by p.created_at desc, p.id desc limit 1000`;
 
 /** Reads captured pushes from Postgres, so that every process sees the captures of all processes. */
-export function createCaptured(database: Database): Captured {
+export function createCapturedPushes(database: Database): CapturedPushes {
   return {
     async pushes() {
       const rows = await database.write<[string, CapturedPush['message'], CapturedPush['devices']]>({
-        text: CAPTURED,
+        text: SELECT_CAPTURED,
         values: [],
       });
       return rows.map(([id, message, devices]) => ({ id, message, devices }));

@@ -14,13 +14,13 @@ export interface Receipt {
   transport?: string | undefined;
 }
 
-const ERROR_MAX = 500;
+const MAX_ERROR_LENGTH = 500;
 
 const text = z
   .string({ error: 'Must be a string' })
-  .transform((value) => value.slice(0, ERROR_MAX).replaceAll('\0', '').toWellFormed())
+  .transform((value) => value.slice(0, MAX_ERROR_LENGTH).replaceAll('\0', '').toWellFormed())
   .optional();
-const schema = z.object({
+const receiptSchema = z.object({
   ok: z.boolean({ error: 'Must be true or false' }),
   error: text,
   unregistered: z.boolean({ error: 'Must be true or false' }).default(false),
@@ -28,7 +28,7 @@ const schema = z.object({
 });
 
 // Index push_results_device_index. A later report of the same device replaces an earlier one.
-const STORE = `
+const STORE_RECEIPT = `
   update push_results r set receipt = $3::jsonb || jsonb_build_object('at', now()) from pushes p
   where r.push_id = $1 and r.device_id = $2 and p.id = r.push_id returning p.created_at`;
 
@@ -38,9 +38,9 @@ const STORE = `
  *
  * @throws ApiError VALIDATION_ERROR when the report is malformed
  */
-export function createReceipt({ database, events, log }: Pick<Platform, 'database' | 'events' | 'log'>) {
+export function createReceiptRecorder({ database, events, log }: Pick<Platform, 'database' | 'events' | 'log'>) {
   return async (pushId: string, deviceId: string, report: Receipt): Promise<void> => {
-    const parsed = schema.safeParse(report);
+    const parsed = receiptSchema.safeParse(report);
     if (!parsed.success) {
       const [issue] = parsed.error.issues;
       throw validationError({ [issue?.path.join('.') || 'receipt']: issue?.message ?? 'Must be valid' });
@@ -49,7 +49,11 @@ export function createReceipt({ database, events, log }: Pick<Platform, 'databas
     const stored = JSON.stringify({ ok, error, unregistered, transport });
     const rows =
       isId(pushId) && isId(deviceId)
-        ? await database.write<[string]>({ name: 'push_receipt', text: STORE, values: [pushId, deviceId, stored] })
+        ? await database.write<[string]>({
+            name: 'push_receipt',
+            text: STORE_RECEIPT,
+            values: [pushId, deviceId, stored],
+          })
         : [];
     const createdAt = rows[0]?.[0];
     if (createdAt === undefined) {
@@ -63,12 +67,12 @@ export function createReceipt({ database, events, log }: Pick<Platform, 'databas
 }
 
 // Index push_results_device_index. A tap on a push that the device did not receive changes nothing.
-const OPENED = `
+const MARK_OPENED = `
   update push_results set opened_at = now()
   where push_id = $1 and device_id = $2 and user_id = $3 and opened_at is null`;
 
 // A device without a session is identified only if no other such device of the user received the push. Index devices_user_id_index.
-const OPENED_WITHOUT_SESSION = `
+const MARK_OPENED_WITHOUT_SESSION = `
   update push_results set opened_at = now()
   where push_id = $1 and user_id = $2 and opened_at is null and device_id = (
     select min(d.id) from devices d join push_results r on r.device_id = d.id and r.push_id = $1
@@ -76,17 +80,17 @@ const OPENED_WITHOUT_SESSION = `
   )`;
 
 /** Payload of `push.opened`. */
-interface Opened {
+interface OpenedPush {
   id: string | null;
   user: string | null;
   device: string | null;
 }
 
 /** Creates the listener of `push.opened` that records the first tap of a device on a push. */
-export function noteOpened({ database }: Pick<Platform, 'database'>) {
-  return async ({ id, user, device }: Opened): Promise<void> => {
+export function createOpenedListener({ database }: Pick<Platform, 'database'>) {
+  return async ({ id, user, device }: OpenedPush): Promise<void> => {
     if (!isId(id) || user === null) return;
-    if (device === null) await database.write({ text: OPENED_WITHOUT_SESSION, values: [id, user] });
-    else await database.write({ name: 'push_opened', text: OPENED, values: [id, device, user] });
+    if (device === null) await database.write({ text: MARK_OPENED_WITHOUT_SESSION, values: [id, user] });
+    else await database.write({ name: 'push_opened', text: MARK_OPENED, values: [id, device, user] });
   };
 }

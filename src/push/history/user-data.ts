@@ -2,17 +2,17 @@ import type { UserData } from '../../declare/host.ts';
 import type { Database } from '../../platform/postgres/database.ts';
 import { writeInBatches } from '../../platform/postgres/write-in-batches.ts';
 
-const RESULTS_AT_ONCE = 500;
+const RESULTS_PER_PAGE = 500;
 
 // Index push_results_user_index.
-const ROWS = `
+const SELECT_RESULTS = `
   select r.push_id, r.position, r.platform, r.device_name, r.masked_token, r.ok, r.error, r.sent_at, r.opened_at, p.message
   from push_results r join pushes p on p.id = r.push_id
-  where r.user_id = $1 and (r.push_id, r.position) > ($2, $3) order by r.push_id, r.position limit ${RESULTS_AT_ONCE}`;
+  where r.user_id = $1 and (r.push_id, r.position) > ($2, $3) order by r.push_id, r.position limit ${RESULTS_PER_PAGE}`;
 
 // A push to this user alone may contain personal data, so it is deleted. A push that other users received too keeps their results and
 // loses those of this user. Returns all results of the user in the pushes of this batch. Index push_results_user_index.
-const ERASE = `
+const ERASE_RESULTS = `
   with taken as materialized (
     select distinct push_id from (
       select push_id from push_results where user_id = $1 order by push_id, position limit $2
@@ -37,7 +37,7 @@ const ERASE_UNSENT = `
   returning 1`;
 
 /** The pushes that were sent to a user. */
-export function pushData(database: Database): UserData {
+export function createPushData(database: Database): UserData {
   return {
     name: 'pushes',
     description: 'Push notifications of the last 30 days to devices of the user',
@@ -45,17 +45,17 @@ export function pushData(database: Database): UserData {
     kept: 'Pushes that other users received too are kept without this user; the recipient list of a push may contain the id of the user for 30 days',
     async *rows(userId) {
       for (let after: [pushId: string, position: number] = ['', 0]; ; ) {
-        const rows = await database.readSlowly<unknown[]>({ text: ROWS, values: [userId, ...after] });
+        const rows = await database.readSlowly<unknown[]>({ text: SELECT_RESULTS, values: [userId, ...after] });
         for (const [push, , platform, device, token, ok, error, sentAt, openedAt, message] of rows)
           yield { push, platform, device, token, ok, error, sentAt, openedAt, message };
-        if (rows.length < RESULTS_AT_ONCE) return;
+        if (rows.length < RESULTS_PER_PAGE) return;
         const [pushId, position] = rows.at(-1)!;
         after = [pushId as string, position as number];
       }
     },
     async erase(userId) {
       const unsent = await writeInBatches(database, ERASE_UNSENT, [userId]);
-      return unsent + (await writeInBatches(database, ERASE, [userId]));
+      return unsent + (await writeInBatches(database, ERASE_RESULTS, [userId]));
     },
   };
 }

@@ -1,11 +1,11 @@
-// What a page imports to receive push notifications: subscribing, unsubscribing, and telling what was opened. docs/push.md has an example.
+// The client for pages: subscribe, unsubscribe, and report opened notifications. docs/push.md has an example.
 import { vapidPublicKey } from './key.js';
 
 const api = new URL('../api/auth/devices', import.meta.url).href;
-/** Where the service worker leaves what was opened while no page could tell it. */
+/** The cache in which the service worker stores opened notifications until a page reports them. */
 const OPENED = 'belfry-push-opened';
 
-/** Why something failed: `unsupported`, `denied` (by the user), `no-worker`, or `refused` (by the server). */
+/** A failed call. `reason`: `unsupported`, `denied` (by the user), `no-worker`, or `refused` (by the server). */
 export class PushError extends Error {
   constructor(reason, message) {
     super(message);
@@ -15,19 +15,19 @@ export class PushError extends Error {
 }
 
 async function post(token, path, body) {
-  const answer = await fetch(api + path, {
+  const response = await fetch(api + path, {
     method: 'POST',
     headers: { 'Content-Type': 'application/json', Authorization: `Bearer ${token}` },
     body: JSON.stringify(body),
   });
-  if (answer.status === 204) return undefined;
-  const { data, error } = await answer.json();
-  if (answer.ok) return data;
+  if (response.status === 204) return undefined;
+  const { data, error } = await response.json();
+  if (response.ok) return data;
   const details = Object.values(error.details ?? {}).join(' ');
   throw new PushError('refused', `${error.message} ${details}`.trim());
 }
 
-/** The registration, once its worker is active: before, a browser refuses to subscribe. */
+/** Registers the service worker and waits until it is active, because browsers refuse to subscribe before. */
 async function register(serviceWorker) {
   const registration = await navigator.serviceWorker.register(serviceWorker);
   const worker = registration.installing ?? registration.waiting;
@@ -50,11 +50,11 @@ function isOfKey(subscription, key) {
 }
 
 /**
- * Subscribes this browser and registers it as a device of who is signed in. Asks for permission, so it is called on a click. Called
- * again, with every login and once per visit, it renews what has changed.
+ * Subscribes this browser and registers it as a device of the signed-in user. Asks for permission, so call it on a click. Call it again
+ * after every login and once per visit: it renews what has changed.
  *
  * @param {{ token: string, name?: string, appVersion?: string, locale?: string, serviceWorker?: string }} options
- *   `token`: of the session; `serviceWorker`: the URL of the worker where it is not /push/sw.js
+ *   `token`: of the session; `serviceWorker`: the URL of the worker, if it is not /push/sw.js
  * @returns the device
  * @throws PushError
  */
@@ -66,7 +66,10 @@ export async function subscribe({
   serviceWorker = '/push/sw.js',
 }) {
   if (!('serviceWorker' in navigator && 'PushManager' in window && 'Notification' in window)) {
-    throw new PushError('unsupported', 'This browser has no push notifications, or the page is not served by https');
+    throw new PushError(
+      'unsupported',
+      'This browser does not support push notifications, or the page is not served over https',
+    );
   }
   if ((await Notification.requestPermission()) !== 'granted') {
     throw new PushError('denied', 'Notifications are not allowed for this site');
@@ -83,7 +86,7 @@ export async function subscribe({
 }
 
 /**
- * Ends the subscription of this browser, and removes the device. Without one it does nothing.
+ * Ends the subscription of this browser and removes the device. Does nothing without a subscription.
  *
  * @param {{ token: string, serviceWorker?: string }} options as of `subscribe`
  * @throws PushError
@@ -99,28 +102,29 @@ export async function unsubscribe({ token, serviceWorker = '/push/sw.js' }) {
 }
 
 /**
- * Tells the server which notifications were opened: now, those that were opened before this page was, and from now on every one. Called
- * once by each page, when it knows the session.
+ * Reports opened notifications to the server: now those that were opened before this page, and later every other one. Call it once on
+ * each page, as soon as the session is known.
  *
  * @param {{ token: string }} options
  */
 export async function reportOpened({ token }) {
   const report = async () => {
-    const left = await caches.open(OPENED);
-    for (const request of await left.keys()) {
-      const opened = await left.match(request);
-      // Of two pages that hear of it at once, the one that removes it tells it.
-      if (opened === undefined || !(await left.delete(request))) continue;
+    const cache = await caches.open(OPENED);
+    for (const request of await cache.keys()) {
+      const opened = await cache.match(request);
+      // If two pages receive the message at once, only the one that deletes the entry reports it.
+      if (opened === undefined || !(await cache.delete(request))) continue;
       try {
         await post(token, '/opened', await opened.clone().json());
       } catch (error) {
-        await left.put(request, opened);
+        await cache.put(request, opened);
         throw error;
       }
     }
   };
   navigator.serviceWorker?.addEventListener('message', ({ data }) => {
-    if (data?.type === OPENED) report().catch((error) => console.warn('An opened notification was not told.', error));
+    if (data?.type === OPENED)
+      report().catch((error) => console.warn('An opened notification could not be reported.', error));
   });
   await report();
 }

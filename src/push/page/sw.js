@@ -1,6 +1,6 @@
-// The service worker of push notifications: it shows what arrives, and opens its link when it is clicked.
+// The service worker for push notifications: it shows them, and opens their link on a click.
 
-/** Where a page finds what was opened: a worker has no session to tell it with. */
+/** The cache of opened notifications. Pages report them, because a service worker has no session. */
 const OPENED = 'belfry-push-opened';
 
 function readMessage(data) {
@@ -12,7 +12,7 @@ function readMessage(data) {
 }
 
 async function show({ pushId, title, body, image, icon, url, badge, tag, silent, data }) {
-  // A browser takes the subscription back of a worker that shows nothing.
+  // Browsers revoke the subscription of a worker that shows nothing.
   await self.registration.showNotification(title ?? '', {
     ...{ body, image, icon, tag },
     silent: silent === true,
@@ -22,7 +22,7 @@ async function show({ pushId, title, body, image, icon, url, badge, tag, silent,
   if (badge === 0) await self.navigator.clearAppBadge?.();
 }
 
-/** The address that a notification opens: one of this site where it names no other. */
+/** The URL that a click opens, relative to this site; undefined if it is not a web address. */
 function targetOf(url) {
   if (!URL.canParse(url ?? '/', self.location.origin)) return undefined;
   const target = new URL(url ?? '/', self.location.origin);
@@ -41,8 +41,8 @@ async function storeOpened({ pushId, url, data }) {
 async function open(target) {
   if (target === undefined) return;
   const pages = await self.clients.matchAll({ type: 'window', includeUncontrolled: true });
-  const there = pages.find((page) => page.url === target);
-  await (there === undefined ? self.clients.openWindow(target) : there.focus());
+  const openPage = pages.find((page) => page.url === target);
+  await (openPage === undefined ? self.clients.openWindow(target) : openPage.focus());
 }
 
 self.addEventListener('install', () => self.skipWaiting());
@@ -50,7 +50,7 @@ self.addEventListener('push', (event) => event.waitUntil(show(readMessage(event.
 self.addEventListener('notificationclick', (event) => {
   event.notification.close();
   const opened = event.notification.data ?? {};
-  // Each by itself: where no window may be opened, what was opened is told all the same.
+  // Two separate promises: if no window may be opened, the click is still stored.
   event.waitUntil(open(targetOf(opened.url)));
   event.waitUntil(storeOpened(opened));
 });

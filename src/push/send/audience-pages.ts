@@ -3,20 +3,20 @@ import type { Logger } from '../../platform/observability/log.ts';
 import type { Database } from '../../platform/postgres/database.ts';
 import { type Outcome, statusSql } from '../status.ts';
 import type { Transport } from '../transport.ts';
-import { type Cursor, lookUp, PAGE_DEVICES } from './audience.ts';
+import { type AudienceCursor, DEVICES_PER_PAGE, lookUpDevices } from './audience.ts';
 import { pageValues, STORE_PAGE, toChunks } from './insert-push.ts';
 
 // Selects only the entries of this page. The row lock keeps other workers from the same audience.
-const slice = (list: string, done: string) => `${list}[${done} + 1 : ${done} + ${PAGE_DEVICES}]`;
-const TAKE = `
-  select ${slice('user_ids', 'done')}, ${slice('device_ids', 'done')},
-    ${slice('tokens', `case when stage = 'tokens' then done else 0 end`)}, platform,
+const sliceOfPage = (list: string, done: string) => `${list}[${done} + 1 : ${done} + ${DEVICES_PER_PAGE}]`;
+const LOCK_AUDIENCE = `
+  select ${sliceOfPage('user_ids', 'done')}, ${sliceOfPage('device_ids', 'done')},
+    ${sliceOfPage('tokens', `case when stage = 'tokens' then done else 0 end`)}, platform,
     registered, raw, stage, done, after_device, next_chunk, next_position
   from push_audiences where push_id = $1 for update skip locked`;
-type Taken = [string[], string[], string[], DevicePlatform, number, number, ...TakenCursor, number, number];
-type TakenCursor = [Cursor['stage'], number, string | null];
+type AudienceRow = [string[], string[], string[], DevicePlatform, number, number, ...CursorColumns, number, number];
+type CursorColumns = [AudienceCursor['stage'], number, string | null];
 
-const STORE = `
+const STORE_DEVICES = `
   with ${STORE_PAGE}, moved as (
     update push_audiences set stage = $15::text, done = $16, after_device = $17, touched_at = now(),
       next_chunk = next_chunk + cardinality($3::int[]), next_position = next_position + cardinality($8::text[])
@@ -44,7 +44,7 @@ export interface StoredPage {
 }
 
 /** How devices are looked up and put in chunks. */
-export interface Chunking {
+export interface PageContext {
   transports: readonly Transport[];
   log: Logger;
   /** Whether simulated devices are sent to. */
@@ -60,15 +60,20 @@ export interface Chunking {
 export async function storeNextPage(
   database: Database,
   id: string,
-  { transports, log, simulated, findDevices }: Chunking,
+  { transports, log, simulated, findDevices }: PageContext,
 ): Promise<StoredPage | undefined> {
   return database.transaction(async (tx) => {
-    const [row] = await tx.write<Taken>({ name: 'push_audience_take', text: TAKE, values: [id] });
+    const [row] = await tx.write<AudienceRow>({ name: 'push_audience_take', text: LOCK_AUDIENCE, values: [id] });
     if (row === undefined) return undefined;
     const [userIds, deviceIds, tokens, platform, registered, raw, stage, done, afterDevice, firstChunk, firstPosition] =
       row;
     const entries = { userIds, deviceIds, tokens, platform, registered, raw };
-    const { devices, next } = await lookUp(tx, entries, { stage, done, afterDevice }, { simulated, findDevices });
+    const { devices, next } = await lookUpDevices(
+      tx,
+      entries,
+      { stage, done, afterDevice },
+      { simulated, findDevices },
+    );
     const chunks = toChunks(devices, transports, log);
     const values = [
       id,
@@ -77,7 +82,11 @@ export async function storeNextPage(
       next?.done ?? null,
       next?.afterDevice ?? null,
     ];
-    const [stored] = await tx.write<[boolean, Outcome['status'], number]>({ name: 'push_page', text: STORE, values });
+    const [stored] = await tx.write<[boolean, Outcome['status'], number]>({
+      name: 'push_page',
+      text: STORE_DEVICES,
+      values,
+    });
     const [finished, status, count] = stored!;
     return {
       chunks: chunks.map(({ transport, targets }, i) => ({ chunk: firstChunk + i, size: targets.length, transport })),

@@ -4,10 +4,10 @@ import type { Audience } from '../message.ts';
 import type { TransportDevice } from '../transport.ts';
 
 /** Devices that are looked up and stored at once. Also bounds the work of a send before it returns. */
-export const PAGE_DEVICES = 1000;
+export const DEVICES_PER_PAGE = 1000;
 
 /** How far the lookup of an audience has progressed. */
-export interface Cursor {
+export interface AudienceCursor {
   stage: 'registered' | 'tokens';
   /** Number of entries of the current stage that were processed. */
   done: number;
@@ -16,7 +16,7 @@ export interface Cursor {
 }
 
 /** The entries of an audience for the next page. */
-export interface Entries extends Audience {
+export interface AudienceEntries extends Audience {
   /** Length of the longer of the lists of users and devices. */
   registered: number;
   /** Number of raw tokens. */
@@ -24,21 +24,21 @@ export interface Entries extends Audience {
 }
 
 /** One page of the devices of an audience, without duplicates. */
-export interface Page {
+export interface AudiencePage {
   devices: TransportDevice[];
   /** Start of the next page; undefined on the last one. */
-  next: Cursor | undefined;
+  next: AudienceCursor | undefined;
 }
 
 /** Start of the first page. */
-export const START: Cursor = { stage: 'registered', done: 0, afterDevice: null };
+export const FIRST_PAGE: AudienceCursor = { stage: 'registered', done: 0, afterDevice: null };
 
 /** The entries of an audience's first page. */
-export function firstEntries({ userIds, deviceIds, tokens, platform }: Audience): Entries {
+export function entriesOfFirstPage({ userIds, deviceIds, tokens, platform }: Audience): AudienceEntries {
   return {
-    userIds: userIds.slice(0, PAGE_DEVICES),
-    deviceIds: deviceIds.slice(0, PAGE_DEVICES),
-    tokens: tokens.slice(0, PAGE_DEVICES),
+    userIds: userIds.slice(0, DEVICES_PER_PAGE),
+    deviceIds: deviceIds.slice(0, DEVICES_PER_PAGE),
+    tokens: tokens.slice(0, DEVICES_PER_PAGE),
     platform,
     registered: Math.max(userIds.length, deviceIds.length),
     raw: tokens.length,
@@ -46,14 +46,21 @@ export function firstEntries({ userIds, deviceIds, tokens, platform }: Audience)
 }
 
 /** Start of the next page of registered devices; undefined after the last. `afterDevice`: set if these entries have more devices. */
-function afterRegistered({ registered }: Entries, cursor: Cursor, afterDevice: string | undefined): Cursor | undefined {
+function nextRegisteredPage(
+  { registered }: AudienceEntries,
+  cursor: AudienceCursor,
+  afterDevice: string | undefined,
+): AudienceCursor | undefined {
   if (afterDevice !== undefined) return { ...cursor, afterDevice };
-  const done = cursor.done + PAGE_DEVICES;
+  const done = cursor.done + DEVICES_PER_PAGE;
   return done < registered ? { stage: 'registered', done, afterDevice: null } : undefined;
 }
 
 /** Raw tokens as devices, except those of devices in `registered`, which are sent to as registered devices. */
-function rawDevices({ tokens, platform }: Entries, registered: readonly TransportDevice[]): TransportDevice[] {
+function toRawDevices(
+  { tokens, platform }: AudienceEntries,
+  registered: readonly TransportDevice[],
+): TransportDevice[] {
   if (tokens.length === 0) return [];
   const known = new Set(registered.map((device) => tokenHash(device.token)));
   const devices: TransportDevice[] = [];
@@ -67,31 +74,32 @@ function rawDevices({ tokens, platform }: Entries, registered: readonly Transpor
 }
 
 /**
- * Looks up the next page of an audience: registered devices in order, then raw tokens. A page has at most twice `PAGE_DEVICES` devices
+ * Looks up the next page of an audience: registered devices in order, then raw tokens. A page has at most twice `DEVICES_PER_PAGE` devices
  * and can be empty although more pages follow.
  *
  * @param options `simulated`: whether to include simulated devices. `findDevices`: looks up registered devices
  */
-export async function lookUp(
+export async function lookUpDevices(
   database: Executor,
-  entries: Entries,
-  cursor: Cursor,
+  entries: AudienceEntries,
+  cursor: AudienceCursor,
   { simulated, findDevices }: { simulated: boolean; findDevices: FindDevices },
-): Promise<Page> {
+): Promise<AudiencePage> {
   const registered: TransportDevice[] = [];
   if (cursor.stage === 'registered') {
     // One extra row shows whether more follow.
-    const page = { after: cursor.afterDevice, limit: PAGE_DEVICES + 1 };
+    const page = { after: cursor.afterDevice, limit: DEVICES_PER_PAGE + 1 };
     const ahead = await findDevices(database, entries, page);
-    const found = ahead.slice(0, PAGE_DEVICES);
+    const found = ahead.slice(0, DEVICES_PER_PAGE);
     for (const { userId, expired, ...device } of found) {
       if (expired || (!simulated && device.token.startsWith(SIMULATED_PREFIX))) continue;
       registered.push({ ...device, user: userId });
     }
-    const next = afterRegistered(entries, cursor, ahead.length > PAGE_DEVICES ? found.at(-1)!.id : undefined);
+    const next = nextRegisteredPage(entries, cursor, ahead.length > DEVICES_PER_PAGE ? found.at(-1)!.id : undefined);
     if (next !== undefined) return { devices: registered, next };
   }
-  const done = (cursor.stage === 'tokens' ? cursor.done : 0) + PAGE_DEVICES;
-  const next: Cursor | undefined = done < entries.raw ? { stage: 'tokens', done, afterDevice: null } : undefined;
-  return { devices: [...registered, ...rawDevices(entries, registered)], next };
+  const done = (cursor.stage === 'tokens' ? cursor.done : 0) + DEVICES_PER_PAGE;
+  const next: AudienceCursor | undefined =
+    done < entries.raw ? { stage: 'tokens', done, afterDevice: null } : undefined;
+  return { devices: [...registered, ...toRawDevices(entries, registered)], next };
 }

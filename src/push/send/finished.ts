@@ -3,7 +3,7 @@ import { resolveWithin } from '../../platform/concurrency/deadline.ts';
 import type { Platform } from '../../platform/platform.ts';
 
 /** Waits for one push to finish. */
-export interface Waiter {
+export interface PushWaiter {
   /** Resolves once the process is subscribed, or after `ms`. */
   ready(ms: number): Promise<void>;
   /** Resolves when the end of the push is announced, or after `ms`. */
@@ -14,7 +14,7 @@ export interface Waiter {
 /** Notifies waiting senders, in any process, that their push is finished. Only a hint: it can be lost. */
 export interface FinishedSignals {
   announce(pushId: string): void;
-  waiterFor(pushId: string): Waiter;
+  waiterFor(pushId: string): PushWaiter;
 }
 
 /** Subscribes at the first send, so that a process that never sends holds no connection for it. */
@@ -25,7 +25,7 @@ export function createFinishedSignals({ redis, env }: Pick<Platform, 'redis' | '
 
   function listen(): Promise<void> {
     if (listening === undefined) {
-      const subscriber: Redis = redis.patient();
+      const subscriber: Redis = redis.createBlockingConnection();
       subscriber.on('message', (_channel: string, pushId: string) => wakeUps.get(pushId)?.());
       listening = subscriber.subscribe(channel).then(
         () => undefined,

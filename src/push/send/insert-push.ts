@@ -2,14 +2,14 @@ import { type DevicePlatform, maskToken, tokenHash } from '../../accounts/device
 import type { Logger } from '../../platform/observability/log.ts';
 import type { Executor } from '../../platform/postgres/database.ts';
 import type { Audience, PushMessage } from '../message.ts';
-import { type Transport, type TransportDevice, transportFor } from '../transport.ts';
-import type { Cursor } from './audience.ts';
+import { findTransport, type Transport, type TransportDevice } from '../transport.ts';
+import type { AudienceCursor } from './audience.ts';
 
 /** Devices per job: where FCM and APNs have their best throughput. Also bounds the sends that a crash can repeat. */
-const CHUNK_DEVICES = 500;
+const MAX_DEVICES_PER_CHUNK = 500;
 
 /** A device of a push before it is stored. */
-interface Target {
+interface TargetDevice {
   deviceId: string | null;
   userId: string | null;
   platform: DevicePlatform;
@@ -20,12 +20,12 @@ interface Target {
 }
 
 /** Targets of one transport; `transport` is null if none accepts them. */
-export interface Chunk {
+export interface NewChunk {
   transport: string | null;
-  targets: Target[];
+  targets: TargetDevice[];
 }
 
-function toTarget({ id, user, platform, token }: TransportDevice): Target {
+function toTarget({ id, user, platform, token }: TransportDevice): TargetDevice {
   return {
     deviceId: id,
     userId: user,
@@ -37,12 +37,16 @@ function toTarget({ id, user, platform, token }: TransportDevice): Target {
 }
 
 /** Groups devices by transport into chunks of at most 500. */
-export function toChunks(devices: readonly TransportDevice[], transports: readonly Transport[], log: Logger): Chunk[] {
-  const byTransport = Map.groupBy(devices, (device) => transportFor(transports, device, log)?.name ?? null);
-  const chunks: Chunk[] = [];
+export function toChunks(
+  devices: readonly TransportDevice[],
+  transports: readonly Transport[],
+  log: Logger,
+): NewChunk[] {
+  const byTransport = Map.groupBy(devices, (device) => findTransport(transports, device, log)?.name ?? null);
+  const chunks: NewChunk[] = [];
   for (const [transport, accepted] of byTransport) {
-    for (let at = 0; at < accepted.length; at += CHUNK_DEVICES) {
-      chunks.push({ transport, targets: accepted.slice(at, at + CHUNK_DEVICES).map(toTarget) });
+    for (let at = 0; at < accepted.length; at += MAX_DEVICES_PER_CHUNK) {
+      chunks.push({ transport, targets: accepted.slice(at, at + MAX_DEVICES_PER_CHUNK).map(toTarget) });
     }
   }
   return chunks;
@@ -67,7 +71,7 @@ export const STORE_PAGE = `
   )`;
 
 /** The position of a page of targets in its push. */
-interface PagePlace {
+interface PagePosition {
   firstChunk: number;
   firstPosition: number;
   /** Part of a large audience: small pushes are sent first. */
@@ -75,7 +79,7 @@ interface PagePlace {
 }
 
 /** The parameters of `STORE_PAGE`. The first page of a push needs no check for duplicates. */
-export function pageValues(chunks: readonly Chunk[], { firstChunk, firstPosition, bulk }: PagePlace): unknown[] {
+export function pageValues(chunks: readonly NewChunk[], { firstChunk, firstPosition, bulk }: PagePosition): unknown[] {
   const targets = chunks.flatMap((chunk) => chunk.targets);
   const first: number[] = [];
   const last: number[] = [];
@@ -101,13 +105,13 @@ export function pageValues(chunks: readonly Chunk[], { firstChunk, firstPosition
 }
 
 // One statement, one commit: the push, the chunks of its first devices, and the audience if more devices follow.
-const INSERT = `
+const INSERT_PUSH = `
   with p as (
     insert into pushes (id, message, audience, status, devices, open_chunks, expires_at, finished_at)
     values ($1, $15::jsonb, $16::jsonb, $17, cardinality($8::text[]), $18, now() + $19 * interval '1 second',
       case when $17 = 'no-devices' then now() end)
   ), ${STORE_PAGE}`;
-const WITH_AUDIENCE = `${INSERT}
+const INSERT_PUSH_AND_AUDIENCE = `${INSERT_PUSH}
   insert into push_audiences
     (push_id, user_ids, device_ids, tokens, platform, registered, raw, stage, done, after_device, next_chunk, next_position)
   values ($1, $20, $21, $22, $23, $24, $25, $26, $27, $28, cardinality($3::int[]), cardinality($8::text[]))`;
@@ -117,12 +121,15 @@ interface NewPush {
   id: string;
   message: PushMessage;
   /** The chunks of its first devices. */
-  chunks: readonly Chunk[];
+  chunks: readonly NewChunk[];
   /** Start of the rest of the audience; undefined if the first page is complete. */
-  rest: Cursor | undefined;
+  rest: AudienceCursor | undefined;
 }
 
-function restValues({ userIds, deviceIds, tokens, platform }: Audience, { stage, done, afterDevice }: Cursor) {
+function audienceValues(
+  { userIds, deviceIds, tokens, platform }: Audience,
+  { stage, done, afterDevice }: AudienceCursor,
+) {
   const registered = Math.max(userIds.length, deviceIds.length);
   return [userIds, deviceIds, tokens, platform, registered, tokens.length, stage, done, afterDevice];
 }
@@ -140,9 +147,9 @@ export async function insertPush(database: Executor, { id, message, chunks, rest
     open,
     message.content.ttl ?? null,
   ];
-  if (rest === undefined) await database.write({ name: 'push_insert', text: `${INSERT} select 1`, values });
+  if (rest === undefined) await database.write({ name: 'push_insert', text: `${INSERT_PUSH} select 1`, values });
   else {
-    const all = [...values, ...restValues(message.audience, rest)];
-    await database.write({ name: 'push_insert_large', text: WITH_AUDIENCE, values: all });
+    const all = [...values, ...audienceValues(message.audience, rest)];
+    await database.write({ name: 'push_insert_large', text: INSERT_PUSH_AND_AUDIENCE, values: all });
   }
 }

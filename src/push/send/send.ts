@@ -5,22 +5,22 @@ import { validationError } from '../../platform/errors.ts';
 import { newId } from '../../platform/ids.ts';
 import type { Platform } from '../../platform/platform.ts';
 import type { Database, Executor } from '../../platform/postgres/database.ts';
-import { AUDIENCE_QUEUE, addChunks, audienceJob } from '../delivery/jobs.ts';
+import { AUDIENCE_QUEUE, createAudienceJob, enqueueChunks } from '../delivery/jobs.ts';
 import { type PushContent, readMessage } from '../message.ts';
 import { emitOutcome } from '../status.ts';
-import { sizeError, type Transport } from '../transport.ts';
-import { firstEntries, lookUp, START } from './audience.ts';
-import type { FinishedSignals, Waiter } from './finished.ts';
-import { type Chunk, insertPush, toChunks } from './insert-push.ts';
+import { messageSizeError, type Transport } from '../transport.ts';
+import { entriesOfFirstPage, FIRST_PAGE, lookUpDevices } from './audience.ts';
+import type { FinishedSignals, PushWaiter } from './finished.ts';
+import { insertPush, type NewChunk, toChunks } from './insert-push.ts';
 
-const READ = `
+const SELECT_PROGRESS = `
   select status, devices, finished_at is not null, exists (select from push_audiences where push_id = $1)
   from pushes where id = $1`;
-const RESULTS = `
+const SELECT_RESULTS = `
   select device_id, coalesce(ok, false), provider_id, error from push_results where push_id = $1 order by position`;
 
 /** The progress of a push. */
-interface Progress {
+interface PushProgress {
   status: PushResult['status'];
   /** Devices found so far. */
   devices: number;
@@ -31,10 +31,10 @@ interface Progress {
 }
 
 /** Reads the progress of a push; undefined if the push does not exist. */
-async function readProgress(database: Database, id: string): Promise<Progress | undefined> {
+async function readProgress(database: Database, id: string): Promise<PushProgress | undefined> {
   const [row] = await database.read<[PushResult['status'], number, boolean, boolean]>({
     name: 'push_read',
-    text: READ,
+    text: SELECT_PROGRESS,
     values: [id],
   });
   if (row === undefined) return undefined;
@@ -45,7 +45,7 @@ async function readProgress(database: Database, id: string): Promise<Progress | 
 /** Reads the results of a push, one per device. */
 async function readResults(database: Database, id: string): Promise<PushResult['results']> {
   type Row = [string | null, boolean, string | null, string | null];
-  const rows = await database.read<Row>({ name: 'push_results', text: RESULTS, values: [id] });
+  const rows = await database.read<Row>({ name: 'push_results', text: SELECT_RESULTS, values: [id] });
   return rows.map(([device, ok, providerId, error]) => ({
     device,
     ok,
@@ -59,12 +59,12 @@ async function readResults(database: Database, id: string): Promise<PushResult['
  *
  * @throws ApiError VALIDATION_ERROR with the sizes
  */
-function refuseTooLarge(message: PushContent, chunks: readonly Chunk[], transports: readonly Transport[]): void {
+function refuseOversized(message: PushContent, chunks: readonly NewChunk[], transports: readonly Transport[]): void {
   const errors = new Set<string>();
   for (const { transport: name, targets } of chunks) {
     const transport = transports.find((one) => one.name === name);
     for (const platform of new Set(targets.map((target) => target.platform))) {
-      const error = transport && sizeError(transport, message, platform);
+      const error = transport && messageSizeError(transport, message, platform);
       if (error === undefined) return;
       errors.add(error);
     }
@@ -76,17 +76,17 @@ function refuseTooLarge(message: PushContent, chunks: readonly Chunk[], transpor
 }
 
 /** First pause between polls for the result. A safety net for lost events. */
-const LOOK_MS = 250;
-const LONGEST_LOOK_MS = 2000;
+const POLL_MS = 250;
+const MAX_POLL_MS = 2000;
 /** Maximum ms that `enqueue` waits for Redis. The push is already stored, and the sweep adds missing jobs. */
-const ADD_JOBS_MS = 500;
+const ADD_JOBS_TIMEOUT_MS = 500;
 /** A send to more devices does not wait for results: it returns `queued` at once. */
-const MAX_AWAITED = 10_000;
+const MAX_AWAITED_DEVICES = 10_000;
 
 /** Dependencies of the sender. */
 type SendParts = Pick<Platform, 'env' | 'settings' | 'log' | 'database' | 'queues' | 'events'>;
 
-interface Stored {
+interface StoredPush {
   /** Devices found so far. */
   devices: number;
   /** Whether the push has, or may get, more devices than a send waits for. */
@@ -103,7 +103,7 @@ interface Stored {
  * @param rule decides which raw tokens are accepted
  * @param findDevices looks up registered devices
  */
-export function createSender(
+export function createPushSender(
   parts: SendParts,
   transports: readonly Transport[],
   waiting: FinishedSignals,
@@ -115,12 +115,15 @@ export function createSender(
   const development = env.nodeEnv !== 'production';
 
   /** Stores a push with the first page of its devices. Workers look up the rest of a large audience. */
-  async function store(id: string, input: unknown, on: Executor): Promise<Stored> {
+  async function storePush(id: string, input: unknown, on: Executor): Promise<StoredPush> {
     const message = readMessage(input, rule);
     const { audience, content } = message;
-    const page = await lookUp(on, firstEntries(audience), START, { simulated: development, findDevices });
+    const page = await lookUpDevices(on, entriesOfFirstPage(audience), FIRST_PAGE, {
+      simulated: development,
+      findDevices,
+    });
     const chunks = toChunks(page.devices, transports, log);
-    refuseTooLarge(content, chunks, transports);
+    refuseOversized(content, chunks, transports);
     await insertPush(on, { id, message, chunks, rest: page.next });
     const finished = page.devices.length === 0 && page.next === undefined;
     const bulk = page.next !== undefined;
@@ -133,27 +136,27 @@ export function createSender(
     }));
     return {
       devices: page.devices.length,
-      large: audience.userIds.length + audience.deviceIds.length + audience.tokens.length > MAX_AWAITED,
+      large: audience.userIds.length + audience.deviceIds.length + audience.tokens.length > MAX_AWAITED_DEVICES,
       finished,
       async dispatch(maxWaitMs) {
         if (finished) return emitOutcome(events, { id, status: 'no-devices', devices: 0 });
-        const adding = [addChunks(queues, installed, jobs)];
-        if (bulk) adding.push(queues.add(AUDIENCE_QUEUE, [audienceJob(id)]));
+        const adding = [enqueueChunks(queues, installed, jobs)];
+        if (bulk) adding.push(queues.add(AUDIENCE_QUEUE, [createAudienceJob(id)]));
         await resolveWithin(Promise.all(adding), maxWaitMs, undefined);
       },
     };
   }
 
   /** Waits for the result of a push, polling as a safety net; returns `queued` if it does not arrive in time. */
-  async function resultOf(id: string, waiter: Waiter, until: number): Promise<PushResult> {
-    for (let pause = LOOK_MS; ; pause = Math.min(2 * pause, LONGEST_LOOK_MS)) {
+  async function waitForResult(id: string, waiter: PushWaiter, until: number): Promise<PushResult> {
+    for (let pause = POLL_MS; ; pause = Math.min(2 * pause, MAX_POLL_MS)) {
       await waiter.wait(Math.min(pause, until - performance.now()));
       const { status, devices, finished, growing } = (await readProgress(database, id))!;
-      const large = devices > MAX_AWAITED;
+      const large = devices > MAX_AWAITED_DEVICES;
       if (finished && !large) return { id, status, devices, results: await readResults(database, id) };
       if (large || performance.now() >= until) return { id, status: 'queued', devices, results: [] };
       // Poll faster while the audience grows: the push may soon be too large to wait for.
-      if (growing) pause = LOOK_MS / 2;
+      if (growing) pause = POLL_MS / 2;
     }
   }
 
@@ -161,16 +164,16 @@ export function createSender(
     async send(input) {
       const id = newId();
       const until = performance.now() + settings.push.waitMs;
-      const { devices, large, finished, dispatch } = await store(id, input, database);
+      const { devices, large, finished, dispatch } = await storePush(id, input, database);
       if (finished || large) {
-        await dispatch(ADD_JOBS_MS);
+        await dispatch(ADD_JOBS_TIMEOUT_MS);
         return { id, status: finished ? 'no-devices' : 'queued', devices, results: [] };
       }
       const waiter = waiting.waiterFor(id);
       try {
         await waiter.ready(until - performance.now());
         await dispatch(until - performance.now());
-        return await resultOf(id, waiter, until);
+        return await waitForResult(id, waiter, until);
       } catch (error) {
         // The push is stored and will be sent, so an unreadable result must not fail the call.
         log.warn({ err: error, push: id }, 'the result of a push could not be read');
@@ -181,14 +184,14 @@ export function createSender(
     },
     async enqueue(input) {
       const id = newId();
-      const { dispatch } = await store(id, input, database);
-      await dispatch(ADD_JOBS_MS);
+      const { dispatch } = await storePush(id, input, database);
+      await dispatch(ADD_JOBS_TIMEOUT_MS);
       return { id };
     },
     async enqueueWithin(tx, input) {
       const id = newId();
-      const { dispatch } = await store(id, input, tx.database);
-      tx.afterCommit(() => dispatch(ADD_JOBS_MS));
+      const { dispatch } = await storePush(id, input, tx.database);
+      tx.afterCommit(() => dispatch(ADD_JOBS_TIMEOUT_MS));
       return { id };
     },
   };

@@ -2,32 +2,32 @@ import { SIMULATED_PREFIX } from '../../accounts/devices/index.ts';
 import type { SimulatedBehavior, SimulatedNotification } from '../../declare/push.ts';
 import { newId } from '../../platform/ids.ts';
 import type { Platform } from '../../platform/platform.ts';
-import { SIMULATED, type Transport, type TransportResult } from '../transport.ts';
+import { SIMULATED_TRANSPORT, type Transport, type TransportResult } from '../transport.ts';
 
 /** The state of a notification on a device, or the result of a provider that refuses it. */
 type SimulatedOutcome = { state: SimulatedNotification['state'] } | { refused: TransportResult };
 
-const gone = (error: string): SimulatedOutcome => ({ refused: { ok: false, error, unregistered: true } });
+const goneOutcome = (error: string): SimulatedOutcome => ({ refused: { ok: false, error, unregistered: true } });
 
-const OUTCOMES: Record<SimulatedBehavior, SimulatedOutcome> = {
+const OUTCOME_BY_BEHAVIOR: Record<SimulatedBehavior, SimulatedOutcome> = {
   delivers: { state: 'shown' },
   offline: { state: 'held' },
   'notifications-off': { state: 'hidden' },
-  'app-uninstalled': gone('DeviceNotRegistered'),
-  'invalid-token': gone('InvalidRegistration'),
+  'app-uninstalled': goneOutcome('DeviceNotRegistered'),
+  'invalid-token': goneOutcome('InvalidRegistration'),
   'rate-limited': { refused: { ok: false, error: 'MessageRateExceeded', retryable: true } },
 };
 
 /** The outcome for a device with this behavior. A silent message is never shown. */
 export function outcomeOf(behavior: SimulatedBehavior, silent: boolean): SimulatedOutcome {
-  const result = OUTCOMES[behavior];
+  const result = OUTCOME_BY_BEHAVIOR[behavior];
   return silent && 'state' in result && result.state === 'shown' ? { state: 'hidden' } : result;
 }
 
-const BEHAVIORS = 'select device_id, behavior from push_simulated_devices where device_id = any($1)';
+const SELECT_BEHAVIORS = 'select device_id, behavior from push_simulated_devices where device_id = any($1)';
 
 // A notification replaces an older one with the same collapseId, and a duplicate of itself.
-const RECEIVE = `
+const STORE_NOTIFICATIONS = `
   with n as (select * from unnest($1::text[], $2::text[], $3::text[]) n(id, device_id, state)), older as (
     delete from push_simulated_notifications o using n
     where o.device_id = n.device_id and (o.push_id = $4 or o.message->>'collapseId' = $5::jsonb->>'collapseId')
@@ -36,13 +36,13 @@ const RECEIVE = `
   select n.id, n.device_id, $4, n.state, $5::jsonb, $6 from n join push_simulated_devices using (device_id)`;
 
 /** The transport of simulated devices. It accepts only their tokens and returns results according to their behavior. */
-export function simulatedTransport({ database, events }: Pick<Platform, 'database' | 'events'>): Transport {
+export function createSimulatedTransport({ database, events }: Pick<Platform, 'database' | 'events'>): Transport {
   return {
-    name: SIMULATED,
+    name: SIMULATED_TRANSPORT,
     accepts: ({ token }) => token.startsWith(SIMULATED_PREFIX),
     async send(message, devices, { id, expiresAt }) {
       const ids = devices.map((device) => device.id);
-      const rows = await database.write<[string, SimulatedBehavior]>({ text: BEHAVIORS, values: [ids] });
+      const rows = await database.write<[string, SimulatedBehavior]>({ text: SELECT_BEHAVIORS, values: [ids] });
       const behaviors = new Map(rows);
       const received: { id: string; device: string; state: string }[] = [];
       const results = ids.map((device): TransportResult => {
@@ -54,7 +54,7 @@ export function simulatedTransport({ database, events }: Pick<Platform, 'databas
         return { ok: true, id: notification.id };
       });
       await database.write({
-        text: RECEIVE,
+        text: STORE_NOTIFICATIONS,
         values: [
           received.map((one) => one.id),
           received.map((one) => one.device),

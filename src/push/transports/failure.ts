@@ -1,5 +1,5 @@
 import type { PushContent } from '../message.ts';
-import { type SendContext, type TransportDevice, type TransportResult, withoutTokens } from '../transport.ts';
+import { redactTokens, type SendContext, type TransportDevice, type TransportResult } from '../transport.ts';
 
 /** The consequence of a failure: remove the device, raise an alarm, retry, or nothing. */
 export type FailureClass = 'gone' | 'misconfigured' | 'retryable' | 'permanent';
@@ -17,12 +17,12 @@ export interface Failure {
   retryAfterMs?: number | undefined;
 }
 
-const DETAIL_MAX = 300;
+const MAX_DETAIL_LENGTH = 300;
 
 /** Converts a failure to the result of a device. The token is redacted, because results are stored and shown. */
-export function failedResult(failure: Failure, device: TransportDevice): TransportResult {
+export function toFailedResult(failure: Failure, device: TransportDevice): TransportResult {
   const { name, detail = '', goneSince, retryAfterMs } = failure;
-  const error = detail === '' ? name : `${name}: ${withoutTokens(detail, [device]).slice(0, DETAIL_MAX)}`;
+  const error = detail === '' ? name : `${name}: ${redactTokens(detail, [device]).slice(0, MAX_DETAIL_LENGTH)}`;
   switch (failure.class) {
     case 'gone':
       return { ok: false, error, unregistered: true, ...(goneSince === undefined ? {} : { goneSince }) };
@@ -42,11 +42,14 @@ export const NOT_SENT_IN_TIME: Failure = { class: 'retryable', name: 'NotSent', 
 export const MAX_WAIT_MS = 20_000;
 
 /** 28 days: the maximum and the default of FCM and web push services. */
-export const LONGEST_TTL_SECONDS = 2_419_200;
+export const MAX_TTL_SECONDS = 2_419_200;
 
 /** Remaining whole seconds for which a provider may keep a notification, 0 for a single try; undefined without a `ttl`. */
-export function secondsLeft({ ttl }: PushContent, { expiresAt }: Pick<SendContext, 'expiresAt'>): number | undefined {
+export function remainingTtlSeconds(
+  { ttl }: PushContent,
+  { expiresAt }: Pick<SendContext, 'expiresAt'>,
+): number | undefined {
   if (ttl === undefined) return undefined;
   const left = expiresAt === undefined ? ttl : Math.ceil((expiresAt - Date.now()) / 1000);
-  return Math.max(0, Math.min(left, ttl, LONGEST_TTL_SECONDS));
+  return Math.max(0, Math.min(left, ttl, MAX_TTL_SECONDS));
 }

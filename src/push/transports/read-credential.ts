@@ -6,7 +6,7 @@ import { readFileSync } from 'node:fs';
  * @param inline matches the credential itself; any other value is the path of a file
  * @returns the credential; undefined if the file cannot be read
  */
-export function credentialText(value: string, inline: RegExp): string | undefined {
+export function readCredential(value: string, inline: RegExp): string | undefined {
   if (inline.test(value)) return value;
   try {
     return readFileSync(value, 'utf8');

@@ -14,7 +14,7 @@ const anyList = z.array(z.unknown());
 /** The options of `defineResource` and their types. */
 const OPTIONS = {
   name: z.string().describe('a text'),
-  fields: anyObject.describe('an object of fields, as { title: f.string() }'),
+  fields: anyObject.describe('an object of fields, such as { title: f.string() }'),
   description: z.string().describe('a text'),
   policies: anyObject.describe('an object of policies by action'),
   scope: anyFunction.describe('a function'),
@@ -24,11 +24,11 @@ const OPTIONS = {
   collection: z.string().describe('a text'),
   renamedFrom: z.union([z.string(), anyList]).describe('a name, or a list of names'),
   timestamps: z.boolean().describe('true or false'),
-  defaultSort: z.string().describe('a text, as "-createdAt,title"'),
+  defaultSort: z.string().describe('a text, such as "-createdAt,title"'),
   crud: z.union([z.boolean(), anyList]).describe('true, false or a list of actions'),
   indexes: z
     .array(z.strictObject({ fields: z.array(z.string()), unique: z.boolean().optional() }))
-    .describe('a list, as [{ fields: ["status", "-createdAt"], unique: false }]'),
+    .describe('a list, such as [{ fields: ["status", "-createdAt"], unique: false }]'),
   owner: z.string().describe('the name of a field'),
   webhooks: z.boolean().describe('true or false'),
 } satisfies Record<string, z.ZodType>;
@@ -63,7 +63,8 @@ function checkExtensionOption(
   if (extension === undefined) {
     const options = [...Object.keys(OPTIONS).slice(1), ...Object.keys(OPTION_EXTENSIONS), ...extensions.keys()];
     errors.report(`"${name}" is not an option${knownNames(name, 'options', [...new Set(options)])}`);
-  } else if (value) errors.at(name).report(`nothing gives it a meaning; add ${extension} to extensions, or remove it`);
+  } else if (value)
+    errors.at(name).report(`it requires the extension ${extension}; add it to extensions, or remove the option`);
   return true;
 }
 
@@ -84,12 +85,12 @@ export function checkShape(resource: AnyResource, extensions: ExtensionOptions, 
     }
   }
   if (resource.fields === undefined) {
-    errors.at('fields').report('a resource needs them, as { title: f.string() }');
+    errors.at('fields').report('a resource needs fields, such as { title: f.string() }');
     return false;
   }
   const notFields = Object.entries(resource.fields ?? {}).filter(([, field]) => !(field instanceof Field));
   if (anyObject.safeParse(resource.fields).success)
     for (const [name] of notFields)
-      errors.at(`field "${name}"`).report('it is not a field; make it with f, as f.string()');
+      errors.at(`field "${name}"`).report('it is not a field; create it with f, such as f.string()');
   return areTypesRight && notFields.length === 0;
 }

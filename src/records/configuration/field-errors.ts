@@ -72,7 +72,7 @@ function checkRules(spec: FieldSpec, isSlow: SlowPattern, errors: ConfigErrors):
     errors.report('pattern() takes a regular expression');
   else if (pattern !== undefined && isSlow(pattern.regex, Number(spec.max?.value ?? Infinity))) {
     errors.report(
-      `pattern(${pattern.regex}) takes for ever on a hostile text: parts that repeat overlap; make them exclusive, or set a lower max()`,
+      `pattern(${pattern.regex}) can take very long on a hostile text, because repeated parts overlap; make them exclusive, or set a lower max()`,
     );
   }
   if (checks.some(({ check }) => typeof check !== 'function')) errors.report('check() takes a function');
@@ -84,11 +84,11 @@ function checkRules(spec: FieldSpec, isSlow: SlowPattern, errors: ConfigErrors):
 function checkDefault(spec: FieldSpec, testable: boolean, errors: ConfigErrors): void {
   if (!('default' in spec) || typeof spec.default === 'function') return;
   if (spec.default === undefined || spec.default === null) {
-    if (spec.required) errors.report(`default(${spec.default}) is no value, and the field is required; remove it`);
+    if (spec.required) errors.report(`default(${spec.default}) is not a value, and the field is required; remove it`);
     return;
   }
   if (fieldTypeOf(spec).concealed)
-    errors.at('default()').report(`a ${spec.type.kind} that stands in the code is none; remove it`);
+    errors.at('default()').report(`a ${spec.type.kind} in the source code is not secret; remove it`);
   if (spec.unique) errors.report('unique() and a default that is always the same exclude each other; remove one');
   let value: unknown;
   try {
@@ -97,7 +97,7 @@ function checkDefault(spec: FieldSpec, testable: boolean, errors: ConfigErrors):
     const reason = (error as Error).message;
     errors
       .at('default()')
-      .report(`no record can get a copy of it (${reason}); give plain data, or a function that makes the value`);
+      .report(`it cannot be copied for each record (${reason}); use plain data, or a function that returns the value`);
     return;
   }
   if (!testable) return;
@@ -137,7 +137,7 @@ function checkNested(inner: FieldSpec, isItem: boolean, errors: ConfigErrors): v
     errors.report('visibleTo() and writableBy() have no effect inside an array or object; set them on the outer field');
   if (isItem && 'default' in inner)
     errors.report('default() has no effect on the items of an array; set it on the array');
-  if (fieldTypeOf(inner).concealed) errors.report(`a ${inner.type.kind} cannot stand inside an array or object`);
+  if (fieldTypeOf(inner).concealed) errors.report(`a ${inner.type.kind} cannot be inside an array or object`);
 }
 
 /** The fields inside an array or object, with their paths; undefined for a value that is not a field. */
@@ -150,15 +150,15 @@ function nestedFieldsOf(spec: FieldSpec): [path: string, inner: FieldSpec | unde
 /** Checks the fields inside an array or object. Returns whether the field as a whole can be checked. */
 function checkInner(spec: FieldSpec, isSlow: SlowPattern, at: FieldErrors): boolean {
   if ('shape' in spec && (typeof spec.shape !== 'object' || spec.shape === null)) {
-    at('').report('object() takes its fields, as { city: f.string() }');
+    at('').report('object() takes its fields, such as { city: f.string() }');
     return false;
   }
   if (spec.shape !== undefined && Object.keys(spec.shape).length === 0)
-    at('').report('object() has no fields, and takes nothing but {}; name some, or write json()');
+    at('').report('object() has no fields, so it accepts only {}; add fields, or use json()');
   let isWellFormed = true;
   for (const [path, inner] of nestedFieldsOf(spec)) {
     if (inner === undefined) {
-      at(path).report('it is not a field; make it with f, as f.string()');
+      at(path).report('it is not a field; create it with f, such as f.string()');
       isWellFormed = false;
       continue;
     }

@@ -44,11 +44,11 @@ export function checkFields(
     const at = errors.at(`field "${name}"`);
     if (isReserved(name)) at.report(`the name is reserved; choose another`);
     else if (!FIELD_NAME.test(name))
-      at.report(`a field name is made of at most 63 letters, digits and _, and begins with a letter`);
+      at.report(`a field name consists of at most 63 letters, digits and _, and begins with a letter`);
     const { length } = snakeCase(name);
     if (FIELD_NAME.test(name) && length > MAX_IDENTIFIER_BYTES)
       at.report(
-        `its column "${snakeCase(name)}" has ${length} characters, and Postgres cuts names at ${MAX_IDENTIFIER_BYTES}; choose a shorter name`,
+        `its column "${snakeCase(name)}" has ${length} characters, and Postgres truncates names at ${MAX_IDENTIFIER_BYTES}; choose a shorter name`,
       );
     const sameColumn = columns.get(snakeCase(name));
     if (sameColumn !== undefined && !isReserved(name))
@@ -60,6 +60,6 @@ export function checkFields(
       at.report(`ref("${target}") names an unknown resource${knownNames(target, 'resources', names)}`);
     }
     if (field.spec.filterable && PARAMETERS.has(name))
-      at.report(`"${name}" is a query parameter of its own; rename the field`);
+      at.report(`"${name}" is already a query parameter of lists; rename the field`);
   }
 }

@@ -21,7 +21,7 @@ function checkRenames(resource: AnyResource, errors: ConfigErrors): void {
     const { renamedFrom } = field.spec;
     if (renamedFrom === undefined) continue;
     const at = errors.at(`field "${name}"`);
-    if (renamedFrom.length === 0) at.report(`renamedFrom() needs the name that it had`);
+    if (renamedFrom.length === 0) at.report(`renamedFrom() needs the former name of the field`);
     for (const earlier of renamedFrom) {
       if (earlier === name) at.report(`renamedFrom("${earlier}") names the field itself; remove it`);
       const other = claimed.get(snakeCase(earlier));
@@ -58,7 +58,7 @@ function checkClashes(resources: readonly AnyResource[], at: ResourceErrors): vo
         .report(`"${places.table}" is the primary key of "${keyOf}"; set collection to another name`);
     const parent = paths.get(parentOf(places.path));
     if (parent !== undefined)
-      errors.report(`path "${places.path}" is one record of "${parent}", whose path is above it; set path to another`);
+      errors.report(`path "${places.path}" would match a single record of "${parent}"; set path to another`);
   }
 }
 

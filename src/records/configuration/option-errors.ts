@@ -25,7 +25,7 @@ export function pathAndTableOf(resource: AnyResource): { path: string; table: st
 function checkPlace(resource: AnyResource, taken: ReadonlySet<string>, errors: ConfigErrors): void {
   const { path, table } = pathAndTableOf(resource);
   if (!NAME.test(resource.name))
-    errors.report('a resource name is made of letters, digits and -, and begins with a letter');
+    errors.report('a resource name consists of letters, digits and -, and begins with a letter');
   if (!PATH.test(path)) errors.at('path').report(`"${path}" must look like /blog-posts`);
   if (TAKEN_PATHS.has(`/${path.split('/')[1]}`))
     errors.at('path').report(`"${path}" is a built-in route; set path to another`);
@@ -34,17 +34,17 @@ function checkPlace(resource: AnyResource, taken: ReadonlySet<string>, errors: C
     errors
       .at('collection')
       .report(
-        `"${table}" has ${table.length} characters, and Postgres cuts names at ${MAX_IDENTIFIER_BYTES}; set collection to a shorter name`,
+        `"${table}" has ${table.length} characters, and Postgres truncates names at ${MAX_IDENTIFIER_BYTES}; set collection to a shorter name`,
       );
   if (table.startsWith('pg_'))
     errors
       .at('collection')
-      .report(`"${table}": names that begin with pg_ are Postgres's own; set collection to another name`);
+      .report(`"${table}": names that begin with pg_ are reserved by Postgres; set collection to another name`);
   if (taken.has(table))
     errors
       .at('collection')
       .report(
-        `"${table}" is a table, an index or a key of Belfry's own or of an extension; set collection to another name`,
+        `"${table}" is already the name of a table, an index or a key of Belfry or of an extension; set collection to another name`,
       );
 }
 
@@ -65,7 +65,9 @@ function checkDefaultSort(resource: AnyResource, errors: ConfigErrors): void {
     else if (spec.hidden || spec.writeOnly || spec.visibleTo !== undefined)
       errors
         .at('defaultSort')
-        .report(`not everybody sees "${name}", and the order of a list would tell of it; sort by another field`);
+        .report(
+          `not every viewer may see "${name}", and the order of a list would reveal its values; sort by another field`,
+        );
   }
   if (new Set(names).size < names.length) errors.at('defaultSort').report('it names a field twice');
 }
@@ -107,7 +109,7 @@ function checkCreate(resource: AnyResource, errors: ConfigErrors): void {
     errors
       .at(`field "${name}"`)
       .report(
-        `required() and ${closed} leave nobody who could create a record; give it a default(), fill it in hooks.beforeCreate, or leave create out of crud`,
+        `with required() and ${closed}, no client can create a record; give it a default(), fill it in hooks.beforeCreate, or leave create out of crud`,
       );
   }
 }
@@ -119,15 +121,15 @@ function checkSoftDelete(resource: AnyResource, errors: ConfigErrors): void {
     errors
       .at('softDelete')
       .report(
-        `the table "${table}" has ${table.length} characters, which leaves no room for "_deleted" behind its name; set collection to one of at most ${MAX_TABLE_LENGTH}`,
+        `the table "${table}" has ${table.length} characters, which leaves no room for "_deleted" after its name; set collection to one of at most ${MAX_TABLE_LENGTH}`,
       );
   for (const name of Object.keys(resource.fields)) {
     if (name === 'deleted' || snakeCase(name) === 'deleted_at')
       errors
         .at(`field "${name}"`)
-        .report(`softDelete gives lists ?deleted and records deletedAt; call the field something else`);
+        .report(`softDelete adds the parameter "deleted" to lists and deletedAt to records; rename the field`);
     if (snakeCase(name) === 'deleted_under')
-      errors.at(`field "${name}"`).report(`softDelete has a column of this name; call the field something else`);
+      errors.at(`field "${name}"`).report(`softDelete adds a column with this name; rename the field`);
   }
 }
 

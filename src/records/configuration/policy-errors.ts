@@ -10,10 +10,11 @@ const POLICIES: readonly string[] = [...ACTIONS, 'reference'];
 
 /** Reports rules that conflict with the option `owner`. For a field that is marked owner(), they are reported with the field. */
 function checkOwnerRules(spec: FieldSpec, errors: ConfigErrors): void {
-  if (spec.writeOnly) errors.report('an owner is never accepted, writeOnly() never returned; write hidden()');
-  if (spec.writableBy !== undefined) errors.report('an owner leaves writableBy() nobody who may set it; remove one');
+  if (spec.writeOnly) errors.report('an owner is never accepted, writeOnly() never returned; use hidden()');
+  if (spec.writableBy !== undefined)
+    errors.report('an owner is never accepted from clients, so writableBy() has no effect; remove one');
   if (spec.immutable && !spec.hidden && !spec.readOnly)
-    errors.report('an owner is never taken from clients, and immutable() binds nobody else; remove it');
+    errors.report('an owner is never accepted from clients, so immutable() has no effect; remove it');
 }
 
 /** Checks the owner field of a resource. */

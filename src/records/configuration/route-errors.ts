@@ -59,7 +59,7 @@ function checkRoute(route: Route, base: string, owned: boolean, errors: ConfigEr
   if (route.body !== undefined && route.body !== 'any' && route.body !== 'raw')
     errors.at('body').report(`must be 'raw', or left out`);
   if (route.body === 'raw' && route.input !== undefined)
-    errors.at('body').report(`'raw' leaves the body unread, and input checks it; leave one of them out`);
+    errors.at('body').report(`'raw' means that the body is not read, but input checks it; remove one`);
   checkPolicy(route, owned, errors);
   checkAnyRoute(route, pathError(route.path, base), errors);
 }
@@ -68,7 +68,7 @@ function checkAnyRoute(route: Route, path: string | undefined, errors: ConfigErr
   if (path !== undefined) errors.report(path);
   if (typeof route.handler !== 'function') errors.report('the handler is missing');
   if (route.status !== undefined && !(Number.isInteger(route.status) && route.status >= 200 && route.status < 400)) {
-    errors.at('status').report(`${route.status} is not the status of a success`);
+    errors.at('status').report(`${route.status} is not the status of a success: 200 to 399`);
   }
   for (const name of ['input', 'query'] as const) {
     const schema = route[name];
@@ -76,7 +76,7 @@ function checkAnyRoute(route: Route, path: string | undefined, errors: ConfigErr
       errors.at(name).report(`not a Standard Schema`);
   }
   if (route.idempotent !== undefined && (typeof route.idempotent !== 'boolean' || route.method !== 'POST')) {
-    errors.at('idempotent').report('must be true or false, and is for POST routes');
+    errors.at('idempotent').report('must be true or false, and only a POST route can have it');
   }
   if (route.scope !== undefined && !isScope(route.scope)) errors.at('scope').report(`must be ${SCOPE_FORMAT}`);
   const { rateLimit } = route;
@@ -88,12 +88,13 @@ function checkAnyRoute(route: Route, path: string | undefined, errors: ConfigErr
 /** The valid routes in the list that `routes` returned. */
 function returnedRoutes(given: unknown, errors: ConfigErrors): Route[] {
   if (!Array.isArray(given)) {
-    errors.at('routes').report('it must return a list of routes, as [route.get("/hello", () => "hello")]');
+    errors.at('routes').report('it must return a list of routes, such as [route.get("/hello", () => "hello")]');
     return [];
   }
   const isRoute = (one: unknown) => typeof (one as Partial<Route> | null | undefined)?.path === 'string';
   for (const [i, one] of given.entries()) {
-    if (!isRoute(one)) errors.at(`routes[${i}]`).report(`it is not a route; make it with the builder, as route.get(…)`);
+    if (!isRoute(one))
+      errors.at(`routes[${i}]`).report(`it is not a route; create it with the builder, such as route.get(…)`);
   }
   return given.filter(isRoute);
 }
@@ -165,6 +166,7 @@ export function checkExtensionRoutes(
   const own = new Set(duplicateRoutes(core));
   const all = [...core, ...extensions.flatMap((extension) => extension.routes)];
   for (const route of duplicateRoutes(all)) {
-    if (!own.has(route)) errors.at(`${kind} ${route}`).report('a resource or extension has it already; rename one');
+    if (!own.has(route))
+      errors.at(`${kind} ${route}`).report('another resource or extension already has this route; rename one');
   }
 }

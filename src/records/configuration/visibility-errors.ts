@@ -30,7 +30,8 @@ function checkQueries(spec: FieldSpec, secret: string | undefined, errors: Confi
   for (const query of QUERIES) {
     if (!spec[query]) continue;
     if (unseen) errors.report(`visibleTo("none") excludes ${query}(): nobody could use it; remove one`);
-    if (secret !== undefined) errors.report(`${secret} excludes ${query}(): a query would tell the value; remove one`);
+    if (secret !== undefined)
+      errors.report(`${secret} excludes ${query}(): a query would reveal the value; remove one`);
     if (usesFunctions(spec))
       errors.report(
         `visibleTo(function) excludes ${query}(): a query cannot ask a function per record; use role words or remove one`,
@@ -42,25 +43,25 @@ function checkQueries(spec: FieldSpec, secret: string | undefined, errors: Confi
 /** Reports rules that make another rule ineffective. */
 function checkContradictions(spec: FieldSpec, secret: string | undefined, errors: ConfigErrors): void {
   if (spec.hidden && (spec.writeOnly || spec.readOnly))
-    errors.report('hidden() already says that it is never returned and never accepted; remove the other');
+    errors.report('hidden() already means never returned and never accepted; remove the other');
   else if (spec.writeOnly && spec.readOnly)
-    errors.report('writeOnly() and readOnly() together leave nothing; write hidden()');
+    errors.report('writeOnly() and readOnly() together mean never returned and never accepted; use hidden()');
   if (secret !== undefined && spec.visibleTo !== undefined)
-    errors.report(`${secret} leaves visibleTo() nobody to whom it is shown; remove one`);
+    errors.report(`${secret} is never shown, so visibleTo() has no effect; remove one`);
   const closed = spec.hidden ? 'hidden()' : spec.readOnly ? 'readOnly()' : spec.owner ? 'owner()' : undefined;
   if (closed !== undefined && spec.writableBy !== undefined)
-    errors.report(`${closed} leaves writableBy() nobody who may set it; remove one`);
+    errors.report(`${closed} is never accepted from clients, so writableBy() has no effect; remove one`);
   if (closed !== undefined && spec.immutable)
-    errors.report(`${closed} is never taken from clients, and immutable() binds nobody else; remove it`);
+    errors.report(`${closed} is never accepted from clients, so immutable() has no effect; remove it`);
   if (spec.owner && spec.writeOnly)
-    errors.report('owner() is never accepted, writeOnly() never returned; write hidden()');
+    errors.report('owner() is never accepted, writeOnly() never returned; use hidden()');
 }
 
 /** Checks the rules for reading and setting a field. */
 export function checkVisibility(spec: FieldSpec, errors: ConfigErrors): void {
   for (const rule of ['visibleTo', 'writableBy'] as const) {
     if (rule in spec && spec[rule] === undefined)
-      errors.report(`${rule}(undefined) would open the field to everybody; give it a policy`);
+      errors.report(`${rule}(undefined) would open the field to everyone; give it a policy`);
     else if (spec[rule] !== undefined) compilePolicy(spec[rule], (text) => errors.at(rule).report(text));
   }
   const secret = hidingModifierOf(spec);

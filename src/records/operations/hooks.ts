@@ -23,7 +23,7 @@ export function hookContext(context: RecordsContext, operation: OperationContext
  * @throws Error for false: other frameworks treat it as a refusal, but here the write would continue
  */
 export function hookResult(returned: unknown, values: object): object {
-  if (returned === false) throw new Error('a hook refuses by throwing ApiError; it returned false');
+  if (returned === false) throw new Error('a hook returned false; to refuse a write, throw an ApiError');
   return typeof returned === 'object' && returned !== null ? returned : values;
 }
 
@@ -91,7 +91,7 @@ export async function validateHookResult(
     const fields = names.map((name) => `"${shortenForMessage(name)}"`).join(', ');
     // Without the cause: the log would show its details, and with them the values.
     throw new Error(
-      `hooks.${updating ? 'beforeUpdate' : 'beforeCreate'} of "${resource.name}" gave ${fields} what it cannot hold`,
+      `hooks.${updating ? 'beforeUpdate' : 'beforeCreate'} of "${resource.name}" returned invalid values for ${fields}`,
     );
   }
 }

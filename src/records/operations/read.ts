@@ -62,7 +62,9 @@ async function startPosition(
   if (after === undefined || !('record' in after)) return after;
   const record = await store.read(after.record, allowed);
   if (record === undefined) {
-    throw badQuery(`The query parameter "after" stands at a ${resource.name} that is gone; begin the list anew`);
+    throw badQuery(
+      `The query parameter "after" refers to a ${resource.name} that no longer exists; start again from the first page`,
+    );
   }
   return positionOfRecord(sort, record);
 }

@@ -34,7 +34,8 @@ function addPath(root: CompiledResource, path: string, tree: IncludeTree, resour
     const allowed = depth === 0 ? known : known.filter(([, target]) => !passed.has(target));
     const target = new Map(allowed).get(name);
     if (target === undefined) {
-      const of = depth === 0 ? 'references' : `references of "${segments.slice(0, depth).join('.')}" that lead on`;
+      const of =
+        depth === 0 ? 'references' : `references of "${segments.slice(0, depth).join('.')}" that can be included`;
       throw refuse(`${of}: ${joinNames(allowed.map(([one]) => one))}`);
     }
     passed.add(target);

@@ -80,7 +80,7 @@ function assertFilter(resource: CompiledResource, returned: unknown): asserts re
   const kind = kindOf(filters[wrong]);
   const what = Array.isArray(returned) ? `a list with ${kind} in it` : kind;
   throw new Error(
-    `the scope of "${resource.name}" gave ${what}; it must return a filter, a list of filters or undefined`,
+    `the scope of "${resource.name}" returned ${what}; it must return a filter, a list of filters or undefined`,
   );
 }
 

@@ -43,7 +43,7 @@ export function createTransactionGuard(): TransactionGuard {
     assertOutside() {
       if (current()?.isOpen()) {
         throw new Error(
-          'app.service(…) inside a transaction works on another connection: use tx.service, or service of the hook',
+          'app.service(…) uses another connection, so it cannot be called inside a transaction; use tx.service, or the service of the hook',
         );
       }
     },

@@ -52,10 +52,10 @@ function requiredScope(route: Route, schemes: readonly SignInScheme[]): string |
 function describeAccess(route: Route, policy: CompiledPolicy, schemes: readonly SignInScheme[]): string {
   const scopeTexts = scopesBy(route, schemes).flatMap(({ scopes }) => {
     if (scopes === undefined) return [];
-    if (scopes.length === 0) return ' API keys are not good here.';
+    if (scopes.length === 0) return ' API keys are not accepted.';
     return ` An API key needs the scope ${scopes.map((one) => `\`${one}\``).join(' or ')}.`;
   });
-  return `Who may: \`${policy.text}\`.${scopeTexts.join('')}`;
+  return `Access: \`${policy.text}\`.${scopeTexts.join('')}`;
 }
 
 /** The inputs of operations, besides their routes. */

@@ -14,19 +14,19 @@ import { shapeSchema } from './shape.ts';
 const IDEMPOTENCY_KEY = {
   name: 'Idempotency-Key',
   in: 'header',
-  description: 'Repeated with the same key and body within a day, the request is carried out once and answered alike.',
+  description: 'Requests with the same key and body within a day are carried out once and get the same response.',
   schema: { type: 'string', minLength: 1, maxLength: 255 },
 };
 const IF_MATCH = {
   name: 'If-Match',
   in: 'header',
-  description: 'Entity tags, or `*`: goes ahead only while the record is in one of these states.',
+  description: 'Entity tags, or `*`: the change is made only if the record still has one of these versions.',
   schema: { type: 'string' },
 };
 const IF_NONE_MATCH = {
   name: 'If-None-Match',
   in: 'header',
-  description: 'Entity tags that you have: an answer that is still the same is 304, without a body.',
+  description: 'Entity tags of responses that you have. If the response is still the same, it is a 304 without a body.',
   schema: { type: 'string' },
 };
 
@@ -91,16 +91,16 @@ interface Pagination {
 const MAX_LISTED = 60;
 
 const OPERATOR_TEXT: Record<Operator, string> = {
-  eq: 'equals it',
-  ne: 'does not equal it, or has none',
-  gt: 'is greater',
-  gte: 'is greater or equal',
-  lt: 'is less',
-  lte: 'is less or equal',
-  in: 'is one of them',
-  nin: 'is none of them, or there is none',
-  all: 'holds all of them',
-  exists: 'is there (`true`) or not (`false`)',
+  eq: 'equals the value',
+  ne: 'does not equal the value, or is not set',
+  gt: 'is greater than the value',
+  gte: 'is greater than or equal to the value',
+  lt: 'is less than the value',
+  lte: 'is less than or equal to the value',
+  in: 'is one of the values',
+  nin: 'is none of the values, or is not set',
+  all: 'contains all of the values',
+  exists: 'is set (`true`) or not set (`false`)',
 };
 
 function parameter(name: string, description: string, schema: Json): Json {
@@ -126,10 +126,10 @@ function comparedSchema({ spec }: CompiledField): Json {
 function filterParameters(field: CompiledField): Json[] {
   const { name, operators, spec } = field;
   const compared = comparedSchema(field);
-  const visibilityNote = field.visibleTo === undefined ? '' : ' Matches only records on which you may see it.';
+  const visibilityNote = field.visibleTo === undefined ? '' : ' Matches only records in which you may see the field.';
   const operatorParameter = (parameterName: string, op: Operator): Json => {
-    const means = spec.inner !== undefined && op === 'eq' ? 'holds it' : OPERATOR_TEXT[op];
-    const sameFilterNote = parameterName === `${name}[eq]` ? ` The same as \`${name}\`, and not together with it.` : '';
+    const means = spec.inner !== undefined && op === 'eq' ? 'contains the value' : OPERATOR_TEXT[op];
+    const sameFilterNote = parameterName === `${name}[eq]` ? ` Equivalent to \`${name}\`; send only one of them.` : '';
     const text = `Records whose \`${name}\` ${means}.${visibilityNote}${sameFilterNote}`;
     if (op === 'exists') return parameter(parameterName, text, { type: 'boolean' });
     if (!LIST_OPERATORS.has(op)) return parameter(parameterName, text, compared);
@@ -148,7 +148,7 @@ function sortParameter(resource: CompiledResource): Json {
   const defaultOrder = resource.defaultSort
     .map(({ field, descending }) => (descending ? `-${field}` : field))
     .join(',');
-  const text = `The order: fields, with \`-\` before those that descend. Without it \`${defaultOrder}\`.`;
+  const text = `The fields to sort by; \`-\` before a field sorts in descending order. Default: \`${defaultOrder}\`.`;
   const values = declaredSorts(resource).flatMap((name) => [name, `-${name}`]);
   return commaList('sort', text, { type: 'string', enum: values }, { maxItems: MAX_SORT_TERMS, uniqueItems: true });
 }
@@ -168,7 +168,7 @@ function includeParameter(resource: CompiledResource, resourceOf: ResourceOf): J
   const { paths, all } = listedPaths(resource, resourceOf);
   if (all && paths.length === 0) return [];
   const text =
-    'References to expand. A path joins up to three with dots. What you may not see stays an id.' +
+    'References to expand. A path joins up to three references with dots. References that you may not see stay ids.' +
     (resource.populated.length === 0 ? '' : ` Always expanded: ${resource.populated.join(', ')}.`);
   const items = all ? { type: 'string', enum: paths } : { type: 'string', examples: paths };
   return [commaList('include', text, items, { maxItems: MAX_PATHS })];
@@ -176,7 +176,7 @@ function includeParameter(resource: CompiledResource, resourceOf: ResourceOf): J
 
 function fieldsParameter(resource: CompiledResource): Json {
   const text =
-    'Returns a subset of each record: only these fields, and always `id`. The schema of the answer describes the full record.';
+    'Returns a subset of each record: only these fields, and always `id`. The schema of the response describes the full record.';
   return commaList('fields', text, { type: 'string', enum: selectableFields(resource) }, {});
 }
 
@@ -199,20 +199,22 @@ export function listParameters(
   });
   const searched = resource.fields.filter((field) => field.spec.searchable && !field.secret).map(({ name }) => name);
   const filtered = resource.fields.filter((field) => isFilterable(resource, field.name));
-  const q = `Records that hold this text, in upper or lower case, in ${searched.join(', ')}.`;
-  const deleted = 'Deleted records alone, or with the others: those that you may restore.';
-  const after = 'Goes on behind a page: its `meta.next`. Not together with `page`; the total is then not counted.';
+  const q = `Records that contain this text in ${searched.join(', ')}, in upper or lower case.`;
+  const deleted =
+    'Only deleted records, or deleted records together with the others. Only those that you may restore are returned.';
+  const after =
+    'Continues after a page: the `meta.next` of that page. Cannot be combined with `page`; the response has no total.';
   return [
     ...filtered.flatMap(filterParameters),
     ...(searched.length === 0 ? [] : [parameter('q', q, { type: 'string', maxLength: MAX_SEARCH_LENGTH })]),
     ...(declaredSorts(resource).length === 0 ? [] : [sortParameter(resource)]),
     ...readParameters(resource, resourceOf),
-    parameter('page', 'Which page, from 1.', positiveInteger(MAX_PAGES, 1)),
-    parameter('limit', 'Records in a page.', positiveInteger(maxLimit, Math.min(defaultLimit, maxLimit))),
+    parameter('page', 'The page number, from 1.', positiveInteger(MAX_PAGES, 1)),
+    parameter('limit', 'Records per page.', positiveInteger(maxLimit, Math.min(defaultLimit, maxLimit))),
     parameter('after', after, { type: 'string' }),
     ...(resource.softDelete ? [parameter('deleted', deleted, { type: 'string', enum: ['only', 'with'] })] : []),
     ...(isFilterable(resource, 'count')
       ? []
-      : [parameter('count', '`none` leaves the total out, which a large list is faster without.', { const: 'none' })]),
+      : [parameter('count', '`none` leaves out the total, which makes large lists faster.', { const: 'none' })]),
   ];
 }

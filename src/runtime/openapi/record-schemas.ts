@@ -16,8 +16,8 @@ type Direction = 'input' | 'output';
 const BODY_DESCRIPTIONS: Record<RecordView, (name: string) => string> = {
   read: () => '',
   create: (name) => `The body that creates a ${name}.`,
-  update: (name) => `The body that changes a ${name}: what is left out stays, null clears.`,
-  register: (name) => `The body with which somebody who is signed out becomes a ${name}.`,
+  update: (name) => `The body that changes a ${name}: fields that are left out stay unchanged, null clears a field.`,
+  register: (name) => `The body that registers a ${name}, without being signed in.`,
 };
 
 /** The schema of a field's value in the given direction: its declaration, and who may see or set it. */
@@ -26,7 +26,9 @@ function fieldSchema(field: CompiledField, direction: Direction): Json {
   const policy = direction === 'input' ? field.writableBy : field.visibleTo;
   const notes = [
     schema.description,
-    policy === undefined ? undefined : `${direction === 'input' ? 'Set' : 'Seen'} by \`${policy.text}\` only.`,
+    policy === undefined
+      ? undefined
+      : `${direction === 'input' ? 'Can be set only by' : 'Visible only to'} \`${policy.text}\`.`,
   ].filter((note) => note !== undefined);
   return {
     ...schema,
@@ -60,7 +62,7 @@ function readSchema(resource: CompiledResource, context: RecordSchemaContext): {
   }
   for (const name of times) properties[name] = { ...TIME_SCHEMA, readOnly: true };
   if (resource.softDelete)
-    properties.deletedAt = { ...TIME_SCHEMA, readOnly: true, description: 'There on deleted records alone.' };
+    properties.deletedAt = { ...TIME_SCHEMA, readOnly: true, description: 'Only in deleted records.' };
   const required = visible.filter((field) => field.spec.required && field.visibleTo === undefined);
   return { properties, always: ['id', ...required.map((field) => field.name), ...times] };
 }
@@ -137,7 +139,7 @@ function additionalProperties({ unknownFields }: RecordSchemaContext): Json {
   return unknownFields === 'reject' ? { additionalProperties: false } : {};
 }
 
-const IGNORED = { description: 'Ignored: a record may be sent back as it was read.', readOnly: true };
+const IGNORED = { description: 'Ignored, so that a record can be sent back as it was read.', readOnly: true };
 
 /** The schema of a resource's records in one view. */
 export function recordSchema(resource: CompiledResource, view: RecordView, context: RecordSchemaContext): Json {

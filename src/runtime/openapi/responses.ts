@@ -8,18 +8,22 @@ import type { Components, Json } from './schema.ts';
 import { shapeSchema } from './shape.ts';
 
 const REQUEST_ID = {
-  description: 'What this request is called in the log: the id that it came with, or a new one.',
+  description: 'The id of this request in the log: the one that the client sent, or a new one.',
   schema: { type: 'string' },
 };
 const ENTITY_TAG = {
-  description: 'Names this state of the answer: send it back as `If-None-Match`, or as `If-Match` with a change.',
+  description:
+    'The version of this response. Send it back as `If-None-Match` to revalidate, or as `If-Match` with a change.',
   schema: { type: 'string' },
 };
-const REPLAYED = { description: '`true`: this is the answer to an earlier request.', schema: { const: 'true' } };
-const RETRY_AFTER = { description: 'Seconds after which it is worth trying again.', schema: { type: 'integer' } };
+const REPLAYED = {
+  description: '`true`: this is the stored response to an earlier request.',
+  schema: { const: 'true' },
+};
+const RETRY_AFTER = { description: 'Seconds to wait before the next attempt.', schema: { type: 'integer' } };
 const LIMITS = {
-  'RateLimit-Limit': { description: 'Requests in a window.', schema: { type: 'integer' } },
-  'RateLimit-Remaining': { description: 'What is left of them.', schema: { type: 'integer' } },
+  'RateLimit-Limit': { description: 'Requests allowed in a window.', schema: { type: 'integer' } },
+  'RateLimit-Remaining': { description: 'Requests left in this window.', schema: { type: 'integer' } },
   'RateLimit-Reset': { description: 'Seconds until the window ends.', schema: { type: 'integer' } },
 };
 
@@ -56,16 +60,20 @@ function replayedHeader(components: Components): Json {
 
 const LIST_META = {
   type: 'object',
-  description: 'What is told of a page. `total`, `page` and `pages` are left out with `after` and with `count=none`.',
+  description: 'Describes the page. `total`, `page` and `pages` are left out with `after` and with `count=none`.',
   properties: {
-    total: { type: 'integer', description: 'Records in all pages.' },
+    total: { type: 'integer', description: 'The number of records on all pages.' },
     page: { type: 'integer' },
-    limit: { type: 'integer', description: 'The most records that a page holds.' },
+    limit: { type: 'integer', description: 'The maximum number of records on a page.' },
     pages: { type: 'integer' },
-    next: { type: ['string', 'null'], description: 'What `after` takes to go on; absent or null on the last page.' },
+    next: {
+      type: ['string', 'null'],
+      description: 'The value of `after` for the next page; absent or null on the last page.',
+    },
     truncated: {
       const: true,
-      description: 'The page holds fewer records than it could for want of room: go on with `next`. Absent otherwise.',
+      description:
+        'The page holds fewer records than `limit` because more would be too large: continue with `next`. Absent otherwise.',
     },
   },
   required: ['limit'],
@@ -97,18 +105,18 @@ export function successResponses(
   };
   if (route.eventStream) {
     const content = { 'text/event-stream': { schema: { type: 'string' } } };
-    return { [status]: { description: 'The stream, which stays open.', headers: shared, content } };
+    return { [status]: { description: 'A stream that stays open.', headers: shared, content } };
   }
   const tagged = isRevalidated(route) || holdsRecord(route) ? { ...shared, ...tagHeader(components) } : shared;
   const full = {
-    description: status === 201 ? 'It is made.' : 'It is done.',
+    description: status === 201 ? 'Created.' : 'OK.',
     headers: tagged,
     content:
       route.file === undefined
         ? { 'application/json': { schema: envelope(route, name, components) } }
         : { [route.file]: {} },
   };
-  const empty = { description: 'It is done; there is nothing to say.', headers: shared };
+  const empty = { description: 'Done. The response has no body.', headers: shared };
   if (isBodiless(status)) return { [status]: empty };
   return {
     [status]: full,
@@ -116,26 +124,29 @@ export function successResponses(
       ? {
           202: {
             ...full,
-            description: 'It is not there yet: ask again.',
+            description: 'The result is not ready yet. Send the request again after `Retry-After` seconds.',
             headers: { ...shared, ...responseHeaders(202, components) },
           },
         }
       : {}),
     ...(output === undefined && route.file === undefined ? { 204: empty } : {}),
-    ...(isRevalidated(route) ? { 304: { description: 'You have this answer already.', headers: tagged } } : {}),
+    ...(isRevalidated(route)
+      ? { 304: { description: 'The response has not changed since the one with this entity tag.', headers: tagged } }
+      : {}),
   };
 }
 
 const ALL_CODES = Object.keys(ERROR_CODES) as ErrorCode[];
 
 function errorSchema(codes: readonly ErrorCode[]): Json {
-  const details = 'What is wrong, by field; inside objects and arrays by path (`address.city`, `tags.2`). At most 100.';
+  const details =
+    'The error messages, by field; inside objects and arrays by path (`address.city`, `tags.2`). At most 100.';
   const error = {
     type: 'object',
     properties: {
       code: { type: 'string', enum: codes },
-      message: { type: 'string', description: 'For people.' },
-      requestId: { type: 'string', description: 'The `X-Request-Id` of this answer.' },
+      message: { type: 'string', description: 'A description of the error, for people.' },
+      requestId: { type: 'string', description: 'The `X-Request-Id` of this response.' },
       details: { type: 'object', additionalProperties: { type: 'string' }, description: details },
     },
     required: ['code', 'message', 'requestId'],
@@ -186,6 +197,6 @@ export function errorResponses(
   if (!mayReturnAnyError) return Object.fromEntries(responses);
   const clients = ALL_CODES.filter((code) => ERROR_CODES[code].status < 500);
   const statuses = clients.map((code) => ERROR_CODES[code].status);
-  const any = errorResponse('Any error that this route finds a reason for.', statuses, clients, context);
+  const any = errorResponse('Any client error that the code of this route returns.', statuses, clients, context);
   return { ...Object.fromEntries(responses), '4XX': components.named('responses', 'AnyClientError', any) };
 }

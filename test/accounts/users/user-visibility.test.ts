@@ -104,7 +104,7 @@ test('a webhook of another user receives only what that user may read', async ()
 test('the OpenAPI document states that the owner and admins see these fields', async () => {
   const { User } = (await call('GET', '/api/openapi.json')).body.components.schemas;
   for (const name of [...PERSONAL, 'status']) {
-    expect(User.properties[name].description).toBe('Seen by `owner | admin` only.');
+    expect(User.properties[name].description).toBe('Visible only to `owner | admin`.');
     expect(User.required).not.toContain(name);
   }
   for (const name of ['name', 'avatarUrl', 'locale', 'motto']) {

@@ -5,9 +5,7 @@ const env = { NODE_ENV: 'test', DATABASE_URL: 'postgres://u@127.0.0.1:1/x', REDI
 const note = defineResource('note', { fields: { title: f.string() }, audit: true });
 
 test('the audit option without the extension is a configuration error that names it', () => {
-  expect(() => createApp({ resources: [defineUser(), note] }, env)).toThrow(
-    'audit: nothing gives it a meaning; add audit() to extensions',
-  );
+  expect(() => createApp({ resources: [defineUser(), note] }, env)).toThrow('audit: it requires the extension audit()');
 });
 
 test.each([0, -1, 1.5, 36_501, '7', null, "1 days'; drop table users; --"])(

@@ -15,9 +15,7 @@ const soft = (name: string, options = {}) =>
   defineResource(name, { fields: { title: f.string() }, softDelete: true, ...options });
 
 test('softDelete without its extension is a configuration error that names the extension', () => {
-  expect(configErrorsOf([soft('note')], [])).toContain(
-    'softDelete: nothing gives it a meaning; add softDelete() to extensions',
-  );
+  expect(configErrorsOf([soft('note')], [])).toContain('softDelete: it requires the extension softDelete()');
 });
 
 test.each([0, -1, 1.5, 3651, '7', null])('keepDays %o is a configuration error', (keepDays) => {
@@ -27,7 +25,7 @@ test.each([0, -1, 1.5, 3651, '7', null])('keepDays %o is a configuration error',
 test.each([
   ['deleted', 'gives'],
   ['deletedAt', 'gives'],
-  ['deletedUnder', 'has a column of this name'],
+  ['deletedUnder', 'adds a column with this name'],
 ])('a field %s on a resource with softDelete is a configuration error', (name, why) => {
   expect(configErrorsOf([soft('note', { fields: { [name]: f.string() } })])).toContain(
     `field "${name}": softDelete ${why}`,
@@ -36,7 +34,7 @@ test.each([
 
 test("no resource can use the table name of another resource's deleted records", () => {
   const other = defineResource('other', { fields: {}, collection: 'notes_deleted' });
-  expect(configErrorsOf([soft('note'), other])).toContain('collection: "notes_deleted" is a table');
+  expect(configErrorsOf([soft('note'), other])).toContain('collection: "notes_deleted" is already the name of a table');
 });
 
 test('a table name that leaves no room for the suffix of the deleted-records table is a configuration error', () => {

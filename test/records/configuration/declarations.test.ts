@@ -236,7 +236,7 @@ test.each<[string, object, string]>([
   ['an owner option together with an owner field', { owner: 'a' }, 'owner'],
   ['an unknown hook', { hooks: { beforeSave() {} } }, 'beforeSave'],
   ['an unknown option', { polices: {} }, '"polices" is not an option'],
-  ['a resource without fields', { fields: undefined }, 'fields: a resource needs them'],
+  ['a resource without fields', { fields: undefined }, 'fields: a resource needs fields'],
   ['fields that are a list', { fields: [f.string()] }, 'fields: must be an object of fields'],
   ['an invalid field', { fields: { a: 'string' } }, 'field "a": it is not a field'],
   ['policies that are a string', { policies: 'admin' }, 'policies: must be'],
@@ -250,8 +250,12 @@ test.each<[string, object, string]>([
   ['a crud that is a string', { crud: 'list' }, 'crud: must be'],
   ['timestamps that are a string', { timestamps: 'no' }, 'timestamps: must be true or false'],
   ['webhooks that are a string', { webhooks: 'no' }, 'webhooks: must be true or false'],
-  ['indexes that are a list of names', { indexes: ['a'] }, 'indexes: must be a list, as'],
-  ['an index with an unknown option', { indexes: [{ fields: ['a'], unqiue: true }] }, 'indexes: must be a list, as'],
+  ['indexes that are a list of names', { indexes: ['a'] }, 'indexes: must be a list, such as'],
+  [
+    'an index with an unknown option',
+    { indexes: [{ fields: ['a'], unqiue: true }] },
+    'indexes: must be a list, such as',
+  ],
   ['an index that names a field twice', { indexes: [{ fields: ['a', '-a'] }] }, 'names a field twice'],
   ...[f.string().encrypted(), f.password(), f.json(), f.object({}), f.array(f.string())].map(
     (field): [string, object, string] => [
@@ -285,10 +289,10 @@ test.each<[string, object, string]>([
     'field "a": visibleTo: "amdin" is not a role. Did you mean "admin"?',
   ],
   ['an unknown role in writableBy', { fields: { a: f.string().writableBy('amdin') } }, 'writableBy: "amdin"'],
-  ['softDelete', { softDelete: true }, 'softDelete: nothing gives it a meaning'],
-  ['audit', { audit: true }, 'audit: nothing gives it a meaning'],
-  ['onOwnerDelete', { onOwnerDelete: 'delete' }, 'onOwnerDelete: nothing gives it a meaning'],
-  ['personalFields', { personalFields: ['a'] }, 'personalFields: nothing gives it a meaning'],
+  ['softDelete', { softDelete: true }, 'softDelete: it requires the extension'],
+  ['audit', { audit: true }, 'audit: it requires the extension'],
+  ['onOwnerDelete', { onOwnerDelete: 'delete' }, 'onOwnerDelete: it requires the extension'],
+  ['personalFields', { personalFields: ['a'] }, 'personalFields: it requires the extension'],
 ])('%s is refused', (_what, options, named) => {
   expect(withOptions(options)).toContain('resource "thing": ');
   expect(withOptions(options)).toContain(named);
@@ -373,7 +377,7 @@ test("names are compared after normalization, and a path below another resource'
     defineResource('draft', { fields: {}, path: '/posts/drafts' }),
   ];
   expect(getStartupError({ resources: below })).toMatch(
-    /resource "draft": path "\/posts\/drafts" is one record of "post"/,
+    /resource "draft": path "\/posts\/drafts" would match a single record of "post"/,
   );
   const apart = [defineResource('post', { fields: {} }), defineResource('draft', { fields: {}, path: '/my/drafts' })];
   expect(getStartupError({ resources: apart })).toBe('');
@@ -382,7 +386,7 @@ test("names are compared after normalization, and a path below another resource'
 test.each([
   ['an unknown option', { resuorces: [] }, '"resuorces" is not an option of createApp. Did you mean "resources"?'],
   ['no resources', { resources: undefined }, 'resources: must be a list'],
-  ['an invalid resource', { resources: [{ fields: {} }] }, 'resources: each is made with defineResource'],
+  ['an invalid resource', { resources: [{ fields: {} }] }, 'resources: create each resource with defineResource'],
   ['extensions that are not a list', { extensions: {} }, 'extensions: must be a list'],
   ['transports that are not a list', { transports: {} }, 'transports: must be a list'],
   ['listeners that are not a function', { listeners: {} }, 'listeners: must be a function'],

@@ -11,7 +11,7 @@ test.each<[string, unknown, string]>([
   ['a symbol', Symbol('x'), 'Symbol(x) could not be cloned.'],
   ['an invalid date', new Date(Number.NaN), 'Invalid time value'],
 ])('a default that cannot be copied for each record is reported at the start: %s', (_what, value, reason) => {
-  const text = `default(): no record can get a copy of it (${reason}); give plain data, or a function that makes the value`;
+  const text = `default(): it cannot be copied for each record (${reason}); use plain data, or a function that returns the value`;
   expect(linesOf(f.json().default(value as never))).toEqual([`  - resource "thing": field "a": ${text}`]);
   expect(linesOf(f.object({ b: f.json().default(value as never) }))).toEqual([
     `  - resource "thing": field "a.b": ${text}`,

@@ -4,12 +4,20 @@ import { startTestApp } from '../../support/app.ts';
 import { getStartupError, getStartupErrorOfOptions } from '../../support/startup-error.ts';
 
 test.each([
-  ['a table of the framework', 'outbox', "is a table, an index or a key of Belfry's own"],
-  ['an index of a framework table', 'sessions_user_id_index', "is a table, an index or a key of Belfry's own"],
-  ['the primary key of a framework table', 'sessions_pkey', "is a table, an index or a key of Belfry's own"],
-  ['the table of schema synchronization', 'belfry_sync', "is a table, an index or a key of Belfry's own"],
-  ["a table of Postgres's own", 'pg_class', "names that begin with pg_ are Postgres's own"],
-  ["a table with Postgres's prefix", 'pg_things', "names that begin with pg_ are Postgres's own"],
+  ['a table of the framework', 'outbox', 'is already the name of a table, an index or a key of Belfry'],
+  [
+    'an index of a framework table',
+    'sessions_user_id_index',
+    'is already the name of a table, an index or a key of Belfry',
+  ],
+  [
+    'the primary key of a framework table',
+    'sessions_pkey',
+    'is already the name of a table, an index or a key of Belfry',
+  ],
+  ['the table of schema synchronization', 'belfry_sync', 'is already the name of a table, an index or a key of Belfry'],
+  ["a table of Postgres's own", 'pg_class', 'names that begin with pg_ are reserved by Postgres'],
+  ["a table with Postgres's prefix", 'pg_things', 'names that begin with pg_ are reserved by Postgres'],
   ['the primary key of another resource', 'users_pkey', 'is the primary key of "user"'],
 ])('a collection cannot be %s', (_what, collection, text) => {
   const message = getStartupErrorOfOptions({ collection });
@@ -24,7 +32,7 @@ test('a field whose column name Postgres would truncate is refused, because two 
   expect(getStartupErrorOfOptions({ fields }).split('\n').slice(1)).toEqual(
     ['One', 'Two'].map((end) =>
       expect.stringMatching(
-        `resource "thing": field "${most}${end}": its column "a_b.*_${end.toLowerCase()}" has 67 characters, and Postgres cuts names at 63; choose a shorter name`,
+        `resource "thing": field "${most}${end}": its column "a_b.*_${end.toLowerCase()}" has 67 characters, and Postgres truncates names at 63; choose a shorter name`,
       ),
     ),
   );
@@ -66,7 +74,7 @@ test('names of maximum length create tables, indexes and archives with distinct 
 
 test('a collection name that Postgres would truncate is refused', () => {
   expect(getStartupErrorOfOptions({ collection: 'n'.repeat(64) })).toContain(
-    `collection: "${'n'.repeat(64)}" has 64 characters, and Postgres cuts names at 63; set collection to a shorter name`,
+    `collection: "${'n'.repeat(64)}" has 64 characters, and Postgres truncates names at 63; set collection to a shorter name`,
   );
 });
 
@@ -79,7 +87,7 @@ test.each(['notes_deleted', 'notes_deleted_pkey', 'notes_deleted_deleted_at_inde
       defineResource('thing', { fields: { a: f.string() }, collection }),
     ];
     expect(getStartupError({ resources, extensions: [softDelete()] })).toContain(
-      `resource "thing": collection: "${collection}" is a table, an index or a key`,
+      `resource "thing": collection: "${collection}" is already the name of a table, an index or a key`,
     );
   },
 );

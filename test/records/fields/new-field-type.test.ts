@@ -7,6 +7,7 @@ import { createApp, defineResource, defineUser, f, privacy } from '../../../src/
 import { type ColumnType, createHold } from '../../../src/records/fields/column-type.ts';
 import { type FieldType, ORDER } from '../../../src/records/fields/field-type.ts';
 import { erasurePlan } from '../../../src/records/schema/erasure-plan.ts';
+import { exportOf } from '../../extensions/privacy/export/app.ts';
 import { startTestApp } from '../../support/app.ts';
 import { createMigrationProject } from '../../support/database/migration-project.ts';
 
@@ -144,6 +145,31 @@ describe('a field type that only this test defines', () => {
   test('is checked at its declaration', () => {
     const wrong = defineResource('wrong', { fields: { at: time().min(1) } });
     expect(() => createApp({ resources: [defineUser(), wrong] }, env)).toThrow('min() does nothing on a time field');
+  });
+});
+
+test('the values of such a type are exported with the data of their owner, and erased with the account', async () => {
+  const running = await startTestApp({ resources: [defineUser(), visit], extensions: [privacy()] });
+  const [ada, admin] = [await running.person('Ada'), await running.person('Cay', ['user', 'admin'])];
+  const created = await ada.call('POST', '/api/visits', { at: '9:05', breaks: ['12:30'], usual: '7:00' });
+  expect(created.status).toBe(201);
+  const { id } = created.body.data;
+
+  const files = await exportOf(ada, running);
+  const values = { at: '09:05', breaks: ['12:30'], usual: '07:00' };
+  expect(files['records/visits.ndjson']).toEqual([
+    { id, ...values, person: ada.id, createdAt: expect.any(String), updatedAt: expect.any(String) },
+  ]);
+
+  const erase = await ada.call('POST', '/api/auth/me/erase', { password: 'correct horse battery' });
+  expect(erase.status).toBe(202);
+  const path = `/api/admin/erasures/${erase.body.data.id}`;
+  await expect.poll(async () => (await admin.call('GET', path)).body.data.status, { timeout: 60_000 }).toBe('finished');
+  const { body } = await running.call('GET', `/api/visits/${id}`);
+  expect(body.data).toEqual({
+    ...{ id, breaks: ['12:30'], usual: '08:00' },
+    createdAt: expect.any(String),
+    updatedAt: expect.any(String),
   });
 });
 

@@ -107,5 +107,5 @@ test('the option body accepts only "raw", and not together with input', () => {
     );
   expect(withBody({ body: 'json' })).toThrow("body: must be 'raw', or left out");
   const input = { '~standard': { version: 1, vendor: 'test', validate: (value: unknown) => ({ value }) } };
-  expect(withBody({ body: 'raw', input })).toThrow("body: 'raw' leaves the body unread");
+  expect(withBody({ body: 'raw', input })).toThrow("body: 'raw' means that the body is not read");
 });

@@ -34,9 +34,9 @@ test.each([
   ['title', 'Cannot include "title"; references: author, parent'],
   ['boss', 'Cannot include "boss"; references: author, parent'],
   ['', 'Cannot include ""; references: author, parent'],
-  ['author.last', 'Cannot include "author.last"; references of "author" that lead on: firm'],
-  ['author.friend', 'Cannot include "author.friend"; references of "author" that lead on: firm'],
-  ['author.firm.x', 'Cannot include "author.firm.x"; references of "author.firm" that lead on: land'],
+  ['author.last', 'Cannot include "author.last"; references of "author" that can be included: firm'],
+  ['author.friend', 'Cannot include "author.friend"; references of "author" that can be included: firm'],
+  ['author.firm.x', 'Cannot include "author.firm.x"; references of "author.firm" that can be included: land'],
   ['author.firm.land.ruler', 'Cannot include "author.firm.land.ruler"; a path has at most 3 references'],
 ])('include=%s is refused because it is circular, not a reference, or too long', (text, message) => {
   expect(() => parseInclude(post, text, resourceOf)).toThrow(message);

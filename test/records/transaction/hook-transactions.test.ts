@@ -170,7 +170,9 @@ test('a hook can use services of the app until its first write; afterwards they 
   acts.set('elsewhere', async ({ service }) => {
     const { id } = await notes.create({ text: 'outside' });
     await service(note).update(id, { text: 'inside' });
-    await expect(notes.update(id, { text: 'outside again' })).rejects.toThrow('use tx.service, or service of the hook');
+    await expect(notes.update(id, { text: 'outside again' })).rejects.toThrow(
+      'use tx.service, or the service of the hook',
+    );
     throw new ApiError('CONFLICT');
   });
   expect((await send('elsewhere')).status).toBe(409);

@@ -177,7 +177,7 @@ test('a push of a transaction is sent after the commit, and not at all after a r
 
 test('services outside the transaction are refused in it immediately, because they would wait for its locks', async () => {
   const { id } = await orders.create({ number: 'locked' });
-  const wrong = 'app.service(…) inside a transaction works on another connection: use tx.service';
+  const wrong = 'app.service(…) uses another connection, so it cannot be called inside a transaction; use tx.service';
   await app.transaction(async (tx) => {
     await tx.service('order').update(id, { items: 1 });
     await expect(orders.update(id, { items: 2 })).rejects.toThrow(wrong);
@@ -207,7 +207,7 @@ test('calls on a transaction after its end are refused', async () => {
   await app.transaction(async (tx) => {
     late = () => tx.service('order').create({ number: 'late' });
   });
-  await expect(late!()).rejects.toThrow('this transaction has ended');
+  await expect(late!()).rejects.toThrow('This transaction has ended');
   expect((await orders.list({ number: 'late' })).meta.total).toBe(0);
 });
 

@@ -62,7 +62,7 @@ test.each([
   ['an invalid policy', { policy: 'public!' }, 'not a policy token'],
   ['an invalid rate limit', { rateLimit: { limit: 0, windowMs: 1000 } }, "rateLimit: must be 'auth' or { limit"],
   ['a path without a slash', { path: 'probe' }, 'the path must begin with /'],
-  ['a path of a resource', { path: '/users' }, 'GET /users: a resource or extension has it already'],
+  ['a path of a resource', { path: '/users' }, 'GET /users: another resource or extension already has this route'],
 ])('a route of an extension with %s is refused', (_what, route, text) => {
   expect(withRoute(route)).toContain(text);
 });
@@ -82,7 +82,11 @@ test.each([
   ['below /api', ['/api/probe'], 'the path must begin with / and a fixed word'],
   ['at the path of a health check', ['/healthz'], 'the path must begin with / and a fixed word'],
   ['whose path begins with a parameter', ['/:any'], 'the path must begin with / and a fixed word'],
-  ['whose path another page has', ['/probe', '/probe'], 'page GET /probe: a resource or extension has it already'],
+  [
+    'whose path another page has',
+    ['/probe', '/probe'],
+    'page GET /probe: another resource or extension already has this route',
+  ],
 ])('a page %s is refused', (_what, paths, text) => {
   expect(withPages(...paths)).toContain(text);
 });
@@ -94,7 +98,7 @@ test('a page may have a path that looks like a path of the API', () => {
 test('a resource whose path an extension already uses is refused', () => {
   const resources = [defineUser(), defineResource('webhook', { fields: {} })];
   expect(configErrors({ resources, extensions: [webhooks()] })).toContain(
-    'GET /webhooks: a resource or extension has it already',
+    'GET /webhooks: another resource or extension already has this route',
   );
 });
 
@@ -111,7 +115,7 @@ const requiring = (requires: string) =>
   });
 
 test('an extension that requires another version of Belfry is refused, and the error names both versions', () => {
-  expect(requiring('>=99')).toContain(`extension "probe" needs Belfry >=99; this is ${VERSION}`);
+  expect(requiring('>=99')).toContain(`extension "probe" requires Belfry >=99, but this is ${VERSION}`);
 });
 
 test('an extension that requires this version is accepted', () => {
@@ -120,14 +124,14 @@ test('an extension that requires this version is accepted', () => {
 });
 
 test('an invalid version range is refused', () => {
-  expect(requiring('new')).toContain('extension "probe": requires: "new" is not a range of versions');
+  expect(requiring('new')).toContain('extension "probe": requires: "new" is not a version range');
 });
 
 test('two extensions with a table of the same name are refused', () => {
   const table = pgTable('notes', { id: text('id').primaryKey() });
   const extension = (name: string) => defineExtension({ name, tables: { notes: table }, setup: () => ({}) });
   expect(configErrors({ resources: [defineUser()], extensions: [extension('one'), extension('two')] })).toContain(
-    'table "notes": two extensions have it',
+    'table "notes": the extensions',
   );
 });
 

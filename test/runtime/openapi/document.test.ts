@@ -130,8 +130,8 @@ test('constraints, descriptions, examples and defaults come from the declaration
   expect(JSON.stringify(schemas.Thing)).not.toContain('"default"');
   expect(JSON.stringify(schemas.ThingUpdate.properties.kind)).not.toContain('"default"');
   expect(properties.word.writeOnly).toBe(true);
-  expect(properties.staff.description).toBe('Set by `admin` only.');
-  expect(schemas.Thing.properties.staff.description).toBe('Seen by `admin` only.');
+  expect(properties.staff.description).toBe('Can be set only by `admin`.');
+  expect(schemas.Thing.properties.staff.description).toBe('Visible only to `admin`.');
   expect(schemas.Thing.properties.author.readOnly).toBe(true);
   for (const field of ['mail', 'phone']) expect(schemas.Thing.properties[field]['x-personal-data']).toBe(true);
   expect(schemas.Thing.properties.title['x-personal-data']).toBe(undefined);
@@ -226,7 +226,7 @@ test('a route lists its authentication methods and the scope that it requires', 
   expect(at('login').security).toEqual([]);
   expect(at('updateNote').security).toEqual([{ session: [] }, { apiKey: ['deep:write'] }]);
   expect(at('readMe').security).toEqual([{ session: [] }, { apiKey: ['auth:read'] }]);
-  expect(at('createApiKey').description).toContain('API keys are not good here');
+  expect(at('createApiKey').description).toContain('API keys are not accepted');
   expect(at('createApiKey')['x-required-scope']).toBeUndefined();
   expect(at('createThing')['x-required-scope']).toBe('things:write');
   expect(at('runProbe')['x-required-scope']).toBe('probe:run');

@@ -18,9 +18,9 @@ export interface ApnsClient {
 /** Timeout in ms for a response, from the call of the library. */
 export const RESPONSE_TIMEOUT_MS = 15_000;
 /** Maximum tries of a notification that APNs did not process. */
-const ROUNDS = 3;
+const MAX_TRIES = 3;
 /** Maximum ms for a graceful close of a connection. */
-const CLOSE_MS = 2000;
+const CLOSE_TIMEOUT_MS = 2000;
 
 /**
  * Opens the client; it connects at the first send. The library is loaded here, so that processes without APNs do not load it.
@@ -28,14 +28,14 @@ const CLOSE_MS = 2000;
  * @throws Error if the library refuses the credentials, such as a certificate for another environment
  */
 export async function openApnsClient(
-  { proof, production }: ApnsCredentials,
+  { authentication, production }: ApnsCredentials,
   responseTimeoutMs: number,
 ): Promise<ApnsClient> {
   const { default: apn } = await import('@parse/node-apn');
   const options: ProviderOptions & { maxSessionMemory: number } = {
-    ...(proof.kind === 'token'
-      ? { token: { key: proof.key, keyId: proof.keyId, teamId: proof.teamId } }
-      : { cert: proof.cert, key: proof.key }),
+    ...(authentication.kind === 'token'
+      ? { token: { key: authentication.key, keyId: authentication.keyId, teamId: authentication.teamId } }
+      : { cert: authentication.cert, key: authentication.key }),
     production,
     requestTimeout: responseTimeoutMs,
     // The library would retry four times within 10 ms, whatever APNs asks for.
@@ -48,7 +48,7 @@ export async function openApnsClient(
 
   function end(one: typeof provider): Promise<unknown> {
     const ended = new Promise<void>((resolve) => void one.shutdown(resolve));
-    return resolveWithin(ended, CLOSE_MS, undefined);
+    return resolveWithin(ended, CLOSE_TIMEOUT_MS, undefined);
   }
 
   async function sendOnce(notification: Notification, token: string): Promise<ApnsResult> {
@@ -74,7 +74,7 @@ export async function openApnsClient(
     async send(notification, token) {
       for (let round = 1; ; round++) {
         const result = await sendOnce(notification, token);
-        if (round === ROUNDS || !('error' in result) || !isNotProcessed(result.error)) return result;
+        if (round === MAX_TRIES || !('error' in result) || !isNotProcessed(result.error)) return result;
       }
     },
     async close() {

@@ -1,14 +1,14 @@
 import { createPrivateKey, type KeyObject, X509Certificate } from 'node:crypto';
-import { credentialText } from '../read-credential.ts';
+import { readCredential } from '../read-credential.ts';
 
 /** How the app authenticates with APNs: with tokens signed by a key, or with a certificate. All in PEM. */
-export type ApnsProof =
+export type ApnsAuthentication =
   | { kind: 'token'; key: string; keyId: string; teamId: string }
   | { kind: 'certificate'; cert: string; key: string };
 
 /** Credentials for APNs. */
 export interface ApnsCredentials {
-  proof: ApnsProof;
+  authentication: ApnsAuthentication;
   /** The app's bundle id. */
   topic: string;
   /** False for the sandbox, which issues the tokens of apps installed by Xcode. */
@@ -18,13 +18,13 @@ export interface ApnsCredentials {
 type ReportError = (text: string) => void;
 type Variables = Readonly<Record<string, string>>;
 
-const TEN = /^[A-Z0-9]{10}$/;
+const KEY_OR_TEAM_ID = /^[A-Z0-9]{10}$/;
 const TOPIC = /^[A-Za-z0-9-]+(\.[A-Za-z0-9-]+)+$/;
 const PEM = /-----BEGIN /;
 
 /** Reads a PEM from a variable or from the file it names. `\n` counts as a line break, because many hosts strip line breaks from variables. */
 function readPem(name: string, value: string, reportError: ReportError): string | undefined {
-  const text = credentialText(value.replaceAll('\\n', '\n'), PEM);
+  const text = readCredential(value.replaceAll('\\n', '\n'), PEM);
   if (text === undefined)
     reportError(`${name} names a file that cannot be read: it should be a PEM, or the path of its file`);
   return text;
@@ -39,11 +39,11 @@ function readKey(name: string, pem: string, reportError: ReportError): KeyObject
   }
 }
 
-function readToken(variables: Variables, reportError: ReportError): ApnsProof | undefined {
+function readTokenAuthentication(variables: Variables, reportError: ReportError): ApnsAuthentication | undefined {
   const { APNS_KEY = '', APNS_KEY_ID = '', APNS_TEAM_ID = '' } = variables;
-  if (!TEN.test(APNS_KEY_ID))
+  if (!KEY_OR_TEAM_ID.test(APNS_KEY_ID))
     reportError('APNS_KEY_ID should be the 10 letters and digits of the key, as its file is named');
-  if (!TEN.test(APNS_TEAM_ID)) reportError('APNS_TEAM_ID should be the 10 letters and digits of your team');
+  if (!KEY_OR_TEAM_ID.test(APNS_TEAM_ID)) reportError('APNS_TEAM_ID should be the 10 letters and digits of your team');
   const pem = readPem('APNS_KEY', APNS_KEY, reportError);
   const key = pem === undefined ? undefined : readKey('APNS_KEY', pem, reportError);
   if (key === undefined) return undefined;
@@ -54,7 +54,7 @@ function readToken(variables: Variables, reportError: ReportError): ApnsProof | 
   return { kind: 'token', key: pem!, keyId: APNS_KEY_ID, teamId: APNS_TEAM_ID };
 }
 
-function readCertificate(variables: Variables, reportError: ReportError): ApnsProof | undefined {
+function readCertificateAuthentication(variables: Variables, reportError: ReportError): ApnsAuthentication | undefined {
   const { APNS_CERT = '', APNS_CERT_KEY } = variables;
   const cert = readPem('APNS_CERT', APNS_CERT, reportError);
   const pem = APNS_CERT_KEY === undefined ? cert : readPem('APNS_CERT_KEY', APNS_CERT_KEY, reportError);
@@ -91,6 +91,9 @@ export function readApnsCredentials(
     reportError('APNs needs either APNS_KEY, with APNS_KEY_ID and APNS_TEAM_ID, or APNS_CERT');
     return undefined;
   }
-  const proof = APNS_KEY === undefined ? readCertificate(variables, reportError) : readToken(variables, reportError);
-  return proof && { proof, topic: APNS_TOPIC, production: APNS_PRODUCTION === 'true' };
+  const authentication =
+    APNS_KEY === undefined
+      ? readCertificateAuthentication(variables, reportError)
+      : readTokenAuthentication(variables, reportError);
+  return authentication && { authentication, topic: APNS_TOPIC, production: APNS_PRODUCTION === 'true' };
 }

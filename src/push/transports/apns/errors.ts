@@ -1,10 +1,10 @@
 import type { Failure, FailureClass } from '../failure.ts';
 
-const HEX = /^[0-9a-f]{1,200}$/i;
+const HEXADECIMAL_TOKEN = /^[0-9a-f]{1,200}$/i;
 
 /** Whether an iOS token was issued by APNs: those are hexadecimal. Other tokens were issued by FCM, which forwards to APNs. */
 export function isApnsToken(token: string): boolean {
-  return HEX.test(token);
+  return HEXADECIMAL_TOKEN.test(token);
 }
 
 /** A failed notification, as reported by @parse/node-apn. */
@@ -17,14 +17,14 @@ export interface ApnsError {
 }
 
 /** Waits in ms after a rate limit, because Apple sends none or the library drops them. */
-const RATE_WAIT_MS = 60_000;
+const RATE_LIMIT_WAIT_MS = 60_000;
 const TOKEN_UPDATES_WAIT_MS = 20 * 60_000;
 
 /** The only reason that the library reports as its own error. */
-const EXPIRED = 'ExpiredProviderToken';
+const EXPIRED_PROVIDER_TOKEN = 'ExpiredProviderToken';
 
 // https://developer.apple.com/documentation/usernotifications/handling-notification-responses-from-apns
-const BY_REASON: Record<string, [FailureClass, name: string, waitMs?: number]> = {
+const FAILURE_BY_REASON: Record<string, [FailureClass, name: string, waitMs?: number]> = {
   Unregistered: ['gone', 'DeviceNotRegistered'],
   ExpiredToken: ['gone', 'DeviceNotRegistered'],
   // Every device fails like this if sandbox and production are mixed up; the limit on removals in a row guards against it.
@@ -47,8 +47,8 @@ const BY_REASON: Record<string, [FailureClass, name: string, waitMs?: number]> =
 
   PayloadTooLarge: ['permanent', 'MessageTooBig'],
 
-  [EXPIRED]: ['retryable', 'ProviderUnavailable'],
-  TooManyRequests: ['retryable', 'MessageRateExceeded', RATE_WAIT_MS],
+  [EXPIRED_PROVIDER_TOKEN]: ['retryable', 'ProviderUnavailable'],
+  TooManyRequests: ['retryable', 'MessageRateExceeded', RATE_LIMIT_WAIT_MS],
   TooManyProviderTokenUpdates: ['retryable', 'MessageRateExceeded', TOKEN_UPDATES_WAIT_MS],
   IdleTimeout: ['retryable', 'ConnectionLost'],
   InternalServerError: ['retryable', 'ProviderUnavailable'],
@@ -62,7 +62,7 @@ const BY_REASON: Record<string, [FailureClass, name: string, waitMs?: number]> =
  */
 export function isNotProcessed({ error, code = '' }: ApnsError): boolean {
   const text = error?.message ?? '';
-  return text === EXPIRED || text.includes('NGHTTP2_REFUSED_STREAM') || code.startsWith('ERR_HTTP2_');
+  return text === EXPIRED_PROVIDER_TOKEN || text.includes('NGHTTP2_REFUSED_STREAM') || code.startsWith('ERR_HTTP2_');
 }
 
 /** Whether the response timed out. */
@@ -72,15 +72,15 @@ export function isTimeout({ error }: ApnsError): boolean {
 
 /** Classifies an error of APNs. */
 export function apnsFailure({ status, response, error, code }: ApnsError): Failure {
-  const reason = response?.reason ?? (error?.message === EXPIRED ? EXPIRED : undefined);
-  const known = reason === undefined ? undefined : BY_REASON[reason];
+  const reason = response?.reason ?? (error?.message === EXPIRED_PROVIDER_TOKEN ? EXPIRED_PROVIDER_TOKEN : undefined);
+  const known = reason === undefined ? undefined : FAILURE_BY_REASON[reason];
   if (known !== undefined) {
     const [kind, name, retryAfterMs] = known;
     const since = Number(response?.timestamp);
     return { class: kind, name, detail: reason, retryAfterMs, goneSince: since > 0 ? since : undefined };
   }
   if (status === 429) {
-    return { class: 'retryable', name: 'MessageRateExceeded', detail: reason, retryAfterMs: RATE_WAIT_MS };
+    return { class: 'retryable', name: 'MessageRateExceeded', detail: reason, retryAfterMs: RATE_LIMIT_WAIT_MS };
   }
   // For some errors the library reports the status only in its text.
   const answered = status ?? Number(/ with status (\d{3}) /.exec(error?.message ?? '')?.[1] ?? 0);

@@ -1,21 +1,21 @@
 import { createSemaphore } from '../../../platform/concurrency/semaphore.ts';
 import type { SendContext, Transport, TransportDevice, TransportResult } from '../../transport.ts';
-import { failedResult, MAX_WAIT_MS, NOT_SENT_IN_TIME } from '../failure.ts';
+import { MAX_WAIT_MS, NOT_SENT_IN_TIME, toFailedResult } from '../failure.ts';
 import { type ApnsClient, type ApnsResult, openApnsClient, RESPONSE_TIMEOUT_MS } from './client.ts';
 import type { ApnsCredentials } from './credentials.ts';
 import { apnsFailure, isApnsToken } from './errors.ts';
-import { APNS_LIMIT_BYTES, apnsHeaders, apnsId, apnsPayload, apnsRefusal } from './message.ts';
+import { APNS_LIMIT_BYTES, apnsHeaders, apnsId, apnsMessageError, apnsPayload } from './message.ts';
 
 /** Concurrent notifications: where the library's throughput peaks, below the 1,000 streams that APNs allows. */
-const AT_ONCE = 500;
+const CONCURRENT_NOTIFICATIONS = 500;
 
 /** A well-formed token of no device. */
-const NO_DEVICE = '0'.repeat(64);
+const UNREGISTERED_TOKEN = '0'.repeat(64);
 // Has the length of every push id.
-const ANY_ID = '0'.repeat(24);
+const PLACEHOLDER_ID = '0'.repeat(24);
 
-function resultOf(result: ApnsResult, device: TransportDevice): TransportResult {
-  if ('error' in result) return failedResult(apnsFailure(result.error), device);
+function toTransportResult(result: ApnsResult, device: TransportDevice): TransportResult {
+  if ('error' in result) return toFailedResult(apnsFailure(result.error), device);
   return result.id === undefined ? { ok: true } : { ok: true, id: result.id };
 }
 
@@ -30,7 +30,7 @@ export function createApnsTransport(
   { responseTimeoutMs = RESPONSE_TIMEOUT_MS, maxWaitMs = MAX_WAIT_MS } = {},
 ): Transport {
   const { topic } = credentials;
-  const pool = createSemaphore(AT_ONCE);
+  const pool = createSemaphore(CONCURRENT_NOTIFICATIONS);
   let client: Promise<ApnsClient> | undefined;
   const open = () => {
     client ??= openApnsClient(credentials, responseTimeoutMs);
@@ -41,12 +41,12 @@ export function createApnsTransport(
     name: 'apns',
     limitBytes: APNS_LIMIT_BYTES,
     accepts: ({ platform, token }) => platform === 'ios' && isApnsToken(token),
-    sizeOf: (message) => Buffer.byteLength(JSON.stringify(apnsPayload(message, ANY_ID))),
+    sizeOf: (message) => Buffer.byteLength(JSON.stringify(apnsPayload(message, PLACEHOLDER_ID))),
     async send(message, devices: readonly TransportDevice[], context: SendContext) {
-      const refusal = apnsRefusal(message);
+      const refusal = apnsMessageError(message);
       if (refusal !== undefined) {
         return devices.map((device) =>
-          failedResult({ class: 'permanent', name: 'InvalidMessage', detail: refusal }, device),
+          toFailedResult({ class: 'permanent', name: 'InvalidMessage', detail: refusal }, device),
         );
       }
       let opened: ApnsClient;
@@ -54,15 +54,15 @@ export function createApnsTransport(
         opened = await open();
       } catch (error) {
         const failure = { class: 'misconfigured', name: 'InvalidCredentials', detail: String(error) } as const;
-        return devices.map((device) => failedResult(failure, device));
+        return devices.map((device) => toFailedResult(failure, device));
       }
       const giveUpAt = performance.now() + maxWaitMs;
       const compiled = JSON.stringify(apnsPayload(message, context.id));
       const common = { topic, ...apnsHeaders(message, context), compiled };
       const sendTo = async (device: TransportDevice) => {
-        if (performance.now() > giveUpAt) return failedResult(NOT_SENT_IN_TIME, device);
+        if (performance.now() > giveUpAt) return toFailedResult(NOT_SENT_IN_TIME, device);
         const notification = opened.notification({ ...common, id: apnsId(context.id, device) });
-        return resultOf(await opened.send(notification, device.token), device);
+        return toTransportResult(await opened.send(notification, device.token), device);
       };
       return Promise.all(devices.map((device) => pool.run(() => sendTo(device))));
     },
@@ -78,7 +78,7 @@ export function createApnsTransport(
         expiry: 0,
         rawPayload: { aps: { 'content-available': 1 } },
       };
-      const result = await opened.send(opened.notification(silent), NO_DEVICE);
+      const result = await opened.send(opened.notification(silent), UNREGISTERED_TOKEN);
       if (!('error' in result)) return;
       const { class: kind, name, detail } = apnsFailure(result.error);
       if (kind === 'misconfigured') throw new Error(`${where} refuses the credentials: ${name}: ${detail}`);

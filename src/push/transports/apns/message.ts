@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto';
 import type { PushContent } from '../../message.ts';
 import type { SendContext, TransportDevice } from '../../transport.ts';
-import { LONGEST_TTL_SECONDS, secondsLeft } from '../failure.ts';
+import { MAX_TTL_SECONDS, remainingTtlSeconds } from '../failure.ts';
 
 /** https://developer.apple.com/documentation/usernotifications/generating-a-remote-notification */
 export const APNS_LIMIT_BYTES = 4096;
@@ -18,7 +18,7 @@ export interface ApnsHeaders {
 }
 
 /** The `aps` dictionary, which iOS itself reads. For a silent notification it contains only `content-available`. */
-export function apsOf(message: PushContent): Record<string, unknown> {
+export function toApsDictionary(message: PushContent): Record<string, unknown> {
   if (message.silent) return { 'content-available': 1 };
   const { title, subtitle, body, badge, sound, category, group, image } = message;
   return {
@@ -44,29 +44,29 @@ export function apsOf(message: PushContent): Record<string, unknown> {
  */
 export function apnsPayload(message: PushContent, pushId: string): Record<string, unknown> {
   const image = message.image === undefined || message.silent ? {} : { image: message.image };
-  return { pushId, ...image, ...message.data, aps: apsOf(message) };
+  return { pushId, ...image, ...message.data, aps: toApsDictionary(message) };
 }
 
 /** The reason why APNs cannot send a message, or undefined. */
-export function apnsRefusal({ data }: PushContent): string | undefined {
+export function apnsMessageError({ data }: PushContent): string | undefined {
   return data !== undefined && Object.hasOwn(data, 'aps') ? 'data.aps is reserved by APNs' : undefined;
 }
 
 /** APNs allows at most 64 printable ASCII characters. */
-function collapseIdOf(text: string): string {
+function toApnsCollapseId(text: string): string {
   return COLLAPSE_ID.test(text) ? text : hash('sha256', text);
 }
 
 /** Builds the headers of a notification. A visible notification always has a collapse id, so that a duplicate replaces the first. */
 export function apnsHeaders(message: PushContent, context: SendContext): ApnsHeaders {
-  const left = secondsLeft(message, context) ?? LONGEST_TTL_SECONDS;
+  const left = remainingTtlSeconds(message, context) ?? MAX_TTL_SECONDS;
   const collapseId = message.collapseId ?? (message.silent ? undefined : context.id);
   return {
     pushType: message.silent ? 'background' : 'alert',
     // APNs refuses background notifications with another priority than 5.
     priority: message.silent || message.priority === 'normal' ? 5 : 10,
     expiry: left === 0 ? 0 : Math.floor(Date.now() / 1000) + left,
-    ...(collapseId === undefined ? {} : { collapseId: collapseIdOf(collapseId) }),
+    ...(collapseId === undefined ? {} : { collapseId: toApnsCollapseId(collapseId) }),
   };
 }
 

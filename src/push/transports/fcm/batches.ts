@@ -1,4 +1,4 @@
-/** Options of `createBatches`. */
+/** Options of `createBatcher`. */
 export interface BatchOptions<Item, Result> {
   /** Sends a batch. Resolves with one result per item, in order; never rejects. */
   send(items: Item[]): Promise<Result[]>;
@@ -14,7 +14,7 @@ export interface BatchOptions<Item, Result> {
   late: Result;
 }
 
-interface Waiting<Item, Result> {
+interface WaitingCall<Item, Result> {
   item: Item;
   since: number;
   resolve(result: Result): void;
@@ -26,15 +26,15 @@ interface Waiting<Item, Result> {
  *
  * @returns a function that adds items and resolves with one result per item, in order
  */
-export function createBatches<Item, Result>(
+export function createBatcher<Item, Result>(
   options: BatchOptions<Item, Result>,
 ): (items: readonly Item[]) => Promise<Result[]> {
   const { most, atOnce, gatherMs, maxWaitMs } = options;
-  let waiting: Waiting<Item, Result>[] = [];
+  let waiting: WaitingCall<Item, Result>[] = [];
   let running = 0;
   let timer: NodeJS.Timeout | undefined;
 
-  async function run(batch: Waiting<Item, Result>[]): Promise<void> {
+  async function run(batch: WaitingCall<Item, Result>[]): Promise<void> {
     running += 1;
     const results = await options.send(batch.map(({ item }) => item));
     running -= 1;

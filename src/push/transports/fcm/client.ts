@@ -20,9 +20,9 @@ export interface FcmClient {
 
 // Without a deadline, the library waits forever if a connection closes without a response, and up to 82 s for a silent server.
 /** Timeout in ms for a whole call. */
-export const DEADLINE_MS = 30_000;
+export const CALL_TIMEOUT_MS = 30_000;
 /** Maximum tries of messages that FCM did not process. */
-const ROUNDS = 3;
+const MAX_TRIES = 3;
 
 /** Opens the client. The library is loaded here, so that processes without FCM do not load it. */
 export async function openFcmClient(account: ServiceAccount, deadlineMs: number): Promise<FcmClient> {
@@ -56,7 +56,7 @@ export async function openFcmClient(account: ServiceAccount, deadlineMs: number)
           until,
         );
         for (const [i, at] of open.entries()) results[at] = got[i] ?? { error: new Error('No response') };
-        if (round === ROUNDS || performance.now() >= until) break;
+        if (round === MAX_TRIES || performance.now() >= until) break;
         open = open.filter((at) => isNotProcessed(results[at]!.error));
       }
       return results;

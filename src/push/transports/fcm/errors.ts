@@ -21,9 +21,9 @@ interface Detail {
 }
 
 /** Wait in ms if FCM sends none: its quota is counted per minute. */
-const RATE_WAIT_MS = 60_000;
+const RATE_LIMIT_WAIT_MS = 60_000;
 
-const detailOf = (details: readonly Detail[], type: string) =>
+const findDetail = (details: readonly Detail[], type: string) =>
   details.find((detail) => detail?.['@type']?.endsWith(`/${type}`));
 
 /** Whether FCM did not process the message. It can be sent again at once without duplicates. */
@@ -31,14 +31,14 @@ export function isNotProcessed(error: unknown): boolean {
   return /NGHTTP2_REFUSED_STREAM/.test((error as FcmError | undefined)?.message ?? '');
 }
 
-function retryAfterOf({ headers }: NonNullable<FcmError['httpResponse']>): number | undefined {
+function retryAfterMsOf({ headers }: NonNullable<FcmError['httpResponse']>): number | undefined {
   const wish = headers['retry-after'];
   return (typeof wish === 'string' ? parseRetryAfter(wish, Date.now()) : null) ?? undefined;
 }
 
 /** Classifies a response with status 400: the token or the message is invalid. */
-function badRequest(text: string, details: readonly Detail[]): Failure {
-  const violations = detailOf(details, 'google.rpc.BadRequest')?.fieldViolations ?? [];
+function badRequestFailure(text: string, details: readonly Detail[]): Failure {
+  const violations = findDetail(details, 'google.rpc.BadRequest')?.fieldViolations ?? [];
   const isToken =
     /not a valid FCM registration token/i.test(text) || violations.some(({ field }) => field === 'message.token');
   if (isToken) return { class: 'gone', name: 'InvalidRegistration', detail: text };
@@ -50,29 +50,29 @@ function badRequest(text: string, details: readonly Detail[]): Failure {
 function responseFailure(response: NonNullable<FcmError['httpResponse']>, message: string): Failure {
   const body = response.data as ErrorBody | undefined;
   const details = Array.isArray(body?.error?.details) ? body.error.details : [];
-  const code = detailOf(details, 'google.firebase.fcm.v1.FcmError')?.errorCode;
+  const code = findDetail(details, 'google.firebase.fcm.v1.FcmError')?.errorCode;
   const detail = typeof body?.error?.message === 'string' ? body.error.message : message;
   const { status } = response;
   // The library uses one code for an unknown project and an invalid token. Only FCM's own code identifies the token.
   if (code === 'UNREGISTERED') return { class: 'gone', name: 'DeviceNotRegistered', detail };
   if (code === 'SENDER_ID_MISMATCH') return { class: 'misconfigured', name: 'MismatchSenderId', detail };
   if (code === 'THIRD_PARTY_AUTH_ERROR') return { class: 'misconfigured', name: 'ThirdPartyAuthError', detail };
-  if (status === 400) return badRequest(detail, details);
+  if (status === 400) return badRequestFailure(detail, details);
   if (status === 401 || status === 403 || status === 404) {
     return { class: 'misconfigured', name: 'InvalidCredentials', detail };
   }
   if (status === 429) {
-    const retryAfterMs = retryAfterOf(response) ?? RATE_WAIT_MS;
+    const retryAfterMs = retryAfterMsOf(response) ?? RATE_LIMIT_WAIT_MS;
     return { class: 'retryable', name: 'MessageRateExceeded', detail, retryAfterMs };
   }
   if (status >= 500 || status === 408) {
-    return { class: 'retryable', name: 'ProviderUnavailable', detail, retryAfterMs: retryAfterOf(response) };
+    return { class: 'retryable', name: 'ProviderUnavailable', detail, retryAfterMs: retryAfterMsOf(response) };
   }
   return { class: 'permanent', name: 'InvalidMessage', detail };
 }
 
 /** Whether Google refused the key of the service account, as opposed to being unreachable. */
-function isRefusal(error: FcmError): boolean {
+function isCredentialRefused(error: FcmError): boolean {
   for (let cause: unknown = error; cause instanceof Error; cause = cause.cause) {
     const { status, response } = cause as { status?: unknown; response?: { status?: unknown } };
     const answered = response?.status ?? status;
@@ -86,7 +86,7 @@ export function fcmFailure(thrown: unknown): Failure {
   const error = (thrown ?? {}) as FcmError;
   const { code = '', message = 'The library gave no reason', httpResponse } = error;
   if (code === 'app/invalid-credential') {
-    return isRefusal(error)
+    return isCredentialRefused(error)
       ? { class: 'misconfigured', name: 'InvalidCredentials', detail: 'Google refused the key of the service account' }
       : { class: 'retryable', name: 'ProviderUnavailable', detail: 'oauth2.googleapis.com could not be reached' };
   }

@@ -2,23 +2,23 @@ import type { TokenMessage } from 'firebase-admin/messaging';
 import { isExpoToken } from '../../../accounts/devices/index.ts';
 import type { SendContext, Transport, TransportDevice, TransportResult } from '../../transport.ts';
 import { isApnsToken } from '../apns/errors.ts';
-import { type Failure, failedResult, MAX_WAIT_MS, NOT_SENT_IN_TIME } from '../failure.ts';
-import { createBatches } from './batches.ts';
-import { DEADLINE_MS, type FcmClient, type FcmResult, openFcmClient } from './client.ts';
+import { type Failure, MAX_WAIT_MS, NOT_SENT_IN_TIME, toFailedResult } from '../failure.ts';
+import { createBatcher } from './batches.ts';
+import { CALL_TIMEOUT_MS, type FcmClient, type FcmResult, openFcmClient } from './client.ts';
 import { fcmFailure } from './errors.ts';
-import { FCM_LIMIT_BYTES, fcmMessage, fcmRefusal, fcmSize } from './message.ts';
+import { FCM_LIMIT_BYTES, fcmMessage, fcmMessageError, fcmSize } from './message.ts';
 import type { ServiceAccount } from './service-account.ts';
 
 // The library's limit, and where its throughput peaks: each call opens its own connection.
-const MESSAGES_A_CALL = 500;
-const CALLS_AT_ONCE = 4;
-const GATHER_MS = 5;
+const MESSAGES_PER_CALL = 500;
+const CONCURRENT_CALLS = 4;
+const COLLECT_MS = 5;
 
 /** A token of no device: if FCM accepts the credentials, this is the only error it reports. */
-const NO_DEVICE = 'belfry-credentials-check';
+const UNREGISTERED_TOKEN = 'belfry-credentials-check';
 
-function resultOf({ messageId, error }: FcmResult, device: TransportDevice): TransportResult {
-  if (error !== undefined) return failedResult(fcmFailure(error), device);
+function toTransportResult({ messageId, error }: FcmResult, device: TransportDevice): TransportResult {
+  if (error !== undefined) return toFailedResult(fcmFailure(error), device);
   return messageId === undefined ? { ok: true } : { ok: true, id: messageId };
 }
 
@@ -30,7 +30,7 @@ function resultOf({ messageId, error }: FcmResult, device: TransportDevice): Tra
  */
 export function createFcmTransport(
   account: ServiceAccount,
-  { deadlineMs = DEADLINE_MS, maxWaitMs = MAX_WAIT_MS } = {},
+  { deadlineMs = CALL_TIMEOUT_MS, maxWaitMs = MAX_WAIT_MS } = {},
 ): Transport {
   let client: Promise<FcmClient> | undefined;
   const open = () => {
@@ -38,15 +38,15 @@ export function createFcmTransport(
     return client;
   };
   const late: FcmResult | Failure = NOT_SENT_IN_TIME;
-  const add = createBatches<TokenMessage, FcmResult | typeof late>({
+  const add = createBatcher<TokenMessage, FcmResult | typeof late>({
     send: (messages) =>
       open().then(
         (opened) => opened.send(messages),
         (error: unknown) => messages.map(() => ({ error })),
       ),
-    most: MESSAGES_A_CALL,
-    atOnce: CALLS_AT_ONCE,
-    gatherMs: GATHER_MS,
+    most: MESSAGES_PER_CALL,
+    atOnce: CONCURRENT_CALLS,
+    gatherMs: COLLECT_MS,
     maxWaitMs,
     late,
   });
@@ -58,10 +58,10 @@ export function createFcmTransport(
       !isExpoToken(token) && (platform === 'android' || (platform === 'ios' && !isApnsToken(token))),
     sizeOf: fcmSize,
     async send(message, devices: readonly TransportDevice[], context: SendContext) {
-      const refusal = fcmRefusal(message);
+      const refusal = fcmMessageError(message);
       if (refusal !== undefined) {
         return devices.map((device) =>
-          failedResult({ class: 'permanent', name: 'InvalidMessage', detail: refusal }, device),
+          toFailedResult({ class: 'permanent', name: 'InvalidMessage', detail: refusal }, device),
         );
       }
       const byPlatform = new Map<string, ReturnType<typeof fcmMessage>>();
@@ -73,11 +73,11 @@ export function createFcmTransport(
         }),
       );
       return results.map((result, i) =>
-        'class' in result ? failedResult(result, devices[i]!) : resultOf(result, devices[i]!),
+        'class' in result ? toFailedResult(result, devices[i]!) : toTransportResult(result, devices[i]!),
       );
     },
     async check() {
-      const [result] = await (await open()).send([{ token: NO_DEVICE, data: { check: 'credentials' } }], true);
+      const [result] = await (await open()).send([{ token: UNREGISTERED_TOKEN, data: { check: 'credentials' } }], true);
       if (result?.error === undefined) return;
       const { class: kind, name, detail } = fcmFailure(result.error);
       if (kind === 'misconfigured') {

@@ -1,8 +1,8 @@
 import type { TokenMessage } from 'firebase-admin/messaging';
 import type { PushContent } from '../../message.ts';
 import type { SendContext, TransportDevice } from '../../transport.ts';
-import { apnsHeaders, apsOf } from '../apns/message.ts';
-import { secondsLeft } from '../failure.ts';
+import { apnsHeaders, toApsDictionary } from '../apns/message.ts';
+import { remainingTtlSeconds } from '../failure.ts';
 
 /** https://firebase.google.com/docs/cloud-messaging/customize-messages/set-message-type */
 export const FCM_LIMIT_BYTES = 4096;
@@ -14,13 +14,13 @@ const RESERVED_KEY = /^(from$|message_type$|collapse_key$|google\.|gcm\.)/;
 export type FcmMessage = Omit<TokenMessage, 'token'>;
 
 /** The reason why FCM cannot send a message, or undefined. */
-export function fcmRefusal({ data = {} }: PushContent): string | undefined {
+export function fcmMessageError({ data = {} }: PushContent): string | undefined {
   const key = Object.keys(data).find((name) => RESERVED_KEY.test(name));
   return key === undefined ? undefined : `data.${key} is reserved by FCM`;
 }
 
 /** FCM data contains only strings. The app reports `pushId` when the notification is opened; a `pushId` in the message's data overrides it. */
-function dataOf({ data = {} }: PushContent, pushId: string): Record<string, string> {
+function toFcmData({ data = {} }: PushContent, pushId: string): Record<string, string> {
   const texts = Object.entries(data).map(([key, value]) => [
     key,
     typeof value === 'string' ? value : JSON.stringify(value),
@@ -28,9 +28,9 @@ function dataOf({ data = {} }: PushContent, pushId: string): Record<string, stri
   return { pushId, ...Object.fromEntries(texts) };
 }
 
-function androidOf(message: PushContent, context: SendContext): NonNullable<FcmMessage['android']> {
+function toAndroidConfig(message: PushContent, context: SendContext): NonNullable<FcmMessage['android']> {
   const { collapseId, channel, sound, badge, silent } = message;
-  const left = secondsLeft(message, context);
+  const left = remainingTtlSeconds(message, context);
   return {
     // FCM lowers the priority of apps that receive high-priority messages and show nothing.
     priority: silent ? 'normal' : message.priority,
@@ -52,7 +52,7 @@ function androidOf(message: PushContent, context: SendContext): NonNullable<FcmM
 }
 
 /** The part of a message that FCM forwards to APNs, for iOS devices with FCM tokens. */
-function apnsOf(message: PushContent, context: SendContext): NonNullable<FcmMessage['apns']> {
+function toApnsConfig(message: PushContent, context: SendContext): NonNullable<FcmMessage['apns']> {
   const { pushType, priority, expiry, collapseId } = apnsHeaders(message, context);
   return {
     headers: {
@@ -61,7 +61,7 @@ function apnsOf(message: PushContent, context: SendContext): NonNullable<FcmMess
       'apns-expiration': String(expiry),
       ...(collapseId === undefined ? {} : { 'apns-collapse-id': collapseId }),
     },
-    payload: { aps: apsOf(message) },
+    payload: { aps: toApsDictionary(message) },
     ...(message.image === undefined || message.silent ? {} : { fcmOptions: { imageUrl: message.image } }),
   };
 }
@@ -80,20 +80,20 @@ export function fcmMessage(
   };
   return {
     ...(silent ? {} : { notification }),
-    data: dataOf(message, context.id),
-    ...(platform === 'ios' ? { apns: apnsOf(message, context) } : { android: androidOf(message, context) }),
+    data: toFcmData(message, context.id),
+    ...(platform === 'ios' ? { apns: toApnsConfig(message, context) } : { android: toAndroidConfig(message, context) }),
   };
 }
 
 // Has the length of every push id.
-const ANY_ID = '0'.repeat(24);
+const PLACEHOLDER_ID = '0'.repeat(24);
 
 /**
  * The bytes of a message as FCM counts them: the payload without token, priority and lifetime. FCM does not document the exact count,
  * so this rounds up. For iOS, counts what is forwarded to APNs, where the alert replaces the notification's texts.
  */
 export function fcmSize(message: PushContent, platform: TransportDevice['platform']): number {
-  const { notification, data, android, apns } = fcmMessage(message, platform, { id: ANY_ID });
+  const { notification, data, android, apns } = fcmMessage(message, platform, { id: PLACEHOLDER_ID });
   const counted =
     apns === undefined
       ? { notification, data, shown: android?.notification }

@@ -1,8 +1,8 @@
 import { createPrivateKey } from 'node:crypto';
 import { z } from 'zod';
-import { credentialText } from '../read-credential.ts';
+import { readCredential } from '../read-credential.ts';
 
-const schema = z.object({
+const serviceAccountSchema = z.object({
   type: z.literal('service_account'),
   project_id: z.string().min(1),
   client_email: z.string().min(1),
@@ -17,9 +17,9 @@ export interface ServiceAccount {
   privateKey: string;
 }
 
-const WANTED = 'it should be the JSON of a service account of your Firebase project, or the path of the file';
+const EXPECTED_VALUE = 'it should be the JSON of a service account of your Firebase project, or the path of the file';
 
-function parsed(text: string): unknown {
+function parseJson(text: string): unknown {
   try {
     return JSON.parse(text);
   } catch {
@@ -35,16 +35,16 @@ function parsed(text: string): unknown {
  * @returns undefined after an error
  */
 export function readServiceAccount(value: string, reportError: (text: string) => void): ServiceAccount | undefined {
-  const text = credentialText(value, /^\s*\{/);
+  const text = readCredential(value, /^\s*\{/);
   if (text === undefined) {
-    reportError(`FCM_SERVICE_ACCOUNT names a file that cannot be read: ${WANTED}`);
+    reportError(`FCM_SERVICE_ACCOUNT names a file that cannot be read: ${EXPECTED_VALUE}`);
     return undefined;
   }
-  const { data, error } = schema.safeParse(parsed(text));
+  const { data, error } = serviceAccountSchema.safeParse(parseJson(text));
   if (data === undefined) {
     const fields = error.issues.map((issue) => issue.path.join('.')).filter((path) => path !== '');
     const which = fields.length === 0 ? '' : ` (${fields.join(', ')} missing or wrong)`;
-    reportError(`FCM_SERVICE_ACCOUNT is malformed${which}: ${WANTED}`);
+    reportError(`FCM_SERVICE_ACCOUNT is malformed${which}: ${EXPECTED_VALUE}`);
     return undefined;
   }
   try {

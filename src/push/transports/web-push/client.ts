@@ -1,6 +1,6 @@
 import type { RequestOptions } from 'web-push';
 import { createSemaphore } from '../../../platform/concurrency/semaphore.ts';
-import type { Vapid } from './vapid.ts';
+import type { VapidCredentials } from './vapid.ts';
 
 /**
  * Limits concurrency per origin, so that a slow push service does not delay the others.
@@ -45,17 +45,17 @@ export interface WebPushClient {
 // A signature is valid for 12 hours, and signing takes a fifth of the time of a whole message.
 const RENEW_AFTER_MS = 6 * 3_600_000;
 /** Maximum cached signatures. Only a few push services exist, but clients can name other origins. */
-const ORIGINS_MAX = 1000;
+const MAX_CACHED_ORIGINS = 1000;
 
 /** Opens the client. The library is loaded here, so that processes without Web Push do not load it. */
-export async function openWebPushClient({ publicKey, privateKey, subject }: Vapid): Promise<WebPushClient> {
+export async function openWebPushClient({ publicKey, privateKey, subject }: VapidCredentials): Promise<WebPushClient> {
   const { default: webpush } = await import('web-push');
   const signed = new Map<string, { authorization: string; until: number }>();
 
   function authorizationFor(origin: string): string {
     const known = signed.get(origin);
     if (known !== undefined && known.until > Date.now()) return known.authorization;
-    if (signed.size >= ORIGINS_MAX) signed.clear();
+    if (signed.size >= MAX_CACHED_ORIGINS) signed.clear();
     const { Authorization: authorization } = webpush.getVapidHeaders(
       origin,
       subject,

@@ -1,25 +1,25 @@
 import { AddressRefusedError } from '../../../platform/address-guard/index.ts';
-import type { Posted } from '../../../platform/http/post.ts';
+import type { PostResult } from '../../../platform/http/post.ts';
 import { parseRetryAfter } from '../../../platform/http/retry-after.ts';
 import type { Failure } from '../failure.ts';
 
 /** Wait in ms if the push service sends none. */
-const RATE_WAIT_MS = 60_000;
+const RATE_LIMIT_WAIT_MS = 60_000;
 
 /** The subscription belongs to another VAPID key: texts of Apple and Chrome. */
-const OTHER_KEY = /VapidPkHashMismatch|do not correspond/i;
+const MISMATCHED_KEY_TEXT = /VapidPkHashMismatch|do not correspond/i;
 /** The sender was refused, not the message: texts of Apple, Chrome and Mozilla. */
-const SENDER = /vapid|jwt|UnauthorizedRegistration|authorization/i;
+const REFUSED_SENDER_TEXT = /vapid|jwt|UnauthorizedRegistration|authorization/i;
 
 /** A host without a public address is refused for good; a failed DNS lookup may succeed later. */
-function refused({ cause, message }: AddressRefusedError): Failure {
+function addressFailure({ cause, message }: AddressRefusedError): Failure {
   const isLookUp = typeof (cause as { code?: unknown } | undefined)?.code === 'string';
   return { class: isLookUp ? 'retryable' : 'permanent', name: 'EndpointRefused', detail: message };
 }
 
-function badRequest(detail: string): Failure {
-  if (OTHER_KEY.test(detail)) return { class: 'misconfigured', name: 'MismatchedVapidKey', detail };
-  if (SENDER.test(detail)) return { class: 'misconfigured', name: 'InvalidCredentials', detail };
+function badRequestFailure(detail: string): Failure {
+  if (MISMATCHED_KEY_TEXT.test(detail)) return { class: 'misconfigured', name: 'MismatchedVapidKey', detail };
+  if (REFUSED_SENDER_TEXT.test(detail)) return { class: 'misconfigured', name: 'InvalidCredentials', detail };
   return { class: 'permanent', name: 'InvalidMessage', detail };
 }
 
@@ -27,8 +27,14 @@ function badRequest(detail: string): Failure {
  * Classifies the response of a push service, or a missing one; undefined for a success. Based on RFC 8030 and the documentation of
  * the services (docs/push.md).
  */
-export function webPushFailure({ status, retryAfter, answer, late, error }: Posted): Failure | undefined {
-  if (error instanceof AddressRefusedError) return refused(error);
+export function webPushFailure({
+  status,
+  retryAfter,
+  responseBody: answer,
+  isTimedOut: late,
+  error,
+}: PostResult): Failure | undefined {
+  if (error instanceof AddressRefusedError) return addressFailure(error);
   if (status === undefined) {
     const detail = late
       ? 'No response in time'
@@ -45,18 +51,23 @@ export function webPushFailure({ status, retryAfter, answer, late, error }: Post
     case 413:
       return { class: 'permanent', name: 'MessageTooBig', detail };
     case 400:
-      return badRequest(detail);
+      return badRequestFailure(detail);
     case 401:
     case 403:
       return {
         class: 'misconfigured',
-        name: OTHER_KEY.test(detail) ? 'MismatchedVapidKey' : 'InvalidCredentials',
+        name: MISMATCHED_KEY_TEXT.test(detail) ? 'MismatchedVapidKey' : 'InvalidCredentials',
         detail,
       };
     // The push service of Windows uses 406 for rate limits.
     case 406:
     case 429:
-      return { class: 'retryable', name: 'MessageRateExceeded', detail, retryAfterMs: retryAfterMs ?? RATE_WAIT_MS };
+      return {
+        class: 'retryable',
+        name: 'MessageRateExceeded',
+        detail,
+        retryAfterMs: retryAfterMs ?? RATE_LIMIT_WAIT_MS,
+      };
   }
   // Redirects are not followed, because only the registered endpoint was checked.
   if (status >= 500 || status < 400) return { class: 'retryable', name: 'ProviderUnavailable', detail, retryAfterMs };

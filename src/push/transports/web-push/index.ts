@@ -3,18 +3,18 @@ import { type EndpointRule, endpointError, readSubscription } from '../../../acc
 import { createGuardedAgent } from '../../../platform/address-guard/index.ts';
 import { post } from '../../../platform/http/post.ts';
 import type { SendContext, Transport, TransportDevice, TransportResult } from '../../transport.ts';
-import { type Failure, failedResult, MAX_WAIT_MS, NOT_SENT_IN_TIME } from '../failure.ts';
+import { type Failure, MAX_WAIT_MS, NOT_SENT_IN_TIME, toFailedResult } from '../failure.ts';
 import { createOriginLimit, openWebPushClient, type WebPushClient } from './client.ts';
 import { webPushFailure } from './errors.ts';
-import { WEB_PUSH_LIMIT_BYTES, webPushOptions, webPushPayload, webPushRefusal, webPushSize } from './message.ts';
-import type { Vapid } from './vapid.ts';
+import { WEB_PUSH_LIMIT_BYTES, webPushMessageError, webPushOptions, webPushPayload, webPushSize } from './message.ts';
+import type { VapidCredentials } from './vapid.ts';
 
 /** Maximum concurrent requests per origin, each on a keep-alive connection. */
-const AT_ONCE = 64;
+const REQUESTS_PER_ORIGIN = 64;
 /** Timeout in ms for a request: DNS, connection, TLS and response. */
 const TIMEOUT_MS = 10_000;
 // Has the length of every push id.
-const ANY_ID = '0'.repeat(24);
+const PLACEHOLDER_ID = '0'.repeat(24);
 
 /**
  * Creates the transport for browsers: Web Push (RFC 8030, 8291, 8292). The library encrypts and signs. Requests go through the guarded
@@ -24,15 +24,19 @@ const ANY_ID = '0'.repeat(24);
  *   after which a message that is still waiting is not sent
  */
 export function createWebPushTransport(
-  vapid: Vapid,
+  vapid: VapidCredentials,
   {
     rule,
     timeoutMs = TIMEOUT_MS,
     maxWaitMs = MAX_WAIT_MS,
-    agent = createGuardedAgent({ allowPrivate: rule.allowPrivate, connectTimeoutMs: timeoutMs, connections: AT_ONCE }),
+    agent = createGuardedAgent({
+      allowPrivate: rule.allowPrivate,
+      connectTimeoutMs: timeoutMs,
+      connections: REQUESTS_PER_ORIGIN,
+    }),
   }: { rule: EndpointRule; timeoutMs?: number; maxWaitMs?: number; agent?: Dispatcher },
 ): Transport {
-  const limited = createOriginLimit(AT_ONCE);
+  const limited = createOriginLimit(REQUESTS_PER_ORIGIN);
   let client: Promise<WebPushClient> | undefined;
   const open = () => {
     client ??= openWebPushClient(vapid);
@@ -44,7 +48,7 @@ export function createWebPushTransport(
     requestTo: (subscription: NonNullable<ReturnType<typeof readSubscription>>) => ReturnType<WebPushClient['request']>,
     giveUpAt: number,
   ): Promise<TransportResult> {
-    const failed = (failure: Failure) => failedResult(failure, device);
+    const failed = (failure: Failure) => toFailedResult(failure, device);
     const subscription = readSubscription(device.token);
     if (subscription === undefined) {
       return failed({ class: 'gone', name: 'InvalidRegistration', detail: 'The token is not a PushSubscription' });
@@ -73,12 +77,12 @@ export function createWebPushTransport(
     name: 'web-push',
     limitBytes: WEB_PUSH_LIMIT_BYTES,
     accepts: ({ platform }) => platform === 'web',
-    sizeOf: (message) => webPushSize(message, ANY_ID),
+    sizeOf: (message) => webPushSize(message, PLACEHOLDER_ID),
     async send(message, devices, context: SendContext) {
-      const refusal = webPushRefusal(message);
+      const refusal = webPushMessageError(message);
       if (refusal !== undefined) {
         return devices.map((device) =>
-          failedResult({ class: 'permanent', name: 'SilentNotSupported', detail: refusal }, device),
+          toFailedResult({ class: 'permanent', name: 'SilentNotSupported', detail: refusal }, device),
         );
       }
       const library = await open();

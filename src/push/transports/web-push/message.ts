@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto';
 import type { PushContent } from '../../message.ts';
 import type { SendContext } from '../../transport.ts';
-import { LONGEST_TTL_SECONDS, secondsLeft } from '../failure.ts';
+import { MAX_TTL_SECONDS, remainingTtlSeconds } from '../failure.ts';
 
 /** Maximum bytes of the encrypted body: the minimum that push services must accept (RFC 8030, 7.2), and the limit of most. */
 export const WEB_PUSH_LIMIT_BYTES = 4096;
@@ -12,7 +12,7 @@ const ENCRYPTION_BYTES = 103;
 const TOPIC = /^[A-Za-z0-9]{1,32}$/;
 
 /** The reason why a message cannot be sent to browsers, or undefined. */
-export function webPushRefusal({ silent }: PushContent): string | undefined {
+export function webPushMessageError({ silent }: PushContent): string | undefined {
   return silent
     ? 'browsers revoke subscriptions that show nothing, so silent messages are not sent to them'
     : undefined;
@@ -40,7 +40,7 @@ export function webPushSize(message: PushContent, pushId: string): number {
 }
 
 /** A Topic has at most 32 characters of base64url: https://www.rfc-editor.org/rfc/rfc8030#section-5.4 */
-function topicOf(collapseId: string): string {
+function toTopic(collapseId: string): string {
   return TOPIC.test(collapseId) ? collapseId : hash('sha256', collapseId).slice(0, 32);
 }
 
@@ -48,8 +48,8 @@ function topicOf(collapseId: string): string {
 export function webPushOptions(message: PushContent, context: SendContext) {
   const { priority, collapseId } = message;
   return {
-    TTL: secondsLeft(message, context) ?? LONGEST_TTL_SECONDS,
+    TTL: remainingTtlSeconds(message, context) ?? MAX_TTL_SECONDS,
     urgency: priority,
-    ...(collapseId === undefined ? {} : { topic: topicOf(collapseId) }),
+    ...(collapseId === undefined ? {} : { topic: toTopic(collapseId) }),
   };
 }

@@ -2,7 +2,7 @@ import { createECDH } from 'node:crypto';
 import { checkUrl } from '../../../platform/address-guard/index.ts';
 
 /** The identity of the sender (RFC 8292): the key pair, and the contact for push services. */
-export interface Vapid {
+export interface VapidCredentials {
   /** Base64url without padding: 65 and 32 bytes. */
   publicKey: string;
   privateKey: string;
@@ -10,14 +10,14 @@ export interface Vapid {
   subject: string;
 }
 
-const NEW_KEYS = 'make a pair with: npx web-push generate-vapid-keys';
-const MAIL_DOMAIN = /^mailto:[^@\s]+@[a-z0-9-]+(\.[a-z0-9-]+)*\.[a-z]{2,}$/i;
+const HOW_TO_GENERATE_KEYS = 'make a pair with: npx web-push generate-vapid-keys';
+const MAILTO_SUBJECT = /^mailto:[^@\s]+@[a-z0-9-]+(\.[a-z0-9-]+)*\.[a-z]{2,}$/i;
 
-function bytesOf(text: string): Buffer {
+function decodeBase64url(text: string): Buffer {
   return /^[\w-]+$/.test(text) ? Buffer.from(text, 'base64url') : Buffer.alloc(0);
 }
 
-function belongTogether(publicKey: Buffer, privateKey: Buffer): boolean {
+function isKeyPair(publicKey: Buffer, privateKey: Buffer): boolean {
   const pair = createECDH('prime256v1');
   try {
     pair.setPrivateKey(privateKey);
@@ -28,8 +28,8 @@ function belongTogether(publicKey: Buffer, privateKey: Buffer): boolean {
 }
 
 /** Apple refuses notifications with an implausible subject, such as one on localhost. */
-function isSubject(text: string): boolean {
-  return MAIL_DOMAIN.test(text) || checkUrl(text, { allowPrivate: false, requireHttps: true }).ok;
+function isValidSubject(text: string): boolean {
+  return MAILTO_SUBJECT.test(text) || checkUrl(text, { allowPrivate: false, requireHttps: true }).ok;
 }
 
 /**
@@ -37,16 +37,19 @@ function isSubject(text: string): boolean {
  *
  * @param reportError called for each configuration error
  */
-export function readVapid(variables: Readonly<Record<string, string>>, reportError: (text: string) => void): Vapid {
+export function readVapid(
+  variables: Readonly<Record<string, string>>,
+  reportError: (text: string) => void,
+): VapidCredentials {
   const { VAPID_PUBLIC_KEY = '', VAPID_PRIVATE_KEY = '', VAPID_SUBJECT = '' } = variables;
-  const [publicKey, privateKey] = [bytesOf(VAPID_PUBLIC_KEY), bytesOf(VAPID_PRIVATE_KEY)];
+  const [publicKey, privateKey] = [decodeBase64url(VAPID_PUBLIC_KEY), decodeBase64url(VAPID_PRIVATE_KEY)];
   const [isPublic, isPrivate] = [publicKey.length === 65 && publicKey[0] === 4, privateKey.length === 32];
-  if (!isPublic) reportError(`VAPID_PUBLIC_KEY should be 65 bytes in base64url; ${NEW_KEYS}`);
-  if (!isPrivate) reportError(`VAPID_PRIVATE_KEY should be 32 bytes in base64url; ${NEW_KEYS}`);
-  if (isPublic && isPrivate && !belongTogether(publicKey, privateKey)) {
+  if (!isPublic) reportError(`VAPID_PUBLIC_KEY should be 65 bytes in base64url; ${HOW_TO_GENERATE_KEYS}`);
+  if (!isPrivate) reportError(`VAPID_PRIVATE_KEY should be 32 bytes in base64url; ${HOW_TO_GENERATE_KEYS}`);
+  if (isPublic && isPrivate && !isKeyPair(publicKey, privateKey)) {
     reportError('VAPID_PUBLIC_KEY and VAPID_PRIVATE_KEY do not belong together');
   }
-  if (!isSubject(VAPID_SUBJECT)) {
+  if (!isValidSubject(VAPID_SUBJECT)) {
     reportError('VAPID_SUBJECT should be your contact address, like mailto:push@example.com or https://example.com');
   }
   return { publicKey: VAPID_PUBLIC_KEY, privateKey: VAPID_PRIVATE_KEY, subject: VAPID_SUBJECT };

@@ -117,5 +117,5 @@ test.each([
 });
 
 test('without the extension, its options are configuration errors that name it', () => {
-  expect(configErrorsOf({ onOwnerDelete: 'keep' }, {}, [])).toContain('nothing gives it a meaning; add privacy()');
+  expect(configErrorsOf({ onOwnerDelete: 'keep' }, {}, [])).toContain('it requires the extension privacy()');
 });

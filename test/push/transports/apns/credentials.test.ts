@@ -99,10 +99,12 @@ describe('the environment', () => {
     const pem = readFileSync(CERT, 'utf8') + readFileSync(CERT_KEY, 'utf8');
     expect(read({ APNS_CERT: pem, ...TOPIC })).toMatchObject({
       faults: [],
-      credentials: { proof: { kind: 'certificate' } },
+      credentials: { authentication: { kind: 'certificate' } },
     });
     const oneLine = VARIABLES.APNS_KEY.replaceAll('\n', '\\n');
-    expect(read({ ...VARIABLES, APNS_KEY: oneLine }).credentials?.proof).toMatchObject({ key: VARIABLES.APNS_KEY });
+    expect(read({ ...VARIABLES, APNS_KEY: oneLine }).credentials?.authentication).toMatchObject({
+      key: VARIABLES.APNS_KEY,
+    });
   });
 
   const otherKey = generateKeyPairSync('rsa', { modulusLength: 2048 }).privateKey.export({
