@@ -2,7 +2,7 @@ import type { KeyObject } from 'node:crypto';
 import type { Dispatcher } from 'undici';
 import { AddressRefusedError, checkUrl } from '../../../platform/address-guard/index.ts';
 import { DecryptionError } from '../../../platform/crypto/keyring.ts';
-import { ANSWER_BYTES, type Posted, post } from '../../../platform/http/post.ts';
+import { MAX_RESPONSE_BYTES, type PostResult, post } from '../../../platform/http/post.ts';
 import { parseRetryAfter } from '../../../platform/http/retry-after.ts';
 import type { Logger } from '../../../platform/observability/log.ts';
 import { type SigningKeys, sign } from '../endpoints/signing.ts';
@@ -13,7 +13,7 @@ const TIMEOUT = 'timeout';
 /** The same text for names that do not exist and for private addresses, so that it does not reveal the names of a private network. */
 const NOT_ALLOWED = 'address not allowed or not found';
 
-const CLASSES: readonly [RegExp, string][] = [
+const FAILURE_CLASSES: readonly [RegExp, string][] = [
   [/^(UND_ERR_(CONNECT|HEADERS|BODY)_TIMEOUT|ETIMEDOUT)$/, TIMEOUT],
   [/^ECONNREFUSED$/, 'connection refused'],
   [/^(EHOSTUNREACH|ENETUNREACH|EADDRNOTAVAIL|EHOSTDOWN|ENETDOWN)$/, 'host unreachable'],
@@ -33,7 +33,7 @@ export function failureClass(error: unknown): string {
   if (error instanceof AddressRefusedError) return NOT_ALLOWED;
   if (error instanceof DecryptionError) return 'signing secret not readable';
   const code = String((error as { code?: unknown } | null)?.code ?? '');
-  return CLASSES.find(([pattern]) => pattern.test(code))?.[1] ?? 'invalid answer';
+  return FAILURE_CLASSES.find(([pattern]) => pattern.test(code))?.[1] ?? 'invalid answer';
 }
 
 /** Returns the class of a response status; null for a success. */
@@ -57,14 +57,14 @@ interface TargetParts {
 }
 
 /** An endpoint at the time of the claim. Secrets are ciphertexts as stored: the newest first, then those still in their grace period. */
-interface Called {
+interface TargetEndpoint {
   id: string;
   url: string;
   secrets: readonly string[];
 }
 
 /** Returns the URL and the signing keys of attempts at an endpoint, or the error with which each of them ends. */
-export function targetOf({ keys, log, settings }: TargetParts, endpoint: Called): Target | Error {
+export function createTarget({ keys, log, settings }: TargetParts, endpoint: TargetEndpoint): Target | Error {
   const checked = checkUrl(endpoint.url, settings);
   if (!checked.ok) return new AddressRefusedError(checked.reason);
   try {
@@ -117,7 +117,7 @@ export interface Sender extends TargetParts {
 }
 
 /** Whether a reused connection ended before the first byte of this response: the receiver closed it as idle. */
-function wasIdleConnection({ status, error }: Posted): boolean {
+function wasIdleConnection({ status, error }: PostResult): boolean {
   const read = (error as { bytesRead?: number; socket?: { bytesRead?: number } } | undefined) ?? {};
   return (
     status === undefined &&
@@ -126,7 +126,7 @@ function wasIdleConnection({ status, error }: Posted): boolean {
   );
 }
 
-async function send(sender: Sender, target: Target, { messageId, body }: Message, at: Date): Promise<Posted> {
+async function send(sender: Sender, target: Target, { messageId, body }: Message, at: Date): Promise<PostResult> {
   const { timeoutMs } = sender.settings;
   const began = performance.now();
   const seconds = Math.floor(at.getTime() / 1000);
@@ -141,18 +141,18 @@ async function send(sender: Sender, target: Target, { messageId, body }: Message
   if (first.error === undefined || !wasIdleConnection(first)) return first;
   const left = timeoutMs - (performance.now() - began);
   if (left < 1) return first;
-  return post(sender.freshAgent, { url: target.url, headers, body, timeoutMs: left, lastOfConnection: true });
+  return post(sender.freshAgent, { url: target.url, headers, body, timeoutMs: left, closeConnection: true });
 }
 
-function errorOf({ late, error, status }: Posted): string | null {
+function errorOf({ isTimedOut: late, error, status }: PostResult): string | null {
   if (late) return TIMEOUT;
   const byStatus = status === undefined ? null : statusClass(status);
   return byStatus ?? (error === undefined ? null : failureClass(error));
 }
 
 /** Converts a response to text that Postgres can store: invalid UTF-8 and NUL become U+FFFD. */
-function answerText(answer: Buffer): string {
-  return answer.length === 0 ? '' : cutBytes(answer.toString('utf8').replaceAll('\0', '\u{FFFD}'), ANSWER_BYTES);
+function responseText(body: Buffer): string {
+  return body.length === 0 ? '' : cutBytes(body.toString('utf8').replaceAll('\0', '\u{FFFD}'), MAX_RESPONSE_BYTES);
 }
 
 /** Returns the outcome of an attempt that is refused before its request. */
@@ -172,11 +172,11 @@ export function refusedOutcome(error: string): Outcome {
 }
 
 /** Makes one attempt: signs, sends and returns the outcome. Never rejects. */
-export async function deliver(sender: Sender, target: Target | Error, message: Message): Promise<Outcome> {
+export async function makeAttempt(sender: Sender, target: Target | Error, message: Message): Promise<Outcome> {
   const at = new Date();
   const began = performance.now();
-  const posted: Posted =
-    target instanceof Error ? { answer: EMPTY, error: target } : await send(sender, target, message, at);
+  const posted: PostResult =
+    target instanceof Error ? { responseBody: EMPTY, error: target } : await send(sender, target, message, at);
   const durationMs = Math.round(performance.now() - began);
   const error = errorOf(posted);
   return {
@@ -185,7 +185,7 @@ export async function deliver(sender: Sender, target: Target | Error, message: M
     statusCode: posted.status ?? null,
     durationMs,
     error,
-    response: posted.status === undefined ? null : answerText(posted.answer),
+    response: posted.status === undefined ? null : responseText(posted.responseBody),
     retryAfterMs: parseRetryAfter(posted.retryAfter, Date.now()),
     gone: posted.status === 410,
     slow: error !== null || durationMs > SLOW_MS,

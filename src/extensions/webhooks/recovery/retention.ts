@@ -1,5 +1,5 @@
 import type { Host, ResourceGateway } from '../../../declare/host.ts';
-import { retentionSweep } from '../../../platform/leased-work/sweeps.ts';
+import { createRetentionSweep } from '../../../platform/leased-work/sweeps.ts';
 import type { Sweep } from '../../../platform/outbox/relay.ts';
 import { writeInBatches } from '../../../platform/postgres/write-in-batches.ts';
 import { FORGET_OLD_SECRETS, REMOVED, type UsersSql, usersSql } from '../endpoints/endpoints-sql.ts';
@@ -63,7 +63,7 @@ function removeOwnerless(users: UsersSql): string {
 
 const DAY_MS = 86_400_000;
 /** Interval in ms at which logs of deleted endpoints are deleted: the log of a deleted user is gone within a minute. */
-const LOGS_MS = 5000;
+const MAX_LOG_SWEEP_MS = 5000;
 
 /** Creates the sweeps that delete old data. They may run in many relays concurrently. */
 export function createRetentionSweeps(
@@ -89,12 +89,12 @@ export function createRetentionSweeps(
   }
 
   return [
-    retentionSweep(database, {
+    createRetentionSweep(database, {
       name: 'webhooks: logs of removed endpoints',
-      everyMs: Math.min(settings.cleanMs, LOGS_MS),
+      everyMs: Math.min(settings.cleanMs, MAX_LOG_SWEEP_MS),
       removals: [{ text: DELETE_LOGS, maxBatches: Number.POSITIVE_INFINITY }],
     }),
-    retentionSweep(database, {
+    createRetentionSweep(database, {
       name: 'webhooks: old deliveries',
       everyMs: settings.cleanMs,
       removals: [
