@@ -172,7 +172,7 @@ export function checkTables(
       const { name } = getTableConfig(table);
       for (const long of overlongNames(table)) {
         at(name).report(
-          `the name "${long}" has ${Buffer.byteLength(long)} bytes, and Postgres cuts names at ${MAX_IDENTIFIER_BYTES}; give a shorter one`,
+          `the name "${long}" has ${Buffer.byteLength(long)} bytes, and Postgres truncates names at ${MAX_IDENTIFIER_BYTES}; give a shorter one`,
         );
       }
       const names = keptNames(table);
