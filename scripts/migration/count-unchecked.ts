@@ -1,23 +1,23 @@
 import type pg from 'pg';
 import { quoteIdentifier } from '../../src/platform/postgres/identifiers.ts';
-import type { Unchecked } from '../../src/runtime/migrations/plan/column-changes.ts';
+import type { UncheckedColumn } from '../../src/runtime/migrations/plan/column-changes.ts';
 import type { Plan } from '../../src/runtime/migrations/plan/plan-change.ts';
 import { createCountingClient } from './count-values.ts';
 
-function describeCount(one: Unchecked, count: number): string {
+function describeCount(one: UncheckedColumn, count: number): string {
   if ('room' in one) return count === 1 ? '1 row holds a longer one' : `${count || 'no'} rows hold longer ones`;
   if (count === 0) return 'all rows hold such values';
   return count === 1 ? '1 row holds another value' : `${count} rows hold other values`;
 }
 
-function buildCondition(one: Unchecked, name: string): [condition: string, value: unknown] {
+function buildCondition(one: UncheckedColumn, name: string): [condition: string, value: unknown] {
   if (!('room' in one)) return [one.array ? `not ${name} <@ $1::text[]` : `${name} <> all($1::text[])`, one.values];
   const item = one.array ? 'item' : name;
   const long = `octet_length(${item}) > $1`;
   return [one.array ? `exists (select from unnest(${name}) as item where ${long})` : long, one.room];
 }
 
-async function count(client: pg.Client, one: Unchecked): Promise<string> {
+async function count(client: pg.Client, one: UncheckedColumn): Promise<string> {
   const [condition, value] = buildCondition(one, quoteIdentifier(one.column));
   const text = `select count(*)::int as count from ${quoteIdentifier(one.table)} where ${condition}`;
   const { rows } = await client.query(text, [value]);

@@ -1,4 +1,4 @@
-import type { Refusal } from '../../src/runtime/migrations/plan/column-changes.ts';
+import type { RefusedChange } from '../../src/runtime/migrations/plan/column-changes.ts';
 import type { Loss } from '../../src/runtime/migrations/plan/losses.ts';
 import { readMigrationArguments } from './arguments.ts';
 import type { ValueCounts } from './count-values.ts';
@@ -50,9 +50,9 @@ export function explainLosses(losses: readonly Loss[], counts: ValueCounts, give
 }
 
 /** Explains what cannot be done, and the workarounds. */
-export function explainRefusals(refusals: readonly Refusal[], given: readonly string[]): string[] {
+export function explainRefusals(refusals: readonly RefusedChange[], given: readonly string[]): string[] {
   const lines = ['This cannot be done safely:'];
-  for (const { table, column, was, why, example, asIs } of refusals) {
+  for (const { table, column, earlierName: was, reason: why, example, asIs } of refusals) {
     lines.push(`  - ${table}.${column}: ${why}`);
     if (example !== undefined)
       lines.push(

@@ -39,7 +39,7 @@ export function readLastSnapshot(folder: string): Snapshot | undefined {
   if (last === undefined) return undefined;
   const file = join(folder, 'meta', `${padIndex(last.idx)}_snapshot.json`);
   const snapshot = readJson<Snapshot>(file);
-  if (snapshot === undefined) throw new Error(`${file} is missing: put it back from version control.`);
+  if (snapshot === undefined) throw new Error(`${file} is missing: restore it from version control.`);
   return snapshot;
 }
 

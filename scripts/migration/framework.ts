@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { FRAMEWORK, readPublished } from '../../src/runtime/migrations/journal.ts';
-import type { Declared } from '../../src/runtime/migrations/plan/declared.ts';
+import type { DeclaredFacts } from '../../src/runtime/migrations/plan/declared.ts';
 import type { Snapshot } from '../../src/runtime/migrations/plan/snapshot.ts';
 import { readLastSnapshot } from './files.ts';
 
@@ -27,7 +27,7 @@ export function withoutFramework(snapshot: Snapshot, framework: ReadonlySet<stri
 }
 
 /** Returns Belfry's part of a snapshot: every table that belongs to no resource. */
-export function onlyFramework({ belfry: _, ...snapshot }: Snapshot, declared: Declared): Snapshot {
+export function onlyFramework({ belfry: _, ...snapshot }: Snapshot, declared: DeclaredFacts): Snapshot {
   return filterTables(snapshot, (key) => !declared.tables.has(key.replace('public.', '')));
 }
 

@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import type { PgTable } from 'drizzle-orm/pg-core';
 import { FRAMEWORK } from '../../src/runtime/migrations/journal.ts';
-import type { Declared } from '../../src/runtime/migrations/plan/declared.ts';
+import type { DeclaredFacts } from '../../src/runtime/migrations/plan/declared.ts';
 import type { Loss } from '../../src/runtime/migrations/plan/losses.ts';
 import { type Plan, planChange } from '../../src/runtime/migrations/plan/plan-change.ts';
 import { type Snapshot, takeSnapshot } from '../../src/runtime/migrations/plan/snapshot.ts';
@@ -74,7 +74,7 @@ function write(target: Target, plan: Plan, name: string, next: Snapshot, notes: 
  * @throws Error with a message for the terminal
  */
 export async function generate(
-  app: { tables: Record<string, PgTable>; declared: Declared },
+  app: { tables: Record<string, PgTable>; declared: DeclaredFacts },
   folder: string,
   given: readonly string[],
   database: string | undefined,

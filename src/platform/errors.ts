@@ -33,12 +33,12 @@ export type ErrorDetails = Record<string, string>;
 /** The maximum number of details in an error. Validation stops collecting at this number. */
 export const MAX_DETAILS = 100;
 // The start of a very long name is enough to recognize it.
-const LONGEST_NAME = 256;
+const MAX_NAME_LENGTH = 256;
 
-function firstOf(details: ErrorDetails): ErrorDetails {
+function limitDetails(details: ErrorDetails): ErrorDetails {
   const names = Object.keys(details);
-  if (names.length <= MAX_DETAILS && names.every((name) => name.length <= LONGEST_NAME)) return details;
-  const shortened = (name: string) => (name.length <= LONGEST_NAME ? name : `${name.slice(0, LONGEST_NAME)}…`);
+  if (names.length <= MAX_DETAILS && names.every((name) => name.length <= MAX_NAME_LENGTH)) return details;
+  const shortened = (name: string) => (name.length <= MAX_NAME_LENGTH ? name : `${name.slice(0, MAX_NAME_LENGTH)}…`);
   return Object.fromEntries(names.slice(0, MAX_DETAILS).map((name) => [shortened(name), details[name]!]));
 }
 
@@ -60,13 +60,13 @@ export class ApiError extends Error {
     options: { details?: ErrorDetails; retryAfter?: number; cause?: unknown } = {},
   ) {
     if (!Object.hasOwn(ERROR_CODES, code)) {
-      throw new TypeError(`"${code}" is no error code; codes: ${Object.keys(ERROR_CODES).join(', ')}`);
+      throw new TypeError(`"${code}" is not an error code. Error codes: ${Object.keys(ERROR_CODES).join(', ')}`);
     }
     super(message ?? ERROR_CODES[code].message, 'cause' in options ? { cause: options.cause } : undefined);
     this.name = 'ApiError';
     this.code = code;
     this.status = ERROR_CODES[code].status;
-    this.details = options.details && firstOf(options.details);
+    this.details = options.details && limitDetails(options.details);
     this.retryAfter = options.retryAfter;
   }
 }

@@ -5,9 +5,9 @@ import type { Events } from './events.ts';
 import type { Limits } from './limits/index.ts';
 import type { Logger } from './observability/log.ts';
 import type { Metrics } from './observability/metrics.ts';
-import type { Wake } from './outbox/wake.ts';
+import type { RelayWakeUp } from './outbox/wake.ts';
 import type { Database } from './postgres/database.ts';
-import type { RedisClients } from './redis/connections.ts';
+import type { RedisConnections } from './redis/connections.ts';
 import type { Queues } from './redis/queues.ts';
 
 /** The shared infrastructure of an app's features: one instance of each per app. */
@@ -17,10 +17,10 @@ export interface Platform {
   log: Logger;
   metrics: Metrics;
   database: Database;
-  redis: RedisClients;
+  redis: RedisConnections;
   queues: Queues;
   limits: Limits;
-  wake: Wake;
+  wake: RelayWakeUp;
   keyring: Keyring;
   events: Events;
 }

@@ -4,7 +4,7 @@ import { PLATFORMS } from '../accounts/devices/index.ts';
 import type { PushSender } from '../declare/push.ts';
 import type { Route, RouteContext } from '../declare/route.ts';
 import { ApiError } from '../platform/errors.ts';
-import { onDemand, sendBytes, servedBytes } from '../platform/http/served-bytes.ts';
+import { createOnDemand, prepareContent, sendContent } from '../platform/http/served-bytes.ts';
 import { isId } from '../platform/ids.ts';
 import type { Platform } from '../platform/platform.ts';
 import { readPush } from './history/read-push.ts';
@@ -151,13 +151,13 @@ const SCRIPT_HEADERS = { 'Cache-Control': 'no-cache', 'Service-Worker-Allowed': 
 const JAVASCRIPT = 'text/javascript; charset=utf-8';
 
 function scriptRoute(name: string, content: () => Promise<Buffer>): Route {
-  const ready = onDemand(async () => servedBytes(JAVASCRIPT, await content(), SCRIPT_HEADERS));
+  const ready = createOnDemand(async () => prepareContent(JAVASCRIPT, await content(), SCRIPT_HEADERS));
   return {
     method: 'GET',
     path: `/push/${name}`,
     policy: 'public',
     async handler({ req, res }) {
-      sendBytes(req, res, await ready());
+      sendContent(req, res, await ready());
     },
   };
 }

@@ -12,10 +12,10 @@ import type { Push } from '../push/index.ts';
 import { type Records, resourceTables, withArchives } from '../records/index.ts';
 import { withPostgres } from './connect.ts';
 import { createCore, createPlatform } from './core.ts';
-import { type Declarations, ownTables } from './declarations.ts';
+import { type Declarations, nonResourceTables } from './declarations.ts';
 import { checkSchema } from './migrations/check-schema.ts';
 import { type MigrateOptions, migrateDatabase } from './migrations/migrate.ts';
-import { type Declared as DeclaredTables, declaredTables } from './migrations/plan/declared.ts';
+import { type DeclaredFacts as DeclaredTables, declaredTables } from './migrations/plan/declared.ts';
 import { setUpFeatures } from './set-up-features.ts';
 
 /** The account commands of the command line. */
@@ -29,7 +29,7 @@ export interface AppAdministration extends Administration {
 }
 
 /** A whole app, assembled but not started. */
-export interface Assembly {
+export interface AssembledApp {
   platform: Platform;
   host: Host;
   records: Records;
@@ -59,7 +59,7 @@ export function assemble(
   env: Environment,
   settings: Settings,
   errors = new ConfigErrors(),
-): Assembly | undefined {
+): AssembledApp | undefined {
   const platform = createPlatform(env, settings);
   const core = createCore(declared, platform, () => features?.mails ?? {});
   const features = setUpFeatures(core, declared, errors);
@@ -67,8 +67,8 @@ export function assemble(
   const { parts, apis } = features;
   for (const [name, listener] of Object.entries(parts.listeners ?? {})) platform.events.on(name, listener);
   const { compiled, records, push, mail, host, accounts } = core;
-  const tables = { ...ownTables(declared.extensions), ...resourceTables(compiled) };
-  const about = declaredTables(
+  const tables = { ...nonResourceTables(declared.extensions), ...resourceTables(compiled) };
+  const declaredFacts = declaredTables(
     withArchives(compiled),
     declared.extensions.flatMap(({ statements = [] }) => statements),
   );
@@ -84,10 +84,10 @@ export function assemble(
     parts,
     apis,
     tables,
-    declared: about,
+    declared: declaredFacts,
     migrate: (options) =>
       withPostgres(platform, () =>
-        migrateDatabase(platform.database, { tables, declared: about }, options, platform.log),
+        migrateDatabase(platform.database, { tables, declared: declaredFacts }, options, platform.log),
       ),
     async close() {
       await platform.queues.close();

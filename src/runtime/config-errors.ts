@@ -12,7 +12,7 @@ import { MAX_IDENTIFIER_BYTES, primaryKeyName } from '../platform/postgres/ident
 import { type ExtensionOptions, isOwnOption } from '../records/configuration/declaration-shape.ts';
 import { pathAndTableOf } from '../records/configuration/option-errors.ts';
 import { archiveNames } from '../records/schema/table-names.ts';
-import { keptNames, overlongNames } from './migrations/relation-names.ts';
+import { certainNames, overlongNames } from './migrations/relation-names.ts';
 import { documentedRoutes, operationIdOf } from './openapi/documented-routes.ts';
 
 /** The running version of Belfry. */
@@ -50,24 +50,25 @@ function isObject(part: unknown): boolean {
  * @returns whether they are complete enough to check the declarations in them
  */
 export function checkAppOptions(options: object, errors: ConfigErrors): boolean {
-  const given = options as Record<string, unknown>;
-  for (const name of Object.keys(given)) {
+  const appOptions = options as Record<string, unknown>;
+  for (const name of Object.keys(appOptions)) {
     if (!OPTIONS.includes(name))
       errors.report(`"${name}" is not an option of createApp${knownNames(name, 'options', OPTIONS)}`);
   }
-  if (!['undefined', 'function'].includes(typeof given.listeners)) errors.at('listeners').report('must be a function');
-  const notLists = LISTS.filter((name) => !Array.isArray(given[name] ?? (name === 'resources' ? undefined : [])));
+  if (!['undefined', 'function'].includes(typeof appOptions.listeners))
+    errors.at('listeners').report('must be a function');
+  const notLists = LISTS.filter((name) => !Array.isArray(appOptions[name] ?? (name === 'resources' ? undefined : [])));
   for (const name of notLists) errors.at(name).report('must be a list');
-  if (typeof given.transports !== 'function' && !Array.isArray(given.transports ?? [])) {
+  if (typeof appOptions.transports !== 'function' && !Array.isArray(appOptions.transports ?? [])) {
     errors
       .at('transports')
       .report('must be a list, or a function that receives the default transports and returns a list');
     return false;
   }
   if (notLists.length > 0) return false;
-  const areNamed = (given.resources as unknown[]).every(isNamed);
-  if (!areNamed) errors.at('resources').report('each is made with defineResource or defineUser');
-  const invalid = [...((given.extensions ?? []) as unknown[]).entries()].filter(([, one]) => !isObject(one));
+  const areNamed = (appOptions.resources as unknown[]).every(isNamed);
+  if (!areNamed) errors.at('resources').report('create each resource with defineResource or defineUser');
+  const invalid = [...((appOptions.extensions ?? []) as unknown[]).entries()].filter(([, one]) => !isObject(one));
   // Name the type and not the value, which may be a secret.
   for (const [i, one] of invalid)
     errors.at(`extensions[${i}]`).report(`must be an extension made with defineExtension, and is ${typeText(one)}`);
@@ -77,22 +78,22 @@ export function checkAppOptions(options: object, errors: ConfigErrors): boolean 
 function checkVersion({ name, requires }: Extension, errors: ConfigErrors): void {
   if (requires === undefined) return;
   if (semver.validRange(requires) === null)
-    errors.at(`extension "${name}": requires`).report(`"${requires}" is not a range of versions, like ">=${VERSION}"`);
+    errors.at(`extension "${name}": requires`).report(`"${requires}" is not a version range, such as ">=${VERSION}"`);
   // A pre-release of the required version counts as having what the extension needs.
   else if (!semver.satisfies(VERSION, requires, { includePrerelease: true }))
-    errors.report(`extension "${name}" needs Belfry ${requires}; this is ${VERSION}`);
+    errors.report(`extension "${name}" requires Belfry ${requires}, but this is ${VERSION}`);
 }
 
 function checkResourceOptions({ name, resourceOptions }: Extension, errors: ConfigErrors): void {
   for (const [option, schema] of Object.entries(resourceOptions ?? {})) {
     const at = errors.at(`extension "${name}": resourceOptions: "${option}"`);
-    if (isOwnOption(option)) at.report('every resource has this option; rename it');
-    else if (!(schema instanceof z.ZodType)) at.report('it needs a zod schema, as { retention: z.number() }');
+    if (isOwnOption(option)) at.report('every resource already has this option. Rename it');
+    else if (!(schema instanceof z.ZodType)) at.report('needs a zod schema, for example { retention: z.number() }');
   }
 }
 
 /** The resource options that extensions add. */
-export function resourceOptionsOf(extensions: readonly Extension[]): ExtensionOptions {
+export function collectResourceOptions(extensions: readonly Extension[]): ExtensionOptions {
   const options = extensions
     .flatMap(({ resourceOptions }) => Object.entries(resourceOptions ?? {}))
     .filter(([, schema]) => schema instanceof z.ZodType);
@@ -105,7 +106,7 @@ export function checkExtensions(extensions: readonly Extension[], errors: Config
   for (const extension of extensions) {
     const { name, setup } = extension;
     if (typeof name !== 'string' || name === '' || typeof setup !== 'function')
-      errors.at(`extension "${name}"`).report('it needs a name and a function setup(host)');
+      errors.at(`extension "${name}"`).report('needs a name and a function setup(host)');
     checkVersion(extension, errors);
     checkResourceOptions(extension, errors);
   }
@@ -117,35 +118,41 @@ export function checkExtensions(extensions: readonly Extension[], errors: Config
 }
 
 /** The owner of a name in the schema: an extension, or a description in words. */
-type Holder = Extension | string;
+type NameOwner = Extension | string;
 
-function reportTaken(extension: Extension, table: string, name: string, holder: Holder, errors: ConfigErrors): void {
+function reportTakenName(
+  extension: Extension,
+  table: string,
+  name: string,
+  owner: NameOwner,
+  errors: ConfigErrors,
+): void {
   const at = errors.at(`extension "${extension.name}": table "${table}"`);
-  if (typeof holder === 'string') at.report(`"${name}" is ${holder}; rename it`);
-  else if (holder === extension) at.report(`"${name}" is there twice; rename one`);
+  if (typeof owner === 'string') at.report(`"${name}" is ${owner}. Rename it`);
+  else if (owner === extension) at.report(`"${name}" is declared twice. Rename one`);
   // An extension that is installed twice is reported separately.
-  else if (holder.name !== extension.name) {
+  else if (owner.name !== extension.name) {
     const what = name === table ? 'table' : 'index or key';
     errors
       .at(`${what} "${name}"`)
-      .report(`two extensions have it, "${holder.name}" and "${extension.name}"; rename one`);
+      .report(`the extensions "${owner.name}" and "${extension.name}" both declare it. Rename one`);
   }
 }
 
 /** The schema names used by Belfry's own tables and by resources, each with its owner. */
-function namesInSchema(resources: readonly AnyResource[], core: ReadonlySet<string>): Map<string, Holder> {
-  const holders = new Map<string, Holder>(
+function collectSchemaNames(resources: readonly AnyResource[], core: ReadonlySet<string>): Map<string, NameOwner> {
+  const owners = new Map<string, NameOwner>(
     [...core].map((name) => [name, "a table, an index or a key of Belfry's own"]),
   );
   for (const resource of resources) {
     const { table } = pathAndTableOf(resource);
-    holders.set(primaryKeyName(table), `the primary key of the resource "${resource.name}"`);
+    owners.set(primaryKeyName(table), `the primary key of the resource "${resource.name}"`);
     if (!resource.softDelete) continue;
     const [archive, ...parts] = archiveNames(table);
-    holders.set(archive!, `where the deleted records of "${resource.name}" are`);
-    for (const part of parts) holders.set(part, `an index or a key of the deleted records of "${resource.name}"`);
+    owners.set(archive!, `the table of the deleted records of "${resource.name}"`);
+    for (const part of parts) owners.set(part, `an index or a key of the deleted records of "${resource.name}"`);
   }
-  return holders;
+  return owners;
 }
 
 /**
@@ -160,64 +167,64 @@ export function checkTables(
   core: ReadonlySet<string>,
   errors: ConfigErrors,
 ): void {
-  const holders = namesInSchema(resources, core);
+  const owners = collectSchemaNames(resources, core);
   const ofResources = new Set(resources.map((resource) => pathAndTableOf(resource).table));
   for (const extension of extensions) {
     const at = (table: string) => errors.at(`extension "${extension.name}": table "${table}"`);
     for (const [key, table] of Object.entries(extension.tables ?? {})) {
       if (!isTable(table)) {
-        at(key).report("it is not a table; make it with drizzle's pgTable");
+        at(key).report("is not a table. Create it with drizzle's pgTable");
         continue;
       }
       const { name } = getTableConfig(table);
       for (const long of overlongNames(table)) {
         at(name).report(
-          `the name "${long}" has ${Buffer.byteLength(long)} bytes, and Postgres truncates names at ${MAX_IDENTIFIER_BYTES}; give a shorter one`,
+          `the name "${long}" has ${Buffer.byteLength(long)} bytes, but Postgres truncates names to ${MAX_IDENTIFIER_BYTES}. Choose a shorter name`,
         );
       }
-      const names = keptNames(table);
-      const taken = ofResources.has(name) ? undefined : names.find((one) => holders.has(one));
-      if (taken !== undefined) reportTaken(extension, name, taken, holders.get(taken)!, errors);
-      for (const one of names) if (!holders.has(one)) holders.set(one, extension);
+      const names = certainNames(table);
+      const taken = ofResources.has(name) ? undefined : names.find((one) => owners.has(one));
+      if (taken !== undefined) reportTakenName(extension, name, taken, owners.get(taken)!, errors);
+      for (const one of names) if (!owners.has(one)) owners.set(one, extension);
     }
   }
 }
 
 /** The e-mail and password fields of the user resource, with which accounts sign in; undefined if it does not declare both. */
-export function accountFields(resources: readonly AnyResource[]) {
+export function findAccountFields(resources: readonly AnyResource[]) {
   const { email, password } = resources.find((resource) => resource.name === 'user')?.fields ?? {};
   return email && password && { email: email.spec, password: password.spec };
 }
 
 /** Checks the fields with which accounts sign in. */
 export function checkAccountFields(resources: readonly AnyResource[], errors: ConfigErrors): void {
-  const fields = accountFields(resources);
+  const fields = findAccountFields(resources);
   if (fields === undefined) return;
   const at = (name: string) => errors.at(`resource "user": field "${name}"`);
   for (const name of ['email', 'password'] as const) {
     const { kind } = fields[name].type;
     if (kind !== name)
       at(name).report(
-        `accounts sign in by it, and its type is ${kind}; declare it with f.${name}(), or set settings.auth.enabled to false`,
+        `accounts sign in with it, but its type is ${kind}. Declare it with f.${name}(), or set settings.auth.enabled to false`,
       );
   }
   if (fields.email.type.kind === 'email' && !fields.email.unique)
-    at('email').report('accounts sign in by it; add unique()');
+    at('email').report('accounts sign in with it. Add unique()');
 }
 
 /** Whether `setup` returned parts. A promise does not count: it would be read as an extension without parts. */
-export function isParts(returned: unknown): returned is FeatureParts {
+export function isFeatureParts(returned: unknown): returned is FeatureParts {
   return typeof returned === 'object' && returned !== null && !Array.isArray(returned) && !('then' in returned);
 }
 
 function checkJob(job: Partial<Job> | null | undefined, errors: ConfigErrors): void {
   if (typeof job?.run !== 'function') {
-    errors.report('it needs a function run(id)');
+    errors.report('needs a function run(id)');
     return;
   }
   const { role, concurrency, attempts } = job;
   if (role !== undefined && !ROLES.includes(role))
-    errors.at('role').report(`"${role}" is none that a process plays; roles: ${ROLES.join(', ')}`);
+    errors.at('role').report(`"${role}" is not a role. Roles: ${ROLES.join(', ')}`);
   for (const [name, value] of Object.entries({ concurrency, attempts })) {
     if (value !== undefined && !(Number.isInteger(value) && value > 0))
       errors.at(name).report('must be a whole number from 1');
@@ -229,10 +236,11 @@ export function checkJobs({ name, parts }: ExtensionParts, errors: ConfigErrors)
   const at = errors.at(`extension "${name}"`);
   const jobs = Object.entries(parts.jobs ?? {});
   if (jobs.length > 0 && !QUEUE_PART.test(name))
-    at.report('its name is part of those of its queues, which have no : and no /; rename it');
+    at.report('its name is part of queue names, which must not contain : or /. Rename it');
   for (const [job, declared] of jobs) {
     const inJob = at.at(`job "${job}"`);
-    if (!QUEUE_PART.test(job)) inJob.report('its name is part of that of a queue, which has no : and no /; rename it');
+    if (!QUEUE_PART.test(job))
+      inJob.report('its name is part of a queue name, which must not contain : or /. Rename it');
     checkJob(declared, inJob);
   }
 }
@@ -242,19 +250,19 @@ export function checkJobs({ name, parts }: ExtensionParts, errors: ConfigErrors)
  *
  * @param core the e-mails of Belfry itself
  */
-export function mailsOf(
+export function mergeMails(
   extensions: readonly ExtensionParts[],
   core: NonNullable<FeatureParts['mails']>,
   errors: ConfigErrors,
 ): Record<string, MailComposer> {
   const mails = { ...core };
-  const makers = new Map(Object.keys(core).map((kind) => [kind, 'Belfry']));
+  const definedBy = new Map(Object.keys(core).map((kind) => [kind, 'Belfry']));
   for (const { name, parts } of extensions) {
     for (const [kind, composer] of Object.entries(parts.mails ?? {})) {
-      const maker = makers.get(kind);
-      if (maker !== undefined)
-        errors.at(`extension "${name}": mail "${kind}"`).report(`${maker} makes it already; rename it`);
-      makers.set(kind, `extension "${name}"`);
+      const definer = definedBy.get(kind);
+      if (definer !== undefined)
+        errors.at(`extension "${name}": mail "${kind}"`).report(`${definer} already defines it. Rename one`);
+      definedBy.set(kind, `extension "${name}"`);
       mails[kind] = composer;
     }
   }
@@ -270,7 +278,7 @@ export function checkApis(extensions: readonly ExtensionParts[], members: object
   for (const { name, parts } of extensions) {
     // `await` would wait forever for an app with a `then` member.
     if (parts.api !== undefined && (name in members || name === 'then'))
-      errors.at(`extension "${name}"`).report(`its api would stand in place of app.${name}; rename it`);
+      errors.at(`extension "${name}"`).report(`its api would replace app.${name}. Rename the extension`);
   }
 }
 

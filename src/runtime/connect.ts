@@ -7,7 +7,7 @@ const ATTEMPTS = 5;
 const FIRST_WAIT_MS = 500;
 
 /** Tries a connection a few times. Returns the last error, or undefined once connected. */
-async function tryToReach(
+async function connectWithRetries(
   server: string,
   attempt: () => Promise<unknown>,
   log: Platform['log'],
@@ -34,12 +34,12 @@ function hostOf(url: string): string {
   return new URL(url).host;
 }
 
-function reachPostgres({ env, database, log }: Platform): Promise<string | undefined> {
+function connectPostgres({ env, database, log }: Platform): Promise<string | undefined> {
   const ping = () => database.write({ text: 'select 1', values: [] });
-  return tryToReach(`Postgres at ${hostOf(env.databaseUrl)}`, ping, log);
+  return connectWithRetries(`Postgres at ${hostOf(env.databaseUrl)}`, ping, log);
 }
 
-function reachRedis({ env, redis, log }: Platform): Promise<string | undefined> {
+function connectRedis({ env, redis, log }: Platform): Promise<string | undefined> {
   const ping = async () => {
     const { commands } = redis;
     try {
@@ -47,24 +47,28 @@ function reachRedis({ env, redis, log }: Platform): Promise<string | undefined> 
       await commands.ping();
     } catch (error) {
       // The connection knows why it was closed; the error of a command only says that it is.
-      throw redis.lastFault() ?? error;
+      throw redis.lastError() ?? error;
     }
   };
-  return tryToReach(`Redis at ${hostOf(env.redisUrl)}`, ping, log);
+  return connectWithRetries(`Redis at ${hostOf(env.redisUrl)}`, ping, log);
 }
 
 function throwIfAny(problems: readonly (string | undefined)[]): void {
-  const found = problems.filter((problem) => problem !== undefined);
-  if (found.length > 0) throw new StartupError('The app cannot start:', found);
+  const errors = problems.filter((problem) => problem !== undefined);
+  if (errors.length > 0) throw new StartupError('The app cannot start:', errors);
 }
 
 /**
  * Waits until the servers are reachable, then runs the work. If the connection to Postgres is lost meanwhile, for example in a restart, it
  * waits and runs the work again. If the process exited instead, its platform would restart it, but with growing delays.
  */
-async function onceReached<T>(platform: Platform, reach: () => Promise<void>, work: () => Promise<T>): Promise<T> {
+async function runOnceConnected<T>(
+  platform: Platform,
+  connect: () => Promise<void>,
+  work: () => Promise<T>,
+): Promise<T> {
   for (let attempts = 1; ; attempts++) {
-    await reach();
+    await connect();
     try {
       return await work();
     } catch (error) {
@@ -82,7 +86,7 @@ async function onceReached<T>(platform: Platform, reach: () => Promise<void>, wo
  * @throws StartupError if Postgres cannot be reached
  */
 export function withPostgres<T>(platform: Platform, work: () => Promise<T>): Promise<T> {
-  return onceReached(platform, async () => throwIfAny([await reachPostgres(platform)]), work);
+  return runOnceConnected(platform, async () => throwIfAny([await connectPostgres(platform)]), work);
 }
 
 /**
@@ -90,7 +94,7 @@ export function withPostgres<T>(platform: Platform, work: () => Promise<T>): Pro
  *
  * @throws StartupError naming each server that cannot be reached
  */
-export function withStores<T>(platform: Platform, work: () => Promise<T>): Promise<T> {
-  const reach = async () => throwIfAny(await Promise.all([reachPostgres(platform), reachRedis(platform)]));
-  return onceReached(platform, reach, work);
+export function withPostgresAndRedis<T>(platform: Platform, work: () => Promise<T>): Promise<T> {
+  const connect = async () => throwIfAny(await Promise.all([connectPostgres(platform), connectRedis(platform)]));
+  return runOnceConnected(platform, connect, work);
 }

@@ -15,7 +15,7 @@ import { createMetrics } from '../platform/observability/metrics.ts';
 import { createRelayWakeUp } from '../platform/outbox/wake.ts';
 import type { Platform } from '../platform/platform.ts';
 import { openDatabase } from '../platform/postgres/database.ts';
-import { inTransaction } from '../platform/postgres/transaction.ts';
+import { createTransactionStatements } from '../platform/postgres/transaction.ts';
 import { openRedis } from '../platform/redis/connections.ts';
 import { createQueues } from '../platform/redis/queues.ts';
 import { createPush, type Push } from '../push/index.ts';
@@ -23,8 +23,8 @@ import { createRuleErrorLog } from '../records/access/rule-errors.ts';
 import { compileResources, createRecords, type Records } from '../records/index.ts';
 import type { CompiledResource } from '../records/schema/compiled.ts';
 import { createAfterCommitQueue, createTransactionContext } from '../records/transaction/transaction.ts';
-import { accountFields } from './config-errors.ts';
-import { type Declarations, ownTables } from './declarations.ts';
+import { findAccountFields } from './config-errors.ts';
+import { type Declarations, nonResourceTables } from './declarations.ts';
 import { relationNames } from './migrations/relation-names.ts';
 
 /** Creates the platform of an app. Opens no connection yet. */
@@ -56,7 +56,7 @@ function createTransact(
   return async (work) => {
     const afterCommit = createAfterCommitQueue(log);
     const result = await database.transaction(async ({ client }) => {
-      const statements = inTransaction(client);
+      const statements = createTransactionStatements(client);
       const within = { database: statements, afterCommit: afterCommit.add, abort: statements.abort };
       try {
         const tx: Transaction = {
@@ -77,7 +77,7 @@ function createTransact(
 }
 
 /** Verifies passwords that were imported from another system. */
-function legacyOf({ settings, log }: Platform) {
+function createLegacyVerifier({ settings, log }: Platform) {
   const verify = settings.auth.legacyPassword;
   return verify && { verify, failed: (error: unknown) => log.error({ err: error }, 'auth.legacyPassword failed') };
 }
@@ -105,12 +105,12 @@ export function createCore(
   mails: () => Readonly<Record<string, MailComposer>>,
 ): Core {
   const { settings, log } = platform;
-  const taken = relationNames(ownTables(extensions));
+  const taken = relationNames(nonResourceTables(extensions));
   const compiled = compileResources(resources, settings.unknownFields, taken, createRuleErrorLog(log));
-  const hasAccounts = settings.auth.enabled && accountFields(resources) !== undefined;
+  const hasAccounts = settings.auth.enabled && findAccountFields(resources) !== undefined;
   const isUser = ({ name }: { name: string }) => hasAccounts && name === 'user';
   const push = createPush(platform, transports, compiled.find(isUser));
-  const hasher = createPasswordHasher(settings.auth.password, { legacy: legacyOf(platform) });
+  const hasher = createPasswordHasher(settings.auth.password, { legacy: createLegacyVerifier(platform) });
   const { enqueueWithin } = push;
   const records = createRecords(platform, compiled, hasher.hash, { ...push.sender, enqueueWithin });
   const users = records.gateways.find(isUser);

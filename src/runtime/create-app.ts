@@ -14,11 +14,11 @@ import type { CapturedPushes } from '../push/history/read-push.ts';
 import type { Push } from '../push/index.ts';
 import { createDefaultTransports } from '../push/index.ts';
 import type { Transport } from '../push/transport.ts';
-import { type AppAdministration, type Assembly, assemble } from './assemble.ts';
+import { type AppAdministration, type AssembledApp, assemble } from './assemble.ts';
 import { checkAppOptions } from './config-errors.ts';
 import { checkDeclarations } from './declarations.ts';
 import type { MigrateOptions } from './migrations/migrate.ts';
-import type { Declared } from './migrations/plan/declared.ts';
+import type { DeclaredFacts } from './migrations/plan/declared.ts';
 import { type StartOptions, startRoles } from './start.ts';
 
 /** The options of `createApp`. */
@@ -112,7 +112,7 @@ export interface App<R extends readonly AnyResource[] = readonly AnyResource[]> 
   /** Every table of the app, by name, for migrations. */
   tables: Record<string, PgTable>;
   /** Facts about the tables beyond their SQL, for migrations. */
-  declared: Declared;
+  declared: DeclaredFacts;
 }
 
 /** The app's own members; the type ensures that the list is complete. */
@@ -143,7 +143,7 @@ export function createApp<const R extends readonly AnyResource[], const E extend
   options: AppOptions<R, E>,
   variables: Record<string, string | undefined>,
 ): App<R> & Apis<E> {
-  const parts = assembleFrom(options, variables);
+  const parts = checkAndAssemble(options, variables);
 
   const stops: (() => Promise<void>)[] = [];
   let closing: Promise<void> | undefined;
@@ -177,9 +177,9 @@ export function createApp<const R extends readonly AnyResource[], const E extend
     declared: parts.declared,
   };
   for (const { name, api } of parts.apis) Object.defineProperty(app, name, { value: api, enumerable: true });
-  const whole = app as typeof app & Apis<E>;
-  options.listeners?.(whole);
-  return whole;
+  const appWithApis = app as typeof app & Apis<E>;
+  options.listeners?.(appWithApis);
+  return appWithApis;
 }
 
 /**
@@ -187,19 +187,19 @@ export function createApp<const R extends readonly AnyResource[], const E extend
  *
  * @throws StartupError listing all configuration errors
  */
-function assembleFrom(
+function checkAndAssemble(
   options: Omit<AppOptions<readonly AnyResource[]>, 'listeners'>,
   variables: Record<string, string | undefined>,
-): Assembly {
+): AssembledApp {
   const errors = new ConfigErrors();
-  const env = collect(errors, () => readEnvironment(variables));
-  const settings = collect(errors, () => readSettings(options.settings));
-  const isReadable = checkAppOptions(options, errors);
+  const env = collectErrors(errors, () => readEnvironment(variables));
+  const settings = collectErrors(errors, () => readSettings(options.settings));
+  const areOptionsValid = checkAppOptions(options, errors);
   const transports = chooseTransports(options.transports, env, settings, errors);
   const declared = { ...options, extensions: options.extensions ?? [], transports, members: MEMBERS };
-  if (isReadable) checkDeclarations(declared, settings, errors);
-  const isSound = errors.lines.length === 0;
-  const assembly = isSound && env && settings ? assemble(declared, env, settings, errors) : undefined;
+  if (areOptionsValid) checkDeclarations(declared, settings, errors);
+  const hasNoErrors = errors.lines.length === 0;
+  const assembly = hasNoErrors && env && settings ? assemble(declared, env, settings, errors) : undefined;
   if (assembly === undefined) throw new StartupError('The app has configuration errors:', errors.lines);
   return assembly;
 }
@@ -212,7 +212,7 @@ function chooseTransports(
   errors: ConfigErrors,
 ): readonly Transport[] {
   if (Array.isArray(transports)) return transports;
-  const defaults = env && settings && collect(errors, () => createDefaultTransports(env, settings));
+  const defaults = env && settings && collectErrors(errors, () => createDefaultTransports(env, settings));
   if (defaults === undefined || typeof transports !== 'function') return defaults ?? [];
   const chosen: unknown = transports(defaults);
   if (Array.isArray(chosen)) return chosen;
@@ -221,12 +221,12 @@ function chooseTransports(
 }
 
 /** Returns the result of a function, or undefined after reporting its StartupError. */
-function collect<T>(errors: ConfigErrors, read: () => T): T | undefined {
+function collectErrors<T>(errors: ConfigErrors, read: () => T): T | undefined {
   try {
     return read();
   } catch (error) {
     if (!(error instanceof StartupError)) throw error;
-    for (const line of error.faults) errors.report(line);
+    for (const line of error.errors) errors.report(line);
     return undefined;
   }
 }

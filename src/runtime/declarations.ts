@@ -11,7 +11,7 @@ import { getTableConfig, isTable } from '../platform/postgres/drizzle.ts';
 import { pushTables, transportConfigErrors } from '../push/index.ts';
 import type { Transport } from '../push/transport.ts';
 import { checkResources } from '../records/configuration/find-errors.ts';
-import { checkAccountFields, checkExtensions, checkTables, resourceOptionsOf } from './config-errors.ts';
+import { checkAccountFields, checkExtensions, checkTables, collectResourceOptions } from './config-errors.ts';
 import { idempotencyTables } from './http/idempotency/index.ts';
 import { relationNames } from './migrations/relation-names.ts';
 
@@ -36,9 +36,9 @@ const CORE_TABLES: Record<string, PgTable> = {
 };
 
 /** The tables that do not belong to resources, by name. */
-export function ownTables(extensions: readonly Extension[]): Record<string, PgTable> {
-  const theirs = extensions.flatMap(({ tables }) => Object.values(tables ?? {})).filter(isTable);
-  return { ...CORE_TABLES, ...Object.fromEntries(theirs.map((table) => [getTableConfig(table).name, table])) };
+export function nonResourceTables(extensions: readonly Extension[]): Record<string, PgTable> {
+  const extensionTables = extensions.flatMap(({ tables }) => Object.values(tables ?? {})).filter(isTable);
+  return { ...CORE_TABLES, ...Object.fromEntries(extensionTables.map((table) => [getTableConfig(table).name, table])) };
 }
 
 /** Reports the errors in declarations that can be found before features are set up. */
@@ -47,8 +47,8 @@ export function checkDeclarations(
   settings: Settings | undefined,
   errors: ConfigErrors,
 ): void {
-  const taken = relationNames(ownTables(extensions));
-  checkResources(resources, { taken, options: resourceOptionsOf(extensions) }, errors);
+  const taken = relationNames(nonResourceTables(extensions));
+  checkResources(resources, { taken, options: collectResourceOptions(extensions) }, errors);
   if (settings?.auth.enabled ?? true) checkAccountFields(resources, errors);
   checkExtensions(extensions, errors);
   checkTables(extensions, resources, relationNames(CORE_TABLES), errors);

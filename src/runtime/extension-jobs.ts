@@ -12,7 +12,7 @@ function jobIdOf(id: string): string {
 /** The jobs of one extension. */
 interface ExtensionJobs {
   /** The interface with which the extension adds jobs. */
-  handout: ExtensionHost['jobs'];
+  api: ExtensionHost['jobs'];
   /** Returns a feature with the worker of each job. */
   features(jobs: FeatureParts['jobs']): FeatureParts[];
 }
@@ -23,14 +23,14 @@ interface ExtensionJobs {
  * @param extension the name of the extension
  */
 export function createExtensionJobs(queues: Queues, extension: string): ExtensionJobs {
-  let known: FeatureParts['jobs'] = {};
+  let declaredJobs: FeatureParts['jobs'] = {};
   // Job names cannot contain the slash (see checkJobs), so two extensions never share a queue: "mail" may have the job "sync-now" and
   // "mail-sync" the job "now". A colon does not work, because BullMQ reserves it.
   const queueOf = (job: string) => `${extension}/${job}`;
   return {
-    handout: {
+    api: {
       async add(name, ids) {
-        const job = known?.[name];
+        const job = declaredJobs?.[name];
         if (job === undefined) throw new Error(`extension "${extension}" has no job "${name}"`);
         const opts = {
           attempts: job.attempts ?? DEFAULTS.attempts,
@@ -42,7 +42,7 @@ export function createExtensionJobs(queues: Queues, extension: string): Extensio
       },
     },
     features(jobs = {}) {
-      known = jobs;
+      declaredJobs = jobs;
       return Object.entries(jobs).map(([name, { role = DEFAULTS.role, concurrency = DEFAULTS.concurrency, run }]) => {
         const start = (): RunningWorker => queues.work(queueOf(name), ({ data }) => run(data.id), concurrency);
         return { workers: { [role]: start } as Partial<Record<Role, () => RunningWorker>> };

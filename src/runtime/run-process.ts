@@ -24,10 +24,10 @@ const MAX_STOP_MS = 25_000;
 type Variables = Record<string, string | undefined>;
 
 /** Logs why the process cannot start, and exits with code 1. */
-type Fail = (error: unknown) => never;
+type ExitWithError = (error: unknown) => never;
 
 /** Prints the error for a person at a terminal. */
-function failAsText(error: unknown): never {
+function exitWithText(error: unknown): never {
   // A configuration error needs no stack trace.
   console.error(error instanceof StartupError ? error.message : error);
   process.exit(1);
@@ -37,7 +37,7 @@ function failAsText(error: unknown): never {
  * Prints all output of this process as JSON lines with the name of the process: failed starts, uncaught exceptions, Node's warnings, and
  * the output of `console` in any code or package.
  */
-function logEverything(role: Role, level: string | undefined): Fail {
+function redirectOutputToLog(role: Role, level: string | undefined): ExitWithError {
   // The level has not been validated yet. A fatal error is logged at any level.
   const fatal = createLog('fatal', role);
   const log = createLog(LOG_LEVELS.find((one) => one === level) ?? 'info', role);
@@ -72,14 +72,14 @@ export async function runProcess(
   environment: Variables,
 ): Promise<void> {
   const { NODE_ENV = '', LOG_LEVEL } = environment;
-  const forPeople = ['development', 'test'].includes(NODE_ENV);
-  const fail: Fail = forPeople ? failAsText : logEverything(role, LOG_LEVEL);
+  const isForTerminal = ['development', 'test'].includes(NODE_ENV);
+  const exitWithError: ExitWithError = isForTerminal ? exitWithText : redirectOutputToLog(role, LOG_LEVEL);
   let app: App;
   try {
     const declared = await load();
     app = declared.app({ ...environment, LOG_PROCESS: role });
   } catch (error) {
-    fail(error);
+    exitWithError(error);
   }
   let stopping = false;
   const stop = async () => {
@@ -100,8 +100,8 @@ export async function runProcess(
     }
     const { url } = await app.start(role === 'web' ? {} : { roles: [role] });
     releaseMemory();
-    if (forPeople && url !== '') console.log(`Belfry listens on ${url}`);
+    if (isForTerminal && url !== '') console.log(`Belfry listens on ${url}`);
   } catch (error) {
-    if (!stopping) fail(error);
+    if (!stopping) exitWithError(error);
   }
 }

@@ -6,11 +6,11 @@ import type { MailComposer } from '../platform/mail/worker.ts';
 import { checkExtensionRoutes } from '../records/configuration/route-errors.ts';
 import { withArchives } from '../records/index.ts';
 import { encryptedColumns } from '../records/store/codec.ts';
-import { checkApis, checkJobs, checkOperationIds, isParts, mailsOf } from './config-errors.ts';
+import { checkApis, checkJobs, checkOperationIds, isFeatureParts, mergeMails } from './config-errors.ts';
 import type { Core } from './core.ts';
 import type { Declarations } from './declarations.ts';
 import { createExtensionJobs } from './extension-jobs.ts';
-import { idempotencyParts } from './http/idempotency/index.ts';
+import { createIdempotencyParts } from './http/idempotency/index.ts';
 import { openApiRoutes } from './openapi/document.ts';
 
 /** The combined features of an app. */
@@ -45,23 +45,23 @@ export function setUpFeatures(
     authenticators,
     userData: () => all.userData ?? [],
   };
-  const setUp = extensions.map((extension) => {
+  const features = extensions.map((extension) => {
     const { name } = extension;
     const jobs = createExtensionJobs(queues, name);
-    const parts = partsOf(
-      () => extension.setup({ ...extensionHost, jobs: jobs.handout }),
+    const parts = setUpExtension(
+      () => extension.setup({ ...extensionHost, jobs: jobs.api }),
       errors.at(`extension "${name}"`),
     );
     return { name, parts, jobs };
   });
   // Jobs, e-mails and APIs belong to one extension each, so they are not merged.
-  const shared = setUp.map(({ parts }) => ({ ...parts, jobs: undefined, mails: undefined, api: undefined }));
-  const ofExtensions = mergeParts(...shared);
-  const ofCore = mergeParts(
+  const mergeableParts = features.map(({ parts }) => ({ ...parts, jobs: undefined, mails: undefined, api: undefined }));
+  const extensionParts = mergeParts(...mergeableParts);
+  const coreParts = mergeParts(
     { routes: records.routes, encrypted: encryptedColumns(withArchives(compiled)) },
     push.parts,
     mail.parts,
-    idempotencyParts(platform),
+    createIdempotencyParts(platform),
     {
       routes: openApiRoutes(settings, () => ({
         routes: routes(),
@@ -71,35 +71,35 @@ export function setUpFeatures(
         settings,
       })),
     },
-    accounts?.feature(ofExtensions) ?? {},
+    accounts?.feature(extensionParts) ?? {},
   );
-  all = mergeParts(ofCore, ofExtensions);
-  const mails = mailsOf(setUp, ofCore.mails ?? {}, errors);
-  const routesOf = setUp.map(({ name, parts }) => ({ name, routes: parts.routes ?? [] }));
-  const pagesOf = setUp.map(({ name, parts }) => ({ name, routes: parts.pages ?? [] }));
-  checkExtensionRoutes('route', routesOf, ofCore.routes ?? [], errors);
-  checkExtensionRoutes('page', pagesOf, ofCore.pages ?? [], errors);
-  for (const extension of setUp) checkJobs(extension, errors);
-  checkApis(setUp, members, errors);
+  all = mergeParts(coreParts, extensionParts);
+  const mails = mergeMails(features, coreParts.mails ?? {}, errors);
+  const routesOf = features.map(({ name, parts }) => ({ name, routes: parts.routes ?? [] }));
+  const pagesOf = features.map(({ name, parts }) => ({ name, routes: parts.pages ?? [] }));
+  checkExtensionRoutes('route', routesOf, coreParts.routes ?? [], errors);
+  checkExtensionRoutes('page', pagesOf, coreParts.pages ?? [], errors);
+  for (const extension of features) checkJobs(extension, errors);
+  checkApis(features, members, errors);
   checkOperationIds(routes(), errors);
   all.checkConfig?.(errors);
   if (errors.lines.length > 0) return undefined;
   return {
-    parts: mergeParts(all, ...setUp.flatMap(({ parts, jobs }) => jobs.features(parts.jobs))),
+    parts: mergeParts(all, ...features.flatMap(({ parts, jobs }) => jobs.features(parts.jobs))),
     mails,
-    apis: setUp.flatMap(({ name, parts: { api } }) => (api === undefined ? [] : [{ name, api }])),
+    apis: features.flatMap(({ name, parts: { api } }) => (api === undefined ? [] : [{ name, api }])),
   };
 }
 
 /** Returns the parts from `setup`, or no parts after reporting that it failed. */
-function partsOf(setup: () => unknown, errors: ConfigErrors): FeatureParts {
+function setUpExtension(setup: () => unknown, errors: ConfigErrors): FeatureParts {
   try {
     const parts = setup();
-    if (isParts(parts)) return parts;
-    errors.report('setup(host) must return an object of its parts, and no promise');
+    if (isFeatureParts(parts)) return parts;
+    errors.report('setup(host) must return an object with its parts, not a promise');
   } catch (error) {
     if (!(error instanceof StartupError)) throw error;
-    for (const line of error.faults) errors.report(line);
+    for (const line of error.errors) errors.report(line);
   }
   return {};
 }

@@ -5,11 +5,11 @@ import { listen } from '../platform/http/server.ts';
 import { createLogWork } from '../platform/observability/log-work.ts';
 import { addProcessMetrics } from '../platform/observability/metrics.ts';
 import { startRelay } from '../platform/outbox/relay.ts';
-import type { Assembly } from './assemble.ts';
-import { withStores } from './connect.ts';
+import type { AssembledApp } from './assemble.ts';
+import { withPostgresAndRedis } from './connect.ts';
 import { createApi } from './http/api.ts';
-import { metricsApp } from './http/monitoring.ts';
-import { checkSchema, missingParts } from './migrations/check-schema.ts';
+import { createMetricsApp } from './http/monitoring.ts';
+import { checkSchema, findMissingParts } from './migrations/check-schema.ts';
 import { warnIfAhead } from './migrations/state.ts';
 
 export interface StartOptions {
@@ -18,7 +18,7 @@ export interface StartOptions {
   roles?: readonly Role[];
 }
 
-function rolesOf(env: Environment): Role[] {
+function readRoles(env: Environment): Role[] {
   const roles: Role[] = ['web'];
   if (env.relay) roles.push('relay');
   if (env.webhooksWorker) roles.push('webhook-worker');
@@ -31,10 +31,10 @@ function processName(roles: readonly Role[]): string {
   return roles.includes('web') ? 'web' : roles.join('+');
 }
 
-function startRelayOf({ platform, parts }: Assembly) {
+function startRelayRole({ platform, parts }: AssembledApp) {
   return startRelay({
     database: platform.database,
-    subscriber: platform.redis.patient(),
+    subscriber: platform.redis.createBlockingConnection(),
     prefix: platform.env.redisPrefix,
     consumers: parts.consumers ?? [],
     sweeps: parts.sweeps ?? [],
@@ -44,7 +44,7 @@ function startRelayOf({ platform, parts }: Assembly) {
   });
 }
 
-async function startWeb({ platform, parts, host, records, tables }: Assembly, port: number) {
+async function startWeb({ platform, parts, host, records, tables }: AssembledApp, port: number) {
   const pending = createPendingResponses(platform.settings.http);
   const api = createApi(
     { routes: parts.routes ?? [], pages: parts.pages ?? [] },
@@ -53,7 +53,7 @@ async function startWeb({ platform, parts, host, records, tables }: Assembly, po
       postgres: () => platform.database.write({ text: 'select 1', values: [] }),
       redis: () => platform.redis.commands.ping(),
       migrations: async () => {
-        const missing = await missingParts(platform.database, tables);
+        const missing = await findMissingParts(platform.database, tables);
         if (missing.length > 0) throw new Error(`missing: ${missing.join(', ')}`);
       },
     },
@@ -66,17 +66,17 @@ async function startWeb({ platform, parts, host, records, tables }: Assembly, po
       stallMs: platform.settings.http.stallMs,
       isCrowded: pending.isCrowded,
       onStalled: ({ remoteAddress }) =>
-        platform.log.info({ ip: remoteAddress }, 'a client stopped reading; its connection was closed'),
+        platform.log.info({ ip: remoteAddress }, 'a client stopped reading its response; its connection was closed'),
     },
   );
 }
 
 /** Serves metrics on a separate port; without a token, only to this machine. */
-async function startMetrics({ platform }: Assembly, port: number) {
+async function startMetrics({ platform }: AssembledApp, port: number) {
   const { metrics, env, log, settings } = platform;
   const host = env.metricsToken === undefined ? '127.0.0.1' : env.host;
-  const where = { port, setting: 'METRICS_PORT', host };
-  const server = await listen(metricsApp(metrics, env.metricsToken), where, { stallMs: settings.http.stallMs });
+  const address = { port, setting: 'METRICS_PORT', host };
+  const server = await listen(createMetricsApp(metrics, env.metricsToken), address, { stallMs: settings.http.stallMs });
   log.info({ url: `${server.url}/metrics` }, 'serving metrics');
   return server;
 }
@@ -87,26 +87,26 @@ async function startMetrics({ platform }: Assembly, port: number) {
  * @param stops receives a function that stops each started role; they are called in reverse order
  */
 export async function startRoles(
-  assembly: Assembly,
+  assembly: AssembledApp,
   options: StartOptions,
   stops: (() => Promise<void>)[],
 ): Promise<{ url: string; metricsUrl: string }> {
   const { platform, parts, tables, encryption } = assembly;
-  const roles = options.roles ?? rolesOf(platform.env);
+  const roles = options.roles ?? readRoles(platform.env);
   if (platform.env.logProcess === undefined) platform.log.setBindings({ process: processName(roles) });
-  const presence = await withStores(platform, async () => {
+  const registration = await withPostgresAndRedis(platform, async () => {
     await checkSchema(platform.database, tables);
     await warnIfAhead(platform.database, platform.log);
     return encryption.registerKeys();
   });
-  stops.push(() => presence.leave());
+  stops.push(() => registration.leave());
   const startWorkers = async (role: Role) => {
     const worker = await parts.workers?.[role]?.();
     if (worker !== undefined) stops.push(() => worker.stop());
   };
   for (const role of roles) if (role !== 'web') await startWorkers(role);
   if (roles.includes('relay')) {
-    const relay = startRelayOf(assembly);
+    const relay = startRelayRole(assembly);
     stops.push(() => relay.stop());
   }
   const { metricsPort, metricsToken } = platform.env;

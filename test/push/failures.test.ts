@@ -276,7 +276,7 @@ describe('a call that never settles', () => {
     const late = sending!;
     await vi.advanceTimersByTimeAsync(60_000);
     expect(await late).toEqual([
-      { ok: false, error: 'The transport failed: no answer within 60 s', unregistered: false, retryable: true },
+      { ok: false, error: 'The transport failed: no response within 60 s', unregistered: false, retryable: true },
     ]);
   });
 });

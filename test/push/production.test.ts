@@ -31,7 +31,7 @@ test('in production a push that no transport accepts fails for every device, and
   }
 });
 
-test('while Redis is down a send is stored and queued within its wait time, and sent once Redis is back', async () => {
+test('while Redis is down a send is stored and queued within its wait time, and sent once Redis is available again', async () => {
   const away = await openPlatform({ ...env, REDIS_URL: 'redis://127.0.0.1:1' }, { waitMs: 400 });
   const push = createPush(away, []);
   const ids: string[] = [];

@@ -172,5 +172,7 @@ test('HOST sets the address that the web process listens on', async () => {
   expect(await reaches('127.0.0.1')).toBe(200);
   if (otherAddress !== undefined) expect(await reaches(otherAddress)).toBe('refused');
   expect((await start({ HOST: 'localhost' })).url).toMatch(/^http:\/\/(127\.0\.0\.1|\[::1\]):\d+$/);
-  await expect(start({ HOST: '203.0.113.9' })).rejects.toThrow('HOST=203.0.113.9 is not an address of this machine');
+  await expect(start({ HOST: '203.0.113.9' })).rejects.toThrow(
+    'HOST=203.0.113.9 is not an address of this machine. Use 127.0.0.1, or 0.0.0.0 for all addresses',
+  );
 });

@@ -239,6 +239,6 @@ test('a running process that lacks the newest key prevents a rotation from start
   await client.query(`insert into encryption_processes (id, key_ids) values ('one', $1)`, [[getKeyId(keys[0])]]);
   const { code, errorOutput } = await rotating(both);
   expect(code).toBe(1);
-  expect(errorOutput).toContain(`Key ${getKeyId(keys[1])} is not known to every running process yet`);
+  expect(errorOutput).toContain(`Key ${getKeyId(keys[1])} is not available in every running process yet`);
   expect(await under(keys[0])).toBe(10);
 });

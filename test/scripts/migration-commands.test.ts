@@ -148,8 +148,8 @@ test('a team adds, renames, changes a type and drops with commands alone, and it
   writeFileSync(join(folder, 'migrations', '0000_init.sql'), 'select 1;');
   expect((await reading('status'))[0]).toBe('applied  0000_init  (the file was changed since: restore it)');
   await expect(apply()).rejects.toMatchObject({
-    message: `Migrations were changed after this database got them:
-  - 0000_init.sql: put it back as it was, and write what it should do in a new one`,
+    message: `Migrations were changed after they were applied to this database:
+  - 0000_init.sql: restore the file, and put the change into a new migration`,
   });
 });
 
@@ -248,7 +248,9 @@ test('after a rollback, the older code starts on the newer database and reports 
   ]);
   const web = begin('src/web.ts', [], { ...redis, NODE_ENV: 'test', LOG_LEVEL: 'warn', PORT: '0' });
   await vi.waitUntil(() => web.output().includes('listens on'), patience);
-  expect(web.output()).toContain('the database is ahead of this code, which does not know 1 of its migrations');
+  expect(web.output()).toContain(
+    'the database has 1 migrations that this code does not know: newer code has migrated it',
+  );
   web.child.kill('SIGTERM');
   expect((await web.ended).code).toBe(0);
 });

@@ -1,6 +1,6 @@
 import { type ApiError, type ErrorDetails, validationError } from '../../platform/errors.ts';
 import { isId, newId } from '../../platform/ids.ts';
-import { exceededJsonLimit } from '../../platform/json/json-limits.ts';
+import { findExceededJsonLimit } from '../../platform/json/json-limits.ts';
 import { isStorable, UNSTORABLE } from '../../platform/postgres/values.ts';
 import type { RecordsContext } from '../../records/context.ts';
 import { NOT_A_DATE, parseDate } from '../../records/fields/types/date.ts';
@@ -34,7 +34,7 @@ function parse(line: string): Record<string, unknown> {
   }
   if (typeof parsed !== 'object' || parsed === null || Array.isArray(parsed))
     return reject({ line: 'Must be a JSON object' });
-  const excess = exceededJsonLimit(Buffer.from(line), Number.POSITIVE_INFINITY);
+  const excess = findExceededJsonLimit(Buffer.from(line), Number.POSITIVE_INFINITY);
   if (excess !== undefined) return reject({ line: excess });
   return parsed as Record<string, unknown>;
 }

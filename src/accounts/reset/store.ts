@@ -2,7 +2,7 @@ import { createHash, randomBytes } from 'node:crypto';
 import type { RevocationStep } from '../../declare/accounts.ts';
 import type { ResourceGateway, StoredRecord } from '../../declare/host.ts';
 import { hashToken } from '../../platform/crypto/token.ts';
-import { retentionSweep } from '../../platform/leased-work/sweeps.ts';
+import { createRetentionSweep } from '../../platform/leased-work/sweeps.ts';
 import type { Sweep } from '../../platform/outbox/relay.ts';
 import type { Database, Executor } from '../../platform/postgres/database.ts';
 import { index, pgTable, text, timestamptz } from '../../platform/postgres/drizzle.ts';
@@ -111,7 +111,7 @@ export function createResets(database: Database, users: ResourceGateway, minutes
 
 /** Creates the sweep that removes links that expired a day ago or earlier. */
 export function resetSweep(database: Pick<Database, 'write'>): Sweep {
-  return retentionSweep(database, { name: 'password resets', removals: [{ text: REMOVE_OLD }] });
+  return createRetentionSweep(database, { name: 'password resets', removals: [{ text: REMOVE_OLD }] });
 }
 
 /** Creates the relay consumer that removes the links of deleted users. */

@@ -5,11 +5,11 @@ import type { Authenticator } from '../../declare/authenticator.ts';
 import type { Host, ResourceGateway, StoredRecord } from '../../declare/host.ts';
 import type { Viewer } from '../../declare/policy.ts';
 import { createLoader } from '../../platform/concurrency/loader.ts';
-import { hashToken, isWellFormedToken, newToken } from '../../platform/crypto/token.ts';
+import { generateToken, hashToken, isWellFormedToken } from '../../platform/crypto/token.ts';
 import { invalidSession } from '../../platform/errors.ts';
 import { addressOf } from '../../platform/http/client-address.ts';
 import { newId } from '../../platform/ids.ts';
-import { retentionSweep } from '../../platform/leased-work/sweeps.ts';
+import { createRetentionSweep } from '../../platform/leased-work/sweeps.ts';
 import type { Sweep } from '../../platform/outbox/relay.ts';
 import type { Database } from '../../platform/postgres/database.ts';
 import { index, pgTable, text, timestamptz } from '../../platform/postgres/drizzle.ts';
@@ -128,7 +128,7 @@ export function createSessions(host: Host, { resource }: Entity, users: Resource
 
   return {
     async start(userId, req, passwordHash) {
-      const token = newToken();
+      const token = generateToken();
       const agent = String(req.headers['user-agent'] ?? '')
         .slice(0, 512)
         .toWellFormed();
@@ -192,7 +192,7 @@ const REMOVE_OF_USERS = 'delete from sessions where user_id = any($1)';
 
 /** Creates the sweep that removes expired sessions. */
 export function sessionSweep(database: Pick<Database, 'write'>): Sweep {
-  return retentionSweep(database, { name: 'expired sessions', removals: [{ text: REMOVE_EXPIRED }] });
+  return createRetentionSweep(database, { name: 'expired sessions', removals: [{ text: REMOVE_EXPIRED }] });
 }
 
 /** Creates the relay consumer that removes the sessions of deleted users, so that addresses and user agents are not kept. */

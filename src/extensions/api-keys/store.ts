@@ -6,7 +6,7 @@ import { hashToken } from '../../platform/crypto/token.ts';
 import { ApiError } from '../../platform/errors.ts';
 import { addressOf } from '../../platform/http/client-address.ts';
 import { newId } from '../../platform/ids.ts';
-import { retentionSweep } from '../../platform/leased-work/sweeps.ts';
+import { createRetentionSweep } from '../../platform/leased-work/sweeps.ts';
 import type { Sweep } from '../../platform/outbox/relay.ts';
 import type { Database } from '../../platform/postgres/database.ts';
 import { quoteIdentifier } from '../../platform/postgres/identifiers.ts';
@@ -115,7 +115,7 @@ const CLEAN_UP_EVERY_MS = 10 * 60_000;
 
 /** Creates the sweep that removes keys 30 days after they were revoked or expired. */
 export function oldKeysSweep(database: Pick<Database, 'write'>): Sweep {
-  return retentionSweep(database, {
+  return createRetentionSweep(database, {
     name: 'old API keys',
     everyMs: CLEAN_UP_EVERY_MS,
     removals: [{ text: DELETE_OLD, values: [KEEP_DAYS] }],

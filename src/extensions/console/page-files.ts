@@ -3,7 +3,7 @@ import { readFile } from 'node:fs/promises';
 import { extname } from 'node:path';
 import type { RequestHandler } from 'express';
 import type { Route } from '../../declare/route.ts';
-import { onDemand, sendBytes, servedBytes } from '../../platform/http/served-bytes.ts';
+import { createOnDemand, prepareContent, sendContent } from '../../platform/http/served-bytes.ts';
 
 const FOLDER = new URL('./page/', import.meta.url);
 
@@ -36,8 +36,8 @@ const TYPES: Record<string, string> = {
 /** Serves the page at `path` and its assets below it: the files of `page/`, each read on its first request. */
 export function pageFiles(path: string, middleware: readonly RequestHandler[]): Route[] {
   return readdirSync(FOLDER).map((name) => {
-    const ready = onDemand(async () =>
-      servedBytes(TYPES[extname(name)]!, await readFile(new URL(name, FOLDER)), HEADERS),
+    const ready = createOnDemand(async () =>
+      prepareContent(TYPES[extname(name)]!, await readFile(new URL(name, FOLDER)), HEADERS),
     );
     return {
       method: 'GET',
@@ -45,7 +45,7 @@ export function pageFiles(path: string, middleware: readonly RequestHandler[]): 
       policy: 'public',
       middleware,
       async handler({ req, res }) {
-        sendBytes(req, res, await ready());
+        sendContent(req, res, await ready());
       },
     };
   });

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { defineExtension, type Extension, wholeNumberSetting } from '../../declare/extension.ts';
 import type { Host } from '../../declare/host.ts';
-import { retentionSweep } from '../../platform/leased-work/sweeps.ts';
+import { createRetentionSweep } from '../../platform/leased-work/sweeps.ts';
 import type { Sweep } from '../../platform/outbox/relay.ts';
 import { quoteIdentifier } from '../../platform/postgres/identifiers.ts';
 
@@ -51,7 +51,7 @@ function createPurgeSweeps({ resources, database }: Host, keepDays: number): Swe
   return resources.flatMap(({ name, archiveTable }) =>
     archiveTable === undefined
       ? []
-      : retentionSweep(database, {
+      : createRetentionSweep(database, {
           name: `deleted records of ${name}`,
           everyMs: PURGE_EVERY_MS,
           removals: [{ text: purgeSql(archiveTable), values: [keepDays] }],

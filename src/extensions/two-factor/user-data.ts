@@ -1,7 +1,7 @@
 import { deletedUsersConsumer } from '../../accounts/users/user-state.ts';
 import type { RevocationStep } from '../../declare/accounts.ts';
 import type { ResourceGateway, UserData } from '../../declare/host.ts';
-import { retentionSweep } from '../../platform/leased-work/sweeps.ts';
+import { createRetentionSweep } from '../../platform/leased-work/sweeps.ts';
 import type { OutboxConsumer, Sweep } from '../../platform/outbox/relay.ts';
 import type { Database } from '../../platform/postgres/database.ts';
 import { rowsInPages } from '../../platform/postgres/scan.ts';
@@ -41,12 +41,12 @@ const WITHOUT_USER_EVERY_MS = 10 * 60_000;
 
 /** Creates the sweeps that remove expired logins, unconfirmed enrolments, and factors of users who can no longer be restored. */
 export function twoFactorSweeps(database: Pick<Database, 'write'>, users: ResourceGateway): Sweep[] {
-  const expired = retentionSweep(database, {
+  const expired = createRetentionSweep(database, {
     name: 'two-factor: expired logins and enrolments',
     removals: [{ text: REMOVE_EXPIRED }, { text: REMOVE_UNCONFIRMED }],
   });
   if (users.archiveTable === undefined) return [expired];
-  const withoutUser = retentionSweep(database, {
+  const withoutUser = createRetentionSweep(database, {
     name: 'two-factor: factors without a user',
     everyMs: WITHOUT_USER_EVERY_MS,
     removals: [{ text: removeWithoutUser(tablesOf(users)) }],

@@ -7,7 +7,7 @@ import { isPublicAddress } from './is-public-address.ts';
  * user name or password; its host name is percent-encoded; its host is not a public name; its host is an address that is not
  * public; its port is 0, on which no server can listen.
  */
-type UrlFault = 'invalid' | 'scheme' | 'https' | 'userinfo' | 'encoded' | 'host' | 'address' | 'port';
+type UrlRefusal = 'invalid' | 'scheme' | 'https' | 'userinfo' | 'encoded' | 'host' | 'address' | 'port';
 
 // Names that mean this machine or this network (RFC 6761, RFC 6762 appendix G, RFC 8375, and .internal by ICANN).
 const LOCAL_DOMAINS = /(^|\.)(localhost|localdomain|local|internal|intranet|private|corp|home|lan|home\.arpa)$/;
@@ -24,13 +24,13 @@ const LABEL = /^[a-z0-9_]([a-z0-9_-]{0,61}[a-z0-9_])?$/;
 export function checkUrl(
   text: string,
   { allowPrivate, requireHttps }: { allowPrivate: boolean; requireHttps: boolean },
-): { ok: true; url: URL } | { ok: false; reason: UrlFault } {
+): { ok: true; url: URL } | { ok: false; reason: UrlRefusal } {
   const url = parseUrl(text);
-  const reason = url ? faultOf(url, text, allowPrivate, requireHttps) : 'invalid';
+  const reason = url ? findRefusal(url, text, allowPrivate, requireHttps) : 'invalid';
   return url && !reason ? { ok: true, url } : { ok: false, reason: reason ?? 'invalid' };
 }
 
-function faultOf(url: URL, text: string, allowPrivate: boolean, requireHttps: boolean): UrlFault | null {
+function findRefusal(url: URL, text: string, allowPrivate: boolean, requireHttps: boolean): UrlRefusal | null {
   if (url.protocol !== 'http:' && url.protocol !== 'https:') return 'scheme';
   if (requireHttps && url.protocol !== 'https:') return 'https';
   if (url.username || url.password) return 'userinfo';

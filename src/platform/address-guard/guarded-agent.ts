@@ -54,7 +54,7 @@ export function createGuardedAgent({
     ...tls,
     allowH2: false,
     timeout: connectTimeoutMs,
-    lookup: checkedLookup(resolve, isAllowed),
+    lookup: createCheckedLookup(resolve, isAllowed),
   });
 
   return new Agent({
@@ -70,8 +70,8 @@ export function createGuardedAgent({
       }
       connect(options, (...result: Parameters<typeof callback>) => {
         const socket = result[1];
-        socket?.prependListener('error', (fault: Error & { bytesRead?: number }) => {
-          fault.bytesRead ??= socket.bytesRead;
+        socket?.prependListener('error', (error: Error & { bytesRead?: number }) => {
+          error.bytesRead ??= socket.bytesRead;
         });
         callback(...result);
       });
@@ -80,7 +80,7 @@ export function createGuardedAgent({
 }
 
 // net calls this while connecting a socket: a thrown error, or a callback without an address, would end the process.
-function checkedLookup(resolve: HostResolver, isAllowed: (address: string) => boolean): LookupFunction {
+function createCheckedLookup(resolve: HostResolver, isAllowed: (address: string) => boolean): LookupFunction {
   const checked = async (host: string) => {
     const addresses = await resolve(host);
     if (addresses.length === 0) throw new Error(`${host} has no address`);

@@ -51,19 +51,19 @@ export function createHostResolver({
 
   return async (host) => {
     const local = localNames ? await localAddresses(host, hostsFile) : [];
-    return local.length > 0 ? local : queryBoth(dns, host);
+    return local.length > 0 ? local : queryIpv4AndIpv6(dns, host);
   };
 }
 
-async function queryBoth(dns: Resolver, host: string): Promise<string[]> {
+async function queryIpv4AndIpv6(dns: Resolver, host: string): Promise<string[]> {
   const failures: unknown[] = [];
-  const note = (error: unknown): string[] => {
+  const recordFailure = (error: unknown): string[] => {
     failures.push(error);
     return [];
   };
-  const ipv6Answer = dns.resolve6(host).catch(note);
-  const ipv4 = await dns.resolve4(host).catch(note);
-  const ipv6 = await (ipv4.length > 0 ? resolveWithin(ipv6Answer, IPV6_GRACE_MS, []) : ipv6Answer);
+  const ipv6Query = dns.resolve6(host).catch(recordFailure);
+  const ipv4 = await dns.resolve4(host).catch(recordFailure);
+  const ipv6 = await (ipv4.length > 0 ? resolveWithin(ipv6Query, IPV6_GRACE_MS, []) : ipv6Query);
   const addresses = [...ipv4, ...ipv6];
   if (addresses.length > 0) return addresses;
   // The name is unknown only if both queries say so: the family whose name server failed might have an address.

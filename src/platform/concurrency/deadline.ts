@@ -12,7 +12,7 @@ const MIN_STEP_MS = 30;
  *
  * @returns a function that stops the countdown
  */
-function startCountdown(ms: number, late: () => void): () => void {
+function startCountdown(ms: number, onLate: () => void): () => void {
   const steps = Math.max(1, Math.min(MAX_STEPS, Math.floor(ms / MIN_STEP_MS)));
   let left = steps;
   let last: NodeJS.Immediate | undefined;
@@ -20,7 +20,7 @@ function startCountdown(ms: number, late: () => void): () => void {
     left -= 1;
     if (left > 0) return;
     clearInterval(timer);
-    last = setImmediate(late);
+    last = setImmediate(onLate);
   }, Math.max(ms, 0) / steps);
   return () => {
     clearInterval(timer);
@@ -33,10 +33,10 @@ function startCountdown(ms: number, late: () => void): () => void {
  * failure is ignored.
  */
 export async function resolveWithin<T, F>(work: Promise<T>, ms: number, fallback: F): Promise<T | F> {
-  const { promise: late, resolve } = Promise.withResolvers<F>();
+  const { promise: onLate, resolve } = Promise.withResolvers<F>();
   const stop = startCountdown(ms, () => resolve(fallback));
   try {
-    return await Promise.race([work, late]);
+    return await Promise.race([work, onLate]);
   } finally {
     stop();
   }
@@ -48,7 +48,7 @@ const LATE = Symbol('late');
 export async function withDeadline<T>(
   work: Promise<T>,
   ms: number,
-  message = `no answer within ${ms / 1000} s`,
+  message = `no response within ${ms / 1000} s`,
 ): Promise<T> {
   const result = await resolveWithin(work, ms, LATE);
   if (result === LATE) throw new DeadlineError(message);

@@ -6,32 +6,32 @@
  * @param keyOf the key of an entry
  * @returns a function that finds one entry; undefined if there is none
  */
-export function createLoader<Found>(
-  load: (keys: string[]) => Promise<Found[]>,
-  keyOf: (found: Found) => string,
-): (key: string) => Promise<Found | undefined> {
-  let gathered: Map<string, PromiseWithResolvers<Found | undefined>> | undefined;
+export function createLoader<Entry>(
+  load: (keys: string[]) => Promise<Entry[]>,
+  keyOf: (entry: Entry) => string,
+): (key: string) => Promise<Entry | undefined> {
+  let pending: Map<string, PromiseWithResolvers<Entry | undefined>> | undefined;
 
-  async function flush(asked: Map<string, PromiseWithResolvers<Found | undefined>>): Promise<void> {
-    gathered = undefined;
+  async function flush(batch: Map<string, PromiseWithResolvers<Entry | undefined>>): Promise<void> {
+    pending = undefined;
     try {
-      for (const found of await load([...asked.keys()])) asked.get(keyOf(found))?.resolve(found);
-      for (const waiting of asked.values()) waiting.resolve(undefined);
+      for (const entry of await load([...batch.keys()])) batch.get(keyOf(entry))?.resolve(entry);
+      for (const deferred of batch.values()) deferred.resolve(undefined);
     } catch (error) {
-      for (const waiting of asked.values()) waiting.reject(error);
+      for (const deferred of batch.values()) deferred.reject(error);
     }
   }
 
   return (key) => {
-    if (gathered === undefined) {
-      gathered = new Map();
-      setImmediate(flush, gathered);
+    if (pending === undefined) {
+      pending = new Map();
+      setImmediate(flush, pending);
     }
-    let waiting = gathered.get(key);
-    if (waiting === undefined) {
-      waiting = Promise.withResolvers();
-      gathered.set(key, waiting);
+    let deferred = pending.get(key);
+    if (deferred === undefined) {
+      deferred = Promise.withResolvers();
+      pending.set(key, deferred);
     }
-    return waiting.promise;
+    return deferred.promise;
   };
 }

@@ -6,37 +6,37 @@ export type AddToBatch<Item> = (item: Item) => Promise<void>;
  * written at once.
  *
  * @param write writes a batch, in the order in which the items arrived
- * @param most the maximum number of items per batch
- * @param soon schedules the write: `queueMicrotask` writes in this tick; `setImmediate` first collects all items of this turn of the event
+ * @param maxItems the maximum number of items per batch
+ * @param schedule schedules the write: `queueMicrotask` writes in this tick; `setImmediate` first collects all items of this turn of the event
  * loop
  */
 export function createMicroBatch<Item>(
   write: (items: Item[]) => Promise<void>,
-  most: number,
-  soon: (flush: () => void) => void = queueMicrotask,
+  maxItems: number,
+  schedule: (flush: () => void) => void = queueMicrotask,
 ): AddToBatch<Item> {
-  const gathered: { item: Item; resolve: () => void; reject: (error: unknown) => void }[] = [];
+  const queued: { item: Item; resolve: () => void; reject: (error: unknown) => void }[] = [];
   let writing = false;
 
   async function flush(): Promise<void> {
-    const batch = gathered.splice(0, most);
+    const batch = queued.splice(0, maxItems);
     try {
       await write(batch.map(({ item }) => item));
       for (const { resolve } of batch) resolve();
     } catch (error) {
       for (const { reject } of batch) reject(error);
     }
-    writing = gathered.length > 0;
-    if (writing) soon(flush);
+    writing = queued.length > 0;
+    if (writing) schedule(flush);
   }
 
   return (item) =>
     new Promise<void>((resolve, reject) => {
-      gathered.push({ item, resolve, reject });
+      queued.push({ item, resolve, reject });
       // Items added before the scheduled flush join the same batch.
       if (!writing) {
         writing = true;
-        soon(flush);
+        schedule(flush);
       }
     });
 }

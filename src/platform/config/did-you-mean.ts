@@ -1,5 +1,5 @@
 /** The number of edits (insert, delete, replace, swap two neighbours) that turn one name into another. */
-function distance(from: string, to: string): number {
+function editDistance(from: string, to: string): number {
   let beforeLast: number[] = [];
   let last = Array.from({ length: to.length + 1 }, (_, i) => i);
   for (let i = 1; i <= from.length; i++) {
@@ -24,7 +24,7 @@ export function didYouMean(name: string, known: Iterable<string>): string {
   const folded = String(name).toLowerCase();
   let best: { name: string; edits: number } | undefined;
   for (const candidate of known) {
-    const edits = distance(folded, candidate.toLowerCase());
+    const edits = editDistance(folded, candidate.toLowerCase());
     if (edits <= Math.max(folded.length, candidate.length) / 3 && edits < (best?.edits ?? Infinity))
       best = { name: candidate, edits };
   }

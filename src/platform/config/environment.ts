@@ -77,7 +77,7 @@ const schema = z.object({
   LOG_LEVEL: z.enum(LOG_LEVELS, { error: `LOG_LEVEL must be one of ${LOG_LEVELS.join(', ')}` }).optional(),
   LOG_PROCESS: z
     .string()
-    .regex(/^[A-Za-z0-9_.:-]{1,64}$/, { error: 'LOG_PROCESS must be 1 to 64 letters, digits, or the signs _ . : -' })
+    .regex(/^[A-Za-z0-9_.:-]{1,64}$/, { error: 'LOG_PROCESS must be 1 to 64 letters, digits or _ . : -' })
     .optional(),
   CORS_ORIGINS: z
     .string()
@@ -85,7 +85,7 @@ const schema = z.object({
     .transform(commaList)
     .refine((origins) => origins.every(isOrigin), {
       error:
-        'CORS_ORIGINS is malformed: it should look like https://app.example.com,https://admin.example.com, each whole, or be * for all',
+        'CORS_ORIGINS is malformed: it should look like https://app.example.com,https://admin.example.com, with complete origins, or be * to allow all',
     }),
   TRUST_PROXY: z
     .string()
@@ -104,7 +104,7 @@ const schema = z.object({
     .optional()
     .transform(commaList)
     .refine((keys) => keys.every(isKey), { error: KEYS_MALFORMED })
-    .refine((keys) => new Set(keys).size === keys.length, { error: 'SVC_ENCRYPTION_KEYS names a key twice' }),
+    .refine((keys) => new Set(keys).size === keys.length, { error: 'SVC_ENCRYPTION_KEYS contains a key twice' }),
   SMTP_URL: z
     .string()
     .refine((text) => /^smtps?:$/.test(protocolOf(text)) && new URL(text).hostname !== '', {
@@ -117,7 +117,7 @@ const schema = z.object({
     .optional(),
   METRICS_TOKEN: z
     .string()
-    .regex(/^[\x21-\x7e]+$/, { error: 'METRICS_TOKEN must be letters, digits and signs without a space' })
+    .regex(/^[\x21-\x7e]+$/, { error: 'METRICS_TOKEN must be visible ASCII characters without spaces' })
     .optional(),
   METRICS_PORT: z
     .string()
@@ -139,38 +139,38 @@ const PUSH_NAMES = [
 const LIKE_PUSH_NAME = /^(FCM|APNS|VAPID)_/;
 
 /** Rejects misspelled names: a typo would disable a provider or send to the wrong one. */
-function unknownPushNames(variables: Record<string, string | undefined>): string[] {
+function findUnknownPushNames(variables: Record<string, string | undefined>): string[] {
   const names = Object.keys(variables).filter((name) => LIKE_PUSH_NAME.test(name) && !PUSH_NAMES.includes(name));
-  return names.map((name) => `${name} is not known: the names of push are ${PUSH_NAMES.join(', ')}`);
+  return names.map((name) => `${name} is unknown. The push variables are:  ${PUSH_NAMES.join(', ')}`);
 }
 
 function pushVariables(variables: Record<string, string | undefined>): Record<string, string> {
-  const present = PUSH_NAMES.flatMap((name) => (variables[name] === undefined ? [] : [[name, variables[name]]]));
-  return Object.fromEntries(present);
+  const variablesSet = PUSH_NAMES.flatMap((name) => (variables[name] === undefined ? [] : [[name, variables[name]]]));
+  return Object.fromEntries(variablesSet);
 }
 
 /** Checks the variables that production requires, although development has defaults for them, and those that it forbids. */
-function faultsInProduction(variables: Record<string, string | undefined>): string[] {
+function findProductionErrors(variables: Record<string, string | undefined>): string[] {
   if ((variables.NODE_ENV ?? 'production') !== 'production') return [];
-  const faults: string[] = [];
+  const errors: string[] = [];
   if (variables.APP_URL === undefined) {
-    faults.push('APP_URL is missing: production needs it, like https://api.example.com');
+    errors.push('APP_URL is missing: production requires it, for example https://api.example.com');
   }
   if (commaList(variables.SVC_ENCRYPTION_KEYS).length === 0) {
-    faults.push('SVC_ENCRYPTION_KEYS is missing: production needs it; make one with: openssl rand -base64 32');
+    errors.push('SVC_ENCRYPTION_KEYS is missing: production requires it; generate one with: openssl rand -base64 32');
   }
   if (variables.LOOPBACK_RATE_LIMITS === 'off') {
-    faults.push(
-      'LOOPBACK_RATE_LIMITS must not be off in production: behind a proxy on the same machine every client would be without limits',
+    errors.push(
+      'LOOPBACK_RATE_LIMITS must not be off in production: behind a proxy on the same machine, no client would be limited',
     );
   }
-  return faults;
+  return errors;
 }
 
 /** Sending e-mail requires a sender address. */
-function missingForMail({ SMTP_URL, MAIL_FROM }: Record<string, string | undefined>): string[] {
+function findMailErrors({ SMTP_URL, MAIL_FROM }: Record<string, string | undefined>): string[] {
   if (SMTP_URL === undefined || MAIL_FROM !== undefined) return [];
-  return ['MAIL_FROM is missing: SMTP_URL needs it, like Belfry <no-reply@example.com>'];
+  return ['MAIL_FROM is missing: SMTP_URL requires it, for example Belfry <no-reply@example.com>'];
 }
 
 /** The validated environment, with defaults filled in. */
@@ -205,14 +205,14 @@ export interface Environment {
   pushWorker: boolean;
 }
 
-/** Thrown if the environment or the declarations are invalid: `faults` lists every error found, one line each. */
+/** Thrown if the environment or the declarations are invalid: `errors` lists every error found, one line each. */
 export class StartupError extends Error {
-  readonly faults: readonly string[];
+  readonly errors: readonly string[];
 
-  constructor(summary: string, faults: readonly string[]) {
-    super(`${summary}\n${faults.map((fault) => `  - ${fault}`).join('\n')}`);
+  constructor(summary: string, errors: readonly string[]) {
+    super(`${summary}\n${errors.map((error) => `  - ${error}`).join('\n')}`);
     this.name = 'StartupError';
-    this.faults = faults;
+    this.errors = errors;
   }
 }
 
@@ -226,16 +226,18 @@ const DEVELOPMENT_KEY = Buffer.from('belfry-development-key-not-secret').subarra
  * @throws StartupError naming every missing or malformed variable at once
  */
 export function readEnvironment(variables: Record<string, string | undefined>): Environment {
-  const present = Object.fromEntries(Object.entries(variables).filter(([, text]) => text !== undefined && text !== ''));
-  const parsed = schema.safeParse(present);
-  const faults = [
+  const variablesSet = Object.fromEntries(
+    Object.entries(variables).filter(([, text]) => text !== undefined && text !== ''),
+  );
+  const parsed = schema.safeParse(variablesSet);
+  const errors = [
     ...(parsed.error?.issues ?? []).map((issue) => issue.message),
-    ...faultsInProduction(present),
-    ...missingForMail(present),
-    ...unknownPushNames(present),
+    ...findProductionErrors(variablesSet),
+    ...findMailErrors(variablesSet),
+    ...findUnknownPushNames(variablesSet),
   ];
-  if (!parsed.success || faults.length > 0) {
-    throw new StartupError('The environment is not complete:', [...new Set(faults)]);
+  if (!parsed.success || errors.length > 0) {
+    throw new StartupError('The environment is missing variables or has invalid ones:', [...new Set(errors)]);
   }
   const env = parsed.data;
   return {
@@ -252,7 +254,7 @@ export function readEnvironment(variables: Record<string, string | undefined>): 
     redisPrefix: env.REDIS_PREFIX,
     encryptionKeys: env.SVC_ENCRYPTION_KEYS.length > 0 ? env.SVC_ENCRYPTION_KEYS : [DEVELOPMENT_KEY],
     smtp: env.SMTP_URL === undefined ? undefined : { url: env.SMTP_URL, from: env.MAIL_FROM! },
-    push: pushVariables(present),
+    push: pushVariables(variablesSet),
     metricsToken: env.METRICS_TOKEN,
     metricsPort: env.METRICS_PORT,
     loopbackRateLimits: env.LOOPBACK_RATE_LIMITS === 'on',

@@ -20,7 +20,7 @@ const MAX_STALL_MS = 3_600_000;
 /** Checks passwords against hashes imported from another system. */
 export type LegacyPassword = (hash: string, password: string) => boolean | Promise<boolean>;
 
-const aFunction = <F>() => z.custom<F>((value) => typeof value === 'function', { error: 'must be a function' });
+const functionSchema = <F>() => z.custom<F>((value) => typeof value === 'function', { error: 'must be a function' });
 
 const ruleOrNone = z.union([limitRule, z.literal(false)], { error: `must be false or ${RULE_FORM}` });
 
@@ -37,7 +37,7 @@ const settingsSchema = z.strictObject({
         .optional(),
       resetTokenTtlMinutes: z.number().positive().max(MAX_MINUTES).default(30),
       /** Checks a password against a hash imported from another system; the first login replaces the hash. */
-      legacyPassword: aFunction<LegacyPassword>().optional(),
+      legacyPassword: functionSchema<LegacyPassword>().optional(),
       /** Locks sign-in for an e-mail address after repeated failures. */
       lockout: z
         .strictObject({
@@ -125,7 +125,7 @@ const settingsSchema = z.strictObject({
     .strictObject({
       /** Replacements for the built-in e-mail texts. */
       templates: z
-        .strictObject({ passwordReset: aFunction<MailTemplate<PasswordResetMail>>().optional() })
+        .strictObject({ passwordReset: functionSchema<MailTemplate<PasswordResetMail>>().optional() })
         .prefault({}),
     })
     .prefault({}),
@@ -184,5 +184,5 @@ export function readSettings(input: SettingsInput | undefined): Settings {
   if (parsed.success) return parsed.data;
   const errors = new ConfigErrors();
   reportSettings('settings', settingsSchema, parsed.error, errors);
-  throw new StartupError('The settings are wrong:', errors.lines);
+  throw new StartupError('The settings have errors:', errors.lines);
 }

@@ -1,13 +1,13 @@
 import type { Platform } from '../platform.ts';
 import type { EncryptedColumn } from './encrypted-column.ts';
 import { readKeyRecords } from './key-records.ts';
-import type { Presence } from './processes.ts';
+import type { ProcessRegistration } from './processes.ts';
 import { registerKeys } from './register-keys.ts';
 import type { EncryptedPlace, KeyCount } from './rotation/encrypted-place.ts';
-import { outboxPlace } from './rotation/outbox-place.ts';
+import { createOutboxPlace } from './rotation/outbox-place.ts';
 import { type Rotation, type RotationOptions, rotate } from './rotation/rotate.ts';
-import { takeSurvey } from './rotation/survey.ts';
-import { tablePlace } from './rotation/table-place.ts';
+import { surveyEncryption } from './rotation/survey.ts';
+import { createTablePlace } from './rotation/table-place.ts';
 
 /** A key of the ring or of the database. */
 export interface KeyStatus {
@@ -31,15 +31,18 @@ export interface EncryptionStatus {
 /** The encryption keys in the database. */
 export interface Encryption {
   /** Compares the keys with the database at a start. @throws StartupError, see `registerKeys` */
-  registerKeys(): Promise<Presence>;
+  registerKeys(): Promise<ProcessRegistration>;
   status(): Promise<EncryptionStatus>;
   rotate(options?: RotationOptions): Promise<Rotation>;
 }
 
 /** The tables with encrypted columns, and the outbox events that contain such columns. */
-function placesOf(database: Platform['database'], columns: readonly EncryptedColumn[]): EncryptedPlace[] {
+function createPlaces(database: Platform['database'], columns: readonly EncryptedColumn[]): EncryptedPlace[] {
   const byTable = Map.groupBy(columns, ({ table, key = 'id' }) => `${table}\n${key}`);
-  return [...[...byTable.values()].map((some) => tablePlace(database, some)), outboxPlace(database, columns)];
+  return [
+    ...[...byTable.values()].map((some) => createTablePlace(database, some)),
+    createOutboxPlace(database, columns),
+  ];
 }
 
 /**
@@ -54,12 +57,12 @@ export function createEncryption(
   ready: () => Promise<void>,
 ): Encryption {
   const { database, keyring } = platform;
-  const places = placesOf(database, columns);
+  const places = createPlaces(database, columns);
   return {
     registerKeys: () => registerKeys(platform, places),
     async status() {
       await ready();
-      const { counts, processes } = await takeSurvey(database, places, keyring.keyIds[0]!);
+      const { counts, processes } = await surveyEncryption(database, places, keyring.keyIds[0]!);
       const records = new Map((await readKeyRecords(database)).map((record) => [record.keyId, record]));
       const values = [...counts.values()].flat();
       const found = values.flatMap(({ keyId }) => keyId ?? []);

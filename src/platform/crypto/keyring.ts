@@ -24,9 +24,9 @@ export interface Keyring {
 }
 
 /** Why a ciphertext was refused: its form, a key that is not in the ring, or an authentication tag that does not match. */
-type DecryptionFault = 'malformed' | 'unknown-key' | 'not-authentic';
+type DecryptionFailure = 'malformed' | 'unknown-key' | 'not-authentic';
 
-const FAULT_TEXT: Record<DecryptionFault, string> = {
+const FAILURE_TEXTS: Record<DecryptionFailure, string> = {
   malformed: 'is not a ciphertext',
   'unknown-key': 'was encrypted with a key that is not among the encryption keys',
   'not-authentic': 'was altered, moved from another place, or written with another key',
@@ -36,11 +36,11 @@ const FAULT_TEXT: Record<DecryptionFault, string> = {
 export class DecryptionError extends Error {
   override readonly name = 'DecryptionError';
   readonly code = 'DECRYPTION_FAILED';
-  readonly fault: DecryptionFault;
+  readonly reason: DecryptionFailure;
 
-  constructor(fault: DecryptionFault, context: string) {
-    super(`The stored value of ${context} ${FAULT_TEXT[fault]}`);
-    this.fault = fault;
+  constructor(reason: DecryptionFailure, context: string) {
+    super(`The stored value of ${context} ${FAILURE_TEXTS[reason]}`);
+    this.reason = reason;
   }
 }
 
@@ -77,7 +77,7 @@ export function createKeyring(keys: string[]): Keyring {
 
     encrypt(plain, context, keyId = keyIds[0]!) {
       const key = ring.get(keyId);
-      if (!key) throw new Error(`the ring has no key ${keyId}`);
+      if (!key) throw new Error(`The key ring has no key ${keyId}`);
       const iv = randomBytes(IV_BYTES);
       const cipher = createCipheriv('aes-256-gcm', key, iv, { authTagLength: TAG_BYTES });
       cipher.setAAD(Buffer.from(context, 'utf8'));
@@ -106,19 +106,19 @@ export function createKeyring(keys: string[]): Keyring {
 
 function readKeys(keys: string[]): Map<string, KeyObject> {
   const ring = new Map<string, KeyObject>();
-  const faults = keys.length === 0 ? ['there is no key'] : [];
+  const errors = keys.length === 0 ? ['no key is set'] : [];
   for (const [index, text] of keys.entries()) {
-    const bytes = fromBase64(text.trim(), 'base64');
+    const bytes = decodeBase64(text.trim(), 'base64');
     const id = bytes && createHash('sha256').update(bytes).digest('hex').slice(0, KEY_ID_DIGITS);
-    if (!bytes || !id) faults.push(`key ${index + 1} is not base64`);
+    if (!bytes || !id) errors.push(`key ${index + 1} is not base64`);
     else if (bytes.length !== KEY_BYTES)
-      faults.push(`key ${index + 1} has ${bytes.length} bytes instead of ${KEY_BYTES}`);
-    else if (ring.has(id)) faults.push(`key ${index + 1} repeats an earlier key`);
+      errors.push(`key ${index + 1} has ${bytes.length} bytes instead of ${KEY_BYTES}`);
+    else if (ring.has(id)) errors.push(`key ${index + 1} repeats an earlier key`);
     else ring.set(id, createSecretKey(bytes));
   }
-  if (faults.length > 0) {
+  if (errors.length > 0) {
     throw new Error(
-      `Encryption keys: ${faults.join('; ')} (each is the base64 of ${KEY_BYTES} random bytes, newest first)`,
+      `Encryption keys: ${errors.join('; ')} (each is the base64 of ${KEY_BYTES} random bytes, newest first)`,
     );
   }
   return ring;
@@ -127,28 +127,28 @@ function readKeys(keys: string[]): Map<string, KeyObject> {
 /** Undefined if the text is not a ciphertext. */
 function parseCiphertext(text: string): { keyId: string; iv: Buffer; tag: Buffer; data: Buffer } | undefined {
   const [version, keyId, ...encoded] = text.split('.');
-  const [iv, tag, data] = encoded.map((part) => fromBase64(part, 'base64url'));
+  const [iv, tag, data] = encoded.map((part) => decodeBase64(part, 'base64url'));
   if (version !== VERSION || !keyId || encoded.length !== 3 || !data) return undefined;
   if (iv?.length !== IV_BYTES || tag?.length !== TAG_BYTES) return undefined;
   return { keyId, iv, tag, data };
 }
 
 // Node's decoder skips invalid characters and ignores spare bits, so re-encode to check that the text was exact.
-function fromBase64(text: string, encoding: 'base64' | 'base64url'): Buffer | null {
+function decodeBase64(text: string, encoding: 'base64' | 'base64url'): Buffer | null {
   const bytes = Buffer.from(text, encoding);
   return bytes.toString(encoding) === text ? bytes : null;
 }
 
 /** Keyed hashes of texts: without a key, a text cannot be found by trying, however few candidates there are. */
-interface Macs {
+interface KeyedHashes {
   /** Returns the hash of `text` under the newest key, 64 hex digits. The hash depends on `context`. */
-  of(text: string, context: string): string;
+  hash(text: string, context: string): string;
   /** Whether `mac` is the hash of this text and context under any of the keys. */
-  isOf(mac: string, text: string, context: string): boolean;
+  matches(mac: string, text: string, context: string): boolean;
 }
 
 /** Derives a MAC key from an encryption key: one key, one purpose (RFC 5869). */
-function derived(key: string): KeyObject {
+function deriveHashKey(key: string): KeyObject {
   return createSecretKey(Buffer.from(hkdfSync('sha256', Buffer.from(key, 'base64'), '', 'belfry mac', 32)));
 }
 
@@ -157,12 +157,12 @@ function derived(key: string): KeyObject {
  *
  * @param keys the encryption keys: base64 of 32 bytes each, newest first
  */
-export function createMacs(keys: readonly string[]): Macs {
-  const ring = keys.map(derived);
+export function createKeyedHashes(keys: readonly string[]): KeyedHashes {
+  const ring = keys.map(deriveHashKey);
   const mac = (key: KeyObject, text: string, context: string) =>
     createHmac('sha256', key).update(`${context.length}.${context}`).update(text).digest('hex');
   return {
-    of: (text, context) => mac(ring[0]!, text, context),
-    isOf: (given, text, context) => ring.some((key) => mac(key, text, context) === given),
+    hash: (text, context) => mac(ring[0]!, text, context),
+    matches: (given, text, context) => ring.some((key) => mac(key, text, context) === given),
   };
 }

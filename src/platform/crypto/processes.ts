@@ -3,13 +3,13 @@ import type { Logger } from '../observability/log.ts';
 import type { Database, Executor } from '../postgres/database.ts';
 import type { Keyring } from './keyring.ts';
 
-const BEAT_MS = 15_000;
+const HEARTBEAT_MS = 15_000;
 
 /** A condition on `encryption_processes`: the process is running. A killed process counts as running a little longer. */
 export const IS_RUNNING = `seen_at > now() - interval '60 seconds'`;
 
 // $1: process id, $2: its keys, newest first. Returns the keys in use that it lacks.
-const BEAT = `
+const HEARTBEAT = `
   with seen as (
     insert into encryption_processes (id, key_ids) values ($1, $2) on conflict (id) do update set seen_at = now()
   ), used as (
@@ -22,7 +22,7 @@ const LEAVE = `
   with gone as (delete from encryption_processes where id = $1)
   update encryption_keys set last_used_at = now() where key_id = $2`;
 
-const REMOVE_LOST = `
+const REMOVE_EXPIRED = `
   delete from encryption_processes where id in (
     select id from encryption_processes where not ${IS_RUNNING} for update skip locked)`;
 
@@ -45,52 +45,64 @@ export async function runningProcesses(executor: Executor, keyId: string): Promi
 }
 
 /** The entry of a process among the running ones. */
-export interface Presence {
+export interface ProcessRegistration {
   id: string;
   /** Renews the entry every 15 seconds. */
-  keepUp(): void;
+  startHeartbeat(): void;
   /** Deletes the entry. Never rejects: an entry that stays expires after a minute. */
   leave(): Promise<void>;
 }
 
 /** Adds this process to the running ones, in the transaction that records its key. */
-export async function enter(tx: Executor, database: Database, keyring: Keyring, log: Logger): Promise<Presence> {
+export async function registerProcess(
+  tx: Executor,
+  database: Database,
+  keyring: Keyring,
+  log: Logger,
+): Promise<ProcessRegistration> {
   const id = newId();
-  const told = new Set<string>();
+  const loggedKeyIds = new Set<string>();
   let timer: NodeJS.Timeout | undefined;
-  let beating: Promise<void> = Promise.resolve();
+  let pendingHeartbeat: Promise<void> = Promise.resolve();
 
-  const say = (executor: Executor) => executor.write<[string]>({ text: BEAT, values: [id, keyring.keyIds] });
+  const recordHeartbeat = (executor: Executor) =>
+    executor.write<[string]>({ text: HEARTBEAT, values: [id, keyring.keyIds] });
 
-  async function beat(): Promise<void> {
+  async function heartbeat(): Promise<void> {
     try {
-      for (const [keyId] of await say(database)) {
-        if (!told.has(keyId))
-          log.error({ keyId }, 'values are encrypted with a key that SVC_ENCRYPTION_KEYS here lacks');
-        told.add(keyId);
+      for (const [keyId] of await recordHeartbeat(database)) {
+        if (!loggedKeyIds.has(keyId))
+          log.error(
+            { keyId },
+            'values are encrypted with a key that is missing from SVC_ENCRYPTION_KEYS of this process',
+          );
+        loggedKeyIds.add(keyId);
       }
     } catch (error) {
-      log.warn({ err: error }, 'it could not be noted which encryption keys this process has');
+      log.warn({ err: error }, 'the encryption keys of this process could not be recorded');
     }
   }
 
-  await tx.write({ text: REMOVE_LOST, values: [] });
-  await say(tx);
+  await tx.write({ text: REMOVE_EXPIRED, values: [] });
+  await recordHeartbeat(tx);
   return {
     id,
-    keepUp() {
+    startHeartbeat() {
       timer = setInterval(() => {
-        beating = beating.then(beat);
-      }, BEAT_MS);
+        pendingHeartbeat = pendingHeartbeat.then(heartbeat);
+      }, HEARTBEAT_MS);
       timer.unref();
     },
     async leave() {
       clearInterval(timer);
-      await beating;
+      await pendingHeartbeat;
       try {
         await database.write({ text: LEAVE, values: [id, keyring.keyIds[0]] });
       } catch (error) {
-        log.warn({ err: error }, 'it could not be noted that this process stopped using its encryption keys');
+        log.warn(
+          { err: error },
+          'the end of this process could not be recorded; its encryption keys count as in use for a minute',
+        );
       }
     },
   };

@@ -10,11 +10,11 @@ import {
   recordNewestKey,
 } from './key-records.ts';
 import type { Keyring } from './keyring.ts';
-import { enter, type Presence } from './processes.ts';
+import { type ProcessRegistration, registerProcess } from './processes.ts';
 import type { EncryptedPlace } from './rotation/encrypted-place.ts';
 import { countByKey } from './rotation/survey.ts';
 
-interface KeyUse {
+interface RegistrationParts {
   database: Database;
   keyring: Keyring;
   log: Logger;
@@ -22,7 +22,7 @@ interface KeyUse {
 }
 
 /** The errors in the keys of this process, one line each; they contain only ids. */
-function faultsOf(keyring: Keyring, records: readonly KeyRecord[], found: readonly string[]): string[] {
+function findKeyErrors(keyring: Keyring, records: readonly KeyRecord[], found: readonly string[]): string[] {
   const has = `which has ${keyring.keyIds.join(', ')}`;
   const inUse = records.filter(({ retiredAt }) => retiredAt === null);
   return [
@@ -36,7 +36,7 @@ function faultsOf(keyring: Keyring, records: readonly KeyRecord[], found: readon
       .filter((record) => keyring.keyIds.includes(record.keyId) && !isSameKey(keyring, record))
       .map(
         ({ keyId }) =>
-          `key ${keyId} of SVC_ENCRYPTION_KEYS is another key than the one of this id that encrypted the data`,
+          `key ${keyId} of SVC_ENCRYPTION_KEYS has the same id as the key that encrypted the data, but is a different key`,
       ),
     ...found
       .filter((keyId) => !keyring.keyIds.includes(keyId))
@@ -47,17 +47,15 @@ function faultsOf(keyring: Keyring, records: readonly KeyRecord[], found: readon
   ];
 }
 
-function fail(faults: readonly string[], { nodeEnv }: Pick<Environment, 'nodeEnv'>): void {
-  if (faults.length === 0) return;
-  const fresh =
+function throwIfAny(errors: readonly string[], { nodeEnv }: Pick<Environment, 'nodeEnv'>): void {
+  if (errors.length === 0) return;
+  const developmentHint =
     nodeEnv === 'development'
-      ? [
-          'npm run dev keeps a key of its own in .data/encryption-key; npm run dev -- --fresh begins with an empty database',
-        ]
+      ? ['npm run dev stores its own key in .data/encryption-key; npm run dev -- --fresh starts with an empty database']
       : [];
   throw new StartupError(
-    'The encryption keys are not those that the database was written with (see docs/encryption.md):',
-    [...faults, ...fresh],
+    'The encryption keys do not match those that encrypted the database (see docs/encryption.md):',
+    [...errors, ...developmentHint],
   );
 }
 
@@ -69,18 +67,21 @@ function fail(faults: readonly string[], { nodeEnv }: Pick<Environment, 'nodeEnv
  * @param places the places that contain ciphertexts
  * @throws StartupError naming each key that is missing or differs
  */
-export async function registerKeys(use: KeyUse, places: readonly EncryptedPlace[]): Promise<Presence> {
+export async function registerKeys(
+  use: RegistrationParts,
+  places: readonly EncryptedPlace[],
+): Promise<ProcessRegistration> {
   const { database, keyring, log, env } = use;
   const before = await readKeyRecords(database);
   const counts = before.length === 0 ? (await Promise.all(places.map(countByKey))).flat() : [];
   const found = [...new Set(counts.flatMap(({ keyId }) => keyId ?? []))];
-  const presence = await database.transaction(async (tx) => {
+  const registration = await database.transaction(async (tx) => {
     await lockKeyRecords(tx);
-    fail(faultsOf(keyring, await readKeyRecords(tx), found), env);
+    throwIfAny(findKeyErrors(keyring, await readKeyRecords(tx), found), env);
     await recordFoundKeys(tx, keyring, found);
     await recordNewestKey(tx, keyring);
-    return enter(tx, database, keyring, log);
+    return registerProcess(tx, database, keyring, log);
   });
-  presence.keepUp();
-  return presence;
+  registration.startHeartbeat();
+  return registration;
 }

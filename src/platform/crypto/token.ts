@@ -3,7 +3,7 @@ import { createHash, randomBytes } from 'node:crypto';
 const TOKEN = /^svc_[0-9a-f]{64}$/;
 
 /** A new opaque token: `svc_` and 64 hex digits (256 random bits). It can never look like an API key (`svc_ak_…`). */
-export function newToken(): string {
+export function generateToken(): string {
   return `svc_${randomBytes(32).toString('hex')}`;
 }
 

@@ -3,7 +3,7 @@ import { isIPv4, isIPv6 } from 'node:net';
 import ipaddr from 'ipaddr.js';
 
 /** The parts of a request that identify its sender. */
-interface Sent {
+interface RequestSource {
   /** The address as Express determines it: from `X-Forwarded-For` if the proxy in front is trusted. */
   ip?: string | undefined;
   socket: { remoteAddress?: string | undefined };
@@ -11,13 +11,13 @@ interface Sent {
 
 const MAPPED = '::ffff:';
 // Forms of IPv6 addresses that embed an IPv4 address: mapped, translated (RFC 7915), and behind a NAT64 (RFC 6052).
-const HOLDS_IPV4 = new Set(['ipv4Mapped', 'rfc6145', 'rfc6052']);
+const EMBEDS_IPV4 = new Set(['ipv4Mapped', 'rfc6145', 'rfc6052']);
 // Some proxies include the port: `203.0.113.7:4711` or `[2001:db8::7]:4711`.
 const WITH_PORT = /^(?:(\d+(?:\.\d+){3}):\d{1,5}|\[([^\]]*)\](?::\d{1,5})?)$/;
-const LONGEST = 64;
+const MAX_LENGTH = 64;
 
 /** Rewrites a dotted end as two groups of hex, because the parser mistakes `::1.2.3.4` for a mapped address. */
-function undotted(text: string): string {
+function replaceDottedEnd(text: string): string {
   const end = text.lastIndexOf(':') + 1;
   if (!text.includes('.', end)) return text;
   const [a = 0, b = 0, c = 0, d = 0] = text.slice(end).split('.').map(Number);
@@ -25,27 +25,27 @@ function undotted(text: string): string {
 }
 
 /** The canonical form of an address; undefined if the text is not an address. */
-function canonical(text: string | undefined): string | undefined {
-  if (text === undefined || text.length > LONGEST) return undefined;
+function canonicalAddress(text: string | undefined): string | undefined {
+  if (text === undefined || text.length > MAX_LENGTH) return undefined;
   if (isIPv4(text)) return text;
   // Every IPv4 client of a dual-stack server has this form. It is the common case, so skip the parser.
   if (text.startsWith(MAPPED) && isIPv4(text.slice(MAPPED.length))) return text.slice(MAPPED.length);
   const bare = text.split('%', 1)[0]!;
   if (isIPv6(bare)) {
-    const address = ipaddr.IPv6.parse(undotted(bare));
-    if (!HOLDS_IPV4.has(address.range())) return address.toString();
+    const address = ipaddr.IPv6.parse(replaceDottedEnd(bare));
+    if (!EMBEDS_IPV4.has(address.range())) return address.toString();
     return new ipaddr.IPv4(address.toByteArray().slice(12)).toString();
   }
   const found = WITH_PORT.exec(text);
-  return found === null ? undefined : canonical(found[1] ?? found[2]);
+  return found === null ? undefined : canonicalAddress(found[1] ?? found[2]);
 }
 
 /**
  * The address that a request comes from, in canonical form: IPv6 as in RFC 5952, an embedded IPv4 address as IPv4. If a trusted proxy
  * sent something that is not an address, the proxy's own address is used. Empty if the sender has disconnected.
  */
-export function addressOf(req: Sent): string {
-  return canonical(req.ip) ?? canonical(req.socket.remoteAddress) ?? '';
+export function addressOf(req: RequestSource): string {
+  return canonicalAddress(req.ip) ?? canonicalAddress(req.socket.remoteAddress) ?? '';
 }
 
 function isLoopback(address: string | undefined): boolean {
@@ -56,12 +56,12 @@ function isLoopback(address: string | undefined): boolean {
  * Whether a request was sent by a program on this machine: the connection comes from a loopback address, and if a proxy on this machine
  * passed the request on, it names no other client. `X-Forwarded-For` can only make this false: any client can send the header.
  */
-export function isFromThisMachine(req: { headers: IncomingHttpHeaders; socket: Sent['socket'] }): boolean {
+export function isFromThisMachine(req: { headers: IncomingHttpHeaders; socket: RequestSource['socket'] }): boolean {
   const forwarded = String(req.headers['x-forwarded-for'] ?? '')
     .split(',')
     .filter((entry) => entry.trim() !== '');
   const addresses = [req.socket.remoteAddress, ...forwarded.map((entry) => entry.trim())];
-  return addresses.every((address) => isLoopback(canonical(address)));
+  return addresses.every((address) => isLoopback(canonicalAddress(address)));
 }
 
 /**

@@ -21,7 +21,7 @@ export interface EntityTag {
  * @param version the version of the record in the body: digits and lower-case letters
  * @param viewer a user id; empty for a viewer without one, and if all viewers get the same response
  */
-export function entityTag(bytes: Buffer, version: string | undefined, viewer = ''): string {
+export function createEntityTag(bytes: Buffer, version: string | undefined, viewer = ''): string {
   const digest = hash('sha256', bytes, 'base64').slice(0, HASH_LENGTH) + viewer;
   return version === undefined ? digest : `${version}-${digest}`;
 }
@@ -49,6 +49,6 @@ export function readEntityTags(header: string): '*' | EntityTag[] | undefined {
 }
 
 /** The 400 response to an `If-Match` that `readEntityTags` cannot parse. */
-export function malformedIfMatch(): ApiError {
+export function createIfMatchError(): ApiError {
   return new ApiError('BAD_REQUEST', 'If-Match must be * or a list of entity tags in double quotes');
 }

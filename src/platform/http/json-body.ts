@@ -2,31 +2,31 @@ import type { IncomingMessage } from 'node:http';
 import { pipeline, type Readable } from 'node:stream';
 import { createBrotliDecompress, createGunzip, createInflate } from 'node:zlib';
 import { ApiError, validationError } from '../errors.ts';
-import { exceededJsonLimit } from '../json/json-limits.ts';
+import { findExceededJsonLimit } from '../json/json-limits.ts';
 
 const JSON_TYPE = /^application\/(?:[\w.-]+\+)?json(?![^; \t])/i;
 // Each step consumes a semicolon or the end, so matching is linear in the input.
 const PARAMETER = /[ \t]*(?:;[ \t]*(?:([\w!#$%&'*+.^`|~-]+)[ \t]*=[ \t]*([\w!#$%&'*+.^`|~-]+|"(?:[^"\\]|\\.)*"))?|$)/y;
 
-const INFLATERS = {
+const DECOMPRESSORS = {
   gzip: createGunzip,
   deflate: createInflate,
   br: createBrotliDecompress,
 } as const;
 
-function inflated(req: IncomingMessage): Readable {
+function decompress(req: IncomingMessage): Readable {
   const encoding = (req.headers['content-encoding'] ?? 'identity').toLowerCase();
   if (encoding === 'identity') return req;
-  if (!Object.hasOwn(INFLATERS, encoding)) {
+  if (!Object.hasOwn(DECOMPRESSORS, encoding)) {
     throw new ApiError('UNSUPPORTED_MEDIA_TYPE', 'The content encoding must be gzip, deflate, br or identity');
   }
   // The error surfaces on the last stream, which the caller reads.
-  return pipeline(req, INFLATERS[encoding as keyof typeof INFLATERS](), () => undefined) as unknown as Readable;
+  return pipeline(req, DECOMPRESSORS[encoding as keyof typeof DECOMPRESSORS](), () => undefined) as unknown as Readable;
 }
 
 /** Reads at most `limit` bytes. The rest is not read: the connection is closed after the response. */
-function collect(req: IncomingMessage, limit: number): Promise<Buffer> {
-  const stream = inflated(req);
+function readBytes(req: IncomingMessage, limit: number): Promise<Buffer> {
+  const stream = decompress(req);
   return new Promise((resolve, reject) => {
     const chunks: Buffer[] = [];
     let size = 0;
@@ -79,7 +79,7 @@ function isJsonType(text: string): boolean {
 }
 
 /** Whether a request declares its body as JSON, in any encoding. */
-export function claimsJson(req: IncomingMessage): boolean {
+export function declaresJson(req: IncomingMessage): boolean {
   return hasBody(req) && JSON_TYPE.test(req.headers['content-type'] ?? '');
 }
 
@@ -99,10 +99,10 @@ export async function readJsonBody(
   if (!isJsonType(req.headers['content-type'] ?? '')) throw new ApiError('UNSUPPORTED_MEDIA_TYPE');
   if (Number(req.headers['content-length']) > limit)
     throw new ApiError('PAYLOAD_TOO_LARGE', `The body must be at most ${limit} bytes`);
-  const bytes = await collect(req, limit);
+  const bytes = await readBytes(req, limit);
   if (bytes.length === 0) return undefined;
   const value = parse(bytes);
-  const excess = exceededJsonLimit(bytes, bodyKeys, countsRoot ? bodyKeys : Number.POSITIVE_INFINITY);
+  const excess = findExceededJsonLimit(bytes, bodyKeys, countsRoot ? bodyKeys : Number.POSITIVE_INFINITY);
   if (excess !== undefined) throw validationError({ body: excess });
   return value;
 }

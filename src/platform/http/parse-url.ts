@@ -5,7 +5,7 @@ const MAX_AUTHORITY_LENGTH = 8192;
 const MAX_HOST_AND_PORT_LENGTH = 260;
 const MAX_LABEL_LENGTH = 63;
 // biome-ignore lint/suspicious/noControlCharactersInRegex: ASCII without the percent sign
-const CONVERTED = /[^\u0000-\u0024\u0026-\u007f]|xn--/i;
+const NEEDS_PUNYCODE = /[^\u0000-\u0024\u0026-\u007f]|xn--/i;
 
 /** Returns the user name, password, host and port of an http or https URL, exactly as written. */
 export function authorityOf(text: string): string {
@@ -14,7 +14,7 @@ export function authorityOf(text: string): string {
 
 function isCheap(authority: string): boolean {
   if (authority.length > MAX_AUTHORITY_LENGTH) return false;
-  if (!CONVERTED.test(authority)) return true;
+  if (!NEEDS_PUNYCODE.test(authority)) return true;
   const host = authority.slice(authority.lastIndexOf('@') + 1);
   // The URL parser treats these full stops as label separators too (UTS #46).
   const isLong = (label: string) => label.length > MAX_LABEL_LENGTH;

@@ -2,7 +2,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import { ApiError } from '../errors.ts';
 import { addressOf, clientKey } from './client-address.ts';
-import { perRequest } from './per-request.ts';
+import { createPerRequestStore } from './per-request.ts';
 
 /** Limits for the memory that responses use, from the time their data is loaded until the client has received them. */
 export interface PendingBounds {
@@ -33,16 +33,16 @@ export interface PendingResponses {
 }
 
 /** The counted state of one response. */
-interface Counted {
+interface PendingResponse {
   bytes: number;
   /** How many more bytes fit; never fewer than the size of a small response. */
-  room(): number;
+  availableBytes(): number;
   /** Changes the bytes. @throws ApiError UNAVAILABLE if there is no room, unless it is forced */
-  set(bytes: number, forced: boolean): void;
+  set(bytes: number, isForced: boolean): void;
   res: ServerResponse;
 }
 
-const counted = perRequest<Counted>('pending response');
+const pendingResponses = createPerRequestStore<PendingResponse>('pending response');
 
 /** Whether a response may be refused. The response to a write may not, because the write has already happened. */
 function isRefusable({ method }: IncomingMessage): boolean {
@@ -56,19 +56,19 @@ function isRefusable({ method }: IncomingMessage): boolean {
  * @throws ApiError UNAVAILABLE if there is no room for them
  */
 export function reserveResponseBytes(req: IncomingMessage | undefined, bytes: number): void {
-  const response = req && counted.get(req);
+  const response = req && pendingResponses.get(req);
   response?.set(response.bytes + bytes, !isRefusable(req!));
 }
 
 /** The maximum number of bytes for the response to a request; a larger response would be refused. */
-export function responseRoom(req: IncomingMessage | undefined): number {
+export function availableResponseBytes(req: IncomingMessage | undefined): number {
   if (req === undefined || !isRefusable(req)) return Number.POSITIVE_INFINITY;
-  return counted.get(req)?.room() ?? Number.POSITIVE_INFINITY;
+  return pendingResponses.get(req)?.availableBytes() ?? Number.POSITIVE_INFINITY;
 }
 
 /** The 503 response if there is no room. */
-export function noResponseRoom(): ApiError {
-  const message = 'Too many answers wait to be read: read them, ask for less at once, or try again later';
+export function createNoRoomError(): ApiError {
+  const message = 'Too many responses are waiting to be read. Read them, request less data at once, or try again later';
   return new ApiError('UNAVAILABLE', message, { retryAfter: RETRY_AFTER_SECONDS });
 }
 
@@ -79,7 +79,7 @@ export function noResponseRoom(): ApiError {
  * @throws ApiError UNAVAILABLE if there is no room for them
  */
 export function setResponseBytes(req: IncomingMessage, bytes: number, isSent = false): void {
-  const response = counted.get(req);
+  const response = pendingResponses.get(req);
   if (response === undefined) return;
   // The socket is undefined while an earlier response uses the connection.
   const { socket } = response.res;
@@ -89,7 +89,7 @@ export function setResponseBytes(req: IncomingMessage, bytes: number, isSent = f
 
 /** Excludes a response from the count, because all responses like it share the same bytes. */
 export function ignoreResponseBytes(req: IncomingMessage): void {
-  counted.delete(req);
+  pendingResponses.delete(req);
 }
 
 /** Creates the counter of one process. */
@@ -106,12 +106,12 @@ export function createPendingResponses({ pendingBytesPerClient, pendingBytes }: 
   }
 
   /** Whether there is room. The only response of a client always has room: otherwise a large one could never be sent. */
-  function hasRoom(held: number, bytes: number, most: number): boolean {
-    return held === 0 || held + bytes <= (bytes <= SMALL_BYTES ? most * (1 + RESERVE) : most);
+  function hasRoom(held: number, bytes: number, limit: number): boolean {
+    return held === 0 || held + bytes <= (bytes <= SMALL_BYTES ? limit * (1 + RESERVE) : limit);
   }
 
   /** The responses to release when a connection closes: a response that waits behind another one does not close by itself. */
-  function releasesOf(socket: Socket, client: string): Set<() => void> {
+  function getReleases(socket: Socket, client: string): Set<() => void> {
     const known = connections.get(socket);
     if (known !== undefined) {
       // Behind a proxy, one connection serves many clients.
@@ -126,7 +126,7 @@ export function createPendingResponses({ pendingBytesPerClient, pendingBytes }: 
     return releases;
   }
 
-  function countedResponse(req: IncomingMessage, res: ServerResponse): Counted {
+  function createPendingResponse(req: IncomingMessage, res: ServerResponse): PendingResponse {
     const { socket } = req;
     let client: string | undefined;
     let isClosed = false;
@@ -136,26 +136,26 @@ export function createPendingResponses({ pendingBytesPerClient, pendingBytes }: 
       connections.get(socket)?.releases.delete(release);
       add(client!, -response.bytes);
     };
-    const response: Counted = {
+    const response: PendingResponse = {
       bytes: 0,
       res,
-      room() {
+      availableBytes() {
         const own = byClient.get(client ?? clientKey(addressOf(req))) ?? 0;
         // A single response always has room.
         const ofClient = own === response.bytes ? Number.POSITIVE_INFINITY : pendingBytesPerClient - own;
         const ofAll = total === response.bytes ? Number.POSITIVE_INFINITY : pendingBytes - total;
         return Math.max(SMALL_BYTES, Math.min(ofClient, ofAll));
       },
-      set(bytes, forced) {
+      set(bytes, isForced) {
         if (isClosed || bytes === response.bytes) return;
         // Most responses are never counted, so their client is not looked up.
         const known = client ?? clientKey(addressOf(req));
         const own = (byClient.get(known) ?? 0) - response.bytes;
         const fits = hasRoom(total - response.bytes, bytes, pendingBytes) && hasRoom(own, bytes, pendingBytesPerClient);
-        if (bytes > response.bytes && !fits && !forced) throw noResponseRoom();
+        if (bytes > response.bytes && !fits && !isForced) throw createNoRoomError();
         if (client === undefined) {
           client = known;
-          releasesOf(socket, client).add(release);
+          getReleases(socket, client).add(release);
           res.once('close', release);
         }
         add(client, bytes - response.bytes);
@@ -169,9 +169,9 @@ export function createPendingResponses({ pendingBytesPerClient, pendingBytes }: 
     begin(req, res) {
       if (total > 0) {
         const own = byClient.get(clientKey(addressOf(req))) ?? 0;
-        if (!hasRoom(total, 0, pendingBytes) || !hasRoom(own, 0, pendingBytesPerClient)) throw noResponseRoom();
+        if (!hasRoom(total, 0, pendingBytes) || !hasRoom(own, 0, pendingBytesPerClient)) throw createNoRoomError();
       }
-      counted.set(req, countedResponse(req, res));
+      pendingResponses.set(req, createPendingResponse(req, res));
     },
     isCrowded(socket) {
       if (total > pendingBytes / 2) return true;

@@ -1,7 +1,7 @@
 import type { IncomingMessage } from 'node:http';
 
 /** Stores at most one value per request. */
-export interface PerRequest<Value> {
+export interface PerRequestStore<Value> {
   get(req: IncomingMessage): Value | undefined;
   set(req: IncomingMessage, value: Value): void;
   delete(req: IncomingMessage): void;
@@ -11,7 +11,7 @@ export interface PerRequest<Value> {
  * Stores one value per request, under its own symbol. If the value refers to the request, a WeakMap would keep the request and its
  * body in memory until the next full garbage collection.
  */
-export function perRequest<Value>(name: string): PerRequest<Value> {
+export function createPerRequestStore<Value>(name: string): PerRequestStore<Value> {
   const key = Symbol(name);
   type Holder = IncomingMessage & { [key]?: Value | undefined };
   return {

@@ -1,29 +1,29 @@
 import type { Dispatcher } from 'undici';
 
 /** The number of response bytes that are read; the rest is not waited for. */
-export const ANSWER_BYTES = 1024;
+export const MAX_RESPONSE_BYTES = 1024;
 
 const EMPTY = Buffer.alloc(0);
 
 /** The outcome of a POST: a response, an error, or both if the response broke off in its body. */
-export interface Posted {
+export interface PostResult {
   status?: number;
   retryAfter?: string;
   location?: string;
-  answer: Buffer;
+  responseBody: Buffer;
   /** The deadline passed. */
-  late?: boolean;
+  isTimedOut?: boolean;
   error?: unknown;
 }
 
-interface Request {
+interface PostRequest {
   url: URL;
   headers: Record<string, string>;
   body: string | Buffer;
   /** The time limit for everything together: DNS, connection, TLS, headers, body. */
   timeoutMs: number;
   /** Whether to close the connection after the response. */
-  lastOfConnection?: boolean;
+  closeConnection?: boolean;
 }
 
 /**
@@ -33,25 +33,25 @@ interface Request {
  */
 export function post(
   dispatcher: Dispatcher,
-  { url, headers, body, timeoutMs, lastOfConnection }: Request,
-): Promise<Posted> {
+  { url, headers, body, timeoutMs, closeConnection }: PostRequest,
+): Promise<PostResult> {
   return new Promise((resolve) => {
-    const posted: Posted = { answer: EMPTY };
+    const result: PostResult = { responseBody: EMPTY };
     const chunks: Buffer[] = [];
     let size = 0;
     let controller: Dispatcher.DispatchController | undefined;
     let done = false;
 
-    const finish = (rest?: Partial<Posted>) => {
+    const finish = (outcome?: Partial<PostResult>) => {
       if (done) return;
       done = true;
       clearTimeout(timer);
-      if (chunks.length > 0) posted.answer = Buffer.concat(chunks).subarray(0, ANSWER_BYTES);
-      resolve(rest === undefined ? posted : { ...posted, ...rest });
+      if (chunks.length > 0) result.responseBody = Buffer.concat(chunks).subarray(0, MAX_RESPONSE_BYTES);
+      resolve(outcome === undefined ? result : { ...result, ...outcome });
     };
     const stop = () => controller?.abort(new Error('enough'));
     const timer = setTimeout(() => {
-      finish({ late: true });
+      finish({ isTimedOut: true });
       stop();
     }, timeoutMs);
 
@@ -61,18 +61,18 @@ export function post(
         // The deadline passed while the request waited for a connection.
         if (done) stop();
       },
-      onResponseStart(_, status, answerHeaders) {
+      onResponseStart(_, status, responseHeaders) {
         if (status < 200) return;
-        posted.status = status;
-        const { 'retry-after': wish, location } = answerHeaders;
-        if (typeof wish === 'string') posted.retryAfter = wish;
-        if (typeof location === 'string') posted.location = location;
+        result.status = status;
+        const { 'retry-after': wish, location } = responseHeaders;
+        if (typeof wish === 'string') result.retryAfter = wish;
+        if (typeof location === 'string') result.location = location;
       },
       onResponseData(_, chunk) {
         if (done) return;
         chunks.push(chunk);
         size += chunk.length;
-        if (size <= ANSWER_BYTES) return;
+        if (size <= MAX_RESPONSE_BYTES) return;
         finish();
         stop();
       },
@@ -89,7 +89,7 @@ export function post(
           body,
           headersTimeout: 0,
           bodyTimeout: 0,
-          ...(lastOfConnection ? { reset: true } : {}),
+          ...(closeConnection ? { reset: true } : {}),
         },
         handler,
       );

@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
-import { perRequest } from './per-request.ts';
+import { createPerRequestStore } from './per-request.ts';
 
-const ids = perRequest<string>('id');
+const ids = createPerRequestStore<string>('id');
 const PLAIN = /^[A-Za-z0-9._-]{1,128}$/;
 
 /** Assigns a request its id: its `X-Request-Id` header if that is short and plain, otherwise a new id. */
@@ -25,7 +25,7 @@ interface Identity {
   userId: string;
 }
 
-const identities = perRequest<Identity>('identity');
+const identities = createPerRequestStore<Identity>('identity');
 
 /** Stores the identity of a request, for its log line and for the changes it makes. */
 export function setIdentity(req: IncomingMessage, identity: Identity | undefined): void {

@@ -1,6 +1,6 @@
 import type { IncomingHttpHeaders, ServerResponse } from 'node:http';
 import { ApiError } from '../errors.ts';
-import { type EntityTag, entityTag, malformedIfMatch, readEntityTags, versionIn } from './entity-tag.ts';
+import { createEntityTag, createIfMatchError, type EntityTag, readEntityTags, versionIn } from './entity-tag.ts';
 import { setResponseBytes } from './pending-responses.ts';
 
 /** A value with the metadata of its response. */
@@ -47,7 +47,7 @@ export function isBodiless(status: number): boolean {
 }
 
 /** The response for a value: 204 if it is undefined, otherwise `{ data }` (and `meta`), unless the status allows no body. */
-export function successResponse(status: number, value: unknown): SuccessResponse {
+export function createSuccessResponse(status: number, value: unknown): SuccessResponse {
   if (isBodiless(status)) return { status, text: undefined, version: undefined };
   if (value === undefined) return { status: 204, text: undefined, version: undefined };
   const { data, meta, version } = value instanceof Envelope ? value : new Envelope(value, undefined, undefined);
@@ -73,14 +73,14 @@ export function sendJson(res: ServerResponse, status: number, body: unknown): vo
  *
  * @throws ApiError BAD_REQUEST or PRECONDITION_FAILED
  */
-function isKnown(headers: IncomingHttpHeaders, tag: string): boolean {
+function clientHasVersion(headers: IncomingHttpHeaders, tag: string): boolean {
   const { 'if-match': match, 'if-none-match': noneMatch } = headers;
   if (match !== undefined) {
     const version = versionIn(tag);
     const same = ({ weak, opaque }: EntityTag) =>
       !weak && (opaque === tag || (version !== undefined && versionIn(opaque) === version));
     const tags = readEntityTags(match);
-    if (tags === undefined) throw malformedIfMatch();
+    if (tags === undefined) throw createIfMatchError();
     if (tags !== '*' && !tags.some(same)) throw new ApiError('PRECONDITION_FAILED');
   }
   if (noneMatch === undefined) return false;
@@ -114,12 +114,12 @@ export function sendSuccess(res: ServerResponse, response: SuccessResponse, view
     return;
   }
   const bytes = Buffer.from(text);
-  const tag = entityTag(bytes, version, viewer);
+  const tag = createEntityTag(bytes, version, viewer);
   const vary = res.getHeader('Vary');
   res.setHeader('Vary', vary === undefined ? 'Authorization' : `${vary}, Authorization`);
   if (caching === undefined) res.setHeader('Cache-Control', 'private, no-cache');
   res.setHeader('ETag', `"${tag}"`);
-  if (reads && isKnown(headers, tag)) {
+  if (reads && clientHasVersion(headers, tag)) {
     res.statusCode = 304;
     res.end();
   } else sendBytes(res, status, bytes);

@@ -1,4 +1,4 @@
-const LONGEST_WAIT_MS = 365 * 86_400_000;
+const MAX_WAIT_MS = 365 * 86_400_000;
 
 const MONTHS = ['Jan', 'Feb', 'Mar', 'Apr', 'May', 'Jun', 'Jul', 'Aug', 'Sep', 'Oct', 'Nov', 'Dec'];
 const TIME = '(?<hour>[01]\\d|2[0-3]):(?<minute>[0-5]\\d):(?<second>[0-5]\\d|60)';
@@ -19,7 +19,7 @@ export function parseRetryAfter(value: string | undefined, nowMs: number): numbe
   if (value === undefined) return null;
   const text = value.trim();
   const wait = /^\d+(\.\d+)?$/.test(text) ? Math.ceil(Number(text)) * 1_000 : parseHttpDate(text, nowMs) - nowMs;
-  return wait >= 0 ? Math.min(wait, LONGEST_WAIT_MS) : null;
+  return wait >= 0 ? Math.min(wait, MAX_WAIT_MS) : null;
 }
 
 // Date.parse accepts almost any text that contains a number, and reads the asctime form as local time.

@@ -1,13 +1,13 @@
 import { promisify } from 'node:util';
 import { gzip } from 'node:zlib';
 import type { Request, Response } from 'express';
-import { entityTag, readEntityTags } from './entity-tag.ts';
+import { createEntityTag, readEntityTags } from './entity-tag.ts';
 import { ignoreResponseBytes } from './pending-responses.ts';
 
 const compress = promisify(gzip);
 
 /** Content that is the same for all clients, ready to send. */
-export interface ServedBytes {
+export interface ServedContent {
   type: string;
   bytes: Buffer;
   gzipped: Buffer;
@@ -16,39 +16,39 @@ export interface ServedBytes {
 }
 
 /** Prepares content: its compressed form and its entity tag. */
-export async function servedBytes(
+export async function prepareContent(
   type: string,
   bytes: Buffer,
   headers: Readonly<Record<string, string>>,
-): Promise<ServedBytes> {
-  return { type, bytes, gzipped: await compress(bytes), tag: entityTag(bytes, undefined), headers };
+): Promise<ServedContent> {
+  return { type, bytes, gzipped: await compress(bytes), tag: createEntityTag(bytes, undefined), headers };
 }
 
 /** Caches the result of `make`, which runs at the first call. After a failure, the next call tries again. */
-export function onDemand<T>(make: () => T | Promise<T>): () => Promise<T> {
-  let made: Promise<T> | undefined;
+export function createOnDemand<T>(create: () => T | Promise<T>): () => Promise<T> {
+  let created: Promise<T> | undefined;
   return () => {
-    made ??= Promise.resolve()
-      .then(make)
+    created ??= Promise.resolve()
+      .then(create)
       .catch((error) => {
-        made = undefined;
+        created = undefined;
         throw error;
       });
-    return made;
+    return created;
   };
 }
 
 /** Sends content, compressed if the client accepts that; sends 304 if the client already has it. */
-export function sendBytes(req: Request, res: Response, { type, bytes, gzipped, tag, headers }: ServedBytes): void {
+export function sendContent(req: Request, res: Response, { type, bytes, gzipped, tag, headers }: ServedContent): void {
   ignoreResponseBytes(req);
   const zipped = req.acceptsEncodings('gzip', 'identity') === 'gzip';
   // The two forms differ in their bytes, so their strong tags must differ too (RFC 9110 §8.8.3.3).
-  const own = zipped ? `${tag}-gzip` : tag;
+  const encodedTag = zipped ? `${tag}-gzip` : tag;
   for (const [name, value] of Object.entries(headers)) res.setHeader(name, value);
-  res.setHeader('ETag', `"${own}"`);
+  res.setHeader('ETag', `"${encodedTag}"`);
   res.vary('Accept-Encoding');
   const known = readEntityTags(req.headers['if-none-match'] ?? '');
-  if (known === '*' || known?.some(({ opaque }) => opaque === own)) {
+  if (known === '*' || known?.some(({ opaque }) => opaque === encodedTag)) {
     res.statusCode = 304;
     res.end();
     return;

@@ -55,18 +55,18 @@ export async function listen(
       requireHostHeader: false,
     },
     (req, res) => {
-      if (isSoundHead(req)) handler(req, res);
+      if (isValidHead(req)) handler(req, res);
       else refuse(req, res, 'BAD_REQUEST');
     },
   );
   server.on('checkExpectation', (req, res) => refuse(req, res, 'EXPECTATION_FAILED'));
-  server.on('connect', (_req, socket) => refuseRaw(socket, 'BAD_REQUEST'));
+  server.on('connect', (_req, socket) => refuseSocket(socket, 'BAD_REQUEST'));
   server.on('clientError', refuseMalformed);
   const stopChecks = destroyStalledConnections(server, stallMs, isCrowded, onStalled);
   await new Promise<void>((resolve, reject) => {
     server.once('error', (error: NodeJS.ErrnoException) => {
-      const fault = listenFault(error, { port, setting, host });
-      reject(fault === undefined ? error : new StartupError('The server cannot listen:', [fault]));
+      const problem = describeListenError(error, { port, setting, host });
+      reject(problem === undefined ? error : new StartupError('The server cannot listen:', [problem]));
     });
     server.listen({ port, ...(host !== undefined && { host }) }, resolve);
   });
@@ -80,12 +80,13 @@ export async function listen(
 }
 
 /** A message that says how to fix an unusable port or host; undefined for other errors. */
-function listenFault(
+function describeListenError(
   { code }: NodeJS.ErrnoException,
   { port, setting, host }: { port: number; setting: string; host?: string | undefined },
 ): string | undefined {
-  if (code === 'EADDRINUSE') return `port ${port} is in use; set ${setting} to another one`;
-  if (code === 'EADDRNOTAVAIL') return `HOST=${host} is not an address of this machine`;
+  if (code === 'EADDRINUSE') return `port ${port} is in use. Set ${setting} to another port`;
+  if (code === 'EADDRNOTAVAIL')
+    return `HOST=${host} is not an address of this machine. Use 127.0.0.1, or 0.0.0.0 for all addresses`;
   return undefined;
 }
 
@@ -110,16 +111,16 @@ const MALFORMED: Readonly<Record<string, ErrorCode>> = {
 
 /** Responds to malformed HTTP with the error envelope, like every other error. */
 function refuseMalformed(error: NodeJS.ErrnoException, socket: Duplex): void {
-  const { _httpMessage: begun } = socket as Duplex & { _httpMessage?: ServerResponse | null };
+  const { _httpMessage: currentResponse } = socket as Duplex & { _httpMessage?: ServerResponse | null };
   // After the head of a response has been sent, the client would read a second response as part of the first.
-  if (!socket.writable || error.code === 'ECONNRESET' || begun?.headersSent) socket.destroy();
+  if (!socket.writable || error.code === 'ECONNRESET' || currentResponse?.headersSent) socket.destroy();
   // A complete request came before: send its response first, then close the connection.
-  else if (begun?.req.complete) begun.setHeader('Connection', 'close');
-  else refuseRaw(socket, MALFORMED[error.code ?? ''] ?? 'BAD_REQUEST');
+  else if (currentResponse?.req.complete) currentResponse.setHeader('Connection', 'close');
+  else refuseSocket(socket, MALFORMED[error.code ?? ''] ?? 'BAD_REQUEST');
 }
 
 /** Refuses a request that has no response object. */
-function refuseRaw(socket: Duplex, code: ErrorCode): void {
+function refuseSocket(socket: Duplex, code: ErrorCode): void {
   const { status, message } = new ApiError(code);
   const requestId = randomUUID();
   const body = JSON.stringify({ error: { code, message, requestId } });
@@ -162,6 +163,6 @@ function hasPlainTransfer({ headers, httpVersion }: IncomingMessage): boolean {
 }
 
 /** Whether a request head that Node accepts may be passed to the app. */
-function isSoundHead(req: IncomingMessage): boolean {
+function isValidHead(req: IncomingMessage): boolean {
   return hasOneHost(req) && hasPlainTransfer(req);
 }

@@ -2,18 +2,18 @@ import type { Server } from 'node:http';
 import type { Socket } from 'node:net';
 
 /** The minimum number of bytes that a client must read per second. A client that reads a byte now and then is stalled as well. */
-const SLOWEST_RATE = 1024;
+const MIN_BYTES_PER_SECOND = 1024;
 /** The minimum while response memory is short. */
-const SLOWEST_RATE_CROWDED = 16 * 1024;
+const MIN_BYTES_PER_SECOND_CROWDED = 16 * 1024;
 /** The factor by which a connection is destroyed sooner while response memory is short. */
-const SOONER_CROWDED = 6;
-const LONGEST_PAUSE_MS = 1000;
+const CROWDED_FACTOR = 6;
+const MAX_CHECK_INTERVAL_MS = 1000;
 
 /** The last time at which a connection had nothing to send, or was fast enough. */
 interface Progress {
   sinceMs: number;
   /** Bytes that the kernel had accepted by then. */
-  taken: number;
+  acceptedBytes: number;
 }
 
 /** Counters of Node's socket handle. Unlike those of the stream, they include parts of a large write. */
@@ -24,7 +24,7 @@ interface Handle {
 }
 
 /** The bytes of a connection that the kernel has accepted. */
-function takenBytes(socket: Socket): number {
+function readAcceptedBytes(socket: Socket): number {
   const { _handle: handle } = socket as Socket & { _handle?: Handle | null };
   return handle ? handle.bytesWritten - handle.writeQueueSize : 0;
 }
@@ -46,13 +46,13 @@ export function destroyStalledConnections(
   const sockets = new Map<Socket, Progress>();
 
   function check(socket: Socket, progress: Progress, nowMs: number): void {
-    const taken = takenBytes(socket);
+    const acceptedBytes = readAcceptedBytes(socket);
     const crowded = isCrowded(socket);
-    const patienceMs = crowded ? stallMs / SOONER_CROWDED : stallMs;
-    const rate = crowded ? SLOWEST_RATE_CROWDED : SLOWEST_RATE;
+    const patienceMs = crowded ? stallMs / CROWDED_FACTOR : stallMs;
+    const rate = crowded ? MIN_BYTES_PER_SECOND_CROWDED : MIN_BYTES_PER_SECOND;
     const waitedMs = nowMs - progress.sinceMs;
-    if (socket.writableLength === 0 || taken - progress.taken >= (rate * waitedMs) / 1000) {
-      progress.taken = taken;
+    if (socket.writableLength === 0 || acceptedBytes - progress.acceptedBytes >= (rate * waitedMs) / 1000) {
+      progress.acceptedBytes = acceptedBytes;
       progress.sinceMs = nowMs;
     } else if (waitedMs >= patienceMs) {
       socket.destroy();
@@ -61,7 +61,7 @@ export function destroyStalledConnections(
   }
 
   server.on('connection', (socket) => {
-    sockets.set(socket, { taken: 0, sinceMs: performance.now() });
+    sockets.set(socket, { acceptedBytes: 0, sinceMs: performance.now() });
     socket.once('close', () => sockets.delete(socket));
   });
   const timer = setInterval(
@@ -69,7 +69,7 @@ export function destroyStalledConnections(
       const nowMs = performance.now();
       for (const [socket, progress] of sockets) check(socket, progress, nowMs);
     },
-    Math.min(LONGEST_PAUSE_MS, stallMs / SOONER_CROWDED / 2),
+    Math.min(MAX_CHECK_INTERVAL_MS, stallMs / CROWDED_FACTOR / 2),
   );
   timer.unref();
   return () => clearInterval(timer);

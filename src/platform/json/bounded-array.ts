@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { MAX_DETAILS } from '../errors.ts';
 
-const countOf = (items: number) => `${items} ${items === 1 ? 'item' : 'items'}`;
+const describeCount = (items: number) => `${items} ${items === 1 ? 'item' : 'items'}`;
 
 /**
  * Returns the schema of an array that a client sends. The length is checked before any item, and validation stops after 100 errors, so
@@ -21,7 +21,8 @@ export function boundedArray<Item extends z.ZodType>(
   },
 ) {
   const { min = 0, max, error } = limits;
-  const { tooFew = `Must be at least ${countOf(min)}`, tooMany = `Must be at most ${countOf(max)}` } = limits;
+  const { tooFew = `Must be at least ${describeCount(min)}`, tooMany = `Must be at most ${describeCount(max)}` } =
+    limits;
 
   function arrayError(input: unknown): string | undefined {
     if (!Array.isArray(input)) return typeof error === 'string' ? error : error({ input });

@@ -1,5 +1,5 @@
 /** Whether JSON.stringify preserves a value: it writes null for Infinity, which is how 1e400 is parsed. */
-function isNative(value: unknown): boolean {
+function isPreservedByStringify(value: unknown): boolean {
   return typeof value === 'number' ? Number.isFinite(value) : typeof value !== 'object' || value === null;
 }
 
@@ -12,7 +12,7 @@ export function canonicalJson(value: unknown): string {
   if (typeof value !== 'object' || value === null) return String(value);
   let text = '';
   if (Array.isArray(value)) {
-    if (value.every(isNative)) return JSON.stringify(value);
+    if (value.every(isPreservedByStringify)) return JSON.stringify(value);
     for (const item of value) text += `${text === '' ? '' : ','}${canonicalJson(item)}`;
     return `[${text}]`;
   }

@@ -1,5 +1,5 @@
 /** Maximum nesting depth of arrays and objects. */
-const MAX_LEVELS = 32;
+const MAX_DEPTH = 32;
 
 const MAX_VALUES = 100_000;
 
@@ -8,7 +8,7 @@ const [OPEN_ARRAY, CLOSE_ARRAY, OPEN_OBJECT, CLOSE_OBJECT] = [0x5b, 0x5d, 0x7b, 
 const SPACE = 0x20;
 
 /** The message for an object with too many fields. */
-export function tooManyKeys(maxKeys: number): string {
+export function tooManyKeysMessage(maxKeys: number): string {
   return `Must have at most ${maxKeys} fields in one object`;
 }
 
@@ -44,7 +44,7 @@ function endOfString(json: Uint8Array, start: number): number {
  * @param maxRootKeys the same for the root object; infinite if the caller counts its fields later, so that errors can name them
  * @returns the message of the first limit that is exceeded; undefined if none is
  */
-export function exceededJsonLimit(json: Uint8Array, maxKeys: number, maxRootKeys = maxKeys): string | undefined {
+export function findExceededJsonLimit(json: Uint8Array, maxKeys: number, maxRootKeys = maxKeys): string | undefined {
   // The number of fields so far of each open object, by level; 0 for an open array.
   const fields: number[] = [];
   let values = 0;
@@ -60,12 +60,12 @@ export function exceededJsonLimit(json: Uint8Array, maxKeys: number, maxRootKeys
         break;
       case COLON: {
         const count = ++fields[fields.length - 1]!;
-        if (count > (fields.length === 1 ? maxRootKeys : maxKeys)) return tooManyKeys(maxKeys);
+        if (count > (fields.length === 1 ? maxRootKeys : maxKeys)) return tooManyKeysMessage(maxKeys);
         break;
       }
       case OPEN_ARRAY:
       case OPEN_OBJECT: {
-        if (fields.push(0) > MAX_LEVELS + 1) return `Must be nested at most ${MAX_LEVELS} levels deep`;
+        if (fields.push(0) > MAX_DEPTH + 1) return `Must be nested at most ${MAX_DEPTH} levels deep`;
         while (json[at + 1]! <= SPACE) at++;
         const next = json[at + 1];
         // The first value has no comma before it, so count it here.

@@ -53,7 +53,7 @@ export function createLeaseRenewals<Lease>({
   log,
   renew,
 }: LeaseRenewalsOptions<Lease>): LeaseRenewals<Lease> {
-  const held = new Map<Lease, (() => void) | undefined>();
+  const heldLeases = new Map<Lease, (() => void) | undefined>();
   let timer: NodeJS.Timeout | undefined;
   let renewing = false;
   let stopped = false;
@@ -61,12 +61,12 @@ export function createLeaseRenewals<Lease>({
   async function renewAll(): Promise<void> {
     if (renewing) return;
     renewing = true;
-    const leases = [...held.keys()];
+    const leases = [...heldLeases.keys()];
     try {
-      const kept = await renew(leases);
-      if (kept === undefined) return;
-      const known = new Set(kept);
-      for (const lease of leases) if (!known.has(lease)) held.get(lease)?.();
+      const stillHeld = await renew(leases);
+      if (stillHeld === undefined) return;
+      const stillHeldSet = new Set(stillHeld);
+      for (const lease of leases) if (!stillHeldSet.has(lease)) heldLeases.get(lease)?.();
     } catch (error) {
       log.warn({ err: error, leases: leases.length }, `the leases of ${what} were not renewed`);
     } finally {
@@ -81,12 +81,12 @@ export function createLeaseRenewals<Lease>({
 
   return {
     add(lease, onLost) {
-      held.set(lease, onLost);
+      heldLeases.set(lease, onLost);
       if (!stopped) timer ??= setInterval(() => void renewAll(), everyMs).unref();
     },
     remove(lease) {
-      held.delete(lease);
-      if (held.size === 0) pause();
+      heldLeases.delete(lease);
+      if (heldLeases.size === 0) pause();
     },
     stop() {
       stopped = true;

@@ -8,7 +8,7 @@ const JITTER = 0.2;
  * @returns undefined if the schedule is exhausted
  * @throws RangeError if `attempt` is not a positive integer
  */
-export function scheduledWait(schedule: readonly number[], attempt: number): number | undefined {
+export function getScheduledWait(schedule: readonly number[], attempt: number): number | undefined {
   if (!Number.isInteger(attempt) || attempt < 1) throw new RangeError(`attempt counts from 1, not ${attempt}`);
   return schedule[attempt - 1];
 }
@@ -18,12 +18,12 @@ export function scheduledWait(schedule: readonly number[], attempt: number): num
  *
  * @param random from 0 to 1
  */
-export function withJitter(waitMs: number, random: number = Math.random()): number {
+export function addJitter(waitMs: number, random: number = Math.random()): number {
   const jittered = Math.round(waitMs * (1 + JITTER * (2 * random - 1)));
   return Math.min(Math.max(jittered, Math.ceil(waitMs * (1 - JITTER))), Math.floor(waitMs * (1 + JITTER)));
 }
 
 /** Adds jitter to a wait that must not be shortened, such as one that a provider requests: up to a fifth longer. */
-export function withLaterJitter(waitMs: number, random: number = Math.random()): number {
+export function addPositiveJitter(waitMs: number, random: number = Math.random()): number {
   return Math.round(waitMs * (1 + JITTER * random));
 }

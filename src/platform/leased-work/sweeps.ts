@@ -7,7 +7,7 @@ const RETENTION_EVERY_MS = 60_000;
 const MAX_BATCHES = 20;
 
 /** A sweep that adds jobs for due rows without one: their job was lost, or the lease of their worker has expired. */
-export function reclaimSweep<Row>({
+export function createReclaimSweep<Row>({
   name,
   everyMs,
   find,
@@ -46,7 +46,7 @@ export interface Removal {
 }
 
 /** A sweep that removes old rows in batches, one statement after the other. @param everyMs default: a minute */
-export function retentionSweep(
+export function createRetentionSweep(
   database: Executor,
   { name, everyMs = RETENTION_EVERY_MS, removals }: { name: string; everyMs?: number; removals: readonly Removal[] },
 ): Sweep {

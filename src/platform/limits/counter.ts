@@ -25,7 +25,7 @@ return counts`;
 
 type Scripted = Redis & { belfryCount(keys: number, ...keysAndCounts: (string | number)[]): Promise<number[]> };
 
-interface Counted {
+interface PendingCount {
   key: string;
   windowMs: number;
   /** Set once the batch is written. */
@@ -45,22 +45,22 @@ const MAX_COUNTS = 1000;
 export function createCounter(redis: Redis, breaker: RedisBreaker): Counter {
   redis.defineCommand('belfryCount', { lua: COUNT });
 
-  async function count(batch: Counted[]): Promise<void> {
+  async function count(batch: PendingCount[]): Promise<void> {
     const byKey = Map.groupBy(batch, ({ key }) => key);
-    const more = [...byKey.values()].flatMap((same) => [same.length, same[0]!.windowMs]);
-    const counts = await breaker.run(() => (redis as Scripted).belfryCount(byKey.size, ...byKey.keys(), ...more));
-    let place = 0;
-    for (const same of byKey.values()) {
-      const [all, leftMs] = [counts[place]!, counts[place + 1]!];
+    const args = [...byKey.values()].flatMap((sameKey) => [sameKey.length, sameKey[0]!.windowMs]);
+    const counts = await breaker.run(() => (redis as Scripted).belfryCount(byKey.size, ...byKey.keys(), ...args));
+    let index = 0;
+    for (const sameKey of byKey.values()) {
+      const [total, leftMs] = [counts[index]!, counts[index + 1]!];
       // Redis added the counts of the same key at once; return to each caller the count that it would have received alone.
-      for (const [i, one] of same.entries()) one.count = [all - same.length + i + 1, leftMs];
-      place += 2;
+      for (const [i, one] of sameKey.entries()) one.count = [total - sameKey.length + i + 1, leftMs];
+      index += 2;
     }
   }
   const add = createMicroBatch(count, MAX_COUNTS, setImmediate);
 
   return async (key, windowMs) => {
-    const counted: Counted = { key, windowMs };
+    const counted: PendingCount = { key, windowMs };
     await add(counted);
     return counted.count!;
   };

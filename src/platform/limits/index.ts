@@ -25,8 +25,8 @@ export function createLimits(redis: Redis, prefix: string, log: Logger, metrics:
   const breaker = createRedisBreaker({
     log,
     messages: {
-      opened: 'limits are counted in this process alone: Redis is away',
-      closed: 'limits are counted in Redis again',
+      opened: 'Redis is down: each process counts rate limits by itself',
+      closed: 'Redis is available again: rate limits are counted there',
     },
     onRefused: () => metrics.redisFallbacks.inc({ what: 'limits' }),
   });

@@ -2,7 +2,7 @@ import type { Count, Counter } from './counter.ts';
 import type { LimitRule } from './rule.ts';
 
 /** The decision of a limit about one more request. */
-export interface Verdict {
+export interface LimitDecision {
   allowed: boolean;
   limit: number;
   /** How many more requests the window allows. */
@@ -14,9 +14,9 @@ export interface Verdict {
 /** Applies a rule to any number of keys. */
 export interface Limiter {
   /** Whether a key is known to be over its limit. Counts nothing and does not query Redis. */
-  isSpent(key: string): boolean;
+  isExhausted(key: string): boolean;
   /** Counts one more request and returns the verdict. Never fails: while Redis is down, it counts in this process. */
-  consume(key: string): Promise<Verdict>;
+  consume(key: string): Promise<LimitDecision>;
 }
 
 /** The maximum number of keys that one limit keeps in this process: some 10 MB. A flood of new keys must not fill the memory. */
@@ -49,12 +49,12 @@ export function createMemoryCounter(windowMs: number): (key: string) => Count {
  * @param name the prefix of its keys; the same in every process that shares the counts
  */
 export function createLimiter(name: string, { limit, windowMs }: LimitRule, count: Counter): Limiter {
-  const countHere = createMemoryCounter(windowMs);
+  const countInMemory = createMemoryCounter(windowMs);
   /** The end of the window of each key that is over its limit. Such keys are refused without a call to Redis. */
-  const spentUntil = new Map<string, number>();
+  const exhaustedUntil = new Map<string, number>();
 
-  const spentMs = (key: string) => Math.max(0, (spentUntil.get(key) ?? 0) - Date.now());
-  const verdict = ([used, leftMs]: Count): Verdict => ({
+  const exhaustedMs = (key: string) => Math.max(0, (exhaustedUntil.get(key) ?? 0) - Date.now());
+  const createDecision = ([used, leftMs]: Count): LimitDecision => ({
     allowed: used <= limit,
     limit,
     remaining: Math.max(0, limit - used),
@@ -62,21 +62,21 @@ export function createLimiter(name: string, { limit, windowMs }: LimitRule, coun
   });
 
   return {
-    isSpent: (key) => spentMs(key) > 0,
+    isExhausted: (key) => exhaustedMs(key) > 0,
     async consume(key) {
-      const leftMs = spentMs(key);
+      const leftMs = exhaustedMs(key);
       if (leftMs > 0) return { allowed: false, limit, remaining: 0, leftMs };
       let counted: Count;
       try {
         counted = await count(`${name}:${key}`, windowMs);
       } catch {
         // The circuit breaker has logged the error.
-        return verdict(countHere(key));
+        return createDecision(countInMemory(key));
       }
-      const shared = verdict(counted);
-      if (shared.allowed) spentUntil.delete(key);
-      else setBounded(spentUntil, key, Date.now() + shared.leftMs);
-      return shared;
+      const decision = createDecision(counted);
+      if (decision.allowed) exhaustedUntil.delete(key);
+      else setBounded(exhaustedUntil, key, Date.now() + decision.leftMs);
+      return decision;
     },
   };
 }

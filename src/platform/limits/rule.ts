@@ -1,8 +1,8 @@
 import { z } from 'zod';
 
 /** At most a billion requests in at most a week. Larger numbers are typos, and the timer of the in-process fallback could not hold them. */
-const MOST = 1_000_000_000;
-const LONGEST_MS = 7 * 86_400_000;
+const MAX_LIMIT = 1_000_000_000;
+const MAX_WINDOW_MS = 7 * 86_400_000;
 
 /** The required form of a rule, in words. */
 export const RULE_FORM =
@@ -10,8 +10,8 @@ export const RULE_FORM =
 
 /** The schema of a limit: a number of requests per window in ms. */
 export const limitRule = z.strictObject({
-  limit: z.number().int().min(1).max(MOST),
-  windowMs: z.number().int().min(1).max(LONGEST_MS),
+  limit: z.number().int().min(1).max(MAX_LIMIT),
+  windowMs: z.number().int().min(1).max(MAX_WINDOW_MS),
 });
 
 /** Allows at most `limit` requests in each window of `windowMs`; a window begins with the first request counted in it. */

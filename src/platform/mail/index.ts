@@ -1,5 +1,5 @@
 import type { EncryptedColumn } from '../crypto/encrypted-column.ts';
-import { reclaimSweep, retentionSweep } from '../leased-work/sweeps.ts';
+import { createReclaimSweep, createRetentionSweep } from '../leased-work/sweeps.ts';
 import type { Sweep } from '../outbox/relay.ts';
 import type { Platform } from '../platform.ts';
 import type { RunningWorker } from '../redis/queues.ts';
@@ -41,13 +41,13 @@ export function createMail(platform: Platform, composers: () => Readonly<Record<
     captured: { mails: () => store.captured() },
     parts: {
       sweeps: [
-        reclaimSweep({
+        createReclaimSweep({
           name: 'mail jobs',
           everyMs: settings.relay.sweepMs,
           find: store.overdue,
           addJobs: (ids) => queues.add(MAIL_QUEUE, ids.map(mailJob)),
         }),
-        retentionSweep(database, { name: 'mail retention', removals: [{ text: REMOVE_OLD_MAILS }] }),
+        createRetentionSweep(database, { name: 'mail retention', removals: [{ text: REMOVE_OLD_MAILS }] }),
       ],
       encrypted: encryptedMails,
       workers: { 'push-worker': () => startMailWorker(platform, store, composers) },

@@ -1,7 +1,7 @@
 import type { ApiError } from '../errors.ts';
 import { type AttemptResult, createLeasedJob } from '../leased-work/job.ts';
 import { LeaseLostError, STORE_RESULT_RETRY_MS } from '../leased-work/lease.ts';
-import { scheduledWait } from '../leased-work/retry-schedule.ts';
+import { getScheduledWait } from '../leased-work/retry-schedule.ts';
 import { createLogWork } from '../observability/log-work.ts';
 import type { Platform } from '../platform.ts';
 import { retryTransient } from '../postgres/retry.ts';
@@ -103,7 +103,7 @@ export function startMailWorker(
   }
 
   async function fail(claimed: ClaimedMail, error: unknown): Promise<AttemptResult> {
-    const waitSeconds = isRefused(error) ? undefined : scheduledWait(RETRY_SCHEDULE_SECONDS, claimed.attempt);
+    const waitSeconds = isRefused(error) ? undefined : getScheduledWait(RETRY_SCHEDULE_SECONDS, claimed.attempt);
     if (waitSeconds === undefined) {
       await store.finish(claimed, { status: 'failed', error: textOf(error) });
       return { outcome: 'failed' };

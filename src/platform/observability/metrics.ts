@@ -12,7 +12,7 @@ export function createMetrics(): Metrics {
   const registry = new Registry();
   const redisFallbacks = new Counter({
     name: 'belfry_redis_fallbacks_total',
-    help: 'Questions that this process answered alone because Redis was away, by what is counted.',
+    help: 'Operations that this process served by itself because Redis was down, by operation.',
     labelNames: ['what'],
     registers: [registry],
   });

@@ -70,29 +70,29 @@ export function startRelay(options: RelayOptions): RunningRelay {
   let wakeUp: () => void = () => undefined;
   let woken = false;
 
-  async function work(rows: OutboxRow[], tx: Executor): Promise<AfterCommit[]> {
-    const after: AfterCommit[] = [];
+  async function consume(rows: OutboxRow[], tx: Executor): Promise<AfterCommit[]> {
+    const afterCommits: AfterCommit[] = [];
     for (const consumer of consumers) {
       const wanted = rows.filter((row) => consumer.wants(row));
-      const then = wanted.length > 0 ? await consumer.handle(wanted, tx) : undefined;
-      if (then !== undefined) after.push(then);
+      const afterCommit = wanted.length > 0 ? await consumer.handle(wanted, tx) : undefined;
+      if (afterCommit !== undefined) afterCommits.push(afterCommit);
     }
     await tx.write({ name: 'outbox_remove', text: REMOVE, values: [rows.map((row) => row.id)] });
-    return after;
+    return afterCommits;
   }
 
   /** Processes one batch. Returns the number of rows found. */
-  async function takeBatch(): Promise<number> {
+  async function claimBatch(): Promise<number> {
     let rows: OutboxRow[] = [];
     const elapsed = createTimer();
     try {
-      const after = await database.transaction(async (tx) => {
+      const afterCommits = await database.transaction(async (tx) => {
         rows = (await tx.write<RawOutboxRow>({ name: 'outbox_claim', text: CLAIM, values: [settings.batch] })).map(
           readOutboxRow,
         );
-        return rows.length > 0 ? work(rows, tx) : [];
+        return rows.length > 0 ? consume(rows, tx) : [];
       });
-      await Promise.all(after.map((then) => then()));
+      await Promise.all(afterCommits.map((afterCommit) => afterCommit()));
       if (rows.length > 0)
         logWork('relay batch', { outcome: 'done', rows: rows.length, durationMs: elapsed() }, { sampled: true });
     } catch (error) {
@@ -100,27 +100,27 @@ export function startRelay(options: RelayOptions): RunningRelay {
       const line = { outcome: 'failed', rows: rows.length, durationMs: elapsed(), err: error };
       logWork('relay batch', line, { level: 'error' });
       // A single row may have failed the whole batch, so retry the rows one by one.
-      for (const row of rows) await takeOne(row.id);
+      for (const row of rows) await retryRow(row.id);
     }
     return rows.length;
   }
 
   /** Processes one row, and defers it if it fails: a row that no consumer can handle must not block the others. */
-  async function takeOne(id: number): Promise<void> {
+  async function retryRow(id: number): Promise<void> {
     try {
-      const after = await database.transaction(async (tx) => {
+      const afterCommits = await database.transaction(async (tx) => {
         const rows = (await tx.write<RawOutboxRow>({ text: CLAIM_ONE, values: [id] })).map(readOutboxRow);
-        return rows.length > 0 ? work(rows, tx) : [];
+        return rows.length > 0 ? consume(rows, tx) : [];
       });
-      await Promise.all(after.map((then) => then()));
+      await Promise.all(afterCommits.map((afterCommit) => afterCommit()));
     } catch (error) {
-      log.error({ err: error, outbox: id }, 'an event could not be turned into work; it is deferred');
+      log.error({ err: error, outbox: id }, 'an outbox event could not be processed; it is deferred');
       await database.write({ text: DEFER, values: [[id], String(error).slice(0, 500)] });
     }
   }
 
   /** Waits for a wake-up or the stop, at most `ms`. Returns at once if a wake-up has arrived since the last wait. */
-  async function idle(ms: number): Promise<void> {
+  async function waitForWakeUp(ms: number): Promise<void> {
     if (!woken && !stopping.signal.aborted) {
       await new Promise<void>((resolve) => {
         const timer = setTimeout(resolve, ms);
@@ -133,22 +133,22 @@ export function startRelay(options: RelayOptions): RunningRelay {
     woken = false;
   }
 
-  async function takeAll(): Promise<void> {
+  async function drainOutbox(): Promise<void> {
     const stream = async () => {
-      while (!stopping.signal.aborted && (await takeBatch()) === settings.batch);
+      while (!stopping.signal.aborted && (await claimBatch()) === settings.batch);
     };
     // Try one batch first: while there is little to do, a second stream would find nothing.
-    if ((await takeBatch()) < settings.batch) return;
+    if ((await claimBatch()) < settings.batch) return;
     await Promise.all(Array.from({ length: settings.streams }, stream));
   }
 
   async function loop(): Promise<void> {
     while (!stopping.signal.aborted) {
       try {
-        await takeAll();
-        await idle(settings.pollMs);
+        await drainOutbox();
+        await waitForWakeUp(settings.pollMs);
       } catch (error) {
-        log.error({ err: error }, 'the relay could not take events');
+        log.error({ err: error }, 'the relay could not claim outbox events');
         await sleep(settings.pollMs, undefined, { signal: stopping.signal }).catch(() => undefined);
       }
     }
@@ -168,13 +168,13 @@ export function startRelay(options: RelayOptions): RunningRelay {
     }
   }
 
-  const wake = () => {
+  const onWakeUp = () => {
     woken = true;
     wakeUp();
   };
-  options.subscriber.on('message', wake);
+  options.subscriber.on('message', onWakeUp);
   // Wake-ups sent before the subscription are lost, so check once more.
-  options.subscriber.subscribe(wakeChannel(options.prefix)).then(wake, () => undefined); // polling works without it
+  options.subscriber.subscribe(wakeChannel(options.prefix)).then(onWakeUp, () => undefined); // polling works without it
   const running = Promise.all([loop(), ...options.sweeps.map(sweepLoop)]);
   return {
     async stop() {

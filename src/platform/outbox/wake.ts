@@ -2,13 +2,13 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Redis } from 'ioredis';
 
 /** Notifies relays that there is work. */
-export interface Wake {
+export interface RelayWakeUp {
   /** Sends the first hint at once; further hints within 5 ms, or while it is being sent, are combined into one more. */
   hint(): void;
 }
 
 /** A hint for each of thousands of writes per second would cost more than it saves. */
-const GAP_MS = 5;
+const MIN_INTERVAL_MS = 5;
 
 /** The Redis channel of wake-ups. */
 export function wakeChannel(prefix: string): string {
@@ -19,24 +19,24 @@ export function wakeChannel(prefix: string): string {
  * Sends wake-ups. They are only hints, because the relay also polls. They use Redis, because `NOTIFY` in a write transaction takes a lock
  * that serialises every commit of the database.
  */
-export function createRelayWakeUp(redis: Redis, prefix: string): Wake {
+export function createRelayWakeUp(redis: Redis, prefix: string): RelayWakeUp {
   const channel = wakeChannel(prefix);
-  let busy = false;
-  let again = false;
+  let isPublishing = false;
+  let isPending = false;
 
   async function publish(): Promise<void> {
-    busy = true;
+    isPublishing = true;
     // If Redis is down, the relay's poll finds the work.
-    await Promise.all([redis.publish(channel, '').catch(() => undefined), sleep(GAP_MS)]);
-    busy = false;
-    if (!again) return;
-    again = false;
+    await Promise.all([redis.publish(channel, '').catch(() => undefined), sleep(MIN_INTERVAL_MS)]);
+    isPublishing = false;
+    if (!isPending) return;
+    isPending = false;
     void publish();
   }
 
   return {
     hint() {
-      if (busy) again = true;
+      if (isPublishing) isPending = true;
       else void publish();
     },
   };

@@ -24,7 +24,7 @@ const SCAN_CONNECTIONS = 4;
 const WRITE_CONNECTIONS = 20;
 const CONNECT_TIMEOUT_MS = 3000;
 const STATEMENT_TIMEOUT_MS = 15_000;
-const IDLE_IN_TRANSACTION_MS = 60_000;
+const IDLE_IN_TRANSACTION_TIMEOUT_MS = 60_000;
 // Clients can request any number of lists, so a slow one must end before it affects others.
 const LIST_TIMEOUT_MS = 5000;
 
@@ -32,7 +32,7 @@ const LIST_TIMEOUT_MS = 5000;
 const SESSION = '-c timezone=UTC -c datestyle=ISO -c extra_float_digits=1 -c standard_conforming_strings=on';
 
 /** Adds the session settings to the URL. They follow the options that the URL already has, because the later of two values wins. */
-function withSession(url: string): string {
+function addSessionSettings(url: string): string {
   const address = new URL(url);
   const given = address.searchParams.get('options');
   address.searchParams.set('options', given === null ? SESSION : `${given} ${SESSION}`);
@@ -47,14 +47,14 @@ function withSession(url: string): string {
  */
 export function openDatabase(url: string, name: string, log: Logger): Database {
   const config: pg.ClientConfig = {
-    connectionString: withSession(url),
+    connectionString: addSessionSettings(url),
     application_name: name,
     connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
     statement_timeout: STATEMENT_TIMEOUT_MS,
     // If the server vanishes without closing the connection, its queries would otherwise wait forever.
     query_timeout: STATEMENT_TIMEOUT_MS + 5000,
     // Code that stalls inside a transaction must not keep its locks forever.
-    idle_in_transaction_session_timeout: IDLE_IN_TRANSACTION_MS,
+    idle_in_transaction_session_timeout: IDLE_IN_TRANSACTION_TIMEOUT_MS,
     keepAlive: true,
     types: typeParsers,
   };

@@ -21,7 +21,7 @@ export function boundedIdentifier(name: string): string {
 }
 
 /** The name that Postgres chooses for a primary key or a sequence: it shortens the longer of both parts until the label fits. */
-function chosenByPostgres(table: string, column: string, label: string): string {
+function defaultRelationName(table: string, column: string, label: string): string {
   let [first, second] = [table.length, column.length];
   const room = MAX_IDENTIFIER_BYTES - label.length - (column === '' ? 1 : 2);
   while (first + second > room) {
@@ -33,10 +33,10 @@ function chosenByPostgres(table: string, column: string, label: string): string 
 
 /** The name of a table's primary key if the declaration does not name it. */
 export function primaryKeyName(table: string): string {
-  return chosenByPostgres(table, '', 'pkey');
+  return defaultRelationName(table, '', 'pkey');
 }
 
 /** The name of the sequence of a serial column. */
 export function sequenceName(table: string, column: string): string {
-  return chosenByPostgres(table, column, 'seq');
+  return defaultRelationName(table, column, 'seq');
 }

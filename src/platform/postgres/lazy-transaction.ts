@@ -1,6 +1,6 @@
 import type { Database } from './database.ts';
 import type { Queryable } from './queryable.ts';
-import { inTransaction, type TransactionStatements } from './transaction.ts';
+import { createTransactionStatements, type TransactionStatements } from './transaction.ts';
 
 /** A transaction that is opened only if it is needed. Statements after its end run outside it. */
 interface LazyTransaction {
@@ -31,18 +31,18 @@ export async function inLazyTransaction<T>(
   function open(): Promise<TransactionStatements> {
     const { promise, resolve, reject } = Promise.withResolvers<TransactionStatements>();
     closed = database.transaction(async ({ client }) => {
-      const statements = inTransaction(client);
+      const statements = createTransactionStatements(client);
       resolve(statements);
-      const keep = await decided.promise;
+      const isCommit = await decided.promise;
       await statements.end();
-      if (!keep) throw new RolledBack();
+      if (!isCommit) throw new RolledBack();
     });
     closed.catch(reject);
     return promise;
   }
 
-  const runs = (opens: boolean): Queryable => {
-    const run =
+  const createQueryable = (opens: boolean): Queryable => {
+    const createRunner =
       (kind: keyof Queryable): Queryable['readList'] =>
       async (sendable) => {
         if (opens && kind === 'write' && !ended) opened ??= open();
@@ -51,12 +51,17 @@ export async function inLazyTransaction<T>(
         if (kind === 'readList') return runner.readList(sendable);
         return runner[kind](typeof sendable === 'function' ? sendable() : sendable);
       };
-    return { read: run('read'), readList: run('readList'), readSlowly: run('readSlowly'), write: run('write') };
+    return {
+      read: createRunner('read'),
+      readList: createRunner('readList'),
+      readSlowly: createRunner('readSlowly'),
+      write: createRunner('write'),
+    };
   };
 
-  async function end(keep: boolean): Promise<void> {
+  async function end(isCommit: boolean): Promise<void> {
     ended = true;
-    decided.resolve(keep);
+    decided.resolve(isCommit);
     await closed?.catch((error: unknown) => {
       if (!(error instanceof RolledBack)) throw error;
     });
@@ -65,8 +70,8 @@ export async function inLazyTransaction<T>(
   let result: T;
   try {
     result = await work({
-      opening: runs(true),
-      following: runs(false),
+      opening: createQueryable(true),
+      following: createQueryable(false),
       isOpen: () => opened !== undefined && !ended,
       abort: async (error) => (await opened)?.abort(error),
     });

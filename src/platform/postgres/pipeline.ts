@@ -17,9 +17,10 @@ export type Sendable = Statement | (() => Statement);
 const MAX_PENDING = 1000;
 
 /** Uses the Postgres code for too many connections, which `isTransient` recognizes. */
-const tooMany = () => Object.assign(new Error('too many reads wait for the database'), { code: '53300' });
+const createTooManyError = () =>
+  Object.assign(new Error('too many reads are waiting for the database'), { code: '53300' });
 
-interface Lane {
+interface Connection {
   client: pg.Client | undefined;
   /** The socket of the client. Corked, it holds back writes until the end of this turn of the event loop. */
   socket: Socket | undefined;
@@ -39,11 +40,12 @@ export interface Pipeline {
  *
  * @param config the configuration of each connection
  * @param size the number of connections
- * @param depth the maximum number of unanswered queries on all connections together; further queries wait here. Undefined: no limit
+ * @param maxUnanswered the maximum number of unanswered queries on all connections together; further queries wait here. Undefined: no limit
  */
-export function createPipeline(config: pg.ClientConfig, size: number, log: Logger, depth?: number): Pipeline {
-  const gate = depth === undefined ? undefined : createSemaphore(depth, { maxQueue: size * MAX_PENDING });
-  const lanes: Lane[] = Array.from({ length: size }, () => ({
+export function createPipeline(config: pg.ClientConfig, size: number, log: Logger, maxUnanswered?: number): Pipeline {
+  const semaphore =
+    maxUnanswered === undefined ? undefined : createSemaphore(maxUnanswered, { maxQueue: size * MAX_PENDING });
+  const connections: Connection[] = Array.from({ length: size }, () => ({
     client: undefined,
     socket: undefined,
     connecting: undefined,
@@ -51,65 +53,65 @@ export function createPipeline(config: pg.ClientConfig, size: number, log: Logge
   }));
   let closed = false;
 
-  async function connect(lane: Lane): Promise<pg.Client> {
+  async function connect(connection: Connection): Promise<pg.Client> {
     const socket = new Socket();
     const client = new pg.Client({ ...config, pipeline: true, stream: () => socket });
-    const forget = () => {
-      if (lane.client === client) lane.client = undefined;
+    const removeClient = () => {
+      if (connection.client === client) connection.client = undefined;
     };
     client.on('error', (error) => {
-      forget();
+      removeClient();
       if (!closed) log.warn({ err: error }, 'a read connection was lost');
     });
-    client.on('end', forget);
+    client.on('end', removeClient);
     await client.connect();
-    lane.client = client;
-    lane.socket = socket;
+    connection.client = client;
+    connection.socket = socket;
     return client;
   }
 
   /** Sends the queries of requests that arrived together in one write: the write costs more than everything else that a query does here. */
-  function gather({ socket }: Lane): void {
+  function corkUntilNextTick({ socket }: Connection): void {
     if (socket === undefined || socket.writableCorked > 0) return;
     socket.cork();
     setImmediate(() => socket.uncork());
   }
 
-  function clientOf(lane: Lane): pg.Client | Promise<pg.Client> {
-    if (lane.client !== undefined) return lane.client;
-    lane.connecting ??= connect(lane).finally(() => {
-      lane.connecting = undefined;
+  function clientOf(connection: Connection): pg.Client | Promise<pg.Client> {
+    if (connection.client !== undefined) return connection.client;
+    connection.connecting ??= connect(connection).finally(() => {
+      connection.connecting = undefined;
     });
-    return lane.connecting;
+    return connection.connecting;
   }
 
   async function send<Row extends unknown[]>(sendable: Sendable): Promise<Row[]> {
     const statement = typeof sendable === 'function' ? sendable() : sendable;
     if (closed) throw new Error('Client was closed and is not queryable');
     // The queue is longer than Postgres can process in time: refuse at once instead of keeping all callers waiting.
-    if (lanes.every((lane) => lane.pending >= MAX_PENDING))
-      throw new ApiError('UNAVAILABLE', undefined, { cause: tooMany() });
-    const lane = lanes.reduce((least, next) => (next.pending < least.pending ? next : least));
-    lane.pending += 1;
+    if (connections.every((connection) => connection.pending >= MAX_PENDING))
+      throw new ApiError('UNAVAILABLE', undefined, { cause: createTooManyError() });
+    const connection = connections.reduce((least, next) => (next.pending < least.pending ? next : least));
+    connection.pending += 1;
     try {
-      const client = clientOf(lane);
+      const client = clientOf(connection);
       const ready = client instanceof Promise ? await client : client;
-      gather(lane);
+      corkUntilNextTick(connection);
       const result = await ready.query<Row>({ ...statement, rowMode: 'array' });
       return result.rows;
     } finally {
-      lane.pending -= 1;
+      connection.pending -= 1;
     }
   }
 
   return {
-    query: (sendable) => (gate === undefined ? send(sendable) : gate.run(() => send(sendable))),
+    query: (sendable) => (semaphore === undefined ? send(sendable) : semaphore.run(() => send(sendable))),
     async close() {
       closed = true;
       await Promise.all(
-        lanes.map(async (lane) => {
-          await lane.connecting?.catch(() => undefined);
-          await lane.client?.end();
+        connections.map(async (connection) => {
+          await connection.connecting?.catch(() => undefined);
+          await connection.client?.end();
         }),
       );
     },

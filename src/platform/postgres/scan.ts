@@ -9,12 +9,12 @@ const BATCH_TIMEOUT_MS = 10 * 60_000;
  * Reads all rows of a statement in batches through a cursor. Memory holds only one batch, and the table is scanned once, whatever its
  * indexes. The cursor keeps a connection until it ends; a caller that stops early must close the generator (`for await` does).
  *
- * @param atOnce returns the size of the next batch; called before each batch
+ * @param batchSize returns the size of the next batch; called before each batch
  */
 export async function* scan<Row extends unknown[]>(
   { pool }: Pick<Database, 'pool'>,
   { text, values }: Statement,
-  atOnce: () => number = () => 100,
+  batchSize: () => number = () => 100,
 ): AsyncGenerator<Row[]> {
   const client = await pool.connect();
   let broken: Error | undefined;
@@ -23,12 +23,12 @@ export async function* scan<Row extends unknown[]>(
     broken = error;
   };
   client.on('error', onLost);
-  const patience = { rowMode: 'array', query_timeout: BATCH_TIMEOUT_MS } as const;
+  const queryOptions = { rowMode: 'array', query_timeout: BATCH_TIMEOUT_MS } as const;
   try {
     await client.query(`begin read only; set local statement_timeout = ${BATCH_TIMEOUT_MS}`);
     await client.query({ text: `declare scan no scroll cursor for ${text}`, values });
     while (true) {
-      const { rows } = await client.query<Row>({ ...patience, text: `fetch ${atOnce()} from scan` });
+      const { rows } = await client.query<Row>({ ...queryOptions, text: `fetch ${batchSize()} from scan` });
       if (rows.length === 0) break;
       yield rows;
     }
@@ -47,19 +47,19 @@ export async function* scan<Row extends unknown[]>(
  * @param text a statement whose first column is the key by which it is ordered. Its parameters are `values`, then the last key of the
  *   previous page (empty at first), then the page size
  * @param names the names of the columns, including the key
- * @param atOnce the number of rows per page; choose fewer if rows may be large
+ * @param batchSize the number of rows per page; choose fewer if rows may be large
  */
 export async function* rowsInPages(
   database: Pick<Queryable, 'readSlowly'>,
   text: string,
   names: readonly string[],
   values: readonly unknown[],
-  atOnce = 500,
+  batchSize = 500,
 ): AsyncGenerator<Record<string, unknown>> {
   for (let after = ''; ; ) {
-    const rows = await database.readSlowly<unknown[]>({ text, values: [...values, after, atOnce] });
+    const rows = await database.readSlowly<unknown[]>({ text, values: [...values, after, batchSize] });
     for (const row of rows) yield Object.fromEntries(names.map((name, i) => [name, row[i]]));
-    if (rows.length < atOnce) return;
+    if (rows.length < batchSize) return;
     after = rows.at(-1)![0] as string;
   }
 }

@@ -18,15 +18,18 @@ export interface TransactionStatements extends Queryable {
  * Runs statements on the connection of a transaction, one after the other. A failed write alone is rolled back to a savepoint, so that
  * code may catch its error (a duplicate) and continue; without a savepoint Postgres would refuse every later statement.
  */
-export function inTransaction(client: PoolClient): TransactionStatements {
+export function createTransactionStatements(client: PoolClient): TransactionStatements {
   const queue = createSerialQueue();
   let ended = false;
-  let saved = false;
+  let hasSavepoint = false;
   let failure: { error: unknown } | undefined;
 
-  function next<T>(work: () => Promise<T>): Promise<T> {
+  function enqueue<T>(work: () => Promise<T>): Promise<T> {
     if (failure !== undefined) return Promise.reject(failure.error);
-    if (ended) return Promise.reject(new Error('this transaction has ended: await everything that is done in it'));
+    if (ended)
+      return Promise.reject(
+        new Error('This transaction has ended. Await every operation before its callback returns.'),
+      );
     return queue(work);
   }
 
@@ -35,8 +38,8 @@ export function inTransaction(client: PoolClient): TransactionStatements {
   }
 
   async function write<Row extends unknown[]>(statement: Statement): Promise<Row[]> {
-    await client.query(saved ? 'release savepoint one; savepoint one' : 'savepoint one');
-    saved = true;
+    await client.query(hasSavepoint ? 'release savepoint one; savepoint one' : 'savepoint one');
+    hasSavepoint = true;
     try {
       return await run(statement);
     } catch (error) {
@@ -45,12 +48,12 @@ export function inTransaction(client: PoolClient): TransactionStatements {
     }
   }
 
-  const read: Queryable['read'] = (statement) => next(() => run(statement));
+  const read: Queryable['read'] = (statement) => enqueue(() => run(statement));
   return {
     read,
     readList: (sendable) => read(typeof sendable === 'function' ? sendable() : sendable),
     readSlowly: read,
-    write: (statement) => next(() => write(statement)),
+    write: (statement) => enqueue(() => write(statement)),
     abort(error) {
       failure ??= { error };
     },

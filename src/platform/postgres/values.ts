@@ -1,24 +1,24 @@
 import pg from 'pg';
 
 /** Converts `2026-11-21 02:49:37.12+00` (the form that Postgres prints in UTC) to ISO 8601 with milliseconds. Far cheaper than a Date. */
-export function isoTimestamp(text: string): string {
+export function toIsoTimestamp(text: string): string {
   const zone = text.indexOf('+', 19);
   const plain = zone === -1 ? text : text.slice(0, zone);
   const fraction = plain.length > 19 ? plain.slice(20, 23).padEnd(3, '0') : '000';
   return `${plain.slice(0, 10)}T${plain.slice(11, 19)}.${fraction}Z`;
 }
 
-const arrayOf = (parse: (text: string) => unknown) => (text: string) =>
+const parseArrayOf = (parse: (text: string) => unknown) => (text: string) =>
   (pg.types.getTypeParser(1009 as never) as (text: string) => (string | null)[])(text).map((item) =>
     item === null ? null : parse(item),
   );
 
 const PARSERS = new Map<number, (text: string) => unknown>([
   [20, Number],
-  [1016, arrayOf(Number)],
-  [1184, isoTimestamp],
-  [1185, arrayOf(isoTimestamp)],
-  [1231, arrayOf(String)],
+  [1016, parseArrayOf(Number)],
+  [1184, toIsoTimestamp],
+  [1185, parseArrayOf(toIsoTimestamp)],
+  [1231, parseArrayOf(String)],
 ]);
 
 /**
@@ -37,14 +37,14 @@ type Value = string | number | boolean | null;
  * The Postgres literal of an array of values that need no quotes: numbers, booleans, ids, timestamps. pg's own conversion escapes
  * each element, which takes longer than the statement itself on long arrays.
  */
-export function plainArray(values: readonly Value[]): string {
+export function plainArrayLiteral(values: readonly Value[]): string {
   return `{${values.map((value) => (value === null ? 'NULL' : value)).join(',')}}`;
 }
 
 const SPECIAL = /["\\]/;
 
 /** The Postgres literal of an array of arbitrary texts. */
-export function textArray(values: readonly (string | null)[]): string {
+export function textArrayLiteral(values: readonly (string | null)[]): string {
   const elements = values.map((value) => {
     if (value === null) return 'NULL';
     return `"${SPECIAL.test(value) ? value.replace(/["\\]/g, '\\$&') : value}"`;
@@ -53,16 +53,16 @@ export function textArray(values: readonly (string | null)[]): string {
 }
 
 /** The order of members in `jsonb`: by the length of their names, then by their bytes. */
-function inOrder([a]: [string, unknown], [b]: [string, unknown]): number {
+function compareMembers([a]: [string, unknown], [b]: [string, unknown]): number {
   return Buffer.byteLength(a) - Buffer.byteLength(b) || Buffer.compare(Buffer.from(a), Buffer.from(b));
 }
 
 /** A JSON value in the same text form in which Postgres prints `jsonb`. */
-export function jsonbText(value: unknown): string {
+export function toJsonbText(value: unknown): string {
   if (typeof value !== 'object' || value === null) return JSON.stringify(value);
-  if (Array.isArray(value)) return `[${value.map(jsonbText).join(', ')}]`;
-  const members = Object.entries(value).sort(inOrder);
-  return `{${members.map(([name, member]) => `${JSON.stringify(name)}: ${jsonbText(member)}`).join(', ')}}`;
+  if (Array.isArray(value)) return `[${value.map(toJsonbText).join(', ')}]`;
+  const members = Object.entries(value).sort(compareMembers);
+  return `{${members.map(([name, member]) => `${JSON.stringify(name)}: ${toJsonbText(member)}`).join(', ')}}`;
 }
 
 /** Quotes a text for SQL statements that take no parameters. Such texts come from declarations, never from a request. */

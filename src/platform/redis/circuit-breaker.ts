@@ -27,10 +27,10 @@ export interface RedisBreakerOptions {
 }
 
 const DEADLINE_MS = 500;
-const TRIAL_EVERY_MS = 1000;
+const TRIAL_INTERVAL_MS = 1000;
 
 /** Created once and thrown without sending a command: a flood of refused commands must not pay for stack traces. */
-const AWAY = new Error('Redis is away');
+const CIRCUIT_OPEN = new Error('Redis is down: commands are refused until a trial succeeds');
 
 /** Creates a circuit breaker. While it is open, one command per second is tried, and never two at a time. */
 export function createRedisBreaker({
@@ -41,10 +41,10 @@ export function createRedisBreaker({
 }: RedisBreakerOptions): RedisBreaker {
   let isOpen = false;
   let trialAt = 0;
-  let trying = false;
+  let isTrialRunning = false;
 
   function open(error: unknown): void {
-    trialAt = performance.now() + TRIAL_EVERY_MS;
+    trialAt = performance.now() + TRIAL_INTERVAL_MS;
     if (!isOpen) log.warn({ err: error }, messages.opened);
     isOpen = true;
   }
@@ -54,7 +54,7 @@ export function createRedisBreaker({
     isOpen = false;
   }
 
-  async function runInTime<T>(command: () => Promise<T>, deadlineMs: number): Promise<T> {
+  async function runWithDeadline<T>(command: () => Promise<T>, deadlineMs: number): Promise<T> {
     try {
       const result = await withDeadline(command(), deadlineMs);
       close();
@@ -67,33 +67,33 @@ export function createRedisBreaker({
   }
 
   /** Runs a trial without a deadline: a trial that hangs blocks further trials until its connection replies or breaks. */
-  async function tryBeside(command: () => Promise<unknown>, deadlineMs: number): Promise<void> {
+  async function runTrial(command: () => Promise<unknown>, deadlineMs: number): Promise<void> {
     const startedAt = performance.now();
     try {
       await command();
-      if (performance.now() - startedAt > deadlineMs) throw new Error('Redis is slow');
+      if (performance.now() - startedAt > deadlineMs) throw new Error('Redis did not reply in time');
       close();
     } catch (error) {
       open(error);
     } finally {
-      trying = false;
+      isTrialRunning = false;
     }
   }
 
   return {
     async run(command, deadlineMs = DEADLINE_MS) {
-      if (!isOpen) return runInTime(command, deadlineMs);
-      if (!trying && performance.now() >= trialAt) {
-        trying = true;
+      if (!isOpen) return runWithDeadline(command, deadlineMs);
+      if (!isTrialRunning && performance.now() >= trialAt) {
+        isTrialRunning = true;
         if (waitForTrial) {
-          return runInTime(command, deadlineMs).finally(() => {
-            trying = false;
+          return runWithDeadline(command, deadlineMs).finally(() => {
+            isTrialRunning = false;
           });
         }
-        void tryBeside(command, deadlineMs);
+        void runTrial(command, deadlineMs);
       }
       onRefused();
-      throw AWAY;
+      throw CIRCUIT_OPEN;
     },
   };
 }

@@ -2,24 +2,24 @@ import { Redis, type RedisOptions } from 'ioredis';
 import type { Logger } from '../observability/log.ts';
 
 /** The Redis connections of one app. They open at first use and reconnect on their own. */
-export interface RedisClients {
+export interface RedisConnections {
   /** For commands of requests and producers: fails at once while Redis is down, instead of queueing up. */
   commands: Redis;
   /** Creates another connection that waits for Redis to recover. For workers and subscribers; the caller owns it. */
-  patient(): Redis;
+  createBlockingConnection(): Redis;
   /** Why Redis is down; undefined while it is up. */
-  lastFault(): Error | undefined;
+  lastError(): Error | undefined;
   close(): Promise<void>;
 }
 
 // Close a connection whose commands get no reply for this long. If the other end vanished, the operating system would consider the
 // connection healthy for many minutes.
-const SILENCE_MS = 5000;
+const SOCKET_TIMEOUT_MS = 5000;
 
 /** @param url `redis://…` or `rediss://…` */
-export function openRedis(url: string, log: Logger): RedisClients {
-  const opened = new Set<Redis>();
-  let away: Error | undefined;
+export function openRedis(url: string, log: Logger): RedisConnections {
+  const connections = new Set<Redis>();
+  let lastError: Error | undefined;
 
   function open(options: RedisOptions): Redis {
     const client = new Redis(url, {
@@ -29,25 +29,25 @@ export function openRedis(url: string, log: Logger): RedisClients {
       retryStrategy: (attempt) => Math.min(50 * 2 ** attempt, 2000),
     });
     client.on('error', (error: Error) => {
-      if (away === undefined) log.warn({ err: error }, 'Redis is away');
-      away = error;
+      if (lastError === undefined) log.warn({ err: error }, 'Redis is down');
+      lastError = error;
     });
     client.on('ready', () => {
-      if (away !== undefined) log.info('Redis is back');
-      away = undefined;
+      if (lastError !== undefined) log.info('Redis is available again');
+      lastError = undefined;
     });
-    opened.add(client);
-    client.on('end', () => opened.delete(client));
+    connections.add(client);
+    client.on('end', () => connections.delete(client));
     return client;
   }
 
-  const commands = open({ enableOfflineQueue: false, maxRetriesPerRequest: 0, socketTimeout: SILENCE_MS });
+  const commands = open({ enableOfflineQueue: false, maxRetriesPerRequest: 0, socketTimeout: SOCKET_TIMEOUT_MS });
   return {
     commands,
-    patient: () => open({ enableOfflineQueue: true, maxRetriesPerRequest: null }),
-    lastFault: () => away,
+    createBlockingConnection: () => open({ enableOfflineQueue: true, maxRetriesPerRequest: null }),
+    lastError: () => lastError,
     async close() {
-      for (const client of opened) client.disconnect();
+      for (const client of connections) client.disconnect();
     },
   };
 }

@@ -1,9 +1,9 @@
 import { type JobsOptions, Queue, QueueEvents, Worker } from 'bullmq';
 import type { Logger } from '../observability/log.ts';
-import type { RedisClients } from './connections.ts';
+import type { RedisConnections } from './connections.ts';
 
 /** The data of every job: the id of a row. */
-export interface Pointer {
+export interface JobData {
   id: string;
   /** The user for whom the work is done, so that a worker can share its capacity among users without a query. */
   owner?: string;
@@ -12,7 +12,7 @@ export interface Pointer {
 /** A job to add: `name` is the kind of work, `data` refers to the row. */
 export interface NewJob {
   name: string;
-  data: Pointer;
+  data: JobData;
   opts?: JobsOptions;
 }
 
@@ -27,7 +27,7 @@ export interface RunningWorker {
  * checks, one every `stalledInterval`, have found it stalled. A worker that is blocked for as long loses its jobs in the same way, and
  * they run again.
  */
-export interface Watch {
+export interface StallDetection {
   lockDuration: number;
   stalledInterval: number;
 }
@@ -42,13 +42,13 @@ export interface Queues {
   /**
    * Runs `process` for each job, up to `concurrency` at once.
    *
-   * @param watch how soon other workers take over the jobs of a crashed worker; default: within 20 s
+   * @param stallDetection how soon other workers take over the jobs of a crashed worker; default: within 20 s
    */
   work(
     queue: string,
-    process: (job: { name: string; data: Pointer }) => Promise<unknown>,
+    process: (job: { name: string; data: JobData }) => Promise<unknown>,
     concurrency: number,
-    watch?: Watch,
+    stallDetection?: StallDetection,
   ): RunningWorker;
   /** The events of a queue, such as finished jobs with their results. Connects at first use. */
   events(queue: string): QueueEvents;
@@ -58,21 +58,21 @@ export interface Queues {
 }
 
 // Remove finished jobs at once: if a job id still exists, a later add of the same id is silently ignored.
-const DEFAULTS: JobsOptions = { removeOnComplete: true, removeOnFail: true, attempts: 1 };
+const DEFAULT_JOB_OPTIONS: JobsOptions = { removeOnComplete: true, removeOnFail: true, attempts: 1 };
 
 // Take over the jobs of a crashed worker within 20 s; BullMQ's default of 30 s + 30 s would delay them for a minute.
-const WATCH: Watch = { lockDuration: 15_000, stalledInterval: 5_000 };
+const STALL_DETECTION: StallDetection = { lockDuration: 15_000, stalledInterval: 5_000 };
 const MAX_TAKEOVERS = 10;
 
 /** @param prefix the prefix of every key, so that two apps can share a Redis */
-export function createQueues(redis: RedisClients, prefix: string, log: Logger): Queues {
+export function createQueues(redis: RedisConnections, prefix: string, log: Logger): Queues {
   const queues = new Map<string, Queue>();
   const events = new Map<string, QueueEvents>();
 
   function queueOf(name: string): Queue {
     let queue = queues.get(name);
     if (queue === undefined) {
-      queue = new Queue(name, { connection: redis.commands, prefix, defaultJobOptions: DEFAULTS });
+      queue = new Queue(name, { connection: redis.commands, prefix, defaultJobOptions: DEFAULT_JOB_OPTIONS });
       // The main Redis connection already reports that Redis is down; without a listener, the queue's copy of that error would be fatal.
       queue.on('error', () => undefined);
       queues.set(name, queue);
@@ -89,13 +89,13 @@ export function createQueues(redis: RedisClients, prefix: string, log: Logger): 
         log.warn({ err: error, queue: name, jobs: jobs.length }, 'jobs were not added; the sweep will add them');
       }
     },
-    work(name, process, concurrency, watch = WATCH) {
-      const connection = redis.patient();
+    work(name, process, concurrency, stallDetection = STALL_DETECTION) {
+      const connection = redis.createBlockingConnection();
       const worker = new Worker(name, process, {
         connection,
         prefix,
         concurrency,
-        ...watch,
+        ...stallDetection,
         maxStalledCount: MAX_TAKEOVERS,
       });
       worker.on('error', (error) => log.warn({ err: error, queue: name }, 'a worker reported an error'));
@@ -110,7 +110,7 @@ export function createQueues(redis: RedisClients, prefix: string, log: Logger): 
     events(name) {
       let stream = events.get(name);
       if (stream === undefined) {
-        stream = new QueueEvents(name, { connection: redis.patient(), prefix });
+        stream = new QueueEvents(name, { connection: redis.createBlockingConnection(), prefix });
         stream.on('error', () => undefined);
         events.set(name, stream);
       }

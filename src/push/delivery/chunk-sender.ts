@@ -1,7 +1,7 @@
 import { type DevicePlatform, tokenHash } from '../../accounts/devices/index.ts';
 import { createMicroBatch } from '../../platform/concurrency/micro-batch.ts';
 import type { LeaseRenewals } from '../../platform/leased-work/lease.ts';
-import { scheduledWait, withJitter, withLaterJitter } from '../../platform/leased-work/retry-schedule.ts';
+import { addJitter, addPositiveJitter, getScheduledWait } from '../../platform/leased-work/retry-schedule.ts';
 import type { Logger } from '../../platform/observability/log.ts';
 import type { Database } from '../../platform/postgres/database.ts';
 import {
@@ -44,9 +44,9 @@ export function nextRetryAt(
   now: number,
   random: number,
 ): number | undefined {
-  const wait = scheduledWait(RETRY_SCHEDULE_MS, attempts);
+  const wait = getScheduledWait(RETRY_SCHEDULE_MS, attempts);
   if (wait === undefined) return undefined;
-  const at = now + (retryAfterMs === undefined ? withJitter(wait, random) : withLaterJitter(retryAfterMs, random));
+  const at = now + (retryAfterMs === undefined ? addJitter(wait, random) : addPositiveJitter(retryAfterMs, random));
   return at < expiresAt ? at : undefined;
 }
 

@@ -1,4 +1,4 @@
-import { reclaimSweep, retentionSweep } from '../../platform/leased-work/sweeps.ts';
+import { createReclaimSweep, createRetentionSweep } from '../../platform/leased-work/sweeps.ts';
 import type { Sweep } from '../../platform/outbox/relay.ts';
 import type { Platform } from '../../platform/platform.ts';
 import { AUDIENCE_QUEUE, createAudienceJob, enqueueChunks } from './jobs.ts';
@@ -41,7 +41,7 @@ export function createPushSweeps(
 ): Sweep[] {
   const everyMs = settings.relay.sweepMs;
   return [
-    reclaimSweep({
+    createReclaimSweep({
       name: 'push jobs',
       everyMs,
       async find() {
@@ -51,7 +51,7 @@ export function createPushSweeps(
       },
       addJobs: (chunks) => enqueueChunks(queues, installed, chunks),
     }),
-    reclaimSweep({
+    createReclaimSweep({
       name: 'push audiences',
       everyMs,
       find: () => database.write<[string]>({ name: 'push_left', text: SELECT_OVERDUE_AUDIENCES, values: [] }),
@@ -61,7 +61,7 @@ export function createPushSweeps(
           rows.map(([pushId]) => createAudienceJob(pushId)),
         ),
     }),
-    retentionSweep(database, {
+    createRetentionSweep(database, {
       name: 'push retention',
       removals: [
         { text: DELETE_OLD_RESULTS, rowsPerBatch: ROWS_PER_BATCH },

@@ -25,7 +25,7 @@ export function createFinishedSignals({ redis, env }: Pick<Platform, 'redis' | '
 
   function listen(): Promise<void> {
     if (listening === undefined) {
-      const subscriber: Redis = redis.patient();
+      const subscriber: Redis = redis.createBlockingConnection();
       subscriber.on('message', (_channel: string, pushId: string) => wakeUps.get(pushId)?.());
       listening = subscriber.subscribe(channel).then(
         () => undefined,

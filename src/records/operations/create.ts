@@ -1,7 +1,7 @@
 import type { IncomingMessage } from 'node:http';
 import type { StoredRecord } from '../../declare/host.ts';
 import { type ErrorDetails, validationError } from '../../platform/errors.ts';
-import { perRequest } from '../../platform/http/per-request.ts';
+import { createPerRequestStore } from '../../platform/http/per-request.ts';
 import { newId } from '../../platform/ids.ts';
 import { authorizeCollection } from '../access/authorize.ts';
 import type { OperationContext } from '../access/operation-context.ts';
@@ -11,7 +11,7 @@ import { hookContext, hookResult, validateHookResult } from './hooks.ts';
 import { type Values, validate } from './validate.ts';
 import { causeOf, finishWrite, hashPasswords, toConflict } from './write-steps.ts';
 
-const reservedIds = perRequest<string>('reserved id');
+const reservedIds = createPerRequestStore<string>('reserved id');
 
 /** Reserves the id of the record that a request creates. The id distinguishes a repeated request from a new one. */
 export function reserveId(req: IncomingMessage, id: string): void {

@@ -2,7 +2,7 @@ import { isDeepStrictEqual } from 'node:util';
 import type { z } from 'zod';
 import type { StoredRecord } from '../../declare/host.ts';
 import { type ErrorDetails, MAX_DETAILS } from '../../platform/errors.ts';
-import { tooManyKeys } from '../../platform/json/json-limits.ts';
+import { tooManyKeysMessage } from '../../platform/json/json-limits.ts';
 import type { OperationContext } from '../access/operation-context.ts';
 import { InputError, runRule } from '../access/rule-errors.ts';
 import { checkedDefault, isBlank, missingMessage } from '../fields/missing-values.ts';
@@ -67,7 +67,7 @@ async function checkSent(input: Values, validation: Validation, details: ErrorDe
     if (field === undefined) {
       unknown += 1;
       if (unknown > validation.maxUnknown) {
-        details.body = tooManyKeys(validation.maxUnknown);
+        details.body = tooManyKeysMessage(validation.maxUnknown);
         break;
       }
       if (IGNORED.has(name) || validation.unknownFields === 'strip') continue;

@@ -1,7 +1,7 @@
 import type { IncomingMessage } from 'node:http';
 import type { StoredRecord } from '../../declare/host.ts';
 import { ApiError } from '../../platform/errors.ts';
-import { malformedIfMatch, readEntityTags, versionIn } from '../../platform/http/entity-tag.ts';
+import { createIfMatchError, readEntityTags, versionIn } from '../../platform/http/entity-tag.ts';
 import type { Condition } from '../query/list-query.ts';
 import type { WrittenBy } from '../query/sql.ts';
 import type { CompiledResource } from '../schema/compiled.ts';
@@ -59,7 +59,7 @@ export function readIfMatch({ headers }: IncomingMessage): IfMatch | undefined {
   const header = headers['if-match'];
   if (header === undefined) return undefined;
   const tags = readEntityTags(header);
-  if (tags === undefined) throw malformedIfMatch();
+  if (tags === undefined) throw createIfMatchError();
   if (tags === '*') return '*';
   return tags.flatMap(({ weak, opaque }) => (weak ? [] : (versionIn(opaque) ?? [])));
 }

@@ -2,7 +2,7 @@ import type { AnyField, FieldSpec, Fields } from '../../declare/field.ts';
 import type { ResourceGateway } from '../../declare/host.ts';
 import { snakeCase } from '../../declare/naming.ts';
 import type { AnyResource } from '../../declare/resource.ts';
-import { jsonbText } from '../../platform/postgres/values.ts';
+import { toJsonbText } from '../../platform/postgres/values.ts';
 import { fieldSchema } from '../fields/field-type.ts';
 import { checkedDefault } from '../fields/missing-values.ts';
 import { isFreeText, isPersonal } from '../fields/personal-data.ts';
@@ -39,7 +39,7 @@ function replacementOf(name: string, spec: FieldSpec): unknown {
 function emptiedField(name: string, spec: FieldSpec, action: ErasurePlan['action']): EmptiedField {
   const replacement = action === 'anonymize' ? replacementOf(name, spec) : null;
   const replacementText =
-    replacement === null || typeof replacement === 'string' ? replacement : jsonbText(replacement);
+    replacement === null || typeof replacement === 'string' ? replacement : toJsonbText(replacement);
   return { name, column: snakeCase(name), spec, replacement, replacementText };
 }
 

@@ -1,5 +1,9 @@
 import type { StoredRecord } from '../../declare/host.ts';
-import { noResponseRoom, reserveResponseBytes, responseRoom } from '../../platform/http/pending-responses.ts';
+import {
+  availableResponseBytes,
+  createNoRoomError,
+  reserveResponseBytes,
+} from '../../platform/http/pending-responses.ts';
 import type { ResolvedViewContext } from '../access/operation-context.ts';
 import { isVisible } from '../access/visibility.ts';
 import type { RecordsContext } from '../context.ts';
@@ -91,11 +95,11 @@ async function readReserved(
 ): Promise<StoredRecord[]> {
   let room = level.max;
   const { records, bytes } = await read(() => {
-    room = Math.min(level.max, responseRoom(req));
+    room = Math.min(level.max, availableResponseBytes(req));
     return room;
   });
   // Records that did not fit must not look like references that stay ids.
-  if (room < level.max && bytes >= room) throw noResponseRoom();
+  if (room < level.max && bytes >= room) throw createNoRoomError();
   reserveResponseBytes(req, bytes);
   level.reserved += bytes;
   return records;

@@ -1,5 +1,9 @@
 import type { IncomingMessage } from 'node:http';
-import { noResponseRoom, reserveResponseBytes, responseRoom } from '../../platform/http/pending-responses.ts';
+import {
+  availableResponseBytes,
+  createNoRoomError,
+  reserveResponseBytes,
+} from '../../platform/http/pending-responses.ts';
 
 const QUOTE = 0x22;
 const BACKSLASH = 0x5c;
@@ -75,10 +79,10 @@ export async function readWithinRoom<T>(
   // Do not read records that would be refused.
   let room = bytes;
   const page = await read(() => {
-    room = Math.min(bytes, responseRoom(req));
+    room = Math.min(bytes, availableResponseBytes(req));
     return room;
   });
-  if (room < bytes && page.isCut) throw noResponseRoom();
+  if (room < bytes && page.isCut) throw createNoRoomError();
   reserveResponseBytes(req, page.bytes);
   return withinJson(page, bytes);
 }

@@ -3,7 +3,7 @@ import type { EncryptedColumn } from '../../platform/crypto/encrypted-column.ts'
 import { DecryptionError, type Keyring } from '../../platform/crypto/keyring.ts';
 import type { Logger } from '../../platform/observability/log.ts';
 import { quoteIdentifier } from '../../platform/postgres/identifiers.ts';
-import { isoTimestamp } from '../../platform/postgres/values.ts';
+import { toIsoTimestamp } from '../../platform/postgres/values.ts';
 import { fieldTypeOf } from '../fields/field-type.ts';
 import type { CompiledField, CompiledResource } from '../schema/compiled.ts';
 
@@ -151,7 +151,7 @@ export function createCodec(resource: CompiledResource, keyring: Keyring, log: L
     try {
       return decryptValue(field, value, id);
     } catch (error) {
-      if (!(error instanceof DecryptionError) || error.fault === 'unknown-key') throw error;
+      if (!(error instanceof DecryptionError) || error.reason === 'unknown-key') throw error;
       logLeftOut(error, id, 'it is not in the event');
       return undefined;
     }
@@ -203,8 +203,8 @@ export function createCodec(resource: CompiledResource, keyring: Keyring, log: L
         else record[field.name] = field.type.fromJson === undefined ? value : field.type.fromJson(value, field.spec);
       }
       if (resource.timestamps) {
-        record.createdAt = isoTimestamp(json.created_at as string);
-        record.updatedAt = isoTimestamp(json.updated_at as string);
+        record.createdAt = toIsoTimestamp(json.created_at as string);
+        record.updatedAt = toIsoTimestamp(json.updated_at as string);
       }
       return record;
     },

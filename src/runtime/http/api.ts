@@ -17,13 +17,13 @@ import type { PendingResponses } from '../../platform/http/pending-responses.ts'
 import { parseQueryString } from '../../platform/http/query-string.ts';
 import { assignRequestId, identityOf, requestIdOf } from '../../platform/http/request-context.ts';
 import { sendError } from '../../platform/http/response.ts';
-import { corsOf } from './cors.ts';
+import { createCors } from './cors.ts';
 import { createEndpoint, type Endpoint, type EndpointParts } from './endpoint.ts';
 import { withHomePage } from './home-page.ts';
 import { createRequestLimits, type RequestLimits } from './limits.ts';
-import { type HealthChecks, healthRouter, metricsRouter } from './monitoring.ts';
-import { publicError } from './public-error.ts';
-import { logRequest, pathOf, recordRoute } from './request-log.ts';
+import { createHealthRouter, createMetricsRouter, type HealthChecks } from './monitoring.ts';
+import { toPublicError } from './public-error.ts';
+import { logRequest, recordRoute, redactedPath } from './request-log.ts';
 import { beginSignIn } from './sign-in.ts';
 
 /**
@@ -37,7 +37,7 @@ function trustProxy(text: string | undefined): boolean | number | string {
 }
 
 /** Wraps the endpoint of a route that only certain roles, such as admins, may call: a 403 emits `security.access_refused`. */
-function reportRefusals(endpoint: Endpoint, { policy, method }: Route, events: Events): Endpoint {
+function emitAccessRefused(endpoint: Endpoint, { policy, method }: Route, events: Events): Endpoint {
   if (policy === undefined || !isForRoles(compilePolicy(policy, () => undefined))) return endpoint;
   return async (req, res) => {
     try {
@@ -45,8 +45,8 @@ function reportRefusals(endpoint: Endpoint, { policy, method }: Route, events: E
     } catch (error) {
       if (error instanceof ApiError && error.status === 403) {
         const { userId, via, id: credential } = identityOf(req) ?? {};
-        const who = { userId, via, credential, ip: addressOf(req), requestId: requestIdOf(req) };
-        events.emit('security.access_refused', { ...who, method, path: pathOf(req) });
+        const caller = { userId, via, credential, ip: addressOf(req), requestId: requestIdOf(req) };
+        events.emit('security.access_refused', { ...caller, method, path: redactedPath(req) });
       }
       throw error;
     }
@@ -64,7 +64,7 @@ function handlersOf(route: Route, parts: EndpointParts, limits: RequestLimits | 
     recordRoute(route.path),
     ...(limits === undefined ? [] : [limits.pass(route, meanwhile)]),
     ...middleware,
-    reportRefusals(createEndpoint(route, parts), route, parts.host.events),
+    emitAccessRefused(createEndpoint(route, parts), route, parts.host.events),
   ];
 }
 
@@ -110,20 +110,21 @@ function mountRoutes(
       // Paths without parameters go first: `/posts/feed` is not a post with the id "feed". Parameter names do not matter: `/posts/:slug`
       // and `/posts/:id` are the same path and share their methods.
       const byPath = [...Map.groupBy(own, (route) => route.path.replace(/:\w+/g, ':x'))];
-      for (const [, list] of byPath.sort(([a], [b]) => specificity(a, b))) mountPath(router, list, parts, limits);
+      for (const [, list] of byPath.sort(([a], [b]) => compareSpecificity(a, b)))
+        mountPath(router, list, parts, limits);
       return [segment, router] as const;
     }),
   );
 }
 
-function specificity(a: string, b: string): number {
+function compareSpecificity(a: string, b: string): number {
   const dynamic = (path: string) => path.split('/').findIndex((part) => part.startsWith(':') || part.startsWith('*'));
   const rank = (path: string) => (dynamic(path) === -1 ? Number.POSITIVE_INFINITY : dynamic(path));
   return rank(a) === rank(b) ? 0 : rank(b) - rank(a);
 }
 
 /** Passes a request to the router of its first segment, if there is one. */
-function bySegment(routers: ReadonlyMap<string, Router>): RequestHandler {
+function routeBySegment(routers: ReadonlyMap<string, Router>): RequestHandler {
   return (req, res, next) => {
     const router = routers.get(req.path.split('/', 2)[1]!);
     if (router === undefined) next();
@@ -160,9 +161,9 @@ export function createApi(
     runAs({ user: undefined, req, requestId }, next);
   });
   const isDevelopment = env.nodeEnv === 'development';
-  if (env.corsOrigins.length > 0 || isDevelopment) app.use(corsOf(env.corsOrigins, isDevelopment));
-  app.use(healthRouter(health));
-  if (env.metricsToken !== undefined) app.use(metricsRouter(metrics, env.metricsToken));
+  if (env.corsOrigins.length > 0 || isDevelopment) app.use(createCors(env.corsOrigins, isDevelopment));
+  app.use(createHealthRouter(health));
+  if (env.metricsToken !== undefined) app.use(createMetricsRouter(metrics, env.metricsToken));
   const limits = createRequestLimits(parts.host);
   if (limits !== undefined) app.use(limits.begin);
   app.use((req, res, next) => {
@@ -170,9 +171,9 @@ export function createApi(
     next();
   });
 
-  app.use('/api', bySegment(mountRoutes(routes, parts, limits)));
+  app.use('/api', routeBySegment(mountRoutes(routes, parts, limits)));
   const allPages = isDevelopment ? withHomePage(pages, routes) : pages;
-  if (allPages.length > 0) app.use(bySegment(mountRoutes(allPages, parts, limits)));
+  if (allPages.length > 0) app.use(routeBySegment(mountRoutes(allPages, parts, limits)));
   app.use(() => {
     throw new ApiError('NOT_FOUND');
   });
@@ -182,7 +183,7 @@ export function createApi(
     });
   }
   app.use((error: unknown, req: Request, res: Response, _next: NextFunction) => {
-    const apiError = publicError(error);
+    const apiError = toPublicError(error);
     if (apiError.status >= 500) log.error({ err: error, requestId: requestIdOf(req) }, 'a request failed');
     if (res.headersSent) {
       res.destroy();

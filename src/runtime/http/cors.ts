@@ -7,15 +7,15 @@ const LOCAL_ORIGIN = /^https?:\/\/(localhost|127\.0\.0\.1|\[::1\])(:\d{1,5})?$/;
 /**
  * Creates the middleware that responds to preflights and names allowed origins.
  *
- * @param local whether origins on the same machine are allowed in addition to `origins`
+ * @param allowLocal whether origins on the same machine are allowed in addition to `origins`
  */
-export function corsOf(origins: readonly string[], local: boolean): RequestHandler {
-  const all = origins.includes('*');
-  const allowed = [...origins, ...(local ? [LOCAL_ORIGIN] : [])];
+export function createCors(origins: readonly string[], allowLocal: boolean): RequestHandler {
+  const allowsAny = origins.includes('*');
+  const allowed = [...origins, ...(allowLocal ? [LOCAL_ORIGIN] : [])];
   const isAllowed = (origin: string) =>
     allowed.some((one) => (typeof one === 'string' ? one === origin : one.test(origin)));
   const handle = cors({
-    origin: all ? '*' : allowed,
+    origin: allowsAny ? '*' : allowed,
     methods: ['GET', 'POST', 'PUT', 'PATCH', 'DELETE'],
     allowedHeaders: [
       'Authorization',
@@ -42,7 +42,11 @@ export function corsOf(origins: readonly string[], local: boolean): RequestHandl
     res.setHeader('Vary', 'Origin');
     // The package sends the exposed headers even to origins that are not listed, and treats every OPTIONS as a preflight. Other OPTIONS
     // requests get the methods of the path.
-    if (origin === undefined || !(all || isAllowed(origin)) || (req.method === 'OPTIONS' && requested === undefined))
+    if (
+      origin === undefined ||
+      !(allowsAny || isAllowed(origin)) ||
+      (req.method === 'OPTIONS' && requested === undefined)
+    )
       next();
     else handle(req, res, next);
   };

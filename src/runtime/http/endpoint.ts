@@ -6,13 +6,13 @@ import { compilePolicy } from '../../declare/policy.ts';
 import type { Route, RouteContext } from '../../declare/route.ts';
 import { createScopeCheck } from '../../declare/scope.ts';
 import { ApiError } from '../../platform/errors.ts';
-import { claimsJson, readJsonBody } from '../../platform/http/json-body.ts';
+import { declaresJson, readJsonBody } from '../../platform/http/json-body.ts';
 import { setResponseBytes } from '../../platform/http/pending-responses.ts';
 import { requestIdOf, setIdentity } from '../../platform/http/request-context.ts';
 import {
+  createSuccessResponse,
   type SuccessResponse,
   sendSuccess,
-  successResponse,
   withData,
   withVersion,
 } from '../../platform/http/response.ts';
@@ -129,7 +129,7 @@ export function createEndpoint(route: Route, parts: EndpointParts): Endpoint {
    * Whether a missing record existed when the same user sent a request with the same key: the first request may have deleted the record,
    * and its response may be repeated to that user. A record that exists but is not visible to the user stays not found.
    */
-  async function hadRecord(req: Request, user: SignedIn['user'], error: unknown): Promise<boolean> {
+  async function existedBefore(req: Request, user: SignedIn['user'], error: unknown): Promise<boolean> {
     if (idempotent === undefined || item === undefined || user === undefined) return false;
     if (!(error instanceof ApiError) || error.code !== 'NOT_FOUND') return false;
     const key = readIdempotencyKey(req);
@@ -138,7 +138,9 @@ export function createEndpoint(route: Route, parts: EndpointParts): Endpoint {
   }
 
   /** Signs in, authorises, and loads the record; `gone`: the error for a record that existed at the first attempt but is missing now. */
-  async function admit(req: Request): Promise<Pick<SignedIn, 'user' | 'auth'> & { doc: unknown; gone?: unknown }> {
+  async function authenticateAndAuthorize(
+    req: Request,
+  ): Promise<Pick<SignedIn, 'user' | 'auth'> & { doc: unknown; missingError?: unknown }> {
     const signedIn = await signIn(req, parts.authenticators);
     const { user, auth, authenticator } = signedIn;
     setIdentity(req, auth && { via: auth.via, id: auth.id, userId: user!.id });
@@ -149,22 +151,22 @@ export function createEndpoint(route: Route, parts: EndpointParts): Endpoint {
       const doc = await runAs(actorOf(req, user), () => authorize(viewContext, auth, params));
       return { user, auth, doc };
     } catch (error) {
-      if (!(await hadRecord(req, user, error))) throw error;
-      return { user, auth, doc: undefined, gone: error };
+      if (!(await existedBefore(req, user, error))) throw error;
+      return { user, auth, doc: undefined, missingError: error };
     }
   }
 
   /** The parsed body; undefined if there is none, or if this route does not read it. */
   async function bodyOf(req: Request): Promise<unknown> {
     if (hasMiddleware && req.readableDidRead) return req.body;
-    if (!takesJson && !(route.body === 'any' && claimsJson(req))) return undefined;
+    if (!takesJson && !(route.body === 'any' && declaresJson(req))) return undefined;
     const body = await readJsonBody(req, bodyBounds);
     req.body = body;
     return body;
   }
 
   /** Runs the handler. Undefined if the handler has sent the response itself. */
-  async function respond(ctx: RouteContext): Promise<SuccessResponse | undefined> {
+  async function runHandler(ctx: RouteContext): Promise<SuccessResponse | undefined> {
     checkPreconditions(ctx.req, item, ctx.doc);
     const value = await route.handler(ctx);
     if (ctx.res.headersSent) {
@@ -173,40 +175,40 @@ export function createEndpoint(route: Route, parts: EndpointParts): Endpoint {
       return undefined;
     }
     const serialized = await withData(value, (data) => serializeResponse(records.context, data, ctx));
-    return successResponse(status, withVersion(serialized, versionOf(records.entities, recordOf(value))));
+    return createSuccessResponse(status, withVersion(serialized, versionOf(records.entities, recordOf(value))));
   }
 
   /** Returns the record that a create stored with this id; it may have been deleted since. */
-  async function made(id: string): Promise<StoredRecord | undefined> {
+  async function readCreated(id: string): Promise<StoredRecord | undefined> {
     return creates ? (entity!.archive?.with ?? entity!.store).read(id) : undefined;
   }
 
   /** Rebuilds the response of a create that stored the record with this id. */
   async function recover(id: string, ctx: RouteContext): Promise<SuccessResponse | undefined> {
-    const record = await made(id);
+    const record = await readCreated(id);
     if (record === undefined) return undefined;
-    return successResponse(
+    return createSuccessResponse(
       status,
       withVersion(await serializeResponse(records.context, record, ctx), entity!.versionOf(record)),
     );
   }
 
   // A feature's handler validates `ctx.body` itself.
-  const unchecked = (body: unknown) => (route.body === 'json' ? undefined : body);
+  const uncheckedInput = (body: unknown) => (route.body === 'json' ? undefined : body);
 
   return async (req, res) => {
-    let admitted = await admit(req);
+    let access = await authenticateAndAuthorize(req);
     const params = req.params as Record<string, string>;
     const key = idempotent === undefined ? undefined : readIdempotencyKey(req);
     const query = route.query === undefined ? req.query : await checkQuery(route.query, req.query);
-    const begun = performance.now();
+    const startedAt = performance.now();
     const body = await bodyOf(req);
     // A client could delay its body beyond a logout or the loss of a role, so authorise again.
-    if (performance.now() - begun > SLOW_BODY_MS) admitted = await admit(req);
-    const { user, auth, doc, gone } = admitted;
-    const answer = await runAs(actorOf(req, user), async () => {
+    if (performance.now() - startedAt > SLOW_BODY_MS) access = await authenticateAndAuthorize(req);
+    const { user, auth, doc, missingError } = access;
+    const response = await runAs(actorOf(req, user), async () => {
       const input =
-        route.input === undefined ? unchecked(body) : await checkInput(route.input, body, bodyBounds.bodyKeys);
+        route.input === undefined ? uncheckedInput(body) : await checkInput(route.input, body, bodyBounds.bodyKeys);
       const ctx: RouteContext = {
         user,
         auth,
@@ -222,7 +224,7 @@ export function createEndpoint(route: Route, parts: EndpointParts): Endpoint {
         push: host.push,
         log: host.log,
       };
-      if (idempotent === undefined || key === undefined) return respond(ctx);
+      if (idempotent === undefined || key === undefined) return runHandler(ctx);
       return idempotent.run({
         req,
         res,
@@ -230,14 +232,14 @@ export function createEndpoint(route: Route, parts: EndpointParts): Endpoint {
         key,
         body,
         async run(recordId) {
-          if (gone !== undefined) throw gone;
+          if (missingError !== undefined) throw missingError;
           reserveId(req, recordId);
-          return respond(ctx);
+          return runHandler(ctx);
         },
         recover: (recordId) => recover(recordId, ctx),
-        isCreated: async (recordId) => (await made(recordId)) !== undefined,
+        isCreated: async (recordId) => (await readCreated(recordId)) !== undefined,
       });
     });
-    if (answer !== undefined) sendSuccess(res, answer, tagged ? (user?.id ?? '') : undefined);
+    if (response !== undefined) sendSuccess(res, response, tagged ? (user?.id ?? '') : undefined);
   };
 }

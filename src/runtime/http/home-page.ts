@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import type { Route } from '../../declare/route.ts';
 import { ApiError } from '../../platform/errors.ts';
-import { onDemand, sendBytes, servedBytes } from '../../platform/http/served-bytes.ts';
+import { createOnDemand, prepareContent, sendContent } from '../../platform/http/served-bytes.ts';
 
 /** The links of the page. Links to pages that the app does not have are left out. */
 const LINKS = [
@@ -38,7 +38,7 @@ const POLICY = [
 
 const HEADERS = { 'Content-Security-Policy': POLICY, 'Cache-Control': 'no-cache', 'Referrer-Policy': 'no-referrer' };
 
-function page(links: typeof LINKS): string {
+function renderPage(links: typeof LINKS): string {
   const items = links.map(
     ({ path, name, text }) => `<li><a href="${path}"><b>${name}</b> <code>${path}</code><p>${text}</p></a></li>`,
   );
@@ -75,7 +75,9 @@ export function withHomePage(pages: readonly Route[], routes: readonly Route[]):
   if (pages.some(({ path }) => path === '/')) return pages;
   const paths = new Set([...routes.map(({ path }) => `/api${path}`), ...pages.map(({ path }) => path)]);
   const links = LINKS.filter(({ path }) => paths.has(path));
-  const ready = onDemand(() => servedBytes('text/html; charset=utf-8', Buffer.from(page(links)), HEADERS));
+  const ready = createOnDemand(() =>
+    prepareContent('text/html; charset=utf-8', Buffer.from(renderPage(links)), HEADERS),
+  );
   const home: Route = {
     method: 'GET',
     path: '/',
@@ -83,7 +85,7 @@ export function withHomePage(pages: readonly Route[], routes: readonly Route[]):
     async handler({ req, res }) {
       res.vary('Accept');
       if (req.accepts('html') === false) throw new ApiError('NOT_FOUND');
-      sendBytes(req, res, await ready());
+      sendContent(req, res, await ready());
     },
   };
   return [...pages, home];

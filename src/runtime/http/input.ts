@@ -1,6 +1,6 @@
 import { issuePath, type StandardIssue, type StandardSchema } from '../../declare/field.ts';
 import { ApiError, type ErrorDetails, MAX_DETAILS, validationError } from '../../platform/errors.ts';
-import { tooManyKeys } from '../../platform/json/json-limits.ts';
+import { tooManyKeysMessage } from '../../platform/json/json-limits.ts';
 import { shortenForMessage } from '../../records/query/parameter.ts';
 
 interface Issue extends StandardIssue {
@@ -20,7 +20,7 @@ export interface IssueDetail {
 }
 
 // Default messages of zod, valibot and arktype for a value of the wrong type.
-const UNCHOSEN = /^Invalid (?:input|option|key|type)\b|\(was (?:missing|an object)\)$/;
+const DEFAULT_TYPE_MESSAGE = /^Invalid (?:input|option|key|type)\b|\(was (?:missing|an object)\)$/;
 
 function valueAt(root: unknown, path: readonly string[]): unknown {
   return path.reduce<unknown>(
@@ -34,9 +34,9 @@ function describeIssue(issue: Issue, root: unknown): IssueDetail[] {
   const { message } = issue;
   if (issue.code === 'unrecognized_keys' && issue.keys !== undefined)
     return issue.keys.slice(0, MAX_DETAILS).map((key) => ({ path: [...path, key], kind: 'unknown', message }));
-  if (path.length === 0 && issue.expected === 'object' && UNCHOSEN.test(message))
+  if (path.length === 0 && issue.expected === 'object' && DEFAULT_TYPE_MESSAGE.test(message))
     return [{ path, kind: 'other', message: 'Must be an object' }];
-  if (path.length === 0 || !UNCHOSEN.test(message)) return [{ path, kind: 'other', message }];
+  if (path.length === 0 || !DEFAULT_TYPE_MESSAGE.test(message)) return [{ path, kind: 'other', message }];
   const value = valueAt(root, path);
   const kind = value === undefined ? 'missing' : Array.isArray(value) ? 'repeated' : 'other';
   return [{ path, kind, message }];
@@ -76,7 +76,7 @@ export async function checkInput(schema: StandardSchema, body: unknown, maxKeys:
   const given = first ?? (body === undefined ? {} : body);
   const result = await schema['~standard'].validate(given);
   if (result.issues === undefined) {
-    if (first !== undefined) throw validationError({ body: tooManyKeys(maxKeys) });
+    if (first !== undefined) throw validationError({ body: tooManyKeysMessage(maxKeys) });
     return result.value;
   }
   const details: ErrorDetails = Object.create(null);

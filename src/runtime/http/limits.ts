@@ -2,8 +2,8 @@ import type { Request, RequestHandler, Response } from 'express';
 import type { Route } from '../../declare/route.ts';
 import { ApiError } from '../../platform/errors.ts';
 import { addressOf, clientKey, isFromThisMachine } from '../../platform/http/client-address.ts';
-import { perRequest } from '../../platform/http/per-request.ts';
-import type { Limiter, Verdict } from '../../platform/limits/limiter.ts';
+import { createPerRequestStore } from '../../platform/http/per-request.ts';
+import type { LimitDecision, Limiter } from '../../platform/limits/limiter.ts';
 import type { LimitRule } from '../../platform/limits/rule.ts';
 import type { Platform } from '../../platform/platform.ts';
 
@@ -23,25 +23,25 @@ export interface RequestLimits {
 }
 
 /** A request that has not passed the limits yet. */
-interface Begun {
+interface PendingCheck {
   client: string;
-  verdict: Promise<Verdict> | undefined;
+  verdict: Promise<LimitDecision> | undefined;
 }
 
 /** The stricter of two verdicts: a refusal, or the longer of two refusals; otherwise the one with fewer remaining requests. */
-function stricter(a: Verdict, b: Verdict): Verdict {
+function pickStricter(a: LimitDecision, b: LimitDecision): LimitDecision {
   if (a.allowed !== b.allowed) return a.allowed ? b : a;
   if (!a.allowed) return a.leftMs > b.leftMs ? a : b;
   return a.remaining < b.remaining ? a : b;
 }
 
-const secondsOf = ({ leftMs }: Verdict) => Math.max(1, Math.ceil(leftMs / 1000));
+const secondsLeft = ({ leftMs }: LimitDecision) => Math.max(1, Math.ceil(leftMs / 1000));
 
 /** Sets the three fields of draft-ietf-httpapi-ratelimit-headers up to -06; times are in seconds from now. */
-function setHeaders(res: Response, verdict: Verdict): void {
+function setHeaders(res: Response, verdict: LimitDecision): void {
   res.setHeader('RateLimit-Limit', verdict.limit);
   res.setHeader('RateLimit-Remaining', verdict.remaining);
-  res.setHeader('RateLimit-Reset', secondsOf(verdict));
+  res.setHeader('RateLimit-Reset', secondsLeft(verdict));
 }
 
 /** A limiter with its rule, and the name of the setting that changes the rule. */
@@ -58,18 +58,23 @@ const UNITS = [
 ] as const;
 
 /** Formats a duration in words: `15 minutes`. */
-function inWords(ms: number): string {
+function formatDuration(ms: number): string {
   const [unit, size] = UNITS.find(([, size]) => ms % size === 0) ?? ['ms', 1];
   const count = ms / size;
   return unit === 'ms' || count === 1 ? `${count} ${unit}` : `${count} ${unit}s`;
 }
 
 /** The message of a 429 in development: which limit was exceeded, how long it lasts, and which setting changes it. */
-function explainRefusal(verdict: Verdict, { rule, setting }: RequestLimiter, what: string, mayLift: boolean): string {
-  const lift = mayLift ? ', or set LOOPBACK_RATE_LIMITS=off to lift the limits for clients on this machine' : '';
+function explainRefusal(
+  verdict: LimitDecision,
+  { rule, setting }: RequestLimiter,
+  what: string,
+  canLift: boolean,
+): string {
+  const hint = canLift ? ', or set LOOPBACK_RATE_LIMITS=off to lift the limits for clients on this machine' : '';
   return (
-    `Too many requests: a client may send ${rule.limit} in ${inWords(rule.windowMs)} to ${what} (${setting}). ` +
-    `Try again in ${secondsOf(verdict)} seconds${lift}.`
+    `Too many requests: a client may send ${rule.limit} in ${formatDuration(rule.windowMs)} to ${what} (${setting}). ` +
+    `Try again in ${secondsLeft(verdict)} seconds${hint}.`
   );
 }
 
@@ -85,7 +90,7 @@ export function createRequestLimits({ env, settings, limits }: Platform): Reques
     setting,
   });
   const all = globalRule === false ? undefined : limiter('all', globalRule, 'settings.rateLimit.global');
-  const begun = perRequest<Begun>('limits');
+  const pendingChecks = createPerRequestStore<PendingCheck>('limits');
   const isExempt = (req: Request) => !env.loopbackRateLimits && isFromThisMachine(req);
 
   function limiterOf({ method, path, rateLimit }: Route): RequestLimiter | undefined {
@@ -96,11 +101,12 @@ export function createRequestLimits({ env, settings, limits }: Platform): Reques
   }
 
   /** The 429 response. In production, clients get only the text of the catalogue. */
-  function refusal(req: Request, verdict: Verdict, spent: RequestLimiter): ApiError {
-    const what = spent === all ? 'all routes together' : `${req.method} ${req.baseUrl}${req.route?.path ?? req.path}`;
+  function createRefusal(req: Request, verdict: LimitDecision, exceeded: RequestLimiter): ApiError {
+    const what =
+      exceeded === all ? 'all routes together' : `${req.method} ${req.baseUrl}${req.route?.path ?? req.path}`;
     const text =
-      env.nodeEnv === 'development' ? explainRefusal(verdict, spent, what, env.loopbackRateLimits) : undefined;
-    return new ApiError('RATE_LIMITED', text, { retryAfter: secondsOf(verdict) });
+      env.nodeEnv === 'development' ? explainRefusal(verdict, exceeded, what, env.loopbackRateLimits) : undefined;
+    return new ApiError('RATE_LIMITED', text, { retryAfter: secondsLeft(verdict) });
   }
 
   /** @throws ApiError RATE_LIMITED */
@@ -115,24 +121,24 @@ export function createRequestLimits({ env, settings, limits }: Platform): Reques
       return;
     }
     // If the route before called `next('route')`, the request has already passed the global limit.
-    const { client, verdict } = begun.get(req) ?? { client: clientOf(req), verdict: undefined };
-    begun.delete(req);
-    const spent = all?.isSpent(client) ?? false;
-    const ownVerdict = spent ? undefined : own?.consume(client);
-    if (!spent && !own?.isSpent(client)) meanwhile?.(req);
+    const { client, verdict } = pendingChecks.get(req) ?? { client: clientOf(req), verdict: undefined };
+    pendingChecks.delete(req);
+    const exceeded = all?.isExhausted(client) ?? false;
+    const ownVerdict = exceeded ? undefined : own?.consume(client);
+    if (!exceeded && !own?.isExhausted(client)) meanwhile?.(req);
     const ofAll = await verdict;
     const verdicts = [ofAll, await ownVerdict].filter((one) => one !== undefined);
     if (verdicts.length === 0) return;
-    const strictest = verdicts.reduce(stricter);
+    const strictest = verdicts.reduce(pickStricter);
     setHeaders(res, strictest);
-    if (!strictest.allowed) throw refusal(req, strictest, (strictest === ofAll ? all : own)!);
+    if (!strictest.allowed) throw createRefusal(req, strictest, (strictest === ofAll ? all : own)!);
   }
 
   return {
     begin(req, _res, next) {
       if (!isExempt(req)) {
         const client = clientOf(req);
-        begun.set(req, { client, verdict: all?.consume(client) });
+        pendingChecks.set(req, { client, verdict: all?.consume(client) });
       }
       next();
     },
@@ -143,7 +149,7 @@ export function createRequestLimits({ env, settings, limits }: Platform): Reques
       };
     },
     async passUnrouted(req, res) {
-      if (begun.get(req) !== undefined) await check(req, res);
+      if (pendingChecks.get(req) !== undefined) await check(req, res);
     },
   };
 }

@@ -12,14 +12,14 @@ import { ApiError } from '../../platform/errors.ts';
 import { assignRequestId, requestIdOf } from '../../platform/http/request-context.ts';
 import { sendError, sendJson } from '../../platform/http/response.ts';
 import type { Metrics } from '../../platform/observability/metrics.ts';
-import { publicError } from './public-error.ts';
+import { toPublicError } from './public-error.ts';
 
 /** The checks of `/readyz`. Each resolves if its part works, and rejects otherwise. */
 export type HealthChecks = Record<string, () => Promise<unknown>>;
 
 const TIMEOUT_MS = 2000;
 
-async function outcome(check: () => Promise<unknown>): Promise<'ok' | 'failed'> {
+async function runCheck(check: () => Promise<unknown>): Promise<'ok' | 'failed'> {
   try {
     await withDeadline(check(), TIMEOUT_MS);
     return 'ok';
@@ -29,12 +29,12 @@ async function outcome(check: () => Promise<unknown>): Promise<'ok' | 'failed'> 
 }
 
 /** `GET /healthz`: the process responds. `GET /readyz`: its dependencies work too; a 503 names those that do not. */
-export function healthRouter(checks: HealthChecks): Router {
+export function createHealthRouter(checks: HealthChecks): Router {
   const router = Router({ caseSensitive: true, strict: true });
   router.get('/healthz', (_req, res) => sendJson(res, 200, { status: 'ok' }));
   router.get('/readyz', async (_req, res) => {
     const names = Object.keys(checks);
-    const outcomes = await Promise.all(names.map((name) => outcome(checks[name]!)));
+    const outcomes = await Promise.all(names.map((name) => runCheck(checks[name]!)));
     const ready = outcomes.every((one) => one === 'ok');
     const parts = Object.fromEntries(names.map((name, i) => [name, outcomes[i]]));
     sendJson(res, ready ? 200 : 503, { status: ready ? 'ok' : 'failed', checks: parts });
@@ -45,7 +45,7 @@ export function healthRouter(checks: HealthChecks): Router {
 const digest = (text: string) => createHash('sha256').update(text).digest();
 
 /** Requires the token. Compares digests, which have the same length for any input. */
-function demand(token: string): RequestHandler {
+function requireToken(token: string): RequestHandler {
   const expected = digest(`Bearer ${token}`);
   return (req, _res, next) => {
     if (!timingSafeEqual(digest(req.headers.authorization ?? ''), expected)) throw new ApiError('UNAUTHORIZED');
@@ -58,19 +58,23 @@ function demand(token: string): RequestHandler {
  *
  * @param token required from clients; undefined: no token is required
  */
-export function metricsRouter({ registry }: Metrics, token: string | undefined): Router {
+export function createMetricsRouter({ registry }: Metrics, token: string | undefined): Router {
   const router = Router({ caseSensitive: true, strict: true });
-  router.get('/metrics', ...(token === undefined ? [] : [demand(token)]), async (_req: Request, res: Response) => {
-    const text = await registry.metrics();
-    res.setHeader('Content-Type', registry.contentType);
-    res.setHeader('Cache-Control', 'no-store');
-    res.end(text);
-  });
+  router.get(
+    '/metrics',
+    ...(token === undefined ? [] : [requireToken(token)]),
+    async (_req: Request, res: Response) => {
+      const text = await registry.metrics();
+      res.setHeader('Content-Type', registry.contentType);
+      res.setHeader('Cache-Control', 'no-store');
+      res.end(text);
+    },
+  );
   return router;
 }
 
 /** The same as a separate application, for a separate port. */
-export function metricsApp(metrics: Metrics, token: string | undefined): Express {
+export function createMetricsApp(metrics: Metrics, token: string | undefined): Express {
   const app = express();
   app.disable('x-powered-by');
   app.disable('etag');
@@ -78,12 +82,12 @@ export function metricsApp(metrics: Metrics, token: string | undefined): Express
     assignRequestId(req);
     next();
   });
-  app.use(metricsRouter(metrics, token));
+  app.use(createMetricsRouter(metrics, token));
   app.use(() => {
     throw new ApiError('NOT_FOUND');
   });
   app.use((error: unknown, req: Request, res: Response, _next: NextFunction) => {
-    sendError(res, publicError(error), requestIdOf(req)!);
+    sendError(res, toPublicError(error), requestIdOf(req)!);
   });
   return app;
 }

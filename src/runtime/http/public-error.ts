@@ -12,7 +12,7 @@ function isUndecodablePath(error: unknown): boolean {
  * The public form of an error: an ApiError unchanged, a full wait queue or a database error by its class, anything else
  * `INTERNAL`.
  */
-export function publicError(error: unknown): ApiError {
+export function toPublicError(error: unknown): ApiError {
   // The details belong to a call that the project's own code made: the client never sent these fields.
   if (error instanceof InputError && error.bySystem) return new ApiError('INTERNAL', undefined, { cause: error });
   if (error instanceof ApiError) return error;

@@ -1,6 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { RequestHandler } from 'express';
-import { perRequest } from '../../platform/http/per-request.ts';
+import { createPerRequestStore } from '../../platform/http/per-request.ts';
 import { identityOf } from '../../platform/http/request-context.ts';
 import { type Logger, redactTokens } from '../../platform/observability/log.ts';
 import { createTimer, type WorkLine } from '../../platform/observability/log-work.ts';
@@ -8,18 +8,18 @@ import { createTimer, type WorkLine } from '../../platform/observability/log-wor
 const MAX_PATH_LENGTH = 1000;
 
 /** The path of a request with tokens redacted and without its query, which may contain personal data. For audit events, not for the log. */
-export function pathOf(req: IncomingMessage): string {
+export function redactedPath(req: IncomingMessage): string {
   const path = ((req as { originalUrl?: string }).originalUrl ?? req.url ?? '').split('?', 1)[0]!;
   // Cut twice: redacting first keeps a token at the cut from being recorded in part, and a very long path must stay cheap.
   return redactTokens(path.slice(0, 2 * MAX_PATH_LENGTH)).slice(0, MAX_PATH_LENGTH);
 }
 
-const patterns = perRequest<string>('route pattern');
+const routePatterns = createPerRequestStore<string>('route pattern');
 
 /** Creates the handler that records which route a request matched, for its log line. */
 export function recordRoute(path: string): RequestHandler {
   return (req, _res, next) => {
-    patterns.set(req, req.baseUrl + path);
+    routePatterns.set(req, req.baseUrl + path);
     next();
   };
 }
@@ -39,7 +39,7 @@ export function logRequest(log: Logger, req: IncomingMessage, res: ServerRespons
       outcome: res.writableFinished ? 'sent' : 'aborted',
       requestId,
       method: req.method,
-      route: patterns.get(req),
+      route: routePatterns.get(req),
       status: res.writableFinished ? res.statusCode : undefined,
       durationMs: duration(),
       userId,

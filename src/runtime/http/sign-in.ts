@@ -4,7 +4,7 @@ import { setAuthenticator } from '../../declare/authenticator.ts';
 import type { Viewer } from '../../declare/policy.ts';
 import type { Auth } from '../../declare/route.ts';
 import { invalidSession } from '../../platform/errors.ts';
-import { perRequest } from '../../platform/http/per-request.ts';
+import { createPerRequestStore } from '../../platform/http/per-request.ts';
 
 /** The identity of a request; all undefined if it is signed out. */
 export interface SignedIn {
@@ -14,10 +14,10 @@ export interface SignedIn {
   authenticator: Authenticator | undefined;
 }
 
-const begun = perRequest<Promise<SignedIn>>('sign-in');
+const earlySignIns = createPerRequestStore<Promise<SignedIn>>('sign-in');
 const SIGNED_OUT: SignedIn = { user: undefined, auth: undefined, authenticator: undefined };
 const BEARER = /^bearer (\S+)$/i;
-const LONGEST = 512;
+const MAX_HEADER_LENGTH = 512;
 
 /**
  * Reads the `Authorization` header, the only accepted place for a token.
@@ -25,14 +25,14 @@ const LONGEST = 512;
  * @throws ApiError UNAUTHORIZED if the header is set but does not contain a valid token
  */
 export async function signIn(req: Request, authenticators: readonly Authenticator[]): Promise<SignedIn> {
-  const early = begun.get(req);
+  const early = earlySignIns.get(req);
   if (early !== undefined) {
-    begun.delete(req);
+    earlySignIns.delete(req);
     return early;
   }
   const header = req.headers.authorization;
   if (header === undefined) return SIGNED_OUT;
-  const token = header.length <= LONGEST ? BEARER.exec(header)?.[1] : undefined;
+  const token = header.length <= MAX_HEADER_LENGTH ? BEARER.exec(header)?.[1] : undefined;
   const authenticator = token === undefined ? undefined : authenticators.find((one) => one.recognizes(token));
   if (authenticator === undefined) throw invalidSession();
   const { user, auth } = await authenticator.authenticate(token!, req);
@@ -46,5 +46,5 @@ export function beginSignIn(req: Request, authenticators: readonly Authenticator
   const early = signIn(req, authenticators);
   // The next `signIn` reports a failure. A request that a limit refuses never calls it.
   early.catch(() => undefined);
-  begun.set(req, early);
+  earlySignIns.set(req, early);
 }

@@ -13,43 +13,47 @@ const TABLE = `create schema if not exists drizzle;
   create table if not exists drizzle.__drizzle_migrations (id serial primary key, hash text not null, created_at bigint)`;
 
 // Two seconds are shorter than any request waits; a minute and a half is longer than most transactions take.
-const PATIENCE = { lockMs: 2000, pauseMs: 1000, tries: 30 };
+const LOCK_RETRY = { lockMs: 2000, pauseMs: 1000, tries: 30 };
 
-function editedFault(edited: readonly Migration[]): StartupError {
-  const lines = edited.map(
-    ({ name }) => `${name}.sql: put it back as it was, and write what it should do in a new one`,
-  );
-  return new StartupError('Migrations were changed after this database got them:', lines);
+function createEditedError(edited: readonly Migration[]): StartupError {
+  const lines = edited.map(({ name }) => `${name}.sql: restore the file, and put the change into a new migration`);
+  return new StartupError('Migrations were changed after they were applied to this database:', lines);
 }
 
 /**
  * Applies the migrations of a folder that the database lacks, in order: each all or nothing, unless its file says
  * otherwise. A migration that a merge added with an earlier time is applied as well.
  *
- * @param say called with a line for each applied migration
+ * @param onApplied called with a line for each applied migration
  * @throws StartupError if there are none, one fails, one was edited after it was applied, or sync manages the database
  */
-export async function apply(client: Client, folder: string, log: Logger, say: (line: string) => void): Promise<void> {
+export async function applyMigrations(
+  client: Client,
+  folder: string,
+  log: Logger,
+  onApplied: (line: string) => void,
+): Promise<void> {
   const migrations = readMigrations(folder);
   if (await isSynced(client)) {
-    throw new StartupError('The database is kept by sync (npm run dev), which migrations do not fit on:', [
-      'name another database in DATABASE_URL, or empty this one',
-    ]);
+    throw new StartupError(
+      'This database was created by npm run dev (sync mode), so migrations cannot be applied to it:',
+      ['set DATABASE_URL to another database, or empty this one'],
+    );
   }
   await client.query(TABLE);
   const { pending, edited, unknown } = await migrationState(client, migrations);
-  if (edited.length > 0) throw editedFault(edited);
+  if (edited.length > 0) throw createEditedError(edited);
   if (unknown > 0) log.warn(`the database is ahead of this code, which does not know ${unknown} of its migrations`);
   for (const migration of pending) {
     const startedAt = performance.now();
-    await applyMigration(client, migration, PATIENCE, log);
+    await applyMigration(client, migration, LOCK_RETRY, log);
     log.info({ migration: migration.name, ms: Math.round(performance.now() - startedAt) }, 'a migration was applied');
-    say(`${migration.name} applied`);
+    onApplied(`${migration.name} applied`);
   }
 }
 
 /** How long a statement waits for a lock, and how many times it is tried. */
-export interface Patience {
+export interface LockRetry {
   lockMs: number;
   pauseMs: number;
   tries: number;
@@ -57,12 +61,12 @@ export interface Patience {
 
 const LOCK_NOT_AVAILABLE = '55P03';
 const DEADLOCK = '40P01';
-const DONE = 'insert into drizzle.__drizzle_migrations (hash, created_at) values ($1, $2)';
+const RECORD_APPLIED = 'insert into drizzle.__drizzle_migrations (hash, created_at) values ($1, $2)';
 const BUILDS_INDEX =
   /^\s*CREATE\s+(?:UNIQUE\s+)?INDEX\s+CONCURRENTLY\s+(?:IF\s+NOT\s+EXISTS\s+)?"?([^"\s]+)"?\s+ON\b/im;
 
 /** Thrown when a statement of a migration fails; contains the statement. */
-class StatementFailed extends Error {
+class StatementError extends Error {
   readonly statement: string;
   readonly failure: Error & { code?: string };
 
@@ -77,32 +81,34 @@ async function run(client: Client, statement: string): Promise<void> {
   try {
     await client.query(statement);
   } catch (error) {
-    throw new StatementFailed(statement, error as Error);
+    throw new StatementError(statement, error as Error);
   }
 }
 
 /** Runs `work`, and retries it while another session holds a lock that it needs. */
-async function retrying(name: string, patience: Patience, log: Logger, work: () => Promise<void>): Promise<void> {
+async function retryOnLock(name: string, lockRetry: LockRetry, log: Logger, work: () => Promise<void>): Promise<void> {
   for (let tried = 1; ; tried++) {
     try {
       await work();
       return;
     } catch (error) {
-      const code = error instanceof StatementFailed ? error.failure.code : undefined;
-      if ((code !== LOCK_NOT_AVAILABLE && code !== DEADLOCK) || tried === patience.tries) throw error;
-      log.warn(`migration ${name} waits for a lock that others hold; trying again (${tried} of ${patience.tries})`);
-      await sleep(patience.pauseMs);
+      const code = error instanceof StatementError ? error.failure.code : undefined;
+      if ((code !== LOCK_NOT_AVAILABLE && code !== DEADLOCK) || tried === lockRetry.tries) throw error;
+      log.warn(
+        `migration ${name} waits for a lock that another session holds; trying again (${tried} of ${lockRetry.tries})`,
+      );
+      await sleep(lockRetry.pauseMs);
     }
   }
 }
 
-async function applyWhole(client: Client, migration: Migration, patience: Patience): Promise<void> {
+async function applyInTransaction(client: Client, migration: Migration, lockRetry: LockRetry): Promise<void> {
   await client.query('begin');
   try {
     // A statement that waits for a lock blocks every later statement on the table, so give up early and retry.
-    await client.query(`set local lock_timeout = ${patience.lockMs}`);
+    await client.query(`set local lock_timeout = ${lockRetry.lockMs}`);
     for (const statement of migration.statements) await run(client, statement);
-    await client.query(DONE, [migration.hash, migration.when]);
+    await client.query(RECORD_APPLIED, [migration.hash, migration.when]);
     await client.query('commit');
   } catch (error) {
     // On a lost connection there is nothing to roll back; report the first error.
@@ -111,7 +117,7 @@ async function applyWhole(client: Client, migration: Migration, patience: Patien
   }
 }
 
-async function isValid(client: Client, index: string): Promise<boolean | undefined> {
+async function isIndexValid(client: Client, index: string): Promise<boolean | undefined> {
   const { rows } = await client.query(
     `select p.indisvalid as valid from pg_class c join pg_index p on p.indexrelid = c.oid
       where c.relname = $1 and c.relnamespace = (select oid from pg_namespace where nspname = current_schema())`,
@@ -121,35 +127,36 @@ async function isValid(client: Client, index: string): Promise<boolean | undefin
 }
 
 /** Drops the invalid index that an interrupted run left: it slows down every write and serves no read. */
-async function dropInvalid(client: Client, index: string): Promise<void> {
-  if ((await isValid(client, index)) === false) await client.query(`drop index concurrently ${quoteIdentifier(index)}`);
+async function dropInvalidIndex(client: Client, index: string): Promise<void> {
+  if ((await isIndexValid(client, index)) === false)
+    await client.query(`drop index concurrently ${quoteIdentifier(index)}`);
 }
 
-async function applyOutside(client: Client, statement: string, lockMs: number): Promise<void> {
+async function runOutsideTransaction(client: Client, statement: string, lockMs: number): Promise<void> {
   const index = BUILDS_INDEX.exec(statement)?.[1];
   // A concurrent build waits for open transactions without blocking other sessions.
   await client.query(`set lock_timeout = ${/\bCONCURRENTLY\b/i.test(statement) ? 0 : lockMs}`);
   if (index === undefined) return run(client, statement);
-  await dropInvalid(client, index);
-  if (await isValid(client, index)) return;
+  await dropInvalidIndex(client, index);
+  if (await isIndexValid(client, index)) return;
   try {
     await run(client, statement);
   } catch (error) {
-    await dropInvalid(client, index).catch(() => undefined);
+    await dropInvalidIndex(client, index).catch(() => undefined);
     throw error;
   }
 }
 
-function failed({ name, transaction }: Migration, error: StatementFailed): StartupError {
+function createFailedError({ name, transaction }: Migration, error: StatementError): StartupError {
   const { code } = error.failure;
   const lines =
     code === LOCK_NOT_AVAILABLE || code === DEADLOCK
       ? [
-          'others held a lock that it needs all the time; run it again when less is going on',
-          `who: select pid, state, xact_start, query from pg_stat_activity where xact_start is not null order by xact_start`,
+          'other sessions held a lock that it needs. Run it again when the database is less busy',
+          `to find these sessions: select pid, state, xact_start, query from pg_stat_activity where xact_start is not null order by xact_start`,
         ]
       : explainFailure(error.statement, error.failure);
-  const kept = transaction ? 'nothing of it was kept' : 'what came before the failed statement stays';
+  const kept = transaction ? 'none of its changes were kept' : 'the statements before the failed one were committed';
   return new StartupError(`The migration ${name} failed; ${kept}:`, lines);
 }
 
@@ -162,19 +169,20 @@ function failed({ name, transaction }: Migration, error: StatementFailed): Start
 export async function applyMigration(
   client: Client,
   migration: Migration,
-  patience: Patience,
+  lockRetry: LockRetry,
   log: Logger,
 ): Promise<void> {
   const { name } = migration;
   try {
-    if (migration.transaction) await retrying(name, patience, log, () => applyWhole(client, migration, patience));
+    if (migration.transaction)
+      await retryOnLock(name, lockRetry, log, () => applyInTransaction(client, migration, lockRetry));
     else {
       for (const statement of migration.statements) {
-        await retrying(name, patience, log, () => applyOutside(client, statement, patience.lockMs));
+        await retryOnLock(name, lockRetry, log, () => runOutsideTransaction(client, statement, lockRetry.lockMs));
       }
-      await client.query(DONE, [migration.hash, migration.when]);
+      await client.query(RECORD_APPLIED, [migration.hash, migration.when]);
     }
   } catch (error) {
-    throw error instanceof StatementFailed ? failed(migration, error) : error;
+    throw error instanceof StatementError ? createFailedError(migration, error) : error;
   }
 }

@@ -6,7 +6,7 @@ import { ARRAY_TEXT } from '../../records/fields/index-expressions.ts';
 
 // Compares types by their OID, without precision; types that Postgres does not know are skipped.
 // An index that an interrupted build left is invalid and incomplete, so it counts as missing.
-const MISSING = `
+const FIND_MISSING = `
 with place as (select oid from pg_namespace where nspname = current_schema()),
 there as (
   select c.relname as "table", a.attname as "column", a.atttypid as type
@@ -29,7 +29,7 @@ select 'unique index ' || w.name from unnest($5::text[], $6::text[]) as w("table
 union all
 select 'function ${ARRAY_TEXT}' where $7 and to_regprocedure('${ARRAY_TEXT}(text[])') is null`;
 
-function uniqueNames(table: PgTable): string[] {
+function uniqueIndexNames(table: PgTable): string[] {
   const { columns, indexes, uniqueConstraints } = getTableConfig(table);
   return [
     ...indexes.flatMap(({ config }) => (config.unique && config.name !== undefined ? [config.name] : [])),
@@ -47,12 +47,12 @@ function searchesArrays({ indexes }: ReturnType<typeof getTableConfig>): boolean
  * The parts of the declarations that the database lacks: `table posts`, `column posts.title`, `column posts.age as bigint (it is
  * text)`, `unique index posts_slug_unique`. Other indexes are not checked: without them queries are slow but correct.
  */
-export async function missingParts(database: Database, tables: Record<string, PgTable>): Promise<string[]> {
-  const configs = Object.values(tables).map((table) => ({ ...getTableConfig(table), unique: uniqueNames(table) }));
+export async function findMissingParts(database: Database, tables: Record<string, PgTable>): Promise<string[]> {
+  const configs = Object.values(tables).map((table) => ({ ...getTableConfig(table), unique: uniqueIndexNames(table) }));
   const columns = configs.flatMap(({ name, columns }) => columns.map((column) => ({ name, column })));
   const unique = configs.flatMap(({ name, unique }) => unique.map((index) => ({ name, index })));
   const rows = await database.write<[string]>({
-    text: MISSING,
+    text: FIND_MISSING,
     values: [
       configs.map(({ name }) => name),
       columns.map(({ name }) => name),
@@ -68,11 +68,11 @@ export async function missingParts(database: Database, tables: Record<string, Pg
 
 /** @throws StartupError if the database lacks declared parts, naming them and the command that adds them */
 export async function checkSchema(database: Database, tables: Record<string, PgTable>): Promise<void> {
-  const missing = await missingParts(database, tables);
+  const missing = await findMissingParts(database, tables);
   if (missing.length === 0) return;
   const listed = missing.slice(0, 10).join(', ') + (missing.length > 10 ? ` and ${missing.length - 10} more` : '');
   throw new StartupError('The database does not match the declarations:', [
     `missing: ${listed}`,
-    'mend it with: npm run migration:generate (after a change of the declarations), then npm run migrate',
+    'to fix it, run npm run migration:generate (if the declarations changed), then npm run migrate',
   ]);
 }

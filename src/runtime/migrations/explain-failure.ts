@@ -11,23 +11,23 @@ const INVALID_VALUE = '22';
 /** Program limit exceeded: for an index, the value is too large. */
 const TOO_LARGE = '54000';
 /** Undefined or duplicate columns, tables, indexes, constraints. */
-const NOT_AS_LEFT = new Set(['42703', '42P01', '42701', '42P07', '42704', '42710']);
+const UNEXPECTED_SCHEMA = new Set(['42703', '42P01', '42701', '42P07', '42704', '42710']);
 
 const UNIQUE_INDEX = /^CREATE UNIQUE INDEX (?:CONCURRENTLY )?"[^"]+" ON "([^"]+)" USING \w+ \((.+?)\)/;
 const INDEX = /^CREATE (?:UNIQUE )?INDEX (?:CONCURRENTLY )?"[^"]+" ON "([^"]+)" USING (\w+) \((.+?)\)/;
 const TYPE_CHANGE = /^ALTER TABLE "([^"]+)" ALTER COLUMN "([^"]+)" SET DATA TYPE (.+?)(?: USING|;|$)/;
 
-function duplicates(table: string, terms: string): string[] {
+function explainDuplicates(table: string, terms: string): string[] {
   const columns = [...terms.matchAll(/"([^"]+)"/g)].map(([, name]) => name!);
   const list = columns.map(quoteIdentifier).join(', ');
   const there = columns.map((name) => `${quoteIdentifier(name)} is not null`).join(' and ');
   return [
-    `${columns.map((name) => `${table}.${name}`).join(' with ')} is to be unique, and rows have the same values`,
+    `${columns.map((name) => `${table}.${name}`).join(' with ')} must become unique, but some rows have equal values`,
     `find them with: select ${list}, count(*) from ${quoteIdentifier(table)} where ${there} group by ${list} having count(*) > 1`,
   ];
 }
 
-function tooLong(table: string, method: string, terms: string): string[] {
+function explainTooLong(table: string, method: string, terms: string): string[] {
   const columns = [...terms.matchAll(/"([^"]+)"/g)].map(([, name]) => quoteIdentifier(name!));
   const bytes = columns.map((name) => `coalesce(octet_length(${name}::text), 0)`).join(' + ');
   // The items of an array are separate index entries.
@@ -36,7 +36,7 @@ function tooLong(table: string, method: string, terms: string): string[] {
       ? `exists (select from unnest(${columns[0]}) as item where octet_length(item) > ${MAX_INDEXED_BYTES})`
       : `${bytes} > ${MAX_INDEXED_BYTES}`;
   return [
-    `${columns.map((name) => `${table}.${name.slice(1, -1)}`).join(' with ')} is to be indexed, and rows hold more than an index has room for: ${MAX_INDEXED_BYTES} bytes`,
+    `${columns.map((name) => `${table}.${name.slice(1, -1)}`).join(' with ')} gets an index, but some rows have values above its limit of ${MAX_INDEXED_BYTES} bytes`,
     `find them with: select "id" from ${quoteIdentifier(table)} where ${long}`,
   ];
 }
@@ -45,17 +45,17 @@ function tooLong(table: string, method: string, terms: string): string[] {
 export function explainFailure(statement: string, error: DatabaseError): string[] {
   const code = error.code ?? '';
   const [, table, terms] = UNIQUE_INDEX.exec(statement) ?? [];
-  if (code === UNIQUE_VIOLATION && table !== undefined) return duplicates(table, terms!);
+  if (code === UNIQUE_VIOLATION && table !== undefined) return explainDuplicates(table, terms!);
   const [, indexed, method, entries] = INDEX.exec(statement) ?? [];
-  if (code === TOO_LARGE && indexed !== undefined) return tooLong(indexed, method!, entries!);
+  if (code === TOO_LARGE && indexed !== undefined) return explainTooLong(indexed, method!, entries!);
   const [, changed, column, type] = TYPE_CHANGE.exec(statement) ?? [];
   if (changed !== undefined && code.startsWith(INVALID_VALUE))
-    return [`${changed}.${column} holds values that cannot be turned into ${type}`];
+    return [`${changed}.${column} has values that cannot be converted to ${type}`];
   // The message of such an error ends with the value.
   const message = code.startsWith(INVALID_VALUE) ? error.message.split(':')[0] : error.message;
   const first = statement.split('\n')[0]!;
-  const said = `${first.length > 160 ? `${first.slice(0, 160)}…` : first}: ${message}`;
-  return NOT_AS_LEFT.has(code)
-    ? [said, 'the database is not as the migrations left it: was it changed by hand?']
-    : [said];
+  const text = `${first.length > 160 ? `${first.slice(0, 160)}…` : first}: ${message}`;
+  return UNEXPECTED_SCHEMA.has(code)
+    ? [text, 'the schema differs from the result of the earlier migrations. Was it changed by hand?']
+    : [text];
 }

@@ -48,7 +48,7 @@ const LEADING_COMMENTS = /^(\s*--.*(\n|$))+/;
 /** The error for a JSON file that cannot be parsed. */
 function malformed(file: string): StartupError {
   return new StartupError('The migrations cannot be read:', [
-    `${file} is not what npm run migration:generate wrote; after a merge take one side's migrations and make yours anew`,
+    `${file} was not written by npm run migration:generate. After a merge, keep one side's migrations and generate yours again`,
   ]);
 }
 
@@ -122,7 +122,7 @@ export function readMigrations(folder: string): Migration[] {
   const journal = readJournal(folder);
   if (journal === undefined) {
     throw new StartupError('There are no migrations:', [
-      `${folder} is empty; make the first with: npm run migration:generate`,
+      `${folder} is empty. Generate the first migration with: npm run migration:generate`,
     ]);
   }
   const { earlier } = readPublished(folder);
@@ -138,9 +138,7 @@ export function readMigrations(folder: string): Migration[] {
       return [readMigration(name, when, earlier[name] ?? [], readFileSync(join(folder, `${name}.sql`), 'utf8'))];
     } catch (error) {
       if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error;
-      missing.push(
-        `${name}.sql is named in its meta/_journal.json and does not exist: put it back from version control`,
-      );
+      missing.push(`${name}.sql is listed in its meta/_journal.json but missing: restore it from version control`);
       return [];
     }
   });

@@ -4,10 +4,10 @@ import type { PgTable } from 'drizzle-orm/pg-core';
 import pg from 'pg';
 import type { Logger } from '../../platform/observability/log.ts';
 import type { Database } from '../../platform/postgres/database.ts';
-import { apply } from './apply.ts';
-import type { Declared } from './plan/declared.ts';
+import { applyMigrations } from './apply.ts';
+import type { DeclaredFacts } from './plan/declared.ts';
 import type { MayDrop } from './plan/losses.ts';
-import { sync } from './sync.ts';
+import { syncDatabase } from './sync.ts';
 
 /** How the database is migrated: `apply` runs the migrations folder, `sync` makes it match the declarations. */
 export interface MigrateOptions {
@@ -42,7 +42,7 @@ async function waitForLock(client: pg.Client, log: Logger): Promise<void> {
     const { rows } = await client.query('select pg_try_advisory_lock($1) as mine', [LOCK]);
     if (rows[0].mine) return;
     if (polls % POLLS_PER_LOG_LINE === POLLS_PER_LOG_LINE - 1)
-      log.info('another instance migrates the database; waiting for it');
+      log.info('another instance is migrating the database; waiting for it');
     await sleep(POLL_MS);
   }
 }
@@ -50,7 +50,7 @@ async function waitForLock(client: pg.Client, log: Logger): Promise<void> {
 /** Migrates under an advisory lock: if several instances start at once, one migrates, and the others find nothing left to do. */
 export async function migrateDatabase(
   database: Database,
-  schema: { tables: Record<string, PgTable>; declared: Declared },
+  schema: { tables: Record<string, PgTable>; declared: DeclaredFacts },
   options: MigrateOptions,
   log: Logger,
 ): Promise<void> {
@@ -62,8 +62,8 @@ export async function migrateDatabase(
     await client.query(SESSION);
     await waitForLock(client, log);
     const { mode, folder = join(process.cwd(), 'migrations'), say = () => undefined, mayDrop = 'empty' } = options;
-    if (mode === 'apply') await apply(client, folder, log, say);
-    else await sync(client, schema, mayDrop, log);
+    if (mode === 'apply') await applyMigrations(client, folder, log, say);
+    else await syncDatabase(client, schema, mayDrop, log);
   } finally {
     // Ends the session, which releases the lock.
     await client.end();

@@ -11,7 +11,7 @@ function indexNames({ name, indexes }: ReturnType<typeof getTableConfig>): strin
 }
 
 /** The names that a table certainly uses in the schema: its own, and those of its indexes and keys. */
-export function keptNames(table: PgTable): string[] {
+export function certainNames(table: PgTable): string[] {
   const config = getTableConfig(table);
   const { name, columns, primaryKeys, uniqueConstraints } = config;
   const names = [
@@ -28,7 +28,7 @@ export function keptNames(table: PgTable): string[] {
 export function overlongNames(table: PgTable): string[] {
   const { columns, foreignKeys, checks } = getTableConfig(table);
   const names = [
-    ...keptNames(table),
+    ...certainNames(table),
     ...columns.map((column) => column.name),
     ...foreignKeys.map((key) => key.getName()),
     ...checks.map((check) => check.name),
@@ -40,7 +40,7 @@ export function overlongNames(table: PgTable): string[] {
 export function relationNames(tables: Record<string, PgTable>): Set<string> {
   const names = Object.values(tables).flatMap((table) => {
     const { name, columns } = getTableConfig(table);
-    return [...keptNames(table), ...columns.map((column) => sequenceName(name, column.name))];
+    return [...certainNames(table), ...columns.map((column) => sequenceName(name, column.name))];
   });
   return new Set([...names, 'belfry_sync', 'belfry_sync_pkey']);
 }

@@ -6,22 +6,22 @@ import type { Logger } from '../../platform/observability/log.ts';
 import { expressionOf, getTableConfig } from '../../platform/postgres/drizzle.ts';
 import { quoteIdentifier } from '../../platform/postgres/identifiers.ts';
 import { explainFailure } from './explain-failure.ts';
-import type { Refusal } from './plan/column-changes.ts';
-import { faithful } from './plan/convert.ts';
-import type { Declared } from './plan/declared.ts';
-import { decideLosses, type MayDrop } from './plan/losses.ts';
+import type { RefusedChange } from './plan/column-changes.ts';
+import { exactCast } from './plan/convert.ts';
+import type { DeclaredFacts } from './plan/declared.ts';
+import { confirmLosses, type MayDrop } from './plan/losses.ts';
 import { type Plan, planChange } from './plan/plan-change.ts';
 import { NO_REQUESTS } from './plan/requested-changes.ts';
 import { type Snapshot, takeSnapshot } from './plan/snapshot.ts';
 import { isMigrated } from './state.ts';
 
-const STATE = `create table if not exists belfry_sync (
+const CREATE_STATE_TABLE = `create table if not exists belfry_sync (
   one boolean primary key default true check (one), fingerprint text not null, snapshot jsonb not null)`;
 
 /** The tables, and facts about them beyond their SQL. */
 interface Schema {
   tables: Record<string, PgTable>;
-  declared: Declared;
+  declared: DeclaredFacts;
 }
 
 /** A fingerprint that changes when the tables do. Computing it does not load drizzle-kit, which is slow. */
@@ -59,21 +59,23 @@ export async function isSynced(client: Client): Promise<boolean> {
   return rows[0].is;
 }
 
-const START_OVER = 'give the field another name, or begin afresh (npm run dev -- --fresh)';
+const START_OVER = 'rename the field, or start with an empty database (npm run dev -- --fresh)';
 
 async function run(client: Client, statements: readonly string[]): Promise<void> {
   for (const statement of statements) {
     await client.query(statement).catch((error: Error) => {
-      const mend = statement.includes(' SET DATA TYPE ') ? START_OVER : 'change the declaration or the rows in its way';
+      const fix = statement.includes(' SET DATA TYPE ')
+        ? START_OVER
+        : 'change the declaration, or the rows that prevent the change';
       throw new StartupError('The database cannot be made to match the declarations; nothing was changed:', [
         ...explainFailure(statement, error),
-        mend,
+        fix,
       ]);
     });
   }
 }
 
-async function isEmpty(client: Client, { was }: Refusal): Promise<boolean> {
+async function isEmpty(client: Client, { earlierName: was }: RefusedChange): Promise<boolean> {
   const [table, column] = was.split('.').map((name) => quoteIdentifier(name!));
   const { rows } = await client.query(`select exists (select 1 from ${table} where ${column} is not null) as found`);
   return !rows[0].found;
@@ -83,7 +85,12 @@ async function isEmpty(client: Client, { was }: Refusal): Promise<boolean> {
  * Plans a sync. A generated migration cannot look at the rows, but sync can: it replaces a column without values, and converts
  * values if that is possible.
  */
-async function plan(client: Client, previous: Snapshot | undefined, next: Snapshot, declared: Declared): Promise<Plan> {
+async function planSync(
+  client: Client,
+  previous: Snapshot | undefined,
+  next: Snapshot,
+  declared: DeclaredFacts,
+): Promise<Plan> {
   const first = await planChange(previous, next, declared, NO_REQUESTS);
   if (first.refusals.length === 0) return first;
   const dropped = new Set<string>();
@@ -92,12 +99,12 @@ async function plan(client: Client, previous: Snapshot | undefined, next: Snapsh
     const key = `${refusal.table}.${refusal.column}`;
     if (await isEmpty(client, refusal)) dropped.add(key);
     else if (refusal.from !== undefined)
-      using.set(key, faithful(quoteIdentifier(refusal.column), refusal.from, refusal.type));
+      using.set(key, exactCast(quoteIdentifier(refusal.column), refusal.from, refusal.type));
   }
   const second = await planChange(previous, next, declared, { ...NO_REQUESTS, dropped, using });
   if (second.refusals.length > 0) {
     throw new StartupError('The database cannot be made to match the declarations; nothing was changed:', [
-      ...second.refusals.map(({ table, column, why }) => `${table}.${column}: ${why}`),
+      ...second.refusals.map(({ table, column, reason: why }) => `${table}.${column}: ${why}`),
       START_OVER,
     ]);
   }
@@ -114,25 +121,25 @@ async function plan(client: Client, previous: Snapshot | undefined, next: Snapsh
  * @param mayDrop which undeclared tables and columns are dropped; a drop of values is logged as a warning
  * @throws StartupError if a statement fails or would lose data that must be kept, or if the database is managed by migrations
  */
-export async function sync(client: Client, schema: Schema, mayDrop: MayDrop, log: Logger): Promise<void> {
+export async function syncDatabase(client: Client, schema: Schema, mayDrop: MayDrop, log: Logger): Promise<void> {
   if (!(await isSynced(client)) && (await isMigrated(client))) {
-    throw new StartupError('The database is kept by migrations:', [
-      'use npm run migration:generate and npm run migrate for it, or name another database for development',
+    throw new StartupError('This database is managed by migrations:', [
+      'use npm run migration:generate and npm run migrate for it, or set DATABASE_URL to another database for development',
     ]);
   }
   let dropped: string[] = [];
   await client.query('begin');
   try {
     await client.query('create extension if not exists pg_trgm');
-    await client.query(STATE);
+    await client.query(CREATE_STATE_TABLE);
     const { rows } = await client.query<{ fingerprint: string; snapshot: Snapshot }>(
       'select fingerprint, snapshot from belfry_sync',
     );
     const wanted = fingerprint(schema);
     if (rows[0]?.fingerprint !== wanted) {
       const next = takeSnapshot(schema.tables, schema.declared);
-      const { statements, indexes, losses } = await plan(client, rows[0]?.snapshot, next, schema.declared);
-      dropped = await decideLosses(client, losses, mayDrop);
+      const { statements, indexes, losses } = await planSync(client, rows[0]?.snapshot, next, schema.declared);
+      dropped = await confirmLosses(client, losses, mayDrop);
       await run(client, [...statements, ...indexes]);
       await client.query(
         `insert into belfry_sync (fingerprint, snapshot) values ($1, $2)
@@ -145,5 +152,5 @@ export async function sync(client: Client, schema: Schema, mayDrop: MayDrop, log
     await client.query('rollback').catch(() => undefined);
     throw error;
   }
-  for (const loss of dropped) log.warn({ loss }, 'the declarations no longer hold this; it was dropped');
+  for (const loss of dropped) log.warn({ loss }, 'no longer declared, so it was dropped');
 }

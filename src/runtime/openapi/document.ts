@@ -2,7 +2,7 @@ import type { Authenticator } from '../../declare/authenticator.ts';
 import type { SentEvent } from '../../declare/events.ts';
 import type { Route } from '../../declare/route.ts';
 import type { Settings } from '../../platform/config/settings.ts';
-import { onDemand, type ServedBytes, sendBytes, servedBytes } from '../../platform/http/served-bytes.ts';
+import { createOnDemand, prepareContent, type ServedContent, sendContent } from '../../platform/http/served-bytes.ts';
 import type { CompiledResource } from '../../records/schema/compiled.ts';
 import { createComponents } from './components.ts';
 import { docsFiles } from './docs-page.ts';
@@ -105,14 +105,14 @@ function createDocument({ routes, resources, authenticators, sent, settings }: D
 
 const DOCUMENT_HEADERS = { 'Cache-Control': 'no-cache' };
 
-function route(path: string, ready: () => Promise<ServedBytes>): Route {
+function route(path: string, ready: () => Promise<ServedContent>): Route {
   return {
     method: 'GET',
     path,
     policy: 'public',
     hidden: true,
     async handler({ req, res }) {
-      sendBytes(req, res, await ready());
+      sendContent(req, res, await ready());
     },
   };
 }
@@ -124,8 +124,8 @@ function route(path: string, ready: () => Promise<ServedBytes>): Route {
  */
 export function openApiRoutes({ openapi }: Settings, parts: () => DocumentParts): Route[] {
   if (!openapi.enabled) return [];
-  const document = onDemand(() =>
-    servedBytes(
+  const document = createOnDemand(() =>
+    prepareContent(
       'application/json; charset=utf-8',
       Buffer.from(JSON.stringify(createDocument(parts()))),
       DOCUMENT_HEADERS,

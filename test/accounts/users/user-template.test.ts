@@ -96,13 +96,13 @@ describe('a user resource whose e-mail or password has the wrong type', () => {
     [
       'email',
       { ...right, email: f.string().unique() },
-      /field "email".* its type is string; declare it with f\.email\(\)/,
+      /field "email".* its type is string\. Declare it with f\.email\(\)/,
     ],
     ['email', { ...right, email: f.array(f.email()) }, /field "email".* its type is array/],
     [
       'password',
       { ...right, password: f.string() },
-      /field "password".* its type is string; declare it with f\.password\(\)/,
+      /field "password".* its type is string\. Declare it with f\.password\(\)/,
     ],
   ])('is refused at start with an error that names "%s"', (_name, fields, message) => {
     expect(getStartupError({ resources: [withFields(fields)] })).toMatch(message);

@@ -15,7 +15,7 @@ test('work that ends in time decides the outcome and leaves no timer behind', as
 });
 
 test('late work ends in an error or returns the fallback', async () => {
-  const failing = expect(withDeadline(never(), 2000)).rejects.toThrow(new DeadlineError('no answer within 2 s'));
+  const failing = expect(withDeadline(never(), 2000)).rejects.toThrow(new DeadlineError('no response within 2 s'));
   const named = expect(withDeadline(never(), 2000, 'too late')).rejects.toThrow('too late');
   const falling = resolveWithin(never(), 2000, 'fallback');
   await vi.advanceTimersByTimeAsync(2001);

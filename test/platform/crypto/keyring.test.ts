@@ -13,7 +13,7 @@ function faultOf(act: () => unknown): string {
     act();
   } catch (error) {
     expect(error).toBeInstanceOf(DecryptionError);
-    return (error as DecryptionError).fault;
+    return (error as DecryptionError).reason;
   }
   return 'none';
 }
@@ -190,6 +190,6 @@ describe('invalid keys', () => {
   });
 
   test('an empty key list is refused', () => {
-    expect(() => createKeyring([])).toThrow(/there is no key/);
+    expect(() => createKeyring([])).toThrow(/no key is set/);
   });
 });

@@ -62,7 +62,7 @@ test.each([
     const [right, wrong] = [generateKey(), generateKey()];
     await startWith([right]);
     const refusal = await startWith([wrong], env);
-    expect(refusal).toContain('The encryption keys are not those that the database was written with');
+    expect(refusal).toContain('The encryption keys do not match those that encrypted the database');
     expect(refusal).toContain(getKeyId(right));
     for (const key of [right, wrong]) expect(refusal).not.toContain(key);
     expect(refusal.includes('npm run dev -- --fresh')).toBe(mode === 'development');
@@ -188,5 +188,5 @@ test('a running process logs once that other processes encrypt with a key that i
     write.mockRestore();
     vi.useRealTimers();
   }
-  expect(logLines.filter((line) => line.includes('SVC_ENCRYPTION_KEYS here lacks'))).toHaveLength(1);
+  expect(logLines.filter((line) => line.includes('missing from SVC_ENCRYPTION_KEYS of this process'))).toHaveLength(1);
 });

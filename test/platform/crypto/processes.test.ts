@@ -13,7 +13,7 @@ test('a process that lacks the newest key stops a rotation before it changes any
   await behind.start(web);
   const rotating = app([next, old]);
   await expect(rotating.encryption.rotate()).rejects.toThrow(
-    `Key ${getKeyId(next)} is not known to every running process yet:\n  - 1 process does not have it`,
+    `Key ${getKeyId(next)} is not available in every running process yet:\n  - 1 process does not have it`,
   );
   expect(await keyIdsOf('patients', ['string'])).toEqual([getKeyId(old)]);
   await behind.close();

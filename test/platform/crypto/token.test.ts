@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest';
-import { hashToken, isWellFormedToken, newToken } from '../../../src/platform/crypto/token.ts';
+import { generateToken, hashToken, isWellFormedToken } from '../../../src/platform/crypto/token.ts';
 
 test('a token is svc_ followed by 64 hex digits, and no two tokens are the same', () => {
-  const tokens = Array.from({ length: 100 }, newToken);
+  const tokens = Array.from({ length: 100 }, generateToken);
   for (const token of tokens) {
     expect(token).toMatch(/^svc_[0-9a-f]{64}$/);
     expect(isWellFormedToken(token)).toBe(true);

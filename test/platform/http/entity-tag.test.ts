@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { entityTag, readEntityTags, versionIn } from '../../../src/platform/http/entity-tag.ts';
+import { createEntityTag, readEntityTags, versionIn } from '../../../src/platform/http/entity-tag.ts';
 
 // The characters that RFC 9110 allows between the quotes, as Latin-1.
 const isAllowed = (code: number) => code === 0x21 || (code >= 0x23 && code <= 0x7e) || code >= 0x80;
@@ -66,18 +66,18 @@ test('a tag contains its version, if it has one; other viewers and bodies have o
   fc.assert(
     fc.property(fc.uint8Array(), version, id, (bytes, made, viewer) => {
       const body = Buffer.from(bytes);
-      const tag = entityTag(body, made, viewer);
+      const tag = createEntityTag(body, made, viewer);
       expect(tag).toMatch(/^[\x21\x23-\x7e]+$/);
       expect(versionIn(tag)).toBe(made);
-      expect(versionIn(entityTag(body, undefined, viewer))).toBeUndefined();
-      expect(entityTag(body, made)).not.toBe(tag);
-      expect(entityTag(Buffer.concat([body, Buffer.from('x')]), made, viewer)).not.toBe(tag);
+      expect(versionIn(createEntityTag(body, undefined, viewer))).toBeUndefined();
+      expect(createEntityTag(body, made)).not.toBe(tag);
+      expect(createEntityTag(Buffer.concat([body, Buffer.from('x')]), made, viewer)).not.toBe(tag);
     }),
   );
 });
 
 test('a tag starts with 132 bits of the SHA-256 of the bytes, and ends with the viewer', () => {
   const digest = createHash('sha256').update('{}').digest('base64').slice(0, 22);
-  expect(entityTag(Buffer.from('{}'), undefined)).toBe(digest);
-  expect(entityTag(Buffer.from('{}'), '7k', 'ann')).toBe(`7k-${digest}ann`);
+  expect(createEntityTag(Buffer.from('{}'), undefined)).toBe(digest);
+  expect(createEntityTag(Buffer.from('{}'), '7k', 'ann')).toBe(`7k-${digest}ann`);
 });

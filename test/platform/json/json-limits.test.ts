@@ -1,13 +1,13 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { exceededJsonLimit } from '../../../src/platform/json/json-limits.ts';
+import { findExceededJsonLimit } from '../../../src/platform/json/json-limits.ts';
 import { scaleRuns } from '../../support/vitest/fuzz-runs.ts';
 
 const LEVELS = 'Must be nested at most 32 levels deep';
 const VALUES = 'Must have at most 100000 values';
 const FIELDS = 'Must have at most 10 fields in one object';
 
-const check = (json: string, maxRootKeys?: number) => exceededJsonLimit(Buffer.from(json), 10, maxRootKeys);
+const check = (json: string, maxRootKeys?: number) => findExceededJsonLimit(Buffer.from(json), 10, maxRootKeys);
 const fields = (count: number) => `{${Array.from({ length: count }, (_, i) => `"${i}":1`).join(',')}}`;
 
 describe('nesting depth', () => {

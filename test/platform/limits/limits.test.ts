@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import { type Command, Redis } from 'ioredis';
 import { afterAll, expect, test, vi } from 'vitest';
 import { createLimits } from '../../../src/platform/limits/index.ts';
-import { createMemoryCounter, type Verdict } from '../../../src/platform/limits/limiter.ts';
+import { createMemoryCounter, type LimitDecision } from '../../../src/platform/limits/limiter.ts';
 import { createLog } from '../../../src/platform/observability/log.ts';
 import { createMetrics } from '../../../src/platform/observability/metrics.ts';
 import { createTestDatabase } from '../../support/database/test-database.ts';
@@ -94,10 +94,10 @@ test('every key carries the prefix and expires, even if it lost its expiry', asy
 test('a spent limit is known in the process, so a flood causes no further Redis commands', async () => {
   const { redis, limits } = await openLimits();
   const limiter = limits.limiter('flood', { limit: 3, windowMs: 3_600_000 });
-  expect(limiter.isSpent('ann')).toBe(false);
+  expect(limiter.isExhausted('ann')).toBe(false);
   await Promise.all(Array.from({ length: 4 }, () => limiter.consume('ann')));
-  expect(limiter.isSpent('ann')).toBe(true);
-  expect(limiter.isSpent('bob')).toBe(false);
+  expect(limiter.isExhausted('ann')).toBe(true);
+  expect(limiter.isExhausted('bob')).toBe(false);
   const key = `${database.redisPrefix}:limit:flood:3600000:ann`;
   const flood = await Promise.all(Array.from({ length: 1000 }, () => limiter.consume('ann')));
   expect(flood.every(({ allowed, leftMs }) => !allowed && leftMs > 3_500_000)).toBe(true);
@@ -123,7 +123,7 @@ test('counts that arrive while a command is in progress are sent together in the
     sent.push(command);
     return command.promise;
   });
-  const verdicts: Promise<Verdict>[] = [];
+  const verdicts: Promise<LimitDecision>[] = [];
   for (let turn = 0; turn < 5; turn++) {
     verdicts.push(limiter.consume('ann'), limiter.consume(`ann-${turn}`));
     await setImmediate();

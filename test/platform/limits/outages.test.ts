@@ -38,10 +38,10 @@ async function startOwnProxy(): Promise<TcpProxy> {
   return proxy;
 }
 
-const AWAY = 'warn: limits are counted in this process alone: Redis is away';
-const BACK = 'info: limits are counted in Redis again';
+const AWAY = 'warn: Redis is down: each process counts rate limits by itself';
+const BACK = 'info: Redis is available again: rate limits are counted there';
 
-/** Keeps requesting, like clients do: only requests detect that Redis is back. */
+/** Keeps requesting, like clients do: only requests detect that Redis is available again. */
 function until(limiter: Limiter, reached: () => boolean): Promise<unknown> {
   const ask = async () => {
     await limiter.consume('whoever');

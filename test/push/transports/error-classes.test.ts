@@ -8,7 +8,7 @@ describe('a response of a web push service', () => {
   const answer = Buffer.alloc(0);
 
   test.each([200, 201, 299])('%i is a success', (status) => {
-    expect(webPushFailure({ status, answer })).toBeUndefined();
+    expect(webPushFailure({ status, responseBody: answer })).toBeUndefined();
   });
 
   test.each([
@@ -19,18 +19,29 @@ describe('a response of a web push service', () => {
     [499, 'permanent', 'InvalidMessage'],
     [500, 'retryable', 'ProviderUnavailable'],
   ])('%i is a failure that is %s: %s', (status, kind, name) => {
-    expect(webPushFailure({ status, answer })).toMatchObject({ class: kind, name, detail: `status ${status}` });
+    expect(webPushFailure({ status, responseBody: answer })).toMatchObject({
+      class: kind,
+      name,
+      detail: `status ${status}`,
+    });
   });
 
   test('that never arrives is retryable, and the error says whether it timed out', () => {
     const lost = { class: 'retryable', name: 'ConnectionLost' };
-    expect(webPushFailure({ answer, late: true })).toEqual({ ...lost, detail: 'No response in time' });
-    expect(webPushFailure({ answer, error: { code: 'ECONNRESET' } })).toEqual({ ...lost, detail: 'ECONNRESET' });
-    expect(webPushFailure({ answer, error: undefined })).toEqual({ ...lost, detail: 'No response' });
+    expect(webPushFailure({ responseBody: answer, isTimedOut: true })).toEqual({
+      ...lost,
+      detail: 'No response in time',
+    });
+    expect(webPushFailure({ responseBody: answer, error: { code: 'ECONNRESET' } })).toEqual({
+      ...lost,
+      detail: 'ECONNRESET',
+    });
+    expect(webPushFailure({ responseBody: answer, error: undefined })).toEqual({ ...lost, detail: 'No response' });
   });
 
   test('to a refused address is a permanent failure; a host that could not be looked up may have an address later', () => {
-    const refusedFor = (cause: unknown) => webPushFailure({ answer, error: new AddressRefusedError(cause) });
+    const refusedFor = (cause: unknown) =>
+      webPushFailure({ responseBody: answer, error: new AddressRefusedError(cause) });
     expect(refusedFor(new Error('private'))).toMatchObject({ class: 'permanent', name: 'EndpointRefused' });
     expect(refusedFor(undefined)).toMatchObject({ class: 'permanent', name: 'EndpointRefused' });
     const notFound = Object.assign(new Error('x'), { code: 'ENOTFOUND' });

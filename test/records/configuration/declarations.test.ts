@@ -386,7 +386,7 @@ test("names are compared after normalization, and a path below another resource'
 test.each([
   ['an unknown option', { resuorces: [] }, '"resuorces" is not an option of createApp. Did you mean "resources"?'],
   ['no resources', { resources: undefined }, 'resources: must be a list'],
-  ['an invalid resource', { resources: [{ fields: {} }] }, 'resources: each is made with defineResource'],
+  ['an invalid resource', { resources: [{ fields: {} }] }, 'resources: create each resource with defineResource'],
   ['extensions that are not a list', { extensions: {} }, 'extensions: must be a list'],
   ['transports that are not a list', { transports: {} }, 'transports: must be a list'],
   ['listeners that are not a function', { listeners: {} }, 'listeners: must be a function'],

@@ -207,7 +207,7 @@ test('calls on a transaction after its end are refused', async () => {
   await app.transaction(async (tx) => {
     late = () => tx.service('order').create({ number: 'late' });
   });
-  await expect(late!()).rejects.toThrow('this transaction has ended');
+  await expect(late!()).rejects.toThrow('This transaction has ended');
   expect((await orders.list({ number: 'late' })).meta.total).toBe(0);
 });
 

@@ -58,7 +58,7 @@ test('jobs whose names no queue accepts, or that no process would run, are refus
     defineExtension({ name: 'mail', setup: () => ({ jobs: jobs as never }) }),
     defineExtension({ name: 'a:b', setup: () => ({ jobs: { send: { run } } }) }),
   ];
-  const named = 'its name is part of that of a queue, which has no : and no /; rename it';
+  const named = 'its name is part of a queue name, which must not contain : or /. Rename it';
   expect(
     getStartupError({ resources: [defineUser()], extensions })
       .split('\n')
@@ -67,12 +67,12 @@ test('jobs whose names no queue accepts, or that no process would run, are refus
     `  - extension "mail": job "j:k": ${named}`,
     `  - extension "mail": job "a/b": ${named}`,
     `  - extension "mail": job "": ${named}`,
-    '  - extension "mail": job "lost": role: "nobody" is none that a process plays; roles: web, relay, webhook-worker, push-worker',
+    '  - extension "mail": job "lost": role: "nobody" is not a role. Roles: web, relay, webhook-worker, push-worker',
     '  - extension "mail": job "lost": concurrency: must be a whole number from 1',
     '  - extension "mail": job "lost": attempts: must be a whole number from 1',
-    '  - extension "mail": job "idle": it needs a function run(id)',
-    '  - extension "mail": job "none": it needs a function run(id)',
-    '  - extension "a:b": its name is part of those of its queues, which have no : and no /; rename it',
+    '  - extension "mail": job "idle": needs a function run(id)',
+    '  - extension "mail": job "none": needs a function run(id)',
+    '  - extension "a:b": its name is part of queue names, which must not contain : or /. Rename it',
   ]);
 });
 

@@ -16,7 +16,7 @@ test.each([...Object.keys(app), 'then', 'toString', 'constructor', '__proto__'])
   'an extension whose api would replace app.%s is refused',
   (name) => {
     expect(configErrorsOf(bringing(name, { api: { mine: 1 } }))).toEqual([
-      `  - extension "${name}": its api would stand in place of app.${name}; rename it`,
+      `  - extension "${name}": its api would replace app.${name}. Rename the extension`,
     ]);
     expect(configErrorsOf(bringing(name, {}))).toEqual([]);
   },
@@ -28,8 +28,8 @@ test('two e-mail builders for the same kind of e-mail are refused by name', () =
   const one = bringing('one', { mails: { hello } });
   const two = bringing('two', { mails: { hello, 'password-reset': hello } });
   expect(configErrorsOf(one, two)).toEqual([
-    '  - extension "two": mail "hello": extension "one" makes it already; rename it',
-    '  - extension "two": mail "password-reset": Belfry makes it already; rename it',
+    '  - extension "two": mail "hello": extension "one" already defines it. Rename one',
+    '  - extension "two": mail "password-reset": Belfry already defines it. Rename one',
   ]);
 });
 
@@ -40,8 +40,8 @@ test.each([
   ['a promise', Promise.resolve({})],
 ])('an extension whose setup returns %s is refused, together with the errors of other extensions', (_what, given) => {
   expect(configErrorsOf(bringing('one', given), bringing('push', { api: {} }))).toEqual([
-    '  - extension "one": setup(host) must return an object of its parts, and no promise',
-    '  - extension "push": its api would stand in place of app.push; rename it',
+    '  - extension "one": setup(host) must return an object with its parts, not a promise',
+    '  - extension "push": its api would replace app.push. Rename the extension',
   ]);
 });
 
@@ -51,5 +51,5 @@ test('a value that is not an extension is refused by its position and type, and 
     '  - extensions[2]: must be an extension made with defineExtension, and is undefined',
     '  - extensions[3]: must be an extension made with defineExtension, and is a string',
   ]);
-  expect(configErrorsOf({})).toEqual(['  - extension "undefined": it needs a name and a function setup(host)']);
+  expect(configErrorsOf({})).toEqual(['  - extension "undefined": needs a name and a function setup(host)']);
 });

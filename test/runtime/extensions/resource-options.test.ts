@@ -68,8 +68,8 @@ test('an option that no extension provides is refused, and the error suggests th
 test('an extension may not add an option that every resource already has, or one without a schema', () => {
   const bringing = (resourceOptions: object) => defineExtension({ name: 'probe', resourceOptions, setup: () => ({}) });
   expect(errorsOf({}, bringing({ path: z.string(), kept: true }))).toEqual([
-    '  - extension "probe": resourceOptions: "path": every resource has this option; rename it',
-    '  - extension "probe": resourceOptions: "kept": it needs a zod schema, as { retention: z.number() }',
+    '  - extension "probe": resourceOptions: "path": every resource already has this option. Rename it',
+    '  - extension "probe": resourceOptions: "kept": needs a zod schema, for example { retention: z.number() }',
   ]);
 });
 

@@ -26,9 +26,9 @@ test.each([
   ['pushes', 'pushes', OURS],
   ['a primary key of Belfry', 'mails_pkey', OURS],
   ['the table of schema synchronization', 'belfry_sync', OURS],
-  ['the deleted records of a resource', 'notes_deleted', 'where the deleted records of "note" are'],
+  ['the deleted records of a resource', 'notes_deleted', 'the table of the deleted records of "note"'],
 ])('an extension table with the name of %s is refused, whatever its key in the extension', (_what, name, held) => {
-  const told = [`  - extension "mine": table "${name}": "${name}" is ${held}; rename it`];
+  const told = [`  - extension "mine": table "${name}": "${name}" is ${held}. Rename it`];
   expect(mistakesOf(extension('mine', { [name]: table(name) }))).toEqual(told);
   expect(mistakesOf(extension('mine', { other: table(name) }))).toEqual(told);
 });
@@ -41,13 +41,13 @@ test('an extension table with the name of a resource table is refused', () => {
 
 test('extension tables with the same name are refused, across extensions and within one', () => {
   expect(mistakesOf(extension('one', { x: table('things') }), extension('two', { y: table('things') }))).toEqual([
-    '  - table "things": two extensions have it, "one" and "two"; rename one',
+    '  - table "things": the extensions "one" and "two" both declare it. Rename one',
   ]);
   expect(
     mistakesOf(extension('one', { x: table('a', 'by_id') }), extension('two', { y: table('b', 'by_id') })),
-  ).toEqual(['  - index or key "by_id": two extensions have it, "one" and "two"; rename one']);
+  ).toEqual(['  - index or key "by_id": the extensions "one" and "two" both declare it. Rename one']);
   expect(mistakesOf(extension('one', { x: table('things'), y: table('things') }))).toEqual([
-    '  - extension "one": table "things": "things" is there twice; rename one',
+    '  - extension "one": table "things": "things" is declared twice. Rename one',
   ]);
 });
 
@@ -64,7 +64,7 @@ test('an extension name that Postgres would truncate is refused, for a table, a 
     ],
   );
   const tooLong = (at: string, name: string) =>
-    `  - extension "mine": table "${at}": the name "${name}" has ${name.length} bytes, and Postgres truncates names at 63; give a shorter one`;
+    `  - extension "mine": table "${at}": the name "${name}" has ${name.length} bytes, but Postgres truncates names to 63. Choose a shorter name`;
   const names = ['index', 'unique', 'column', 'key', 'check'].map(long);
   expect(mistakesOf(extension('mine', { named, [long('table')]: table(long('table')) }))).toEqual([
     ...names.map((name) => tooLong('named', name)),
@@ -78,16 +78,16 @@ test.each([
   ['notes_deleted_deleted_at_index', 'an index or a key of the deleted records of "note"'],
 ])('a table or an index of an extension cannot be called %s', (name, held) => {
   expect(mistakesOf(extension('mine', { a: table(name), b: table('fine', name) }))).toEqual([
-    `  - extension "mine": table "${name}": "${name}" is ${held}; rename it`,
-    `  - extension "mine": table "fine": "${name}" is ${held}; rename it`,
+    `  - extension "mine": table "${name}": "${name}" is ${held}. Rename it`,
+    `  - extension "mine": table "fine": "${name}" is ${held}. Rename it`,
   ]);
 });
 
 test('a value that is not a table is refused, together with all other errors', () => {
   expect(mistakesOf(extension('one', { x: {}, y: undefined, z: table('outbox') }))).toEqual([
-    '  - extension "one": table "x": it is not a table; make it with drizzle\'s pgTable',
-    '  - extension "one": table "y": it is not a table; make it with drizzle\'s pgTable',
-    `  - extension "one": table "outbox": "outbox" is ${OURS}; rename it`,
+    '  - extension "one": table "x": is not a table. Create it with drizzle\'s pgTable',
+    '  - extension "one": table "y": is not a table. Create it with drizzle\'s pgTable',
+    `  - extension "one": table "outbox": "outbox" is ${OURS}. Rename it`,
   ]);
 });
 

@@ -57,7 +57,7 @@ test('a unique index over duplicates fails by name, explains how to find them, a
   await project.query(DUPLICATES);
   await project.generate([note({ a: f.string().unique() })], 'unique');
   const failure = await project.apply().catch((error: Error) => error.message);
-  expect(failure).toContain('notes.a is to be unique, and rows have the same values');
+  expect(failure).toContain('notes.a must become unique, but some rows have equal values');
   const search = /find them with: (.*)$/m.exec(failure as string)![1]!;
   expect(await project.query(search)).toEqual([{ a: 'same', count: '2' }]);
   expect(await project.query(`select 1 from pg_class where relname = 'notes_a_unique'`)).toEqual([]);
@@ -76,7 +76,7 @@ test('duplicates of a unique index over several fields are reported with all of 
   );
   await project.generate([defineResource('note', { fields, indexes: [{ fields: ['a', '-b'], unique: true }] })]);
   const failure = await project.apply().catch((error: Error) => error.message);
-  expect(failure).toContain('notes.a with notes.b is to be unique');
+  expect(failure).toContain('notes.a with notes.b must become unique');
   expect(await project.query(/find them with: (.*)$/m.exec(failure as string)![1]!)).toEqual([
     { a: 'x', b: 'y', count: '2' },
   ]);
@@ -107,7 +107,7 @@ test('a migration that fails in the middle leaves nothing behind, and the migrat
     `insert into notes (id) values ('bad');\n--> statement-breakpoint\nupdate nots set a = 'x';`,
   );
   await expect(project.apply()).rejects.toThrow(
-    /The migration 0002_bad failed; nothing of it was kept:[\s\S]*update nots set a = 'x';: relation "nots" does not exist/,
+    /The migration 0002_bad failed; none of its changes were kept:[\s\S]*update nots set a = 'x';: relation "nots" does not exist/,
   );
   expect(await project.query('select id from notes')).toEqual([{ id: 'good' }]);
   expect(await project.query(APPLIED)).toHaveLength(2);
@@ -143,7 +143,9 @@ test('a migration that never gets its lock gives up, leaves nothing behind, and 
   const pending = readMigrations(project.folder).at(-1)!;
   const patience = { lockMs: 20, pauseMs: 1, tries: 3 };
   const failure = applyMigration(client, pending, patience, createLog('silent', 'test'));
-  await expect(failure).rejects.toThrow(/nothing of it was kept:[\s\S]*others held a lock[\s\S]*who: select pid/);
+  await expect(failure).rejects.toThrow(
+    /none of its changes were kept:[\s\S]*other sessions held a lock[\s\S]*to find these sessions: select pid/,
+  );
   await holder.query('commit');
   expect(await project.query(APPLIED)).toHaveLength(1);
   expect(await project.apply()).toEqual(['0001_change']);
@@ -157,7 +159,7 @@ test('a file edited after it was applied is reported, and nothing is applied', a
   await project.generate([note({ a: f.string(), b: f.string() })]);
   writeFileSync(file, `${text}\n-- a remark`);
   await expect(project.apply()).rejects.toThrow(
-    /Migrations were changed after this database got them:\n {2}- 0000_init\.sql: put it back as it was/,
+    /Migrations were changed after they were applied to this database:\n {2}- 0000_init\.sql: restore the file/,
   );
   writeFileSync(file, text.replaceAll('\n', '\r\n'));
   expect(await project.apply()).toEqual(['0001_change']);
@@ -179,8 +181,8 @@ test('a migration that a merge adds before applied ones is applied', async () =>
 });
 
 test.each([
-  ['not JSON after a merge', '<<<<<<< HEAD\n{}', '_journal.json is not what npm run migration:generate wrote'],
-  ['without a file', undefined, '0001_gone.sql is named in its meta/_journal.json and does not exist'],
+  ['not JSON after a merge', '<<<<<<< HEAD\n{}', '_journal.json was not written by npm run migration:generate'],
+  ['without a file', undefined, '0001_gone.sql is listed in its meta/_journal.json but missing'],
 ])('a migrations folder that is %s is refused with one line', async (_, text, line) => {
   const project = await createMigrationProject();
   await project.generate([note({ a: f.string() })]);

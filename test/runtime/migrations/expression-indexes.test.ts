@@ -58,7 +58,7 @@ test('a unique index over rows with the same text is refused with a message that
   await posts.create({ body: LONG });
   await posts.create({ body: LONG });
   const failed = await project.sync([post(marked)]).catch((error: Error) => error.message);
-  expect(failed).toContain('posts.body is to be unique, and rows have the same values');
+  expect(failed).toContain('posts.body must become unique, but some rows have equal values');
   expect(await project.query(/find them with: (.+)/.exec(failed as string)![1]!)).toHaveLength(1);
 });
 

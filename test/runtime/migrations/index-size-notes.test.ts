@@ -10,7 +10,7 @@ import { post, withValues } from './changing-field.ts';
 // Random text, because Postgres would compress repeated text.
 const LONG = randomBytes(3000).toString('base64');
 const of = (declared: string) =>
-  `${declared} gets an index, which has room for 2600 bytes of a text: longer ones that are there may stop the migration`;
+  `${declared} gets an index with at most 2600 bytes per text: longer existing texts would stop the migration`;
 
 test.each<[string, AnyField, AnyField, unknown[], string]>([
   ['filterable', f.string(), f.string().filterable(), ['x', LONG], '1 row holds a longer one'],
@@ -35,7 +35,7 @@ test.each<[string, AnyField, AnyField, unknown[], string]>([
       return;
     }
     const failed = await project.apply().catch((error: Error) => error.message);
-    expect(failed).toContain('posts.v is to be indexed, and rows hold more than an index has room for: 2600 bytes');
+    expect(failed).toContain('posts.v gets an index, but some rows have values above its limit of 2600 bytes');
     // The query in the note finds the rows; once they are short, the migration succeeds.
     const [, query] = /find them with: (.+)/.exec(failed as string)!;
     const found = await project.query(query!);
@@ -78,7 +78,7 @@ test('npm run dev prints the same note and changes nothing', async () => {
   const posts = project.app(post(f.string())).service('post');
   await posts.create({ v: LONG });
   const failed = await project.sync([post(f.string().filterable())]).catch((error: Error) => error.message);
-  expect(failed).toContain('posts.v is to be indexed, and rows hold more than an index has room for: 2600 bytes');
+  expect(failed).toContain('posts.v gets an index, but some rows have values above its limit of 2600 bytes');
   expect(failed).not.toContain(LONG.slice(0, 50));
   expect(await posts.count()).toBe(1);
 });

@@ -66,7 +66,7 @@ test.each([
   async (_, field, why) => {
     const project = await withRow();
     const { lines } = await project.generate([post({ v: field })]);
-    expect(lines).toContain(`Note: posts.v has no value in rows that are there: ${why}.`);
+    expect(lines).toContain(`Note: posts.v has no value in existing rows: ${why}.`);
     await project.apply();
     expect(await project.query('select title, v from posts')).toEqual([{ title: 'kept', v: null }]);
   },

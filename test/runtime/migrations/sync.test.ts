@@ -31,7 +31,7 @@ test('a failed sync changes nothing, names the cause and how to find it, and suc
   const project = await createMigrationProject();
   await withThings(project, { a: f.string() }, { a: 'same' }, { a: 'same' });
   await expect(project.sync(things({ a: f.string().unique(), b: f.string() }))).rejects.toThrow(
-    /nothing was changed[\s\S]*things\.a is to be unique[\s\S]*find them with: select "a", count/,
+    /nothing was changed[\s\S]*things\.a must become unique[\s\S]*find them with: select "a", count/,
   );
   const app = project.app(...things({ a: f.string(), b: f.string() }));
   await app.migrate({ mode: 'sync' });
@@ -56,7 +56,7 @@ test('a type that the values cannot be converted to is refused; the error names 
   const project = await createMigrationProject();
   await withThings(project, { a: f.string() }, { a: 'not a number' });
   const refused = project.sync(things({ a: f.integer() }));
-  await expect(refused).rejects.toThrow(/things\.a holds values that cannot be turned into bigint[\s\S]*--fresh/);
+  await expect(refused).rejects.toThrow(/things\.a has values that cannot be converted to bigint[\s\S]*--fresh/);
   await expect(refused).rejects.not.toThrow('not a number');
 });
 
@@ -99,7 +99,7 @@ test('sync never drops a column that holds values: renamed and renamed back, it 
   const project = await createMigrationProject();
   await withThings(project, { notes: f.string() }, { notes: 'kept' }, {});
   await expect(project.sync(things({ remarks: f.string() }))).rejects.toThrow(
-    /would lose data:\n {2}- things\.notes: 1 row holds a value; if it is called remarks now, declare that there with renamedFrom\('notes'\)\n.*npm run dev -- --allow-loss, or npm run dev -- --fresh/,
+    /would lose data:\n {2}- things\.notes: 1 row holds a value; if it is called remarks now, declare that with renamedFrom\('notes'\)\n.*npm run dev -- --allow-loss, or npm run dev -- --fresh/,
   );
   await project.sync(things({ notes: f.string() }));
   expect(await project.query('select notes from things order by 1')).toEqual([{ notes: 'kept' }, { notes: null }]);
@@ -123,9 +123,9 @@ test('a database managed by migrations is not synced, and one managed by sync is
   const resources = things({ a: f.string() });
   const migrated = await createMigrationProject();
   await migrated.change(resources);
-  await expect(migrated.sync(resources)).rejects.toThrow('kept by migrations');
+  await expect(migrated.sync(resources)).rejects.toThrow('managed by migrations');
   const synced = await createMigrationProject();
   await synced.generate(resources);
   await synced.sync(resources);
-  await expect(synced.apply()).rejects.toThrow('kept by sync');
+  await expect(synced.apply()).rejects.toThrow('created by npm run dev');
 });

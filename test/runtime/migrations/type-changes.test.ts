@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { AnyField } from '../../../src/declare/field.ts';
 import { defineResource, f } from '../../../src/index.ts';
-import { conversion } from '../../../src/runtime/migrations/plan/convert.ts';
+import { findConversion } from '../../../src/runtime/migrations/plan/convert.ts';
 import { createMigrationProject } from '../../support/database/migration-project.ts';
 import { post, proposed, sideBySide, withValues } from './changing-field.ts';
 
@@ -97,7 +97,7 @@ test('a stricter kind of the same type is noted in the written migration, and th
   const project = await withValues(f.string(), ['x']);
   const { lines } = await project.generate([post(f.enum(['a', 'b']).filterable())]);
   expect(lines).toContain(
-    'Note: posts.v becomes enum: values that are there stay as they are, unchecked; 1 row holds another value.',
+    'Note: posts.v becomes enum: existing values are kept without a check; 1 row holds another value.',
   );
 });
 
@@ -153,7 +153,14 @@ const REFUSED = [
     'a value that is not a whole number would fail',
     '(\\"$v\\" #>> \'{}\')::bigint',
   ],
-  ['integer', 'email', f.integer(), f.email(), 'a value that is no email would stay as it is', '\\"$v\\"::text'],
+  [
+    'integer',
+    'email',
+    f.integer(),
+    f.email(),
+    'a value that is not a valid email would stay unchanged',
+    '\\"$v\\"::text',
+  ],
 ] as [string, string, AnyField, AnyField, string, string][];
 
 describe('unsafe changes in one migration', () => {
@@ -242,7 +249,7 @@ test.each(COLUMNS)(
       ['text[]', f.array(f.email())],
     ] as const) {
       if (to === from) continue;
-      const how = conversion('"v"', from, to, field?.spec);
+      const how = findConversion('"v"', from, to, field?.spec);
       const using = 'using' in how ? how.using : how.example;
       if (using === undefined) continue;
       proposed += 1;
@@ -304,7 +311,7 @@ test('an expression that fails on a value changes nothing, and the error names t
   await project.generate([post(f.integer())], '--using', 'posts.v=v::bigint');
   const failure = await project.apply().catch((error: Error) => error.message);
   expect(failure).toBe(
-    'The migration 0001_change failed; nothing of it was kept:\n  - posts.v holds values that cannot be turned into bigint',
+    'The migration 0001_change failed; none of its changes were kept:\n  - posts.v has values that cannot be converted to bigint',
   );
   expect(await project.query('select count(v)::int as n from posts')).toEqual([{ n: 2 }]);
 });
@@ -332,10 +339,10 @@ test.each([
     'no longer encrypted',
     f.string().encrypted(),
     f.string(),
-    'its values are encrypted, and post.v would show them as they are stored',
+    'its values are encrypted, and post.v would return them undecrypted',
   ],
-  ['no longer a password', f.password(), f.string(), 'its values are hashes of passwords, and post.v would show them'],
-  ['a password', f.string(), f.password(), 'its values are no hashes of passwords, and nobody could sign in by post.v'],
+  ['no longer a password', f.password(), f.string(), 'its values are password hashes, and post.v would return them'],
+  ['a password', f.string(), f.password(), 'its values are not password hashes, so nobody could sign in with post.v'],
 ] as [string, AnyField, AnyField, string][])(
   'a field that is %s, with the same type in the database, is refused',
   async (_, from, to, why) => {
@@ -353,5 +360,5 @@ test.each([
   ['bigint', 'integer', { loss: 'there is no conversion that keeps every value', example: '"c"::text::integer' }],
   ['uuid', 'jsonb', { using: 'to_jsonb("c")' }],
 ])('a column of an extension from %s to %s', (from, to, expected) => {
-  expect(conversion('"c"', from, to, undefined)).toEqual(expected);
+  expect(findConversion('"c"', from, to, undefined)).toEqual(expected);
 });

@@ -2,7 +2,7 @@ import type { Accounts } from '../../../declare/accounts.ts';
 import type { ExtensionHost, FeatureParts } from '../../../declare/extension.ts';
 import type { ResourceGateway } from '../../../declare/host.ts';
 import { ConfigErrors } from '../../../platform/config/config-errors.ts';
-import { reclaimSweep, retentionSweep } from '../../../platform/leased-work/sweeps.ts';
+import { createReclaimSweep, createRetentionSweep } from '../../../platform/leased-work/sweeps.ts';
 import type { OutboxConsumer, Sweep } from '../../../platform/outbox/relay.ts';
 import { quoteIdentifier } from '../../../platform/postgres/identifiers.ts';
 import { erasurePlan } from '../../../records/schema/erasure-plan.ts';
@@ -20,13 +20,13 @@ const MAX_DUE = 500;
 /** Creates the sweeps that enqueue due erasures and remove e-mails about finished ones. */
 function erasureSweeps({ database, jobs }: Pick<ExtensionHost, 'database' | 'jobs'>): Sweep[] {
   return [
-    reclaimSweep({
+    createReclaimSweep({
       name: 'erasures of accounts',
       everyMs: EVERY_MS,
       find: async () => (await database.write<[id: string]>({ text: DUE, values: [MAX_DUE] })).flat(),
       addJobs: (ids) => jobs.add('erase', ids),
     }),
-    retentionSweep(database, {
+    createRetentionSweep(database, {
       name: 'e-mails about erasures',
       everyMs: EVERY_MS,
       removals: [{ text: FORGET_NOTICES }],

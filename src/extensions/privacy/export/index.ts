@@ -4,7 +4,7 @@ import type { Accounts, RevocationStep } from '../../../declare/accounts.ts';
 import { type ExtensionHost, type FeatureParts, wholeNumberSetting } from '../../../declare/extension.ts';
 import type { Fields } from '../../../declare/field.ts';
 import type { Host, ResourceGateway, UserData } from '../../../declare/host.ts';
-import { reclaimSweep, retentionSweep } from '../../../platform/leased-work/sweeps.ts';
+import { createReclaimSweep, createRetentionSweep } from '../../../platform/leased-work/sweeps.ts';
 import type { Sweep } from '../../../platform/outbox/relay.ts';
 import { quoteIdentifier } from '../../../platform/postgres/identifiers.ts';
 import { rowsInPages } from '../../../platform/postgres/scan.ts';
@@ -84,13 +84,13 @@ export function exportSweeps(
   const has = { status: status !== undefined, roles: roles !== undefined };
   const dead = removeDead(quoteIdentifier(users.table), has);
   return [
-    reclaimSweep({
+    createReclaimSweep({
       name: 'exports that wait',
       everyMs: 5000,
       find: exports.overdue,
       addJobs: (ids) => begin(...ids),
     }),
-    retentionSweep(database, {
+    createRetentionSweep(database, {
       name: 'exports that are over',
       removals: [{ text: REMOVE_EXPIRED }, { text: dead }],
     }),

@@ -42,7 +42,7 @@ export async function* readRecords(
       return gateway.fromRow(row);
     } catch (error) {
       // A missing key may be added later: retry the export.
-      if (!(error instanceof DecryptionError) || error.fault === 'unknown-key') throw error;
+      if (!(error instanceof DecryptionError) || error.reason === 'unknown-key') throw error;
       onUnreadable();
       return gateway.fromRow(row.map((value, i) => (places[i] ? null : value)));
     }

@@ -1,5 +1,5 @@
 import type { Host } from '../../../declare/host.ts';
-import { retentionSweep } from '../../../platform/leased-work/sweeps.ts';
+import { createRetentionSweep } from '../../../platform/leased-work/sweeps.ts';
 import type { OutboxConsumer, Sweep } from '../../../platform/outbox/relay.ts';
 import { isRecordChange } from '../../../platform/outbox/table.ts';
 import { removeInBatches } from '../../../platform/postgres/write-in-batches.ts';
@@ -82,6 +82,6 @@ export function createSweeps(
   return [
     { name: 'events that wait for Redis', everyMs: MOVE_EVERY_MS, run: move },
     { name: 'the window of events', everyMs: TICK_EVERY_MS, run: appender.tick },
-    retentionSweep(database, { name: 'expired tickets of streams', removals: [{ text: REMOVE_TICKETS }] }),
+    createRetentionSweep(database, { name: 'expired tickets of streams', removals: [{ text: REMOVE_TICKETS }] }),
   ];
 }

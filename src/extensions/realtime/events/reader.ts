@@ -54,7 +54,7 @@ const toEntry = ([id, [field = '', text = '']]: Raw): Entry => ({ id, field, tex
 export function createReader({ redis, env, log }: Pick<Host, 'redis' | 'env' | 'log'>, take: Take): Reader {
   const [key, gaps] = [streamKey(env.redisPrefix), gapKey(env.redisPrefix)];
   let stopping = new AbortController();
-  let client: ReturnType<typeof redis.patient> | undefined;
+  let client: ReturnType<typeof redis.createBlockingConnection> | undefined;
   let running: Promise<void> | undefined;
   let isWanted = false;
 
@@ -76,16 +76,17 @@ export function createReader({ redis, env, log }: Pick<Host, 'redis' | 'env' | '
     }
   }
 
-  const oldestEntry = async (on: ReturnType<typeof redis.patient>) => (await on.xrange(key, '-', '+', 'COUNT', 1))[0];
+  const oldestEntry = async (on: ReturnType<typeof redis.createBlockingConnection>) =>
+    (await on.xrange(key, '-', '+', 'COUNT', 1))[0];
 
   /** Returns the id of the newest entry. An empty stream first gets a tick, so that the position can be found again. */
-  async function newestId(on: ReturnType<typeof redis.patient>): Promise<string> {
+  async function newestId(on: ReturnType<typeof redis.createBlockingConnection>): Promise<string> {
     const [last] = await on.xrevrange(key, '+', '-', 'COUNT', 1);
     return last?.[0] ?? (await on.xadd(key, '*', FIELDS.tick, ''))!;
   }
 
   /** Reads and handles entries after `from`. Returns the position for the next read. */
-  async function readSome(on: ReturnType<typeof redis.patient>, from: string): Promise<string> {
+  async function readSome(on: ReturnType<typeof redis.createBlockingConnection>, from: string): Promise<string> {
     const [reply, oldest] = await untilStopped(
       Promise.all([
         on.xread('COUNT', AT_ONCE, 'BLOCK', BLOCK_MS, 'STREAMS', key, from) as Promise<Reply>,
@@ -103,7 +104,7 @@ export function createReader({ redis, env, log }: Pick<Host, 'redis' | 'env' | '
     return upTo;
   }
 
-  async function run(on: ReturnType<typeof redis.patient>): Promise<void> {
+  async function run(on: ReturnType<typeof redis.createBlockingConnection>): Promise<void> {
     let position: string | undefined;
     let answered = performance.now();
     const watch = setInterval(() => {
@@ -129,7 +130,7 @@ export function createReader({ redis, env, log }: Pick<Host, 'redis' | 'env' | '
 
   function startRun(): void {
     stopping = new AbortController();
-    const on = redis.patient();
+    const on = redis.createBlockingConnection();
     client = on;
     running = run(on).finally(() => {
       on.disconnect();

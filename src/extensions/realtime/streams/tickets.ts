@@ -3,7 +3,7 @@ import { setAuthenticator } from '../../../declare/authenticator.ts';
 import type { ExtensionHost } from '../../../declare/extension.ts';
 import type { Viewer } from '../../../declare/policy.ts';
 import type { Auth } from '../../../declare/route.ts';
-import { hashToken, newToken } from '../../../platform/crypto/token.ts';
+import { generateToken, hashToken } from '../../../platform/crypto/token.ts';
 import { ApiError } from '../../../platform/errors.ts';
 import type { RealtimeSettings } from '../settings.ts';
 import { ADD_TICKET, USE_TICKET } from '../sql.ts';
@@ -41,7 +41,7 @@ export function createTickets(
 
   return {
     async create(user, session) {
-      const ticket = newToken().replace(/^svc_/, LABEL);
+      const ticket = generateToken().replace(/^svc_/, LABEL);
       const values = [hashToken(ticket), user.id, session, ticketSeconds];
       const [row] = await database.write<[expiresAt: string]>({ text: ADD_TICKET, values });
       return { ticket, expiresAt: row![0] };

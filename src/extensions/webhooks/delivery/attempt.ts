@@ -2,7 +2,7 @@ import type { KeyObject } from 'node:crypto';
 import type { Dispatcher } from 'undici';
 import { AddressRefusedError, checkUrl } from '../../../platform/address-guard/index.ts';
 import { DecryptionError } from '../../../platform/crypto/keyring.ts';
-import { ANSWER_BYTES, type Posted, post } from '../../../platform/http/post.ts';
+import { MAX_RESPONSE_BYTES, type PostResult, post } from '../../../platform/http/post.ts';
 import { parseRetryAfter } from '../../../platform/http/retry-after.ts';
 import type { Logger } from '../../../platform/observability/log.ts';
 import { type SigningKeys, sign } from '../endpoints/signing.ts';
@@ -117,7 +117,7 @@ export interface Sender extends TargetParts {
 }
 
 /** Whether a reused connection ended before the first byte of this response: the receiver closed it as idle. */
-function wasIdleConnection({ status, error }: Posted): boolean {
+function wasIdleConnection({ status, error }: PostResult): boolean {
   const read = (error as { bytesRead?: number; socket?: { bytesRead?: number } } | undefined) ?? {};
   return (
     status === undefined &&
@@ -126,7 +126,7 @@ function wasIdleConnection({ status, error }: Posted): boolean {
   );
 }
 
-async function send(sender: Sender, target: Target, { messageId, body }: Message, at: Date): Promise<Posted> {
+async function send(sender: Sender, target: Target, { messageId, body }: Message, at: Date): Promise<PostResult> {
   const { timeoutMs } = sender.settings;
   const began = performance.now();
   const seconds = Math.floor(at.getTime() / 1000);
@@ -141,10 +141,10 @@ async function send(sender: Sender, target: Target, { messageId, body }: Message
   if (first.error === undefined || !wasIdleConnection(first)) return first;
   const left = timeoutMs - (performance.now() - began);
   if (left < 1) return first;
-  return post(sender.freshAgent, { url: target.url, headers, body, timeoutMs: left, lastOfConnection: true });
+  return post(sender.freshAgent, { url: target.url, headers, body, timeoutMs: left, closeConnection: true });
 }
 
-function errorOf({ late, error, status }: Posted): string | null {
+function errorOf({ isTimedOut: late, error, status }: PostResult): string | null {
   if (late) return TIMEOUT;
   const byStatus = status === undefined ? null : statusClass(status);
   return byStatus ?? (error === undefined ? null : failureClass(error));
@@ -152,7 +152,7 @@ function errorOf({ late, error, status }: Posted): string | null {
 
 /** Converts a response to text that Postgres can store: invalid UTF-8 and NUL become U+FFFD. */
 function answerText(answer: Buffer): string {
-  return answer.length === 0 ? '' : cutBytes(answer.toString('utf8').replaceAll('\0', '\u{FFFD}'), ANSWER_BYTES);
+  return answer.length === 0 ? '' : cutBytes(answer.toString('utf8').replaceAll('\0', '\u{FFFD}'), MAX_RESPONSE_BYTES);
 }
 
 /** Returns the outcome of an attempt that is refused before its request. */
@@ -175,8 +175,8 @@ export function refusedOutcome(error: string): Outcome {
 export async function deliver(sender: Sender, target: Target | Error, message: Message): Promise<Outcome> {
   const at = new Date();
   const began = performance.now();
-  const posted: Posted =
-    target instanceof Error ? { answer: EMPTY, error: target } : await send(sender, target, message, at);
+  const posted: PostResult =
+    target instanceof Error ? { responseBody: EMPTY, error: target } : await send(sender, target, message, at);
   const durationMs = Math.round(performance.now() - began);
   const error = errorOf(posted);
   return {
@@ -185,7 +185,7 @@ export async function deliver(sender: Sender, target: Target | Error, message: M
     statusCode: posted.status ?? null,
     durationMs,
     error,
-    response: posted.status === undefined ? null : answerText(posted.answer),
+    response: posted.status === undefined ? null : answerText(posted.responseBody),
     retryAfterMs: parseRetryAfter(posted.retryAfter, Date.now()),
     gone: posted.status === 410,
     slow: error !== null || durationMs > SLOW_MS,

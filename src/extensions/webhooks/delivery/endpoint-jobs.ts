@@ -1,5 +1,5 @@
 import type { Database } from '../../../platform/postgres/database.ts';
-import type { NewJob, Pointer, Queues } from '../../../platform/redis/queues.ts';
+import type { JobData, NewJob, Queues } from '../../../platform/redis/queues.ts';
 import { REQUEST_DELIVERY } from './lease-store.ts';
 
 /** Where an endpoint is processed: endpoints that fail or are slow have their own queue and slots. */
@@ -12,7 +12,7 @@ export interface EndpointOfOwner {
 }
 
 /** Returns the endpoint of a job. A job that an earlier version added has no owner: its endpoint counts as that of an owner of its own. */
-export function endpointOf({ id, owner = id }: Pointer): EndpointOfOwner {
+export function endpointOf({ id, owner = id }: JobData): EndpointOfOwner {
   return { id, owner };
 }
 

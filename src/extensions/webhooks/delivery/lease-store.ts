@@ -2,7 +2,7 @@ import type { Host, ResourceGateway } from '../../../declare/host.ts';
 import { type AddToBatch, createMicroBatch } from '../../../platform/concurrency/micro-batch.ts';
 import { createLeaseRenewals, type LeaseRenewals, STORE_RESULT_RETRY_MS } from '../../../platform/leased-work/lease.ts';
 import { retryTransient } from '../../../platform/postgres/retry.ts';
-import { plainArray, textArray } from '../../../platform/postgres/values.ts';
+import { plainArrayLiteral, textArrayLiteral } from '../../../platform/postgres/values.ts';
 import { isOpen, RATE_RULE, type UsersSql, usersSql } from '../endpoints/endpoints-sql.ts';
 import { globalRoles, type WebhookSettings } from '../settings.ts';
 import type { RateRule, RateState } from './rate-limit.ts';
@@ -156,12 +156,12 @@ export function createLeaseRelease(
 ): AddToBatch<ReleasedLease> {
   async function write(leases: ReleasedLease[]): Promise<void> {
     const values = [
-      plainArray(leases.map(({ endpointId }) => endpointId)),
-      plainArray(leases.map(({ holder }) => holder)),
-      textArray(
+      plainArrayLiteral(leases.map(({ endpointId }) => endpointId)),
+      plainArrayLiteral(leases.map(({ holder }) => holder)),
+      textArrayLiteral(
         leases.map(({ unwritten }) => (unwritten.size > 0 ? JSON.stringify(Object.fromEntries(unwritten)) : null)),
       ),
-      textArray(leases.map(({ rate }) => (rate === undefined ? null : JSON.stringify(rate)))),
+      textArrayLiteral(leases.map(({ rate }) => (rate === undefined ? null : JSON.stringify(rate)))),
     ];
     try {
       const statement = { name: 'webhook_release_leases', text: RELEASE_LEASES, values };

@@ -4,7 +4,7 @@ import type { Keyring } from '../../../platform/crypto/keyring.ts';
 import { STORE_RESULT_RETRY_MS } from '../../../platform/leased-work/lease.ts';
 import { createLogWork, type WorkLine } from '../../../platform/observability/log-work.ts';
 import { retryTransient } from '../../../platform/postgres/retry.ts';
-import { plainArray, textArray } from '../../../platform/postgres/values.ts';
+import { plainArrayLiteral, textArrayLiteral } from '../../../platform/postgres/values.ts';
 import { createDisabledNotifier } from '../endpoints/disabling.ts';
 import { ENDPOINT_COLUMNS, type EndpointRow } from '../endpoints/endpoint.ts';
 import { TEST_EVENT } from '../events.ts';
@@ -129,19 +129,20 @@ function parameters(
   after: readonly AfterAttempt[],
   disableAfter: number,
 ): unknown[] {
-  const plain = (value: (result: Attempted) => string | number | boolean | null) => plainArray(results.map(value));
-  const text = (value: (result: Attempted) => string | null) => textArray(results.map(value));
+  const plain = (value: (result: Attempted) => string | number | boolean | null) =>
+    plainArrayLiteral(results.map(value));
+  const text = (value: (result: Attempted) => string | null) => textArrayLiteral(results.map(value));
   const encrypted = ({ id, isEncrypted, outcome: { response } }: Attempted) =>
     isEncrypted && response ? encryptResponse(keyring, id, response) : null;
   return [
     plain(({ id }) => id),
     plain(({ attempt }) => attempt),
     plain(({ outcome }) => outcome.at),
-    plainArray(after.map(({ status }) => status)),
+    plainArrayLiteral(after.map(({ status }) => status)),
     plain(({ outcome }) => outcome.statusCode),
     plain(({ outcome }) => outcome.durationMs),
     text(({ outcome }) => outcome.error),
-    plainArray(after.map(({ delayMs }) => delayMs)),
+    plainArrayLiteral(after.map(({ delayMs }) => delayMs)),
     text(({ isEncrypted, outcome }) => (isEncrypted && outcome.response ? null : outcome.response)),
     plain(({ outcome }) => outcome.slow),
     plain(({ outcome }) => outcome.gone),

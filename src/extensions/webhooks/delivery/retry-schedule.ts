@@ -1,4 +1,4 @@
-import { scheduledWait, withJitter } from '../../../platform/leased-work/retry-schedule.ts';
+import { addJitter, getScheduledWait } from '../../../platform/leased-work/retry-schedule.ts';
 
 const UNIT_MS: Record<string, number> = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 };
 const LONGEST_WAIT_MS = 365 * UNIT_MS.d!;
@@ -54,7 +54,7 @@ export function nextAttemptDelay({
   retryAfterMs?: number | null;
   random?: () => number;
 }): number | null {
-  const wait = scheduledWait(schedule, attempt);
+  const wait = getScheduledWait(schedule, attempt);
   if (wait === undefined) return null;
-  return Math.max(withJitter(wait, random()), Math.min(retryAfterMs ?? 0, Math.max(RETRY_AFTER_MS, ...schedule)));
+  return Math.max(addJitter(wait, random()), Math.min(retryAfterMs ?? 0, Math.max(RETRY_AFTER_MS, ...schedule)));
 }

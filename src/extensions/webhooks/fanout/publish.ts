@@ -1,7 +1,7 @@
 import { issuePath } from '../../../declare/field.ts';
 import type { Host } from '../../../declare/host.ts';
 import { isId, newId } from '../../../platform/ids.ts';
-import { retentionSweep } from '../../../platform/leased-work/sweeps.ts';
+import { createRetentionSweep } from '../../../platform/leased-work/sweeps.ts';
 import type { Sweep } from '../../../platform/outbox/relay.ts';
 import type { EventData, EventDeclarations } from '../events.ts';
 import type { WebhookSettings } from '../settings.ts';
@@ -102,7 +102,7 @@ export function forgetEvents(
   { keepDeliveriesDays, cleanMs }: Pick<WebhookSettings, 'keepDeliveriesDays' | 'cleanMs'>,
 ): Sweep {
   const values = [keepDeliveriesDays * DAY_MS];
-  return retentionSweep(database, {
+  return createRetentionSweep(database, {
     name: 'webhooks: old events',
     everyMs: cleanMs,
     removals: [{ text: DELETE_EVENTS, values, maxBatches: Number.POSITIVE_INFINITY }],

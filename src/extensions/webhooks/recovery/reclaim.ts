@@ -1,5 +1,5 @@
 import type { Host, ResourceGateway } from '../../../declare/host.ts';
-import { reclaimSweep } from '../../../platform/leased-work/sweeps.ts';
+import { createReclaimSweep } from '../../../platform/leased-work/sweeps.ts';
 import type { Sweep } from '../../../platform/outbox/relay.ts';
 import { writeInBatches } from '../../../platform/postgres/write-in-batches.ts';
 import { laneOf, wakeUp } from '../delivery/endpoint-jobs.ts';
@@ -140,7 +140,7 @@ export function createReclaimSweeps(
 
   return [
     { name: 'webhooks: lost workers', everyMs: settings.pollMs, run: reclaimExpired },
-    reclaimSweep({
+    createReclaimSweep({
       name: 'webhooks: overdue deliveries',
       everyMs: settings.pollMs,
       find: overduePages,

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import type { Host, ResourceGateway } from '../../../declare/host.ts';
 import { newId } from '../../../platform/ids.ts';
-import { retentionSweep } from '../../../platform/leased-work/sweeps.ts';
+import { createRetentionSweep } from '../../../platform/leased-work/sweeps.ts';
 import type { Sweep } from '../../../platform/outbox/relay.ts';
 import { laneOf, wakeUp } from '../delivery/endpoint-jobs.ts';
 import { usersSql } from '../endpoints/endpoints-sql.ts';
@@ -82,7 +82,7 @@ export function createRecoveries(
     page,
     sweeps: [
       { name: 'webhooks: recoveries', everyMs: settings.pollMs, run: continueRunning },
-      retentionSweep(database, {
+      createRetentionSweep(database, {
         name: 'webhooks: old recoveries',
         everyMs: settings.cleanMs,
         removals: [{ text: DELETE_RECOVERIES, values: [settings.keepDeliveriesDays * DAY_MS] }],

@@ -1,5 +1,5 @@
 import type { Host, ResourceGateway } from '../../../declare/host.ts';
-import { retentionSweep } from '../../../platform/leased-work/sweeps.ts';
+import { createRetentionSweep } from '../../../platform/leased-work/sweeps.ts';
 import type { Sweep } from '../../../platform/outbox/relay.ts';
 import { writeInBatches } from '../../../platform/postgres/write-in-batches.ts';
 import { FORGET_OLD_SECRETS, REMOVED, type UsersSql, usersSql } from '../endpoints/endpoints-sql.ts';
@@ -89,12 +89,12 @@ export function createRetentionSweeps(
   }
 
   return [
-    retentionSweep(database, {
+    createRetentionSweep(database, {
       name: 'webhooks: logs of removed endpoints',
       everyMs: Math.min(settings.cleanMs, LOGS_MS),
       removals: [{ text: DELETE_LOGS, maxBatches: Number.POSITIVE_INFINITY }],
     }),
-    retentionSweep(database, {
+    createRetentionSweep(database, {
       name: 'webhooks: old deliveries',
       everyMs: settings.cleanMs,
       removals: [

@@ -27,7 +27,7 @@ export interface Replacement extends StoredValue {
 }
 
 /** Rows that remain to be traversed: those after `after`, up to and including `last`. */
-export interface Stretch {
+export interface RowRange {
   after: string;
   last: string;
 }
@@ -39,15 +39,15 @@ export interface Stretch {
 export interface EncryptedPlace {
   table: string;
   /** Whether values of a lost key can be given up here: they become null. */
-  canGiveUp: boolean;
+  canDiscard: boolean;
   /** Returns the rows that exist now, so that the traversal of a growing table ends; undefined if there are none. */
-  whole(): Promise<Stretch | undefined>;
+  allRows(): Promise<RowRange | undefined>;
   /** Counts the values of the first rows of a stretch. `at` is the last of these rows; undefined if there was none. */
-  count(stretch: Stretch): Promise<{ counts: KeyCount[]; at: string | undefined }>;
+  count(stretch: RowRange): Promise<{ counts: KeyCount[]; at: string | undefined }>;
   /** Returns a batch of values that are not under `keyId`, in row order and only for whole rows; empty if the first rows have none. */
-  stale(stretch: Stretch, keyId: string): Promise<StoredValue[]>;
+  findStale(stretch: RowRange, keyId: string): Promise<StoredValue[]>;
   /** Returns the last row that `stale` read without finding a value; undefined if it read all rows. */
-  skip(stretch: Stretch): Promise<string | undefined>;
+  lastScannedRow(stretch: RowRange): Promise<string | undefined>;
   /**
    * Replaces ciphertexts in one statement. A row that changed since it was read, or that is locked, stays unchanged. Returns the number of
    * values replaced.

@@ -64,15 +64,15 @@ function patch(values: readonly Replacement[], part: string, text: (value: Repla
  *
  * @param columns the encrypted columns; only those of resources are used
  */
-export function outboxPlace(database: Database, columns: readonly EncryptedColumn[]): EncryptedPlace {
-  const carried = columns.filter(({ resource }) => resource !== undefined);
-  const where = [carried.map(({ resource }) => resource), carried.map(({ column }) => column)];
+export function createOutboxPlace(database: Database, columns: readonly EncryptedColumn[]): EncryptedPlace {
+  const resourceColumns = columns.filter(({ resource }) => resource !== undefined);
+  const where = [resourceColumns.map(({ resource }) => resource), resourceColumns.map(({ column }) => column)];
 
   return {
     table: 'outbox',
-    canGiveUp: true,
+    canDiscard: true,
 
-    async whole() {
+    async allRows() {
       const [row] = await database.write<[number | null]>({ text: WHOLE, values: [] });
       return row![0] === null ? undefined : { after: '0', last: String(row![0]) };
     },
@@ -83,13 +83,13 @@ export function outboxPlace(database: Database, columns: readonly EncryptedColum
         values: [after, last, PAGE, ...where],
       });
       const counts = rows.flatMap(([n, keyId, count]) =>
-        n === null ? [] : [{ name: `outbox: ${carried[n]!.name}`, keyId, count }],
+        n === null ? [] : [{ name: `outbox: ${resourceColumns[n]!.name}`, keyId, count }],
       );
       const at = rows.find(([n]) => n === null)?.[3];
       return { counts, at: at === null || at === undefined ? undefined : String(at) };
     },
 
-    async stale({ after, last }, keyId) {
+    async findStale({ after, last }, keyId) {
       const rows = await database.write<[number, string, number, string, string]>({
         text: STALE,
         values: [after, last, PAGE, ...where, ciphertextHead(keyId)],
@@ -97,13 +97,13 @@ export function outboxPlace(database: Database, columns: readonly EncryptedColum
       return rows.map(([id, recordId, n, part, text]) => ({
         row: String(id),
         slot: part,
-        column: { ...carried[n]!, name: `outbox: ${carried[n]!.name}` },
+        column: { ...resourceColumns[n]!, name: `outbox: ${resourceColumns[n]!.name}` },
         id: recordId,
         text,
       }));
     },
 
-    async skip({ after, last }) {
+    async lastScannedRow({ after, last }) {
       const [row] = await database.write<[number]>({ text: SKIP, values: [after, last] });
       return row === undefined ? undefined : String(row[0]);
     },

@@ -4,8 +4,8 @@ import type { Database } from '../../postgres/database.ts';
 import { lockKeyRecords, readKeyRecords, recordFoundKeys, recordNewestKey, retireKeys } from '../key-records.ts';
 import type { Keyring } from '../keyring.ts';
 import type { EncryptedPlace, StoredValue } from './encrypted-place.ts';
-import { reEncrypt, type Watching } from './re-encrypt.ts';
-import { type Survey, staleCount, takeSurvey } from './survey.ts';
+import { type RotationCallbacks, reEncrypt } from './re-encrypt.ts';
+import { countStale, type EncryptionSurvey, surveyEncryption } from './survey.ts';
 
 export interface RotationOptions {
   /** Stops the rotation: the current batch is finished, and no further batch begins. */
@@ -56,26 +56,26 @@ const MAX_IDLE_PASSES = 20;
 const IDLE_MS = 250;
 
 /** Refuses to rotate if running processes lack the newest key. @throws StartupError with their number and what to do first */
-function refuseUnreadable({ processes }: Survey, newest: string): void {
+function assertNewestKeyEverywhere({ processes }: EncryptionSurvey, newest: string): void {
   const without = processes.filter(({ hasKey }) => !hasKey).reduce((sum, { count }) => sum + count, 0);
   if (without === 0) return;
-  throw new StartupError(`Key ${newest} is not known to every running process yet:`, [
-    `${without} ${without === 1 ? 'process does' : 'processes do'} not have it, and could not read what is encrypted with it`,
-    'add it to their SVC_ENCRYPTION_KEYS as the second key and restart them; one that was killed counts for a minute',
+  throw new StartupError(`Key ${newest} is not available in every running process yet:`, [
+    `${without} ${without === 1 ? 'process does' : 'processes do'} not have it and could not decrypt values encrypted with it`,
+    'add it to their SVC_ENCRYPTION_KEYS as the second key and restart them. A killed process counts for a minute',
   ]);
 }
 
 /** One pass over all places. */
-async function pass(
+async function runPass(
   { database, keyring, places }: RotationParts,
   options: RotationOptions,
-  survey: Survey,
-  on: Pick<Watching, 'replaced' | 'gaveUp'>,
+  survey: EncryptionSurvey,
+  progress: Pick<RotationCallbacks, 'replaced' | 'gaveUp'>,
 ): Promise<Undecryptable[]> {
   const failures = new Map<string, Undecryptable>();
   const counts = [...survey.counts.values()].flat();
   let recorded: Promise<void> | undefined;
-  const watching: Watching = {
+  const callbacks: RotationCallbacks = {
     // Once the first value is written, no process may start without this key.
     beforeWriting: () =>
       (recorded ??= database.transaction(async (tx) => {
@@ -83,7 +83,7 @@ async function pass(
         await recordFoundKeys(tx, keyring, [...new Set(counts.flatMap(({ keyId }) => keyId ?? []))]);
         await recordNewestKey(tx, keyring);
       })),
-    ...on,
+    ...progress,
     undecryptable({ column, id }: StoredValue) {
       const failure = failures.get(column.name) ?? { name: column.name, count: 0, ids: [] };
       failures.set(column.name, failure);
@@ -93,7 +93,7 @@ async function pass(
     },
     isStopped: () => options.signal?.aborted ?? false,
   };
-  for (const place of places) await reEncrypt(place, keyring, watching, options.giveUp);
+  for (const place of places) await reEncrypt(place, keyring, callbacks, options.giveUp);
   return [...failures.values()];
 }
 
@@ -117,10 +117,10 @@ export async function rotate(parts: RotationParts, options: RotationOptions): Pr
   const isStopped = () => options.signal?.aborted ?? false;
   if (options.giveUp !== undefined && keyring.keyIds.includes(options.giveUp))
     throw new StartupError(`Key ${options.giveUp} cannot be given up:`, [
-      'it is in SVC_ENCRYPTION_KEYS, so what is under it can be read',
+      'it is in SVC_ENCRYPTION_KEYS, so its values can be decrypted',
     ]);
-  let survey = await takeSurvey(database, places, keyId);
-  const totals = new Map([...survey.counts].map(([place, counts]) => [place, staleCount(counts, keyId)]));
+  let survey = await surveyEncryption(database, places, keyId);
+  const totals = new Map([...survey.counts].map(([place, counts]) => [place, countStale(counts, keyId)]));
   let undecryptable: Undecryptable[] = [];
   let rotated = 0;
   let givenUp = 0;
@@ -136,15 +136,15 @@ export async function rotate(parts: RotationParts, options: RotationOptions): Pr
   };
   const left = () => {
     const failed = undecryptable.reduce((sum, { count }) => sum + count, 0);
-    return Math.max(0, staleCount([...survey.counts.values()].flat(), keyId) - failed);
+    return Math.max(0, countStale([...survey.counts.values()].flat(), keyId) - failed);
   };
 
   for (let idle = 0; left() > 0 && idle < MAX_IDLE_PASSES && !isStopped(); ) {
-    refuseUnreadable(survey, keyId);
+    assertNewestKeyEverywhere(survey, keyId);
     const before = rotated + givenUp;
-    undecryptable = await pass(parts, options, survey, { replaced, gaveUp });
+    undecryptable = await runPass(parts, options, survey, { replaced, gaveUp });
     if (isStopped()) break;
-    survey = await takeSurvey(database, places, keyId);
+    survey = await surveyEncryption(database, places, keyId);
     // The remaining rows are locked by a long transaction or by another rotation.
     idle = rotated + givenUp > before || left() === 0 ? 0 : idle + 1;
     if (idle > 0) await sleep(IDLE_MS);
@@ -157,18 +157,18 @@ export async function rotate(parts: RotationParts, options: RotationOptions): Pr
 /** Retires keys that no value uses, unless a process may have written with them since the survey began. */
 async function retireUnused(
   { database, keyring }: RotationParts,
-  survey: Survey,
+  survey: EncryptionSurvey,
 ): Promise<Pick<Rotation, 'busy' | 'removable'>> {
   const newest = keyring.keyIds[0]!;
   const busy = new Map<string, number>();
   for (const { firstKey, count } of survey.processes) {
     if (firstKey !== newest) busy.set(firstKey, (busy.get(firstKey) ?? 0) + count);
   }
-  const carried = [...survey.counts.values()].flat().flatMap(({ keyId }) => keyId ?? []);
-  const kept = [newest, ...busy.keys(), ...carried];
+  const keyIdsOfValues = [...survey.counts.values()].flat().flatMap(({ keyId }) => keyId ?? []);
+  const usedKeyIds = [newest, ...busy.keys(), ...keyIdsOfValues];
   const records = await database.transaction(async (tx) => {
     await lockKeyRecords(tx);
-    await retireKeys(tx, kept, survey.from);
+    await retireKeys(tx, usedKeyIds, survey.from);
     return readKeyRecords(tx);
   });
   const retired = records.filter(({ retiredAt }) => retiredAt !== null).map(({ keyId }) => keyId);

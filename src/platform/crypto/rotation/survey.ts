@@ -5,7 +5,7 @@ import type { EncryptedPlace, KeyCount } from './encrypted-place.ts';
 /** The number of values of a place, by column and key. Reads the head of every ciphertext, in pages. */
 export async function countByKey(place: EncryptedPlace): Promise<KeyCount[]> {
   const totals = new Map<string, KeyCount>();
-  let stretch = await place.whole();
+  let stretch = await place.allRows();
   while (stretch !== undefined) {
     const page = await place.count(stretch);
     for (const one of page.counts) {
@@ -20,7 +20,7 @@ export async function countByKey(place: EncryptedPlace): Promise<KeyCount[]> {
 }
 
 /** The number of values under each key, and the running processes. */
-export interface Survey {
+export interface EncryptionSurvey {
   /** When the survey began, by the clock of the database. */
   from: string;
   counts: ReadonlyMap<EncryptedPlace, readonly KeyCount[]>;
@@ -29,11 +29,11 @@ export interface Survey {
 }
 
 /** Counts all encrypted values. It first reads the running processes, because values that they write from then on may not be counted. */
-export async function takeSurvey(
+export async function surveyEncryption(
   database: Database,
   places: readonly EncryptedPlace[],
   newest: string,
-): Promise<Survey> {
+): Promise<EncryptionSurvey> {
   const [now] = await database.write<[string]>({ text: 'select now()', values: [] });
   const processes = await runningProcesses(database, newest);
   const counts = new Map<EncryptedPlace, KeyCount[]>();
@@ -42,6 +42,6 @@ export async function takeSurvey(
 }
 
 /** The number of counted values that are not under the newest key. */
-export function staleCount(counts: readonly KeyCount[], newest: string): number {
+export function countStale(counts: readonly KeyCount[], newest: string): number {
   return counts.reduce((sum, { keyId, count }) => (keyId === newest ? sum : sum + count), 0);
 }

@@ -15,7 +15,7 @@ const BATCH_BYTES = 4 * 2 ** 20;
  *
  * @param columns columns of the same table, at least one
  */
-export function tablePlace(database: Database, columns: readonly EncryptedColumn[]): EncryptedPlace {
+export function createTablePlace(database: Database, columns: readonly EncryptedColumn[]): EncryptedPlace {
   const { table, key = 'id' } = columns[0]!;
   const from = quoteIdentifier(table);
   const id = quoteIdentifier(key);
@@ -69,9 +69,9 @@ export function tablePlace(database: Database, columns: readonly EncryptedColumn
   return {
     table,
     // Columns may be not null, and records belong to their owners: deciding about lost values takes a person, who writes SQL.
-    canGiveUp: false,
+    canDiscard: false,
 
-    async whole() {
+    async allRows() {
       const [row] = await database.write<[string]>({ text: WHOLE, values: [] });
       return row === undefined ? undefined : { after: '', last: row[0] };
     },
@@ -87,7 +87,7 @@ export function tablePlace(database: Database, columns: readonly EncryptedColumn
       return { counts, at: rows.find(([n]) => n === null)?.[3] ?? undefined };
     },
 
-    async stale({ after, last }, keyId) {
+    async findStale({ after, last }, keyId) {
       const values = [after, last, ciphertextHead(keyId), PAGE, BATCH, BATCH_BYTES];
       const rows = await database.write<[string, ...(string | null)[]]>({ text: STALE, values });
       return rows.flatMap(([row, ...texts]) =>
@@ -97,7 +97,7 @@ export function tablePlace(database: Database, columns: readonly EncryptedColumn
       );
     },
 
-    async skip({ after, last }) {
+    async lastScannedRow({ after, last }) {
       const [row] = await database.write<[string]>({ text: SKIP, values: [after, last] });
       return row?.[0];
     },

@@ -1,5 +1,5 @@
 import { AddressRefusedError } from '../../../platform/address-guard/index.ts';
-import type { Posted } from '../../../platform/http/post.ts';
+import type { PostResult } from '../../../platform/http/post.ts';
 import { parseRetryAfter } from '../../../platform/http/retry-after.ts';
 import type { Failure } from '../failure.ts';
 
@@ -27,7 +27,13 @@ function badRequestFailure(detail: string): Failure {
  * Classifies the response of a push service, or a missing one; undefined for a success. Based on RFC 8030 and the documentation of
  * the services (docs/push.md).
  */
-export function webPushFailure({ status, retryAfter, answer, late, error }: Posted): Failure | undefined {
+export function webPushFailure({
+  status,
+  retryAfter,
+  responseBody: answer,
+  isTimedOut: late,
+  error,
+}: PostResult): Failure | undefined {
   if (error instanceof AddressRefusedError) return addressFailure(error);
   if (status === undefined) {
     const detail = late

@@ -4,16 +4,16 @@ import type { Request, Response } from 'express';
 import type { Host } from '../../../declare/host.ts';
 import type { Viewer } from '../../../declare/policy.ts';
 import type { Route } from '../../../declare/route.ts';
-import { createMacs } from '../../../platform/crypto/keyring.ts';
+import { createKeyedHashes } from '../../../platform/crypto/keyring.ts';
 import { ApiError } from '../../../platform/errors.ts';
 import { addressOf, clientKey } from '../../../platform/http/client-address.ts';
 import { hasBody } from '../../../platform/http/json-body.ts';
 import type { SuccessResponse } from '../../../platform/http/response.ts';
 import { newId } from '../../../platform/ids.ts';
 import { canonicalJson } from '../../../platform/json/canonical-json.ts';
-import { publicError } from '../public-error.ts';
+import { toPublicError } from '../public-error.ts';
 import { createKeyLeases, type KeyLease, type StoredKey } from './key-leases.ts';
-import { type Outcome, openResponse, sealResponse } from './stored-response.ts';
+import { decryptResponse, encryptResponse, type Outcome } from './stored-response.ts';
 
 /** A request with an `Idempotency-Key` that has been authorised. */
 interface Attempt {
@@ -46,7 +46,7 @@ const MAX_PAUSE_MS = 250;
 
 // Statuses of requests that were refused for their content or an outdated version. They changed nothing, so the corrected request may
 // use the same key.
-const FREES_KEY = new Set([400, 412, 422, 429]);
+const KEY_FREEING_STATUSES = new Set([400, 412, 422, 429]);
 
 /**
  * Runs a request once, however often it is repeated, and sends each repetition the same response. Every response below 500 is stored,
@@ -58,9 +58,9 @@ export function createIdempotentRequests(
 ): IdempotentRequests {
   const { keyring, log } = host;
   const keys = createKeyLeases(host);
-  const macs = createMacs(host.env.encryptionKeys);
+  const keyedHashes = createKeyedHashes(host.env.encryptionKeys);
   const isKept = ({ status, retryAfter }: ApiError) =>
-    route.idempotent !== 'create' && status < 500 && !FREES_KEY.has(status) && retryAfter === undefined;
+    route.idempotent !== 'create' && status < 500 && !KEY_FREEING_STATUSES.has(status) && retryAfter === undefined;
 
   function idOf({ req, user, key }: Pick<Attempt, 'req' | 'user' | 'key'>): string {
     const client = user === undefined ? `ip ${clientKey(addressOf(req))}` : `user ${user.id}`;
@@ -87,19 +87,19 @@ export function createIdempotentRequests(
   ): Promise<SuccessResponse | undefined> {
     keys.renewals.add(lease);
     const before = new Set(attempt.res.getHeaderNames());
-    const keep = (status: number, outcome: Outcome) =>
-      tryToStore(keys.finish(lease, status, sealResponse(keyring, lease.id, outcome, attempt, before)));
+    const storeOutcome = (status: number, outcome: Outcome) =>
+      tryToStore(keys.finish(lease, status, encryptResponse(keyring, lease.id, outcome, attempt, before)));
     try {
-      const found = isReclaimed ? await attempt.recover(recordId) : undefined;
-      if (found !== undefined) markReplayed(attempt.res);
-      const answer = found ?? (await attempt.run(recordId));
+      const recovered = isReclaimed ? await attempt.recover(recordId) : undefined;
+      if (recovered !== undefined) markReplayed(attempt.res);
+      const answer = recovered ?? (await attempt.run(recordId));
       if (answer === undefined) await tryToStore(keys.release(lease, true));
-      else await keep(answer.status, { answer });
+      else await storeOutcome(answer.status, { answer });
       return answer;
     } catch (error) {
-      const shown = publicError(error);
-      const { status, code, message, details } = shown;
-      if (isKept(shown)) await keep(status, { error: { code, message, details } });
+      const apiError = toPublicError(error);
+      const { status, code, message, details } = apiError;
+      if (isKept(apiError)) await storeOutcome(status, { error: { code, message, details } });
       else await tryToStore(release(attempt, lease, recordId, status));
       throw error;
     } finally {
@@ -109,44 +109,44 @@ export function createIdempotentRequests(
 
   function replay({ id }: KeyLease, { response }: StoredKey, { res, user }: Attempt): SuccessResponse {
     if (response === null) {
-      throw new ApiError('CONFLICT', 'This was carried out before, and its answer was too large to be kept');
+      throw new ApiError('CONFLICT', 'This request was already processed, but its response was too large to be stored');
     }
-    const kept = openResponse(keyring, id, response);
-    const lost = kept.roles.find((role) => user?.roles?.includes(role) !== true);
-    if (lost !== undefined) {
-      throw new ApiError('FORBIDDEN', `This was answered to you as "${lost}", which you no longer are`);
+    const stored = decryptResponse(keyring, id, response);
+    const lostRole = stored.roles.find((role) => user?.roles?.includes(role) !== true);
+    if (lostRole !== undefined) {
+      throw new ApiError('FORBIDDEN', `The stored response requires the role "${lostRole}", which you no longer have`);
     }
     markReplayed(res);
-    for (const [name, value] of Object.entries(kept.headers)) res.setHeader(name, value);
-    if ('answer' in kept.outcome) return kept.outcome.answer;
-    const { code, message, details } = kept.outcome.error;
+    for (const [name, value] of Object.entries(stored.headers)) res.setHeader(name, value);
+    if ('answer' in stored.outcome) return stored.outcome.answer;
+    const { code, message, details } = stored.outcome.error;
     throw new ApiError(code, message, details === undefined ? {} : { details });
   }
 
   async function run(attempt: Attempt): Promise<SuccessResponse | undefined> {
     const lease = { id: idOf(attempt), fence: newId() };
     const sent = canonicalRequest(attempt.req, attempt.body);
-    const fingerprint = macs.of(sent, lease.id);
+    const fingerprint = keyedHashes.hash(sent, lease.id);
     const recordId = newId();
-    const until = performance.now() + WAIT_MS;
-    let known: StoredKey | undefined;
+    const deadline = performance.now() + WAIT_MS;
+    let storedKey: StoredKey | undefined;
     for (let pause = FIRST_PAUSE_MS; ; pause = Math.min(2 * pause, MAX_PAUSE_MS)) {
-      if (known === undefined && (await keys.claim(lease, fingerprint, recordId))) {
+      if (storedKey === undefined && (await keys.claim(lease, fingerprint, recordId))) {
         return runUnderLease(attempt, lease, recordId, false);
       }
-      known = await keys.read(lease.id);
+      storedKey = await keys.read(lease.id);
       // The key has just expired.
-      if (known === undefined) continue;
-      if (known.fingerprint !== null && !macs.isOf(known.fingerprint, sent, lease.id)) {
+      if (storedKey === undefined) continue;
+      if (storedKey.fingerprint !== null && !keyedHashes.matches(storedKey.fingerprint, sent, lease.id)) {
         throw new ApiError('IDEMPOTENCY_KEY_REUSED', undefined, {
-          details: { 'Idempotency-Key': 'Came with another request' },
+          details: { 'Idempotency-Key': 'Was used with a different request' },
         });
       }
-      if (known.status !== null) return replay(lease, known, attempt);
-      if (known.expired && (await keys.reclaim(lease, fingerprint, known.fingerprint))) {
-        return runUnderLease(attempt, lease, known.recordId, true);
+      if (storedKey.status !== null) return replay(lease, storedKey, attempt);
+      if (storedKey.expired && (await keys.reclaim(lease, fingerprint, storedKey.fingerprint))) {
+        return runUnderLease(attempt, lease, storedKey.recordId, true);
       }
-      if (performance.now() > until) return late(attempt, known);
+      if (performance.now() > deadline) return recoverOrConflict(attempt, storedKey);
       await sleep(pause);
     }
   }
@@ -155,25 +155,25 @@ export function createIdempotentRequests(
 }
 
 /** Rebuilds the response after a long wait: the process that created the record may have died before it stored one. */
-async function late(attempt: Attempt, { recordId }: StoredKey): Promise<SuccessResponse> {
-  const found = await attempt.recover(recordId);
-  if (found === undefined) {
-    throw new ApiError('CONFLICT', 'The first request with this Idempotency-Key is still being worked on', {
+async function recoverOrConflict(attempt: Attempt, { recordId }: StoredKey): Promise<SuccessResponse> {
+  const recovered = await attempt.recover(recordId);
+  if (recovered === undefined) {
+    throw new ApiError('CONFLICT', 'The first request with this Idempotency-Key is still in progress', {
       retryAfter: RETRY_AFTER_SECONDS,
     });
   }
   markReplayed(attempt.res);
-  return found;
+  return recovered;
 }
 
 function markReplayed(res: Response): void {
   res.setHeader('Idempotency-Replayed', 'true');
 }
 
-const PLAIN = /^[\x21\x23-\x7e][\x21-\x7e]*$/;
+const PLAIN_KEY = /^[\x21\x23-\x7e][\x21-\x7e]*$/;
 // A string in the sense of RFC 9651 §3.3.3, as the draft requires.
-const QUOTED = /^"((?:[\x20\x21\x23-\x5b\x5d-\x7e]|\\["\\])*)"$/;
-const LONGEST = 255;
+const QUOTED_KEY = /^"((?:[\x20\x21\x23-\x5b\x5d-\x7e]|\\["\\])*)"$/;
+const MAX_KEY_LENGTH = 255;
 
 /**
  * Reads `Idempotency-Key` (draft-ietf-httpapi-idempotency-key-header). The value may be in double quotes; with and without quotes it is
@@ -186,9 +186,12 @@ export function readIdempotencyKey({ headers }: Request): string | undefined {
   const header = headers['idempotency-key'];
   if (header === undefined) return undefined;
   const text = String(header);
-  const key = PLAIN.test(text) ? text : QUOTED.exec(text)?.[1]?.replace(/\\(.)/g, '$1');
-  if (key === undefined || key === '' || key.length > LONGEST) {
-    throw new ApiError('BAD_REQUEST', `Idempotency-Key must be one key of 1 to ${LONGEST} visible ASCII characters`);
+  const key = PLAIN_KEY.test(text) ? text : QUOTED_KEY.exec(text)?.[1]?.replace(/\\(.)/g, '$1');
+  if (key === undefined || key === '' || key.length > MAX_KEY_LENGTH) {
+    throw new ApiError(
+      'BAD_REQUEST',
+      `Idempotency-Key must be one key of 1 to ${MAX_KEY_LENGTH} visible ASCII characters`,
+    );
   }
   return key;
 }
@@ -204,11 +207,14 @@ function isJson(value: unknown): boolean {
  * The body of a route that leaves parsing to its middleware, as stored in `req.body`. Uploaded files are not part of it, because each
  * middleware stores them elsewhere.
  */
-function parsedElsewhere(req: Request): unknown {
+function bodyParsedByMiddleware(req: Request): unknown {
   const parsed: unknown = req.body;
   const comparable = parsed !== undefined && isJson(parsed) && !/^multipart\//i.test(req.headers['content-type'] ?? '');
   if (!comparable && hasBody(req)) {
-    throw new ApiError('BAD_REQUEST', 'This body cannot be compared with another: send it without Idempotency-Key');
+    throw new ApiError(
+      'BAD_REQUEST',
+      'This body cannot be compared with a repeated one. Send it without Idempotency-Key',
+    );
   }
   return Buffer.isBuffer(parsed) ? { base64: parsed.toString('base64') } : parsed;
 }
@@ -221,6 +227,6 @@ function parsedElsewhere(req: Request): unknown {
  */
 export function canonicalRequest(req: Request, body: unknown): string {
   // Convert through JSON, because middleware may have left values such as dates.
-  const sent = body === undefined ? JSON.parse(JSON.stringify(parsedElsewhere(req)) ?? 'null') : body;
+  const sent = body === undefined ? JSON.parse(JSON.stringify(bodyParsedByMiddleware(req)) ?? 'null') : body;
   return canonicalJson([req.query, sent]);
 }

@@ -1,5 +1,5 @@
 import type { FeatureParts } from '../../../declare/extension.ts';
-import { retentionSweep } from '../../../platform/leased-work/sweeps.ts';
+import { createRetentionSweep } from '../../../platform/leased-work/sweeps.ts';
 import type { Sweep } from '../../../platform/outbox/relay.ts';
 import type { Platform } from '../../../platform/platform.ts';
 import { index, integer, pgTable, text, timestamptz } from '../../../platform/postgres/drizzle.ts';
@@ -9,14 +9,14 @@ import { responseContext } from './stored-response.ts';
 export { createIdempotentRequests, readIdempotencyKey } from './idempotent-requests.ts';
 
 /** Removes keys older than a day. */
-export function idempotencySweep(database: Platform['database']): Sweep {
-  return retentionSweep(database, { name: 'idempotency keys', removals: [{ text: REMOVE_OLD_KEYS }] });
+export function createIdempotencySweep(database: Platform['database']): Sweep {
+  return createRetentionSweep(database, { name: 'idempotency keys', removals: [{ text: REMOVE_OLD_KEYS }] });
 }
 
 /** The sweep and the encrypted column of the keys. */
-export function idempotencyParts({ database }: Pick<Platform, 'database'>): FeatureParts {
+export function createIdempotencyParts({ database }: Pick<Platform, 'database'>): FeatureParts {
   const responses = { name: 'idempotency_keys.answer', table: 'idempotency_keys', column: 'answer' };
-  return { sweeps: [idempotencySweep(database)], encrypted: [{ ...responses, context: responseContext }] };
+  return { sweeps: [createIdempotencySweep(database)], encrypted: [{ ...responses, context: responseContext }] };
 }
 
 /** Requests with an `Idempotency-Key`, and their responses. */

@@ -5,7 +5,7 @@ import type { Platform } from '../../../platform/platform.ts';
 const LEASE = `interval '60 seconds'`;
 const RENEW_MS = 20_000;
 /** How long a key and its response are stored. */
-const KEPT = `interval '24 hours'`;
+const RETENTION = `interval '24 hours'`;
 
 // The fence is `claim`, a random id. All statements use the primary key.
 
@@ -16,11 +16,11 @@ const CLAIM = `
   on conflict (id) do update set
     fingerprint = excluded.fingerprint, record_id = excluded.record_id, claim = excluded.claim,
     claimed_until = excluded.claimed_until, status = null, answer = null, created_at = now()
-  where k.created_at <= now() - ${KEPT}
+  where k.created_at <= now() - ${RETENTION}
   returning 1`;
 const READ = `
   select id, fingerprint, record_id, status, answer, claimed_until <= now() from idempotency_keys
-  where id = any($1) and created_at > now() - ${KEPT}`;
+  where id = any($1) and created_at > now() - ${RETENTION}`;
 const RECLAIM = `
   update idempotency_keys set fingerprint = $2, claim = $3, claimed_until = now() + ${LEASE}
   where id = $1 and status is null and claimed_until <= now() and (fingerprint is null or fingerprint = $4)
@@ -36,7 +36,7 @@ const RELEASE = `
 /** Removes old keys, at most $1. Uses index idempotency_keys_created_at_index. */
 export const REMOVE_OLD_KEYS = `
   delete from idempotency_keys where id in (
-    select id from idempotency_keys where created_at <= now() - ${KEPT}
+    select id from idempotency_keys where created_at <= now() - ${RETENTION}
     order by created_at limit $1 for update skip locked
   ) returning 1`;
 

@@ -30,21 +30,21 @@ export function responseContext(id: string): string {
  * @param before names of the headers that were set before the handler ran
  * @returns null for a response that is too large to store
  */
-export function sealResponse(
+export function encryptResponse(
   keyring: Keyring,
   id: string,
   outcome: Outcome,
-  of: { res: Response; user: Viewer | undefined },
+  sentBy: { res: Response; user: Viewer | undefined },
   before: ReadonlySet<string>,
 ): string | null {
-  const names = of.res.getHeaderNames().filter((name) => !before.has(name));
-  const headers = Object.fromEntries(names.map((name) => [name, of.res.getHeader(name)!]));
-  const kept: StoredResponse = { outcome, headers, roles: of.user?.roles ?? [] };
-  const text = JSON.stringify(kept);
+  const names = sentBy.res.getHeaderNames().filter((name) => !before.has(name));
+  const headers = Object.fromEntries(names.map((name) => [name, sentBy.res.getHeader(name)!]));
+  const stored: StoredResponse = { outcome, headers, roles: sentBy.user?.roles ?? [] };
+  const text = JSON.stringify(stored);
   return text.length > MAX_LENGTH ? null : keyring.encrypt(text, responseContext(id));
 }
 
 /** Decrypts what `sealResponse` returned. */
-export function openResponse(keyring: Keyring, id: string, sealed: string): StoredResponse {
-  return JSON.parse(keyring.decrypt(sealed, responseContext(id)));
+export function decryptResponse(keyring: Keyring, id: string, ciphertext: string): StoredResponse {
+  return JSON.parse(keyring.decrypt(ciphertext, responseContext(id)));
 }

@@ -1,19 +1,19 @@
 import { quoteIdentifier } from '../../../platform/postgres/identifiers.ts';
-import { conversion } from './convert.ts';
-import type { Declared, DeclaredColumn } from './declared.ts';
+import { findConversion } from './convert.ts';
+import type { DeclaredColumn, DeclaredFacts } from './declared.ts';
 import type { Renames } from './renames.ts';
 import type { RequestedChanges } from './requested-changes.ts';
-import { type KeptColumn, NAMED_PARTS, type NamedShape, type Snapshot, type TableShape } from './snapshot.ts';
-import { membersNote, misshapen, uncheckedNote } from './stored-values.ts';
+import { NAMED_PARTS, type NamedShape, type Snapshot, type StoredColumn, type TableShape } from './snapshot.ts';
+import { findMisshapenReason, membersNote, uncheckedNote } from './stored-values.ts';
 
 /** A column that cannot change to its declaration without losing or breaking its values. */
-export interface Refusal {
+export interface RefusedChange {
   table: string;
   column: string;
   /** Its earlier name: `posts.title`. */
-  was: string;
+  earlierName: string;
   /** The reason, as a sentence. */
-  why: string;
+  reason: string;
   /** For a change of type: an example expression for `--using`; undefined if there is none. */
   example: string | undefined;
   /** Its type in the database; undefined if its values are unreadable after the change, whatever the type. */
@@ -25,7 +25,7 @@ export interface Refusal {
 }
 
 /** A column that may contain values that are no longer valid, by its earlier name in the database. */
-export type Unchecked = {
+export type UncheckedColumn = {
   table: string;
   column: string;
   /** The note about the column. */
@@ -44,17 +44,21 @@ export type Unchecked = {
 
 interface ColumnChanges {
   statements: string[];
-  refusals: Refusal[];
+  refusals: RefusedChange[];
   /** Columns that are dropped and created again, by their earlier names. */
   replaced: { table: string; column: string }[];
   notes: string[];
-  unchecked: Unchecked[];
+  unchecked: UncheckedColumn[];
   /** Columns with an unused `--using`, because their type does not change. */
   unused: string[];
 }
 
 /** Why the values of a column could not be read after the change, whatever its type. */
-function unreadable(kept: KeptColumn | undefined, now: DeclaredColumn | undefined, moved: boolean): string | undefined {
+function findUnreadableReason(
+  kept: StoredColumn | undefined,
+  now: DeclaredColumn | undefined,
+  moved: boolean,
+): string | undefined {
   if (now === undefined) return undefined;
   if (kept === undefined) {
     return moved && now.bound !== undefined
@@ -62,15 +66,15 @@ function unreadable(kept: KeptColumn | undefined, now: DeclaredColumn | undefine
       : undefined;
   }
   if (kept.bound !== now.bound) {
-    if (now.bound === undefined) return `its values are encrypted, and ${now.field} would show them as they are stored`;
+    if (now.bound === undefined) return `its values are encrypted, and ${now.field} would return them undecrypted`;
     if (kept.bound === undefined) return `its values are not encrypted, and ${now.field} could not decrypt them`;
-    const was = kept.bound.replace('/', '.');
-    return `the ciphertexts of ${was} are bound to that name, and ${now.field} could not decrypt them`;
+    const earlierName = kept.bound.replace('/', '.');
+    return `the ciphertexts of ${earlierName} are bound to that name, and ${now.field} could not decrypt them`;
   }
   if (kept.kind === 'password' && now.kind !== 'password')
-    return `its values are hashes of passwords, and ${now.field} would show them`;
+    return `its values are password hashes, and ${now.field} would return them`;
   if (kept.kind !== 'password' && now.kind === 'password')
-    return `its values are no hashes of passwords, and nobody could sign in by ${now.field}`;
+    return `its values are not password hashes, so nobody could sign in with ${now.field}`;
   return undefined;
 }
 
@@ -104,7 +108,7 @@ export function namesBefore(renames: Renames, table: string, column: string): { 
 export function changeColumns(
   snapshot: Snapshot,
   next: Snapshot,
-  declared: Declared,
+  declared: DeclaredFacts,
   requested: RequestedChanges,
   renames: Renames,
 ): ColumnChanges {
@@ -114,49 +118,73 @@ export function changeColumns(
   function change(table: TableShape, column: string, type: string): void {
     const key = `${table.name}.${column}`;
     const before = namesBefore(renames, table.name, column);
-    const was = `${before.table}.${before.column}`;
+    const earlierName = `${before.table}.${before.column}`;
     const from = table.columns[column]!.type;
     const now = declared.columns.get(key);
     const kept = snapshot.belfry?.columns[key];
-    const expression = requested.using.get(key) ?? requested.using.get(was);
-    const refuse = (why: string, how: { example?: string | undefined; from?: string } = {}) =>
-      changes.refusals.push({ table: table.name, column, was, why, example: how.example, from: how.from, type });
+    const expression = requested.using.get(key) ?? requested.using.get(earlierName);
+    const refuse = (reason: string, conversionFound: { example?: string | undefined; from?: string } = {}) =>
+      changes.refusals.push({
+        table: table.name,
+        column,
+        earlierName,
+        reason,
+        example: conversionFound.example,
+        from: conversionFound.from,
+        type,
+      });
 
-    const broken = unreadable(kept, now, was !== key);
-    const odd = broken === undefined && from === type ? misshapen(kept, now) : undefined;
+    const unreadableReason = findUnreadableReason(kept, now, earlierName !== key);
+    const misshapenReason =
+      unreadableReason === undefined && from === type ? findMisshapenReason(kept, now) : undefined;
     // SQL can convert JSON to other JSON, but not one ciphertext to another.
-    const sealed = now?.bound !== undefined;
-    let how = from === type ? undefined : conversion(quoteIdentifier(column), from, type, now?.spec);
-    if (odd !== undefined && !sealed && expression !== undefined) how = { using: expression };
-    const unfit = odd !== undefined && how === undefined;
-    const wrong = broken !== undefined || unfit || (how !== undefined && 'loss' in how && expression === undefined);
-    if (wrong && (requested.dropped.has(key) || requested.dropped.has(was))) {
+    const isEncrypted = now?.bound !== undefined;
+    let conversionFound = from === type ? undefined : findConversion(quoteIdentifier(column), from, type, now?.spec);
+    if (misshapenReason !== undefined && !isEncrypted && expression !== undefined)
+      conversionFound = { using: expression };
+    const isMisshapen = misshapenReason !== undefined && conversionFound === undefined;
+    const isRefused =
+      unreadableReason !== undefined ||
+      isMisshapen ||
+      (conversionFound !== undefined && 'loss' in conversionFound && expression === undefined);
+    if (isRefused && (requested.dropped.has(key) || requested.dropped.has(earlierName))) {
       changes.statements.push(`ALTER TABLE ${quoteIdentifier(table.name)} DROP COLUMN ${quoteIdentifier(column)};`);
       changes.replaced.push(before);
       removeColumn(snapshot, table, column);
       return;
     }
-    if (broken !== undefined) refuse(broken);
-    else if (unfit) {
-      const asIs = sealed ? undefined : quoteIdentifier(column);
-      const refusal = { table: table.name, column, was, why: odd!, example: undefined, type, asIs };
+    if (unreadableReason !== undefined) refuse(unreadableReason);
+    else if (isMisshapen) {
+      const asIs = isEncrypted ? undefined : quoteIdentifier(column);
+      const refusal = {
+        table: table.name,
+        column,
+        earlierName,
+        reason: misshapenReason!,
+        example: undefined,
+        type,
+        asIs,
+      };
       changes.refusals.push({ ...refusal, from: undefined });
-    } else if (how === undefined) {
+    } else if (conversionFound === undefined) {
       const note = uncheckedNote(key, kept, now) ?? membersNote(key, kept, now);
       if (note === undefined) return;
       changes.notes.push(note);
-      if (now?.values !== undefined && !sealed)
+      if (now?.values !== undefined && !isEncrypted)
         changes.unchecked.push({ ...before, note, values: now.values, array: type.endsWith('[]') });
       return;
-    } else if (wrong && 'loss' in how) {
-      refuse(`its type cannot become ${type} (it is ${from}): ${how.loss}`, { example: how.example, from });
+    } else if (isRefused && 'loss' in conversionFound) {
+      refuse(`its type cannot become ${type} (it is ${from}): ${conversionFound.loss}`, {
+        example: conversionFound.example,
+        from,
+      });
     } else {
-      const using = expression ?? ('using' in how ? how.using : '');
-      unused.delete(requested.using.has(key) ? key : was);
+      const using = expression ?? ('using' in conversionFound ? conversionFound.using : '');
+      unused.delete(requested.using.has(key) ? key : earlierName);
       changes.statements.push(
         `ALTER TABLE ${quoteIdentifier(table.name)} ALTER COLUMN ${quoteIdentifier(column)} SET DATA TYPE ${type} USING ${using};`,
       );
-      changes.notes.push(`${key} becomes ${type}: nobody reads or writes ${table.name} while its rows are rewritten`);
+      changes.notes.push(`${key} becomes ${type}: reads and writes of ${table.name} wait while its rows are rewritten`);
     }
     // Continue as if the column had been changed, so that one run reports all problems.
     table.columns[column]!.type = type;

@@ -35,7 +35,7 @@ function columnTypeOfName(sql: string): ColumnType | undefined {
 }
 
 /** Looks up the target type by name; the field's own type takes precedence. */
-function targetOf(sql: string, spec: FieldSpec | undefined): Target {
+function findTarget(sql: string, spec: FieldSpec | undefined): Target {
   const own = spec === undefined ? undefined : columnTypeOf(spec);
   return { sql, type: own?.sql === sql ? own : columnTypeOfName(sql) };
 }
@@ -49,7 +49,7 @@ function castsToText(from: string): boolean {
 }
 
 /** A cast that loses nothing, or undefined. */
-function cast(column: string, from: string, to: Target): string | undefined {
+function findCast(column: string, from: string, to: Target): string | undefined {
   const casts = to.type?.exactCasts?.(from) ?? (WIDENED[to.sql] === from ? [to.sql] : undefined);
   if (casts !== undefined) return [column, ...casts].join('::');
   const toText = isArray(from) ? to.sql === 'text[]' : to.sql === 'text';
@@ -62,8 +62,8 @@ function jsonSource(column: string, from: string): string {
   return columnTypeOfName(from)?.jsonAsText ? `${column}::text${isArray(from) ? '[]' : ''}` : column;
 }
 
-function lossless(column: string, from: string, to: Target): string | undefined {
-  const plain = cast(column, from, to);
+function findLosslessCast(column: string, from: string, to: Target): string | undefined {
+  const plain = findCast(column, from, to);
   if (plain !== undefined) return plain;
   if (TIMESTAMP.test(from) && to.sql === 'text') return isoText(column);
   if (to.sql === `${from}[]`) return `CASE WHEN ${column} IS NULL THEN NULL ELSE ARRAY[${column}] END`;
@@ -89,7 +89,7 @@ function recastItems(column: string, from: string, to: string): string | undefin
   return from === 'boolean' && isNumber(to) ? `${column}::int[]::${to}[]` : undefined;
 }
 
-function lossy(column: string, from: string, to: Target): Extract<Conversion, { loss: string }> {
+function findLossyCast(column: string, from: string, to: Target): Extract<Conversion, { loss: string }> {
   const known = to.type?.lossyCast?.(column, from);
   if (known !== undefined) return known;
   const wanted = to.type?.item === undefined ? (to.type?.noun ?? to.sql) : to.sql;
@@ -113,18 +113,18 @@ function lossy(column: string, from: string, to: Target): Extract<Conversion, { 
 /** An expression that converts the values, even if it is lossy or may fail; undefined if there is none. */
 function expression(column: string, from: string, to: Target): string | undefined {
   if (from === to.sql) return column;
-  return lossless(column, from, to) ?? lossy(column, from, to).example;
+  return findLosslessCast(column, from, to) ?? findLossyCast(column, from, to).example;
 }
 
 /** An expression that converts each value to an equal value of another type, or fails. */
-export function faithful(column: string, from: string, to: string): string {
+export function exactCast(column: string, from: string, to: string): string {
   return from === 'boolean' && isNumber(to) ? recast(column, from, to)! : `${column}::text::${to}`;
 }
 
 /**
  * Whether a field accepts any text, so that no check is needed. No values are converted to other fields: a number is not an e-mail address.
  */
-function takesAnyText(spec: FieldSpec | undefined): boolean {
+function acceptsAnyText(spec: FieldSpec | undefined): boolean {
   const item = spec?.inner?.spec ?? spec;
   if (item === undefined) return true;
   const { takesAll, plainText } = fieldTypeOf(item);
@@ -139,15 +139,15 @@ function takesAnyText(spec: FieldSpec | undefined): boolean {
  * @param to a Postgres type
  * @param spec the field that the column belongs to; undefined if it belongs to none
  */
-export function conversion(column: string, from: string, to: string, spec: FieldSpec | undefined): Conversion {
-  const target = targetOf(to, spec);
+export function findConversion(column: string, from: string, to: string, spec: FieldSpec | undefined): Conversion {
+  const target = findTarget(to, spec);
   const textual = to === 'text' || to === 'text[]';
-  if (textual && to !== `${from}[]` && !takesAnyText(spec)) {
+  if (textual && to !== `${from}[]` && !acceptsAnyText(spec)) {
     return {
-      loss: `a value that is no ${kindOf(spec!)} would stay as it is`,
+      loss: `a value that is not a valid ${kindOf(spec!)} would stay unchanged`,
       example: expression(column, from, target),
     };
   }
-  const using = lossless(column, from, target);
-  return using === undefined ? lossy(column, from, target) : { using };
+  const using = findLosslessCast(column, from, target);
+  return using === undefined ? findLossyCast(column, from, target) : { using };
 }

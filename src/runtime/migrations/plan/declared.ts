@@ -6,7 +6,7 @@ import { fieldTypeOf } from '../../../records/fields/field-type.ts';
 import { freshDefault } from '../../../records/fields/missing-values.ts';
 import type { CompiledField, CompiledResource } from '../../../records/schema/compiled.ts';
 import { archiveTable } from '../../../records/schema/table-names.ts';
-import { type KeptMembers, kindOf, membersOf, valuesOf } from './members.ts';
+import { kindOf, membersOf, type StoredMembers, valuesOf } from './members.ts';
 
 /** Facts about a column beyond its SQL. */
 export interface DeclaredColumn {
@@ -18,7 +18,7 @@ export interface DeclaredColumn {
   /** The values of an enum, or of an array of them. */
   values: readonly string[] | undefined;
   /** The members of an object, or of an array of them. */
-  members: KeptMembers | undefined;
+  members: StoredMembers | undefined;
   /** Maximum bytes of a text in it, or of an item in its array; undefined if there is no limit. */
   longest: number | undefined;
   /** Maximum bytes of such a text that fit into its indexes; undefined if it has no index. */
@@ -34,7 +34,7 @@ export interface DeclaredColumn {
 }
 
 /** Facts about tables beyond their SQL. */
-export interface Declared {
+export interface DeclaredFacts {
   /** Columns by `<table>.<column>`. */
   columns: ReadonlyMap<string, DeclaredColumn>;
   /** Resources by table. `earlier`: earlier names of the table, latest first. */
@@ -57,7 +57,7 @@ function hasStandard(spec: CompiledField['spec']): boolean {
   return inside.some((field) => hasStandard(field.spec));
 }
 
-function fillOf(field: CompiledField): Pick<DeclaredColumn, 'fill' | 'unfilled'> {
+function findFill(field: CompiledField): Pick<DeclaredColumn, 'fill' | 'unfilled'> {
   const { spec } = field;
   const nothing = (unfilled: string | undefined) => ({ fill: undefined, unfilled });
   if (!('default' in spec)) return nothing(spec.required ? 'it is required and has no default' : undefined);
@@ -72,7 +72,7 @@ function fillOf(field: CompiledField): Pick<DeclaredColumn, 'fill' | 'unfilled'>
 }
 
 /** Collects the facts about the tables of compiled declarations. @param statements the statements of the extensions */
-export function declaredTables(resources: readonly CompiledResource[], statements: readonly string[]): Declared {
+export function declaredTables(resources: readonly CompiledResource[], statements: readonly string[]): DeclaredFacts {
   const columns = resources.flatMap((resource) =>
     resource.fields.map((field): [string, DeclaredColumn] => [
       `${resource.table}.${field.column}`,
@@ -85,7 +85,7 @@ export function declaredTables(resources: readonly CompiledResource[], statement
         ...bytesOf(field),
         bound: field.spec.encrypted ? `${resource.name}/${field.name}` : undefined,
         earlier: (field.spec.renamedFrom ?? []).map(snakeCase).filter((name) => name !== field.column),
-        ...fillOf(field),
+        ...findFill(field),
       },
     ]),
   );

@@ -2,7 +2,7 @@ import type { Client } from 'pg';
 import { StartupError } from '../../../platform/config/environment.ts';
 import { quoteIdentifier } from '../../../platform/postgres/identifiers.ts';
 import { namesBefore } from './column-changes.ts';
-import type { Declared } from './declared.ts';
+import type { DeclaredFacts } from './declared.ts';
 import type { Renames } from './renames.ts';
 import type { Snapshot, TableShape } from './snapshot.ts';
 
@@ -23,14 +23,20 @@ function ownColumns(table: TableShape): Set<string> {
 }
 
 /** Whether at least half of a table's columns exist in another table with the same name and type. */
-function resembles(gone: TableShape, made: TableShape): boolean {
+function hasSimilarColumns(gone: TableShape, made: TableShape): boolean {
   const own = [...ownColumns(gone)];
   const shared = own.filter((name) => made.columns[name]?.type === gone.columns[name]!.type);
   return shared.length > 0 && shared.length * 2 >= own.length;
 }
 
 /** New columns of a table that might be a renamed dropped column: those of its type, and of its kind if there are any. */
-function columnCandidates(before: Snapshot, table: TableShape, gone: string, after: TableShape, declared: Declared) {
+function columnCandidates(
+  before: Snapshot,
+  table: TableShape,
+  gone: string,
+  after: TableShape,
+  declared: DeclaredFacts,
+) {
   const kept = before.belfry?.columns[`${table.name}.${gone}`];
   if (kept?.bound !== undefined) return [];
   const made = Object.values(after.columns).filter(({ name, type }) => {
@@ -46,14 +52,14 @@ function columnCandidates(before: Snapshot, table: TableShape, gone: string, aft
  *
  * @param before the earlier description, with all renames applied
  */
-export function findLosses(before: Snapshot, after: Snapshot, declared: Declared, renames: Renames): Loss[] {
+export function findLosses(before: Snapshot, after: Snapshot, declared: DeclaredFacts, renames: Renames): Loss[] {
   const made = Object.entries(after.tables).flatMap(([key, table]) =>
     before.tables[key] === undefined ? [table] : [],
   );
   return Object.entries(before.tables).flatMap(([key, table]): Loss[] => {
     const next = after.tables[key];
     if (next === undefined) {
-      const candidates = made.filter((one) => resembles(table, one)).map(({ name }) => name);
+      const candidates = made.filter((one) => hasSimilarColumns(table, one)).map(({ name }) => name);
       return [{ table: table.name, column: undefined, candidates }];
     }
     const gone = Object.keys(table.columns).filter((name) => next.columns[name] === undefined);
@@ -68,12 +74,12 @@ export function findLosses(before: Snapshot, after: Snapshot, declared: Declared
 export type MayDrop = 'nothing' | 'empty' | 'anything';
 
 /** A loss, and the number of rows with a value in it. */
-interface Counted extends Loss {
+interface CountedLoss extends Loss {
   rows: number;
 }
 
-async function counted(client: Client, losses: readonly Loss[]): Promise<Counted[]> {
-  const found: Counted[] = [];
+async function countRows(client: Client, losses: readonly Loss[]): Promise<CountedLoss[]> {
+  const found: CountedLoss[] = [];
   for (const [table, own] of Map.groupBy(losses, (loss) => loss.table)) {
     const counts = own.map(({ column }) => (column === undefined ? 'count(*)' : `count(${quoteIdentifier(column)})`));
     const text = `select ${counts.join(', ')} from ${quoteIdentifier(table)}`;
@@ -87,12 +93,12 @@ function nameOf({ table, column }: Loss): string {
   return column === undefined ? `table ${table}` : `${table}.${column}`;
 }
 
-function explained(loss: Counted): string {
+function explainLoss(loss: CountedLoss): string {
   const { table, column, candidates, rows } = loss;
   const count = `${rows} ${rows === 1 ? 'row' : 'rows'}`;
   const held = column === undefined ? `it has ${count}` : `${count} ${rows === 1 ? 'holds' : 'hold'} a value`;
   const now = candidates.length > 0 ? `is called ${candidates.join(' or ')} now` : 'has another name now';
-  return `${nameOf(loss)}: ${held}; if it ${now}, declare that there with renamedFrom('${column ?? table}')`;
+  return `${nameOf(loss)}: ${held}; if it ${now}, declare that with renamedFrom('${column ?? table}')`;
 }
 
 /**
@@ -101,13 +107,16 @@ function explained(loss: Counted): string {
  * @returns the tables and columns that are dropped although they contain values, one line each
  * @throws StartupError listing what must not be dropped, with possible solutions
  */
-export async function decideLosses(client: Client, losses: readonly Loss[], mayDrop: MayDrop): Promise<string[]> {
-  const all = await counted(client, losses);
+export async function confirmLosses(client: Client, losses: readonly Loss[], mayDrop: MayDrop): Promise<string[]> {
+  const all = await countRows(client, losses);
   const lost = mayDrop === 'nothing' ? all : all.filter(({ rows }) => rows > 0);
   if (lost.length === 0 || mayDrop === 'anything') return lost.map((loss) => `${nameOf(loss)} (${loss.rows} rows)`);
-  const afresh = mayDrop === 'empty' ? ', or npm run dev -- --fresh, which empties the database' : '';
-  throw new StartupError('The declarations no longer hold what the database has; this would lose data:', [
-    ...lost.map(explained),
-    `to keep the values, put the declaration back; to lose them: npm run dev -- --allow-loss${afresh}`,
-  ]);
+  const freshHint = mayDrop === 'empty' ? ', or npm run dev -- --fresh, which empties the database' : '';
+  throw new StartupError(
+    'The database has tables or columns that are no longer declared. Dropping them would lose data:',
+    [
+      ...lost.map(explainLoss),
+      `to keep the values, restore the declaration; to drop them: npm run dev -- --allow-loss${freshHint}`,
+    ],
+  );
 }

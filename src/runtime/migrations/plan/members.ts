@@ -1,18 +1,18 @@
 import type { AnyField, FieldSpec } from '../../../declare/field.ts';
 
 /** A stored description of an object's member, to detect later that stored objects may have become invalid. */
-export interface KeptMember {
+export interface StoredMember {
   kind: string;
   /** Set if the member is required and has no default. */
   required?: true;
   /** The values of an enum, or of an array of them. */
   values?: readonly string[];
   /** The members of an object, or of an array of them. */
-  members?: KeptMembers;
+  members?: StoredMembers;
 }
 
 /** Members by name. */
-export type KeptMembers = Readonly<Record<string, KeptMember>>;
+export type StoredMembers = Readonly<Record<string, StoredMember>>;
 
 /** `string`, `array of string`, … */
 export function kindOf(spec: FieldSpec): string {
@@ -24,7 +24,7 @@ export function valuesOf(spec: FieldSpec): readonly string[] | undefined {
   return spec.inner === undefined ? spec.values : valuesOf(spec.inner.spec);
 }
 
-function memberOf({ spec }: AnyField): KeptMember {
+function memberOf({ spec }: AnyField): StoredMember {
   const [values, members] = [valuesOf(spec), membersOf(spec)];
   return {
     kind: kindOf(spec),
@@ -35,7 +35,7 @@ function memberOf({ spec }: AnyField): KeptMember {
 }
 
 /** The members of an object, or of an array of them; undefined for any other field. */
-export function membersOf(spec: FieldSpec): KeptMembers | undefined {
+export function membersOf(spec: FieldSpec): StoredMembers | undefined {
   if (spec.inner !== undefined) return membersOf(spec.inner.spec);
   if (spec.shape === undefined) return undefined;
   return Object.fromEntries(Object.entries(spec.shape).map(([name, field]) => [name, memberOf(field)]));

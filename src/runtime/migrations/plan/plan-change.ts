@@ -1,8 +1,8 @@
 import { StartupError } from '../../../platform/config/environment.ts';
 import { quoteIdentifier } from '../../../platform/postgres/identifiers.ts';
 import { ARRAY_TEXT, CREATE_ARRAY_TEXT } from '../../../records/fields/index-expressions.ts';
-import { changeColumns, namesBefore, type Refusal, type Unchecked } from './column-changes.ts';
-import type { Declared } from './declared.ts';
+import { changeColumns, namesBefore, type RefusedChange, type UncheckedColumn } from './column-changes.ts';
+import type { DeclaredFacts } from './declared.ts';
 import { findLosses, type Loss } from './losses.ts';
 import { applyRenames, findRenames, type Renames, renameParts } from './renames.ts';
 import type { RequestedChanges } from './requested-changes.ts';
@@ -17,11 +17,11 @@ export interface Plan {
   /** The tables and columns that the statements drop. */
   losses: Loss[];
   /** Changes that are impossible. The statements must not be run if there are any. */
-  refusals: Refusal[];
+  refusals: RefusedChange[];
   /** Notes to read before running the statements, one line each. */
   notes: string[];
   /** The columns of some of the notes, whose rows can be counted. */
-  unchecked: Unchecked[];
+  unchecked: UncheckedColumn[];
 }
 
 const DROPS_PART = /^(DROP INDEX|ALTER TABLE \S+ DROP CONSTRAINT)/;
@@ -29,7 +29,7 @@ const INDEX = /^CREATE (?:UNIQUE )?INDEX "[^"]+" ON "([^"]+)"/;
 const ADDED = /^ALTER TABLE "([^"]+)" ADD COLUMN "([^"]+)" [^;]+/;
 
 /** Everything in `next`, and everything that exists only in `previous`. */
-function union(previous: Snapshot, next: Snapshot): Snapshot {
+function mergeSnapshots(previous: Snapshot, next: Snapshot): Snapshot {
   const tables = { ...previous.tables };
   for (const [name, table] of Object.entries(next.tables)) {
     const before = previous.tables[name];
@@ -39,7 +39,7 @@ function union(previous: Snapshot, next: Snapshot): Snapshot {
 }
 
 /** Fills a new column of existing rows with its declared default; Postgres does so without rewriting the rows. */
-function filled(statement: string, declared: Declared): string[] {
+function addDefault(statement: string, declared: DeclaredFacts): string[] {
   const [added, table, column] = ADDED.exec(statement) ?? [];
   const fill = declared.columns.get(`${table}.${column}`)?.fill;
   if (added === undefined || fill === undefined) return [statement];
@@ -49,15 +49,20 @@ function filled(statement: string, declared: Declared): string[] {
   ];
 }
 
-function notesOf(before: Snapshot, next: Snapshot, declared: Declared, renames: Renames, losses: Loss[]): string[] {
+function findNotes(
+  before: Snapshot,
+  next: Snapshot,
+  declared: DeclaredFacts,
+  renames: Renames,
+  losses: Loss[],
+): string[] {
   const notes: string[] = [];
   for (const [key, table] of Object.entries(next.tables)) {
     const old = before.tables[key];
     if (old === undefined) continue;
     for (const column of Object.values(table.columns).filter(({ name }) => old.columns[name] === undefined)) {
       const unfilled = declared.columns.get(`${table.name}.${column.name}`)?.unfilled;
-      if (unfilled !== undefined)
-        notes.push(`${table.name}.${column.name} has no value in rows that are there: ${unfilled}`);
+      if (unfilled !== undefined) notes.push(`${table.name}.${column.name} has no value in existing rows: ${unfilled}`);
       if (column.notNull && column.default === undefined)
         notes.push(
           `${table.name}.${column.name} cannot be added while the table has rows: it is not null without a default`,
@@ -66,16 +71,18 @@ function notesOf(before: Snapshot, next: Snapshot, declared: Declared, renames: 
     const [was, is] = [before.belfry?.resources[table.name], declared.tables.get(table.name)?.resource];
     if (was !== undefined && is !== undefined && was !== is)
       notes.push(
-        `resource ${was} becomes ${is}: its path and its events too, and who subscribed to ${was}.* gets none`,
+        `resource ${was} becomes ${is}: its path and event names change too, and endpoints subscribed to ${was}.* get no more events`,
       );
   }
   if (renames.tables.length + renames.columns.length + losses.length > 0)
-    notes.push('processes of the old code fail on what is renamed or dropped: see docs/migrations.md for the order');
+    notes.push(
+      'processes with the old code fail on renamed or dropped names. See docs/migrations.md for the order of deployment',
+    );
   return notes;
 }
 
 /** The statements of extensions that are new or have changed. */
-function newStatements(previous: Snapshot, { statements }: Declared): readonly string[] {
+function findNewStatements(previous: Snapshot, { statements }: DeclaredFacts): readonly string[] {
   const before = new Set(previous.belfry?.statements);
   return statements.filter((statement) => !before.has(statement));
 }
@@ -91,30 +98,30 @@ function newStatements(previous: Snapshot, { statements }: Declared): readonly s
 export async function planChange(
   previous: Snapshot | undefined,
   next: Snapshot,
-  declared: Declared,
+  declared: DeclaredFacts,
   requested: RequestedChanges,
 ): Promise<Plan> {
   const from = previous ?? emptySnapshot();
   const renames = findRenames(from, next, declared, requested);
   const { statements: renaming, renamed } = applyRenames(from, renames);
   const losses = findLosses(renamed, next, declared, renames);
-  const notes = notesOf(renamed, next, declared, renames, losses);
+  const notes = findNotes(renamed, next, declared, renames, losses);
   const before = structuredClone(renamed);
   const columns = changeColumns(before, next, declared, requested, renames);
   if (columns.unused.length > 0) {
     const lines = columns.unused.map((column) => `--using ${column}=…: its type does not change`);
-    throw new StartupError('This does nothing:', lines);
+    throw new StartupError('These options have no effect:', lines);
   }
   renaming.push(...renameParts(before, next));
 
-  const middle = union(before, next);
+  const middle = mergeSnapshots(before, next);
   const added = (await drizzleStatements(before, middle)).map((statement) => statement.trim());
   const removed = await drizzleStatements(middle, next);
   const isThere = (table: string | undefined) => table !== undefined && before.tables[`public.${table}`] !== undefined;
   const indexes = added.filter((statement) => isThere(INDEX.exec(statement)?.[1]));
   const drops = added.filter((statement) => DROPS_PART.test(statement));
   const rest = added.filter((statement) => !indexes.includes(statement) && !drops.includes(statement));
-  const tight = tightIndexes(before, indexes, declared, renames);
+  const tight = findTightIndexes(before, indexes, declared, renames);
   const searchesArrays = [...rest, ...indexes].some((statement) => statement.includes(ARRAY_TEXT));
   return {
     statements: [
@@ -122,9 +129,9 @@ export async function planChange(
       ...renaming,
       ...drops,
       ...columns.statements,
-      ...rest.flatMap((statement) => filled(statement, declared)),
+      ...rest.flatMap((statement) => addDefault(statement, declared)),
       ...removed.map((statement) => statement.trim()),
-      ...newStatements(from, declared),
+      ...findNewStatements(from, declared),
     ],
     indexes,
     losses: [...losses, ...columns.replaced.map((replaced) => ({ ...replaced, candidates: [] }))],
@@ -143,8 +150,13 @@ const INDEX_TERMS = /^CREATE (?:UNIQUE )?INDEX "[^"]+" ON "([^"]+)" USING (?:btr
  * @param before the earlier description, with all renames applied
  * @param indexes the statements that create the indexes
  */
-function tightIndexes(before: Snapshot, indexes: readonly string[], declared: Declared, renames: Renames): Unchecked[] {
-  const found = new Map<string, Unchecked>();
+function findTightIndexes(
+  before: Snapshot,
+  indexes: readonly string[],
+  declared: DeclaredFacts,
+  renames: Renames,
+): UncheckedColumn[] {
+  const found = new Map<string, UncheckedColumn>();
   for (const statement of indexes) {
     const [, table, terms] = INDEX_TERMS.exec(statement) ?? [];
     if (table === undefined || terms!.includes('gin_trgm_ops')) continue;
@@ -155,7 +167,7 @@ function tightIndexes(before: Snapshot, indexes: readonly string[], declared: De
       const longest = before.belfry?.columns[key]?.longest;
       if (room === undefined || (longest !== undefined && longest <= room)) continue;
       if (type !== 'text' && type !== 'text[]') continue;
-      const note = `${key} gets an index, which has room for ${room} bytes of a text: longer ones that are there may stop the migration`;
+      const note = `${key} gets an index with at most ${room} bytes per text: longer existing texts would stop the migration`;
       found.set(key, { ...namesBefore(renames, table, column!), note, room, array: type === 'text[]' });
     }
   }

@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import { StartupError } from '../../../platform/config/environment.ts';
 import { primaryKeyName, quoteIdentifier } from '../../../platform/postgres/identifiers.ts';
-import type { Declared } from './declared.ts';
+import type { DeclaredFacts } from './declared.ts';
 import type { RequestedChanges } from './requested-changes.ts';
 import { NAMED_PARTS, type NamedShape, type Snapshot, type TableShape } from './snapshot.ts';
 
@@ -12,7 +12,7 @@ export interface Renames {
   columns: { table: string; from: string; to: string }[];
 }
 
-interface Names {
+interface NameSets {
   /** The form of a name in messages: `posts.title`. */
   label(name: string): string;
   before: ReadonlySet<string>;
@@ -25,8 +25,8 @@ interface Names {
  *
  * @param earlier earlier names of each new name, latest first
  */
-function resolve(
-  { label, before, after }: Names,
+function resolveRenames(
+  { label, before, after }: NameSets,
   earlier: ReadonlyMap<string, readonly string[]>,
   errors: string[],
 ): { from: string; to: string }[] {
@@ -64,17 +64,22 @@ function columnNames(snapshot: Snapshot, table: string): ReadonlySet<string> {
 }
 
 /** Why a requested rename is impossible; undefined if it is possible. */
-function requestError(option: string, from: string, to: string, { before, after, label }: Names): string | undefined {
+function requestError(
+  option: string,
+  from: string,
+  to: string,
+  { before, after, label }: NameSets,
+): string | undefined {
   if (!before.has(from)) return `${option}: the migrations have no ${label(from)}`;
   if (after.has(from)) return `${option}: ${label(from)} is still declared`;
   if (!after.has(to)) return `${option}: ${label(to)} is not declared`;
-  return before.has(to) ? `${option}: ${label(to)} is there already` : undefined;
+  return before.has(to) ? `${option}: ${label(to)} already exists` : undefined;
 }
 
-function findTables(
+function findTableRenames(
   previous: Snapshot,
   next: Snapshot,
-  declared: Declared,
+  declared: DeclaredFacts,
   requested: RequestedChanges,
   errors: string[],
 ) {
@@ -85,13 +90,13 @@ function findTables(
     if (error === undefined) earlier.set(to, [from]);
     else errors.push(error);
   }
-  return resolve(names, earlier, errors);
+  return resolveRenames(names, earlier, errors);
 }
 
-function findColumns(
+function findColumnRenames(
   previous: Snapshot,
   next: Snapshot,
-  declared: Declared,
+  declared: DeclaredFacts,
   requested: RequestedChanges,
   tables: Renames['tables'],
   errors: string[],
@@ -114,7 +119,7 @@ function findColumns(
       if (error === undefined) earlier.set(to, [from]);
       else errors.push(error);
     }
-    return resolve(names, earlier, errors).map((rename) => ({ table, ...rename }));
+    return resolveRenames(names, earlier, errors).map((rename) => ({ table, ...rename }));
   });
 }
 
@@ -126,13 +131,13 @@ function findColumns(
 export function findRenames(
   previous: Snapshot,
   next: Snapshot,
-  declared: Declared,
+  declared: DeclaredFacts,
   requested: RequestedChanges,
 ): Renames {
   const errors: string[] = [];
-  const tables = findTables(previous, next, declared, requested, errors);
-  const columns = findColumns(previous, next, declared, requested, tables, errors);
-  if (errors.length > 0) throw new StartupError('This cannot be renamed:', errors);
+  const tables = findTableRenames(previous, next, declared, requested, errors);
+  const columns = findColumnRenames(previous, next, declared, requested, tables, errors);
+  if (errors.length > 0) throw new StartupError('These renames are impossible:', errors);
   return { tables, columns };
 }
 
@@ -213,7 +218,7 @@ export function applyRenames(previous: Snapshot, renames: Renames): { statements
   return { statements, renamed };
 }
 
-interface Move {
+interface PartRename {
   table: TableShape;
   part: (typeof NAMED_PARTS)[number];
   from: string;
@@ -221,7 +226,7 @@ interface Move {
 }
 
 /** Indexes and constraints that differ between two descriptions of a table only in their name. */
-function movesOf(table: TableShape, next: TableShape): Move[] {
+function findPartRenames(table: TableShape, next: TableShape): PartRename[] {
   return NAMED_PARTS.flatMap((part) => {
     const left = Object.values(table[part]).filter(({ name }) => next[part][name] === undefined);
     return Object.values(next[part]).flatMap((wanted) => {
@@ -232,7 +237,7 @@ function movesOf(table: TableShape, next: TableShape): Move[] {
   });
 }
 
-function apply({ table, part, from, to }: Move): string {
+function applyPartRename({ table, part, from, to }: PartRename): string {
   table[part] = renameKey(table[part], from, to);
   table[part][to]!.name = to;
   return part === 'indexes'
@@ -249,7 +254,7 @@ function apply({ table, part, from, to }: Move): string {
 export function renameParts(snapshot: Snapshot, next: Snapshot): string[] {
   const moves = Object.entries(snapshot.tables).flatMap(([key, table]) => {
     const after = next.tables[key];
-    return after === undefined ? [] : movesOf(table, after);
+    return after === undefined ? [] : findPartRenames(table, after);
   });
   const taken = new Set(
     Object.values(snapshot.tables).flatMap((table) => NAMED_PARTS.flatMap((part) => Object.keys(table[part]))),
@@ -259,7 +264,7 @@ export function renameParts(snapshot: Snapshot, next: Snapshot): string[] {
     more = false;
     for (const move of moves.filter(({ to }) => !taken.has(to))) {
       moves.splice(moves.indexOf(move), 1);
-      statements.push(apply(move));
+      statements.push(applyPartRename(move));
       taken.delete(move.from);
       taken.add(move.to);
       more = true;

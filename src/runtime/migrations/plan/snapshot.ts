@@ -1,7 +1,7 @@
 import { createRequire } from 'node:module';
 import type { PgTable } from 'drizzle-orm/pg-core';
-import type { Declared } from './declared.ts';
-import type { KeptMembers } from './members.ts';
+import type { DeclaredFacts } from './declared.ts';
+import type { StoredMembers } from './members.ts';
 
 /** A column as described by drizzle-kit. */
 export interface ColumnShape {
@@ -34,7 +34,7 @@ export type TableShape = {
 } & Record<(typeof NAMED_PARTS)[number], Record<string, NamedShape>>;
 
 /** A stored description of a column, to detect later that its values cannot be read as another kind. */
-export interface KeptColumn {
+export interface StoredColumn {
   /** `string`, `array of string`, … */
   kind: string;
   /** The encryption context of its ciphertexts, without the record's id, if it is encrypted: `post/secret`. */
@@ -42,7 +42,7 @@ export interface KeptColumn {
   /** The values of an enum, or of an array of them. Missing in older snapshots. */
   values?: readonly string[];
   /** The members of an object, or of an array of them. Missing in older snapshots. */
-  members?: KeptMembers;
+  members?: StoredMembers;
   /** Maximum bytes of a text in it, or of an item in its array. Missing if there is no limit, and in older snapshots. */
   longest?: number;
 }
@@ -54,7 +54,7 @@ export interface Snapshot {
   /** Tables by `public.<table>`. */
   tables: Record<string, TableShape>;
   /** Columns by `<table>.<column>`; the names of resources by table; statements of extensions. Missing in older snapshots. */
-  belfry?: { columns: Record<string, KeptColumn>; resources: Record<string, string>; statements?: readonly string[] };
+  belfry?: { columns: Record<string, StoredColumn>; resources: Record<string, string>; statements?: readonly string[] };
   [other: string]: unknown;
 }
 
@@ -70,7 +70,7 @@ const load = createRequire(import.meta.url);
 const kit = (): Kit => load('drizzle-kit/api');
 
 /** Creates the description of tables. */
-export function takeSnapshot(tables: Record<string, PgTable>, declared: Declared): Snapshot {
+export function takeSnapshot(tables: Record<string, PgTable>, declared: DeclaredFacts): Snapshot {
   const { generateDrizzleJson } = kit();
   // Convert to the form that is read back from a file: without keys that have no value.
   const described: Snapshot = JSON.parse(JSON.stringify(generateDrizzleJson(tables)));

@@ -1,8 +1,8 @@
 import { fieldTypeNamed } from '../../../records/fields/f.ts';
 import { type FieldType, fieldTypeOf } from '../../../records/fields/field-type.ts';
 import type { DeclaredColumn } from './declared.ts';
-import type { KeptMember, KeptMembers } from './members.ts';
-import type { KeptColumn } from './snapshot.ts';
+import type { StoredMember, StoredMembers } from './members.ts';
+import type { StoredColumn } from './snapshot.ts';
 
 const itemOf = (kind: string) => (kind.startsWith('array of ') ? kind.slice('array of '.length) : undefined);
 
@@ -10,28 +10,28 @@ const itemOf = (kind: string) => (kind.startsWith('array of ') ? kind.slice('arr
 type TypeOf = (kind: string) => FieldType | undefined;
 
 /** Whether every value of a kind has the form of another kind: a text, a number, a list of these. */
-function fits(from: string, to: string, typeOf: TypeOf): boolean {
+function hasSameForm(from: string, to: string, typeOf: TypeOf): boolean {
   if (from === to || typeOf(to)?.jsonType === 'any') return true;
   const [items, wanted] = [itemOf(from), itemOf(to)];
-  if (items !== undefined && wanted !== undefined) return fits(items, wanted, typeOf);
+  if (items !== undefined && wanted !== undefined) return hasSameForm(items, wanted, typeOf);
   const [source, target] = [typeOf(from), typeOf(to)];
   if (source === undefined || target === undefined || source.jsonType !== target.jsonType) return false;
   return target.takesAll === true || (source.plainText === true && target.plainText === true);
 }
 
 /** Whether a kind accepts every value of its form. */
-function isOpen(kind: string, typeOf: TypeOf): boolean {
+function acceptsEveryValue(kind: string, typeOf: TypeOf): boolean {
   const item = itemOf(kind);
-  return item === undefined ? typeOf(kind)?.takesAll === true : isOpen(item, typeOf);
+  return item === undefined ? typeOf(kind)?.takesAll === true : acceptsEveryValue(item, typeOf);
 }
 
 /** Whether every value of a kind is a valid value of another kind. */
-function takesAll(from: string, to: string): boolean {
-  return from === to || (fits(from, to, fieldTypeNamed) && isOpen(to, fieldTypeNamed));
+function acceptsAll(from: string, to: string): boolean {
+  return from === to || (hasSameForm(from, to, fieldTypeNamed) && acceptsEveryValue(to, fieldTypeNamed));
 }
 
 /** Finds types by kind, including that of a column, which may come from outside Belfry. */
-function typesWith({ spec }: DeclaredColumn): TypeOf {
+function createTypeLookup({ spec }: DeclaredColumn): TypeOf {
   let own = spec;
   while (own.inner !== undefined) own = own.inner.spec;
   return (kind) => (kind === own.type.kind ? fieldTypeOf(own) : fieldTypeNamed(kind));
@@ -41,43 +41,47 @@ function typesWith({ spec }: DeclaredColumn): TypeOf {
  * Why values could not be read as another kind although the column's type stays the same: values of jsonb columns and ciphertexts have
  * an inner form. Undefined if they can, or if their earlier kind is not known.
  */
-export function misshapen(kept: KeptColumn | undefined, now: DeclaredColumn | undefined): string | undefined {
-  if (kept === undefined || now === undefined || fits(kept.kind, now.kind, typesWith(now))) return undefined;
+export function findMisshapenReason(
+  kept: StoredColumn | undefined,
+  now: DeclaredColumn | undefined,
+): string | undefined {
+  if (kept === undefined || now === undefined || hasSameForm(kept.kind, now.kind, createTypeLookup(now)))
+    return undefined;
   const what = kept.bound === undefined ? 'values' : 'encrypted values';
-  return `its ${what} are stored as ${kept.kind}, and ${now.field} would give them as ${now.kind} as they are`;
+  return `its ${what} are stored as ${kept.kind}, and ${now.field} would return them unchanged as ${now.kind}`;
 }
 
 /**
  * A note on values that are kept although they may now be invalid: a sentence without its period; undefined if there is nothing to note.
  */
-export function uncheckedNote(key: string, kept: KeptColumn | undefined, now: DeclaredColumn | undefined) {
+export function uncheckedNote(key: string, kept: StoredColumn | undefined, now: DeclaredColumn | undefined) {
   if (kept === undefined || now === undefined) return undefined;
-  if (kept.kind !== now.kind && !isOpen(now.kind, typesWith(now)))
-    return `${key} becomes ${now.kind}: values that are there stay as they are, unchecked`;
+  if (kept.kind !== now.kind && !acceptsEveryValue(now.kind, createTypeLookup(now)))
+    return `${key} becomes ${now.kind}: existing values are kept without a check`;
   const gone = kept.values?.filter((value) => now.values?.includes(value) === false) ?? [];
   if (kept.kind !== now.kind || gone.length === 0) return undefined;
   const named = gone.map((value) => JSON.stringify(value)).join(', ');
-  return `${key} no longer takes ${named}: values that are there stay as they are, unchecked`;
+  return `${key} no longer allows ${named}: existing values are kept without a check`;
 }
 
-const quoted = (names: readonly string[]) => names.map((name) => JSON.stringify(name)).join(', ');
+const quoteNames = (names: readonly string[]) => names.map((name) => JSON.stringify(name)).join(', ');
 
-function changesOfMember(path: string, before: KeptMember | undefined, now: KeptMember | undefined): string[] {
+function findMemberChanges(path: string, before: StoredMember | undefined, now: StoredMember | undefined): string[] {
   const name = JSON.stringify(path);
-  if (now === undefined) return [`${name} is no member any more`];
-  if (before === undefined) return now.required ? [`${name} is a new member, and required`] : [];
+  if (now === undefined) return [`${name} is no longer a member`];
+  if (before === undefined) return now.required ? [`${name} is a new required member`] : [];
   const changes = now.required && !before.required ? [`${name} is required now`] : [];
-  if (!takesAll(before.kind, now.kind)) return [...changes, `${name} was ${before.kind} and is ${now.kind}`];
+  if (!acceptsAll(before.kind, now.kind)) return [...changes, `${name} was ${before.kind} and is ${now.kind}`];
   const gone = before.values?.filter((value) => now.values?.includes(value) === false) ?? [];
-  if (gone.length > 0) changes.push(`${name} no longer takes ${quoted(gone)}`);
+  if (gone.length > 0) changes.push(`${name} no longer allows ${quoteNames(gone)}`);
   return [...changes, ...memberChanges(before.members, now.members, `${path}.`)];
 }
 
 /** The changes between two shapes that make stored objects invalid, in a few words each; empty if either shape is unknown. */
-function memberChanges(before: KeptMembers | undefined, now: KeptMembers | undefined, path: string): string[] {
+function memberChanges(before: StoredMembers | undefined, now: StoredMembers | undefined, path: string): string[] {
   if (before === undefined || now === undefined) return [];
   const names = new Set([...Object.keys(before), ...Object.keys(now)]);
-  return [...names].flatMap((name) => changesOfMember(path + name, before[name], now[name]));
+  return [...names].flatMap((name) => findMemberChanges(path + name, before[name], now[name]));
 }
 
 /**
@@ -85,10 +89,10 @@ function memberChanges(before: KeptMembers | undefined, now: KeptMembers | undef
  */
 export function membersNote(
   key: string,
-  kept: KeptColumn | undefined,
+  kept: StoredColumn | undefined,
   now: DeclaredColumn | undefined,
 ): string | undefined {
   const changes = memberChanges(kept?.members, now?.members, '');
   if (changes.length === 0) return undefined;
-  return `${key}: ${changes.join(', ')}: values that are there stay as they are, unchecked`;
+  return `${key}: ${changes.join(', ')}: existing values are kept without a check`;
 }

@@ -2,7 +2,7 @@ import { Client } from 'pg';
 import { afterAll, beforeEach, expect, test } from 'vitest';
 import type { EncryptedColumn } from '../../../../src/platform/crypto/encrypted-column.ts';
 import { createKeyring } from '../../../../src/platform/crypto/keyring.ts';
-import { tablePlace } from '../../../../src/platform/crypto/rotation/table-place.ts';
+import { createTablePlace } from '../../../../src/platform/crypto/rotation/table-place.ts';
 import { createLog } from '../../../../src/platform/observability/log.ts';
 import { openDatabase } from '../../../../src/platform/postgres/database.ts';
 import { generateKey, getKeyId } from '../../../support/database/encrypted-patients.ts';
@@ -27,7 +27,7 @@ const column = (name: string): EncryptedColumn => ({
   key: 'the key',
   context: (id) => `${name}/${id}`,
 });
-const place = tablePlace(database, [column('one'), column('select')]);
+const place = createTablePlace(database, [column('one'), column('select')]);
 const all = async () =>
   (await other.query({ text: 'select * from "odd ""table""" order by 1', rowMode: 'array' })).rows;
 const encrypted = (plain: string, context: string, key = old) => createKeyring([key]).encrypt(plain, context);
@@ -41,7 +41,7 @@ beforeEach(async () => {
 
 /** The replacements that a rotation would write for the values it found. */
 async function replacements() {
-  const values = await place.stale((await place.whole())!, getKeyId(next));
+  const values = await place.findStale((await place.allRows())!, getKeyId(next));
   return values.map((value) => {
     const context = value.column.context(value.id);
     return { ...value, next: ring.encrypt(ring.decrypt(value.text, context), context) };
@@ -107,7 +107,7 @@ test('counts omit missing values, and report texts that are not ciphertexts as s
   await other.query(`insert into "odd ""table""" values ('d', null, ''), ('e', 'plain', $1)`, [
     encrypted('x', 'select/e', next),
   ]);
-  const { counts } = await place.count((await place.whole())!);
+  const { counts } = await place.count((await place.allRows())!);
   const countLines = counts.map(({ name, keyId, count }) => `${name} ${keyId} ${count}`).sort();
   expect(countLines).toEqual(
     [
@@ -121,5 +121,5 @@ test('counts omit missing values, and report texts that are not ciphertexts as s
 
 test('an empty table has no range to process', async () => {
   await other.query('delete from "odd ""table"""');
-  expect(await place.whole()).toBeUndefined();
+  expect(await place.allRows()).toBeUndefined();
 });

@@ -4,7 +4,7 @@ import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from 
 import { ApiError, createApp, defineResource, defineUser, f, softDelete, webhooks } from '../../../../src/index.ts';
 import { createLog } from '../../../../src/platform/observability/log.ts';
 import { openDatabase } from '../../../../src/platform/postgres/database.ts';
-import { idempotencySweep } from '../../../../src/runtime/http/idempotency/index.ts';
+import { createIdempotencySweep } from '../../../../src/runtime/http/idempotency/index.ts';
 import { type ApiResponse, createClient, startTestApp } from '../../../support/app.ts';
 import { countStatements } from '../../../support/database/sent-statements.ts';
 import { createTestDatabase } from '../../../support/database/test-database.ts';
@@ -212,7 +212,7 @@ test.each([
   const response = await act();
   expect([codeOf(response), response.body.error.details]).toEqual([
     [422, 'IDEMPOTENCY_KEY_REUSED'],
-    { 'Idempotency-Key': 'Came with another request' },
+    { 'Idempotency-Key': 'Was used with a different request' },
   ]);
 });
 
@@ -546,7 +546,7 @@ test('a key can be reused after 24 hours, whether or not it was swept; the sweep
   await age(anew.body.data.id, '24 hours');
   const before = await rows();
   const relays = openDatabase(env.DATABASE_URL!, 'relay', createLog('silent', 'test'));
-  await idempotencySweep(relays).run();
+  await createIdempotencySweep(relays).run();
   await relays.close();
   const left = (await rows()).map((row) => row.record_id);
   expect(left).toHaveLength(before.length - 1);
