@@ -9,13 +9,13 @@ import { REMOVE_WAITING, WAITING_WITH } from './sql.ts';
 const ENTRIES_AT_ONCE = 50;
 
 /** What an erasure does with an event. */
-type Fate = 'stays' | 'goes' | 'leaves a gap';
+type EventErasure = 'stays' | 'goes' | 'leaves a gap';
 
 /**
- * Decides the fate of an event. An event of a record that the erasure deletes or anonymizes can go, because the erasure emits an event of
- * that record. If the record was deleted before, or has another owner now, there is no such event: its removal leaves a gap.
+ * Decides what an erasure does with an event. An event of a record that the erasure deletes or anonymizes can go, because the erasure
+ * emits an event of that record. If the record was deleted before, or has another owner now, there is no such event: its removal leaves a gap.
  */
-function fateOf(text: string, userId: string, shares: ReadonlyMap<string, ErasureShare>): Fate {
+function decideErasure(text: string, userId: string, shares: ReadonlyMap<string, ErasureShare>): EventErasure {
   if (!text.includes(userId)) return 'stays';
   const [, name, resource, , record, previous, byErasure] = JSON.parse(text) as Packed;
   const column = shares.get(resource)?.plan.ownerColumn;
@@ -41,10 +41,10 @@ function createEraseEvents(
     for (let after = ''; ; ) {
       const values = [userId, after, ENTRIES_AT_ONCE];
       const rows = await database.write<[eventId: string, entry: string]>({ text: WAITING_WITH, values });
-      const fates = rows.map(([id, entry]) => ({ id, fate: fateOf(entry, userId, shares) }));
-      const ids = fates.flatMap(({ id, fate }) => (fate === 'stays' ? [] : [id]));
+      const erasures = rows.map(([id, entry]) => ({ id, erasure: decideErasure(entry, userId, shares) }));
+      const ids = erasures.flatMap(({ id, erasure }) => (erasure === 'stays' ? [] : [id]));
       if (ids.length > 0) {
-        const gap = fates.some(({ fate }) => fate === 'leaves a gap') ? DROPPED : null;
+        const gap = erasures.some(({ erasure }) => erasure === 'leaves a gap') ? DROPPED : null;
         removed += (await database.write({ text: REMOVE_WAITING, values: [ids, gap] })).length;
       }
       if (rows.length < ENTRIES_AT_ONCE) return removed;
@@ -56,14 +56,14 @@ function createEraseEvents(
     let removed = 0;
     for (let from = '-'; ; ) {
       const rows = await redis.commands.xrange(key, from, '+', 'COUNT', ENTRIES_AT_ONCE);
-      const fates = rows.flatMap(([id, [field, text = '']]) => {
-        const fate = field === FIELDS.event ? fateOf(text, userId, shares) : 'stays';
-        return fate === 'stays' ? [] : [{ id, fate }];
+      const erasures = rows.flatMap(([id, [field, text = '']]) => {
+        const erasure = field === FIELDS.event ? decideErasure(text, userId, shares) : 'stays';
+        return erasure === 'stays' ? [] : [{ id, erasure }];
       });
       // The gap first, so that no stream resumes across it unnoticed.
-      const gap = fates.findLast(({ fate }) => fate === 'leaves a gap');
+      const gap = erasures.findLast(({ erasure }) => erasure === 'leaves a gap');
       if (gap !== undefined) await redis.commands.zadd(gaps, 'GT', positionOf(gap.id), 'gap');
-      if (fates.length > 0) removed += await redis.commands.xdel(key, ...fates.map(({ id }) => id));
+      if (erasures.length > 0) removed += await redis.commands.xdel(key, ...erasures.map(({ id }) => id));
       if (rows.length < ENTRIES_AT_ONCE) break;
       from = `(${rows.at(-1)![0]}`;
     }

@@ -9,7 +9,7 @@ import { endpointRoutes } from './endpoints/routes.ts';
 import { encryptedSecrets } from './endpoints/signing.ts';
 import { checkEventNames, type EventDeclarations, sentEvents } from './events.ts';
 import { createFanOut } from './fanout/fan-out.ts';
-import { createEventPublisher, forgetEvents, type WebhooksApi } from './fanout/publish.ts';
+import { createEventPublisher, createEventRetentionSweep, type WebhooksApi } from './fanout/publish.ts';
 import { createDeliverySerializer } from './log/delivery.ts';
 import { explainRoute } from './log/explain.ts';
 import { deliveryRoutes } from './log/routes.ts';
@@ -91,7 +91,7 @@ export function webhooks<const E extends EventDeclarations = Record<never, never
           ...createRetentionSweeps(host, users, settings, pending),
           endedKeysSweep(host, limits, createDisabledNotifier(host, settings), settings.pollMs),
           ...recoveries.sweeps,
-          forgetEvents(host, settings),
+          createEventRetentionSweep(host, settings),
         ],
         encrypted: [...encryptedSecrets, encryptedBodies, encryptedResponses, encryptedRecords],
         userData: webhookData(host, users, deliverySerializer),

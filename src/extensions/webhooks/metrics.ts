@@ -2,13 +2,13 @@ import { Counter, Gauge, Histogram } from 'prom-client';
 import type { Host } from '../../declare/host.ts';
 import type { AddToBatch } from '../../platform/concurrency/micro-batch.ts';
 import type { Outcome } from './delivery/attempt.ts';
-import type { Result } from './delivery/record-results.ts';
+import type { CompletedAttempt } from './delivery/record-results.ts';
 import type { StatusReader, WebhookQueue } from './status.ts';
 
 /** The metrics of attempts. */
 export interface WebhookMetrics {
   /** Wraps the recorder of results, so that it also counts them. */
-  counted(recordResult: AddToBatch<Result>): AddToBatch<Result>;
+  counted(recordResult: AddToBatch<CompletedAttempt>): AddToBatch<CompletedAttempt>;
 }
 
 /** Histogram buckets in seconds: from unnoticeable to practically stopped. */
@@ -24,12 +24,12 @@ function resultOf({ error, refused }: Outcome): string {
   return error.replace(/^status (\d)\d+$/, 'status $1xx');
 }
 
-type Reading = [name: string, help: string, value: (queue: WebhookQueue) => number];
+type GaugeDefinition = [name: string, help: string, value: (queue: WebhookQueue) => number];
 
 const seconds = (ms: number | null) => (ms ?? 0) / 1000;
 
 /** Gauges that are read from the database on each scrape, so that every process reports the same values. */
-const TOLD: readonly Reading[] = [
+const GAUGES: readonly GaugeDefinition[] = [
   ['queued', 'Deliveries that could be sent now.', ({ due }) => due],
   ['retrying', 'Deliveries that wait for the time of their next attempt.', ({ retrying }) => retrying],
   [
@@ -50,7 +50,7 @@ export function createWebhookMetrics(
   const registers = [registry];
   let last: { at: number; queue: Promise<WebhookQueue | undefined> } | undefined;
 
-  function look(): Promise<WebhookQueue | undefined> {
+  function readQueue(): Promise<WebhookQueue | undefined> {
     if (last === undefined || performance.now() - last.at > FRESH_MS) {
       const asked = queue().catch((error) => {
         log.warn({ err: error }, 'the queue of webhooks could not be measured');
@@ -61,13 +61,13 @@ export function createWebhookMetrics(
     return last.queue;
   }
 
-  for (const [name, help, value] of TOLD) {
+  for (const [name, help, value] of GAUGES) {
     new Gauge({
       name: `belfry_webhooks_${name}`,
       help: `${help} In all processes together.`,
       registers,
       async collect() {
-        const found = await look();
+        const found = await readQueue();
         this.set(found === undefined ? Number.NaN : value(found));
       },
     });

@@ -1,6 +1,6 @@
 import type { Host, ResourceGateway } from '../../declare/host.ts';
 import { IS_LEASED } from './delivery/lease-store.ts';
-import { isOpen, type UsersSql, usersSql } from './endpoints/endpoints-sql.ts';
+import { mayReceiveSql, type UsersSql, usersSql } from './endpoints/endpoints-sql.ts';
 import { TEST_EVENT } from './events.ts';
 import { globalRoles, type WebhookSettings } from './settings.ts';
 
@@ -35,7 +35,7 @@ type QueueRow = [
 function queueSql(users: UsersSql): string {
   return `
   with waiting as (
-    select p.n, p.due, p.first, coalesce(${isOpen(users, '$1')}, false) as open
+    select p.n, p.due, p.first, coalesce(${mayReceiveSql(users, '$1')}, false) as open
     from (${PENDING}) p left join webhook_endpoints e on e.id = p.endpoint_id left join ${users.table} u on u.id = e.owner_id
   ), sending as (select count(*) as n, count(*) filter (where is_leased) as is_leased from (${SENDING}) s)
   select greatest(coalesce(sum(due) filter (where open), 0) - (select is_leased from sending), 0)::bigint, coalesce(sum(n - due) filter (where open), 0)::bigint,

@@ -23,8 +23,8 @@ test.each([0, -1, 1.5, 3651, '7', null])('keepDays %o is a configuration error',
 });
 
 test.each([
-  ['deleted', 'gives'],
-  ['deletedAt', 'gives'],
+  ['deleted', 'adds the parameter'],
+  ['deletedAt', 'adds the parameter'],
   ['deletedUnder', 'adds a column with this name'],
 ])('a field %s on a resource with softDelete is a configuration error', (name, why) => {
   expect(configErrorsOf([soft('note', { fields: { [name]: f.string() } })])).toContain(

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import type { Result } from '../../../src/extensions/webhooks/delivery/record-results.ts';
+import type { CompletedAttempt } from '../../../src/extensions/webhooks/delivery/record-results.ts';
 import { createWebhookMetrics } from '../../../src/extensions/webhooks/metrics.ts';
 import type { WebhookQueue } from '../../../src/extensions/webhooks/status.ts';
 import { createLog } from '../../../src/platform/observability/log.ts';
@@ -38,7 +38,7 @@ test('receivers cannot create series of their own: statuses are reported by thei
   const recordResult = counted(async ({ id }) => void written.push(id));
   const at = new Date().toISOString();
   const attempt = (id: string, error: string | null) =>
-    recordResult({ id, dueAt: Date.parse(at) - 200, outcome: { at, error, durationMs: 40 } } as Result);
+    recordResult({ id, dueAt: Date.parse(at) - 200, outcome: { at, error, durationMs: 40 } } as CompletedAttempt);
   for (let status = 400; status < 1000; status++) await attempt(String(status), `status ${status}`);
   await attempt('a', null);
   await attempt('b', 'timeout');

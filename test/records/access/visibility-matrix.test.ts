@@ -81,7 +81,7 @@ const note = defineResource('note', {
   ],
 });
 const link = defineResource('link', {
-  fields: { visibleFields: f.ref('note').populate(), asked: f.ref('note') },
+  fields: { shown: f.ref('note').populate(), asked: f.ref('note') },
   policies: { list: 'public', read: 'public' },
 });
 
@@ -95,7 +95,7 @@ const people = {
 const as = (viewer: Viewer) => (viewer === 'nobody' ? call : people[viewer].call);
 const values = Object.fromEntries(NAMES.map((name) => [name, value(name)]));
 const record = await app.service('note').create({ ...values, author: people.owner.id } as never);
-const linked = await app.service('link').create({ visibleFields: record.id, asked: record.id });
+const linked = await app.service('link').create({ shown: record.id, asked: record.id });
 
 /** Reads the record through each channel. */
 const channels: Record<string, (viewer: Viewer) => Promise<Record<string, unknown>>> = {

@@ -40,7 +40,7 @@ const AT_ONCE = 200;
 const BLOCK_MS = 5000;
 // After this time without a reply, the connection is replaced.
 const SILENCE_MS = BLOCK_MS + 5000;
-const AGAIN_MS = 200;
+const RETRY_MS = 200;
 // A busy process pauses as long as it writes, up to this limit, so that the next read returns more entries at once.
 const LONGEST_PAUSE_MS = 50;
 
@@ -122,7 +122,7 @@ export function createReader({ redis, env, log }: Pick<Host, 'redis' | 'env' | '
       } catch (error) {
         if (stopping.signal.aborted) break;
         log.warn({ err: error }, 'Could not read events for open streams');
-        await sleep(AGAIN_MS, undefined, { signal: stopping.signal }).catch(() => undefined);
+        await sleep(RETRY_MS, undefined, { signal: stopping.signal }).catch(() => undefined);
       }
     }
     clearInterval(watch);

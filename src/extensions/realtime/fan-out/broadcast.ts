@@ -2,7 +2,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { ViewContext } from '../../../declare/host.ts';
 import type { Viewer } from '../../../declare/policy.ts';
 import { isBefore, type RecordChange, recordBefore } from '../events/entry.ts';
-import { bytesOf, changeFrame, type Frame } from '../streams/frame.ts';
+import { changeFrame, encodeFrames, type Frame } from '../streams/frame.ts';
 import type { Bundle, Group, Listener, Subscription } from './groups.ts';
 import type { ViewerCache, VisibleChanges } from './visible-change.ts';
 
@@ -105,8 +105,8 @@ export function createBroadcast(visibleChanges: VisibleChanges) {
     for (const { stream, viewer } of listeners) {
       const id = viewer.user?.id ?? '';
       const isOwn = parts.some(({ own }) => own.has(id));
-      if (!isOwn) common ??= bytesOf(merged(parts.map((part) => part.common)));
-      const bytes = isOwn ? bytesOf(merged(parts.map((part) => part.own.get(id) ?? part.common))) : common!;
+      if (!isOwn) common ??= encodeFrames(merged(parts.map((part) => part.common)));
+      const bytes = isOwn ? encodeFrames(merged(parts.map((part) => part.own.get(id) ?? part.common))) : common!;
       if (bytes.length > 0) stream.write(bytes);
     }
   }
@@ -153,7 +153,7 @@ export function createBroadcast(visibleChanges: VisibleChanges) {
         const found = own.length === 0 ? [] : await visibleChanges.of(gateway, recordSubscription, own, cache);
         return found.map((one) => changeFrame(one, text));
       });
-      const bytes = bytesOf(merged(await Promise.all(lists)));
+      const bytes = encodeFrames(merged(await Promise.all(lists)));
       if (!isCurrent()) return false;
       if (bytes.length > 0) stream.write(bytes);
       return true;

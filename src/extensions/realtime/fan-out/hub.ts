@@ -10,7 +10,7 @@ import { createBroadcast } from './broadcast.ts';
 import { createGroups, type Listener } from './groups.ts';
 import { createVisibleChanges } from './visible-change.ts';
 
-const MAX_KNOWN = 20_000;
+const MAX_REMEMBERED_EVENTS = 20_000;
 
 /** Creates a filter that drops duplicate changes, because a relay may add a change twice. It remembers the last 20,000 events. */
 function createDeduplicate(): (changes: readonly RecordChange[]) => RecordChange[] {
@@ -23,7 +23,7 @@ function createDeduplicate(): (changes: readonly RecordChange[]) => RecordChange
       return isNew;
     });
     for (const id of known) {
-      if (known.size <= MAX_KNOWN) break;
+      if (known.size <= MAX_REMEMBERED_EVENTS) break;
       known.delete(id);
     }
     return fresh;
@@ -46,12 +46,12 @@ export interface Hub {
   stop(): Promise<void>;
 }
 
-const AGAIN_MS = 300;
-const CAUGHT_UP_AT_ONCE = 8;
-const ENTRIES_AT_FIRST = 25;
-const ENTRIES_AT_ONCE = 200;
+const RETRY_MS = 300;
+const MAX_CATCH_UPS = 8;
+const FIRST_PAGE_ENTRIES = 25;
+const MAX_PAGE_ENTRIES = 200;
 // Bounds the memory for a client that does not read.
-const BYTES_AT_ONCE = 1_048_576;
+const MAX_PAGE_BYTES = 1_048_576;
 // The frames of a batch stay in memory until they are computed for all groups. This bounds groups × changes.
 const MAX_VISIBILITY_CHECKS = 10_000;
 const EMPTY = Buffer.alloc(0);
@@ -66,21 +66,21 @@ export function createHub(
   const broadcast = createBroadcast(createVisibleChanges(host));
   const groups = createGroups();
   const deduplicate = createDeduplicate();
-  const catchUpSlots = createSemaphore(CAUGHT_UP_AT_ONCE);
+  const catchUpSlots = createSemaphore(MAX_CATCH_UPS);
   /** Runs sends and joins one after the other, so that a joining listener misses no change. */
   const inOrder = createSerialQueue();
   const opened = new Set<Listener>();
   const reader = createReader(host, (entries, upTo, lost) => handleEntries(entries, upTo, lost));
   let position: string | undefined;
   let readingNumber = 0;
-  let positioned = Promise.withResolvers<void>();
-  let beating: NodeJS.Timeout | undefined;
+  let positionKnown = Promise.withResolvers<void>();
+  let heartbeatTimer: NodeJS.Timeout | undefined;
   let stopped = false;
   /** The number of erasures that this process has seen. */
   let erasures = 0;
 
   /** Parses entries. `lost`: some changes are missing, because they were dropped earlier or cannot be parsed. */
-  function read(entries: readonly Entry[]): { changes: RecordChange[]; lost: boolean } {
+  function parseEntries(entries: readonly Entry[]): { changes: RecordChange[]; lost: boolean } {
     let lost = false;
     const changes = entries.flatMap((entry) => {
       lost ||= entry.field === FIELDS.lost;
@@ -102,7 +102,7 @@ export function createHub(
   }
 
   /** Returns the changes that no erasure has removed meanwhile. */
-  async function withoutErased(changes: readonly RecordChange[]): Promise<readonly RecordChange[]> {
+  async function removeErased(changes: readonly RecordChange[]): Promise<readonly RecordChange[]> {
     while (!stopped) {
       try {
         const kept = await reader.findRemaining(changes.map(({ id }) => id));
@@ -111,7 +111,7 @@ export function createHub(
         return changes.filter(({ id }) => kept.has(id));
       } catch (error) {
         log.warn({ err: error }, 'Redis is unreachable; open streams wait');
-        await sleep(AGAIN_MS);
+        await sleep(RETRY_MS);
       }
     }
     return [];
@@ -135,8 +135,8 @@ export function createHub(
         rest = rest.slice(some.length);
       } catch (error) {
         log.warn({ err: error }, 'The database is unreachable; open streams wait');
-        await sleep(AGAIN_MS);
-        rest = await withoutErased(rest);
+        await sleep(RETRY_MS);
+        rest = await removeErased(rest);
       }
     }
   }
@@ -145,7 +145,7 @@ export function createHub(
     const readingAtCall = readingNumber;
     return inOrder(async () => {
       if (groups.size > 0) {
-        const found = read(entries);
+        const found = parseEntries(entries);
         if (lost || found.lost) reset(entries[0]!.id);
         const changes = deduplicate(found.changes);
         if (changes.length > 0) await send(changes);
@@ -154,7 +154,7 @@ export function createHub(
       // All streams have closed meanwhile.
       if (readingAtCall !== readingNumber) return;
       position = upTo;
-      positioned.resolve();
+      positionKnown.resolve();
     });
   }
 
@@ -164,13 +164,13 @@ export function createHub(
   }
 
   function startReading(): void {
-    positioned = Promise.withResolvers();
+    positionKnown = Promise.withResolvers();
     reader.start();
-    beating = setInterval(beat, heartbeatSeconds * 1000);
+    heartbeatTimer = setInterval(beat, heartbeatSeconds * 1000);
   }
 
   function pause(): void {
-    clearInterval(beating);
+    clearInterval(heartbeatTimer);
     readingNumber += 1;
     position = undefined;
     reader.pause();
@@ -208,8 +208,8 @@ export function createHub(
       await inOrder(async () => join(listener, true));
       return undefined;
     }
-    const some = firstWithin(entries, BYTES_AT_ONCE);
-    const { changes, lost } = read(some);
+    const some = firstWithin(entries, MAX_PAGE_BYTES);
+    const { changes, lost } = parseEntries(some);
     if (lost) listener.stream.write(resetFrame(after));
     // The record has been erased, so do not send its values again.
     const toSend = changes.map((one) => (one.byErasure && one.action === 'deleted' ? { ...one, idOnly: true } : one));
@@ -217,16 +217,16 @@ export function createHub(
     if (!isSent) return { cursor: after, entries: some.length };
     if (some.length > 0) return { cursor: some.at(-1)!.id, entries: some.length };
     // The process that served the client before had read further than this one, which will catch up soon.
-    if (isBefore(upTo, after)) await sleep(AGAIN_MS);
+    if (isBefore(upTo, after)) await sleep(RETRY_MS);
     return { cursor: isBefore(upTo, after) ? after : upTo, entries: 0 };
   }
 
   async function admit(listener: Listener, after: string | undefined): Promise<void> {
     const { stream } = listener;
     let cursor = after;
-    let limit = ENTRIES_AT_FIRST;
+    let limit = FIRST_PAGE_ENTRIES;
     while (stream.isOpen && !stopped) {
-      await positioned.promise;
+      await positionKnown.promise;
       if (cursor === undefined) return inOrder(async () => join(listener, false));
       try {
         const from: string = cursor;
@@ -234,11 +234,11 @@ export function createHub(
         if (progress === undefined) return;
         cursor = progress.cursor;
         // Read fewer entries at a time when they are large.
-        limit = Math.min(ENTRIES_AT_ONCE, Math.max(1, 2 * progress.entries));
+        limit = Math.min(MAX_PAGE_ENTRIES, Math.max(1, 2 * progress.entries));
         await stream.drained();
       } catch (error) {
         log.warn({ err: error }, 'A resuming stream has to wait');
-        await sleep(AGAIN_MS);
+        await sleep(RETRY_MS);
       }
     }
   }
@@ -272,9 +272,9 @@ export function createHub(
       }),
     async stop() {
       stopped = true;
-      clearInterval(beating);
+      clearInterval(heartbeatTimer);
       end('shutdown');
-      positioned.resolve();
+      positionKnown.resolve();
       await reader.stop();
     },
   };

@@ -13,7 +13,7 @@ const TIMEOUT = 'timeout';
 /** The same text for names that do not exist and for private addresses, so that it does not reveal the names of a private network. */
 const NOT_ALLOWED = 'address not allowed or not found';
 
-const CLASSES: readonly [RegExp, string][] = [
+const FAILURE_CLASSES: readonly [RegExp, string][] = [
   [/^(UND_ERR_(CONNECT|HEADERS|BODY)_TIMEOUT|ETIMEDOUT)$/, TIMEOUT],
   [/^ECONNREFUSED$/, 'connection refused'],
   [/^(EHOSTUNREACH|ENETUNREACH|EADDRNOTAVAIL|EHOSTDOWN|ENETDOWN)$/, 'host unreachable'],
@@ -33,7 +33,7 @@ export function failureClass(error: unknown): string {
   if (error instanceof AddressRefusedError) return NOT_ALLOWED;
   if (error instanceof DecryptionError) return 'signing secret not readable';
   const code = String((error as { code?: unknown } | null)?.code ?? '');
-  return CLASSES.find(([pattern]) => pattern.test(code))?.[1] ?? 'invalid answer';
+  return FAILURE_CLASSES.find(([pattern]) => pattern.test(code))?.[1] ?? 'invalid answer';
 }
 
 /** Returns the class of a response status; null for a success. */
@@ -57,14 +57,14 @@ interface TargetParts {
 }
 
 /** An endpoint at the time of the claim. Secrets are ciphertexts as stored: the newest first, then those still in their grace period. */
-interface Called {
+interface TargetEndpoint {
   id: string;
   url: string;
   secrets: readonly string[];
 }
 
 /** Returns the URL and the signing keys of attempts at an endpoint, or the error with which each of them ends. */
-export function targetOf({ keys, log, settings }: TargetParts, endpoint: Called): Target | Error {
+export function createTarget({ keys, log, settings }: TargetParts, endpoint: TargetEndpoint): Target | Error {
   const checked = checkUrl(endpoint.url, settings);
   if (!checked.ok) return new AddressRefusedError(checked.reason);
   try {
@@ -151,8 +151,8 @@ function errorOf({ isTimedOut: late, error, status }: PostResult): string | null
 }
 
 /** Converts a response to text that Postgres can store: invalid UTF-8 and NUL become U+FFFD. */
-function answerText(answer: Buffer): string {
-  return answer.length === 0 ? '' : cutBytes(answer.toString('utf8').replaceAll('\0', '\u{FFFD}'), MAX_RESPONSE_BYTES);
+function responseText(body: Buffer): string {
+  return body.length === 0 ? '' : cutBytes(body.toString('utf8').replaceAll('\0', '\u{FFFD}'), MAX_RESPONSE_BYTES);
 }
 
 /** Returns the outcome of an attempt that is refused before its request. */
@@ -172,7 +172,7 @@ export function refusedOutcome(error: string): Outcome {
 }
 
 /** Makes one attempt: signs, sends and returns the outcome. Never rejects. */
-export async function deliver(sender: Sender, target: Target | Error, message: Message): Promise<Outcome> {
+export async function makeAttempt(sender: Sender, target: Target | Error, message: Message): Promise<Outcome> {
   const at = new Date();
   const began = performance.now();
   const posted: PostResult =
@@ -185,7 +185,7 @@ export async function deliver(sender: Sender, target: Target | Error, message: M
     statusCode: posted.status ?? null,
     durationMs,
     error,
-    response: posted.status === undefined ? null : answerText(posted.responseBody),
+    response: posted.status === undefined ? null : responseText(posted.responseBody),
     retryAfterMs: parseRetryAfter(posted.retryAfter, Date.now()),
     gone: posted.status === 410,
     slow: error !== null || durationMs > SLOW_MS,

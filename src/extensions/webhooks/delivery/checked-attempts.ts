@@ -3,7 +3,7 @@ import type { Logger } from '../../../platform/observability/log.ts';
 import { type Audience, type CheckReadability, NOT_READABLE } from '../readability/readability.ts';
 import { readBody } from '../readability/stored-body.ts';
 import type { Target } from './attempt.ts';
-import { deliver, type Outcome, refusedOutcome, type Sender } from './attempt.ts';
+import { makeAttempt, type Outcome, refusedOutcome, type Sender } from './attempt.ts';
 import type { ClaimedDelivery } from './claim.ts';
 
 /**
@@ -14,7 +14,7 @@ const MIN_FRESH_MS = 10;
 const MAX_FRESH_MS = 100;
 
 /** Maximum number of deliveries per check, which holds their bodies in memory twice. */
-const AT_ONCE = 50;
+const MAX_PER_CHECK = 50;
 
 /** Dependencies of attempts. Each worker has one set. */
 export interface AttemptParts {
@@ -48,7 +48,9 @@ interface Checked {
 }
 
 /** A delivery with its body, or with the error if the body cannot be decrypted. In that case there is nothing to check. */
-type Opened = { delivery: ClaimedDelivery; body: string } | { delivery: ClaimedDelivery; error: DecryptionError };
+type OpenedDelivery =
+  | { delivery: ClaimedDelivery; body: string }
+  | { delivery: ClaimedDelivery; error: DecryptionError };
 
 /** Creates the attempts for one endpoint. Deliveries are checked in groups to save queries. */
 export function createCheckedAttempts(
@@ -57,7 +59,7 @@ export function createCheckedAttempts(
 ): CheckedAttempts {
   const checks = new Map<string, Checked>();
   /** How many waiting deliveries the next check includes: about as many as began after the last check. */
-  let ahead = AT_ONCE - 1;
+  let ahead = MAX_PER_CHECK - 1;
   let startedSinceCheck = 0;
 
   function isFresh({ id }: ClaimedDelivery): boolean {
@@ -65,7 +67,7 @@ export function createCheckedAttempts(
     return checked !== undefined && (checked.until === undefined || performance.now() <= checked.until);
   }
 
-  function open(delivery: ClaimedDelivery): Opened {
+  function open(delivery: ClaimedDelivery): OpenedDelivery {
     try {
       return { delivery, body: readBody(keyring, delivery.id, delivery) };
     } catch (error) {
@@ -78,7 +80,7 @@ export function createCheckedAttempts(
     }
   }
 
-  function checkTogether(opened: readonly Opened[]): void {
+  function checkTogether(opened: readonly OpenedDelivery[]): void {
     const began = performance.now();
     const readable = opened.filter((one) => 'body' in one);
     const checking = check(
@@ -103,20 +105,20 @@ export function createCheckedAttempts(
   return {
     async make(targetNow, delivery, waiting) {
       const opened = open(delivery);
-      if ('error' in opened) return deliver(sender, opened.error, { messageId: delivery.messageId, body: '' });
+      if ('error' in opened) return makeAttempt(sender, opened.error, { messageId: delivery.messageId, body: '' });
       if (!isFresh(delivery)) {
         const next = waiting.filter((one) => !isFresh(one)).slice(0, ahead);
         checkTogether([opened, ...next.map(open)]);
         startedSinceCheck = 0;
       }
       startedSinceCheck += 1;
-      ahead = Math.min(2 * startedSinceCheck, AT_ONCE - 1);
+      ahead = Math.min(2 * startedSinceCheck, MAX_PER_CHECK - 1);
       const readable = await checks.get(delivery.id)!.readable;
       checks.delete(delivery.id);
       if (readable === undefined) return undefined;
       if (!readable) return refusedOutcome(NOT_READABLE);
       const target = targetNow();
-      return target && deliver(sender, target, { messageId: delivery.messageId, body: opened.body });
+      return target && makeAttempt(sender, target, { messageId: delivery.messageId, body: opened.body });
     },
   };
 }

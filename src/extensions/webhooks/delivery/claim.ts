@@ -1,5 +1,5 @@
 import type { Auth } from '../../../declare/route.ts';
-import { isOpen, OLD_SECRETS, RATE_RULE, type UsersSql } from '../endpoints/endpoints-sql.ts';
+import { mayReceiveSql, OLD_SECRETS, RATE_RULE, type UsersSql } from '../endpoints/endpoints-sql.ts';
 import { OWN_ROW } from '../fanout/outgoing-event.ts';
 import type { RateRule, RateState } from './rate-limit.ts';
 
@@ -135,7 +135,7 @@ const REQUESTED: ClaimKind = {
 function claimSql(users: UsersSql, { endpoints, due, set = '', also = '' }: ClaimKind): string {
   return `
   with endpoint as materialized (
-    select ${ENDPOINT} join ${users.table} u on u.id = e.owner_id where e.id = $1 and ${isOpen(users, '$5')}
+    select ${ENDPOINT} join ${users.table} u on u.id = e.owner_id where e.id = $1 and ${mayReceiveSql(users, '$5')}
   ), lease as materialized (
     select t.endpoint_id, t.rate, t.requested from webhook_turns t
     where t.endpoint_id = (select id from endpoint where ${endpoints}) and (t.holder is null or t.holder = $6) for update
@@ -172,7 +172,7 @@ export interface ClaimTexts {
 }
 
 /** Creates the statements that claim deliveries under a lease. */
-export function claims(users: UsersSql): ClaimTexts {
+export function createClaimTexts(users: UsersSql): ClaimTexts {
   return {
     any: claimSql(users, ANY),
     ordered: claimSql(users, ORDERED),
@@ -205,7 +205,7 @@ export interface Claim {
 }
 
 /** Reads the rows of a claim. Returns undefined if the endpoint is disabled or deleted, or its owner may not receive. */
-export function claimOf(rows: readonly ClaimRow[]): Claim | undefined {
+export function readClaim(rows: readonly ClaimRow[]): Claim | undefined {
   let endpoint: ClaimedEndpoint | undefined;
   const deliveries: ClaimedDelivery[] = [];
   const now = Date.now();

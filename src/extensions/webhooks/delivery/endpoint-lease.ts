@@ -4,10 +4,16 @@ import { createSerialQueue } from '../../../platform/concurrency/serial-queue.ts
 import { newId } from '../../../platform/ids.ts';
 import type { LeaseRenewals } from '../../../platform/leased-work/lease.ts';
 import type { GlobalAccessCheck } from '../readability/readability.ts';
-import { type Claim, type ClaimedEndpoint, type ClaimRow, type ClaimTexts, claimOf } from './claim.ts';
+import { type Claim, type ClaimedEndpoint, type ClaimRow, type ClaimTexts, readClaim } from './claim.ts';
 import type { Lane } from './endpoint-jobs.ts';
-import { CREATE_LEASE_ROW, type EndpointNow, LEASE_MS, type ReleasedLease, type RenewedLease } from './lease-store.ts';
-import { createRate, type Rate } from './rate-limit.ts';
+import {
+  CREATE_LEASE_ROW,
+  type CurrentEndpoint,
+  LEASE_MS,
+  type ReleasedLease,
+  type RenewedLease,
+} from './lease-store.ts';
+import { createRateCounter, type RateCounter } from './rate-limit.ts';
 
 /** Dependencies of leases. */
 export interface LeaseParts {
@@ -53,7 +59,7 @@ export interface EndpointLease {
 }
 
 /** Whether an endpoint's settings are still those that it was claimed with. */
-function isSame({ url, secret, ordered, rateLimit }: EndpointNow, before: ClaimedEndpoint): boolean {
+function hasSameSettings({ url, secret, ordered, rateLimit }: CurrentEndpoint, before: ClaimedEndpoint): boolean {
   return (
     url === before.url &&
     secret === before.secrets[0] &&
@@ -70,7 +76,7 @@ export function createEndpointLease(parts: LeaseParts, endpointId: string): Endp
   /** The attempt number of each delivery at the time of its claim. */
   const claimed = new Map<string, number>();
   const unwritten = new Map<string, number>();
-  let rate: Rate | undefined;
+  let rate: RateCounter | undefined;
   /** How far the clock of Postgres is ahead of `performance.now()`. Workers that share an endpoint's rate limit need one common clock. */
   let aheadMs = 0;
   let ordered = false;
@@ -85,7 +91,7 @@ export function createEndpointLease(parts: LeaseParts, endpointId: string): Endp
       return claimedAt;
     },
     onRenewed(endpoint) {
-      isOutdated ||= !isSame(endpoint, latest!);
+      isOutdated ||= !hasSameSettings(endpoint, latest!);
       if (endpoint.requested) requestedListener();
     },
   };
@@ -99,24 +105,24 @@ export function createEndpointLease(parts: LeaseParts, endpointId: string): Endp
   function continueRate({ rateLimit, rate: before, now: postgresNow }: ClaimedEndpoint): void {
     aheadMs = postgresNow - performance.now();
     const state = rate?.state(postgresNow) ?? before ?? {};
-    rate = rateLimit === null ? undefined : createRate(rateLimit, state, postgresNow);
+    rate = rateLimit === null ? undefined : createRateCounter(rateLimit, state, postgresNow);
   }
 
-  async function run(name: string, text: string, chunk: number, slow: boolean | null): Promise<Claim | undefined> {
+  async function runClaim(name: string, text: string, chunk: number, slow: boolean | null): Promise<Claim | undefined> {
     if (parts.mayBeGlobal !== undefined && !(await parts.mayBeGlobal(endpointId))) return undefined;
     const before = JSON.stringify(Object.fromEntries(claimed));
     const known = rate === undefined ? null : JSON.stringify(rate.state(now()));
     const values = [endpointId, chunk, LEASE_MS, slow, parts.globalRoles, holder, before, known];
-    const claim = claimOf(await database.write<ClaimRow>({ name, text, values }));
+    const claim = readClaim(await database.write<ClaimRow>({ name, text, values }));
     if (claim?.endpoint.lease === 'none') {
       await database.write({ text: CREATE_LEASE_ROW, values: [endpointId] });
-      return run(name, text, chunk, slow);
+      return runClaim(name, text, chunk, slow);
     }
     return claim;
   }
 
   /** Stores what a claim returned. */
-  function keep({ endpoint, deliveries }: Claim): void {
+  function storeClaim({ endpoint, deliveries }: Claim): void {
     latest ??= endpoint;
     claimedAt = performance.now();
     for (const { id, attempt } of deliveries) claimed.set(id, attempt - 1);
@@ -130,7 +136,7 @@ export function createEndpointLease(parts: LeaseParts, endpointId: string): Endp
   async function claim(lane: Lane): Promise<Claim | undefined> {
     const { any, ordered: orderedText } = parts.claimTexts;
     const [name, text] = ordered ? ['webhook_claim_ordered', orderedText] : ['webhook_claim', any];
-    const found = await run(name!, text!, parts.chunk[lane], lane === 'slow');
+    const found = await runClaim(name!, text!, parts.chunk[lane], lane === 'slow');
     if (found === undefined) return undefined;
     if (found.endpoint.ordered !== ordered) {
       ordered = found.endpoint.ordered;
@@ -139,13 +145,13 @@ export function createEndpointLease(parts: LeaseParts, endpointId: string): Endp
     continueRate(found.endpoint);
     latest = found.endpoint;
     isOutdated = false;
-    keep(found);
+    storeClaim(found);
     return found;
   }
 
   async function claimRequested(): Promise<Claim | undefined> {
-    const found = await run('webhook_claim_requested', parts.claimTexts.requested, 1, null);
-    if (found !== undefined) keep(found);
+    const found = await runClaim('webhook_claim_requested', parts.claimTexts.requested, 1, null);
+    if (found !== undefined) storeClaim(found);
     return found;
   }
 

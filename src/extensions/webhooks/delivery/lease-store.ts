@@ -3,13 +3,13 @@ import { type AddToBatch, createMicroBatch } from '../../../platform/concurrency
 import { createLeaseRenewals, type LeaseRenewals, STORE_RESULT_RETRY_MS } from '../../../platform/leased-work/lease.ts';
 import { retryTransient } from '../../../platform/postgres/retry.ts';
 import { plainArrayLiteral, textArrayLiteral } from '../../../platform/postgres/values.ts';
-import { isOpen, RATE_RULE, type UsersSql, usersSql } from '../endpoints/endpoints-sql.ts';
+import { mayReceiveSql, RATE_RULE, type UsersSql, usersSql } from '../endpoints/endpoints-sql.ts';
 import { globalRoles, type WebhookSettings } from '../settings.ts';
 import type { RateRule, RateState } from './rate-limit.ts';
 
 /**
  * ms that a lease lasts unless it is renewed. After it has expired, another worker may send to the endpoint, except for the deliveries
- * that the lease had claimed. At least `LAUNCH_MS`, so that no request begins after the lease that claimed it has expired.
+ * that the lease had claimed. At least `BEGIN_REQUESTS_MS`, so that no request begins after the lease that claimed it has expired.
  */
 export const LEASE_MS = 5000;
 
@@ -17,7 +17,7 @@ export const LEASE_MS = 5000;
 const RENEW_EVERY_MS = 500;
 
 /** ms after the first claim of a lease within which its requests begin. */
-export const LAUNCH_MS = 5000;
+export const BEGIN_REQUESTS_MS = 5000;
 
 const MARGIN_MS = 10_000;
 
@@ -26,7 +26,7 @@ const MARGIN_MS = 10_000;
  * use its whole timeout, and its result must then be written.
  */
 export function deliveryLeaseMs({ timeoutMs }: { timeoutMs: number }): number {
-  return LAUNCH_MS + timeoutMs + MARGIN_MS;
+  return BEGIN_REQUESTS_MS + timeoutMs + MARGIN_MS;
 }
 
 /**
@@ -60,7 +60,7 @@ const RELEASE_LEASES = `
   returning t.endpoint_id, t.requested <> '{}'`;
 
 /** An endpoint as a renewal returns it: the settings that a lease sends with. */
-export interface EndpointNow {
+export interface CurrentEndpoint {
   id: string;
   url: string;
   /** The newest secret, as ciphertext. */
@@ -88,7 +88,7 @@ function renewLeases(users: UsersSql): string {
   select json_build_object('id', e.id, 'url', e.url, 'secret', e.secret, 'ordered', e.ordered,
     'rateLimit', ${RATE_RULE},
     'requested', coalesce((select requested <> '{}' from own where own.endpoint_id = e.id), false))
-  from webhook_endpoints e join ${users.table} u on u.id = e.owner_id where e.id = any($1::text[]) and ${isOpen(users, '$4')}`;
+  from webhook_endpoints e join ${users.table} u on u.id = e.owner_id where e.id = any($1::text[]) and ${mayReceiveSql(users, '$4')}`;
 }
 
 /** A lease to renew. */
@@ -98,7 +98,7 @@ export interface RenewedLease {
   /** Time of the last claim, by `performance.now()`. A claim also renews the lease. */
   readonly claimedAt: number;
   /** Called after each renewal with the endpoint's current settings. */
-  onRenewed(endpoint: EndpointNow): void;
+  onRenewed(endpoint: CurrentEndpoint): void;
 }
 
 /**
@@ -117,7 +117,7 @@ export function createEndpointLeaseRenewals(
     const due = leases.filter(({ claimedAt }) => performance.now() - claimedAt >= RENEW_EVERY_MS);
     if (due.length === 0) return leases;
     const values = [due.map(({ endpointId }) => endpointId), due.map(({ holder }) => holder), LEASE_MS, roles];
-    const rows = await database.write<[EndpointNow]>({ name: 'webhook_renew_leases', text, values });
+    const rows = await database.write<[CurrentEndpoint]>({ name: 'webhook_renew_leases', text, values });
     const endpoints = new Map(rows.map(([endpoint]) => [endpoint.id, endpoint]));
     for (const lease of due) {
       const endpoint = endpoints.get(lease.endpointId);

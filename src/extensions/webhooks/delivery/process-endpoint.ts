@@ -16,13 +16,13 @@ export interface WorkerParts extends SendParts {
 }
 
 /** ms until an ordered endpoint whose next delivery is due but not ready is processed again. */
-const HELD_UP_MS = 50;
+const HELD_UP_RETRY_MS = 50;
 
 /**
  * Sends under a lease and releases it. If more is due, adds a job at the end of the queue; otherwise adds a job for the time of the
  * endpoint's earliest retry.
  */
-async function serve(parts: WorkerParts, lease: EndpointLease, lane: Lane, first: Claim, slot?: FirstSlot) {
+async function sendAndReschedule(parts: WorkerParts, lease: EndpointLease, lane: Lane, first: Claim, slot?: FirstSlot) {
   const { queues, database } = parts.host;
   const { id, owner, ordered } = first.endpoint;
   const { more, slow, waitMs } = await sendUnderLease(parts, lease, lane, first, slot);
@@ -35,27 +35,27 @@ async function serve(parts: WorkerParts, lease: EndpointLease, lane: Lane, first
   if (earliest === undefined) return;
   // A delivery is due but was not claimed: an earlier event may still produce a delivery.
   const isHeldUp = ordered && first.deliveries.length === 0;
-  const delayMs = Math.max(earliest[0], isHeldUp ? HELD_UP_MS : 0);
+  const delayMs = Math.max(earliest[0], isHeldUp ? HELD_UP_RETRY_MS : 0);
   if (delayMs === 0) await wakeUp(queues, [next]);
   else await wakeUpLater(queues, next, delayMs);
 }
 
-async function claimAndServe(parts: WorkerParts, endpointId: string, lane: Lane, release?: () => void): Promise<void> {
+async function claimAndSend(parts: WorkerParts, endpointId: string, lane: Lane, release?: () => void): Promise<void> {
   const lease = createEndpointLease(parts, endpointId);
   const claim = await lease.claim(lane);
   if (claim === undefined) return;
   const { id, owner, slow, lease: holder } = claim.endpoint;
   if (laneOf(slow) !== lane) return wakeUp(parts.host.queues, [{ id, owner, lane: laneOf(slow) }]);
   if (holder === 'taken') return;
-  await serve(parts, lease, lane, claim, release && { release });
+  await sendAndReschedule(parts, lease, lane, claim, release && { release });
 }
 
-async function claimRequestedAndServe(parts: WorkerParts, endpointId: string, release: () => void): Promise<void> {
+async function claimRequestedAndSend(parts: WorkerParts, endpointId: string, release: () => void): Promise<void> {
   const lease = createEndpointLease(parts, endpointId);
   const requested = await lease.claimRequested();
   if (requested === undefined || requested.deliveries.length === 0) return;
   const { endpoint } = requested;
-  await serve(parts, lease, laneOf(endpoint.slow), { endpoint, deliveries: [] }, { release, requested });
+  await sendAndReschedule(parts, lease, laneOf(endpoint.slow), { endpoint, deliveries: [] }, { release, requested });
 }
 
 /**
@@ -63,13 +63,13 @@ async function claimRequestedAndServe(parts: WorkerParts, endpointId: string, re
  * endpoints: if the owner's share of the slots is used up, or if the endpoint is untried. If the worker dies meanwhile, the sweep finds
  * the endpoint. Never rejects.
  *
- * @param serveInSlot may release the slot before it ends
+ * @param task may release the slot before it ends
  */
-async function serveWithSlot(
+async function runInSlot(
   parts: WorkerParts,
   kind: SlotKind,
   { id, owner }: EndpointOfOwner,
-  serveInSlot: (release: () => void) => Promise<void>,
+  task: (release: () => void) => Promise<void>,
 ): Promise<void> {
   const { slots, waitingEndpoints, detached, host } = parts;
   const key = `${kind} ${id}`;
@@ -84,7 +84,7 @@ async function serveWithSlot(
         if (isHeld) release();
         isHeld = false;
       };
-      const serving = parts.isStopping() ? Promise.resolve() : serveInSlot(releaseOnce);
+      const serving = parts.isStopping() ? Promise.resolve() : task(releaseOnce);
       const logError = (error: unknown) =>
         host.log.error(
           { err: error, endpoint: id },
@@ -105,9 +105,9 @@ async function serveWithSlot(
  * An endpoint of the slow lane, or one that has not yet responded to this worker, first gets one of the few slots for such endpoints.
  */
 export async function processEndpoint(parts: WorkerParts, endpoint: EndpointOfOwner, lane: Lane): Promise<void> {
-  if (lane === 'fast' && parts.windows.has(endpoint.id)) return claimAndServe(parts, endpoint.id, lane);
+  if (lane === 'fast' && parts.concurrencyLimits.has(endpoint.id)) return claimAndSend(parts, endpoint.id, lane);
   const kind = lane === 'slow' ? 'slow' : 'untried';
-  await serveWithSlot(parts, kind, endpoint, (release) => claimAndServe(parts, endpoint.id, lane, release));
+  await runInSlot(parts, kind, endpoint, (release) => claimAndSend(parts, endpoint.id, lane, release));
 }
 
 /**
@@ -117,5 +117,5 @@ export async function processEndpoint(parts: WorkerParts, endpoint: EndpointOfOw
 export async function processRequested(parts: WorkerParts, endpoint: EndpointOfOwner): Promise<void> {
   const sendRequested = parts.leased.get(endpoint.id);
   if (sendRequested !== undefined) return sendRequested();
-  await serveWithSlot(parts, 'requested', endpoint, (release) => claimRequestedAndServe(parts, endpoint.id, release));
+  await runInSlot(parts, 'requested', endpoint, (release) => claimRequestedAndSend(parts, endpoint.id, release));
 }

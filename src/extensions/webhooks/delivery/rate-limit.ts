@@ -15,7 +15,7 @@ export interface RateState {
 }
 
 /** Counts the requests of one endpoint. All times are epoch ms of the same clock. */
-export interface Rate {
+export interface RateCounter {
   /** Counts one more request and returns true; returns false if the window is full. */
   take(now: number): boolean;
   /** ms until one more request fits; 0 if it fits now. */
@@ -29,7 +29,7 @@ const SLICES = 10;
  * Continues counting from a state. A request counts until the whole slice in which it began has left the window. The limit is therefore
  * never exceeded, in any window, but a request may be allowed up to a tenth of a window late.
  */
-export function createRate({ limit, windowSeconds }: RateRule, before: RateState, now: number): Rate {
+export function createRateCounter({ limit, windowSeconds }: RateRule, before: RateState, now: number): RateCounter {
   const windowMs = windowSeconds * 1000;
   const sliceMs = windowMs / SLICES;
   const sliceOf = (time: number) => Math.floor(time / sliceMs);

@@ -81,7 +81,7 @@ export const RECORD_RESULTS = `
   select * from turned where was_enabled and not enabled`;
 
 /** An attempt and its outcome. */
-interface Attempted {
+interface RecordableAttempt {
   /** The delivery. */
   id: string;
   endpointId: string;
@@ -96,7 +96,7 @@ interface Attempted {
 }
 
 /** A completed attempt. */
-export interface Result extends Attempted {
+export interface CompletedAttempt extends RecordableAttempt {
   /** Epoch ms at which it was due. */
   dueAt: number;
   outcome: Outcome;
@@ -112,7 +112,7 @@ interface AfterAttempt {
 
 /** Decides what happens after an attempt. */
 export function afterAttempt(
-  { outcome, scheduleAttempt }: Pick<Attempted, 'outcome' | 'scheduleAttempt'>,
+  { outcome, scheduleAttempt }: Pick<RecordableAttempt, 'outcome' | 'scheduleAttempt'>,
   schedule: readonly number[],
 ): AfterAttempt {
   if (outcome.ok) return { status: 'succeeded', delayMs: null };
@@ -123,16 +123,16 @@ export function afterAttempt(
 }
 
 /** The parameters of `RECORD_RESULTS`. */
-function parameters(
+function resultParameters(
   keyring: Keyring,
-  results: readonly Attempted[],
+  results: readonly RecordableAttempt[],
   after: readonly AfterAttempt[],
   disableAfter: number,
 ): unknown[] {
-  const plain = (value: (result: Attempted) => string | number | boolean | null) =>
+  const plain = (value: (result: RecordableAttempt) => string | number | boolean | null) =>
     plainArrayLiteral(results.map(value));
-  const text = (value: (result: Attempted) => string | null) => textArrayLiteral(results.map(value));
-  const encrypted = ({ id, isEncrypted, outcome: { response } }: Attempted) =>
+  const text = (value: (result: RecordableAttempt) => string | null) => textArrayLiteral(results.map(value));
+  const encrypted = ({ id, isEncrypted, outcome: { response } }: RecordableAttempt) =>
     isEncrypted && response ? encryptResponse(keyring, id, response) : null;
   return [
     plain(({ id }) => id),
@@ -153,7 +153,7 @@ function parameters(
 }
 
 /** Writes the results of attempts: deliveries, their logs and the counters of their endpoints. */
-export type WriteResults = (results: readonly Attempted[]) => Promise<void>;
+export type WriteResults = (results: readonly RecordableAttempt[]) => Promise<void>;
 
 /** The first digit of a status (`5xx`) bounds the number of labels: receivers choose the rest. */
 const statusClassOf = (status: number | null) => (status === null ? null : `${String(status)[0]}xx`);
@@ -164,12 +164,12 @@ const statusClassOf = (status: number | null) => (status === null ? null : `${St
  * @param ended the endpoints that this attempt may have disabled; undefined if the result could not be written
  */
 function attemptLine(
-  { id, endpointId, eventId, attempt, outcome }: Attempted,
+  { id, endpointId, eventId, attempt, outcome }: RecordableAttempt,
   { status, delayMs }: AfterAttempt,
   ended: ReadonlySet<string> | undefined,
 ): WorkLine {
   const decisions: Record<string, string> = { succeeded: 'delivered', pending: 'retry' };
-  const decided = !outcome.ok && ended?.has(endpointId) ? 'endpoint disabled' : (decisions[status] ?? 'failed');
+  const decision = !outcome.ok && ended?.has(endpointId) ? 'endpoint disabled' : (decisions[status] ?? 'failed');
   return {
     outcome: outcome.error ?? 'succeeded',
     delivery: id,
@@ -177,7 +177,7 @@ function attemptLine(
     event: eventId,
     attempt,
     statusClass: statusClassOf(outcome.statusCode),
-    decision: ended === undefined ? 'result not written' : decided,
+    decision: ended === undefined ? 'result not written' : decision,
     ...(delayMs === null ? {} : { retryAt: new Date(Date.now() + delayMs).toISOString() }),
     durationMs: outcome.durationMs ?? 0,
   };
@@ -192,7 +192,7 @@ export function createResultWriter(
   const logWork = createLogWork(host);
 
   function logAttempts(
-    results: readonly Attempted[],
+    results: readonly RecordableAttempt[],
     after: readonly AfterAttempt[],
     ended: ReadonlySet<string> | undefined,
   ): void {
@@ -204,7 +204,7 @@ export function createResultWriter(
 
   return async (results) => {
     const after = results.map((result) => afterAttempt(result, settings.retrySchedule));
-    const values = parameters(host.keyring, results, after, settings.disableAfterFailures);
+    const values = resultParameters(host.keyring, results, after, settings.disableAfterFailures);
     const statement = { name: 'webhook_record_results', text: RECORD_RESULTS, values };
     let disabled: EndpointRow[];
     try {
@@ -219,6 +219,6 @@ export function createResultWriter(
 }
 
 /** Creates a worker's recorder of results, which writes them in batches. */
-export function createResultRecorder(...parts: Parameters<typeof createResultWriter>): AddToBatch<Result> {
-  return createMicroBatch<Result>(createResultWriter(...parts), MAX_BATCH);
+export function createResultRecorder(...parts: Parameters<typeof createResultWriter>): AddToBatch<CompletedAttempt> {
+  return createMicroBatch<CompletedAttempt>(createResultWriter(...parts), MAX_BATCH);
 }

@@ -1,13 +1,13 @@
 import type { Host } from '../../../declare/host.ts';
 import type { AddToBatch } from '../../../platform/concurrency/micro-batch.ts';
 import { type CheckReadability, NOT_READABLE } from '../readability/readability.ts';
-import { type Outcome, refusedOutcome, type Sender, targetOf } from './attempt.ts';
+import { createTarget, type Outcome, refusedOutcome, type Sender } from './attempt.ts';
 import { createCheckedAttempts } from './checked-attempts.ts';
 import type { Claim, ClaimedDelivery } from './claim.ts';
 import { type Lane, laneOf } from './endpoint-jobs.ts';
 import type { EndpointLease, LeaseParts } from './endpoint-lease.ts';
-import { LAUNCH_MS } from './lease-store.ts';
-import type { Result } from './record-results.ts';
+import { BEGIN_REQUESTS_MS } from './lease-store.ts';
+import type { CompletedAttempt } from './record-results.ts';
 import type { RequestSlots } from './request-slots.ts';
 
 /** ms until an endpoint is processed again after its deliveries could not be checked. */
@@ -19,19 +19,19 @@ export interface SendParts extends LeaseParts {
   sender: Sender;
   check: CheckReadability;
   slots: RequestSlots;
-  recordResult: AddToBatch<Result>;
+  recordResult: AddToBatch<CompletedAttempt>;
   /** Maximum number of concurrent requests to one endpoint, by lane. Requested deliveries are limited by their slots instead. */
   maxInFlight: Record<Lane, number>;
   /** ms for which a lease continues to claim while more is due. After that, other endpoints are processed. */
-  sliceMs: number;
+  claimingMs: number;
   /** Allowed concurrent requests per endpoint, for endpoints whose last response was good. */
-  windows: Map<string, number>;
+  concurrencyLimits: Map<string, number>;
   /** The endpoints whose leases this worker holds, each with a function that sends its requested deliveries. */
   leased: Map<string, () => void>;
   isStopping(): boolean;
 }
 
-const MAX_WINDOWS = 10_000;
+const MAX_CONCURRENCY_LIMITS = 10_000;
 
 /** A slot that was acquired before the lease, for the first delivery or for the requested delivery that the first claim returned. */
 export interface FirstSlot {
@@ -40,7 +40,7 @@ export interface FirstSlot {
 }
 
 /** The result of sending under a lease. */
-interface Served {
+interface LeaseSummary {
   /** Whether more may be due. */
   more: boolean;
   slow: boolean;
@@ -65,22 +65,22 @@ export async function sendUnderLease(
   lane: Lane,
   first: Claim,
   firstSlot?: FirstSlot,
-): Promise<Served> {
-  const { windows, slots, maxInFlight, leased, host, sender, check } = parts;
+): Promise<LeaseSummary> {
+  const { concurrencyLimits, slots, maxInFlight, leased, host, sender, check } = parts;
   const { id: endpointId } = first.endpoint;
   const startedAt = performance.now();
   const queue: ClaimedDelivery[] = [...first.deliveries];
   let { endpoint } = first;
-  let target = targetOf(sender, endpoint);
+  let target = createTarget(sender, endpoint);
   let attempts = createCheckedAttempts({ check, sender, ...host }, endpoint);
   let { slow } = endpoint;
   let more = first.deliveries.length === parts.chunk[lane];
-  let window = Math.min(windows.get(endpointId) ?? 1, maxInFlight[lane]);
+  let concurrencyLimit = Math.min(concurrencyLimits.get(endpointId) ?? 1, maxInFlight[lane]);
   /** Whether its last response was good. */
-  let tried = windows.has(endpointId);
-  /** Slots acquired or waited for, except those of requested deliveries. `asked`: of these, the slots in which nothing has begun. */
+  let hasRespondedWell = concurrencyLimits.has(endpointId);
+  /** Slots acquired or waited for, except those of requested deliveries. `awaitingSlot`: of these, the slots in which nothing has begun. */
   let inFlight = 0;
-  let asked = 0;
+  let awaitingSlot = 0;
   let requestedInFlight = 0;
   let unwritten = 0;
   let claiming = false;
@@ -88,18 +88,19 @@ export async function sendUnderLease(
   let claimingRequested = false;
   let ended = false;
   let halted = false;
-  let limited = false;
-  let unchecked = false;
+  let isRateLimited = false;
+  let hasUnchecked = false;
   let slot = firstSlot?.requested === undefined ? firstSlot?.release : undefined;
 
   const elapsedMs = () => performance.now() - startedAt;
-  const mayBegin = () => !halted && !limited && !lease.isOutdated() && !parts.isStopping() && elapsedMs() < LAUNCH_MS;
-  const mayClaim = () => lane === 'fast' && more && mayBegin() && elapsedMs() < parts.sliceMs;
+  const mayBegin = () =>
+    !halted && !isRateLimited && !lease.isOutdated() && !parts.isStopping() && elapsedMs() < BEGIN_REQUESTS_MS;
+  const mayClaim = () => lane === 'fast' && more && mayBegin() && elapsedMs() < parts.claimingMs;
 
-  let stopListening = () => {};
+  let unregister = () => {};
 
   /** Registers this lease as the sender of the endpoint's requested deliveries. Returns a function that unregisters it. */
-  function listen(claimRequested: () => void): () => void {
+  function registerAsSender(claimRequested: () => void): () => void {
     leased.set(endpointId, claimRequested);
     lease.onRequested(claimRequested);
     // A later lease of the same endpoint may have registered meanwhile.
@@ -107,15 +108,15 @@ export async function sendUnderLease(
   }
 
   /** Returns the target, or undefined if the check took so long that the attempt must not begin any more. */
-  const targetNow = () => (lease.isOutdated() || elapsedMs() >= LAUNCH_MS ? undefined : target);
+  const targetNow = () => (lease.isOutdated() || elapsedMs() >= BEGIN_REQUESTS_MS ? undefined : target);
 
-  function note(outcome: Outcome): void {
+  function noteOutcome(outcome: Outcome): void {
     // A refused attempt says nothing about the receiver.
     if (outcome.refused) return;
     slow = outcome.slow;
-    tried = !outcome.slow;
+    hasRespondedWell = !outcome.slow;
     halted ||= outcome.slow;
-    window = outcome.slow ? 1 : Math.min(window + 1, maxInFlight[lane]);
+    concurrencyLimit = outcome.slow ? 1 : Math.min(concurrencyLimit + 1, maxInFlight[lane]);
   }
 
   async function claimMore(): Promise<void> {
@@ -135,7 +136,7 @@ export async function sendUnderLease(
       attempts = createCheckedAttempts({ check, sender, ...host }, claim.endpoint);
     }
     endpoint = claim.endpoint;
-    target = targetOf(sender, endpoint);
+    target = createTarget(sender, endpoint);
     queue.push(...claim.deliveries);
     if (laneOf(endpoint.slow) === lane) return;
     // A requested delivery, or the worker that held the lease before, found it slow meanwhile.
@@ -176,13 +177,13 @@ export async function sendUnderLease(
         'webhook deliveries could not be checked; they are tried again',
       );
       halted = true;
-      unchecked = true;
+      hasUnchecked = true;
     }
 
     function record(claimed: ClaimedDelivery, outcome: Outcome): void {
       const { id, eventId, attempt, scheduleAttempt, dueAt } = claimed;
       const isEncrypted = claimed.encryptedBody !== null;
-      note(outcome);
+      noteOutcome(outcome);
       unwritten += 1;
       parts.recordResult({ id, endpointId, eventId, isEncrypted, attempt, scheduleAttempt, dueAt, outcome }).then(
         () => afterResult(id, true),
@@ -208,7 +209,7 @@ export async function sendUnderLease(
       requestedInFlight += 1;
       try {
         const own = createCheckedAttempts({ check, sender, ...host }, claimedFor);
-        const ownTarget = targetOf(sender, claimedFor);
+        const ownTarget = createTarget(sender, claimedFor);
         const outcome = await own.make(() => ownTarget, claimed, []);
         // Undefined: sending to the endpoint was stopped since the claim, a moment ago.
         record(claimed, outcome ?? refusedOutcome(NOT_READABLE));
@@ -256,11 +257,11 @@ export async function sendUnderLease(
     }
 
     function begin(release: () => void): void {
-      asked -= 1;
+      awaitingSlot -= 1;
       // The delivery may have waited for its slot, so check again.
       const goesOn = mayBegin() && queue.length > 0;
-      limited ||= goesOn && !lease.mayBegin();
-      const next = goesOn && !limited ? queue.shift() : undefined;
+      isRateLimited ||= goesOn && !lease.mayBegin();
+      const next = goesOn && !isRateLimited ? queue.shift() : undefined;
       if (next !== undefined) {
         send(next, release);
         return;
@@ -272,14 +273,14 @@ export async function sendUnderLease(
 
     /** How many requests may be in flight now, not counting requested deliveries. */
     function limitNow(): number {
-      if (!endpoint.ordered) return window;
+      if (!endpoint.ordered) return concurrencyLimit;
       return requestedInFlight > 0 ? 0 : 1 - unwritten;
     }
 
     function pump(): void {
-      while (inFlight < limitNow() && asked < queue.length && mayBegin()) {
+      while (inFlight < limitNow() && awaitingSlot < queue.length && mayBegin()) {
         inFlight += 1;
-        asked += 1;
+        awaitingSlot += 1;
         const own = slot;
         slot = undefined;
         if (own === undefined) slots.acquire(lane, endpoint.owner, begin);
@@ -287,7 +288,7 @@ export async function sendUnderLease(
       }
       const isLow = endpoint.ordered
         ? queue.length + inFlight + requestedInFlight + unwritten === 0
-        : queue.length <= window;
+        : queue.length <= concurrencyLimit;
       if (!claiming && isLow && mayClaim()) {
         claiming = true;
         void claimMore().then(() => {
@@ -306,15 +307,15 @@ export async function sendUnderLease(
       resolve();
     }
 
-    stopListening = listen(claimRequested);
+    unregister = registerAsSender(claimRequested);
     if (firstSlot?.requested !== undefined) void sendRequested(firstSlot.requested, firstSlot.release);
     if (endpoint.requested) claimRequested();
     pump();
   });
-  stopListening();
-  windows.delete(endpointId);
-  if (tried) windows.set(endpointId, window);
-  if (windows.size > MAX_WINDOWS) windows.delete(windows.keys().next().value!);
-  const waitMs = limited ? lease.waitMs() : 0;
-  return { more: more || queue.length > 0, slow, waitMs: unchecked ? Math.max(waitMs, CHECK_AGAIN_MS) : waitMs };
+  unregister();
+  concurrencyLimits.delete(endpointId);
+  if (hasRespondedWell) concurrencyLimits.set(endpointId, concurrencyLimit);
+  if (concurrencyLimits.size > MAX_CONCURRENCY_LIMITS) concurrencyLimits.delete(concurrencyLimits.keys().next().value!);
+  const waitMs = isRateLimited ? lease.waitMs() : 0;
+  return { more: more || queue.length > 0, slow, waitMs: hasUnchecked ? Math.max(waitMs, CHECK_AGAIN_MS) : waitMs };
 }

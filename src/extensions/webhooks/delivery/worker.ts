@@ -7,7 +7,7 @@ import type { WebhookMetrics } from '../metrics.ts';
 import type { CheckReadability } from '../readability/readability.ts';
 import { createGlobalAccessCheck } from '../readability/readability.ts';
 import { globalRoles, type WebhookSettings } from '../settings.ts';
-import { claims } from './claim.ts';
+import { createClaimTexts } from './claim.ts';
 import {
   endpointOf,
   type JobName,
@@ -22,11 +22,11 @@ import { processEndpoint, processRequested, type WorkerParts } from './process-e
 import { createResultRecorder } from './record-results.ts';
 import { createRequestSlots } from './request-slots.ts';
 
-const CHUNK = 50;
-const SLOW_CHUNK = 10;
-const SLICE_MS = 250;
+const DELIVERIES_PER_CLAIM = 50;
+const SLOW_DELIVERIES_PER_CLAIM = 10;
+const CLAIMING_MS = 250;
 // The queue's defaults are much longer. These values return the jobs of a dead worker by the time its leases expire.
-const WATCH = { lockDuration: 4000, stalledInterval: 2000 };
+const CRASH_DETECTION = { lockDuration: 4000, stalledInterval: 2000 };
 
 /** Starts three workers: for healthy endpoints, for endpoints that fail or are slow, and for requested deliveries. */
 export function startWebhookWorker(
@@ -58,13 +58,13 @@ export function startWebhookWorker(
     recordResult: metrics.counted(createResultRecorder(host, settings)),
     releaseLease: createLeaseRelease(host, (endpoints) => wakeUpRequested(host.queues, endpoints)),
     maxInFlight: { fast: halfOf(concurrency), slow: halfOf(slowConcurrency) },
-    chunk: { fast: Math.max(CHUNK, halfOf(concurrency)), slow: SLOW_CHUNK },
-    sliceMs: SLICE_MS,
+    chunk: { fast: Math.max(DELIVERIES_PER_CLAIM, halfOf(concurrency)), slow: SLOW_DELIVERIES_PER_CLAIM },
+    claimingMs: CLAIMING_MS,
     renewals,
-    claimTexts: claims(usersSql(users)),
+    claimTexts: createClaimTexts(usersSql(users)),
     globalRoles: globalRoles(settings),
     mayBeGlobal: createGlobalAccessCheck(host, users, settings),
-    windows: new Map(),
+    concurrencyLimits: new Map(),
     waitingEndpoints: new Set(),
     detached: new Set(),
     leased: new Map(),
@@ -80,7 +80,7 @@ export function startWebhookWorker(
           : processEndpoint(parts, endpoint, lane);
       },
       atOnce,
-      WATCH,
+      CRASH_DETECTION,
     );
   const workers = [
     // Twice as many jobs as requests: jobs of untried endpoints must not fill all of them.
@@ -90,7 +90,7 @@ export function startWebhookWorker(
       REQUESTED_QUEUE,
       ({ data }) => processRequested(parts, endpointOf(data)),
       requestedConcurrency,
-      WATCH,
+      CRASH_DETECTION,
     ),
   ];
 

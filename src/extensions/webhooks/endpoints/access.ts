@@ -135,7 +135,7 @@ export function ownerOf({ user }: AuthorizationRequest): string {
  * Creates the loader of the caller's endpoint that a route names. Its row becomes `ctx.doc`. The loader throws UNAUTHORIZED, and NOT_FOUND
  * if the endpoint does not exist or belongs to another user.
  */
-export function loadsOwn(database: Database): NonNullable<Route['load']> {
+export function createOwnEndpointLoader(database: Database): NonNullable<Route['load']> {
   return async (asking): Promise<EndpointRow> => {
     const owner = ownerOf(asking);
     const { id } = asking.params;
@@ -150,8 +150,8 @@ export function loadsOwn(database: Database): NonNullable<Route['load']> {
  * Loads an endpoint as `loadsOwn` does, for routes that change it or send to it. It also throws FORBIDDEN for an API key that may not
  * manage this endpoint.
  */
-export function loadsManaged(database: Database, limits: KeyLimits): NonNullable<Route['load']> {
-  const load = loadsOwn(database);
+export function createManagedEndpointLoader(database: Database, limits: KeyLimits): NonNullable<Route['load']> {
+  const load = createOwnEndpointLoader(database);
   return async (asking) => {
     const row = (await load(asking)) as EndpointRow;
     limits.assertManages(asking, serializeEndpoint(row));
@@ -174,7 +174,7 @@ export function disabledError(): ApiError {
  *
  * @throws ApiError BAD_REQUEST if it is disabled; FORBIDDEN if it is global and its owner may no longer have global endpoints
  */
-export async function openEndpoint(
+export async function enabledEndpoint(
   settings: Pick<WebhookSettings, 'globalPolicy'>,
   ctx: RouteContext,
 ): Promise<ReturnType<typeof serializeEndpoint>> {

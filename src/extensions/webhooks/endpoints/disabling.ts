@@ -13,7 +13,7 @@ type NotifyDisabled = (rows: readonly EndpointRow[]) => Promise<void>;
 type Parts = Pick<Host, 'log' | 'events' | 'mail'>;
 
 /** Reports a disabled endpoint in the log and by the event `webhook.disabled`. */
-function announce({ log, events }: Parts, row: EndpointRow): void {
+function emitDisabled({ log, events }: Parts, row: EndpointRow): void {
   const webhook = serializeEndpoint(row);
   log.warn({ endpoint: webhook.id, reason: webhook.disabledReason }, 'a webhook endpoint was disabled');
   events.emit('webhook.disabled', { webhook, owner: row[1], reason: webhook.disabledReason });
@@ -24,7 +24,7 @@ export function createDisabledNotifier(host: Parts, { notifyOwner }: { notifyOwn
   return async (rows) => {
     const mails = rows.map(async (row) => {
       const [id, owner] = row;
-      announce(host, row);
+      emitDisabled(host, row);
       if (!notifyOwner) return;
       await host.mail.sendComposed(DISABLED_MAIL, { webhooks: [id], owner }).catch((error: unknown) => {
         host.log.error(
@@ -52,7 +52,7 @@ export function createRevocationStep(host: Parts, { notifyOwner }: { notifyOwner
   async function report(mails: Iterable<readonly EndpointRow[]>, tx: CallerTransaction): Promise<void> {
     for (const rows of mails) {
       tx.afterCommit(() => {
-        for (const row of rows) announce(host, row);
+        for (const row of rows) emitDisabled(host, row);
       });
       const data = { webhooks: rows.map(([id]) => id), owner: rows[0]![1] };
       if (notifyOwner) await host.mail.sendComposed(DISABLED_MAIL, data, tx);

@@ -188,7 +188,7 @@ export const FORGET_OLD_SECRETS = `
  * A condition: endpoint `e` of user `u` may be sent to now. The parameter holds the roles of the global policy, or null if roles alone
  * do not decide.
  */
-export function isOpen(users: UsersSql, globalRoles: string): string {
+export function mayReceiveSql(users: UsersSql, globalRoles: string): string {
   return `e.enabled and e.removed_at is null and ${users.active} and (e.key_expires_at is null or e.key_expires_at > now())
       and (e.scope <> 'global' or ${globalRoles}::text[] is null or ${users.hasRole(globalRoles)})`;
 }

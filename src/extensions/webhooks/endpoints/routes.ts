@@ -9,7 +9,16 @@ import { newId } from '../../../platform/ids.ts';
 import { laneOf, wakeUp } from '../delivery/endpoint-jobs.ts';
 import { eventNames } from '../events.ts';
 import type { WebhookSettings } from '../settings.ts';
-import { bindingOf, FOR_OWNER, isKey, type KeyLimits, loadsManaged, loadsOwn, ownEndpoint, ownerOf } from './access.ts';
+import {
+  bindingOf,
+  createManagedEndpointLoader,
+  createOwnEndpointLoader,
+  FOR_OWNER,
+  isKey,
+  type KeyLimits,
+  ownEndpoint,
+  ownerOf,
+} from './access.ts';
 import {
   type EndpointRow,
   endpointShape,
@@ -43,8 +52,8 @@ export function endpointRoutes(host: Host, accounts: Accounts, settings: Webhook
   const graceMs = Math.round(settings.secretGraceHours * HOUR_MS);
   const common = { policy: settings.policy, tags: ['webhooks'] };
   const checkUrl = createUrlCheck(settings);
-  const ofOwn = { ...common, load: loadsOwn(database) };
-  const ofManaged = { ...common, load: loadsManaged(database, limits) };
+  const ofOwn = { ...common, load: createOwnEndpointLoader(database) };
+  const ofManaged = { ...common, load: createManagedEndpointLoader(database, limits) };
 
   function emit(what: string, webhook: { id: string }, ctx: RouteContext): void {
     events.emit(`webhook.${what}`, { webhook, owner: ownerOf(ctx), ip: addressOf(ctx.req) });

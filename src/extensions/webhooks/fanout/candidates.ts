@@ -29,7 +29,7 @@ const FEW_HOLDERS = 1000;
  *
  * Uses webhook_endpoints_owner_id_index, _events_index and _global_index, and the index of the users' roles.
  */
-export function candidates(users: UsersSql): string {
+export function candidatesSql(users: UsersSql): string {
   const open = 'e.enabled and e.removed_at is null and e.id > $6';
   const source = (name: Source, from: string, condition: string) => `
   (select '${name}', found.* from (
@@ -72,7 +72,7 @@ export interface Candidate {
 /** A page of candidates for an event. */
 export interface CandidatePage {
   /** The endpoints. Whether their owners may receive the event is checked later. */
-  candidates: Candidate[];
+  candidatesSql: Candidate[];
   /** The last endpoint that this page covers; undefined if there are no more. */
   end: string | undefined;
 }
@@ -83,7 +83,11 @@ function opensToAnybody({ readPolicy }: ResourceGateway): boolean {
 }
 
 /** Returns the ways in which owners of own endpoints may receive an event. */
-function waysOf(event: OutgoingEvent): { anybody: boolean; roles: readonly string[]; owner: string | undefined } {
+function possibleSources(event: OutgoingEvent): {
+  anybody: boolean;
+  roles: readonly string[];
+  owner: string | undefined;
+} {
   const { gateway } = event;
   if (gateway === undefined) return { anybody: false, roles: [], owner: event.owner ?? undefined };
   const { owner, roles } = gateway.readPolicy;
@@ -98,15 +102,15 @@ const namesOf = (event: OutgoingEvent) => subscribableAs(event.name);
  * @param events all with the same `after`
  */
 export function candidateQuery(events: readonly OutgoingEvent[]): unknown[] {
-  const narrow = events.filter((event) => !waysOf(event).anybody);
+  const narrow = events.filter((event) => !possibleSources(event).anybody);
   const names = (list: readonly OutgoingEvent[]) => [...new Set(list.flatMap(namesOf))];
-  const byRole = narrow.filter((event) => waysOf(event).roles.length > 0);
+  const byRole = narrow.filter((event) => possibleSources(event).roles.length > 0);
   return [
-    [...new Set(narrow.flatMap((event) => waysOf(event).owner ?? []))],
-    [...new Set(byRole.flatMap((event) => waysOf(event).roles))],
+    [...new Set(narrow.flatMap((event) => possibleSources(event).owner ?? []))],
+    [...new Set(byRole.flatMap((event) => possibleSources(event).roles))],
     names(events),
     names(byRole),
-    names(events.filter((event) => waysOf(event).anybody)),
+    names(events.filter((event) => possibleSources(event).anybody)),
     events[0]!.after,
   ];
 }
@@ -141,7 +145,7 @@ export function matchCandidates(rows: readonly CandidateRow[]): (event: Outgoing
   }
 
   return (event) => {
-    const { anybody, owner = '' } = waysOf(event);
+    const { anybody, owner = '' } = possibleSources(event);
     const sources: Source[] = anybody ? ['anybody', 'global'] : ['owner', 'role', 'global'];
     const end = sources.flatMap((source) => ends.get(source) ?? []).sort()[0];
     const found = new Map<string, Candidate>();
@@ -152,6 +156,6 @@ export function matchCandidates(rows: readonly CandidateRow[]): (event: Outgoing
         }
       }
     }
-    return { candidates: [...found.values()], end };
+    return { candidatesSql: [...found.values()], end };
   };
 }

@@ -10,9 +10,9 @@ import { REMOVE_OF_OWNERS, REMOVED_AT_ONCE, usersSql } from '../endpoints/endpoi
 import { INSERT_DELIVERIES } from '../log/deliveries-sql.ts';
 import type { DeletedRecords } from '../readability/deleted-records.ts';
 import type { WebhookSettings } from '../settings.ts';
-import { type CandidatePage, type CandidateRow, candidateQuery, candidates, matchCandidates } from './candidates.ts';
+import { type CandidatePage, type CandidateRow, candidateQuery, candidatesSql, matchCandidates } from './candidates.ts';
 import { type OutgoingEvent, OWN_ROW, type OwnPayload, readOutgoing } from './outgoing-event.ts';
-import { createOwnerDeliveries, type NewDelivery, type OwnerShare } from './owner-deliveries.ts';
+import { type CandidatesByEvent, createOwnerDeliveries, type NewDelivery } from './owner-deliveries.ts';
 
 /**
  * $1 name, then columns of the rows: $2 events, $3 resources, $4 records, $5 payloads, $6 when the events happened. The resource is kept
@@ -52,29 +52,29 @@ async function requeueRest(tx: Executor, rest: readonly [event: OutgoingEvent, a
 const INSERT_ROWS = 1000;
 const OWNERS_AT_ONCE = 16;
 // Maximum number of deliveries of one transaction, which handles at least one event. The rest is put behind other events.
-const DELIVERIES = 5000;
+const MAX_DELIVERIES_PER_TRANSACTION = 5000;
 
 /** The work of one transaction. */
 interface Batch {
   /** The events and endpoints to check, by owner. */
-  byOwner: Map<string, OwnerShare>;
+  byOwner: Map<string, CandidatesByEvent>;
   /** The events with further endpoints, each with the last endpoint that has been handled. */
   rest: [event: OutgoingEvent, after: string][];
 }
 
-function batchOf(events: readonly OutgoingEvent[], pageOf: (event: OutgoingEvent) => CandidatePage): Batch {
+function createBatch(events: readonly OutgoingEvent[], pageOf: (event: OutgoingEvent) => CandidatePage): Batch {
   const batch: Batch = { byOwner: new Map(), rest: [] };
-  let room = DELIVERIES;
+  let room = MAX_DELIVERIES_PER_TRANSACTION;
   for (const event of events) {
-    const { candidates: found, end } = pageOf(event);
-    if (room < found.length && room < DELIVERIES) {
+    const { candidatesSql: found, end } = pageOf(event);
+    if (room < found.length && room < MAX_DELIVERIES_PER_TRANSACTION) {
       batch.rest.push([event, event.after]);
       continue;
     }
     room -= found.length;
     if (end !== undefined) batch.rest.push([event, end]);
     for (const candidate of found) {
-      const share: OwnerShare = batch.byOwner.get(candidate.ownerId) ?? new Map();
+      const share: CandidatesByEvent = batch.byOwner.get(candidate.ownerId) ?? new Map();
       batch.byOwner.set(candidate.ownerId, share);
       share.set(event, [...(share.get(event) ?? []), candidate]);
     }
@@ -93,7 +93,7 @@ export function createFanOut(
   deleted: Pick<DeletedRecords, 'keep'>,
 ): OutboxConsumer {
   const gateways = new Map(host.resources.map((gateway) => [gateway.name, gateway]));
-  const candidatesText = candidates(usersSql(users));
+  const candidatesText = candidatesSql(usersSql(users));
   const deliveriesOf = createOwnerDeliveries(host, settings);
   const logWork = createLogWork(host);
   const isSent = (name: string) => gateways.has(name) && gateways.get(name)!.declaration.webhooks !== false;
@@ -115,7 +115,7 @@ export function createFanOut(
       text: candidatesText,
       values: candidateQuery(events),
     });
-    const { byOwner, rest } = batchOf(events, matchCandidates(found));
+    const { byOwner, rest } = createBatch(events, matchCandidates(found));
     const endpoints = new Map(found.map(([, id, owner, slow]) => [id, { id, owner, lane: laneOf(slow) }]));
     const reached: ReachedEndpoints = new Map();
     let deliveries = 0;

@@ -29,10 +29,10 @@ interface EventData {
 }
 
 /** The endpoints of one owner, by event. */
-export type OwnerShare = Map<OutgoingEvent, Candidate[]>;
+export type CandidatesByEvent = Map<OutgoingEvent, Candidate[]>;
 
 /** Returns the deliveries of one owner. Rejects only if the database is unavailable; the events are then handled again. */
-export type OwnerDeliveries = (share: OwnerShare, owner: Viewer) => Promise<NewDelivery[]>;
+export type OwnerDeliveries = (share: CandidatesByEvent, owner: Viewer) => Promise<NewDelivery[]>;
 
 const isRecordEvent = (event: OutgoingEvent): event is RecordEvent => event.gateway !== undefined;
 
@@ -42,13 +42,13 @@ export function createOwnerDeliveries(
   settings: Pick<WebhookSettings, 'globalPolicy'>,
 ): OwnerDeliveries {
   /** Returns what the owner receives: own endpoints get what the owner may read, global ones all events in the owner's scope. */
-  async function received(share: OwnerShare, user: Viewer): Promise<OwnerShare> {
+  async function findReceived(share: CandidatesByEvent, user: Viewer): Promise<CandidatesByEvent> {
     // One context for all events, so that the scope of each resource is evaluated once.
     const viewContext = { user, req: undefined, service: host.service };
-    const asked = [...share.values()].some((list) => list.some((one) => one.global));
+    const hasGlobal = [...share.values()].some((list) => list.some((one) => one.global));
     const global =
-      asked && (await allows(settings.globalPolicy, { ...viewContext, action: 'webhook', doc: undefined }, false));
-    const kept: OwnerShare = new Map();
+      hasGlobal && (await allows(settings.globalPolicy, { ...viewContext, action: 'webhook', doc: undefined }, false));
+    const kept: CandidatesByEvent = new Map();
     for (const [event, list] of share) {
       const own = list.some((one) => !one.global);
       const all = global && list.some((one) => one.global);
@@ -79,8 +79,8 @@ export function createOwnerDeliveries(
     return data;
   }
 
-  async function deliveriesFor(share: OwnerShare, user: Viewer): Promise<NewDelivery[]> {
-    const kept = await received(share, user);
+  async function deliveriesFor(share: CandidatesByEvent, user: Viewer): Promise<NewDelivery[]> {
+    const kept = await findReceived(share, user);
     const data = await dataFor([...kept.keys()], user);
     return [...kept].flatMap(([event, list]) => {
       const { json, isEncrypted } = data.get(event)!;
@@ -95,7 +95,7 @@ export function createOwnerDeliveries(
     });
   }
 
-  return async function deliveriesOf(share: OwnerShare, user: Viewer): Promise<NewDelivery[]> {
+  return async function deliveriesOf(share: CandidatesByEvent, user: Viewer): Promise<NewDelivery[]> {
     try {
       return await deliveriesFor(share, user);
     } catch (error) {

@@ -52,7 +52,7 @@ export function createEventPublisher(
   { database, wake, settings, currentTransaction }: Pick<Host, 'database' | 'wake' | 'settings' | 'currentTransaction'>,
   events: EventDeclarations,
 ): WebhooksApi['publish'] {
-  const most = settings.http.bodyLimit;
+  const maxBytes = settings.http.bodyLimit;
 
   async function jsonOf(name: string, data: unknown): Promise<string> {
     const refuse = (why: string): never => {
@@ -74,7 +74,9 @@ export function createEventPublisher(
     const text: string | undefined = JSON.stringify(result.value);
     if (text === undefined) return refuse('it cannot be written as JSON');
     const bytes = Buffer.byteLength(text);
-    return bytes <= most ? text : refuse(`it is ${bytes} bytes of JSON; ${most} are allowed (settings.http.bodyLimit)`);
+    return bytes <= maxBytes
+      ? text
+      : refuse(`it is ${bytes} bytes of JSON; ${maxBytes} are allowed (settings.http.bodyLimit)`);
   }
 
   return async (name, data, { owner } = {}) => {
@@ -97,7 +99,7 @@ export function createEventPublisher(
 }
 
 /** Creates the sweep that deletes published events when their deliveries are deleted. */
-export function forgetEvents(
+export function createEventRetentionSweep(
   { database }: Pick<Host, 'database'>,
   { keepDeliveriesDays, cleanMs }: Pick<WebhookSettings, 'keepDeliveriesDays' | 'cleanMs'>,
 ): Sweep {

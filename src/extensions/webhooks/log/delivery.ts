@@ -72,7 +72,7 @@ export interface DeliverySerializer {
 }
 
 /** Splits deliveries into groups whose bodies are small enough to be in memory together. */
-function inGroups(rows: readonly DeliveryRow[]): string[][] {
+function splitByBytes(rows: readonly DeliveryRow[]): string[][] {
   const groups: string[][] = [];
   let room = 0;
   for (const [id, , , , , , , , , , bytes] of rows) {
@@ -122,7 +122,7 @@ export function createDeliverySerializer(
     readableBodies,
     async serialize(audience, rows) {
       const payloads = new Map<string, Omit<DeliveryPreview, 'response'>>();
-      for (const ids of inGroups(rows)) {
+      for (const ids of splitByBytes(rows)) {
         for (const [id, body] of await readableBodies(audience, ids)) {
           const payload = cutBytes(body, PREVIEW_BYTES);
           payloads.set(id, { payload, payloadTruncated: payload.length < body.length });

@@ -6,7 +6,13 @@ import { ApiError } from '../../../platform/errors.ts';
 import { isId } from '../../../platform/ids.ts';
 import { OUTBOX_COLUMNS, type RawOutboxRow, readOutboxRow } from '../../../platform/outbox/table.ts';
 import { isTransient } from '../../../platform/postgres/errors.ts';
-import { isKey, type KeyLimits, loadsOwn, ownEndpoint, REQUEST_RATE_LIMIT } from '../endpoints/access.ts';
+import {
+  createOwnEndpointLoader,
+  isKey,
+  type KeyLimits,
+  ownEndpoint,
+  REQUEST_RATE_LIMIT,
+} from '../endpoints/access.ts';
 import type { serializeEndpoint } from '../endpoints/endpoint.ts';
 import { sentResources, subscribableAs, TEST_EVENT } from '../events.ts';
 import { type OutgoingEvent, OWN_ROW, readOutgoing } from '../fanout/outgoing-event.ts';
@@ -116,7 +122,7 @@ function createExplain(
   const sent = new Set(sentResources(host.resources).map(({ name }) => name));
 
   /** Whether a fan-out would deliver the event to the endpoint, according to the given record or the owner of a published event. */
-  async function wouldGet(
+  async function wouldReceive(
     { scope }: Endpoint,
     user: Viewer,
     event: { resource: string; record: StoredRecord | undefined } | { owner: string | null },
@@ -152,7 +158,7 @@ function createExplain(
     const event = readOutgoing(row, gateways);
     // The relay has handled only some endpoints of a large event so far.
     const waits = endpoint.id > event.after;
-    return { ...event, waits, isReadable: () => wouldGet(endpoint, user, eventOf(event)) };
+    return { ...event, waits, isReadable: () => wouldReceive(endpoint, user, eventOf(event)) };
   }
 
   async function fromPublished(id: string, endpoint: Endpoint, user: Viewer): Promise<Known | undefined> {
@@ -160,7 +166,7 @@ function createExplain(
     const [row] = await database.read<[name: string, owner: string | null, at: string]>(statement);
     if (row === undefined) return undefined;
     const [name, owner, at] = row;
-    return { id, name, at, waits: false, isReadable: () => wouldGet(endpoint, user, { owner }) };
+    return { id, name, at, waits: false, isReadable: () => wouldReceive(endpoint, user, { owner }) };
   }
 
   /** Reads an event from its deliveries to other endpoints of the caller. */
@@ -231,7 +237,7 @@ export function explainRoute(
       'Whether there is a delivery, and when the endpoint was created, are facts. To which events it subscribes, whether it is enabled and what ' +
       'you may read are looked at as they are now. Of an event that you may not have only `not_readable` is told.',
     rateLimit: REQUEST_RATE_LIMIT,
-    load: loadsOwn(database),
+    load: createOwnEndpointLoader(database),
     queryShape: explainQueryShape,
     output: explanationShape,
     errors: ['NOT_FOUND'],

@@ -7,12 +7,12 @@ import { isId, newId } from '../../../platform/ids.ts';
 import type { Database } from '../../../platform/postgres/database.ts';
 import { requestDelivery } from '../delivery/endpoint-jobs.ts';
 import {
+  createManagedEndpointLoader,
+  createOwnEndpointLoader,
   disabledError,
+  enabledEndpoint,
   isKey,
   type KeyLimits,
-  loadsManaged,
-  loadsOwn,
-  openEndpoint,
   ownEndpoint,
   ownerOf,
   REQUEST_RATE_LIMIT,
@@ -67,7 +67,7 @@ function readLogQuery(query: Record<string, string | string[]>): {
 
 /** Time for a worker to claim the delivery, up to a second if it holds the lease of the endpoint, and to write the result. */
 const MARGIN_MS = 2000;
-const FIRST_LOOK_MS = 20;
+const FIRST_PAUSE_MS = 20;
 const LONGEST_PAUSE_MS = 250;
 
 /** Waits until a delivery was attempted, and returns its row. `isLeft` returns whether the client has closed the connection. */
@@ -80,7 +80,7 @@ type AwaitAttempt = (id: string, endpointId: string, isLeft: () => boolean) => P
 function createAwaitAttempt(database: Database, { timeoutMs }: { timeoutMs: number }): AwaitAttempt {
   return async (id, endpointId, isLeft) => {
     const end = performance.now() + timeoutMs + MARGIN_MS;
-    for (let pause = FIRST_LOOK_MS; ; pause = Math.min(pause * 1.5, LONGEST_PAUSE_MS)) {
+    for (let pause = FIRST_PAUSE_MS; ; pause = Math.min(pause * 1.5, LONGEST_PAUSE_MS)) {
       await sleep(pause);
       const statement = { name: 'webhook_delivery', text: READ_DELIVERY, values: [id, endpointId] };
       const [row] = await database.read<DeliveryRow>(statement);
@@ -102,7 +102,7 @@ export function deliveryRoutes(
   const { database, queues } = host;
   const awaitAttempt = createAwaitAttempt(database, settings);
   const common = { policy: settings.policy, tags: ['webhooks'] };
-  const load = loadsManaged(database, limits);
+  const load = createManagedEndpointLoader(database, limits);
 
   const audienceOf = (ctx: RouteContext): Audience => ({
     owner: ownerOf(ctx),
@@ -119,7 +119,7 @@ export function deliveryRoutes(
   }
 
   async function test(ctx: RouteContext) {
-    const { id: endpointId } = await openEndpoint(settings, ctx);
+    const { id: endpointId } = await enabledEndpoint(settings, ctx);
     const id = newId();
     const timestamp = new Date().toISOString();
     const body = JSON.stringify({ type: TEST_EVENT, timestamp, data: { webhook: endpointId } });
@@ -132,7 +132,7 @@ export function deliveryRoutes(
   }
 
   async function retry(ctx: RouteContext) {
-    const { id: endpointId } = await openEndpoint(settings, ctx);
+    const { id: endpointId } = await enabledEndpoint(settings, ctx);
     const { deliveryId } = ctx.params;
     if (!isId(deliveryId)) throw new ApiError('NOT_FOUND');
     const values = [deliveryId, endpointId];
@@ -157,7 +157,7 @@ export function deliveryRoutes(
   return [
     {
       ...common,
-      load: loadsOwn(database),
+      load: createOwnEndpointLoader(database),
       method: 'GET',
       path: '/webhooks/:id/deliveries',
       summary: 'Recent deliveries, newest first',

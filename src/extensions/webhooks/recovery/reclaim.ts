@@ -5,7 +5,7 @@ import { writeInBatches } from '../../../platform/postgres/write-in-batches.ts';
 import { laneOf, wakeUp } from '../delivery/endpoint-jobs.ts';
 import { deliveryLeaseMs, LEASE_MS } from '../delivery/lease-store.ts';
 import type { WriteResults } from '../delivery/record-results.ts';
-import { isOpen, type UsersSql, usersSql } from '../endpoints/endpoints-sql.ts';
+import { mayReceiveSql, type UsersSql, usersSql } from '../endpoints/endpoints-sql.ts';
 import { globalRoles, type WebhookSettings } from '../settings.ts';
 
 /**
@@ -53,13 +53,13 @@ function pendingEndpointsSql(users: UsersSql): string {
     union all
     select next.* from waiting w cross join lateral (${first('w.endpoint_id')}) next
   ), page as materialized (select * from waiting limit $2)
-  select p.endpoint_id, coalesce(e.slow, false), coalesce(${isOpen(users, '$3')}, false),
+  select p.endpoint_id, coalesce(e.slow, false), coalesce(${mayReceiveSql(users, '$3')}, false),
     floor(extract(epoch from now() - p.next_attempt_at) * 1000)::bigint, e.owner_id
   from page p left join webhook_endpoints e on e.id = p.endpoint_id left join ${users.table} u on u.id = e.owner_id
   order by p.endpoint_id`;
 }
 
-const PAGE = 500;
+const PAGE_SIZE = 500;
 
 /** The outcome of an attempt whose worker died. It says nothing about the receiver. */
 const workerLost = () => ({
@@ -95,9 +95,13 @@ export function createPendingEndpoints(
   const roles = globalRoles(settings);
   return async function* pending() {
     for (let after = ''; ; ) {
-      const page = await database.write<PendingRow>({ name: 'webhook_pending', text, values: [after, PAGE, roles] });
+      const page = await database.write<PendingRow>({
+        name: 'webhook_pending',
+        text,
+        values: [after, PAGE_SIZE, roles],
+      });
       yield page;
-      if (page.length < PAGE) return;
+      if (page.length < PAGE_SIZE) return;
       after = page.at(-1)![0];
     }
   };
@@ -112,15 +116,15 @@ export function createReclaimSweeps(
 ): Sweep[] {
   async function reclaimExpired(): Promise<number> {
     const values = [deliveryLeaseMs(settings) - LEASE_MS];
-    const reclaimed = await writeInBatches(database, RECLAIM_EXPIRED_LEASES, values, { rowsPerBatch: PAGE });
+    const reclaimed = await writeInBatches(database, RECLAIM_EXPIRED_LEASES, values, { rowsPerBatch: PAGE_SIZE });
     return reclaimed + (await failLost());
   }
 
   /** Fails the attempts of dead workers. A lost attempt counts for the schedule, and towards disabling its endpoint. */
   async function failLost(): Promise<number> {
     let total = 0;
-    for (let found = PAGE; found === PAGE; total += found) {
-      const statement = { name: 'webhook_lost', text: LOST_DELIVERIES, values: [PAGE] };
+    for (let found = PAGE_SIZE; found === PAGE_SIZE; total += found) {
+      const statement = { name: 'webhook_lost', text: LOST_DELIVERIES, values: [PAGE_SIZE] };
       const rows = await database.write<LostRow>(statement);
       found = rows.length;
       const outcome = workerLost();

@@ -1,5 +1,5 @@
 import type { UsersSql } from '../endpoints/endpoints-sql.ts';
-import { isOpen } from '../endpoints/endpoints-sql.ts';
+import { mayReceiveSql } from '../endpoints/endpoints-sql.ts';
 import { TEST_EVENT } from '../events.ts';
 
 /** The states of a recovery. `stopped`: its endpoint was disabled or deleted before it was complete. */
@@ -61,7 +61,7 @@ export function recoverPage(users: UsersSql): string {
   with seen as materialized (
     select after_at, after_id from webhook_recoveries where id = $1
   ), r as (
-    select r.*, coalesce(e.slow, false) as slow, e.owner_id, coalesce(${isOpen(users, '$3')}, false) as open
+    select r.*, coalesce(e.slow, false) as slow, e.owner_id, coalesce(${mayReceiveSql(users, '$3')}, false) as open
     from webhook_recoveries r left join webhook_endpoints e on e.id = r.endpoint_id left join ${users.table} u on u.id = e.owner_id
     where r.id = $1 and r.status = 'running' for update of r skip locked
   ), waiting as (

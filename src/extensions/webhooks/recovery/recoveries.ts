@@ -34,7 +34,7 @@ export function serializeRecovery([id, , status, since, total, resent, createdAt
   return { id, status, since, total, resent, createdAt, finishedAt };
 }
 
-const PAGE = 500;
+const PAGE_SIZE = 500;
 const AT_ONCE = 100;
 const DAY_MS = 86_400_000;
 
@@ -57,7 +57,7 @@ export function createRecoveries(
   const roles = globalRoles(settings);
 
   const page: Recoveries['page'] = async (id) => {
-    const [row] = await database.write<PageRow>({ name: 'webhook_recover', text, values: [id, PAGE, roles] });
+    const [row] = await database.write<PageRow>({ name: 'webhook_recover', text, values: [id, PAGE_SIZE, roles] });
     if (row === undefined) return undefined;
     const [slow, owner, sent, more, ...recovery] = row;
     if (sent > 0) await wakeUp(queues, [{ id: recovery[1], owner, lane: laneOf(slow) }]);
@@ -111,11 +111,11 @@ export type RecoverFailed = (which: {
   endpoint?: string | undefined;
 }) => Promise<RecoveredEndpoint[]>;
 
-const EVER = '1970-01-01T00:00:00.000Z';
+const EARLIEST_TIME = '1970-01-01T00:00:00.000Z';
 
 /** Creates `app.webhooks.recoverFailed`. */
 export function createRecoverFailed({ database }: Pick<Host, 'database'>, { page }: Recoveries): RecoverFailed {
-  return async ({ since = EVER, endpoint }) => {
+  return async ({ since = EARLIEST_TIME, endpoint }) => {
     const found = await database.write<[string]>({ text: FAILED_ENDPOINTS, values: [since, endpoint ?? null] });
     const recovered: RecoveredEndpoint[] = [];
     for (const [id] of found) {

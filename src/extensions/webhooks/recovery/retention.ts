@@ -63,7 +63,7 @@ function removeOwnerless(users: UsersSql): string {
 
 const DAY_MS = 86_400_000;
 /** Interval in ms at which logs of deleted endpoints are deleted: the log of a deleted user is gone within a minute. */
-const LOGS_MS = 5000;
+const MAX_LOG_SWEEP_MS = 5000;
 
 /** Creates the sweeps that delete old data. They may run in many relays concurrently. */
 export function createRetentionSweeps(
@@ -91,7 +91,7 @@ export function createRetentionSweeps(
   return [
     createRetentionSweep(database, {
       name: 'webhooks: logs of removed endpoints',
-      everyMs: Math.min(settings.cleanMs, LOGS_MS),
+      everyMs: Math.min(settings.cleanMs, MAX_LOG_SWEEP_MS),
       removals: [{ text: DELETE_LOGS, maxBatches: Number.POSITIVE_INFINITY }],
     }),
     createRetentionSweep(database, {

@@ -4,11 +4,11 @@ import type { Route, RouteContext } from '../../../declare/route.ts';
 import { ApiError } from '../../../platform/errors.ts';
 import { isId, newId } from '../../../platform/ids.ts';
 import {
+  createManagedEndpointLoader,
+  createOwnEndpointLoader,
   disabledError,
+  enabledEndpoint,
   type KeyLimits,
-  loadsManaged,
-  loadsOwn,
-  openEndpoint,
   ownEndpoint,
   REQUEST_RATE_LIMIT,
 } from '../endpoints/access.ts';
@@ -52,7 +52,7 @@ export function recoveryRoutes(
   }
 
   async function recover(ctx: RouteContext) {
-    const { id: endpointId } = await openEndpoint(settings, ctx);
+    const { id: endpointId } = await enabledEndpoint(settings, ctx);
     const since: string = ctx.input.since;
     const id = newId();
     const begin = () => database.write<RecoveryRow>({ text: BEGIN_RECOVERY, values: [id, endpointId, since] });
@@ -71,7 +71,7 @@ export function recoveryRoutes(
   return [
     {
       ...common,
-      load: loadsManaged(database, limits),
+      load: createManagedEndpointLoader(database, limits),
       method: 'POST',
       path: '/webhooks/:id/recover',
       summary: 'Send everything again that failed since a time',
@@ -89,7 +89,7 @@ export function recoveryRoutes(
     },
     {
       ...common,
-      load: loadsOwn(database),
+      load: createOwnEndpointLoader(database),
       method: 'GET',
       path: '/webhooks/:id/recoveries/:recoveryId',
       summary: 'How far a recovery is',

@@ -2,7 +2,7 @@ import { Client } from 'pg';
 import { afterAll, beforeEach, describe, expect, test, vi } from 'vitest';
 import type { ResourceGateway } from '../../../../src/declare/host.ts';
 import { usersSql } from '../../../../src/extensions/webhooks/endpoints/endpoints-sql.ts';
-import { candidates } from '../../../../src/extensions/webhooks/fanout/candidates.ts';
+import { candidatesSql } from '../../../../src/extensions/webhooks/fanout/candidates.ts';
 import { ApiError, createApp, defineResource, defineUser, f, webhooks } from '../../../../src/index.ts';
 import { startTestApp } from '../../../support/app.ts';
 
@@ -187,7 +187,7 @@ describe('a policy that throws for one owner', () => {
 });
 
 describe('finding one of 20,000 endpoints', () => {
-  const text = candidates(usersSql({ table: 'users', declaration: user } as unknown as ResourceGateway));
+  const text = candidatesSql(usersSql({ table: 'users', declaration: user } as unknown as ResourceGateway));
   const OWNER = `e${'1'.padStart(23, '0')}`;
   /** The parameters: owners, roles, names, names by role, names for everyone, after. Then the events that all others subscribe to. */
   const names = ['rare.created', 'rare.*', '*'];

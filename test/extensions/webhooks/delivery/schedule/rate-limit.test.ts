@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { createRate, type RateState } from '../../../../src/extensions/webhooks/delivery/rate-limit.ts';
+import { createRateCounter, type RateState } from '../../../../../src/extensions/webhooks/delivery/rate-limit.ts';
 
 const START = 1_900_000_000_000;
 
@@ -10,11 +10,11 @@ test('no window, wherever it begins and whichever process counts, contains more 
     fc.property(fc.integer({ min: 1, max: 8 }), fc.constantFrom(1, 2), steps, (limit, windowSeconds, list) => {
       const rule = { limit, windowSeconds };
       let now = START;
-      let rate = createRate(rule, {}, now);
+      let rate = createRateCounter(rule, {}, now);
       const begun: number[] = [];
       for (const [pause, changes] of list) {
         now += pause;
-        if (changes) rate = createRate(rule, JSON.parse(JSON.stringify(rate.state(now))) as RateState, now);
+        if (changes) rate = createRateCounter(rule, JSON.parse(JSON.stringify(rate.state(now))) as RateState, now);
         if (rate.take(now)) begun.push(now);
       }
       for (const at of begun) {
@@ -27,7 +27,7 @@ test('no window, wherever it begins and whichever process counts, contains more 
 });
 
 test('the reported wait is long enough, and it is 0 while the limit is not reached', () => {
-  const rate = createRate({ limit: 3, windowSeconds: 1 }, {}, START);
+  const rate = createRateCounter({ limit: 3, windowSeconds: 1 }, {}, START);
   expect(rate.waitMs(START)).toBe(0);
   for (const after of [0, 250, 500]) expect(rate.take(START + after)).toBe(true);
   expect(rate.take(START + 600)).toBe(false);
@@ -38,7 +38,7 @@ test('the reported wait is long enough, and it is 0 while the limit is not reach
 });
 
 test('a request counts until the slice in which it began has left the window, and no longer', () => {
-  const rate = createRate({ limit: 1, windowSeconds: 100 }, {}, START);
+  const rate = createRateCounter({ limit: 1, windowSeconds: 100 }, {}, START);
   expect(rate.take(START)).toBe(true);
   expect(rate.waitMs(START)).toBe(110_000);
   expect(rate.take(START + 109_999)).toBe(false);
@@ -47,51 +47,51 @@ test('a request counts until the slice in which it began has left the window, an
 
 test('passing the state to another process neither lengthens nor shortens the wait', () => {
   const rule = { limit: 1, windowSeconds: 1 };
-  const before = createRate(rule, {}, START);
+  const before = createRateCounter(rule, {}, START);
   expect(before.take(START)).toBe(true);
-  expect(createRate(rule, before.state(START + 500), START + 500).waitMs(START + 500)).toBe(600);
+  expect(createRateCounter(rule, before.state(START + 500), START + 500).waitMs(START + 500)).toBe(600);
 });
 
 test('after the limit is lowered, the wait lasts until enough requests no longer count', () => {
-  const before = createRate({ limit: 3, windowSeconds: 1 }, {}, START);
+  const before = createRateCounter({ limit: 3, windowSeconds: 1 }, {}, START);
   for (const after of [0, 200, 400]) expect(before.take(START + after)).toBe(true);
-  const lowered = createRate({ limit: 2, windowSeconds: 1 }, before.state(START + 400), START + 400);
+  const lowered = createRateCounter({ limit: 2, windowSeconds: 1 }, before.state(START + 400), START + 400);
   // Two of the three must leave the window before another one fits. The second began in the slice that ends at 300 ms.
   expect(lowered.waitMs(START + 400)).toBe(900);
 });
 
 test('after the window is shortened, requests counted in the longer window still count', () => {
-  const before = createRate({ limit: 1, windowSeconds: 60 }, {}, START);
+  const before = createRateCounter({ limit: 1, windowSeconds: 60 }, {}, START);
   expect(before.take(START)).toBe(true);
-  expect(createRate({ limit: 1, windowSeconds: 1 }, before.state(START), START).take(START)).toBe(false);
+  expect(createRateCounter({ limit: 1, windowSeconds: 1 }, before.state(START), START).take(START)).toBe(false);
 });
 
 test('if the clock is set back while counting, the wait ends with the oldest request, not with the first one counted', () => {
-  const rate = createRate({ limit: 2, windowSeconds: 1 }, {}, START);
+  const rate = createRateCounter({ limit: 2, windowSeconds: 1 }, {}, START);
   expect([rate.take(START + 500), rate.take(START)]).toEqual([true, true]);
   expect(rate.waitMs(START)).toBe(1100);
 });
 
 test('requests that a dead holder may have started count from the time its death was detected', () => {
-  const rate = createRate({ limit: 3, windowSeconds: 1 }, { lost: 2 }, START);
+  const rate = createRateCounter({ limit: 3, windowSeconds: 1 }, { lost: 2 }, START);
   expect([rate.take(START), rate.take(START)]).toEqual([true, false]);
 });
 
 test('a raised limit takes effect at once, and a changed window keeps the current count', () => {
-  const before = createRate({ limit: 1, windowSeconds: 1 }, {}, START);
+  const before = createRateCounter({ limit: 1, windowSeconds: 1 }, {}, START);
   expect(before.take(START)).toBe(true);
-  const raised = createRate({ limit: 2, windowSeconds: 1 }, before.state(START), START);
+  const raised = createRateCounter({ limit: 2, windowSeconds: 1 }, before.state(START), START);
   expect([raised.take(START), raised.take(START)]).toEqual([true, false]);
-  const longer = createRate({ limit: 2, windowSeconds: 60 }, before.state(START), START);
+  const longer = createRateCounter({ limit: 2, windowSeconds: 60 }, before.state(START), START);
   expect([longer.take(START), longer.take(START)]).toEqual([true, false]);
 });
 
 test('if the clock is set back, requests counted ahead of it count for one window, not until the clock catches up', () => {
   const rule = { limit: 2, windowSeconds: 1 };
-  const rate = createRate(rule, {}, START);
+  const rate = createRateCounter(rule, {}, START);
   while (rate.take(START));
   const back = START - 3_600_000;
-  const after = createRate(rule, rate.state(START), back);
+  const after = createRateCounter(rule, rate.state(START), back);
   expect(after.take(back)).toBe(false);
   expect(after.waitMs(back)).toBeLessThanOrEqual(1100);
   expect(after.take(back + after.waitMs(back))).toBe(true);

@@ -1,12 +1,12 @@
 import { Client } from 'pg';
 import { afterAll, expect, test, vi } from 'vitest';
 import { z } from 'zod';
-import { createLeaseRelease } from '../../../../src/extensions/webhooks/delivery/lease-store.ts';
-import { createApp, defineResource, defineUser, f, webhooks } from '../../../../src/index.ts';
-import { createLog } from '../../../../src/platform/observability/log.ts';
-import { openDatabase } from '../../../../src/platform/postgres/database.ts';
-import { type Receiver, startReceiver } from '../../../fakes/receiver.ts';
-import { createClient, type Person, startTestApp } from '../../../support/app.ts';
+import { createLeaseRelease } from '../../../../../src/extensions/webhooks/delivery/lease-store.ts';
+import { createApp, defineResource, defineUser, f, webhooks } from '../../../../../src/index.ts';
+import { createLog } from '../../../../../src/platform/observability/log.ts';
+import { openDatabase } from '../../../../../src/platform/postgres/database.ts';
+import { type Receiver, startReceiver } from '../../../../fakes/receiver.ts';
+import { createClient, type Person, startTestApp } from '../../../../support/app.ts';
 
 const note = defineResource('note', {
   fields: { text: f.text(), owner: f.ref('user').owner() },

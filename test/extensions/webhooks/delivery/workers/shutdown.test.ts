@@ -1,11 +1,11 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Client } from 'pg';
 import { afterAll, expect, onTestFinished, test, vi } from 'vitest';
-import { createApp } from '../../../../src/index.ts';
-import { type Receiver, startReceiver } from '../../../fakes/receiver.ts';
-import { blog } from '../../../fixtures/blog/app.ts';
-import { startTestApp } from '../../../support/app.ts';
-import { startBlog } from '../../../support/processes/app-process.ts';
+import { createApp } from '../../../../../src/index.ts';
+import { type Receiver, startReceiver } from '../../../../fakes/receiver.ts';
+import { blog } from '../../../../fixtures/blog/app.ts';
+import { startTestApp } from '../../../../support/app.ts';
+import { startBlog } from '../../../../support/processes/app-process.ts';
 
 vi.setConfig({ testTimeout: 300_000 });
 

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { failureClass, statusClass } from '../../../../src/extensions/webhooks/delivery/attempt.ts';
+import { failureClass, statusClass } from '../../../../../src/extensions/webhooks/delivery/attempt.ts';
 
 test.each([
   ['ETIMEDOUT', 'timeout'],

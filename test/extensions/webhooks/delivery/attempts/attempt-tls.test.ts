@@ -1,12 +1,12 @@
 import { afterAll, expect, test } from 'vitest';
-import { deliver, targetOf } from '../../../../src/extensions/webhooks/delivery/attempt.ts';
-import { secretContext } from '../../../../src/extensions/webhooks/endpoints/endpoint.ts';
-import { createSigningKeys, newSecret } from '../../../../src/extensions/webhooks/endpoints/signing.ts';
-import { createGuardedAgent } from '../../../../src/platform/address-guard/index.ts';
-import { createKeyring } from '../../../../src/platform/crypto/keyring.ts';
-import { createLog } from '../../../../src/platform/observability/log.ts';
-import { startRawReceiver } from '../../../fakes/receiver-raw.ts';
-import { startTlsReceiver } from '../../../fakes/receiver-tls.ts';
+import { createTarget, makeAttempt } from '../../../../../src/extensions/webhooks/delivery/attempt.ts';
+import { secretContext } from '../../../../../src/extensions/webhooks/endpoints/endpoint.ts';
+import { createSigningKeys, newSecret } from '../../../../../src/extensions/webhooks/endpoints/signing.ts';
+import { createGuardedAgent } from '../../../../../src/platform/address-guard/index.ts';
+import { createKeyring } from '../../../../../src/platform/crypto/keyring.ts';
+import { createLog } from '../../../../../src/platform/observability/log.ts';
+import { startRawReceiver } from '../../../../fakes/receiver-raw.ts';
+import { startTlsReceiver } from '../../../../fakes/receiver-tls.ts';
 
 const TIMEOUT_MS = 2000;
 const keyring = createKeyring([Buffer.alloc(32, 1).toString('base64')]);
@@ -29,8 +29,8 @@ function attempt(host: string, port: number, ca: string) {
     log: createLog('silent', 'test'),
     settings: { allowPrivate: true, requireHttps: true, timeoutMs: TIMEOUT_MS },
   };
-  const target = targetOf(sender, { id: 'e', url: `https://${host}:${port}/`, secrets: [secret] });
-  return deliver(sender, target, { messageId: 'msg_1', body: '{}' });
+  const target = createTarget(sender, { id: 'e', url: `https://${host}:${port}/`, secrets: [secret] });
+  return makeAttempt(sender, target, { messageId: 'msg_1', body: '{}' });
 }
 
 const HOST = 'hooks.example.com';

@@ -1,7 +1,7 @@
 import { afterAll, expect, test, vi } from 'vitest';
-import { createApp, defineResource, defineUser, f, webhooks } from '../../../../src/index.ts';
-import { startReceiver } from '../../../fakes/receiver.ts';
-import { startTestApp } from '../../../support/app.ts';
+import { createApp, defineResource, defineUser, f, webhooks } from '../../../../../src/index.ts';
+import { startReceiver } from '../../../../fakes/receiver.ts';
+import { startTestApp } from '../../../../support/app.ts';
 
 const PRODUCERS = 20;
 const CONSUMERS = 20;

@@ -3,9 +3,9 @@ import { Redis } from 'ioredis';
 import { Client } from 'pg';
 import { afterAll, expect, test, vi } from 'vitest';
 import { z } from 'zod';
-import { defineResource, defineUser, f, verifyWebhook, webhooks } from '../../../../src/index.ts';
-import { type ReceivedRequest, type Receiver, startReceiver } from '../../../fakes/receiver.ts';
-import { type Person, startTestApp } from '../../../support/app.ts';
+import { defineResource, defineUser, f, verifyWebhook, webhooks } from '../../../../../src/index.ts';
+import { type ReceivedRequest, type Receiver, startReceiver } from '../../../../fakes/receiver.ts';
+import { type Person, startTestApp } from '../../../../support/app.ts';
 
 const note = defineResource('note', {
   fields: { text: f.text(), owner: f.ref('user').owner() },

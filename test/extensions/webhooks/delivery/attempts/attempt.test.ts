@@ -1,13 +1,13 @@
 import type { Socket } from 'node:net';
 import { gzipSync } from 'node:zlib';
 import { afterAll, expect, test } from 'vitest';
-import { deliver, type Sender, targetOf } from '../../../../src/extensions/webhooks/delivery/attempt.ts';
-import { secretContext } from '../../../../src/extensions/webhooks/endpoints/endpoint.ts';
-import { createSigningKeys, newSecret } from '../../../../src/extensions/webhooks/endpoints/signing.ts';
-import { createGuardedAgent } from '../../../../src/platform/address-guard/index.ts';
-import { createKeyring } from '../../../../src/platform/crypto/keyring.ts';
-import { createLog } from '../../../../src/platform/observability/log.ts';
-import { type RawReceiver, startRawReceiver } from '../../../fakes/receiver-raw.ts';
+import { createTarget, makeAttempt, type Sender } from '../../../../../src/extensions/webhooks/delivery/attempt.ts';
+import { secretContext } from '../../../../../src/extensions/webhooks/endpoints/endpoint.ts';
+import { createSigningKeys, newSecret } from '../../../../../src/extensions/webhooks/endpoints/signing.ts';
+import { createGuardedAgent } from '../../../../../src/platform/address-guard/index.ts';
+import { createKeyring } from '../../../../../src/platform/crypto/keyring.ts';
+import { createLog } from '../../../../../src/platform/observability/log.ts';
+import { type RawReceiver, startRawReceiver } from '../../../../fakes/receiver-raw.ts';
 
 // Receivers that never finish have the short deadline. All other receivers would miss it on a busy machine.
 const TIMEOUT_MS = 600;
@@ -32,7 +32,7 @@ function sender(allowPrivate = true, timeoutMs = PATIENT_MS): Sender {
 const shared = sender();
 const hurried = sender(true, TIMEOUT_MS);
 const attempt = (url: string, from = shared) =>
-  deliver(from, targetOf(from, { id: 'e', url, secrets: [secret] }), { messageId: 'msg_1', body: '{"a":"ü"}' });
+  makeAttempt(from, createTarget(from, { id: 'e', url, secrets: [secret] }), { messageId: 'msg_1', body: '{"a":"ü"}' });
 
 async function receiver(script: (socket: Socket, nth: number) => void): Promise<RawReceiver> {
   const made = await startRawReceiver(script);
@@ -103,7 +103,7 @@ test('a receiver that responds 413 while the body is still being sent causes one
   const made = await startRawReceiver(script, { early: true });
   closers.push(() => made.close());
   const body = JSON.stringify({ a: 'x'.repeat(20_000_000) });
-  const outcome = await deliver(shared, targetOf(shared, { id: 'e', url: made.url, secrets: [secret] }), {
+  const outcome = await makeAttempt(shared, createTarget(shared, { id: 'e', url: made.url, secrets: [secret] }), {
     messageId: 'm',
     body,
   });

@@ -1,8 +1,8 @@
 import { afterAll, expect, test, vi } from 'vitest';
-import { type Receiver, startReceiver } from '../../../fakes/receiver.ts';
-import { blog } from '../../../fixtures/blog/app.ts';
-import { startTestApp } from '../../../support/app.ts';
-import { startBlog } from '../../../support/processes/app-process.ts';
+import { type Receiver, startReceiver } from '../../../../fakes/receiver.ts';
+import { blog } from '../../../../fixtures/blog/app.ts';
+import { startTestApp } from '../../../../support/app.ts';
+import { startBlog } from '../../../../support/processes/app-process.ts';
 
 vi.setConfig({ testTimeout: 300_000 });
 

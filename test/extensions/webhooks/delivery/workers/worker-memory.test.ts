@@ -4,11 +4,11 @@ import type { Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { gzipSync } from 'node:zlib';
 import { afterAll, expect, test, vi } from 'vitest';
-import { startReceiver } from '../../../fakes/receiver.ts';
-import { startRawReceiver } from '../../../fakes/receiver-raw.ts';
-import { notes } from '../../../fixtures/notes/app.ts';
-import { startTestApp } from '../../../support/app.ts';
-import { startProcess } from '../../../support/processes/app-process.ts';
+import { startReceiver } from '../../../../fakes/receiver.ts';
+import { startRawReceiver } from '../../../../fakes/receiver-raw.ts';
+import { notes } from '../../../../fixtures/notes/app.ts';
+import { startTestApp } from '../../../../support/app.ts';
+import { startProcess } from '../../../../support/processes/app-process.ts';
 
 const MB = 2 ** 20;
 const EACH = 3;

@@ -4,7 +4,7 @@ import {
   createRequestSlots,
   type RequestSlots,
   type SlotKind,
-} from '../../../../src/extensions/webhooks/delivery/request-slots.ts';
+} from '../../../../../src/extensions/webhooks/delivery/request-slots.ts';
 
 const runInSlot = <T>(slots: RequestSlots, kind: SlotKind, owner: string, task: () => Promise<T>) =>
   new Promise<T>((resolve, reject) => {

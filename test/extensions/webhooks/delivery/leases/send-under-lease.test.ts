@@ -1,11 +1,11 @@
 import { Agent } from 'undici';
 import { expect, onTestFinished, test } from 'vitest';
-import type { ClaimedDelivery, ClaimedEndpoint } from '../../../../src/extensions/webhooks/delivery/claim.ts';
-import type { EndpointLease } from '../../../../src/extensions/webhooks/delivery/endpoint-lease.ts';
-import { createRequestSlots } from '../../../../src/extensions/webhooks/delivery/request-slots.ts';
-import { type SendParts, sendUnderLease } from '../../../../src/extensions/webhooks/delivery/send-under-lease.ts';
-import { createLog } from '../../../../src/platform/observability/log.ts';
-import { startReceiver } from '../../../fakes/receiver.ts';
+import type { ClaimedDelivery, ClaimedEndpoint } from '../../../../../src/extensions/webhooks/delivery/claim.ts';
+import type { EndpointLease } from '../../../../../src/extensions/webhooks/delivery/endpoint-lease.ts';
+import { createRequestSlots } from '../../../../../src/extensions/webhooks/delivery/request-slots.ts';
+import { type SendParts, sendUnderLease } from '../../../../../src/extensions/webhooks/delivery/send-under-lease.ts';
+import { createLog } from '../../../../../src/platform/observability/log.ts';
+import { startReceiver } from '../../../../fakes/receiver.ts';
 
 const CHUNK = 5;
 
@@ -73,8 +73,8 @@ test('an endpoint that an API key redirects in the middle of a lease gets only r
     recordResult: async ({ id, outcome }) => void results.push([id, outcome.error]),
     maxInFlight: { fast: 1, slow: 1 },
     chunk: { fast: CHUNK, slow: CHUNK },
-    sliceMs: 60_000,
-    windows: new Map(),
+    claimingMs: 60_000,
+    concurrencyLimits: new Map(),
     leased: new Map(),
     isStopping: () => false,
   };

@@ -4,7 +4,7 @@ import {
   DEFAULT_RETRY_SCHEDULE,
   nextAttemptDelay,
   parseSchedule,
-} from '../../../../src/extensions/webhooks/delivery/retry-schedule.ts';
+} from '../../../../../src/extensions/webhooks/delivery/retry-schedule.ts';
 
 const DAY = 86_400_000;
 

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { afterAttempt } from '../../../../src/extensions/webhooks/delivery/record-results.ts';
+import { afterAttempt } from '../../../../../src/extensions/webhooks/delivery/record-results.ts';
 
 const failed = { ok: false, gone: false, retryAfterMs: null } as never;
 

@@ -1,7 +1,7 @@
 import { expect, onTestFinished, test, vi } from 'vitest';
-import { createApp, defineResource, defineUser, f, webhooks } from '../../../../src/index.ts';
-import { startReceiver } from '../../../fakes/receiver.ts';
-import { startTestApp } from '../../../support/app.ts';
+import { createApp, defineResource, defineUser, f, webhooks } from '../../../../../src/index.ts';
+import { startReceiver } from '../../../../fakes/receiver.ts';
+import { startTestApp } from '../../../../support/app.ts';
 
 const note = defineResource('note', { fields: { text: f.text(), owner: f.ref('user').owner() } });
 const declared = { resources: [defineUser(), note], extensions: [webhooks()] };

@@ -1,8 +1,8 @@
 import { Client } from 'pg';
 import { afterAll, expect, test, vi } from 'vitest';
-import { defineResource, defineUser, f, webhooks } from '../../../../src/index.ts';
-import { type Receiver, startReceiver } from '../../../fakes/receiver.ts';
-import { type Person, startTestApp } from '../../../support/app.ts';
+import { defineResource, defineUser, f, webhooks } from '../../../../../src/index.ts';
+import { type Receiver, startReceiver } from '../../../../fakes/receiver.ts';
+import { type Person, startTestApp } from '../../../../support/app.ts';
 
 const note = defineResource('note', {
   fields: { text: f.text(), owner: f.ref('user').owner() },
