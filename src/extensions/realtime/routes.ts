@@ -12,13 +12,13 @@ const streamQuery = z.object({
   ticket: z
     .string()
     .optional()
-    .describe('A ticket of `POST /api/realtime/ticket`, for clients that cannot send headers.'),
+    .describe('A ticket from `POST /api/realtime/ticket`, for clients that cannot send headers.'),
   lastEventId: z.string().optional().describe('The same as the header `Last-Event-ID`.'),
 });
 
 const DESCRIPTION = `Server-sent events \`<resource>.created\`, \`.updated\`, \`.deleted\`, \`.restored\` and \`.left\`, each with
-\`{ subscription, event, at, id, data?, previous? }\`. \`data\` is what the caller may see of the record, \`previous\` the same before an
-update. Control events: \`ready\` (the stream is complete from here on), \`reset\` (events may be missing: load the data again),
+\`{ subscription, event, at, id, data?, previous? }\`. \`data\` contains what the caller may see of the record, \`previous\` the same
+before an update. Control events: \`ready\` (the stream is complete from here on), \`reset\` (events may be missing: load the data again),
 \`heartbeat\` and \`end\`. The filters of a single subscription may also be query parameters: \`?subscribe=post&status=published\`.`;
 
 /** The routes to open streams and to create tickets. */
@@ -50,7 +50,9 @@ export function realtimeRoutes(open: (ctx: RouteContext) => Promise<void>, ticke
       summary: 'Create a ticket that opens one stream, for clients that cannot send headers',
       tags: ['realtime'],
       handler({ user, auth, res }) {
-        if (auth!.via !== 'session') throw new ApiError('FORBIDDEN', 'API keys are sent in the Authorization header');
+        if (auth!.via !== 'session') {
+          throw new ApiError('FORBIDDEN', 'An API key cannot create a ticket; send it in the Authorization header');
+        }
         res.setHeader('Cache-Control', 'no-store');
         return tickets.create(user!, auth!.id);
       },

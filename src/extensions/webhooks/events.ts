@@ -57,9 +57,9 @@ const PLATFORM = ['auth', 'security', 'webhook', 'push'];
 
 function errorOf(name: string, { schema, description }: Partial<EventDeclaration>): string | undefined {
   if (!NAME.test(name)) return 'the name must look like "invoice.paid"';
-  if (PLATFORM.includes(name.split('.')[0]!)) return `names that begin with ${PLATFORM.join(', ')} are the platform's`;
-  if (typeof schema?.['~standard']?.validate !== 'function') return 'it needs a schema: zod, or any Standard Schema';
-  return description === undefined || typeof description === 'string' ? undefined : 'the description must be a text';
+  if (PLATFORM.includes(name.split('.')[0]!)) return `names that begin with ${PLATFORM.join(', ')} are reserved`;
+  if (typeof schema?.['~standard']?.validate !== 'function') return 'it needs a schema: zod or another Standard Schema';
+  return description === undefined || typeof description === 'string' ? undefined : 'the description must be a string';
 }
 
 /** Validates the setting `events`. */
@@ -75,7 +75,7 @@ export function checkEvents(events: unknown, context: z.RefinementCtx): void {
   }
 }
 
-/** Reports own events whose names are those of record changes. */
+/** Reports published events that have the name of a record change. */
 export function checkEventNames(
   events: EventDeclarations,
   resources: readonly ResourceGateway[],
@@ -84,13 +84,13 @@ export function checkEventNames(
   const taken = new Set(eventNames(resources, []));
   for (const name of Object.keys(events)) {
     if (taken.has(name))
-      errors.at(`webhooks.events: "${name}"`).report('changes of records are called that; choose another name');
+      errors.at(`webhooks.events: "${name}"`).report('a record change already has this name; choose another name');
   }
 }
 
 const HEADERS = {
-  'webhook-id': 'The message: the same on every attempt.',
-  'webhook-timestamp': 'When this attempt is made, in Unix seconds.',
+  'webhook-id': 'The id of the message, the same on every attempt.',
+  'webhook-timestamp': 'The time of this attempt, in Unix seconds.',
   'webhook-signature': 'Signatures of `id.timestamp.body`, separated by spaces; see https://www.standardwebhooks.com.',
 };
 
@@ -115,6 +115,6 @@ export function sentEvents(resources: readonly ResourceGateway[], published: Eve
       ),
     ),
     ...Object.entries(published).map(([name, { schema, description }]) => event(name, description ?? name, schema)),
-    event(TEST_EVENT, 'Somebody tests the endpoint', z.object({ webhook: z.string() })),
+    event(TEST_EVENT, 'A test of the endpoint was requested', z.object({ webhook: z.string() })),
   ];
 }

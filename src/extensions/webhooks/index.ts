@@ -67,7 +67,7 @@ export function webhooks<const E extends EventDeclarations = Record<never, never
       const { accounts, users } = host;
       if (accounts === undefined || users === undefined) {
         throw new StartupError('webhooks() cannot work:', [
-          'endpoints belong to users: it needs accounts, see defineUser',
+          'it needs accounts, because endpoints belong to users; see defineUser',
         ]);
       }
       const limits = createKeyLimits(host);

@@ -32,14 +32,10 @@ const seconds = (ms: number | null) => (ms ?? 0) / 1000;
 const GAUGES: readonly GaugeDefinition[] = [
   ['queued', 'Deliveries that could be sent now.', ({ due }) => due],
   ['retrying', 'Deliveries that wait for the time of their next attempt.', ({ retrying }) => retrying],
-  [
-    'in_flight',
-    'Deliveries that workers have claimed: they are being sent, or are next there.',
-    ({ inFlight }) => inFlight,
-  ],
-  ['oldest_waiting_seconds', 'By how much the earliest delivery is overdue.', ({ oldestMs }) => seconds(oldestMs)],
+  ['in_flight', 'Deliveries that workers have claimed and are sending or will send next.', ({ inFlight }) => inFlight],
+  ['oldest_waiting_seconds', 'Seconds by which the next delivery is overdue.', ({ oldestMs }) => seconds(oldestMs)],
   ['events_waiting', 'Events that the relay has not turned into deliveries yet.', ({ events }) => events],
-  ['oldest_event_seconds', 'How long the first of these has waited.', (queue) => seconds(queue.oldestEventMs)],
+  ['oldest_event_seconds', 'Seconds since the first of these events.', (queue) => seconds(queue.oldestEventMs)],
 ];
 
 /** Registers the metrics of webhooks. While the database is unavailable, the gauges are NaN; the other metrics are still reported. */
@@ -53,7 +49,7 @@ export function createWebhookMetrics(
   function readQueue(): Promise<WebhookQueue | undefined> {
     if (last === undefined || performance.now() - last.at > FRESH_MS) {
       const asked = queue().catch((error) => {
-        log.warn({ err: error }, 'the queue of webhooks could not be measured');
+        log.warn({ err: error }, 'the state of the webhook queue could not be read; its gauges are NaN');
         return undefined;
       });
       last = { at: performance.now(), queue: asked };
@@ -64,7 +60,7 @@ export function createWebhookMetrics(
   for (const [name, help, value] of GAUGES) {
     new Gauge({
       name: `belfry_webhooks_${name}`,
-      help: `${help} In all processes together.`,
+      help: `${help} Across all processes.`,
       registers,
       async collect() {
         const found = await readQueue();
@@ -74,19 +70,19 @@ export function createWebhookMetrics(
   }
   const attempts = new Counter({
     name: 'belfry_webhooks_attempts_total',
-    help: 'Attempts that this process made, by how they ended.',
+    help: 'Attempts that this process made, by result.',
     labelNames: ['result'],
     registers,
   });
   const dispatch = new Histogram({
     name: 'belfry_webhooks_dispatch_seconds',
-    help: 'From when an attempt was due to when its request began.',
+    help: 'Time from when an attempt was due until its request began.',
     buckets: SECONDS,
     registers,
   });
   const answer = new Histogram({
     name: 'belfry_webhooks_answer_seconds',
-    help: 'How long receivers took to answer, or to fail.',
+    help: 'Time until a receiver responded or the request failed.',
     buckets: SECONDS,
     registers,
   });

@@ -26,7 +26,7 @@ export const webhookSettings = z.strictObject({
   requireHttps: z.boolean().optional(),
   /** Name servers for the hosts of receivers, as `address` or `address:port`. Default: those of the system. */
   nameServers: z
-    .array(z.string().refine(isNameServer, { error: 'must be an IP address, with a port or without: "192.0.2.53:53"' }))
+    .array(z.string().refine(isNameServer, { error: 'must be an IP address, with an optional port: "192.0.2.53:53"' }))
     .min(1)
     .optional(),
   maxEndpointsPerUser: count.default(10),

@@ -70,7 +70,7 @@ const RECENT_ATTEMPTS = `
   where (entry ->> 'at')::timestamptz > now() - $1 * interval '1 millisecond'
   group by 1 order by 2 desc, 1`;
 
-/** An endpoint with outstanding deliveries: see `WORST`. */
+/** An endpoint with outstanding deliveries: see `WORST_ENDPOINTS`. */
 type WorstRow = [
   id: string,
   url: string,

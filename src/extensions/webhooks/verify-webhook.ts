@@ -65,7 +65,7 @@ export function verifyWebhook<Payload = WebhookPayload>(
 ): Payload {
   const isGenuine = readSecret(secret);
   if (typeof rawBody !== 'string' && !(rawBody instanceof Uint8Array)) {
-    throw new WebhookVerificationError('INVALID_BODY', 'Pass the raw body, a string or bytes, not the parsed one');
+    throw new WebhookVerificationError('INVALID_BODY', 'Pass the raw body as a string or bytes, not a parsed body');
   }
   const id = readHeader(headers, 'webhook-id');
   const timestamp = readHeader(headers, 'webhook-timestamp');
@@ -75,7 +75,7 @@ export function verifyWebhook<Payload = WebhookPayload>(
   if (id.includes('.')) throw new WebhookVerificationError('INVALID_HEADER', 'The header webhook-id is malformed');
 
   if (!isGenuine(`${id}.${timestamp}.`, rawBody, signatures.split(' '))) {
-    throw new WebhookVerificationError('SIGNATURE_MISMATCH', 'No signature matches: another secret or a changed body');
+    throw new WebhookVerificationError('SIGNATURE_MISMATCH', 'No signature matches: wrong secret or changed body');
   }
   return parse(rawBody) as Payload;
 }
@@ -168,12 +168,12 @@ function headerValues(headers: unknown, name: string): unknown[] {
 
 function checkTimestamp(timestamp: string, toleranceSeconds: number, nowMs: number): void {
   if (!/^\d{1,15}$/.test(timestamp)) {
-    throw new WebhookVerificationError('INVALID_HEADER', 'The header webhook-timestamp is not Unix seconds');
+    throw new WebhookVerificationError('INVALID_HEADER', 'The header webhook-timestamp is not a Unix time in seconds');
   }
   const age = Math.floor(nowMs / 1000) - Number(timestamp);
   // Written so that a tolerance or time that is NaN fails the check instead of passing it.
   if (Math.abs(age) <= toleranceSeconds) return;
-  if (age < 0) throw new WebhookVerificationError('TIMESTAMP_TOO_NEW', 'The webhook’s timestamp lies in the future');
+  if (age < 0) throw new WebhookVerificationError('TIMESTAMP_TOO_NEW', 'The webhook’s timestamp is in the future');
   throw new WebhookVerificationError('TIMESTAMP_TOO_OLD', 'The webhook’s timestamp is too old');
 }
 
@@ -189,6 +189,6 @@ function parse(rawBody: string | Uint8Array): unknown {
       typeof rawBody === 'string' ? rawBody : new TextDecoder('utf-8', { fatal: true }).decode(rawBody),
     );
   } catch {
-    throw new WebhookVerificationError('INVALID_PAYLOAD', 'The body is signed, but it is not JSON');
+    throw new WebhookVerificationError('INVALID_PAYLOAD', 'The signature is valid, but the body is not JSON');
   }
 }

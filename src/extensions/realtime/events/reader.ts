@@ -21,7 +21,7 @@ export interface Reader {
   findRemaining(ids: readonly string[]): Promise<ReadonlySet<string>>;
   /** Stops reading until the next `start`. */
   pause(): void;
-  /** Stops for good; waits for the running `take`. */
+  /** Stops for good; waits for the running `onEntries`. */
   stop(): Promise<void>;
 }
 

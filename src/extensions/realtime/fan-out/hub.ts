@@ -35,7 +35,7 @@ export interface Hub {
   /** Whether the process is stopping and accepts no more streams. */
   readonly isStopped: boolean;
   /**
-   * Adds a stream. It gets all changes from now on, or all changes after the event at which it broke off.
+   * Adds a stream. It gets all changes from now on, or all changes after the last event that the client has received.
    *
    * @param after the id of that event
    */
@@ -237,7 +237,7 @@ export function createHub(
         limit = Math.min(MAX_PAGE_ENTRIES, Math.max(1, 2 * progress.entries));
         await stream.drained();
       } catch (error) {
-        log.warn({ err: error }, 'A resuming stream has to wait');
+        log.warn({ err: error }, 'Could not send missed changes to a resuming stream; will retry');
         await sleep(RETRY_MS);
       }
     }

@@ -19,7 +19,7 @@ export function createRealtimeMetrics({ registry }: Metrics, open: () => number)
   });
   const cut = new Counter({
     name: 'belfry_realtime_cut_off_total',
-    help: 'Streams that were cut off because their clients were too slow.',
+    help: 'Streams that were disconnected because their clients read too slowly.',
     registers: [registry],
   });
   return { cutOff: () => cut.inc() };

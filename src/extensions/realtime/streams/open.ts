@@ -43,7 +43,7 @@ function createTargetFinder({ routes, resources }: Pick<ExtensionHost, 'routes' 
     const what = resource.slice(0, 100).toWellFormed();
     throw new ApiError(
       'BAD_REQUEST',
-      `There is no resource "${what}" to subscribe to; resources: ${names.join(', ') || 'none'}`,
+      `Cannot subscribe to the unknown resource "${what}"; resources: ${names.join(', ') || 'none'}`,
     );
   };
 }
@@ -79,7 +79,7 @@ export function createStreamOpener(
 
   async function authenticate(ctx: RouteContext, { ticket }: StreamRequest): Promise<Caller> {
     if (ticket === undefined) return ctx;
-    if (ctx.user !== undefined) throw new ApiError('BAD_REQUEST', 'Give a ticket or a token, not both');
+    if (ctx.user !== undefined) throw new ApiError('BAD_REQUEST', 'Send either a ticket or a token, not both');
     const caller = await parts.tickets.use(ticket);
     setIdentity(ctx.req, { via: caller.auth.via, id: caller.auth.id, userId: caller.user.id });
     return caller;
@@ -139,7 +139,7 @@ export function createStreamOpener(
         );
       } catch (error) {
         if (!(error instanceof ApiError))
-          log.error({ err: error }, 'Ended a stream, because its subscriptions could not be checked');
+          log.error({ err: error }, 'Could not check the subscriptions of a stream again; the stream was ended');
         stream.end('access_changed');
         return;
       }

@@ -30,7 +30,7 @@ function textOf(name: string, value: unknown): string | undefined {
 /** Parses `post`, `post/<id>` or `post?status=published`. */
 function parseSubscription(text: string): RequestedSubscription {
   if (text.length > MAX_LENGTH)
-    throw new ApiError('BAD_REQUEST', `A subscription has at most ${MAX_LENGTH} characters`);
+    throw new ApiError('BAD_REQUEST', `A subscription can have at most ${MAX_LENGTH} characters`);
   const end = text.indexOf('?');
   const path = end === -1 ? text : text.slice(0, end);
   const slash = path.indexOf('/');
@@ -60,17 +60,17 @@ export function readStreamRequest(
   if (texts.length === 0) {
     throw new ApiError(
       'BAD_REQUEST',
-      'The query parameter "subscribe" is missing; give it as post, post/<id> or post?field=value',
+      'The query parameter "subscribe" is missing; use post, post/<id> or post?field=value',
     );
   }
   if (texts.length > maxSubscriptions)
-    throw new ApiError('BAD_REQUEST', `A stream has at most ${maxSubscriptions} subscriptions`);
+    throw new ApiError('BAD_REQUEST', `A stream can have at most ${maxSubscriptions} subscriptions`);
   const subscriptions = texts.map(parseSubscription);
   const [extra] = Object.keys(filters);
   if (extra !== undefined) {
     const [only] = subscriptions;
     if (subscriptions.length > 1 || Object.keys(only!.filters).length > 0) {
-      const message = `The query parameter "${extra.slice(0, 100).toWellFormed()}" belongs to no subscription; write it behind one: subscribe=post%3Ffield%3Dvalue`;
+      const message = `The query parameter "${extra.slice(0, 100).toWellFormed()}" belongs to no subscription; append it to one: subscribe=post%3Ffield%3Dvalue`;
       throw new ApiError('BAD_REQUEST', message);
     }
     subscriptions[0] = { ...only!, filters };

@@ -24,7 +24,7 @@ export interface Tickets {
 const LABEL = 'svc_rt_';
 const TICKET = /^svc_rt_[0-9a-f]{64}$/;
 
-const refusal = () => new ApiError('UNAUTHORIZED', 'This ticket was used, or has expired');
+const refusal = () => new ApiError('UNAUTHORIZED', 'This ticket has been used or has expired');
 
 /** Creates the tickets of an app. */
 export function createTickets(

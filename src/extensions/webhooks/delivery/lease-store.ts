@@ -130,7 +130,7 @@ export function createEndpointLeaseRenewals(
   return createLeaseRenewals({ everyMs: RENEW_EVERY_MS, what: 'webhook endpoints', log, renew });
 }
 
-/** A lease to release. */
+/** A lease that its holder releases. */
 export interface ReleasedLease {
   endpointId: string;
   /** The owner of the endpoint. */
@@ -170,7 +170,10 @@ export function createLeaseRelease(
       const endpoints = leases.filter(({ endpointId }) => requested.has(endpointId));
       if (endpoints.length > 0) await onRequested(endpoints.map(({ endpointId: id, owner }) => ({ id, owner })));
     } catch (error) {
-      log.error({ err: error, leases: leases.length }, 'leases of webhook endpoints last until they expire');
+      log.error(
+        { err: error, leases: leases.length },
+        'webhook endpoint leases could not be released; they last until they expire',
+      );
     }
   }
   return createMicroBatch(write, MAX_RELEASED);

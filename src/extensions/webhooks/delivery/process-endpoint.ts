@@ -88,7 +88,7 @@ async function runInSlot(
       const logError = (error: unknown) =>
         host.log.error(
           { err: error, endpoint: id },
-          'a webhook endpoint could not be processed; the sweep finds it again',
+          'a webhook endpoint could not be processed; the sweep will retry it',
         );
       void serving.catch(logError).then(releaseOnce).then(resolve);
     });

@@ -22,7 +22,7 @@ export function parseSchedule(list: readonly (number | string)[]): number[] {
   const invalid = list.filter((_, index) => waits[index] === null).map((entry) => JSON.stringify(entry));
   if (invalid.length > 0) {
     throw new Error(
-      `retrySchedule: ${invalid.join(', ')} is not a wait; write milliseconds or '30s', '5m', '2h', '1d', up to 365 days`,
+      `retrySchedule: ${invalid.join(', ')} is not a valid wait. Use milliseconds or '30s', '5m', '2h', '1d', up to 365 days`,
     );
   }
   return waits.filter((wait) => wait !== null);

@@ -124,7 +124,10 @@ export async function sendUnderLease(
     try {
       claim = await lease.claim(lane);
     } catch (error) {
-      host.log.error({ err: error, endpoint: endpointId }, 'deliveries were not claimed; the sweep finds them again');
+      host.log.error(
+        { err: error, endpoint: endpointId },
+        'webhook deliveries could not be claimed; the sweep will find them',
+      );
     }
     more = claim !== undefined && claim.deliveries.length === parts.chunk[lane];
     if (claim === undefined) {
@@ -174,7 +177,7 @@ export async function sendUnderLease(
     function noteUnchecked(error: unknown): void {
       host.log.error(
         { err: error, endpoint: endpointId },
-        'webhook deliveries could not be checked; they are tried again',
+        'webhook deliveries could not be checked; they will be retried',
       );
       halted = true;
       hasUnchecked = true;
@@ -188,7 +191,10 @@ export async function sendUnderLease(
       parts.recordResult({ id, endpointId, eventId, isEncrypted, attempt, scheduleAttempt, dueAt, outcome }).then(
         () => afterResult(id, true),
         (error: unknown) => {
-          host.log.error({ err: error, endpoint: endpointId }, 'the result of a webhook was not written');
+          host.log.error(
+            { err: error, endpoint: endpointId },
+            'the result of a webhook delivery could not be stored; it may be sent again',
+          );
           afterResult(id, false);
         },
       );
@@ -243,7 +249,7 @@ export async function sendUnderLease(
       } catch (error) {
         host.log.error(
           { err: error, endpoint: endpointId },
-          'a requested delivery was not claimed; the sweep finds it',
+          'a requested webhook delivery could not be claimed; the sweep will find it',
         );
       }
       claimingRequested = false;

@@ -27,7 +27,7 @@ export interface KeyLimits {
    * @throws ApiError FORBIDDEN, naming the scope
    */
   assertReads(auth: Auth, names: readonly string[]): void;
-  /** Whether `assertReads` passes. */
+  /** Whether a key may read the records of events. */
   reads(auth: Auth, names: readonly string[]): boolean;
   /**
    * Checks that a request may change an endpoint or have deliveries sent to it. A key must be able to read everything that the endpoint
@@ -147,8 +147,8 @@ export function createOwnEndpointLoader(database: Database): NonNullable<Route['
 }
 
 /**
- * Loads an endpoint as `loadsOwn` does, for routes that change it or send to it. It also throws FORBIDDEN for an API key that may not
- * manage this endpoint.
+ * Creates a loader like `createOwnEndpointLoader`, for routes that change the endpoint or send to it. It also throws FORBIDDEN for an
+ * API key that may not manage this endpoint.
  */
 export function createManagedEndpointLoader(database: Database, limits: KeyLimits): NonNullable<Route['load']> {
   const load = createOwnEndpointLoader(database);

@@ -102,8 +102,8 @@ export const endpointShape = z
     disabledReason: z.enum(['gone', 'failing', 'manual', 'password_reset', 'key_ended']).nullable(),
     createdAt: time,
     updatedAt: time,
-    signing: z.literal('v1a').optional().meta({ description: 'Messages carry an ed25519 signature, too.' }),
-    publicKey: z.string().optional().meta({ description: 'What it is verified with: `whpk_…`.' }),
+    signing: z.literal('v1a').optional().meta({ description: 'Messages also carry an ed25519 signature.' }),
+    publicKey: z.string().optional().meta({ description: 'The public key that verifies this signature: `whpk_…`.' }),
     apiKeyId: z.string().optional().meta({
       description:
         'The API key that the endpoint is bound to. The endpoint is disabled when the key is revoked or expires.',
@@ -117,5 +117,5 @@ export const endpointShape = z
 
 /** The shape of the response to a create. */
 export const endpointWithSecretShape = endpointShape
-  .extend({ secret: z.string().meta({ description: 'What messages are signed with. It is shown this once.' }) })
+  .extend({ secret: z.string().meta({ description: 'The secret that signs messages. It is shown only once.' }) })
   .meta({ id: 'WebhookWithSecret' });

@@ -90,9 +90,9 @@ export const READ_SOME = `
 
 /**
  * $1 id, $2 owner, $3 url, $4 events, $5 whether the description changes, $6 description, $7 enabled, $8 ordered; null means
- * unchanged. $9 whether the rate changes, $10 its limit, $11 its window in seconds. The last columns: whether it was enabled
- * before, and its lane. $12 to $15: see `bind`. $16: reasons; an endpoint that was disabled for one of them is not enabled. No row: it was
- * deleted, another key is bound to it by now, or it was disabled for one of the reasons meanwhile. Enabling resets its counters.
+ * unchanged. $9 whether the rate changes, $10 its limit, $11 its window in seconds. $12 to $15: see `bindKeySql`. $16: reasons; an
+ * endpoint that was disabled for one of them is not enabled. The last columns: whether it was enabled before, and its lane. No row: it
+ * was deleted, it is bound to another key by now, or it was disabled for one of the reasons meanwhile. Enabling resets its counters.
  * Enabling and a new URL move it to the fast lane.
  */
 export const UPDATE = `
@@ -163,7 +163,7 @@ export const OLD_SECRETS = `case when e.previous_secret_until > now() then e.pre
 
 /**
  * $1 id, $2 owner, $3 the new secret, $4 ms for which the old one is still used, 0: it is deleted at once, $5 the new public key,
- * $6 to $9 see `bind`. All secrets of an endpoint have the same encryption context, so that a ciphertext can move between columns.
+ * $6 to $9 see `bindKeySql`. All secrets of an endpoint have the same encryption context, so that a ciphertext can move between columns.
  */
 export const ROTATE = `
   update webhook_endpoints e set

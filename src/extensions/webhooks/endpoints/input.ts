@@ -79,7 +79,7 @@ const signing = z.enum(SIGNINGS, { error: `Must be one of: ${SIGNINGS.join(', ')
 
 const ordered = z.boolean({ error: 'Must be true or false' }).meta({
   description:
-    'One delivery at a time, in the order of the events: the next starts when the one before has succeeded or failed for good.',
+    'Sends one delivery at a time, in the order of the events. The next starts when the previous has succeeded or failed for good.',
 });
 const whole = (most: number) =>
   z
@@ -92,7 +92,7 @@ const rateLimit = z
     { error: 'Must be { limit, windowSeconds }' },
   )
   .nullable()
-  .meta({ description: 'At most `limit` requests in any `windowSeconds`; what is over it waits. null: no limit.' });
+  .meta({ description: 'At most `limit` requests in any `windowSeconds`; further deliveries wait. null: no limit.' });
 
 /** The body of a request to create an endpoint. */
 export function createSchema(settings: WebhookSettings, names: readonly string[]) {
@@ -117,7 +117,7 @@ export function updateSchema(settings: WebhookSettings, names: readonly string[]
     apiKeyId: z
       .null({ error: 'Must be null' })
       .optional()
-      .meta({ description: 'null: the endpoint is no longer bound to an API key. Only a session may do that.' }),
+      .meta({ description: 'null: unbinds the endpoint from its API key. Only a session may do that.' }),
     ordered: ordered.optional(),
     rateLimit: rateLimit.optional(),
   });

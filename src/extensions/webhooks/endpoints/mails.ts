@@ -23,12 +23,12 @@ function describe({ id, events, createdAt }: Webhook, place: string): string {
   return `${id}${place}, created on ${createdAt.slice(0, 10)} for ${events.join(', ')}`;
 }
 
-/** The text of the e-mail. Like `createdContentOf`, it contains no text that the owner chose. */
+/** The text of the e-mail. Like `composeCreatedMail`, it contains no text that the owner chose. */
 function disabledContentOf(webhook: Webhook, appUrl: string | undefined): MailContent {
   const { id, disabledReason, consecutiveFailures, lastError } = webhook;
   const why =
     disabledReason === 'gone'
-      ? 'Its receiver answered 410 Gone: it wants no more messages.'
+      ? 'Its receiver responded with 410 Gone, which means that it wants no more messages.'
       : disabledReason === 'key_ended'
         ? 'It was created or changed with an API key that was revoked or has expired. Check its URL before you enable it.'
         : `The last ${consecutiveFailures} deliveries failed on every attempt. The last error: ${lastError}.`;
@@ -37,7 +37,7 @@ function disabledContentOf(webhook: Webhook, appUrl: string | undefined): MailCo
     text: [
       `Your webhook endpoint ${describe(webhook, placeOf(appUrl))}, was disabled.`,
       why,
-      `Nothing is sent to it any more. When its receiver works again, enable it: PATCH /api/webhooks/${id} with { "enabled": true }. Changes until then are not sent later.`,
+      `Nothing more is sent to it. When its receiver works again, enable it: PATCH /api/webhooks/${id} with { "enabled": true }. Changes until then are not sent later.`,
     ].join('\n\n'),
   };
 }

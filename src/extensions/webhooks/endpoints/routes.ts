@@ -35,7 +35,7 @@ const HOUR_MS = 3_600_000;
 
 type Endpoint = ReturnType<typeof serializeEndpoint>;
 
-/** A change of an endpoint's binding to an API key, in the form that `bind` in endpoints-sql.ts takes. */
+/** A change of an endpoint's binding to an API key, in the form that `bindKeySql` takes. */
 type Binding = readonly [
   change: 'keep' | 'bind' | 'drop',
   keyId: string | null,
@@ -66,7 +66,7 @@ export function endpointRoutes(host: Host, accounts: Accounts, settings: Webhook
     if (credentialWatchOf(auth) === undefined) {
       throw new ApiError(
         'FORBIDDEN',
-        'A webhook cannot be made or changed with this kind of credential; use a session',
+        'A webhook cannot be created or changed with this kind of credential; use a session',
       );
     }
     return ['bind', auth.id, auth.scopes, await limits.expiryOf(auth.id)];
@@ -187,7 +187,7 @@ export function endpointRoutes(host: Host, accounts: Accounts, settings: Webhook
       ...common,
       method: 'POST',
       path: '/webhooks',
-      summary: 'Create a webhook endpoint; its secret is shown this once',
+      summary: 'Create a webhook endpoint; its secret is shown only once',
       input: createSchema(settings, names),
       output: endpointWithSecretShape,
       errors: ['FORBIDDEN', 'LIMIT_REACHED'],
@@ -199,7 +199,7 @@ export function endpointRoutes(host: Host, accounts: Accounts, settings: Webhook
       ...common,
       method: 'GET',
       path: '/webhooks',
-      summary: 'Your webhook endpoints',
+      summary: 'List your webhook endpoints',
       errors: [],
       operationId: 'listWebhooks',
       output: endpointShape.array(),
@@ -212,7 +212,7 @@ export function endpointRoutes(host: Host, accounts: Accounts, settings: Webhook
       ...ofOwn,
       method: 'GET',
       path: '/webhooks/:id',
-      summary: 'One webhook endpoint',
+      summary: 'Get a webhook endpoint',
       errors: ['NOT_FOUND'],
       operationId: 'readWebhook',
       output: endpointShape,
@@ -222,7 +222,7 @@ export function endpointRoutes(host: Host, accounts: Accounts, settings: Webhook
       ...ofManaged,
       method: 'PATCH',
       path: '/webhooks/:id',
-      summary: 'Change a webhook endpoint; enabling it starts over',
+      summary: 'Update a webhook endpoint; enabling it resets its failure count',
       errors: ['FORBIDDEN', 'NOT_FOUND'],
       operationId: 'updateWebhook',
       input: updateSchema(settings, names),
@@ -243,9 +243,9 @@ export function endpointRoutes(host: Host, accounts: Accounts, settings: Webhook
       ...ofManaged,
       method: 'POST',
       path: '/webhooks/:id/rotate-secret',
-      summary: 'Give a webhook endpoint a new secret, shown this once',
+      summary: 'Rotate the secret of a webhook endpoint; the new secret is shown only once',
       description:
-        'For a grace time messages are signed with the old secret, too. `signing` changes how they are signed; left out, it stays.',
+        'During a grace period, messages are also signed with the old secret. `signing` changes the kind of signature; omit it to keep it.',
       input: rotateSchema,
       output: endpointWithSecretShape,
       errors: ['FORBIDDEN', 'NOT_FOUND'],

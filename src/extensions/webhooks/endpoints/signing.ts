@@ -74,7 +74,7 @@ export function signingKey(secret: string): KeyObject {
 /**
  * Parses a private key.
  *
- * @param privateKey `whsk_…`, as `newKeyPair` returns it
+ * @param privateKey `whsk_…`, as `generateKeyPair` returns it
  * @throws Error without the key in its message if the key has another form, or its halves do not match
  */
 export function privateSigningKey(privateKey: string): KeyObject {
@@ -87,7 +87,7 @@ export function privateSigningKey(privateKey: string): KeyObject {
   throw new Error('A private signing key is whsk_ followed by the base64 of 64 bytes: its seed and its public key');
 }
 
-/** Parses the keys of an endpoint from its stored secrets. Throws like `signingKey` and `privateSigningKey`. */
+/** Parses the keys of an endpoint from its stored secrets. Throws like `parseSigningSecret` and `parsePrivateSigningKey`. */
 export function signingKeys(kept: string): KeyObject[] {
   const [secret, privateKey] = kept.split(' ');
   return [signingKey(secret!), ...(privateKey === undefined ? [] : [privateSigningKey(privateKey)])];

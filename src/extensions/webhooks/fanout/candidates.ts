@@ -97,7 +97,7 @@ function possibleSources(event: OutgoingEvent): {
 const namesOf = (event: OutgoingEvent) => subscribableAs(event.name);
 
 /**
- * Returns the parameters of `candidates`.
+ * Returns the parameters of `candidatesSql`.
  *
  * @param events all with the same `after`
  */

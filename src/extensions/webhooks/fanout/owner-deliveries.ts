@@ -108,7 +108,7 @@ export function createOwnerDeliveries(
       const [event] = share.keys();
       host.log.error(
         { err: error, event: event?.name, id: event?.id, user: user.id },
-        'a policy threw; nothing is sent',
+        'a policy threw; the event is not sent to this user',
       );
       return [];
     }

@@ -61,22 +61,22 @@ export function createEventPublisher(
     const declared = Object.hasOwn(events, name) ? events[name] : undefined;
     if (declared === undefined) {
       const names = Object.keys(events).join(', ') || 'none';
-      return refuse(`there is no such event; declared in webhooks({ events }): ${names}`);
+      return refuse(`unknown event; events declared in webhooks({ events }): ${names}`);
     }
     const result = await declared.schema['~standard'].validate(data);
     if (result.issues !== undefined) {
       const issues = result.issues
         .slice(0, 10)
         .map((issue) => `${issuePath(issue).join('.') || 'data'}: ${issue.message}`);
-      return refuse(`it is not valid: ${issues.join('; ')}`);
+      return refuse(`the data is not valid: ${issues.join('; ')}`);
     }
     // For a value without a JSON form, stringify throws or returns undefined.
     const text: string | undefined = JSON.stringify(result.value);
-    if (text === undefined) return refuse('it cannot be written as JSON');
+    if (text === undefined) return refuse('the data cannot be written as JSON');
     const bytes = Buffer.byteLength(text);
     return bytes <= maxBytes
       ? text
-      : refuse(`it is ${bytes} bytes of JSON; ${maxBytes} are allowed (settings.http.bodyLimit)`);
+      : refuse(`the data is ${bytes} bytes of JSON; at most ${maxBytes} are allowed (settings.http.bodyLimit)`);
   }
 
   return async (name, data, { owner } = {}) => {

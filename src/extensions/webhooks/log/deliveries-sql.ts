@@ -79,7 +79,7 @@ export const READ_DELIVERY = `select ${COLUMNS} from webhook_deliveries d where 
 export const READ_BODIES = `
   select id, type, body, encrypted_body from webhook_deliveries where id = any($1::text[])`;
 
-/** $1 endpoint. Like `EARLIEST`, for the next delivery of an ordered endpoint. */
+/** $1 endpoint. Like `EARLIEST_DUE_MS`, for the next delivery of an ordered endpoint. */
 export const NEXT = `
   select ceil(extract(epoch from next_attempt_at - now()) * 1000)::bigint
   from webhook_deliveries where endpoint_id = $1 and status = 'pending' order by position nulls first, event_id limit 1`;

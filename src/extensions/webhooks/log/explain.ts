@@ -74,14 +74,14 @@ const WAITING = `
 
 /** Why an event was or was not delivered to an endpoint, and what that means. */
 export const REASONS = {
-  delivered: 'There is a delivery of it to this endpoint.',
+  delivered: 'A delivery of this event to this endpoint exists.',
   created_later: 'The endpoint was created after the event.',
-  filtered: 'The endpoint does not subscribe to it, as it is now.',
-  disabled: 'The endpoint is disabled now.',
-  not_readable: 'You may not have it, as things stand now: you may not read what it tells of, or that is gone.',
-  waiting: 'It waits to be delivered.',
-  too_old: 'It is older than what is kept.',
-  changed_since: 'As things stand now you would get it. When it happened they stood otherwise.',
+  filtered: 'The endpoint does not currently subscribe to this event.',
+  disabled: 'The endpoint is currently disabled.',
+  not_readable: 'You cannot currently receive this event: you may not read its data, or its record no longer exists.',
+  waiting: 'The event is waiting to be delivered.',
+  too_old: 'The event is older than the retention period.',
+  changed_since: 'You would receive this event now, but the endpoint or your access was different when it happened.',
 } as const;
 
 /** A key of `REASONS`. */
@@ -234,8 +234,8 @@ export function explainRoute(
     tags: ['webhooks'],
     summary: 'Why an event was or was not delivered to a webhook endpoint',
     description:
-      'Whether there is a delivery, and when the endpoint was created, are facts. To which events it subscribes, whether it is enabled and what ' +
-      'you may read are looked at as they are now. Of an event that you may not have only `not_readable` is told.',
+      'Deliveries and the creation time of the endpoint are stored facts. Its subscriptions, whether it is enabled, and what you may ' +
+      'read are evaluated as they are now. For an event that you may not read, the only reason given is `not_readable`.',
     rateLimit: REQUEST_RATE_LIMIT,
     load: createOwnEndpointLoader(database),
     queryShape: explainQueryShape,

@@ -70,7 +70,7 @@ const MARGIN_MS = 2000;
 const FIRST_PAUSE_MS = 20;
 const LONGEST_PAUSE_MS = 250;
 
-/** Waits until a delivery was attempted, and returns its row. `isLeft` returns whether the client has closed the connection. */
+/** Waits until a delivery was attempted, and returns its row. `hasClientLeft` returns whether the client has closed the connection. */
 type AwaitAttempt = (id: string, endpointId: string, isLeft: () => boolean) => Promise<DeliveryRow>;
 
 /**
@@ -174,8 +174,8 @@ export function deliveryRoutes(
       path: '/webhooks/:id/test',
       summary: `Send a ${TEST_EVENT} event now`,
       description:
-        'It waits for the attempt, at most for the time-out; where no worker made one by then, the delivery is still pending. A test is ' +
-        'one attempt, and one that fails does not count towards disabling the endpoint.',
+        'The response waits for the attempt, at most until the time-out. If no worker has made the attempt by then, the delivery ' +
+        'is still pending. A test has one attempt. If it fails, it does not count towards disabling the endpoint.',
       rateLimit: REQUEST_RATE_LIMIT,
       output: deliveryShape,
       errors: ['BAD_REQUEST', 'FORBIDDEN', 'NOT_FOUND'],
@@ -189,9 +189,9 @@ export function deliveryRoutes(
       path: '/webhooks/:id/deliveries/:deliveryId/retry',
       summary: 'Send a delivery again now',
       description:
-        'With the same message id and a fresh schedule; it does not wait for the attempt. One that the owner of the endpoint may no longer ' +
-        'read is not sent: it fails at once. One that waits for its next attempt is sent ' +
-        'now instead; one that is being sent stays as it is.',
+        'Uses the same message id and restarts the retry schedule. The response does not wait for the attempt. If the owner of the ' +
+        'endpoint may no longer read the record, nothing is sent and the delivery fails at once. A delivery that waits for its next ' +
+        'attempt is sent now instead. A delivery that is being sent does not change.',
       rateLimit: REQUEST_RATE_LIMIT,
       output: deliveryShape,
       errors: ['BAD_REQUEST', 'FORBIDDEN', 'NOT_FOUND'],

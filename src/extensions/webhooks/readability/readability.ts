@@ -131,7 +131,7 @@ export function createReadability(
   const gateways = new Map(resources.map((gateway) => [gateway.name, gateway]));
   const isGlobalAllowed = createGlobalCheck({ service, log }, { globalPolicy });
 
-  /** Whether the app publishes the event itself. The name of such an event may begin with a resource without being a change of a record. */
+  /** Whether the app publishes the event itself. Its name may begin with the name of a resource although no record has changed. */
   const isOfApp = (type: string) => type === TEST_EVENT || Object.hasOwn(events, type);
 
   /** If the check of one body throws, that body is unreadable; the endpoint's other deliveries are not affected. */
@@ -142,7 +142,7 @@ export function createReadability(
       if (isTransient(error)) throw error;
       log.error(
         { err: error, ...where },
-        'the readability of a webhook could not be checked; it is not sent, and hidden',
+        'could not check whether a webhook body is readable; it is hidden and not sent',
       );
       return false;
     }

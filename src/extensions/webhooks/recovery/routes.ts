@@ -62,7 +62,7 @@ export function recoveryRoutes(
     if (recovery === undefined) throw disabledError();
     const [runningId, , , itsSince] = recovery;
     if (itsSince !== since) {
-      throw new ApiError('CONFLICT', `A recovery since ${itsSince} is running; ask again once it has finished`);
+      throw new ApiError('CONFLICT', `A recovery since ${itsSince} is running; try again after it has finished`);
     }
     if (runningId !== id) return serializeRecovery(recovery);
     return serializeRecovery((await page(id))?.recovery ?? (await read(id, endpointId)));
@@ -74,11 +74,12 @@ export function recoveryRoutes(
       load: createManagedEndpointLoader(database, limits),
       method: 'POST',
       path: '/webhooks/:id/recover',
-      summary: 'Send everything again that failed since a time',
+      summary: 'Resend all deliveries that have failed since a given time',
       description:
-        'With the same message ids and fresh schedules, in the background. `total` is what had failed when it was asked for; `resent` is ' +
-        'how much of it is on its way. What failed before and does not any more when its turn comes is left out. Asked again while ' +
-        'it runs, it answers with the recovery that runs. It stops when the endpoint gets disabled.',
+        'Runs in the background, with the same message ids and restarted retry schedules. `total` is the number of failed deliveries ' +
+        'at the time of the request; `resent` is how many of them have been queued again. Deliveries that are no longer failed when ' +
+        'the recovery reaches them are skipped. If a recovery with the same `since` is running, the response contains that recovery. ' +
+        'It stops when the endpoint is disabled.',
       rateLimit: REQUEST_RATE_LIMIT,
       input: recoverSchema(settings),
       output: recoveryShape,
@@ -92,7 +93,7 @@ export function recoveryRoutes(
       load: createOwnEndpointLoader(database),
       method: 'GET',
       path: '/webhooks/:id/recoveries/:recoveryId',
-      summary: 'How far a recovery is',
+      summary: 'Get the progress of a recovery',
       output: recoveryShape,
       errors: ['NOT_FOUND'],
       operationId: 'readWebhookRecovery',

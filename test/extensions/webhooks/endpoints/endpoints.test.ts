@@ -255,6 +255,6 @@ test('an invalid setting stops the start and is named', () => {
   );
   expect(make({ timeoutMs: 0, surprise: 1 })).toThrow(/timeoutMs[\s\S]*surprise|surprise[\s\S]*timeoutMs/);
   expect(make({ nameServers: ['dns.example.com'] })).toThrow('webhooks.nameServers.0: must be an IP address');
-  expect(make({ retrySchedule: ['soon'] })).toThrow('"soon" is not a wait');
+  expect(make({ retrySchedule: ['soon'] })).toThrow('"soon" is not a valid wait');
   expect(make({ globalPolicy: 'a+b' })).toThrow('webhooks.globalPolicy');
 });

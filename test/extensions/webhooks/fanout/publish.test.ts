@@ -180,9 +180,9 @@ describe('invalid events', () => {
     ['data that fails an async rule', 'slow.checked', { id: 'no' }, {}, /not valid: data: Must not be no/],
     ['data that valibot refuses', 'invoice.sent-out', { to: 1 }, {}, /not valid: to: /],
     ['data that arktype refuses', 'batch.done', { count: '1' }, {}, /not valid: count: /],
-    ['an undeclared event', 'invoice.lost', {}, {}, /there is no such event; declared in .*: invoice\.paid, /],
-    ['an event of a resource', 'note.created', {}, {}, /there is no such event/],
-    ['a name that every object has', 'constructor', {}, {}, /there is no such event/],
+    ['an undeclared event', 'invoice.lost', {}, {}, /unknown event; events declared in .*: invoice\.paid, /],
+    ['an event of a resource', 'note.created', {}, {}, /unknown event/],
+    ['a name that every object has', 'constructor', {}, {}, /unknown event/],
     ['a circle', 'note.shared', circle, {}, /circular/i],
     ['a value that is not JSON', 'note.shared', undefined, {}, /cannot be written as JSON/],
     [
@@ -190,7 +190,7 @@ describe('invalid events', () => {
       'note.shared',
       'x'.repeat(1_048_576),
       {},
-      /1048578 bytes of JSON; 1048576 are allowed/,
+      /1048578 bytes of JSON; at most 1048576 are allowed/,
     ],
     [
       'an owner that cannot be a user id',
@@ -221,12 +221,12 @@ describe('invalid events', () => {
     ['invoicePaid', { schema: z.any() }, '"invoicePaid": the name must look like "invoice.paid"'],
     ['a.b.c', { schema: z.any() }, 'the name must look like'],
     ['invoice.*', { schema: z.any() }, 'the name must look like'],
-    ['security.breach', { schema: z.any() }, "are the platform's"],
-    ['webhook.test', { schema: z.any() }, "are the platform's"],
-    ['note.created', { schema: z.any() }, '"note.created": changes of records are called that'],
+    ['security.breach', { schema: z.any() }, 'are reserved'],
+    ['webhook.test', { schema: z.any() }, 'are reserved'],
+    ['note.created', { schema: z.any() }, '"note.created": a record change already has this name'],
     ['invoice.paid', {}, '"invoice.paid": it needs a schema'],
     ['invoice.paid', null, 'it needs a schema'],
-    ['invoice.paid', { schema: z.any(), description: 1 }, 'the description must be a text'],
+    ['invoice.paid', { schema: z.any(), description: 1 }, 'the description must be a string'],
   ])('the declaration of %s as %j is refused', (name, declared, message) => {
     const options = { events: { [name]: declared as never } };
     expect(() => createApp({ resources: [defineUser(), note], extensions: [webhooks(options)] }, env)).toThrow(message);

@@ -219,7 +219,7 @@ describe('repeated requests', () => {
     expect([status, body.error.code, body.error.message]).toEqual([
       409,
       'CONFLICT',
-      `A recovery since ${day} is running; ask again once it has finished`,
+      `A recovery since ${day} is running; try again after it has finished`,
     ]);
   });
 

@@ -21,7 +21,9 @@ describe('parseSchedule', () => {
   });
 
   test('lists every entry that is not a duration', () => {
-    expect(() => parseSchedule(['5s', '5 s', 10, -1, '1w'])).toThrow(/retrySchedule: "5 s", -1, "1w" is not a wait/);
+    expect(() => parseSchedule(['5s', '5 s', 10, -1, '1w'])).toThrow(
+      /retrySchedule: "5 s", -1, "1w" is not a valid wait/,
+    );
   });
 
   test.each([
