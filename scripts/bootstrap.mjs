@@ -122,7 +122,7 @@ function install() {
   writeFileSync(stamp, lockHash());
   if (findNode()) return;
   console.error(
-    `Node ${NODE_MAJOR} or newer is needed and npm has none for this system. Install it, then run the command again.`,
+    `Node ${NODE_MAJOR} or newer is required, and npm has no package of it for this system. Install it, then run the command again.`,
   );
   process.exit(1);
 }

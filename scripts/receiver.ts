@@ -4,7 +4,7 @@ import { createServer } from 'node:http';
 import { text } from 'node:stream/consumers';
 import { verifyWebhook, type WebhookVerificationError } from '../src/extensions/webhooks/verify-webhook.ts';
 
-/** Returns whether a text has the form of an endpoint's secret. Verifying a request without headers fails for the headers if it has. */
+/** Returns whether a secret is well-formed: if it is, verifying a request without headers fails because of the headers. */
 function isSecret(secret: string): boolean {
   try {
     verifyWebhook(secret, {}, '');

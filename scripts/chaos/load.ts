@@ -36,7 +36,7 @@ async function send(url: string, token: string, body: object, key: string = rand
   const answer = (await response?.json().catch(() => undefined)) as { data: Record<string, never> } | undefined;
   if (response?.ok === true) return answer?.data;
   if (response !== undefined && response.status < 500 && response.status !== 409)
-    throw new Error(`${url} answered ${response.status}: ${JSON.stringify(answer)}`);
+    throw new Error(`POST ${url} failed with status ${response.status}: ${JSON.stringify(answer)}`);
   return undefined;
 }
 
@@ -93,7 +93,7 @@ export async function prepareLoad(
       const made = await send(`${url}/api/posts`, author.token, record, key);
       if (made !== undefined) return made.id!;
     }
-    throw new Error(`a record was not acknowledged within ${CREATE_TIMEOUT_MS / 1000} s`);
+    throw new Error(`no response confirmed the creation of a record within ${CREATE_TIMEOUT_MS / 1000} s`);
   }
 
   return {

@@ -11,7 +11,7 @@ interface LockFile {
 
 const LOCK_FILES = ['package-lock.json', 'scripts/node/package-lock.json'];
 
-/** Returns packages that npm would install without a hash, or from an address that the lock file names. */
+/** Returns packages that npm would install without verifying a hash, or from an address in the lock file. */
 function unpinnedPackages(file: string): string[] {
   const { packages } = JSON.parse(readFileSync(file, 'utf8')) as LockFile;
   return Object.entries(packages).flatMap(([path, entry]) => {
@@ -19,7 +19,7 @@ function unpinnedPackages(file: string): string[] {
     if (entry.integrity === undefined)
       return `${file}: ${path} has no integrity. Delete the lock file, then run: npm install --package-lock-only`;
     if (entry.resolved !== undefined)
-      return `${file}: ${path} names an address. .npmrc says omit-lockfile-registry-resolved=true: generate the lock file with that setting`;
+      return `${file}: ${path} has a "resolved" address. Generate the lock file with the .npmrc of this project, which omits addresses`;
     return [];
   });
 }

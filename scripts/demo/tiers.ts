@@ -89,7 +89,7 @@ export async function startTiers(
 
 async function waitUntilListening(web: ChildProcess): Promise<string> {
   const ended = once(web, 'exit').then(() => {
-    throw new Error('web ended before it listened');
+    throw new Error('the web process exited before it was listening');
   });
   const lines = createInterface({ input: web.stdout! });
   const found = new Promise<string>((resolve) => {

@@ -18,7 +18,7 @@ async function send(url: string, token: string | undefined, body: object, client
     body: JSON.stringify(body),
   });
   const answer = (await response.json()) as { data: Record<string, never>; error?: { message: string } };
-  if (!response.ok) throw new Error(`${url} answered ${response.status}: ${answer.error?.message}`);
+  if (!response.ok) throw new Error(`POST ${url} failed with status ${response.status}: ${answer.error?.message}`);
   return answer.data;
 }
 

@@ -5,9 +5,9 @@ import type { Plan } from '../../src/runtime/migrations/plan/plan-change.ts';
 import { createCountingClient } from './count-values.ts';
 
 function describeCount(one: UncheckedColumn, count: number): string {
-  if ('room' in one) return count === 1 ? '1 row holds a longer one' : `${count || 'no'} rows hold longer ones`;
-  if (count === 0) return 'all rows hold such values';
-  return count === 1 ? '1 row holds another value' : `${count} rows hold other values`;
+  if ('room' in one) return count === 1 ? '1 row has a longer value' : `${count || 'no'} rows have longer values`;
+  if (count === 0) return 'every existing value is allowed';
+  return count === 1 ? '1 row has another value' : `${count} rows have other values`;
 }
 
 function buildCondition(one: UncheckedColumn, name: string): [condition: string, value: unknown] {

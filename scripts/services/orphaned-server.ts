@@ -29,7 +29,7 @@ async function waitForExit(pid: number, ms: number): Promise<boolean> {
 
 /**
  * Stops a server that still runs in this folder although the command that started it was killed. Usually its guard is already
- * stopping it, and this only waits. If the guard was killed too, this stops the server.
+ * stopping it, so this only waits. If the guard was killed too, this stops the server.
  */
 export async function stopOrphanedServer(folder: string): Promise<void> {
   const file = join(folder, 'guard.pid');

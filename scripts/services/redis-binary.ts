@@ -63,14 +63,14 @@ export function installRedis(announce: (line: string) => void): RedisBinary {
   const root = process.getuid?.() === 0;
   let failure: string | undefined;
   if (root && onPath('apt-get')) {
-    announce('Redis: none found, installing redis-tools with apt-get (no service is started) ...');
+    announce('Redis: not found, installing redis-tools with apt-get (no service is started) ...');
     const wait = ['-o', 'DPkg::Lock::Timeout=120'];
     // An update that fails for one of several sources may not matter.
     run('apt-get', ['update', '-qq', ...wait]);
     const quiet = { DEBIAN_FRONTEND: 'noninteractive', NEEDRESTART_SUSPEND: '1' };
     failure = run('apt-get', ['install', '-y', '-qq', '--no-install-recommends', ...wait, 'redis-tools'], quiet);
   } else if (!root && onPath('brew')) {
-    announce('Redis: none found, installing it with Homebrew (no service is started) ...');
+    announce('Redis: not found, installing it with Homebrew (no service is started) ...');
     failure = run('brew', ['install', '--quiet', 'redis'], { HOMEBREW_NO_AUTO_UPDATE: '1' });
   }
   const installed = findRedis();

@@ -17,7 +17,7 @@ export interface Service {
 export interface StartedServer {
   port: number;
   stop(): Promise<void>;
-  /** Stops it, waits for `awayMs`, and starts it again on the same port. Only for servers that keep their data. */
+  /** Stops it, waits for `downMs`, and starts it again on the same port. Only for servers that keep their data. */
   restart(downMs: number, gone?: () => void): Promise<void>;
 }
 

@@ -30,14 +30,14 @@ function hasRoomInMemory(): boolean {
 
 /**
  * Creates a temporary folder for one server, in the first folder for temporary files that the account can reach. The
- * server's guard removes it. If the guard could not, `clearThrowAways` does.
+ * server's guard removes it. If the guard could not, `removeStaleTemporaryFolders` does.
  *
- * @param inMemory uses an in-memory file system if there is enough space: hundreds of databases cost a third there
+ * @param inMemory uses an in-memory file system if there is enough space: hundreds of databases take a third of the time there
  */
 export function createTemporaryFolder(kind: string, account?: Account, inMemory = false): string {
   const candidates = inMemory && hasRoomInMemory() ? [MEMORY, ...places] : places;
   const place = candidates.find((candidate) => canAccess(account, candidate, 'x'));
-  if (!place) throw new Error(`No folder for temporary files that the server can use (tried ${places.join(', ')}).`);
+  if (!place) throw new Error(`The server cannot access any temporary folder (tried ${places.join(', ')}).`);
   const folder = mkdtempSync(join(place, `${PREFIX}${kind}-`));
   chmodSync(folder, 0o711);
   writeFileSync(join(folder, 'maker.pid'), String(process.pid));

@@ -100,7 +100,7 @@ export const messageShape = z.strictObject(
       boundedText(TOKEN_MAX)
         .refine((token) => token !== '', { error: 'Must not be empty' })
         .refine((token) => !token.startsWith(SIMULATED_PREFIX), {
-          error: `Must not start with ${SIMULATED_PREFIX}, which marks simulated devices: send to the device or its user`,
+          error: `Must not start with ${SIMULATED_PREFIX}, which is for simulated devices: use deviceIds or to instead`,
         }),
       'Must be an array of tokens',
     ).optional(),
@@ -150,7 +150,7 @@ function toErrorDetails(error: z.ZodError): ErrorDetails {
   return Object.fromEntries(details);
 }
 
-/** Bytes that count on every platform: if they exceed the limit, no device can receive the message. */
+/** Bytes that count on every platform. If they exceed the limit, no device can receive the message. */
 function payloadBytes({ title = '', subtitle = '', body = '', data }: PushContent): number {
   return Buffer.byteLength(title + subtitle + body) + Buffer.byteLength(data === undefined ? '' : JSON.stringify(data));
 }
@@ -171,12 +171,12 @@ function crossFieldErrors(fields: MessageFields, content: PushContent, rule: Tok
   }
   if (content.silent && fields.data === undefined) details.data = 'Is required for a silent message';
   if (!content.silent && content.title === undefined && content.body === undefined) {
-    details.title = 'Is required, unless there is a body, or the message is silent and has data';
+    details.title = 'Is required, unless the message has a body, or is silent and has data';
   }
   const bytes = payloadBytes(content);
   if (Object.keys(details).length === 0 && bytes > MAX_PAYLOAD_BYTES) {
     const field = content.data === undefined ? 'body' : 'data';
-    details[field] = `Texts and data together have ${bytes} bytes; no provider carries more than ${MAX_PAYLOAD_BYTES}`;
+    details[field] = `Texts and data have ${bytes} bytes together; providers accept at most ${MAX_PAYLOAD_BYTES}`;
   }
   return details;
 }

@@ -23,7 +23,7 @@ const count = (description: string) => z.int().meta({ description });
 const resultShape = z
   .strictObject({
     id: z.string(),
-    status: status.meta({ description: '`queued`: it is stored and will be sent; read it later' }),
+    status: status.meta({ description: '`queued`: the push is stored and will be sent; read its results later' }),
     devices: z.int(),
     results: z.array(
       z.strictObject({
@@ -40,19 +40,19 @@ const pushShape = z
   .strictObject({
     id: z.string(),
     status,
-    message: z.record(z.string(), z.unknown()).meta({ description: 'With defaults filled, without raw tokens' }),
+    message: z.record(z.string(), z.unknown()).meta({ description: 'With defaults applied, without raw tokens' }),
     createdAt: time,
     expiresAt: time.nullable(),
-    finishedAt: time.nullable().meta({ description: 'When every device was tried' }),
+    finishedAt: time.nullable().meta({ description: 'When the first attempt for the last device ended' }),
     counts: z.strictObject({
-      devices: count('Found so far'),
-      queued: count('Not tried yet'),
+      devices: count('Devices found so far'),
+      queued: count('Not attempted yet'),
       accepted: count('Accepted by the provider, or captured'),
-      failed: count('Failed for good'),
-      retrying: count('Failed, and tried again later'),
-      receipts: count('Of which the provider reported later'),
-      receiptsFailed: count('Of which the provider reported later that they failed'),
-      opened: count('Tapped'),
+      failed: count('Failed permanently'),
+      retrying: count('Failed, to be retried'),
+      receipts: count('With a later report from the provider'),
+      receiptsFailed: count('With a later report from the provider that the notification failed'),
+      opened: count('Tapped by the user'),
     }),
     devices: z.array(
       z.strictObject({
@@ -76,7 +76,7 @@ const pushShape = z
     ),
     page: z
       .strictObject({ total: z.int(), page: z.int(), limit: z.int(), pages: z.int() })
-      .meta({ description: 'Which of the devices these are' }),
+      .meta({ description: 'The page of `devices` in this response' }),
   })
   .meta({ id: 'Push' });
 
@@ -85,8 +85,8 @@ const querySchema = z.strictObject({
   limit: z.coerce.number().int().min(1).max(MAX_DEVICES_PER_PAGE).default(20),
 });
 const queryShape = z.object({
-  page: z.int().min(1).max(MAX_PAGES).default(1).meta({ description: 'Of the devices' }),
-  limit: z.int().min(1).max(MAX_DEVICES_PER_PAGE).default(20).meta({ description: 'Devices of a page' }),
+  page: z.int().min(1).max(MAX_PAGES).default(1).meta({ description: 'The page of devices to return' }),
+  limit: z.int().min(1).max(MAX_DEVICES_PER_PAGE).default(20).meta({ description: 'Devices per page' }),
 });
 
 function readQuery(query: RouteContext['query']): { page: number; limit: number } {
@@ -96,7 +96,7 @@ function readQuery(query: RouteContext['query']): { page: number; limit: number 
   if (issue?.code === 'unrecognized_keys') {
     throw new ApiError(
       'BAD_REQUEST',
-      `There is no parameter ${issue.keys.map((key) => JSON.stringify(key)).join(', ')}`,
+      `Unknown query parameter ${issue.keys.map((key) => JSON.stringify(key)).join(', ')}`,
     );
   }
   const name = String(issue?.path[0]);
@@ -146,7 +146,7 @@ export function createPushRoutes({ database }: Pick<Platform, 'database'>, sende
   ];
 }
 
-// A new version must reach browsers soon; a worker may serve the whole site, whichever scope a page registers it with.
+// Browsers must get a new version soon. The second header lets the service worker control the whole site, not only /push/.
 const SCRIPT_HEADERS = { 'Cache-Control': 'no-cache', 'Service-Worker-Allowed': '/' };
 const JAVASCRIPT = 'text/javascript; charset=utf-8';
 
@@ -163,7 +163,7 @@ function scriptRoute(name: string, content: () => Promise<Buffer>): Route {
 }
 
 /**
- * What pages subscribe with: `/push/client.js`, and the service worker `/push/sw.js`.
+ * The scripts with which web pages subscribe: `/push/client.js`, and the service worker `/push/sw.js`.
  *
  * @param vapidPublicKey base64url
  */

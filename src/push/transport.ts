@@ -153,7 +153,7 @@ export function transportConfigErrors(transports: readonly Transport[]): readonl
         errors.push(`transports[${i}].${method} is not a function`);
     }
     if (transport?.sizeOf !== undefined && !((transport.limitBytes ?? 0) > 0))
-      errors.push(`transports[${i}] has sizeOf and needs limitBytes, a number above 0`);
+      errors.push(`transports[${i}] has sizeOf but no valid limitBytes: set limitBytes to a number above 0`);
   }
   return errors;
 }
@@ -166,7 +166,7 @@ export function acceptsDevice(transport: Transport, device: TransportDevice, log
     const err = toRedactedError(error, [device]);
     log.error(
       { err, transport: transport.name },
-      'accepts() of a push transport threw an error, so it does not get the device',
+      'accepts() of a push transport threw an error, so the transport is not used for this device',
     );
     return false;
   }
@@ -192,7 +192,7 @@ export function messageSizeError(
   try {
     const bytes = transport.sizeOf(message, platform);
     if (bytes <= limitBytes) return undefined;
-    return `MessageTooBig: it has ${bytes} bytes as ${name} sends it to ${platform}; the limit is ${limitBytes}`;
+    return `MessageTooBig: transport "${name}" would send ${bytes} bytes to ${platform}; the limit is ${limitBytes}`;
   } catch (error) {
     return `The transport failed: ${toRedactedError(error, []).message}`;
   }
@@ -254,7 +254,7 @@ async function collectResults(
     );
     log.error(
       { err, transport: transport.name, push: requests[0]?.context.id },
-      'a push transport failed; its devices are retried',
+      'a push transport failed; sending to its devices is retried',
     );
     const failed = normalizeResult({ ok: false, error: `The transport failed: ${err.message}`, retryable: true }, []);
     return requests.map(({ devices }) => devices.map(() => failed));

@@ -235,7 +235,7 @@ describe('a message over the size limit of the provider', () => {
     await expect(app.push.send({ tokens: ['small'], body: 'x'.repeat(101) })).rejects.toMatchObject({
       status: 422,
       details: {
-        body: 'Must be smaller: MessageTooBig: it has 101 bytes as small sends it to android; the limit is 100',
+        body: 'Must be smaller: MessageTooBig: transport "small" would send 101 bytes to android; the limit is 100',
       },
     });
   });
@@ -252,7 +252,7 @@ describe('a message over the size limit of the provider', () => {
     expect(status).toBe('partial');
     expect(results.find((one) => one.device === body.data.id)).toMatchObject({
       ok: false,
-      error: 'MessageTooBig: it has 150 bytes as small sends it to ios; the limit is 100',
+      error: 'MessageTooBig: transport "small" would send 150 bytes to ios; the limit is 100',
     });
     expect(calls.map(([, devices]) => devices.map((device) => device.id))).toEqual([[android]]);
   });

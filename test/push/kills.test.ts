@@ -105,6 +105,6 @@ test('a chunk whose workers die again and again is given up', async () => {
     const [chunk] = await claimChunks(platform.database, [{ pushId: id, chunk: 0 }]);
     refusals.push(prepareDevices(chunk!, asking, Date.now()).refused[0]?.result.error);
   }
-  const ending = 'Given up: every worker that sent it was lost';
+  const ending = 'Given up: every worker that tried to send it died';
   expect(refusals).toEqual([undefined, undefined, undefined, undefined, undefined, ending]);
 });

@@ -158,7 +158,7 @@ test.each<[string, object, object]>([
   [
     'texts',
     { title: 'Hi', body: '漢'.repeat(1400) },
-    { body: 'Texts and data together have 4202 bytes; no provider carries more than 4096' },
+    { body: 'Texts and data have 4202 bytes together; providers accept at most 4096' },
   ],
   [
     'data',

@@ -139,7 +139,7 @@ test.each([
   ['limit=1.5', 'limit must be a whole number from 1 to 100'],
   ['page=0', 'page must be a whole number from 1 to 100000'],
   ['page=1&page=2', 'page must be a whole number from 1 to 100000'],
-  ['colour=red', 'There is no parameter "colour"'],
+  ['colour=red', 'Unknown query parameter "colour"'],
 ])('?%s returns 400', async (query, message) => {
   const { id } = await app.push.send({ tokens: ['a'], platform: 'ios', title: 'Hi' });
   const answered = await admin.call('GET', `/api/push/${id}?${query}`);

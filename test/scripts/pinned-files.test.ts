@@ -49,7 +49,7 @@ test('a lock file that contains the address of a package fails the check', () =>
   edit('package-lock.json', (text) =>
     text.replace('"integrity"', '"resolved": "https://example.com/x.tgz", "integrity"'),
   );
-  expect(check()).toMatchObject({ status: 1, output: expect.stringContaining('names an address') });
+  expect(check()).toMatchObject({ status: 1, output: expect.stringContaining('has a "resolved" address') });
 });
 
 test('a published migration that was changed or removed, and a new one that is not listed, fail the check', () => {

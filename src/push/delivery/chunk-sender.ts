@@ -256,14 +256,14 @@ interface PreparedDevices {
   refused: { claimed: ClaimedDevice; result: TransportResult }[];
 }
 
-/** Separates the devices that can be sent to from those that are gone, expired, or cannot carry the message. */
+/** Separates the devices to send to from the others: the device is gone, the message has expired, or it is too large. */
 export function prepareDevices(chunk: ClaimedChunk, transport: Transport | undefined, now: number): PreparedDevices {
   const { message, expiresAt = Number.POSITIVE_INFINITY } = chunk;
   const sizes = new Map<DevicePlatform, string | undefined>();
 
   function refusalOf({ device, tries }: ClaimedDevice): string | undefined {
     if (device.token === null) return 'The device is no longer registered, or its user is not active';
-    if (chunk.claimsSinceResult > MAX_LOST_WORKERS + 1) return 'Given up: every worker that sent it was lost';
+    if (chunk.claimsSinceResult > MAX_LOST_WORKERS + 1) return 'Given up: every worker that tried to send it died';
     if (now > expiresAt + (tries === 0 ? FIRST_TRY_GRACE_MS : 0)) return 'Expired: its ttl ended before it was sent';
     if (transport === undefined) return undefined;
     if (!sizes.has(device.platform)) sizes.set(device.platform, messageSizeError(transport, message, device.platform));

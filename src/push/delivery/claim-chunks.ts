@@ -158,7 +158,7 @@ async function claimChunks(database: Database, keys: readonly ChunkKey[], device
   return chunks;
 }
 
-/** Extends the claims that this worker still holds. It need not know which: storing the results of a chunk checks its claim. */
+/** Extends the claims that this worker still holds. It does not report lost claims, because storing results checks the claim again. */
 export async function renewClaims(database: Database, chunks: readonly ClaimedChunk[]): Promise<void> {
   const values = [
     chunks.map((chunk) => chunk.pushId),

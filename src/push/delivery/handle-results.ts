@@ -140,7 +140,7 @@ export function createResultHandler(
     try {
       await removeGoneDevices(transport, kept);
     } catch (error) {
-      log.error({ err: error, transport }, 'could not remove devices that are gone; the next push tries again');
+      log.error({ err: error, transport }, 'could not remove unregistered devices; the next push to them tries again');
     }
   }
 

@@ -80,7 +80,7 @@ export async function startPushWorker(
     if (name === null) return resultWithoutTransport;
     const transport = byName.get(name);
     if (transport !== undefined) return transport;
-    log.error({ transport: name }, 'this push-worker has no such transport: start it with the same app as the sender');
+    log.error({ transport: name }, 'this worker lacks the transport of a push: run it with the same app as the sender');
     return { ok: false, error: `The worker has no transport named "${name}"` };
   }
 

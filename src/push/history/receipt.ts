@@ -57,7 +57,7 @@ export function createReceiptRecorder({ database, events, log }: Pick<Platform, 
         : [];
     const createdAt = rows[0]?.[0];
     if (createdAt === undefined) {
-      log.warn({ push: pushId, device: deviceId, transport }, 'a receipt of an unknown push was ignored');
+      log.warn({ push: pushId, device: deviceId, transport }, 'ignored a receipt for an unknown push or device');
       return;
     }
     if (unregistered)

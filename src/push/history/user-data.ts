@@ -42,7 +42,7 @@ export function createPushData(database: Database): UserData {
     name: 'pushes',
     description: 'Push notifications of the last 30 days to devices of the user',
     tables: ['pushes', 'push_results', 'push_audiences'],
-    kept: 'Pushes that other users received too are kept without this user; the recipient list of a push may contain the id of the user for 30 days',
+    kept: 'Pushes to several users are kept without this user; their lists of recipients may contain the id of the user for 30 days',
     async *rows(userId) {
       for (let after: [pushId: string, position: number] = ['', 0]; ; ) {
         const rows = await database.readSlowly<unknown[]>({ text: SELECT_RESULTS, values: [userId, ...after] });

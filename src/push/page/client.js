@@ -27,7 +27,7 @@ async function post(token, path, body) {
   throw new PushError('refused', `${error.message} ${details}`.trim());
 }
 
-/** Registers the service worker and waits until it is active, because browsers refuse to subscribe before. */
+/** Registers the service worker and waits until it is active, because browsers refuse to subscribe before that. */
 async function register(serviceWorker) {
   const registration = await navigator.serviceWorker.register(serviceWorker);
   const worker = registration.installing ?? registration.waiting;
@@ -88,7 +88,7 @@ export async function subscribe({
 /**
  * Ends the subscription of this browser and removes the device. Does nothing without a subscription.
  *
- * @param {{ token: string, serviceWorker?: string }} options as of `subscribe`
+ * @param {{ token: string, serviceWorker?: string }} options as for `subscribe`
  * @throws PushError
  */
 export async function unsubscribe({ token, serviceWorker = '/push/sw.js' }) {

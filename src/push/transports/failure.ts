@@ -36,7 +36,7 @@ export function toFailedResult(failure: Failure, device: TransportDevice): Trans
 }
 
 /** The failure of a notification that was not sent, because it waited too long for a free connection. */
-export const NOT_SENT_IN_TIME: Failure = { class: 'retryable', name: 'NotSent', detail: 'The provider is too slow' };
+export const NOT_SENT_IN_TIME: Failure = { class: 'retryable', name: 'NotSent', detail: 'No free connection in time' };
 
 /** Maximum ms that a notification waits for a free connection. Together with the send, this stays below the worker's timeout. */
 export const MAX_WAIT_MS = 20_000;

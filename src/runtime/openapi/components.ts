@@ -55,7 +55,7 @@ export function createComponents(
   const components: Components = {
     record({ resource: of, view }) {
       const resource = byName.get(of);
-      if (resource === undefined) throw new Error(`there is no resource "${of}"`);
+      if (resource === undefined) throw new Error(`a route declares a record of the unknown resource "${of}"`);
       const name = names.get(`${of}/${view}`)!;
       if (!schemas.has(name)) {
         // Reserve the name first, because records can refer to one another in cycles.

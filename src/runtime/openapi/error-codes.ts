@@ -61,7 +61,7 @@ export function errorCodes(route: Route, { policy, written, scoped, limited }: R
   return codes;
 }
 
-/** Whether code outside the document's knowledge may send any response: a custom handler, hooks, middleware. */
+/** Whether a route runs code whose errors are not declared: a custom handler, hooks or middleware. */
 export function mayReturnAnyError(route: Route, { resource, written }: RouteFacts): boolean {
   if (route.crud === undefined && route.errors === undefined) return true;
   const writes = route.crud !== undefined && route.crud !== 'list' && route.crud !== 'read' ? resource : written;

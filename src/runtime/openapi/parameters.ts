@@ -26,7 +26,7 @@ const IF_MATCH = {
 const IF_NONE_MATCH = {
   name: 'If-None-Match',
   in: 'header',
-  description: 'Entity tags of responses that you have. If the response is still the same, it is a 304 without a body.',
+  description: 'Entity tags of cached responses. If the response has not changed, you get a 304 without a body.',
   schema: { type: 'string' },
 };
 
@@ -87,7 +87,7 @@ interface Pagination {
   maxLimit: number;
 }
 
-/** If there are more paths, they are described in words instead of listed. */
+/** If there are more paths, the document gives examples instead of the full list. */
 const MAX_LISTED = 60;
 
 const OPERATOR_TEXT: Record<Operator, string> = {
@@ -199,11 +199,11 @@ export function listParameters(
   });
   const searched = resource.fields.filter((field) => field.spec.searchable && !field.secret).map(({ name }) => name);
   const filtered = resource.fields.filter((field) => isFilterable(resource, field.name));
-  const q = `Records that contain this text in ${searched.join(', ')}, in upper or lower case.`;
+  const q = `Records that contain this text in ${searched.join(', ')}. The case of letters is ignored.`;
   const deleted =
-    'Only deleted records, or deleted records together with the others. Only those that you may restore are returned.';
+    '`only`: deleted records. `with`: all records, deleted or not. Includes only deleted records that you may restore.';
   const after =
-    'Continues after a page: the `meta.next` of that page. Cannot be combined with `page`; the response has no total.';
+    'Continues after a page: pass the `meta.next` of that page. Cannot be combined with `page`; the response has no total.';
   return [
     ...filtered.flatMap(filterParameters),
     ...(searched.length === 0 ? [] : [parameter('q', q, { type: 'string', maxLength: MAX_SEARCH_LENGTH })]),
@@ -215,6 +215,6 @@ export function listParameters(
     ...(resource.softDelete ? [parameter('deleted', deleted, { type: 'string', enum: ['only', 'with'] })] : []),
     ...(isFilterable(resource, 'count')
       ? []
-      : [parameter('count', '`none` leaves out the total, which makes large lists faster.', { const: 'none' })]),
+      : [parameter('count', '`none` omits the total, which makes large lists faster.', { const: 'none' })]),
   ];
 }

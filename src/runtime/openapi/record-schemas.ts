@@ -16,8 +16,8 @@ type Direction = 'input' | 'output';
 const BODY_DESCRIPTIONS: Record<RecordView, (name: string) => string> = {
   read: () => '',
   create: (name) => `The body that creates a ${name}.`,
-  update: (name) => `The body that changes a ${name}: fields that are left out stay unchanged, null clears a field.`,
-  register: (name) => `The body that registers a ${name}, without being signed in.`,
+  update: (name) => `The body that updates a ${name}: omitted fields stay unchanged, null clears a field.`,
+  register: (name) => `The body that registers a ${name} without signing in.`,
 };
 
 /** The schema of a field's value in the given direction: its declaration, and who may see or set it. */

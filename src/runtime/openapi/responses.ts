@@ -60,7 +60,7 @@ function replayedHeader(components: Components): Json {
 
 const LIST_META = {
   type: 'object',
-  description: 'Describes the page. `total`, `page` and `pages` are left out with `after` and with `count=none`.',
+  description: 'Describes the page. `total`, `page` and `pages` are absent with `after` and with `count=none`.',
   properties: {
     total: { type: 'integer', description: 'The number of records on all pages.' },
     page: { type: 'integer' },
@@ -73,7 +73,7 @@ const LIST_META = {
     truncated: {
       const: true,
       description:
-        'The page holds fewer records than `limit` because more would be too large: continue with `next`. Absent otherwise.',
+        'The page holds fewer records than `limit` because more would make the response too large: continue with `next`.',
     },
   },
   required: ['limit'],
@@ -105,7 +105,7 @@ export function successResponses(
   };
   if (route.eventStream) {
     const content = { 'text/event-stream': { schema: { type: 'string' } } };
-    return { [status]: { description: 'A stream that stays open.', headers: shared, content } };
+    return { [status]: { description: 'A stream of server-sent events that stays open.', headers: shared, content } };
   }
   const tagged = isRevalidated(route) || holdsRecord(route) ? { ...shared, ...tagHeader(components) } : shared;
   const full = {
@@ -140,7 +140,7 @@ const ALL_CODES = Object.keys(ERROR_CODES) as ErrorCode[];
 
 function errorSchema(codes: readonly ErrorCode[]): Json {
   const details =
-    'The error messages, by field; inside objects and arrays by path (`address.city`, `tags.2`). At most 100.';
+    'The error messages by field, or by path inside objects and arrays (`address.city`, `tags.2`). At most 100.';
   const error = {
     type: 'object',
     properties: {
@@ -179,7 +179,7 @@ function errorResponse(
 /**
  * The error responses of a route by status, each with its possible codes.
  *
- * @param mayReturnAnyError whether code outside the document's knowledge may respond too: then any 4xx status is possible
+ * @param mayReturnAnyError whether the route runs code whose errors are not declared: then any 4xx status is possible
  */
 export function errorResponses(
   codes: ReadonlySet<ErrorCode>,

@@ -85,7 +85,7 @@ test('one error lists every problem with every credential, together with the oth
     VAPID_PUBLIC_KEY: vapid.publicKey,
   };
   expect(() => createApp({ resources: [defineUser()] }, { ...wrong, PORT: '0' })).toThrow(
-    /APNS_TOPIC[\s\S]*APNS_KEY_ID[\s\S]*APNS_TEAM_ID[\s\S]*APNS_KEY names a file[\s\S]*FCM_SERVICE_ACCOUNT is malformed[\s\S]*VAPID_PRIVATE_KEY[\s\S]*VAPID_SUBJECT/,
+    /APNS_TOPIC[\s\S]*APNS_KEY_ID[\s\S]*APNS_TEAM_ID[\s\S]*APNS_KEY is neither[\s\S]*FCM_SERVICE_ACCOUNT is malformed[\s\S]*VAPID_PRIVATE_KEY[\s\S]*VAPID_SUBJECT/,
   );
 });
 

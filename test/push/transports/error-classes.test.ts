@@ -141,7 +141,7 @@ describe('an error of FCM', () => {
     expect(fcmFailure({ code: 'messaging/invalid-payload', message: 'x' })).toMatchObject({ class: 'permanent' });
     expect(fcmFailure({ code: 'app/network-error', message: 'x' })).toMatchObject({ name: 'ConnectionLost' });
     for (const nothing of [undefined, null, {}]) {
-      expect(fcmFailure(nothing)).toMatchObject({ class: 'retryable', detail: 'The library gave no reason' });
+      expect(fcmFailure(nothing)).toMatchObject({ class: 'retryable', detail: 'The FCM library reported no reason' });
     }
     expect(isUnseenByFcm(new Error('NGHTTP2_REFUSED_STREAM'))).toBe(true);
     expect([undefined, {}, new Error('x')].map(isUnseenByFcm)).toEqual([false, false, false]);

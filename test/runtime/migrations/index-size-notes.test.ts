@@ -13,11 +13,11 @@ const of = (declared: string) =>
   `${declared} gets an index with at most 2600 bytes per text: longer existing texts would stop the migration`;
 
 test.each<[string, AnyField, AnyField, unknown[], string]>([
-  ['filterable', f.string(), f.string().filterable(), ['x', LONG], '1 row holds a longer one'],
-  ['sortable', f.string(), f.string().sortable(), ['x'], 'no rows hold longer ones'],
-  ['unique', f.string(), f.string().unique(), [LONG, `${LONG}2`], '2 rows hold longer ones'],
-  ['a text that becomes a string', f.text(), f.string().index(), [LONG], '1 row holds a longer one'],
-  ['an array', f.array(f.string()), f.array(f.string()).filterable(), [['x'], ['x', LONG]], '1 row holds a longer one'],
+  ['filterable', f.string(), f.string().filterable(), ['x', LONG], '1 row has a longer value'],
+  ['sortable', f.string(), f.string().sortable(), ['x'], 'no rows have longer values'],
+  ['unique', f.string(), f.string().unique(), [LONG, `${LONG}2`], '2 rows have longer values'],
+  ['a text that becomes a string', f.text(), f.string().index(), [LONG], '1 row has a longer value'],
+  ['an array', f.array(f.string()), f.array(f.string()).filterable(), [['x'], ['x', LONG]], '1 row has a longer value'],
 ])(
   'a new index over texts of unlimited length gets a note in its migration with the number of rows at risk: %s',
   async (_what, from, to, values, counted) => {
@@ -64,8 +64,8 @@ test('in an index over several fields, each field gets a part of the space', asy
   const { lines } = await project.generate([indexed], 'both');
   const halved = (column: string) => of(column).replace('2600', '1300');
   expect(lines.filter((line) => line.startsWith('Note: '))).toEqual([
-    `Note: ${halved('posts.v')}; 1 row holds a longer one.`,
-    `Note: ${halved('posts.other')}; no rows hold longer ones.`,
+    `Note: ${halved('posts.v')}; 1 row has a longer value.`,
+    `Note: ${halved('posts.other')}; no rows have longer values.`,
   ]);
   const failed = await project.apply().catch((error: Error) => error.message);
   expect(failed).toContain('posts.v with posts.other gets an index, but some rows have values above its limit');

@@ -4,14 +4,14 @@ import { f } from '../../../src/index.ts';
 import { post, valuesOf, withValues } from './changing-field.ts';
 
 test.each([
-  ['string to enum', f.string(), f.enum(['a']), 'becomes enum', ['a', 'x', 'y'], '; 2 rows hold other values'],
+  ['string to enum', f.string(), f.enum(['a']), 'becomes enum', ['a', 'x', 'y'], '; 2 rows have other values'],
   [
     'a narrower enum',
     f.enum(['a', 'x']),
     f.enum(['a']),
     'no longer allows "x"',
     ['a', 'x'],
-    '; 1 row holds another value',
+    '; 1 row has another value',
   ],
   [
     'a narrower enum in arrays',
@@ -19,9 +19,9 @@ test.each([
     f.array(f.enum(['a'])),
     'no longer allows "x"',
     [['a'], ['a', 'x']],
-    '; 1 row holds another value',
+    '; 1 row has another value',
   ],
-  ['an enum that fits', f.string(), f.enum(['a']), 'becomes enum', ['a'], '; all rows hold such values'],
+  ['an enum that fits', f.string(), f.enum(['a']), 'becomes enum', ['a'], '; every existing value is allowed'],
   ['string to email', f.string(), f.email(), 'becomes email', ['x'], ''],
   ['string to url', f.string(), f.url(), 'becomes url', ['x'], ''],
   ['an encrypted enum', f.enum(['a', 'x']).encrypted(), f.enum(['a']).encrypted(), 'no longer allows "x"', ['x'], ''],

@@ -97,7 +97,7 @@ test('a stricter kind of the same type is noted in the written migration, and th
   const project = await withValues(f.string(), ['x']);
   const { lines } = await project.generate([post(f.enum(['a', 'b']).filterable())]);
   expect(lines).toContain(
-    'Note: posts.v becomes enum: existing values are kept without a check; 1 row holds another value.',
+    'Note: posts.v becomes enum: existing values are kept without a check; 1 row has another value.',
   );
 });
 

@@ -22,11 +22,11 @@ const KEY_OR_TEAM_ID = /^[A-Z0-9]{10}$/;
 const TOPIC = /^[A-Za-z0-9-]+(\.[A-Za-z0-9-]+)+$/;
 const PEM = /-----BEGIN /;
 
-/** Reads a PEM from a variable or from the file it names. `\n` counts as a line break, because many hosts strip line breaks from variables. */
+/** Reads a PEM from a variable, or from the file that it names. `\n` becomes a line break: many hosts strip line breaks from variables. */
 function readPem(name: string, value: string, reportError: ReportError): string | undefined {
   const text = readCredential(value.replaceAll('\\n', '\n'), PEM);
   if (text === undefined)
-    reportError(`${name} names a file that cannot be read: it should be a PEM, or the path of its file`);
+    reportError(`${name} is neither a PEM nor the path of a readable file: set it to a PEM or the path of a PEM file`);
   return text;
 }
 
@@ -34,7 +34,7 @@ function readKey(name: string, pem: string, reportError: ReportError): KeyObject
   try {
     return createPrivateKey(pem);
   } catch {
-    reportError(`${name} holds no private key that can be read: it should be a PEM without passphrase`);
+    reportError(`${name} contains no readable private key: provide the key as a PEM without a passphrase`);
     return undefined;
   }
 }
@@ -42,13 +42,13 @@ function readKey(name: string, pem: string, reportError: ReportError): KeyObject
 function readTokenAuthentication(variables: Variables, reportError: ReportError): ApnsAuthentication | undefined {
   const { APNS_KEY = '', APNS_KEY_ID = '', APNS_TEAM_ID = '' } = variables;
   if (!KEY_OR_TEAM_ID.test(APNS_KEY_ID))
-    reportError('APNS_KEY_ID should be the 10 letters and digits of the key, as its file is named');
-  if (!KEY_OR_TEAM_ID.test(APNS_TEAM_ID)) reportError('APNS_TEAM_ID should be the 10 letters and digits of your team');
+    reportError('APNS_KEY_ID must be the 10-character id of the key, as in its file name AuthKey_<id>.p8');
+  if (!KEY_OR_TEAM_ID.test(APNS_TEAM_ID)) reportError('APNS_TEAM_ID must be the 10-character id of your Apple team');
   const pem = readPem('APNS_KEY', APNS_KEY, reportError);
   const key = pem === undefined ? undefined : readKey('APNS_KEY', pem, reportError);
   if (key === undefined) return undefined;
   if (key.asymmetricKeyDetails?.namedCurve !== 'prime256v1') {
-    reportError('APNS_KEY should be the .p8 file of an APNs key (P-256)');
+    reportError('APNS_KEY must be an APNs key (P-256): set it to the .p8 file or its contents');
     return undefined;
   }
   return { kind: 'token', key: pem!, keyId: APNS_KEY_ID, teamId: APNS_TEAM_ID };
@@ -63,10 +63,10 @@ function readCertificateAuthentication(variables: Variables, reportError: Report
   if (key === undefined) return undefined;
   try {
     const certificate = new X509Certificate(cert);
-    if (!certificate.checkPrivateKey(key)) reportError('APNS_CERT and APNS_CERT_KEY do not belong together');
-    if (certificate.validToDate.getTime() < Date.now()) reportError(`APNS_CERT has expired on ${certificate.validTo}`);
+    if (!certificate.checkPrivateKey(key)) reportError('the private key does not match the certificate in APNS_CERT');
+    if (certificate.validToDate.getTime() < Date.now()) reportError(`APNS_CERT expired on ${certificate.validTo}`);
   } catch {
-    reportError('APNS_CERT holds no certificate that can be read: it should be a PEM');
+    reportError('APNS_CERT contains no readable certificate: provide the certificate as a PEM');
     return undefined;
   }
   return { kind: 'certificate', cert, key: pem };
@@ -85,10 +85,10 @@ export function readApnsCredentials(
   reportError: ReportError,
 ): ApnsCredentials | undefined {
   const { APNS_KEY, APNS_CERT, APNS_TOPIC = '', APNS_PRODUCTION = String(production) } = variables;
-  if (!TOPIC.test(APNS_TOPIC)) reportError('APNS_TOPIC should be the bundle id of the app, like com.example.app');
+  if (!TOPIC.test(APNS_TOPIC)) reportError('APNS_TOPIC must be the bundle id of the app, such as com.example.app');
   if (!/^(true|false)$/.test(APNS_PRODUCTION)) reportError('APNS_PRODUCTION must be true or false');
   if ((APNS_KEY === undefined) === (APNS_CERT === undefined)) {
-    reportError('APNs needs either APNS_KEY, with APNS_KEY_ID and APNS_TEAM_ID, or APNS_CERT');
+    reportError('Set either APNS_KEY, with APNS_KEY_ID and APNS_TEAM_ID, or APNS_CERT');
     return undefined;
   }
   const authentication =

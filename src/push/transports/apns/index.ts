@@ -69,7 +69,7 @@ export function createApnsTransport(
     async check() {
       const where = `APNs (${credentials.production ? 'production' : 'sandbox'}, topic "${topic}")`;
       const opened = await open().catch((error: Error) => {
-        throw new Error(`${where}: the credentials cannot be used: ${error.message}`);
+        throw new Error(`${where}: the credentials are invalid: ${error.message}`);
       });
       const silent = {
         topic,

@@ -22,7 +22,7 @@ interface WaitingCall<Item, Result> {
 
 /**
  * Gathers the items of all callers into batches. A batch is sent when it is full or its first item has waited `gatherMs`. While
- * `atOnce` batches are in progress, the next one grows.
+ * `maxConcurrent` batches are in progress, the next one grows.
  *
  * @returns a function that adds items and resolves with one result per item, in order
  */

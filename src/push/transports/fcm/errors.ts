@@ -84,7 +84,7 @@ function isCredentialRefused(error: FcmError): boolean {
 /** Classifies an error of firebase-admin. */
 export function fcmFailure(thrown: unknown): Failure {
   const error = (thrown ?? {}) as FcmError;
-  const { code = '', message = 'The library gave no reason', httpResponse } = error;
+  const { code = '', message = 'The FCM library reported no reason', httpResponse } = error;
   if (code === 'app/invalid-credential') {
     return isCredentialRefused(error)
       ? { class: 'misconfigured', name: 'InvalidCredentials', detail: 'Google refused the key of the service account' }

@@ -17,7 +17,7 @@ export interface ServiceAccount {
   privateKey: string;
 }
 
-const EXPECTED_VALUE = 'it should be the JSON of a service account of your Firebase project, or the path of the file';
+const EXPECTED_VALUE = 'set it to the JSON of a service account of your Firebase project, or to the path of that file';
 
 function parseJson(text: string): unknown {
   try {
@@ -37,13 +37,13 @@ function parseJson(text: string): unknown {
 export function readServiceAccount(value: string, reportError: (text: string) => void): ServiceAccount | undefined {
   const text = readCredential(value, /^\s*\{/);
   if (text === undefined) {
-    reportError(`FCM_SERVICE_ACCOUNT names a file that cannot be read: ${EXPECTED_VALUE}`);
+    reportError(`FCM_SERVICE_ACCOUNT is neither JSON nor the path of a readable file: ${EXPECTED_VALUE}`);
     return undefined;
   }
   const { data, error } = serviceAccountSchema.safeParse(parseJson(text));
   if (data === undefined) {
     const fields = error.issues.map((issue) => issue.path.join('.')).filter((path) => path !== '');
-    const which = fields.length === 0 ? '' : ` (${fields.join(', ')} missing or wrong)`;
+    const which = fields.length === 0 ? '' : ` (${fields.join(', ')} missing or invalid)`;
     reportError(`FCM_SERVICE_ACCOUNT is malformed${which}: ${EXPECTED_VALUE}`);
     return undefined;
   }
@@ -51,7 +51,7 @@ export function readServiceAccount(value: string, reportError: (text: string) =>
     createPrivateKey(data.private_key);
   } catch {
     reportError(
-      'FCM_SERVICE_ACCOUNT has a private_key that is no key: download the file anew, or keep its \\n as they are',
+      'FCM_SERVICE_ACCOUNT has an invalid private_key: download the file again, and do not change the \\n in private_key',
     );
     return undefined;
   }

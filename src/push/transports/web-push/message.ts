@@ -14,7 +14,7 @@ const TOPIC = /^[A-Za-z0-9]{1,32}$/;
 /** The reason why a message cannot be sent to browsers, or undefined. */
 export function webPushMessageError({ silent }: PushContent): string | undefined {
   return silent
-    ? 'browsers revoke subscriptions that show nothing, so silent messages are not sent to them'
+    ? 'browsers revoke the subscription of a page that shows no notification for a push, so silent messages are not sent'
     : undefined;
 }
 

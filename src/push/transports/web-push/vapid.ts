@@ -10,7 +10,7 @@ export interface VapidCredentials {
   subject: string;
 }
 
-const HOW_TO_GENERATE_KEYS = 'make a pair with: npx web-push generate-vapid-keys';
+const HOW_TO_GENERATE_KEYS = 'generate a key pair with: npx web-push generate-vapid-keys';
 const MAILTO_SUBJECT = /^mailto:[^@\s]+@[a-z0-9-]+(\.[a-z0-9-]+)*\.[a-z]{2,}$/i;
 
 function decodeBase64url(text: string): Buffer {
@@ -44,13 +44,13 @@ export function readVapid(
   const { VAPID_PUBLIC_KEY = '', VAPID_PRIVATE_KEY = '', VAPID_SUBJECT = '' } = variables;
   const [publicKey, privateKey] = [decodeBase64url(VAPID_PUBLIC_KEY), decodeBase64url(VAPID_PRIVATE_KEY)];
   const [isPublic, isPrivate] = [publicKey.length === 65 && publicKey[0] === 4, privateKey.length === 32];
-  if (!isPublic) reportError(`VAPID_PUBLIC_KEY should be 65 bytes in base64url; ${HOW_TO_GENERATE_KEYS}`);
-  if (!isPrivate) reportError(`VAPID_PRIVATE_KEY should be 32 bytes in base64url; ${HOW_TO_GENERATE_KEYS}`);
+  if (!isPublic) reportError(`VAPID_PUBLIC_KEY must be 65 bytes in base64url; ${HOW_TO_GENERATE_KEYS}`);
+  if (!isPrivate) reportError(`VAPID_PRIVATE_KEY must be 32 bytes in base64url; ${HOW_TO_GENERATE_KEYS}`);
   if (isPublic && isPrivate && !isKeyPair(publicKey, privateKey)) {
-    reportError('VAPID_PUBLIC_KEY and VAPID_PRIVATE_KEY do not belong together');
+    reportError('VAPID_PUBLIC_KEY and VAPID_PRIVATE_KEY are not a key pair');
   }
   if (!isValidSubject(VAPID_SUBJECT)) {
-    reportError('VAPID_SUBJECT should be your contact address, like mailto:push@example.com or https://example.com');
+    reportError('VAPID_SUBJECT must be your contact address, such as mailto:push@example.com or https://example.com');
   }
   return { publicKey: VAPID_PUBLIC_KEY, privateKey: VAPID_PRIVATE_KEY, subject: VAPID_SUBJECT };
 }

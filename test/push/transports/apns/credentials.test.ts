@@ -112,24 +112,24 @@ describe('the environment', () => {
     format: 'pem',
   });
   test.each<[string, Record<string, string>, RegExp[]]>([
-    ['nothing but a topic', TOPIC, [/^APNs needs either APNS_KEY/]],
-    ['both ways', { ...VARIABLES, APNS_CERT: CERT }, [/^APNs needs either APNS_KEY/]],
+    ['nothing but a topic', TOPIC, [/^Set either APNS_KEY/]],
+    ['both ways', { ...VARIABLES, APNS_CERT: CERT }, [/^Set either APNS_KEY/]],
     ['ids that are none', { ...VARIABLES, APNS_KEY_ID: 'x', APNS_TEAM_ID: '' }, [/^APNS_KEY_ID/, /^APNS_TEAM_ID/]],
-    ['a topic that is none', { ...VARIABLES, APNS_TOPIC: 'app' }, [/^APNS_TOPIC should be the bundle id/]],
+    ['a topic that is none', { ...VARIABLES, APNS_TOPIC: 'app' }, [/^APNS_TOPIC must be the bundle id/]],
     ['an environment that is none', { ...VARIABLES, APNS_PRODUCTION: 'yes' }, [/^APNS_PRODUCTION must be/]],
-    ['a file that is not there', { ...VARIABLES, APNS_KEY: '/nowhere.p8' }, [/^APNS_KEY names a file that cannot/]],
-    ['a key that is none', { ...VARIABLES, APNS_KEY: '-----BEGIN secret' }, [/^APNS_KEY holds no private key/]],
-    ['a key of another kind', { ...VARIABLES, APNS_KEY: String(otherKey) }, [/^APNS_KEY should be the \.p8/]],
-    ['a certificate without key', { APNS_CERT: CERT, ...TOPIC }, [/^APNS_CERT holds no private key/]],
+    ['a file that is not there', { ...VARIABLES, APNS_KEY: '/nowhere.p8' }, [/^APNS_KEY is neither a PEM nor/]],
+    ['a key that is none', { ...VARIABLES, APNS_KEY: '-----BEGIN secret' }, [/^APNS_KEY contains no readable/]],
+    ['a key of another kind', { ...VARIABLES, APNS_KEY: String(otherKey) }, [/^APNS_KEY must be an APNs key/]],
+    ['a certificate without key', { APNS_CERT: CERT, ...TOPIC }, [/^APNS_CERT contains no readable private key/]],
     [
       'a key of another certificate',
       { APNS_CERT: CERT, APNS_CERT_KEY: String(otherKey), ...TOPIC },
-      [/^APNS_CERT and APNS_CERT_KEY do not belong together/],
+      [/private key does not match the certificate in APNS_CERT/],
     ],
     [
       'a certificate that has expired',
       { APNS_CERT: path('expired.example.com.crt'), APNS_CERT_KEY: path('expired.example.com.key'), ...TOPIC },
-      [/^APNS_CERT has expired on /],
+      [/^APNS_CERT expired on /],
     ],
   ])('with %s is refused with an error that shows the expected form and no secret', (_, variables, faults) => {
     const found = read(variables).faults;

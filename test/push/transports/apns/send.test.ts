@@ -212,7 +212,7 @@ describe('connection problems', () => {
     fake.reply = () => 'never';
     const results = await send(tokens(600), hasty);
     expect(results.slice(500)).toEqual(
-      Array(100).fill({ ok: false, error: 'NotSent: The provider is too slow', retryable: true }),
+      Array(100).fill({ ok: false, error: 'NotSent: No free connection in time', retryable: true }),
     );
     expect(fake.requests.some((request) => request.token === token(500))).toBe(false);
     await hasty.close!();

@@ -126,15 +126,15 @@ describe('FCM_SERVICE_ACCOUNT', () => {
   });
 
   test.each([
-    ['a file that is not there', '/nowhere/account.json', /names a file that cannot be read/],
-    ['no JSON', '{"type":', /is malformed: it should be the JSON/],
-    ['something else', json({ type: 'authorized_user' }), /is malformed \(type missing or wrong\)/],
+    ['a file that is not there', '/nowhere/account.json', /is neither JSON nor the path of a readable file/],
+    ['no JSON', '{"type":', /is malformed: set it to the JSON/],
+    ['something else', json({ type: 'authorized_user' }), /is malformed \(type missing or invalid\)/],
     [
       'parts missing',
       json({ project_id: undefined, client_email: '' }),
-      /\(project_id, client_email missing or wrong\)/,
+      /\(project_id, client_email missing or invalid\)/,
     ],
-    ['a key that is none', json({ private_key: 'secret' }), /has a private_key that is no key/],
+    ['a key that is none', json({ private_key: 'secret' }), /has an invalid private_key/],
   ])('%s: one error that shows the expected form and repeats no secret', (_, value, fault) => {
     const { account: none, faults } = read(value);
     expect(none).toBeUndefined();

@@ -285,7 +285,7 @@ describe('connection problems', () => {
     fake.reply = () => 'never';
     const to = tokens(2500).map((token) => device('android', token));
     const results = await hasty.send(content(), to, { id: PUSH_ID });
-    const late = { ok: false, error: 'NotSent: The provider is too slow', retryable: true };
+    const late = { ok: false, error: 'NotSent: No free connection in time', retryable: true };
     expect(results.slice(2000)).toEqual(Array(500).fill(late));
     expect(fake.requests.some(({ message }) => message.token === 'token-2000')).toBe(false);
     await hasty.close!();

@@ -167,7 +167,7 @@ describe('connection problems', () => {
       Array.from({ length: 70 }, (_, i) => `/${i}`),
       hasty,
     );
-    const late = { ok: false, error: 'NotSent: The provider is too slow', retryable: true };
+    const late = { ok: false, error: 'NotSent: No free connection in time', retryable: true };
     expect(results.slice(64)).toEqual(Array(6).fill(late));
     expect(fake.requests.some(({ path }) => Number(path.slice(1)) >= 64)).toBe(false);
     await hasty.close!();
