@@ -71,7 +71,7 @@ export function checkAppOptions(options: object, errors: ConfigErrors): boolean 
   const invalid = [...((appOptions.extensions ?? []) as unknown[]).entries()].filter(([, one]) => !isObject(one));
   // Name the type and not the value, which may be a secret.
   for (const [i, one] of invalid)
-    errors.at(`extensions[${i}]`).report(`must be an extension made with defineExtension, and is ${typeText(one)}`);
+    errors.at(`extensions[${i}]`).report(`must be an extension created with defineExtension, not ${typeText(one)}`);
   return areNamed && invalid.length === 0;
 }
 

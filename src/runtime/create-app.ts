@@ -162,7 +162,7 @@ export function createApp<const R extends readonly AnyResource[], const E extend
       const declared = options.resources.find((one) => one.name === resource);
       const actions = declared && recordActions(declared);
       if (actions?.some((one) => one === action) === false)
-        throw new Error(`There is no event "${name}": ${resource} has ${actions.join(', ')}`);
+        throw new Error(`There is no event "${name}". Events of ${resource}: ${actions.join(', ')}`);
       parts.platform.events.on(name, handler);
     },
     service: (resource: Serviced<unknown> | string) => parts.records.service(resource as string) as never,

@@ -4,7 +4,7 @@ import { isIP } from 'node:net';
 import { resolveWithin } from '../concurrency/deadline.ts';
 import { isPublicAddress } from './is-public-address.ts';
 
-/** Returns all addresses of a host name, IPv4 first. Rejects if there is none; see `isUnknownName` for the reason. */
+/** Returns all addresses of a host name, IPv4 first. Rejects if there is none; see `isUnknownHostError` for the reason. */
 export type HostResolver = (host: string) => Promise<string[]>;
 
 // Some name servers never respond to AAAA queries. Once there are IPv4 addresses, wait no longer than this.

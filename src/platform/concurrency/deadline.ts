@@ -7,8 +7,8 @@ const MAX_STEPS = 10;
 const MIN_STEP_MS = 30;
 
 /**
- * Calls `late` after `ms`. The countdown runs in steps and polls the sockets once more at the end, so that time in which this process was
- * too busy to read a result is not counted against the sender of that result.
+ * Calls `onTimeout` after `ms`. The countdown runs in steps and polls the sockets once more at the end, so that time in which this
+ * process was too busy to read a result is not counted against the sender of that result.
  *
  * @returns a function that stops the countdown
  */
@@ -44,7 +44,7 @@ export async function resolveWithin<T, F>(work: Promise<T>, ms: number, fallback
 
 const LATE = Symbol('late');
 
-/** Like `resolveWithin`, but rejects with a `DeadlineError` after `ms`. */
+/** Like `withTimeoutFallback`, but rejects with a `DeadlineError` after `ms`. */
 export async function withDeadline<T>(
   work: Promise<T>,
   ms: number,

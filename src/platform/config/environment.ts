@@ -14,7 +14,7 @@ const serverUrl = (name: string, protocols: string[], example: string) =>
     });
 
 const KEYS_MALFORMED =
-  'SVC_ENCRYPTION_KEYS is malformed: it should be base64 of 32 bytes, several separated by commas, newest first';
+  'SVC_ENCRYPTION_KEYS is malformed: it should be the base64 of 32 bytes, or several of these separated by commas, newest first';
 
 function protocolOf(text: string): string {
   return URL.canParse(text) ? new URL(text).protocol : '';
@@ -85,12 +85,12 @@ const schema = z.object({
     .transform(commaList)
     .refine((origins) => origins.every(isOrigin), {
       error:
-        'CORS_ORIGINS is malformed: it should look like https://app.example.com,https://admin.example.com, with complete origins, or be * to allow all',
+        'CORS_ORIGINS is malformed: list complete origins separated by commas, such as https://app.example.com, or use * to allow all',
     }),
   TRUST_PROXY: z
     .string()
     .refine((text) => /^(true|false|\d{1,2})$/.test(text) || commaList(text).every(isProxy), {
-      error: 'TRUST_PROXY must be true, false, a whole number of proxies, or a comma list of addresses and subnets',
+      error: 'TRUST_PROXY must be true, false, a number of proxies, or a comma-separated list of addresses or subnets',
     })
     .optional(),
   DATABASE_URL: serverUrl('DATABASE_URL', ['postgres:', 'postgresql:'], 'postgres://user:password@host:5432/name'),
@@ -104,7 +104,7 @@ const schema = z.object({
     .optional()
     .transform(commaList)
     .refine((keys) => keys.every(isKey), { error: KEYS_MALFORMED })
-    .refine((keys) => new Set(keys).size === keys.length, { error: 'SVC_ENCRYPTION_KEYS contains a key twice' }),
+    .refine((keys) => new Set(keys).size === keys.length, { error: 'SVC_ENCRYPTION_KEYS contains the same key twice' }),
   SMTP_URL: z
     .string()
     .refine((text) => /^smtps?:$/.test(protocolOf(text)) && new URL(text).hostname !== '', {
@@ -117,7 +117,7 @@ const schema = z.object({
     .optional(),
   METRICS_TOKEN: z
     .string()
-    .regex(/^[\x21-\x7e]+$/, { error: 'METRICS_TOKEN must be visible ASCII characters without spaces' })
+    .regex(/^[\x21-\x7e]+$/, { error: 'METRICS_TOKEN must consist of visible ASCII characters, without spaces' })
     .optional(),
   METRICS_PORT: z
     .string()
@@ -237,7 +237,7 @@ export function readEnvironment(variables: Record<string, string | undefined>): 
     ...findUnknownPushNames(variablesSet),
   ];
   if (!parsed.success || errors.length > 0) {
-    throw new StartupError('The environment is missing variables or has invalid ones:', [...new Set(errors)]);
+    throw new StartupError('Environment variables are missing or invalid:', [...new Set(errors)]);
   }
   const env = parsed.data;
   return {

@@ -55,7 +55,7 @@ export function ciphertextHead(keyId: string): string {
   return `${VERSION}.${keyId}.`;
 }
 
-/** The length of `ciphertextHead`, and its pattern as a Postgres regular expression: the group is the key id. */
+/** The length of `ciphertextPrefix`, and its pattern as a Postgres regular expression: the group is the key id. */
 export const CIPHERTEXT_HEAD = {
   length: ciphertextHead('').length + KEY_ID_DIGITS,
   pattern: `^${VERSION}[.]([0-9a-f]{${KEY_ID_DIGITS}})[.]$`,

@@ -26,7 +26,7 @@ export function createEntityTag(bytes: Buffer, version: string | undefined, view
   return version === undefined ? digest : `${version}-${digest}`;
 }
 
-/** The version in a tag created by `entityTag`; undefined if it has none. */
+/** The version in a tag created by `createEntityTag`; undefined if it has none. */
 export function versionIn(tag: string): string | undefined {
   return VERSION.exec(tag)?.[1];
 }
@@ -48,7 +48,7 @@ export function readEntityTags(header: string): '*' | EntityTag[] | undefined {
   return tags.length > 0 ? tags : undefined;
 }
 
-/** The 400 response to an `If-Match` that `readEntityTags` cannot parse. */
+/** The 400 response to an `If-Match` that `parseEntityTags` cannot parse. */
 export function createIfMatchError(): ApiError {
   return new ApiError('BAD_REQUEST', 'If-Match must be * or a list of entity tags in double quotes');
 }

@@ -9,7 +9,7 @@ function decodePart(part: string): string {
   try {
     return decodeURIComponent(spaced);
   } catch (error) {
-    const message = 'The query string is malformed: % must begin the escape of a character in UTF-8, like %20';
+    const message = 'The query string is malformed: each % must start a percent-encoded UTF-8 character, such as %20';
     throw new ApiError('BAD_REQUEST', message, { cause: error });
   }
 }

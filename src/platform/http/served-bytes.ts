@@ -24,7 +24,7 @@ export async function prepareContent(
   return { type, bytes, gzipped: await compress(bytes), tag: createEntityTag(bytes, undefined), headers };
 }
 
-/** Caches the result of `make`, which runs at the first call. After a failure, the next call tries again. */
+/** Returns a function that caches the result of `create`, which runs at the first call. After a failure, the next call tries again. */
 export function createOnDemand<T>(create: () => T | Promise<T>): () => Promise<T> {
   let created: Promise<T> | undefined;
   return () => {

@@ -51,7 +51,7 @@ export async function listen(
       requestTimeout: 60_000,
       // Room for a filter with a thousand ids in the query.
       maxHeaderSize: 65_536,
-      // Node's refusal would have no error envelope; `hasOneHost` checks the header instead.
+      // Node's refusal would have no error envelope; `hasOneValidHost` checks the header instead.
       requireHostHeader: false,
     },
     (req, res) => {

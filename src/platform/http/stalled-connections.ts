@@ -33,7 +33,7 @@ function readAcceptedBytes(socket: Socket): number {
  * Destroys connections whose clients do not read pending data: less than 1 KiB a second, over `stallMs`. A connection with
  * nothing to send may stay idle.
  *
- * @param isCrowded whether memory is short for the client of a connection: then it must read 16 KiB a second over a sixth of that time
+ * @param isMemoryShort whether memory is short for the client of a connection: then it must read 16 KiB a second over a sixth of that time
  * @param onStalled called for each connection that is destroyed
  * @returns a function that stops the checks
  */

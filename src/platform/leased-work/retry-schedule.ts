@@ -9,7 +9,7 @@ const JITTER = 0.2;
  * @throws RangeError if `attempt` is not a positive integer
  */
 export function getScheduledWait(schedule: readonly number[], attempt: number): number | undefined {
-  if (!Number.isInteger(attempt) || attempt < 1) throw new RangeError(`attempt counts from 1, not ${attempt}`);
+  if (!Number.isInteger(attempt) || attempt < 1) throw new RangeError(`attempt must be 1 or more, not ${attempt}`);
   return schedule[attempt - 1];
 }
 

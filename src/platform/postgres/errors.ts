@@ -77,7 +77,7 @@ export function publicDatabaseError(error: unknown): ApiError | undefined {
   if (isUnavailable(error)) return new ApiError('UNAVAILABLE', undefined, { cause: error });
   // Class 22 is a data exception; 54000: the value is too large for an index.
   if (codeOf(error).startsWith('22') || codeOf(error) === '54000') {
-    return new ApiError('VALIDATION_ERROR', 'A value cannot be stored', { cause: error });
+    return new ApiError('VALIDATION_ERROR', 'The request contains a value that cannot be stored', { cause: error });
   }
   return undefined;
 }

@@ -4,7 +4,7 @@ import type { Queryable } from './queryable.ts';
  * Creates a function that records the use of a row while the request continues.
  *
  * @param statement `$1` is the row's id. It must skip rows that were recorded recently, because other processes record them too
- * @param failed called with the error of a failed write; the request itself does not fail
+ * @param onError called with the error of a failed write; the request itself does not fail
  * @returns a function that records a use; `more` are the statement's further values
  */
 export function createUsageRecorder(

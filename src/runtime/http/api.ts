@@ -27,8 +27,8 @@ import { logRequest, recordRoute, redactedPath } from './request-log.ts';
 import { beginSignIn } from './sign-in.ts';
 
 /**
- * Converts `TRUST_PROXY` to the forms that Express accepts: `true`, `false`, a number of hops, or a comma list of addresses, subnets and
- * the names loopback, linklocal, uniquelocal (https://expressjs.com/en/guide/behind-proxies.html).
+ * Converts `TRUST_PROXY` to the forms that Express accepts: `true`, `false`, a number of hops, or a comma-separated list of addresses,
+ * subnets and the names loopback, linklocal, uniquelocal (https://expressjs.com/en/guide/behind-proxies.html).
  */
 function trustProxy(text: string | undefined): boolean | number | string {
   if (text === undefined || text === 'false') return false;

@@ -51,10 +51,10 @@ export function isTagged({ path }: Route): boolean {
 function checkPreconditions(req: Request, entity: Entity | undefined, doc: unknown): void {
   if (READS.has(req.method)) return;
   if (req.headers['if-none-match'] !== undefined) {
-    throw new ApiError('BAD_REQUEST', 'If-None-Match is for GET and HEAD; use If-Match');
+    throw new ApiError('BAD_REQUEST', 'If-None-Match is only for GET and HEAD. Use If-Match');
   }
   if (req.headers['if-match'] === undefined) return;
-  if (entity === undefined) throw new ApiError('BAD_REQUEST', 'If-Match is for changes of a single record');
+  if (entity === undefined) throw new ApiError('BAD_REQUEST', 'If-Match is only for changes to a single record');
   const ifMatch = readIfMatch(req);
   if (doc !== undefined) assertIfMatch(entity.versionOf, doc as StoredRecord, ifMatch);
 }
@@ -137,7 +137,11 @@ export function createEndpoint(route: Route, parts: EndpointParts): Endpoint {
     return (await item.store.read(req.params.id as string)) === undefined;
   }
 
-  /** Signs in, authorises, and loads the record; `gone`: the error for a record that existed at the first attempt but is missing now. */
+  /**
+   * Signs in, authorises, and loads the record.
+   *
+   * @returns `missingError`: the error for a record that existed at the first attempt but is missing now
+   */
   async function authenticateAndAuthorize(
     req: Request,
   ): Promise<Pick<SignedIn, 'user' | 'auth'> & { doc: unknown; missingError?: unknown }> {

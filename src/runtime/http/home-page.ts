@@ -53,7 +53,7 @@ function renderPage(links: typeof LINKS): string {
 </head>
 <body>
 <main>
-<h1>Belfry runs</h1>
+<h1>Belfry is running</h1>
 <p>This page exists in development only.</p>
 <ul>
 ${items.join('\n')}

@@ -85,7 +85,7 @@ export async function checkInput(schema: StandardSchema, body: unknown, maxKeys:
 }
 
 function parameterMessage({ path, kind, message }: IssueDetail): string {
-  if (path.length === 0) return `The query string: ${message}`;
+  if (path.length === 0) return `The query string is invalid: ${message}`;
   const name = `query parameter "${shortenForMessage(path.join('.'))}"`;
   if (kind === 'unknown') return `Unknown ${name}`;
   if (kind === 'missing') return `The ${name} is required`;

@@ -15,7 +15,7 @@ export interface RequestLimits {
    * Counts a request against the limit of its route too, and lets it pass if no limit is exceeded.
    *
    * @param route undefined: the request's path is known, its method is not
-   * @param meanwhile starts work before the verdict; not called for a client that is known to be over a limit
+   * @param startMeanwhile starts work before the verdict; not called for a client that is known to be over a limit
    */
   pass(route?: Route, meanwhile?: (req: Request) => void): RequestHandler;
   /** Lets a request pass that matched no route. */

@@ -43,7 +43,7 @@ export async function applyMigrations(
   await client.query(TABLE);
   const { pending, edited, unknown } = await migrationState(client, migrations);
   if (edited.length > 0) throw createEditedError(edited);
-  if (unknown > 0) log.warn(`newer code has migrated the database; migrations that are unknown here: ${unknown}`);
+  if (unknown > 0) log.warn(`newer code has migrated the database; migrations unknown to this version: ${unknown}`);
   for (const migration of pending) {
     const startedAt = performance.now();
     await applyMigration(client, migration, LOCK_RETRY, log);
@@ -95,7 +95,7 @@ async function retryOnLock(name: string, lockRetry: LockRetry, log: Logger, work
       const code = error instanceof StatementError ? error.failure.code : undefined;
       if ((code !== LOCK_NOT_AVAILABLE && code !== DEADLOCK) || tried === lockRetry.tries) throw error;
       log.warn(
-        `migration ${name} waits for a lock that another session holds; trying again (${tried} of ${lockRetry.tries})`,
+        `migration ${name} is waiting for a lock that another session holds; trying again (${tried} of ${lockRetry.tries})`,
       );
       await sleep(lockRetry.pauseMs);
     }

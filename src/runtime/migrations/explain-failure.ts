@@ -36,7 +36,7 @@ function explainTooLong(table: string, method: string, terms: string): string[] 
       ? `exists (select from unnest(${columns[0]}) as item where octet_length(item) > ${MAX_INDEXED_BYTES})`
       : `${bytes} > ${MAX_INDEXED_BYTES}`;
   return [
-    `${columns.map((name) => `${table}.${name.slice(1, -1)}`).join(' with ')} gets an index, but some rows have values above its limit of ${MAX_INDEXED_BYTES} bytes`,
+    `${columns.map((name) => `${table}.${name.slice(1, -1)}`).join(' with ')} gets an index, but some rows have values over its limit of ${MAX_INDEXED_BYTES} bytes`,
     `find them with: select "id" from ${quoteIdentifier(table)} where ${long}`,
   ];
 }

@@ -142,7 +142,7 @@ export function readMigrations(folder: string): Migration[] {
       return [];
     }
   });
-  if (missing.length > 0) throw new StartupError('The migrations are not complete:', missing);
+  if (missing.length > 0) throw new StartupError('Migration files are missing:', missing);
   return migrations;
 }
 

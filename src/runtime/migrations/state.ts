@@ -54,7 +54,7 @@ export async function warnIfAhead(database: Database, log: Logger): Promise<void
     const { applied, unknown } = await migrationState(database.pool, readMigrations(folder));
     // A database with none of these migrations belongs to something else, as in tests.
     if (applied.length > 0 && unknown > 0)
-      log.warn(`newer code has migrated the database; migrations that are unknown here: ${unknown}`);
+      log.warn(`newer code has migrated the database; migrations unknown to this version: ${unknown}`);
   } catch (error) {
     // The app's database role may lack the permission to read the table. Nothing depends on this check.
     log.warn({ err: error }, 'could not check whether newer code has migrated the database');

@@ -152,5 +152,5 @@ export async function syncDatabase(client: Client, schema: Schema, mayDrop: MayD
     await client.query('rollback').catch(() => undefined);
     throw error;
   }
-  for (const loss of dropped) log.warn({ loss }, 'no longer declared, so it was dropped');
+  for (const loss of dropped) log.warn({ loss }, 'a table or column was dropped, because it is no longer declared');
 }

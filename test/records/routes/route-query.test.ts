@@ -83,7 +83,7 @@ test('a parameter unknown to a strict schema is named in the error, truncated if
 });
 
 test('an issue of the query as a whole names no parameter', async () => {
-  expect(await refused('whole')).toEqual([400, 'BAD_REQUEST', 'The query string: Say a']);
+  expect(await refused('whole')).toEqual([400, 'BAD_REQUEST', 'The query string is invalid: Say a']);
 });
 
 test('without a schema the handler receives the query as sent', async () => {

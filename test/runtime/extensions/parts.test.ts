@@ -47,9 +47,9 @@ test.each([
 
 test('a value that is not an extension is refused by its position and type, and the value itself is not printed', () => {
   expect(configErrorsOf(null, bringing('one', {}), undefined, 'S3CRET')).toEqual([
-    '  - extensions[0]: must be an extension made with defineExtension, and is null',
-    '  - extensions[2]: must be an extension made with defineExtension, and is undefined',
-    '  - extensions[3]: must be an extension made with defineExtension, and is a string',
+    '  - extensions[0]: must be an extension created with defineExtension, not null',
+    '  - extensions[2]: must be an extension created with defineExtension, not undefined',
+    '  - extensions[3]: must be an extension created with defineExtension, not a string',
   ]);
   expect(configErrorsOf({})).toEqual(['  - extension "undefined": needs a name and a function setup(host)']);
 });

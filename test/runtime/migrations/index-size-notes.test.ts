@@ -35,7 +35,7 @@ test.each<[string, AnyField, AnyField, unknown[], string]>([
       return;
     }
     const failed = await project.apply().catch((error: Error) => error.message);
-    expect(failed).toContain('posts.v gets an index, but some rows have values above its limit of 2600 bytes');
+    expect(failed).toContain('posts.v gets an index, but some rows have values over its limit of 2600 bytes');
     // The query in the note finds the rows; once they are short, the migration succeeds.
     const [, query] = /find them with: (.+)/.exec(failed as string)!;
     const found = await project.query(query!);
@@ -68,7 +68,7 @@ test('in an index over several fields, each field gets a part of the space', asy
     `Note: ${halved('posts.other')}; no rows have longer values.`,
   ]);
   const failed = await project.apply().catch((error: Error) => error.message);
-  expect(failed).toContain('posts.v with posts.other gets an index, but some rows have values above its limit');
+  expect(failed).toContain('posts.v with posts.other gets an index, but some rows have values over its limit');
   expect(await project.query(/find them with: (.+)/.exec(failed as string)![1]!)).toHaveLength(1);
 });
 
@@ -78,7 +78,7 @@ test('npm run dev prints the same note and changes nothing', async () => {
   const posts = project.app(post(f.string())).service('post');
   await posts.create({ v: LONG });
   const failed = await project.sync([post(f.string().filterable())]).catch((error: Error) => error.message);
-  expect(failed).toContain('posts.v gets an index, but some rows have values above its limit of 2600 bytes');
+  expect(failed).toContain('posts.v gets an index, but some rows have values over its limit of 2600 bytes');
   expect(failed).not.toContain(LONG.slice(0, 50));
   expect(await posts.count()).toBe(1);
 });

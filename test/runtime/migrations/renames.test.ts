@@ -104,7 +104,7 @@ test('sync of a named database refuses an undeclared rename and explains how to 
   const project = await createMigrationProject();
   await project.sync([before()]);
   await expect(project.sync([after(false)], 'nothing')).rejects.toThrow(
-    "posts.title: 0 rows hold a value; if it is called headline now, declare that with renamedFrom('title')",
+    "posts.title: 0 rows hold a value; if it was renamed to headline, declare that with renamedFrom('title')",
   );
 });
 

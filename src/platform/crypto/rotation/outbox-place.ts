@@ -8,7 +8,7 @@ const PAGE = 500;
 
 const WHOLE = 'select max(id) from outbox';
 
-// In all statements $1 and $2 are the stretch.
+// In all statements $1 and $2 are the range.
 const REST = 'outbox where id > $1 and id <= $2 order by id';
 
 // All values of encrypted columns in a page of events. $3 rows, $4 resources, $5 their columns. Each record is expanded once: looking

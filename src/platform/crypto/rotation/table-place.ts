@@ -26,7 +26,7 @@ export function createTablePlace(database: Database, columns: readonly Encrypted
 
   const WHOLE = `select ${id} from ${from} order by ${id} desc limit 1`;
 
-  // In all statements $1 and $2 are the stretch. $3: rows. The row without a column returns the last id of the page.
+  // In all statements $1 and $2 are the range. $3: rows. The row without a column returns the last id of the page.
   const rest = `${from} where ${id} > $1 and ${id} <= $2 order by ${id}`;
   const COUNT = `
   with page as materialized (

@@ -213,7 +213,7 @@ function bodyParsedByMiddleware(req: Request): unknown {
   if (!comparable && hasBody(req)) {
     throw new ApiError(
       'BAD_REQUEST',
-      'This body cannot be compared with a repeated one. Send it without Idempotency-Key',
+      'The server cannot recognize a repetition of this kind of body. Send the request without Idempotency-Key',
     );
   }
   return Buffer.isBuffer(parsed) ? { base64: parsed.toString('base64') } : parsed;

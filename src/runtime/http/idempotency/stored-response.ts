@@ -27,7 +27,7 @@ export function responseContext(id: string): string {
 /**
  * Encrypts a response for storage, because it may contain any field of a record.
  *
- * @param before names of the headers that were set before the handler ran
+ * @param headersBefore names of the headers that were set before the handler ran
  * @returns null for a response that is too large to store
  */
 export function encryptResponse(
@@ -44,7 +44,7 @@ export function encryptResponse(
   return text.length > MAX_LENGTH ? null : keyring.encrypt(text, responseContext(id));
 }
 
-/** Decrypts what `sealResponse` returned. */
+/** Decrypts a result of `encryptResponse`. */
 export function decryptResponse(keyring: Keyring, id: string, ciphertext: string): StoredResponse {
   return JSON.parse(keyring.decrypt(ciphertext, responseContext(id)));
 }

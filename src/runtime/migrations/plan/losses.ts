@@ -97,7 +97,7 @@ function explainLoss(loss: CountedLoss): string {
   const { table, column, candidates, rows } = loss;
   const count = `${rows} ${rows === 1 ? 'row' : 'rows'}`;
   const held = column === undefined ? `it has ${count}` : `${count} ${rows === 1 ? 'holds' : 'hold'} a value`;
-  const now = candidates.length > 0 ? `is called ${candidates.join(' or ')} now` : 'has another name now';
+  const now = candidates.length > 0 ? `was renamed to ${candidates.join(' or ')}` : 'was renamed';
   return `${nameOf(loss)}: ${held}; if it ${now}, declare that with renamedFrom('${column ?? table}')`;
 }
 

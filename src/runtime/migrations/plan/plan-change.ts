@@ -71,7 +71,7 @@ function findNotes(
     const [was, is] = [before.belfry?.resources[table.name], declared.tables.get(table.name)?.resource];
     if (was !== undefined && is !== undefined && was !== is)
       notes.push(
-        `resource ${was} becomes ${is}: its path and event names change too, and endpoints subscribed to ${was}.* get no more events`,
+        `resource ${was} becomes ${is}: its path and event names change too, and endpoints subscribed to ${was}.* receive no more events`,
       );
   }
   if (renames.tables.length + renames.columns.length + losses.length > 0)

@@ -101,7 +101,7 @@ export function emptySnapshot(): Snapshot {
   return kit().generateDrizzleJson({});
 }
 
-/** The statements that turn one description into another, from drizzle-kit. It must not need to ask: see `diff.ts`. */
+/** The statements that turn one description into another, from drizzle-kit. It must not need to ask: see `planSchemaChange`. */
 export function drizzleStatements(from: Snapshot, to: Snapshot): Promise<string[]> {
   return kit().generateMigration(from, to);
 }

@@ -73,6 +73,6 @@ test.each([new URLSearchParams('a=1'), new Map([['a', 1]])])(
   'a body that JSON cannot represent is refused: %s',
   (body) => {
     const sent = request({}, { body, headers: { 'content-length': '3' } });
-    expect(() => canonicalRequest(sent, undefined)).toThrow('cannot be compared');
+    expect(() => canonicalRequest(sent, undefined)).toThrow('cannot recognize a repetition');
   },
 );
