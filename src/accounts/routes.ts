@@ -39,7 +39,7 @@ export function accountRoutes(accounts: AccountsContext, context: RecordsContext
       status: 201,
       operationId: 'register',
       tags,
-      summary: 'Create an account and a session',
+      summary: 'Create an account and start a session',
       handler: (ctx) => register(accounts, ctx),
     },
     {
@@ -62,7 +62,7 @@ export function accountRoutes(accounts: AccountsContext, context: RecordsContext
       errors: [],
       operationId: 'readMe',
       tags,
-      summary: 'The signed-in user',
+      summary: 'Read the signed-in user',
       handler: self,
     },
     {

@@ -112,16 +112,16 @@ test('each invalid row is refused with its line number and errors, and does not 
     { line: 3, errors: { line: 'Must be a JSON object' } },
     { line: 5, errors: { email: 'Is required' } },
     { line: 6, email: 'x', errors: { email: 'Must be a valid e-mail address' } },
-    { line: 7, email: good(2).email, errors: { password: 'Must be left out; give its hash as passwordHash' } },
-    { line: 8, email: good(3).email, errors: { passwordHash: 'Must be a text, or left out' } },
-    { line: 9, email: good(4).email, errors: { id: 'Must be 24 hexadecimal digits, or left out' } },
+    { line: 7, email: good(2).email, errors: { password: 'Must be omitted; pass its hash as passwordHash' } },
+    { line: 8, email: good(3).email, errors: { passwordHash: 'Must be a string, or omitted' } },
+    { line: 9, email: good(4).email, errors: { id: 'Must be 24 hexadecimal digits, or omitted' } },
     { line: 10, email: good(5).email, errors: { level: 'Must not be negative', 'roles.0': expect.any(String) } },
     { line: 11, email: good(6).email, errors: { colour: 'Unknown field' } },
     { line: 12, email: good(7).email, errors: { createdAt: NOT_A_DATE } },
     {
       line: 13,
       email: good(8).email,
-      errors: { row: 'Its id, or a value that must be unique, belongs to another user' },
+      errors: { row: 'The id or a unique value already belongs to another user' },
     },
     { line: 14, email: good(9).email, errors: { name: 'Must not contain NUL or broken characters' } },
     { line: 15, email: good(10).email, errors: { createdAt: NOT_A_DATE } },
@@ -189,7 +189,7 @@ test('a user who is deleted but can be restored is refused and not duplicated', 
   await app.service('user').delete('b'.repeat(24));
   await app.service('user').delete('c'.repeat(24));
   await app.service('user').restore('c'.repeat(24));
-  const row = 'Its id belongs to a user who was deleted and can be restored';
+  const row = 'The id belongs to a deleted user who can still be restored';
   expect(await importAll()).toMatchObject({
     ...{ imported: 0, existing: 2 },
     refused: [{ line: 2, email: 'b@example.com', errors: { row } }],

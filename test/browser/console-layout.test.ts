@@ -93,8 +93,8 @@ browserTest(
     const page = await openConsole(SCREENS[0]!);
     for (const screen of SCREENS) {
       await setScreen(page, screen);
-      await page.getByText('There is no device to send to. Add one first.').waitFor();
-      await page.getByText('There is no user yet.').waitFor();
+      await page.getByText('There are no devices to send to. Add one first.').waitFor();
+      await page.getByText('There are no users yet.').waitFor();
       expect(await page.locator('#send').getByRole('button').isDisabled()).toBe(true);
       expect(await page.locator('#add').getByRole('button').isDisabled()).toBe(true);
       await expectReadable(page);

@@ -105,13 +105,13 @@ browserTest(
     const { page, pageErrors } = await openConsole();
     const phone = deviceOf(page, 'Phone of Ben');
     await phone.getByRole('button', { name: 'Go offline' }).click();
-    await phone.getByRole('button', { name: 'Come back' }).waitFor();
+    await phone.getByRole('button', { name: 'Go online' }).waitFor();
     const { id } = await app.push.send({ to: ben.id, title: 'Lunch', url: '/lunch' });
-    await phone.getByText('1 held for it').waitFor();
+    await phone.getByText('1 held until online').waitFor();
     expect(await phone.getByText('Lunch').count()).toBe(0);
     await keepScreenshot(page, 'console-offline');
 
-    await phone.getByRole('button', { name: 'Come back' }).click();
+    await phone.getByRole('button', { name: 'Go online' }).click();
     await phone.getByRole('button', { name: 'Lunch' }).click();
     await phone.getByText('opened /lunch').waitFor();
     expect(opened).toMatchObject([{ id, device, user: ben.id, url: '/lunch', simulated: true }]);

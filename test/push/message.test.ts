@@ -163,7 +163,7 @@ test.each<[string, object, object]>([
   [
     'data',
     { title: 'Hi', data: { text: 'x'.repeat(4090) } },
-    { data: 'Must be at most 4096 bytes as JSON, and has 4101' },
+    { data: 'Must be at most 4096 bytes as JSON, but has 4101' },
   ],
 ])('%s over the limit of every provider are refused with their size', (_, message, details) => {
   expect(detailsOf({ to: USER, ...message })).toEqual(details);

@@ -36,8 +36,8 @@ export function dataError(value: unknown, maxBytes: number): string | undefined 
     // An object with its own toJSON, such as a Date, may not become a JSON object.
     if (!json?.startsWith('{')) return 'Must be an object';
     const bytes = Buffer.byteLength(json);
-    return bytes > maxBytes ? `Must be at most ${maxBytes} bytes as JSON, and has ${bytes}` : undefined;
+    return bytes > maxBytes ? `Must be at most ${maxBytes} bytes as JSON, but has ${bytes}` : undefined;
   } catch {
-    return 'Must be JSON';
+    return 'Must be serializable as JSON';
   }
 }

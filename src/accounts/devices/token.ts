@@ -34,9 +34,9 @@ export function endpointRule({ env, settings }: Pick<Platform, 'env' | 'settings
 /** Returns the error of an endpoint, or undefined. The address that its host resolves to is checked on every call. */
 export function endpointError(endpoint: string, { allowPrivate, hosts }: EndpointRule): string | undefined {
   const checked = checkUrl(endpoint, { allowPrivate, requireHttps: true });
-  if (!checked.ok) return 'Must be a PushSubscription with an https endpoint of a public host';
+  if (!checked.ok) return 'Must be a PushSubscription whose endpoint is an https URL of a public host';
   if (allowPrivate || isOneOf(checked.url.hostname, KNOWN) || isOneOf(checked.url.hostname, hosts)) return undefined;
-  return 'Must be a PushSubscription with an endpoint of a known push service';
+  return 'Must be a PushSubscription whose endpoint belongs to a known push service';
 }
 
 /** The platforms of devices. */
@@ -79,7 +79,7 @@ export function isExpoToken(token: string): boolean {
 }
 
 const EXPO_TOKEN_ERROR =
-  'Is an Expo push token, which no transport of this app accepts; send the native device token (getDevicePushTokenAsync of expo-notifications)';
+  'No transport of this app accepts Expo push tokens; send the native device token (getDevicePushTokenAsync of expo-notifications)';
 
 /** Returns the error of a token for a platform, or undefined. Length, NUL and `sim_` are checked elsewhere. */
 export function tokenError(platform: DevicePlatform, token: string, rule: TokenRule): string | undefined {

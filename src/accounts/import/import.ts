@@ -42,8 +42,8 @@ export interface ImportOptions {
 type NumberedRow = ImportRow & { line: number };
 
 const REFUSALS = {
-  taken: 'Its id, or a value that must be unique, belongs to another user',
-  deleted: 'Its id belongs to a user who was deleted and can be restored',
+  taken: 'The id or a unique value already belongs to another user',
+  deleted: 'The id belongs to a deleted user who can still be restored',
 };
 
 /** Creates the import of users from another system. It stores rows in batches, emits no events, runs no hooks and sends no e-mails. */

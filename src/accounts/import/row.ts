@@ -42,12 +42,12 @@ function parse(line: string): Record<string, unknown> {
 function readId(value: unknown): string {
   if (value === undefined || value === null) return newId();
   const id = String(value).toLowerCase();
-  return isId(id) ? id : reject({ id: 'Must be 24 hexadecimal digits, or left out' });
+  return isId(id) ? id : reject({ id: 'Must be 24 hexadecimal digits, or omitted' });
 }
 
 function readPasswordHash(value: unknown): string {
   if (value === undefined || value === null) return NO_PASSWORD;
-  if (typeof value !== 'string' || value.trim() === '') return reject({ passwordHash: 'Must be a text, or left out' });
+  if (typeof value !== 'string' || value.trim() === '') return reject({ passwordHash: 'Must be a string, or omitted' });
   if (value.length > MAX_HASH) return reject({ passwordHash: `Must be at most ${MAX_HASH} characters` });
   return isStorable(value) ? value : reject({ passwordHash: UNSTORABLE });
 }
@@ -76,7 +76,7 @@ export function createRowParser(
   const operation = { user: undefined, system: true, service };
   return async (line) => {
     const { id, _id, passwordHash, createdAt, updatedAt, ...fields } = parse(line);
-    if ('password' in fields) reject({ password: 'Must be left out; give its hash as passwordHash' });
+    if ('password' in fields) reject({ password: 'Must be omitted; pass its hash as passwordHash' });
     const values = await validate(rules, fields, operation, {
       unknownFields: 'reject',
       maxUnknown: Number.POSITIVE_INFINITY,

@@ -79,7 +79,7 @@ export function createLockout({ settings, redis, env, log, metrics }: Platform):
     log,
     messages: {
       opened: 'Redis is unreachable; failed sign-ins are counted in this process only',
-      closed: 'failed sign-ins are counted in Redis again',
+      closed: 'Redis is reachable again; failed sign-ins are counted in Redis',
     },
     onRefused: () => metrics.redisFallbacks.inc({ what: 'failed sign-ins' }),
   });

@@ -82,7 +82,7 @@ export function createPasswordHasher(
   }: { concurrency?: number; maxQueue?: number; legacy?: Legacy | undefined } = {},
 ): PasswordHasher {
   if (!isWithinLimits(cost))
-    throw new RangeError(`Unusable scrypt cost ${format(cost)}: at most 256 MiB (128·N·r) and p 16`);
+    throw new RangeError(`Invalid scrypt cost ${format(cost)}: 128·N·r must be at most 256 MiB, and p at most 16`);
   const semaphore = createSemaphore(concurrency, { maxQueue });
   const nothing: StoredHash = { ...cost, salt: randomBytes(SALT_BYTES), hash: randomBytes(HASH_BYTES) };
 

@@ -73,7 +73,7 @@ export function resetFeature(accounts: AccountsContext, users: ResourceGateway) 
         status: 204,
         operationId: 'resetPassword',
         tags,
-        summary: 'Set a new password with the token of a link; all sessions end',
+        summary: 'Set a new password with the token from a reset link; all sessions end',
         handler: (ctx) => reset(accounts, ctx),
       },
     ],

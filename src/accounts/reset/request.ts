@@ -22,7 +22,7 @@ function passwordResetTemplate({ link, minutes }: PasswordResetMail): MailConten
   const { host } = new URL(link);
   const intro = `Someone requested a new password for your account at ${host}.`;
   const instruction = `To choose one, open this link within ${durationText(minutes)}. It works once:`;
-  const disclaimer = 'If it was not you, ignore this e-mail: your password does not change.';
+  const disclaimer = 'If this was not you, ignore this e-mail: your password will not change.';
   return {
     subject: 'Choose a new password',
     text: `${intro}\n\n${instruction}\n\n${link}\n\n${disclaimer}\n`,

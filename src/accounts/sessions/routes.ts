@@ -8,7 +8,7 @@ import type { AccountsContext } from '../context.ts';
 const sessionRecord = z
   .object({
     id: z.string(),
-    current: z.boolean().meta({ description: 'Whether it is the session of this request' }),
+    current: z.boolean().meta({ description: 'Whether this request uses the session' }),
     createdAt: z.iso.datetime(),
     lastUsedAt: z.iso.datetime().meta({ description: 'Refreshed at most every 5 minutes' }),
     expiresAt: z.iso.datetime(),
@@ -73,7 +73,7 @@ export function sessionRoutes({
       errors: [],
       operationId: 'listMySessions',
       tags,
-      summary: 'Your live sessions: this one first, then the newest',
+      summary: 'List your live sessions: this one first, then newest first',
       handler: (ctx) => sessions.list(ctx.user!.id, ctx.auth!.id),
     },
     {

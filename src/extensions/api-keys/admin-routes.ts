@@ -46,7 +46,7 @@ export function adminKeyRoutes({ database }: Pick<Host, 'database'>, users: Reso
       ...common,
       method: 'GET',
       path: '/admin/api-keys',
-      summary: 'API keys of all users with their owners, newest first; revoked and expired ones for 30 days',
+      summary: 'List the API keys of all users, newest first; revoked and expired keys are listed for 30 days',
       queryShape: listQueryShape,
       output: ownedKeyShape.array(),
       errors: [],

@@ -58,7 +58,7 @@ export function createAuthenticator(
     scheme: {
       name: 'apiKey',
       description:
-        'A key for scripts, created with `POST /api/auth/api-keys`. It may do what both its scopes and its owner allow.',
+        'A key for scripts, created with `POST /api/auth/api-keys`. Its scopes and its owner must both allow a request.',
       bearerFormat: 'svc_ak_…',
       scopesOf,
     },

@@ -28,7 +28,7 @@ export function apiKeys(options: ApiKeyOptions = {}): Extension<'apiKeys', ApiKe
     setup(host, settings) {
       const { accounts, users } = host;
       if (accounts === undefined || users === undefined) {
-        throw new StartupError('apiKeys() cannot work:', ['keys belong to users: it needs accounts, see defineUser']);
+        throw new StartupError('apiKeys() cannot work:', ['API keys belong to users; declare a user resource with defineUser()']);
       }
       let read: Scopes | undefined;
       const scopes = () => {

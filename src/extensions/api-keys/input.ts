@@ -46,7 +46,7 @@ function scopesSchema({ all }: Scopes) {
       if (unknown.length > 0) addError(`Unknown scopes: ${quoted(unknown)}. Valid scopes: ${valid.join(', ')}`);
       else if (given.length < list.length) {
         const repeated = given.filter((scope) => list.indexOf(scope) !== list.lastIndexOf(scope));
-        addError(`Must not hold a scope twice: ${quoted(repeated)}`);
+        addError(`Must not contain duplicate scopes: ${quoted(repeated)}`);
       }
     })
     .meta({ uniqueItems: true });
@@ -85,7 +85,7 @@ const MAX_LIMIT = 200;
 /** The query of the list of all keys. */
 export const listQueryShape = z.object({
   status: z.enum(STATUSES).optional(),
-  user: z.string().meta({ description: 'The id of their owner' }).optional(),
+  user: z.string().meta({ description: 'The id of the owner' }).optional(),
   limit: z.int().min(1).max(MAX_LIMIT).default(DEFAULT_LIMIT),
 });
 

@@ -55,9 +55,9 @@ export const keyShape = z
     scopes: z.array(z.string()),
     status: z.enum(STATUSES),
     createdAt: time,
-    lastUsedAt: time.nullable().meta({ description: 'Written at most once a minute' }),
+    lastUsedAt: time.nullable().meta({ description: 'Updated at most once a minute' }),
     lastUsedIp: z.string().nullable(),
-    expiresAt: time.nullable().meta({ description: 'Null: never' }),
+    expiresAt: time.nullable().meta({ description: 'Null if the key never expires' }),
   })
   .meta({ id: 'ApiKey' });
 
@@ -74,7 +74,7 @@ export const ownedKeyShape = keyShape
   .extend({
     owner: z
       .strictObject({ id: z.string(), name: z.string().nullable(), email: z.string().nullable() })
-      .meta({ description: 'Name and e-mail are null when the account no longer exists' }),
+      .meta({ description: 'Name and e-mail are null if the account no longer exists' }),
   })
   .meta({ id: 'OwnedApiKey' });
 

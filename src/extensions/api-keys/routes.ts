@@ -56,7 +56,7 @@ export function ownKeyRoutes(
     {
       method: 'GET',
       path: '/auth/api-keys',
-      summary: 'Your active and expired API keys, newest first',
+      summary: 'List your active and expired API keys, newest first',
       output: keyShape.array(),
       errors: [],
       operationId: 'listMyApiKeys',
@@ -76,7 +76,7 @@ export function ownKeyRoutes(
     {
       method: 'GET',
       path: '/auth/api-keys/scopes',
-      summary: 'Every scope that an API key can have',
+      summary: 'List every scope that an API key can have',
       output: scopeShape.array(),
       errors: [],
       operationId: 'listApiKeyScopes',

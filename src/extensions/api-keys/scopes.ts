@@ -28,8 +28,8 @@ function readRouteScopes(
     const wanted = routeKey({ method, path } as RouteKeyParts);
     const route = routes.find((one) => routeKey({ method: one.method, path: one.path }) === wanted);
     if (route === undefined)
-      at.report('there is no such route; write it as it is declared, for example "POST /posts/:id/publish"');
-    else if (acceptsOnlySessions(route)) at.report('API keys are never accepted there, whatever their scopes');
+      at.report('unknown route; write it as it is declared, for example "POST /posts/:id/publish"');
+    else if (acceptsOnlySessions(route)) at.report('this route never accepts API keys, whatever their scopes');
     else scopes.set(routeKey(route), scope);
   }
   return (route) => scopes.get(routeKey(route)) ?? route.scope;
@@ -107,7 +107,7 @@ export function createScopes(
   const all = listScopes(routes, given);
   for (const scope of defaultScopes) {
     if (all.has(scope)) continue;
-    errors.at('apiKeys.defaultScopes').report(`there is no scope "${scope}"; scopes: ${[...all.keys()].join(', ')}`);
+    errors.at('apiKeys.defaultScopes').report(`unknown scope "${scope}"; valid scopes: ${[...all.keys()].join(', ')}`);
   }
   return {
     all,

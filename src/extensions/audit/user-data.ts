@@ -37,7 +37,7 @@ export function auditUserData(
     name: 'auditEntries',
     description: 'Actions of the user in the audit trail; personal values are masked',
     tables: ['audit_entries', 'audit_values'],
-    kept: `The audit trail is append-only: it keeps ids and addresses for ${keepDays} days, and which fields changed; values of the user's records are removed`,
+    kept: `The audit trail is append-only: ids, addresses and field names stay for ${keepDays} days; the user's record values are removed`,
     async *rows(userId) {
       for (let after: [string, number] = ['-infinity', 0]; ; ) {
         const rows = await database.readSlowly<Row>({ text: ROWS, values: [userId, ...after] });

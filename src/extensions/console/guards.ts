@@ -32,7 +32,7 @@ export const thisMachineOnly: RequestHandler = (req, _res, next) => {
     const { localPort } = req.socket;
     throw new ApiError(
       'FORBIDDEN',
-      'The console answers only the machine (or the container) that Belfry runs on, and this request came from another one. ' +
+      'The console accepts requests only from the machine (or container) that Belfry runs on; this request came from another one. ' +
         `Open it there, or forward the port: ssh -L ${localPort}:localhost:${localPort} <that machine>`,
     );
   }
@@ -50,11 +50,11 @@ export function sameOriginOnly(appUrl: string | undefined): RequestHandler {
   return (req, _res, next) => {
     const { host = '', origin, 'sec-fetch-site': site } = req.headers;
     if (!isConsoleHost(host, own)) {
-      throw new ApiError('FORBIDDEN', 'The console is served at localhost, at a loopback address, or at APP_URL');
+      throw new ApiError('FORBIDDEN', 'The console is available only at localhost, at a loopback address, or at APP_URL');
     }
     const foreign = site !== undefined && site !== 'same-origin' && site !== 'none' && !isNavigation(req);
     const elsewhere = origin !== undefined && !(URL.canParse(origin) && new URL(origin).host === host);
-    if (foreign || elsewhere) throw new ApiError('FORBIDDEN', 'The console is for its own page');
+    if (foreign || elsewhere) throw new ApiError('FORBIDDEN', 'The console accepts requests only from its own page');
     next();
   };
 }

@@ -25,7 +25,7 @@ export function developerConsole(): Extension<'console'> {
       const { users, simulated } = host;
       if (users === undefined) {
         throw new StartupError('developerConsole() cannot work:', [
-          'devices belong to users: it needs accounts, see defineUser',
+          'devices belong to users; declare a user resource with defineUser()',
         ]);
       }
       // Simulated devices do not exist in production.

@@ -56,7 +56,7 @@ export function privacy(options: PrivacyOptions = {}): Extension<'privacy', Priv
     setup(host, settings) {
       const { accounts, users } = host;
       if (accounts === undefined || users === undefined) {
-        throw new StartupError('privacy() cannot work:', ['it needs accounts, see defineUser']);
+        throw new StartupError('privacy() cannot work:', ['it needs accounts; declare a user resource with defineUser()']);
       }
       return {
         ...mergeParts(exportParts(host, accounts, users, settings), erasureParts(host, accounts, users)),

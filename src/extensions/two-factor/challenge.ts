@@ -31,7 +31,7 @@ export async function openChallenge(
 
 function invalidChallenge(): ApiError {
   const details = { mfaToken: 'Must be the token of a sign-in in progress' };
-  return new ApiError('UNAUTHORIZED', 'This sign-in is no longer valid, sign in again', { details });
+  return new ApiError('UNAUTHORIZED', 'This sign-in is no longer valid; sign in again', { details });
 }
 
 const wrongCode = () => new ApiError('UNAUTHORIZED', 'This code is not valid', { details: { code: WRONG_CODE } });

@@ -11,7 +11,7 @@ import type { disableByAdminInput, disableInput, recoveryCodesShape, renewInput 
 import { LOCK, REMOVE, REMOVE_CHALLENGES, RENEW_CODES, STATUS } from './sql.ts';
 
 function notEnabledError(): ApiError {
-  return new ApiError('CONFLICT', 'Two-factor is not on');
+  return new ApiError('CONFLICT', 'Two-factor authentication is not enabled');
 }
 
 /**
@@ -79,10 +79,10 @@ export async function disableByAdmin(
 ): Promise<void> {
   const { host } = context;
   const [admin, userId] = [ctx.user!.id, ctx.params.id!];
-  if (admin === userId) throw new ApiError('FORBIDDEN', 'Turn off your own two-factor with POST /api/auth/2fa/disable');
+  if (admin === userId) throw new ApiError('FORBIDDEN', 'Disable your own two-factor authentication with POST /api/auth/2fa/disable');
   await confirmStep(context)(ctx, ctx.input.code, 'code');
   if (!(await host.database.transaction((tx) => removeFactor(tx, userId)))) {
-    throw new ApiError('NOT_FOUND', 'Two-factor is not on for this user');
+    throw new ApiError('NOT_FOUND', 'Two-factor authentication is not enabled for this user');
   }
   const payload = { userId, by: admin, reason: 'admin', ip: addressOf(ctx.req) };
   host.events.emit('security.two_factor_disabled', payload);

@@ -18,7 +18,7 @@ export async function enrol(
   const secret = newSecret();
   const stored = host.keyring.encrypt(secret, secretContext(user.id));
   const rows = await host.database.write({ text: ENROL, values: [user.id, stored] });
-  if (rows.length === 0) throw new ApiError('CONFLICT', 'Two-factor is on already; turn it off first');
+  if (rows.length === 0) throw new ApiError('CONFLICT', 'Two-factor authentication is already enabled; disable it first');
   const url = otpauthUrl(secret, settings.issuer, String(user.email));
   return { secret, otpauthUrl: url, qrCode: qrCode(url) };
 }
@@ -40,7 +40,7 @@ export async function confirm(
     if (outcome?.kind === 'passed') await tx.write({ text: CONFIRM, values: [id, hashes] });
     return outcome;
   });
-  if (result === undefined) throw new ApiError('CONFLICT', 'There is nothing to confirm; enrol first');
+  if (result === undefined) throw new ApiError('CONFLICT', 'There is no enrolment to confirm; start one with POST /api/auth/2fa/enrol');
   reportAttempt(host.events, ctx.req, result, () => validationError({ code: WRONG_CODE }));
   host.events.emit('security.two_factor_enabled', { userId: id, ip: addressOf(ctx.req) });
   return { recoveryCodes };

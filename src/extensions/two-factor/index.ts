@@ -26,7 +26,7 @@ export function twoFactor(options: TwoFactorOptions = {}): Extension {
     setup(host, settings) {
       const { accounts, env, users } = host;
       if (accounts === undefined || users === undefined) {
-        throw new StartupError('twoFactor() cannot work:', ['it needs accounts, see defineUser']);
+        throw new StartupError('twoFactor() cannot work:', ['it needs accounts; declare a user resource with defineUser()']);
       }
       const issuer = env.appUrl === undefined ? host.settings.openapi.title : new URL(env.appUrl).host;
       const context: TwoFactorContext = { host, accounts, users, settings: { issuer, ...settings } };

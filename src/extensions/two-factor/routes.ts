@@ -49,7 +49,7 @@ export function twoFactorRoutes(context: TwoFactorContext): Route[] {
       errors: [],
       operationId: 'readTwoFactor',
       tags,
-      summary: 'Whether your account has a second factor',
+      summary: 'Read the two-factor status of your account',
       handler: handler(readStatus),
     },
     {
@@ -62,7 +62,7 @@ export function twoFactorRoutes(context: TwoFactorContext): Route[] {
       operationId: 'enrolTwoFactor',
       tags,
       summary: 'Create a secret for your authenticator app',
-      description: 'Two-factor stays off until you confirm the secret with a code, within an hour.',
+      description: 'Two-factor authentication stays disabled until you confirm the secret with a code. The secret expires after an hour.',
       handler: handler(enrol),
     },
     {
@@ -74,7 +74,7 @@ export function twoFactorRoutes(context: TwoFactorContext): Route[] {
       errors: ['CONFLICT', 'RATE_LIMITED'],
       operationId: 'confirmTwoFactor',
       tags,
-      summary: 'Turn two-factor on with a code of the app',
+      summary: 'Enable two-factor authentication with a code from the app',
       handler: handler(confirm),
     },
     {
@@ -99,7 +99,7 @@ export function twoFactorRoutes(context: TwoFactorContext): Route[] {
       status: 204,
       operationId: 'disableTwoFactor',
       tags,
-      summary: 'Turn two-factor off',
+      summary: 'Disable two-factor authentication',
       handler: handler(disable),
     },
     {
@@ -112,7 +112,7 @@ export function twoFactorRoutes(context: TwoFactorContext): Route[] {
       operationId: 'renewRecoveryCodes',
       tags,
       summary: 'Replace your recovery codes',
-      description: 'Requires a code of the app or an unused recovery code. The password alone is not enough.',
+      description: 'Requires a code from the app or an unused recovery code. The password alone is not enough.',
       handler: handler(renewRecoveryCodes),
     },
     {
@@ -126,8 +126,8 @@ export function twoFactorRoutes(context: TwoFactorContext): Route[] {
       status: 204,
       operationId: 'disableTwoFactorOfUser',
       tags,
-      summary: 'Turn two-factor off for a user who cannot sign in any more',
-      description: 'An admin who uses two-factor must give a code of their own.',
+      summary: 'Disable two-factor authentication of a user who can no longer sign in',
+      description: 'An admin who has a second factor must send a code of their own.',
       handler: handler(disableByAdmin),
     },
   ];

@@ -20,19 +20,19 @@ export const verifyInput = z.strictObject({
   method: z.enum(METHODS, {
     error: (issue) => (issue.input === undefined ? 'Is required' : `Must be one of: ${METHODS.join(', ')}`),
   }),
-  code: code.meta({ description: 'What the authenticator app shows, or a recovery code' }),
+  code: code.meta({ description: 'The current code of the authenticator app, or a recovery code' }),
 });
 
 /** The body of `POST /auth/2fa/disable`. */
 export const disableInput = z.strictObject({
   password: passwordToCheck,
-  code: code.meta({ description: 'What the authenticator app shows, or a recovery code' }),
+  code: code.meta({ description: 'The current code of the authenticator app, or a recovery code' }),
 });
 
 /** The body of `POST /auth/2fa/recovery-codes`. */
 export const renewInput = z.strictObject({
-  password: passwordToCheck.optional().meta({ description: 'Checked when it is given' }),
-  code: code.meta({ description: 'What the authenticator app shows, or a recovery code' }),
+  password: passwordToCheck.optional().meta({ description: 'Verified if present' }),
+  code: code.meta({ description: 'The current code of the authenticator app, or a recovery code' }),
 });
 
 /** The optional body of `DELETE /admin/users/:id/2fa`. */
@@ -66,7 +66,7 @@ export const statusShape = z
 /** The response to an enrolment. */
 export const enrolmentShape = z
   .object({
-    secret: z.string().meta({ description: 'To type into an app: base32. It is only returned here.' }),
+    secret: z.string().meta({ description: 'Base32, to enter into an app by hand. It is only returned here.' }),
     otpauthUrl: z.string().meta({ description: 'The URL that opens an authenticator app' }),
     qrCode: z.string().meta({ description: 'The URL as a QR code: the data URL of a PNG' }),
   })

@@ -146,7 +146,7 @@ export function createMailStore(database: Database, keyring: Keyring): MailStore
 
   async function writeFenced(text: string, { id, attempt }: ClaimedMail, ...values: unknown[]): Promise<void> {
     const rows = await database.write({ text, values: [id, attempt, ...values] });
-    if (rows.length === 0) throw new LeaseLostError('another worker has it');
+    if (rows.length === 0) throw new LeaseLostError('another worker has claimed it');
   }
 
   return {

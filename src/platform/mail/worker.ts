@@ -59,13 +59,13 @@ export function startMailWorker(
   const smtp = env.smtp && createSmtp(env.smtp.url, env.smtp.from, production);
   const stopping = new AbortController();
   if (smtp === undefined && production)
-    log.warn('SMTP_URL is not set: e-mails, including links to reset a password, wait and fail after nine hours');
+    log.warn('SMTP_URL is not set: e-mails, including password reset links, are queued and fail after nine hours');
 
   async function compose({ composed, attempt, createdAt, read }: ClaimedMail): Promise<CompleteMail | undefined> {
     if (composed === undefined) return read();
     const { kind, data } = composed;
     const composer = composers()[kind];
-    if (composer === undefined) throw new Error(`this process has no composer for e-mails of the kind ${kind}`);
+    if (composer === undefined) throw new Error(`this process has no composer for e-mails of kind ${kind}`);
     const mail = await composer({ data, attempt, requestedAt: createdAt });
     return mail && validateComposed(mail, kind);
   }
@@ -84,7 +84,7 @@ export function startMailWorker(
   }
 
   async function send(claimed: ClaimedMail): Promise<AttemptResult> {
-    if (claimed.attempt > MAX_ATTEMPTS) throw new Error('its workers were lost');
+    if (claimed.attempt > MAX_ATTEMPTS) throw new Error('its workers stopped before the send was finished');
     const mail = await compose(claimed);
     if (mail === undefined) {
       await store.remove(claimed);

@@ -56,7 +56,7 @@ test.each([
   ['https://evilpush.apple.com/1', false],
   ['https://1.1.1.1/1', false],
 ])('%s is an endpoint of a push service in production: %s', (endpoint, known) => {
-  const fault = 'Must be a PushSubscription with an endpoint of a known push service';
+  const fault = 'Must be a PushSubscription whose endpoint belongs to a known push service';
   expect(tokenError('web', subscription(endpoint), inProduction)).toBe(known ? undefined : fault);
 });
 

@@ -99,13 +99,13 @@ const configErrorsOf = (options: object) => {
 };
 
 test.each<[object, string]>([
-  [{ routeScopes: { 'POST /notez': 'notes:make' } }, 'apiKeys.routeScopes: "POST /notez": there is no such route'],
-  [{ routeScopes: { 'post /notes': 'notes:make' } }, 'there is no such route'],
-  [{ routeScopes: { 'POST /api/notes': 'notes:make' } }, 'there is no such route'],
-  [{ routeScopes: { 'GET /auth/sessions': 'sessions:read' } }, 'API keys are never accepted there'],
+  [{ routeScopes: { 'POST /notez': 'notes:make' } }, 'apiKeys.routeScopes: "POST /notez": unknown route'],
+  [{ routeScopes: { 'post /notes': 'notes:make' } }, 'unknown route'],
+  [{ routeScopes: { 'POST /api/notes': 'notes:make' } }, 'unknown route'],
+  [{ routeScopes: { 'GET /auth/sessions': 'sessions:read' } }, 'this route never accepts API keys'],
   [{ routeScopes: { 'POST /notes': 'notes:*' } }, 'a scope must be'],
   [{ routeScopes: { 'POST /notes': '' } }, 'a scope must be'],
-  [{ defaultScopes: ['reed'] }, 'apiKeys.defaultScopes: there is no scope "reed"; scopes: *, read'],
+  [{ defaultScopes: ['reed'] }, 'apiKeys.defaultScopes: unknown scope "reed"; valid scopes: *, read'],
   [{ defaultScopes: [] }, 'apiKeys.defaultScopes'],
   [{ defaultExpiryDays: 90, maxLifetimeDays: 30 }, 'apiKeys.defaultExpiryDays: must not be more than maxLifetimeDays'],
   [{ maxKeysPerUser: 0 }, 'apiKeys.maxKeysPerUser'],

@@ -25,10 +25,10 @@ test('provided HTML is kept unchanged', () => {
 });
 
 test.each<[string, object, object]>([
-  ['an e-mail with two recipients', { to: 'a@example.com, b@example.com' }, { to: 'Must be one e-mail address' }],
-  ['a name', { to: 'Ann <a@example.com>' }, { to: 'Must be one e-mail address' }],
-  ['a list', { to: ['a@example.com'] }, { to: 'Must be one e-mail address' }],
-  ['a line break in the address', { to: 'a@example.com\nb' }, { to: 'Must be one e-mail address' }],
+  ['an e-mail with two recipients', { to: 'a@example.com, b@example.com' }, { to: 'Must be a single e-mail address' }],
+  ['a name', { to: 'Ann <a@example.com>' }, { to: 'Must be a single e-mail address' }],
+  ['a list', { to: ['a@example.com'] }, { to: 'Must be a single e-mail address' }],
+  ['a line break in the address', { to: 'a@example.com\nb' }, { to: 'Must be a single e-mail address' }],
   ['a line break in the subject', { subject: 'Hello\r\nBcc: b@example.com' }, { subject: 'Must be a single line' }],
   ['no subject', { subject: '' }, { subject: 'Is required' }],
   ['a path instead of a text', { text: { path: '/etc/passwd' } }, { text: 'Must be a string' }],

@@ -168,7 +168,7 @@ test('an e-mail whose composer returns nothing is deleted and not sent', async (
 
 test.each([
   ['malformed', /returned an invalid e-mail: .*"subject":"Is required"/],
-  ['nobody-has-this', /has no composer for e-mails of the kind nobody-has-this/],
+  ['nobody-has-this', /has no composer for e-mails of kind nobody-has-this/],
 ])('a composer that is %s loses no e-mail: it waits, and its row has the reason', async (kind, reason) => {
   const { id } = await host!.mail.sendComposed(kind, {});
   const row = await failedOnce(id);
@@ -214,7 +214,10 @@ test('an e-mail that repeatedly crashes its worker is given up', async () => {
     `insert into mails (id, kind, data, created_at, attempts) values ($1, 'counted', '{"to":"a@example.com"}', now() - interval '1 minute', 8)`,
     ['d'.repeat(24)],
   );
-  expect(await finished('d'.repeat(24))).toMatchObject({ status: 'failed', error: 'Error: its workers were lost' });
+  expect(await finished('d'.repeat(24))).toMatchObject({
+    status: 'failed',
+    error: 'Error: its workers stopped before the send was finished',
+  });
   expect(smtp.mails).toEqual([]);
 });
 

@@ -33,7 +33,7 @@ function positionOf(cursor: string): Position | undefined {
 
 const id = z.string().refine(isId, { error: 'Must be an id' });
 const word = z.string().regex(/^[a-z][a-z0-9._-]{0,99}$/i, { error: 'Must be a name' });
-const timeError = { error: 'Must be a time as 2030-01-31T12:00:00Z' };
+const timeError = { error: 'Must be a time such as 2030-01-31T12:00:00Z' };
 const time = z.iso
   .datetime({ offset: true, ...timeError })
   .refine((text) => timeOf(text) !== undefined, timeError)
@@ -41,10 +41,10 @@ const time = z.iso
 
 const after = z
   .string()
-  .max(100, { error: 'Must be the "meta.next" of a list' })
+  .max(100, { error: 'Must be the "meta.next" of a previous page' })
   .transform((text, context) => {
     const position = positionOf(text);
-    if (position === undefined) context.addIssue({ code: 'custom', message: 'Must be the "meta.next" of a list' });
+    if (position === undefined) context.addIssue({ code: 'custom', message: 'Must be the "meta.next" of a previous page' });
     return position!;
   });
 

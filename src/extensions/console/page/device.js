@@ -55,7 +55,7 @@ function screenView({ platform, behavior, notifications }) {
     element(
       'div.dock',
       {},
-      held > 0 ? element('span.held', {}, `${held} held for it`) : undefined,
+      held > 0 ? element('span.held', {}, `${held} held until online`) : undefined,
       hidden > 0 ? element('span.hidden', {}, `${hidden} not shown`) : undefined,
       element(
         'span.app',
@@ -91,11 +91,11 @@ export function deviceView(device) {
       element(
         'button',
         { type: 'button', onclick: () => setBehavior(id, online ? 'offline' : 'delivers') },
-        online ? 'Go offline' : 'Come back',
+        online ? 'Go offline' : 'Go online',
       ),
       element(
         'select',
-        { 'aria-label': 'What it does', onchange: (event) => setBehavior(id, event.target.value) },
+        { 'aria-label': 'Behavior', onchange: (event) => setBehavior(id, event.target.value) },
         ...Object.entries(BEHAVIORS).map(([value, text]) =>
           element('option', { value, selected: value === behavior }, text),
         ),

@@ -6,7 +6,7 @@ function outcomeOf({ ok, error, timeline }) {
   const last = timeline.at(-1)?.event;
   if (last === 'opened') return ['good', 'opened'];
   if (ok === true) return ['good', last === 'receipt' ? 'accepted, reported' : 'accepted'];
-  if (last === 'retry') return ['waits', `${error}, tried again`];
+  if (last === 'retry') return ['waits', `${error}, will retry`];
   return ok === false ? ['bad', error ?? 'failed'] : ['waits', 'queued'];
 }
 

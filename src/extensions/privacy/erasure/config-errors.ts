@@ -44,13 +44,13 @@ function checkResource({ declaration }: ResourceGateway, isUser: boolean, errors
   const plan = erasurePlan(declaration, isUser);
   if (plan.ownerField !== undefined && personalFields.includes(plan.ownerField))
     errors.report(
-      `personalFields: "${plan.ownerField}" is the owner field, which onOwnerDelete decides about; remove it from the list`,
+      `personalFields: "${plan.ownerField}" is the owner field, which onOwnerDelete already covers; remove it from the list`,
     );
   if (onOwnerDelete === undefined) return;
   if (isUser && onOwnerDelete !== 'delete')
     errors.report('onOwnerDelete: the record of a user is always deleted with their account; remove this option');
   else if (!isUser && plan.ownerField === undefined)
-    errors.report('onOwnerDelete: its records have no owner; mark a field with owner(), or remove this option');
+    errors.report('onOwnerDelete: the records have no owner; mark a field with owner(), or remove this option');
   else if (!isUser && onOwnerDelete === 'anonymize') checkAnonymize(declaration, plan, errors);
 }
 

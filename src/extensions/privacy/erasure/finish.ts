@@ -19,7 +19,7 @@ function erasedNotice(to: string, place: string | undefined, kept: readonly Kept
     to,
     subject: 'Your account was erased',
     text: [
-      `Your account${at} and its data were erased. This cannot be undone, and no one can sign in to it any more.`,
+      `Your account${at} and its data were erased. This cannot be undone, and no one can sign in to it anymore.`,
       ...(stays.length === 0 ? [] : [`Data that is kept, and why:\n${stays.join('\n')}`]),
       'Your e-mail address is deleted once this message is sent.',
     ].join('\n\n'),
@@ -49,7 +49,7 @@ export function createErasureFinisher(
     for (const share of owned.filter(({ plan }) => plan.action === 'keep')) {
       const count = await share.count(userId);
       if (count !== 0)
-        kept.push({ name: share.gateway.name, count, why: `Kept by its declaration (onOwnerDelete: 'keep')` });
+        kept.push({ name: share.gateway.name, count, why: `Kept as declared by the resource (onOwnerDelete: 'keep')` });
     }
     return kept;
   }

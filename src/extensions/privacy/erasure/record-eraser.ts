@@ -63,7 +63,7 @@ export function createRecordEraser(host: Parts, gateway: ResourceGateway, plan: 
   const atOnce = hasDeleteHooks ? AT_ONCE_WITH_HOOKS : AT_ONCE;
 
   const logHookFailure = (record: string, hook: string, error: unknown) =>
-    log.error({ err: error, resource: gateway.name, record, hook }, 'A hook failed while an account was erased');
+    log.error({ err: error, resource: gateway.name, record, hook }, 'A hook failed during the erasure of an account');
 
   function emitEvents(action: 'deleted' | 'updated', changes: readonly Json[][]): void {
     wake.hint();
@@ -192,7 +192,7 @@ export function createRecordEraser(host: Parts, gateway: ResourceGateway, plan: 
         // An account must not stay forever because its kept records are too many to count.
         log.warn(
           { err: error, resource: gateway.name },
-          'Could not count the records that are kept of an erased account',
+          'Could not count the records that are kept after the erasure of an account',
         );
       }
       return null;

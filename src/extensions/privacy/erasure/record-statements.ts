@@ -10,7 +10,7 @@ import type { EmptiedField, ErasurePlan } from '../../../records/schema/erasure-
 interface RecordStatements {
   /** $1 owner, $2 maximum number of rows. Locks records that no other transaction has locked. */
   lockBatch: string;
-  /** Like `take`, but waits for locked records. For records that `take` has skipped. */
+  /** Like `lockBatch`, but waits for locked records. For records that `lockBatch` has skipped. */
   lockBatchWaiting: string;
   /** $1 ids, $2 an event id for each. Returns the records as JSON, as in their events. */
   remove: string;

@@ -86,7 +86,7 @@ export function erasureRoutes(
       status: 202,
       operationId: 'eraseMe',
       tags,
-      summary: 'Erase your account and what belongs to it',
+      summary: 'Erase your account and all data that belongs to it',
       description:
         'You are signed out everywhere at once. This cannot be undone. You get an e-mail when it is finished.',
       handler: eraseMe,
@@ -100,7 +100,7 @@ export function erasureRoutes(
       status: 202,
       operationId: 'eraseUser',
       tags,
-      summary: 'Erase the account of a user and what belongs to it',
+      summary: 'Erase the account of a user and all data that belongs to it',
       description: 'A repeated request returns the existing erasure.',
       handler: eraseUser,
     },
@@ -114,7 +114,7 @@ export function erasureRoutes(
       errors: ['BAD_REQUEST'],
       operationId: 'listErasures',
       tags,
-      summary: 'Erasures of accounts, newest first',
+      summary: 'List erasures of accounts, newest first',
       handler: list,
     },
     {
@@ -125,7 +125,7 @@ export function erasureRoutes(
       errors: ['NOT_FOUND'],
       operationId: 'readErasure',
       tags,
-      summary: 'What was erased, what was kept, and why',
+      summary: 'Read what an erasure deleted, what it kept, and why',
       handler: read,
     },
   ];

@@ -53,7 +53,7 @@ export function createExportMailComposer(exports: ExportStore, users: ResourceGa
         `The export of ${what} at ${links.host} is ready.`,
         `Anyone with this link can download it until ${dataExport.expiresAt!.slice(0, 16).replace('T', ' ')} UTC:`,
         links.urlOf(dataExport),
-        isOwn ? 'If you did not request it, change your password: someone else is signed in as you.' : '',
+        isOwn ? 'If you did not request it, change your password: someone else may be signed in as you.' : '',
       ]
         .filter((part) => part !== '')
         .join('\n\n'),

@@ -37,7 +37,7 @@ export function checkUserDataNames(userData: readonly UserData[], errors: Config
   const names = userData.map(({ name }) => name);
   for (const [i, name] of names.entries()) {
     const at = errors.at(`user data "${name}"`);
-    if (!NAME.test(name)) at.report('the name must be letters and digits in camelCase, as "apiKeys"');
+    if (!NAME.test(name)) at.report('the name must be letters and digits in camelCase, such as "apiKeys"');
     if (names.indexOf(name) !== i) at.report('two features use this name');
   }
 }

@@ -37,7 +37,7 @@ export function createExportJob(
   async function make(attempt: ClaimedExport, lost: AbortSignal) {
     const { userId, createdAt } = attempt;
     const [user] = await users.load([userId]);
-    if (!isExportable(user)) throw new LeaseLostError('its user is gone');
+    if (!isExportable(user)) throw new LeaseLostError('the user was deleted or is being erased');
     const entries = files.map((file) => createFileEntry(file, user));
     const records = () => entries.reduce((sum, { written }) => sum + written.records, 0);
     const manifest = createManifestEntry({ user: userId, requestedAt: createdAt }, entries);

@@ -51,7 +51,7 @@ export function createOwnRecordsFile(
   return {
     path: `records/${pluralName(gateway.name)}.ndjson`,
     holds: gateway.name,
-    description: gateway.declaration.description ?? `Your records of the kind "${gateway.name}"`,
+    description: gateway.declaration.description ?? `Your records of kind "${gateway.name}"`,
     async *rows(user, { batchRows, leftOut, onUnreadable }: WriteContext) {
       for (const name of alwaysOmitted) leftOut.add(name);
       const reading = { where: `${columnOf(owner)} = $1`, values: [user.id], batchRows, onUnreadable };
@@ -107,7 +107,7 @@ export function createReferencesFile(
   return {
     path: `named-in/${pluralName(gateway.name)}.ndjson`,
     holds: gateway.name,
-    description: `Records of others, of the kind "${gateway.name}", that name you; "namedIn": in which fields`,
+    description: `Records of kind "${gateway.name}" of other users that refer to you; "namedIn" lists the fields`,
     async *rows(user, { batchRows, onUnreadable }: WriteContext) {
       const reading = { where, values: [user.id], batchRows, onUnreadable };
       const visibleFields = gateway.visibleFields(exported, { user });

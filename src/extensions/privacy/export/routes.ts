@@ -22,11 +22,11 @@ const exportShape = z
     bytes: z.int().nullable().meta({ description: 'Size of the ZIP file; null until it is ready' }),
     requestedAt: time,
     finishedAt: time.nullable(),
-    expiresAt: time.nullable().meta({ description: 'When the link stops working, or when the failure is forgotten' }),
+    expiresAt: time.nullable().meta({ description: 'When the link stops working, or when a failed export is removed' }),
     url: z
       .url()
       .nullable()
-      .meta({ description: 'Link to the ZIP file, which needs no sign-in; null until it is ready' }),
+      .meta({ description: 'Link to the ZIP file, which works without signing in; null until the file is ready' }),
   })
   .meta({ id: 'DataExport' });
 

@@ -95,7 +95,7 @@ export function createExportStore({ database, keyring }: Pick<Host, 'database' |
     const own = toExport(row);
     const fence = [own.id, attempt];
     const assertHeld = (rows: readonly unknown[]) => {
-      if (rows.length === 0) throw new LeaseLostError('another worker has it, or it was removed');
+      if (rows.length === 0) throw new LeaseLostError('another worker has claimed it, or it was removed');
     };
     return {
       ...own,

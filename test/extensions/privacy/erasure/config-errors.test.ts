@@ -25,7 +25,7 @@ test.each([
   [
     'records without an owner',
     { fields: { title: f.string() }, onOwnerDelete: 'delete' },
-    'onOwnerDelete: its records have no owner; mark a field with owner(), or remove this option',
+    'onOwnerDelete: the records have no owner; mark a field with owner(), or remove this option',
   ],
   [
     'a personal field that does not exist',

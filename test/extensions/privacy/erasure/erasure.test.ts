@@ -227,7 +227,7 @@ test('an erasure leaves nothing of an account in any table except what the repor
   // The e-mail about the erasure is captured here. In production, sending it removes its row.
   const [notice] = await app.captured.mails();
   expect(notice).toMatchObject({ to: ann.email, subject: 'Your account was erased' });
-  expect(notice!.text).toContain('invoice: Kept by its declaration');
+  expect(notice!.text).toContain('invoice: Kept as declared by the resource');
   await vi.waitUntil(async () => (await count('outbox', 'true')) === 0, patience);
   await database.query('delete from mails');
   expect(await tablesWith('annabella')).toEqual([]);

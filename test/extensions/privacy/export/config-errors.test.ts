@@ -15,7 +15,7 @@ test.each([
 
 test('privacy() without accounts is a configuration error', () => {
   const note = defineResource('note', { fields: { title: f.string() } });
-  expect(getStartupError({ resources: [note], extensions: [privacy()] })).toContain('needs accounts, see defineUser');
+  expect(getStartupError({ resources: [note], extensions: [privacy()] })).toContain('it needs accounts; declare');
 });
 
 test.each([
