@@ -36,6 +36,7 @@ export function createAfterCommitQueue(log: Logger): AfterCommitQueue {
     },
   };
 }
+
 /**
  * The context of operations in a transaction. `before` hooks run in it, and so do the calls of their own `service`; events and `after`
  * hooks follow the commit.
