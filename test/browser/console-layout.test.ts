@@ -141,7 +141,7 @@ browserTest(
     await page.getByText('Send to all 5 devices').waitFor();
     await page.evaluate(`(() => {
       for (const one of document.querySelectorAll('details')) one.open = true;
-      const fault = document.getElementById('fault');
+      const fault = document.getElementById('error');
       fault.textContent = '${LONGEST}';
       fault.hidden = false;
     })()`);

@@ -4,7 +4,7 @@ import type { Transport, TransportDevice } from '../../src/push/transport.ts';
 import { startTestApp } from '../support/app.ts';
 
 const DEVICES = '/api/auth/devices';
-const FAULT = expect.stringContaining('push token of Expo');
+const FAULT = expect.stringContaining('Expo push token');
 const sent: TransportDevice[] = [];
 const send: Transport['send'] = (_message, devices) => {
   sent.push(...devices);

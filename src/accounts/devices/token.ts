@@ -79,7 +79,7 @@ export function isExpoToken(token: string): boolean {
 }
 
 const EXPO_TOKEN_ERROR =
-  'Is a push token of Expo, which no transport of this app takes; send the native device token (getDevicePushTokenAsync of expo-notifications)';
+  'Is an Expo push token, which no transport of this app accepts; send the native device token (getDevicePushTokenAsync of expo-notifications)';
 
 /** Returns the error of a token for a platform, or undefined. Length, NUL and `sim_` are checked elsewhere. */
 export function tokenError(platform: DevicePlatform, token: string, rule: TokenRule): string | undefined {

@@ -2,7 +2,7 @@ import type { ErrorDetails } from '../../platform/errors.ts';
 import type { Database } from '../../platform/postgres/database.ts';
 import { publicDatabaseError } from '../../platform/postgres/errors.ts';
 import type { Entity, RecordsContext } from '../../records/context.ts';
-import { createRowInserter, type Stored } from './insert.ts';
+import { createRowInserter, type InsertResult } from './insert.ts';
 import { createRowParser, type ImportRow, rowErrors } from './row.ts';
 
 /** Maximum number of rows in one statement. Postgres accepts 65,535 values. */
@@ -51,7 +51,7 @@ export function createImport(database: Database, context: RecordsContext, entity
   const { resource } = entity;
   const read = createRowParser(resource, context);
   const insert = createRowInserter(database, entity);
-  const atOnce = Math.max(1, Math.min(ROWS_AT_ONCE, Math.floor(VALUES_AT_ONCE / (resource.fields.length + 3))));
+  const rowsPerBatch = Math.max(1, Math.min(ROWS_AT_ONCE, Math.floor(VALUES_AT_ONCE / (resource.fields.length + 3))));
 
   return async (
     lines: AsyncIterable<ImportLine>,
@@ -66,7 +66,7 @@ export function createImport(database: Database, context: RecordsContext, entity
       onRefused?.(row);
     }
 
-    function count({ line, values }: NumberedRow, stored: Stored): void {
+    function countResult({ line, values }: NumberedRow, stored: InsertResult): void {
       if (stored === 'imported' || stored === 'existing') progress[stored] += 1;
       else refuse({ line, email: String(values.email), errors: { row: REFUSALS[stored] } });
     }
@@ -75,7 +75,7 @@ export function createImport(database: Database, context: RecordsContext, entity
     async function store(some: readonly NumberedRow[]): Promise<void> {
       try {
         const stored = await insert(some);
-        for (const [i, row] of some.entries()) count(row, stored[i]!);
+        for (const [i, row] of some.entries()) countResult(row, stored[i]!);
       } catch (error) {
         const publicError = publicDatabaseError(error);
         const errors = publicError && rowErrors(publicError);
@@ -105,7 +105,7 @@ export function createImport(database: Database, context: RecordsContext, entity
           refuse({ line: at, email: /"email"\s*:\s*"([^"\\]{1,320})"/.exec(line)?.[1], errors });
         }
       }
-      if (rows.length === atOnce || at - progress.lines >= 10 * atOnce) await flush();
+      if (rows.length === rowsPerBatch || at - progress.lines >= 10 * rowsPerBatch) await flush();
     }
     await flush();
     return progress;

@@ -3,7 +3,7 @@ import type { Entity } from '../../records/context.ts';
 import type { ImportRow } from './row.ts';
 
 /** The result for a row. */
-export type Stored = 'imported' | 'existing' | 'taken' | 'deleted';
+export type InsertResult = 'imported' | 'existing' | 'taken' | 'deleted';
 
 /**
  * Creates a function that stores rows in one statement and returns a result for each row, in order:
@@ -15,7 +15,7 @@ export type Stored = 'imported' | 'existing' | 'taken' | 'deleted';
 export function createRowInserter(
   database: Database,
   { resource, codec, archive }: Entity,
-): (rows: readonly ImportRow[]) => Promise<Stored[]> {
+): (rows: readonly ImportRow[]) => Promise<InsertResult[]> {
   const { fields, timestamps, table } = resource;
   const columns = ['"id"', ...fields.map((field) => `"${field.column}"`)];
   if (timestamps) columns.push('"created_at"', '"updated_at"');
@@ -31,13 +31,13 @@ export function createRowInserter(
   }
 
   /** Returns the ids of those rows that are in the archive. */
-  async function deletedOf(rows: readonly ImportRow[]): Promise<Set<string>> {
+  async function deletedIdsOf(rows: readonly ImportRow[]): Promise<Set<string>> {
     const found = await archive?.only.readMany(rows.map(({ id }) => id));
     return new Set(found?.map(({ id }) => id));
   }
 
   /** Stores rows whose ids are not in the archive. */
-  async function insert(rows: readonly ImportRow[]): Promise<Stored[]> {
+  async function insert(rows: readonly ImportRow[]): Promise<InsertResult[]> {
     if (rows.length === 0) return [];
     const width = columns.length;
     const groups = rows.map((_, row) => `(${columns.map((_, i) => `$${row * width + i + 1}`).join(', ')})`);
@@ -56,7 +56,7 @@ export function createRowInserter(
   }
 
   return async (rows) => {
-    const deleted = await deletedOf(rows);
+    const deleted = await deletedIdsOf(rows);
     const stored = (await insert(rows.filter(({ id }) => !deleted.has(id)))).values();
     return rows.map(({ id }) => (deleted.has(id) ? 'deleted' : stored.next().value!));
   };

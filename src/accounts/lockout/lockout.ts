@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import { ApiError } from '../../platform/errors.ts';
 import { newId } from '../../platform/ids.ts';
+import { createLeaseRenewals } from '../../platform/leased-work/lease.ts';
 import type { Platform } from '../../platform/platform.ts';
 import { createRedisBreaker } from '../../platform/redis/circuit-breaker.ts';
 import {
@@ -51,6 +52,12 @@ export function signInLockoutName(email: string): string {
 
 const MINUTE_MS = 60_000;
 
+/** A reserved attempt that is running. */
+interface Reservation {
+  /** Changes the state that the attempt is counted in. */
+  change<T>(how: Change<T>): Promise<T>;
+}
+
 type Change<T> = (held: LockoutState, rule: LockoutRule, id: string, now: number) => Transition<T>;
 
 /** Used when the setting turns the lockout off: attempts are not counted. */
@@ -71,26 +78,35 @@ export function createLockout({ settings, redis, env, log, metrics }: Platform):
   const breaker = createRedisBreaker({
     log,
     messages: {
-      opened: 'Redis is unreachable; failed sign-ins are counted in this process alone',
+      opened: 'Redis is unreachable; failed sign-ins are counted in this process only',
       closed: 'failed sign-ins are counted in Redis again',
     },
     onRefused: () => metrics.redisFallbacks.inc({ what: 'failed sign-ins' }),
   });
   const store = createLockoutStore(redis.commands, breaker, `${env.redisPrefix}:lockout:`, rule);
   const waitQueues = createWaitQueues();
+  const renewals = createLeaseRenewals<Reservation>({
+    everyMs: RENEW_MS,
+    what: 'sign-in attempts',
+    log,
+    renew: async (reservations) => {
+      await Promise.all(reservations.map(({ change }) => change(renew)));
+    },
+  });
   // A name may contain an e-mail address: the hash keeps the address and its length out of Redis.
   const keyOf = (name: string) => createHash('sha256').update(name).digest('hex');
 
   /** Runs a reserved attempt and renews its reservation while it runs. */
-  async function decide<T>(
+  async function runReserved<T>(
     check: () => Promise<T | undefined>,
     completes: (value: T) => boolean,
-    change: <A>(how: Change<A>) => Promise<A>,
+    reservation: Reservation,
   ): Promise<Outcome<T>> {
-    const renewing = setInterval(() => void change(renew), RENEW_MS);
+    const { change } = reservation;
+    renewals.add(reservation);
     try {
       const value = await check();
-      clearInterval(renewing);
+      renewals.remove(reservation);
       if (value !== undefined) {
         await change(completes(value) ? succeed : abandon);
         return { kind: 'passed', value };
@@ -98,7 +114,7 @@ export function createLockout({ settings, redis, env, log, metrics }: Platform):
       const until = await change(fail);
       return until === undefined ? { kind: 'failed' } : { kind: 'failed', lockedUntil: new Date(until).toISOString() };
     } catch (error) {
-      clearInterval(renewing);
+      renewals.remove(reservation);
       await change(abandon);
       throw error;
     }
@@ -108,11 +124,13 @@ export function createLockout({ settings, redis, env, log, metrics }: Platform):
     async attempt(name, check, completes = () => true) {
       const key = keyOf(name);
       const id = newId();
-      const change = <A>(how: Change<A>) => store.change(key, (held, now) => how(held, rule, id, now));
-      const reservation = await waitQueues.retryInTurn(key, () => change(reserve));
-      if (reservation !== 'go') return { kind: 'locked', leftMs: reservation };
+      const reservation: Reservation = {
+        change: (how) => store.change(key, (held, now) => how(held, rule, id, now)),
+      };
+      const verdict = await waitQueues.retryInOrder(key, () => reservation.change(reserve));
+      if (verdict !== 'go') return { kind: 'locked', leftMs: verdict };
       try {
-        return await decide(check, completes, change);
+        return await runReserved(check, completes, reservation);
       } finally {
         waitQueues.wake(key);
       }
@@ -127,7 +145,7 @@ export function createLockout({ settings, redis, env, log, metrics }: Platform):
  *
  * @param what the start of the message, such as `Too many failed sign-ins`
  */
-export function lockedOut(what: string, leftMs: number, { auth }: Platform['settings']): ApiError {
+export function lockedError(what: string, leftMs: number, { auth }: Platform['settings']): ApiError {
   const minutes = Math.ceil(auth.lockout.lockMinutes);
   const text = `${what}, try again in ${minutes} ${minutes === 1 ? 'minute' : 'minutes'}`;
   return new ApiError('RATE_LIMITED', text, { retryAfter: Math.max(1, Math.ceil(leftMs / 1000)) });

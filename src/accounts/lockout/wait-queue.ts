@@ -9,11 +9,11 @@ const MAX_WAITING = 1000;
 /** A wait queue for each key: first come, first served. Only the first caller in a queue polls. */
 export interface WaitQueues {
   /**
-   * Waits its turn, then calls `attempt` until the result is not `wait`, and returns that result.
+   * Waits until it is first in the queue, then calls `attempt` until the result is not `wait`, and returns that result.
    *
    * @throws whatever `attempt` throws; `SEMAPHORE_FULL` if too many callers wait under this key
    */
-  retryInTurn<T>(key: string, attempt: () => Promise<T | 'wait'>): Promise<T>;
+  retryInOrder<T>(key: string, attempt: () => Promise<T | 'wait'>): Promise<T>;
   /** Makes the first caller in the queue of a key try again at once. */
   wake(key: string): void;
 }
@@ -47,7 +47,7 @@ export function createWaitQueues(): WaitQueues {
   }
 
   return {
-    async retryInTurn<T>(key: string, attempt: () => Promise<T | 'wait'>) {
+    async retryInOrder<T>(key: string, attempt: () => Promise<T | 'wait'>) {
       const queue = queueOf(key);
       queue.size += 1;
       try {

@@ -3,12 +3,12 @@ import type { RouteContext } from '../../declare/route.ts';
 import { type ApiError, invalidSession, validationError } from '../../platform/errors.ts';
 import { addressOf } from '../../platform/http/client-address.ts';
 import type { AccountsContext } from '../context.ts';
-import { lockedOut } from '../lockout/lockout.ts';
+import { lockedError } from '../lockout/lockout.ts';
 import { passwordToCheck } from '../sign-in/login.ts';
 import { checkNewPassword } from './password-rules.ts';
 
 /** The 422 of a password that is not the user's. */
-function wrongPassword(field: string): ApiError {
+function wrongPasswordError(field: string): ApiError {
   return validationError({ [field]: 'Must be your current password' });
 }
 
@@ -31,8 +31,8 @@ export async function confirmPassword(
     if (hash === undefined) throw invalidSession();
     return (await hasher.verify(password, hash)) ? hash : undefined;
   });
-  if (outcome.kind === 'locked') throw lockedOut('Too many wrong passwords', outcome.leftMs, host.settings);
-  if (outcome.kind === 'failed') throw wrongPassword(field);
+  if (outcome.kind === 'locked') throw lockedError('Too many wrong passwords', outcome.leftMs, host.settings);
+  if (outcome.kind === 'failed') throw wrongPasswordError(field);
   return outcome.value;
 }
 
@@ -51,17 +51,17 @@ export async function changePassword(
 ): Promise<void> {
   const { host, users, hasher, revoke } = accounts;
   const user = ctx.user!;
-  const wanted = await checkNewPassword(accounts.user.resource, ctx.input.newPassword, user, 'newPassword');
-  const former = await confirmPassword(accounts, user.id, ctx.input.currentPassword, 'currentPassword');
-  const hash = await hasher.hash(wanted);
+  const newPassword = await checkNewPassword(accounts.user.resource, ctx.input.newPassword, user, 'newPassword');
+  const formerHash = await confirmPassword(accounts, user.id, ctx.input.currentPassword, 'currentPassword');
+  const hash = await hasher.hash(newPassword);
   const ip = addressOf(ctx.req);
   const changed = await host.transaction(async (tx) => {
-    const stored = await users.setPasswordHash(user.id, former, hash, tx.database);
+    const stored = await users.setPasswordHash(user.id, formerHash, hash, tx.database);
     const revocation = { cause: 'password_change', userIds: [user.id], exceptSession: ctx.auth!.id, ip } as const;
     if (stored) await revoke(revocation, tx);
     return stored;
   });
   // A concurrent request changed the password first.
-  if (!changed) throw wrongPassword('currentPassword');
+  if (!changed) throw wrongPasswordError('currentPassword');
   host.events.emit('auth.password_changed', { user, ip });
 }

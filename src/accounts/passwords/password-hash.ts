@@ -25,7 +25,7 @@ export interface PasswordHasher {
    */
   verify(password: string, stored: string): Promise<boolean>;
   /** Takes the time of a `verify` and returns false, so that the response time does not reveal that an account is missing. */
-  verifyNothing(password: string): Promise<boolean>;
+  verifyAgainstNothing(password: string): Promise<boolean>;
   /** Returns whether `stored` has a lower cost than this hasher, or another format. */
   needsRehash(stored: string): boolean;
 }
@@ -81,7 +81,7 @@ export function createPasswordHasher(
     legacy,
   }: { concurrency?: number; maxQueue?: number; legacy?: Legacy | undefined } = {},
 ): PasswordHasher {
-  if (!isBearable(cost))
+  if (!isWithinLimits(cost))
     throw new RangeError(`Unusable scrypt cost ${format(cost)}: at most 256 MiB (128·N·r) and p 16`);
   const semaphore = createSemaphore(concurrency, { maxQueue });
   const nothing: StoredHash = { ...cost, salt: randomBytes(SALT_BYTES), hash: randomBytes(HASH_BYTES) };
@@ -140,7 +140,7 @@ export function createPasswordHasher(
       return parsed === null ? accepted : equal;
     },
 
-    async verifyNothing(password) {
+    async verifyAgainstNothing(password) {
       await matches(password, nothing);
       await acceptedByLegacy(password, undefined);
       return false;
@@ -157,10 +157,12 @@ function parse(stored: string): StoredHash | null {
   const [, logN, r, p, salt, hash] = STORED.exec(stored) ?? [];
   if (!salt || !hash) return null;
   const cost = { logN: Number(logN), r: Number(r), p: Number(p) };
-  return isBearable(cost) ? { ...cost, salt: Buffer.from(salt, 'base64'), hash: Buffer.from(hash, 'base64') } : null;
+  return isWithinLimits(cost)
+    ? { ...cost, salt: Buffer.from(salt, 'base64'), hash: Buffer.from(hash, 'base64') }
+    : null;
 }
 
-function isBearable({ logN, r, p }: ScryptCost): boolean {
+function isWithinLimits({ logN, r, p }: ScryptCost): boolean {
   const positive = [logN, r, p].every((value) => Number.isInteger(value) && value > 0);
   return positive && 128 * 2 ** logN * r <= MAX_MEMORY_BYTES && p <= MAX_PARALLELISM;
 }

@@ -8,7 +8,7 @@ import { addressOf } from '../../platform/http/client-address.ts';
 import type { AccountsContext } from '../context.ts';
 import { signInLockoutName } from '../lockout/lockout.ts';
 import { checkNewPassword } from '../passwords/password-rules.ts';
-import { createResetComposer, forgot, forgotInput, forgotOutput, RESET_MAIL } from './request.ts';
+import { createResetComposer, forgotInput, forgotOutput, RESET_MAIL, requestReset } from './request.ts';
 import { resetSweep, resetsOfDeletedUsers } from './store.ts';
 
 const text = z.string({ error: (issue) => (issue.input === undefined ? 'Is required' : 'Must be a string') });
@@ -35,7 +35,7 @@ async function reset(accounts: AccountsContext, ctx: RouteContext<z.output<typeo
   await host.transaction(async (tx) => {
     // Lock the user's row first, as a password change does; a different order could deadlock.
     const changed = await users.replacePassword(user.id, hash, tx.database);
-    if (!changed || !(await resets.spend(user.id, token, tx.database))) throw new ApiError('INVALID_TOKEN');
+    if (!changed || !(await resets.useToken(user.id, token, tx.database))) throw new ApiError('INVALID_TOKEN');
     await revoke({ cause: 'password_reset', userIds: [user.id], ip }, tx);
   });
   await Promise.all([signInLockoutName(String(user.email)), `password:${user.id}`].map((name) => lockout.clear(name)));
@@ -61,7 +61,7 @@ export function resetFeature(accounts: AccountsContext, users: ResourceGateway) 
         operationId: 'forgotPassword',
         tags,
         summary: 'Request an e-mail with a link to set a new password',
-        handler: (ctx) => forgot(accounts, ctx),
+        handler: (ctx) => requestReset(accounts, ctx),
       },
       {
         method: 'POST',

@@ -9,7 +9,7 @@ import type { MailComposer } from '../../platform/mail/worker.ts';
 import type { Platform } from '../../platform/platform.ts';
 import type { AccountsContext } from '../context.ts';
 
-function span(minutes: number): string {
+function durationText(minutes: number): string {
   const whole = Math.max(1, Math.round(minutes));
   return whole === 1 ? '1 minute' : `${whole} minutes`;
 }
@@ -20,16 +20,16 @@ function span(minutes: number): string {
  */
 function passwordResetTemplate({ link, minutes }: PasswordResetMail): MailContent {
   const { host } = new URL(link);
-  const asked = `Somebody asked for a new password for your account at ${host}.`;
-  const how = `To choose one, open this link within ${span(minutes)}. It works once:`;
-  const otherwise = 'If it was not you, do nothing: your password stays as it is.';
+  const intro = `Someone requested a new password for your account at ${host}.`;
+  const instruction = `To choose one, open this link within ${durationText(minutes)}. It works once:`;
+  const disclaimer = 'If it was not you, ignore this e-mail: your password does not change.';
   return {
     subject: 'Choose a new password',
-    text: `${asked}\n\n${how}\n\n${link}\n\n${otherwise}\n`,
-    html: `<p>${escapeHtml(asked)}</p>
-<p>${escapeHtml(how)}</p>
+    text: `${intro}\n\n${instruction}\n\n${link}\n\n${disclaimer}\n`,
+    html: `<p>${escapeHtml(intro)}</p>
+<p>${escapeHtml(instruction)}</p>
 <p><a href="${escapeHtml(link)}">Choose a new password</a></p>
-<p>${escapeHtml(otherwise)}</p>`,
+<p>${escapeHtml(disclaimer)}</p>`,
   };
 }
 
@@ -55,7 +55,10 @@ const MESSAGE = 'If there is an account with this e-mail address, a link to choo
  * `POST /auth/password/forgot`: stores an e-mail to be composed later. The worker looks up the account, so neither the response
  * nor its time reveals whether there is one.
  */
-export async function forgot({ host }: Pick<AccountsContext, 'host'>, ctx: RouteContext<z.output<typeof forgotInput>>) {
+export async function requestReset(
+  { host }: Pick<AccountsContext, 'host'>,
+  ctx: RouteContext<z.output<typeof forgotInput>>,
+) {
   await host.mail.sendComposed(RESET_MAIL, { email: ctx.input.email, ip: addressOf(ctx.req) });
   return { message: MESSAGE };
 }
@@ -69,7 +72,7 @@ function linkOf(token: string, { settings, env }: Pick<Platform, 'settings' | 'e
 }
 
 /** Limits reset e-mails to one account with the limit of auth requests from one client, however many clients send requests. */
-function limiterOf({ settings, env, limits }: Platform): Limiter | undefined {
+function createResetLimiter({ settings, env, limits }: Platform): Limiter | undefined {
   const { enabled = env.nodeEnv !== 'test', auth } = settings.rateLimit;
   return enabled && auth !== false ? limits.limiter('password reset mails', auth) : undefined;
 }
@@ -83,12 +86,12 @@ export function createResetComposer({
   const { settings, events } = host;
   const minutes = settings.auth.resetTokenTtlMinutes;
   const template = settings.mail.templates.passwordReset ?? passwordResetTemplate;
-  const limiter = limiterOf(host);
+  const limiter = createResetLimiter(host);
   return async ({ data, requestedAt, attempt }) => {
     const { user } = (await users.findForLogin(String(data.email))) ?? {};
     if (user === undefined || !isActive(user)) return undefined;
     if (attempt === 1 && limiter !== undefined && !(await limiter.consume(user.id)).allowed) return undefined;
-    const token = await resets.grant(user, requestedAt);
+    const token = await resets.createToken(user, requestedAt);
     if (token === undefined) return undefined;
     if (attempt === 1) events.emit('auth.password_reset_requested', { user, ip: data.ip });
     const content = await template({ user, link: linkOf(token, host), minutes });

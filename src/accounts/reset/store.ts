@@ -25,7 +25,7 @@ export const passwordResets = pgTable(
 
 const TOKEN = /^([\w-]{43})([\w-]{22})$/;
 
-const GRANT = `
+const UPSERT_TOKEN = `
   insert into password_resets as r (user_id, token_hash, requested_at, expires_at)
   values ($1, $2, $3, now() + $4 * interval '1 minute')
   on conflict (user_id) do update
@@ -36,7 +36,7 @@ const GRANT = `
 const FIND = `
   select %columns% from password_resets r join %users% u on u."id" = r.user_id
   where r.token_hash = $1 and r.expires_at > now()`;
-const SPEND = `
+const USE_TOKEN = `
   update password_resets set token_hash = null, requested_at = clock_timestamp()
   where user_id = $1 and token_hash = $2 and expires_at > now() returning 1`;
 // Inserts a row even if there is none, because a requested e-mail may not be composed yet.
@@ -67,11 +67,11 @@ export interface Resets {
    * @param requestedAt the time of the request
    * @returns undefined if a link that was requested later has already been created or used
    */
-  grant(user: StoredRecord, requestedAt: string): Promise<string | undefined>;
+  createToken(user: StoredRecord, requestedAt: string): Promise<string | undefined>;
   /** Returns the user of a live link; undefined if the token is unknown, expired, or was sent to a former address. */
   find(token: string): Promise<StoredRecord | undefined>;
   /** Uses up a live link. Returns true for one caller only. */
-  spend(userId: string, token: string, on: Executor): Promise<boolean>;
+  useToken(userId: string, token: string, on: Executor): Promise<boolean>;
   /** Ends the links of deleted users and of users with a new password, including links that are requested but not created yet. */
   revoke: RevocationStep;
 }
@@ -84,11 +84,11 @@ export interface Resets {
 export function createResets(database: Database, users: ResourceGateway, minutes: number): Resets {
   const find = FIND.replace('%columns%', users.columns('u')).replace('%users%', `"${users.table}"`);
   return {
-    async grant(user, requestedAt) {
+    async createToken(user, requestedAt) {
       const random = randomBytes(32).toString('base64url');
       const token = random + addressMark(random, user);
       const values = [user.id, hashToken(token), requestedAt, minutes];
-      return (await database.write({ text: GRANT, values })).length > 0 ? token : undefined;
+      return (await database.write({ text: UPSERT_TOKEN, values })).length > 0 ? token : undefined;
     },
     async find(token) {
       const [, random, mark] = TOKEN.exec(token) ?? [];
@@ -97,8 +97,8 @@ export function createResets(database: Database, users: ResourceGateway, minutes
       const user = row && users.fromRow(row);
       return user !== undefined && addressMark(random, user) === mark ? user : undefined;
     },
-    async spend(userId, token, on) {
-      return (await on.write({ text: SPEND, values: [userId, hashToken(token)] })).length > 0;
+    async useToken(userId, token, on) {
+      return (await on.write({ text: USE_TOKEN, values: [userId, hashToken(token)] })).length > 0;
     },
     async revoke({ cause, userIds }, { database: on }) {
       if (cause === 'user_deleted') await on.write({ text: REMOVE_OF_USERS, values: [userIds] });

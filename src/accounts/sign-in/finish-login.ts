@@ -33,7 +33,7 @@ export function wrongCredentials(): ApiError {
 }
 
 /** Emits the event of a failed sign-in. `reason` is set when the password was right. */
-export function loginFailed(
+export function emitLoginFailed(
   { host }: Pick<AccountsContext, 'host'>,
   { req }: RouteContext,
   email: string,
@@ -45,13 +45,17 @@ export function loginFailed(
 /** @throws ApiError FORBIDDEN */
 function assertActive(accounts: Pick<AccountsContext, 'host'>, ctx: RouteContext, user: StoredRecord): void {
   if (isActive(user)) return;
-  loginFailed(accounts, ctx, String(user.email), 'user_disabled');
+  emitLoginFailed(accounts, ctx, String(user.email), 'user_disabled');
   throw new ApiError('FORBIDDEN', 'This account is disabled');
 }
 
 /** Reports a login during which the password was changed, and returns its 401. */
-function passwordChanged(accounts: Pick<AccountsContext, 'host'>, ctx: RouteContext, user: StoredRecord): ApiError {
-  loginFailed(accounts, ctx, String(user.email), 'password_changed');
+function reportPasswordChanged(
+  accounts: Pick<AccountsContext, 'host'>,
+  ctx: RouteContext,
+  user: StoredRecord,
+): ApiError {
+  emitLoginFailed(accounts, ctx, String(user.email), 'password_changed');
   return wrongCredentials();
 }
 
@@ -64,7 +68,7 @@ function proofOf(passwordHash: string): string {
 async function startSession(accounts: LoginContext, ctx: RouteContext, { user, passwordHash }: Account) {
   assertActive(accounts, ctx, user);
   const session = await accounts.sessions.start(user.id, ctx.req, passwordHash);
-  if (session === undefined) throw passwordChanged(accounts, ctx, user);
+  if (session === undefined) throw reportPasswordChanged(accounts, ctx, user);
   accounts.host.events.emit('auth.login', { user, ip: addressOf(ctx.req) });
   ctx.res.setHeader('Cache-Control', 'no-store');
   return { user: accounts.users.asSeenBySelf(user), ...session };
@@ -101,7 +105,7 @@ export async function resumeLogin(
 ): Promise<object> {
   const account = await accounts.users.findById(userId);
   if (account === undefined) throw wrongCredentials();
-  if (proofOf(account.passwordHash) !== passwordProof) throw passwordChanged(accounts, ctx, account.user);
+  if (proofOf(account.passwordHash) !== passwordProof) throw reportPasswordChanged(accounts, ctx, account.user);
   const response = await startSession(accounts, ctx, account);
   await accounts.lockout.complete(signInLockoutName(String(account.user.email)));
   return response;

@@ -3,9 +3,9 @@ import type { RouteContext } from '../../declare/route.ts';
 import { addressOf } from '../../platform/http/client-address.ts';
 import { isStorable, UNSTORABLE } from '../../platform/postgres/values.ts';
 import type { AccountsContext } from '../context.ts';
-import { lockedOut, signInLockoutName } from '../lockout/lockout.ts';
+import { lockedError, signInLockoutName } from '../lockout/lockout.ts';
 import type { Account } from '../users/users.ts';
-import { finishLogin, loginFailed, wrongCredentials } from './finish-login.ts';
+import { emitLoginFailed, finishLogin, wrongCredentials } from './finish-login.ts';
 
 const text = z
   .string({ error: (issue) => (issue.input === undefined ? 'Is required' : 'Must be a string') })
@@ -24,11 +24,15 @@ export const loginInput = z.strictObject({
 });
 
 /** Returns the account with this e-mail and password, or undefined. Both cases take the same time. */
-async function check(accounts: AccountsContext, email: string, password: string): Promise<Account | undefined> {
+async function verifyCredentials(
+  accounts: AccountsContext,
+  email: string,
+  password: string,
+): Promise<Account | undefined> {
   const { users, hasher } = accounts;
   const account = await users.findForLogin(email);
   if (account === undefined) {
-    await hasher.verifyNothing(password);
+    await hasher.verifyAgainstNothing(password);
     return undefined;
   }
   const { user, passwordHash } = account;
@@ -37,7 +41,7 @@ async function check(accounts: AccountsContext, email: string, password: string)
   const upgraded = await hasher.hash(password);
   const stored = await users.setPasswordHash(user.id, passwordHash, upgraded);
   // Another request upgraded the hash or changed the password: check again.
-  return stored ? { user, passwordHash: upgraded } : check(accounts, email, password);
+  return stored ? { user, passwordHash: upgraded } : verifyCredentials(accounts, email, password);
 }
 
 /**
@@ -51,17 +55,17 @@ export async function login(accounts: AccountsContext, ctx: RouteContext<z.outpu
   const outcome = await accounts.lockout.attempt(
     signInLockoutName(email),
     async () => {
-      const account = await check(accounts, email, ctx.input.password);
+      const account = await verifyCredentials(accounts, email, ctx.input.password);
       return account && (await finishLogin(accounts, ctx, account));
     },
     ({ completed }) => completed,
   );
   if (outcome.kind === 'locked') {
     events.emit('security.locked_login_attempt', attempt);
-    throw lockedOut('Too many failed sign-ins', outcome.leftMs, settings);
+    throw lockedError('Too many failed sign-ins', outcome.leftMs, settings);
   }
   if (outcome.kind === 'failed') {
-    loginFailed(accounts, ctx, email);
+    emitLoginFailed(accounts, ctx, email);
     if (outcome.lockedUntil !== undefined)
       events.emit('security.account_locked', { ...attempt, lockedUntil: outcome.lockedUntil });
     throw wrongCredentials();

@@ -6,7 +6,7 @@ import { ownKeyRoutes } from './routes.ts';
 import { createScopes, type Scopes } from './scopes.ts';
 import { type ApiKeyOptions, apiKeySettings } from './settings.ts';
 import { apiKeyTable } from './sql.ts';
-import { createKeys, keyData, keysOfDeletedUsers, oldKeysSweep } from './store.ts';
+import { apiKeyUserData, createKeys, keysOfDeletedUsers, oldKeysSweep } from './store.ts';
 
 /** `app.apiKeys`. */
 interface ApiKeysApi {
@@ -39,10 +39,10 @@ export function apiKeys(options: ApiKeyOptions = {}): Extension<'apiKeys', ApiKe
       const api: ApiKeysApi = { revoke: (id) => keys.revoke(id, { reason: 'script', by: null }) };
       return {
         routes: [...ownKeyRoutes(host, keys, scopes, settings), ...adminKeyRoutes(host, users, keys)],
-        authenticators: [createAuthenticator(host, users, (route) => scopes().neededOn(route))],
+        authenticators: [createAuthenticator(host, users, (route) => scopes().scopesFor(route))],
         consumers: [keysOfDeletedUsers(users)],
         sweeps: [oldKeysSweep(host.database)],
-        userData: [keyData(host.database)],
+        userData: [apiKeyUserData(host.database)],
         revocationStep: keys.revokeOfUsers,
         checkConfig(errors) {
           read = createScopes(host.routes(), settings, errors);

@@ -71,7 +71,7 @@ export interface NewKeyInput {
  *
  * @param scopes called on the first request, when all routes are known
  */
-export function createSchema(settings: ApiKeySettings, scopes: () => Scopes): z.ZodType<NewKeyInput, unknown> {
+export function createKeySchema(settings: ApiKeySettings, scopes: () => Scopes): z.ZodType<NewKeyInput, unknown> {
   return z.strictObject({
     name,
     scopes: z.lazy(() => scopesSchema(scopes())).prefault(settings.defaultScopes),

@@ -2,7 +2,7 @@ import type { Host } from '../../declare/host.ts';
 import type { Route, RouteContext } from '../../declare/route.ts';
 import { ApiError } from '../../platform/errors.ts';
 import { isId } from '../../platform/ids.ts';
-import { createSchema } from './input.ts';
+import { createKeySchema } from './input.ts';
 import { type ApiKeyRow, keyShape, newKeyShape, scopeShape, toKeyRecord } from './record.ts';
 import type { Scopes } from './scopes.ts';
 import type { ApiKeySettings } from './settings.ts';
@@ -45,7 +45,7 @@ export function ownKeyRoutes(
       path: '/auth/api-keys',
       policy: settings.policy,
       summary: 'Create an API key; the key is only returned here',
-      input: createSchema(settings, scopes),
+      input: createKeySchema(settings, scopes),
       output: newKeyShape,
       errors: ['FORBIDDEN', 'API_KEY_LIMIT'],
       status: 201,

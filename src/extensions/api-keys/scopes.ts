@@ -89,7 +89,7 @@ export interface Scopes {
   /** Every scope that a key can have, with a description. */
   all: ReadonlyMap<string, string>;
   /** Returns the scopes that allow a route, narrowest first; a key needs one of them. Empty: the route accepts no keys. */
-  neededOn(route: Route): readonly string[];
+  scopesFor(route: Route): readonly string[];
 }
 
 /**
@@ -111,6 +111,6 @@ export function createScopes(
   }
   return {
     all,
-    neededOn: (route) => acceptedScopes(route, given(route)),
+    scopesFor: (route) => acceptedScopes(route, given(route)),
   };
 }

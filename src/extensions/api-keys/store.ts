@@ -96,16 +96,26 @@ export function createKeys(
 
 // Index api_keys_user_id_index.
 const ROWS = `select ${API_KEY_COLUMNS} from api_keys where user_id = $1 and id > $2 order by id limit $3`;
-const NAMES = ['id', 'name', 'prefix', 'scopes', 'status', 'createdAt', 'lastUsedAt', 'lastUsedIp', 'expiresAt'];
+const USER_DATA_FIELDS = [
+  'id',
+  'name',
+  'prefix',
+  'scopes',
+  'status',
+  'createdAt',
+  'lastUsedAt',
+  'lastUsedIp',
+  'expiresAt',
+];
 const REMOVE = 'delete from api_keys where id in (select id from api_keys where user_id = $1 limit $2) returning 1';
 
 /** Describes the API keys of a user, for exports and erasures. */
-export function keyData(database: Database): UserData {
+export function apiKeyUserData(database: Database): UserData {
   return {
     name: 'apiKeys',
     description: 'API keys, without the keys themselves',
     tables: ['api_keys'],
-    rows: (userId) => rowsInPages(database, ROWS, NAMES, [userId]),
+    rows: (userId) => rowsInPages(database, ROWS, USER_DATA_FIELDS, [userId]),
     erase: (userId) => writeInBatches(database, REMOVE, [userId]),
   };
 }

@@ -1,13 +1,13 @@
 import { z } from 'zod';
 import { defineExtension, type Extension, wholeNumberSetting } from '../../declare/extension.ts';
 import { auditRoutes } from './reading/routes.ts';
-import { createListeners } from './recording/audited-events.ts';
+import { createAuditListeners } from './recording/audited-events.ts';
 import { createAuditConsumer } from './recording/consumer.ts';
 import { createEventWriter } from './recording/event-writer.ts';
 import { appendOnlyStatements, auditAnchors, auditEntries, auditValues } from './tables.ts';
 import { createTrailRetention } from './trail/retention.ts';
 import { createTrailVerifier, type Verify } from './trail/verify.ts';
-import { auditData } from './user-data.ts';
+import { auditUserData } from './user-data.ts';
 
 /** The settings of the extension. */
 const auditSettings = z.strictObject({
@@ -56,9 +56,9 @@ export function audit(options: AuditOptions = {}): Extension<'audit', AuditApi> 
       return {
         consumers: [createAuditConsumer(host)],
         sweeps: [createTrailRetention(host, keepDays)],
-        listeners: createListeners(writer),
+        listeners: createAuditListeners(writer),
         routes: auditRoutes(host),
-        userData: [auditData(host, keepDays)],
+        userData: [auditUserData(host, keepDays)],
         api: { verify: createTrailVerifier(host.database) },
         workers,
       };

@@ -28,7 +28,10 @@ type Row = [
 ];
 
 /** Describes the audit entries of a user's actions, for exports and erasures. */
-export function auditData({ database, resources }: Pick<Host, 'database' | 'resources'>, keepDays: number): UserData {
+export function auditUserData(
+  { database, resources }: Pick<Host, 'database' | 'resources'>,
+  keepDays: number,
+): UserData {
   const visibleChanges = createVisibleChanges(resources);
   return {
     name: 'auditEntries',

@@ -6,7 +6,7 @@ import { isFromThisMachine } from '../../platform/http/client-address.ts';
  * Whether a host name belongs to this console. The owner of any other name can point it to this machine (DNS rebinding), so that the
  * browser takes the owner's page for one of this origin. That is impossible with a loopback address.
  */
-function isOwnName(host: string, own: string | undefined): boolean {
+function isConsoleHost(host: string, own: string | undefined): boolean {
   if (host === own) return true;
   if (!URL.canParse(`http://${host}`)) return false;
   const { hostname } = new URL(`http://${host}`);
@@ -49,7 +49,7 @@ export function sameOriginOnly(appUrl: string | undefined): RequestHandler {
   const own = appUrl === undefined ? undefined : new URL(appUrl).host;
   return (req, _res, next) => {
     const { host = '', origin, 'sec-fetch-site': site } = req.headers;
-    if (!isOwnName(host, own)) {
+    if (!isConsoleHost(host, own)) {
       throw new ApiError('FORBIDDEN', 'The console is served at localhost, at a loopback address, or at APP_URL');
     }
     const foreign = site !== undefined && site !== 'same-origin' && site !== 'none' && !isNavigation(req);

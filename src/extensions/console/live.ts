@@ -3,14 +3,14 @@ import { ApiError } from '../../platform/errors.ts';
 import type { Logger } from '../../platform/observability/log.ts';
 
 /** Interval in ms at which the data is read while a page is open, because this process gets no events of other processes. */
-const EVERY_MS = 1000;
+const READ_EVERY_MS = 1000;
 /** Interval of heartbeats in ms. */
-const BEAT_MS = 15_000;
+const HEARTBEAT_MS = 15_000;
 /** Delay in ms before a page reconnects. */
 const RETRY_MS = 1000;
 
 /** Streams of server-sent events that keep open pages up to date. */
-export interface Live {
+export interface LiveUpdates {
   /** Responds with a stream of the events `state`, when the data has changed, and `beat`. */
   open(req: Request, res: Response): void;
   /** Reads the data again because something has changed. */
@@ -20,11 +20,11 @@ export interface Live {
 }
 
 /** Creates the streams. `read` returns the data of a page; it is not called while no page is open. */
-export function createLiveUpdates(read: () => Promise<unknown>, log: Logger): Live {
+export function createLiveUpdates(read: () => Promise<unknown>, log: Logger): LiveUpdates {
   /** Open streams, with the last data sent to each. */
   const streams = new Map<Response, string | undefined>();
   let reading: Promise<void> | undefined;
-  let again = false;
+  let readAgain = false;
   let failing = false;
   let stopped = false;
   let timers: NodeJS.Timeout[] = [];
@@ -40,21 +40,21 @@ export function createLiveUpdates(read: () => Promise<unknown>, log: Logger): Li
 
   async function readAndSend(): Promise<void> {
     do {
-      again = false;
+      readAgain = false;
       try {
         const state = await read();
         send(JSON.stringify(state));
         failing = false;
       } catch (error) {
-        if (!failing) log.error({ err: error }, 'what the console shows cannot be read');
+        if (!failing) log.error({ err: error }, 'Could not read the data of the console page');
         failing = true;
       }
-    } while (again && streams.size > 0);
+    } while (readAgain && streams.size > 0);
   }
 
   function refresh(): void {
     if (streams.size === 0) return;
-    again = true;
+    readAgain = true;
     reading ??= readAndSend().finally(() => {
       reading = undefined;
     });
@@ -88,7 +88,7 @@ export function createLiveUpdates(read: () => Promise<unknown>, log: Logger): Li
         streams.delete(res);
         if (streams.size === 0) stopTimers();
       });
-      if (timers.length === 0) timers = [setInterval(refresh, EVERY_MS), setInterval(beat, BEAT_MS)];
+      if (timers.length === 0) timers = [setInterval(refresh, READ_EVERY_MS), setInterval(beat, HEARTBEAT_MS)];
       refresh();
     },
     refresh,

@@ -5,7 +5,7 @@ import type { SimulatedBehavior, SimulatedDevices } from '../../declare/push.ts'
 import type { Route, RouteContext } from '../../declare/route.ts';
 import { validationError } from '../../platform/errors.ts';
 import { boundedArray } from '../../platform/json/bounded-array.ts';
-import type { Live } from './live.ts';
+import type { LiveUpdates } from './live.ts';
 
 const behaviorBody = z.strictObject({ behavior: z.string({ error: 'Must be a behavior' }) });
 const tapBody = z.strictObject({ notification: z.string({ error: 'Must be an id' }) });
@@ -17,7 +17,7 @@ const sendBody = z.strictObject({
   }),
   content: z.record(z.string(), z.unknown(), { error: 'Must be an object' }),
 });
-const AUDIENCE = ['to', 'deviceIds', 'tokens', 'platform'];
+const AUDIENCE_FIELDS = ['to', 'deviceIds', 'tokens', 'platform'];
 
 /** The routes of the page at `path`: read its data and act on simulated devices. They never send to real devices. */
 export function consoleRoutes(
@@ -29,13 +29,13 @@ export function consoleRoutes(
     middleware,
   }: Pick<Host, 'push'> & {
     simulated: SimulatedDevices;
-    live: Live;
+    live: LiveUpdates;
     middleware: readonly RequestHandler[];
   },
 ): Route[] {
   const common = { policy: 'public', middleware };
   /** Updates open pages at once after an action. */
-  const telling = (handler: Route['handler']) => async (ctx: RouteContext) => {
+  const refreshingPages = (handler: Route['handler']) => async (ctx: RouteContext) => {
     const value = await handler(ctx);
     live.refresh();
     return value;
@@ -46,7 +46,7 @@ export function consoleRoutes(
     if (!deviceIds.every((id) => own.has(id))) {
       throw validationError({ deviceIds: 'Must be simulated devices' });
     }
-    const named = AUDIENCE.filter((name) => name in content);
+    const named = AUDIENCE_FIELDS.filter((name) => name in content);
     if (named.length > 0) throw validationError(Object.fromEntries(named.map((name) => [name, 'Unknown field'])));
     return push.send({ ...content, deviceIds });
   }
@@ -64,14 +64,14 @@ export function consoleRoutes(
       path: `${path}/devices`,
       body: 'json',
       status: 201,
-      handler: telling(({ body }) => simulated.create(body as Parameters<SimulatedDevices['create']>[0])),
+      handler: refreshingPages(({ body }) => simulated.create(body as Parameters<SimulatedDevices['create']>[0])),
     },
     {
       ...common,
       method: 'PATCH',
       path: `${path}/devices/:device`,
       input: behaviorBody,
-      handler: telling(({ params, input }) =>
+      handler: refreshingPages(({ params, input }) =>
         simulated.setBehavior(params.device!, input.behavior as SimulatedBehavior),
       ),
     },
@@ -79,14 +79,14 @@ export function consoleRoutes(
       ...common,
       method: 'DELETE',
       path: `${path}/devices/:device`,
-      handler: telling(({ params }) => simulated.remove(params.device!)),
+      handler: refreshingPages(({ params }) => simulated.remove(params.device!)),
     },
     {
       ...common,
       method: 'POST',
       path: `${path}/opened`,
       input: tapBody,
-      handler: telling(({ input }) => simulated.tap(input.notification)),
+      handler: refreshingPages(({ input }) => simulated.tap(input.notification)),
     },
     {
       ...common,
@@ -94,7 +94,7 @@ export function consoleRoutes(
       path: `${path}/sends`,
       input: sendBody,
       status: 201,
-      handler: telling(({ input }) => send(input)),
+      handler: refreshingPages(({ input }) => send(input)),
     },
   ];
 }

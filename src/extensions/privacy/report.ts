@@ -49,10 +49,10 @@ function personalFields({ fields, personalFields: listed = [] }: AnyResource, is
 }
 
 // Columns that refer to a user, in tables that do not belong to resources.
-const USERS = /^(user|owner|author|account|created_by|requested_by)(_?id)?s?$|_user_ids?$/;
+const USER_REFERENCE = /^(user|owner|author|account|created_by|requested_by)(_?id)?s?$|_user_ids?$/;
 // A hash reveals nothing.
 const HASH = /(hash|fingerprint)$/;
-const ABOUT_USERS = /^(recipient|user_agent|token|ip|last_used_ip|phone|email)$/;
+const PERSONAL_COLUMN = /^(recipient|user_agent|token|ip|last_used_ip|phone|email)$/;
 
 function camelCase(column: string): string {
   return column.replaceAll(/_([a-z0-9])/g, (_, letter: string) => letter.toUpperCase());
@@ -61,9 +61,10 @@ function camelCase(column: string): string {
 /** Returns the columns of a table that refer to users, and those that look personal. */
 function personalColumns(table: PgTable): { users: string[]; personal: string[] } {
   const names = getTableConfig(table).columns.map(({ name }) => name);
-  const users = names.filter((name) => USERS.test(name));
+  const users = names.filter((name) => USER_REFERENCE.test(name));
   const personal = names.filter(
-    (name) => !users.includes(name) && !HASH.test(name) && (ABOUT_USERS.test(name) || isPersonalName(camelCase(name))),
+    (name) =>
+      !users.includes(name) && !HASH.test(name) && (PERSONAL_COLUMN.test(name) || isPersonalName(camelCase(name))),
   );
   return { users, personal };
 }
@@ -121,7 +122,7 @@ export interface PrivacyReport {
 }
 
 // The outbox is emptied within seconds; privacy_erasures contains only ids of erased accounts.
-const NOT_HELD = ['outbox', 'privacy_erasures'];
+const EXEMPT_TABLES = ['outbox', 'privacy_erasures'];
 
 const ON_OWNER_DELETE = {
   delete: 'deleted when the account of its owner is erased',
@@ -129,7 +130,7 @@ const ON_OWNER_DELETE = {
   keep: 'kept when the account of its owner is erased',
 };
 
-function keptFor({ declaration, archiveTable }: ResourceGateway, isUser: boolean): string {
+function describeRetention({ declaration, archiveTable }: ResourceGateway, isUser: boolean): string {
   const { onOwnerDelete = 'delete', audit } = declaration;
   const owned = isUser || ownerFieldOf(declaration) !== undefined;
   return [
@@ -152,7 +153,7 @@ function seenBy({ declaration, readPolicy }: ResourceGateway, field: string): st
   return visibleTo === undefined ? record : `${describeDeclaredPolicy(visibleTo)}; only among the ${record}`;
 }
 
-function fieldsOf(gateway: ResourceGateway, isUser: boolean): ReportedField[] {
+function reportFields(gateway: ResourceGateway, isUser: boolean): ReportedField[] {
   const tables = tablesOf(gateway);
   return personalFields(gateway.declaration, isUser).map(({ path, field, reason }) => ({
     resource: gateway.name,
@@ -161,7 +162,7 @@ function fieldsOf(gateway: ResourceGateway, isUser: boolean): ReportedField[] {
     storedIn: tables.map((table) => `${table}.${snakeCase(field)}`),
     encrypted: (gateway.declaration.fields as Fields)[field]!.spec.encrypted === true,
     seenBy: seenBy(gateway, field),
-    kept: keptFor(gateway, isUser),
+    kept: describeRetention(gateway, isUser),
   }));
 }
 
@@ -180,11 +181,11 @@ export function privacyReport(
     const { users: naming, personal } = personalColumns(tables[table]!);
     return [...naming, ...personal];
   };
-  const fields = resources.flatMap((gateway) => fieldsOf(gateway, gateway === users));
+  const fields = resources.flatMap((gateway) => reportFields(gateway, gateway === users));
   const claimed = new Set([
     ...resources.flatMap(tablesOf),
     ...userData.flatMap((data) => data.tables ?? []),
-    ...NOT_HELD,
+    ...EXEMPT_TABLES,
   ]);
   return {
     fields,

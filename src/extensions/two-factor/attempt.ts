@@ -4,9 +4,9 @@ import { ApiError } from '../../platform/errors.ts';
 import type { Events } from '../../platform/events.ts';
 import { addressOf } from '../../platform/http/client-address.ts';
 import type { Executor } from '../../platform/postgres/database.ts';
-import { hashRecoveryCode, secretContext, stepOf } from './codes.ts';
+import { hashRecoveryCode, secretContext, timeStepOf } from './codes.ts';
 import type { TwoFactorSettings } from './context.ts';
-import { FAIL, SPEND } from './sql.ts';
+import { FAIL, USE_CODE } from './sql.ts';
 
 const MINUTE_MS = 60_000;
 const LONGEST_MS = 24 * 60 * MINUTE_MS;
@@ -23,7 +23,7 @@ export function lockDurationMs(failures: number, { maxAttempts, lockMinutes }: T
 }
 
 /** Returns the 429 of a locked factor. */
-function codesLocked(leftMs: number): ApiError {
+function codesLockedError(leftMs: number): ApiError {
   const minutes = Math.ceil(leftMs / MINUTE_MS);
   const text = `Too many wrong codes, try again in ${minutes} ${minutes === 1 ? 'minute' : 'minutes'}`;
   return new ApiError('RATE_LIMITED', text, { retryAfter: Math.max(1, Math.ceil(leftMs / 1000)) });
@@ -56,13 +56,13 @@ export interface Factor {
 }
 
 /** What a right code uses up: a time step or a recovery code. */
-interface Spent {
+interface UsedCode {
   step: number | null;
   recoveryHash: string | null;
 }
 
 /** The outcome of an attempt. */
-export type Attempt =
+export type CodeAttempt =
   | { kind: 'passed'; userId: string; method: Method; recoveryCodesLeft: number }
   /** `lockedUntil` (ISO 8601): set when this attempt locked the factor. */
   | { kind: 'failed'; userId: string; method: Method; lockedUntil: string | undefined }
@@ -88,13 +88,13 @@ export function methodOf(code: string): Method {
   return /^\s*\d[\d\s]*$/.test(code) ? 'totp' : 'recovery';
 }
 
-function matchCode(keyring: Keyring, factor: Factor, { method, code }: GivenCode): Spent | undefined {
+function matchCode(keyring: Keyring, factor: Factor, { method, code }: GivenCode): UsedCode | undefined {
   if (method === 'recovery') {
     const recoveryHash = hashRecoveryCode(factor.userId, code);
     return factor.recoveryCodes.includes(recoveryHash) ? { step: null, recoveryHash } : undefined;
   }
   const secret = keyring.decrypt(factor.secret, secretContext(factor.userId));
-  const step = stepOf(secret, code, Date.now());
+  const step = timeStepOf(secret, code, Date.now());
   return step !== undefined && step > factor.lastStep ? { step, recoveryHash: null } : undefined;
 }
 
@@ -105,13 +105,13 @@ function matchCode(keyring: Keyring, factor: Factor, { method, code }: GivenCode
  * @param admit called with whether the code is right; if it returns false, nothing is used up or counted
  * @returns undefined if it was not admitted
  */
-export async function attempt(
+export async function tryCode(
   tx: Executor,
   { keyring, settings }: { keyring: Keyring; settings: TwoFactorSettings },
   factor: Factor,
   given: GivenCode,
   admit: (right: boolean) => Promise<boolean> = async () => true,
-): Promise<Attempt | undefined> {
+): Promise<CodeAttempt | undefined> {
   const { userId, lockedMs, failures } = factor;
   const { method } = given;
   if (lockedMs > 0) return { kind: 'locked', userId, method, leftMs: lockedMs };
@@ -122,7 +122,7 @@ export async function attempt(
     const [row] = await tx.write<[string | null]>({ text: FAIL, values: [userId, lock] });
     return { kind: 'failed', userId, method, lockedUntil: lock > 0 ? (row![0] ?? undefined) : undefined };
   }
-  const [row] = await tx.write<[number]>({ text: SPEND, values: [userId, spent.step, spent.recoveryHash] });
+  const [row] = await tx.write<[number]>({ text: USE_CODE, values: [userId, spent.step, spent.recoveryHash] });
   return { kind: 'passed', userId, method, recoveryCodesLeft: row![0] };
 }
 
@@ -138,22 +138,22 @@ export const WRONG_CODE = 'Must be a current code that has not been used';
 export function reportAttempt(
   events: Events,
   req: Request,
-  attempt: Attempt,
+  tryCode: CodeAttempt,
   wrong: () => ApiError,
-): asserts attempt is Extract<Attempt, { kind: 'passed' }> {
-  const { userId, method } = attempt;
+): asserts tryCode is Extract<CodeAttempt, { kind: 'passed' }> {
+  const { userId, method } = tryCode;
   const client = { userId, ip: addressOf(req) };
-  if (attempt.kind === 'locked') {
+  if (tryCode.kind === 'locked') {
     events.emit('security.two_factor_failed', { ...client, method, reason: 'locked' });
-    throw codesLocked(attempt.leftMs);
+    throw codesLockedError(tryCode.leftMs);
   }
-  if (attempt.kind === 'failed') {
-    const { lockedUntil } = attempt;
+  if (tryCode.kind === 'failed') {
+    const { lockedUntil } = tryCode;
     events.emit('security.two_factor_failed', { ...client, method, reason: 'wrong' });
     if (lockedUntil !== undefined) events.emit('security.two_factor_locked', { ...client, lockedUntil });
     throw wrong();
   }
   if (method === 'recovery') {
-    events.emit('security.recovery_code_used', { ...client, remaining: attempt.recoveryCodesLeft });
+    events.emit('security.recovery_code_used', { ...client, remaining: tryCode.recoveryCodesLeft });
   }
 }

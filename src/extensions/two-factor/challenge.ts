@@ -3,7 +3,7 @@ import type { z } from 'zod';
 import type { CheckedLogin } from '../../declare/accounts.ts';
 import type { RouteContext } from '../../declare/route.ts';
 import { ApiError } from '../../platform/errors.ts';
-import { type Attempt, attempt, lockFactor, reportAttempt, WRONG_CODE } from './attempt.ts';
+import { type CodeAttempt, lockFactor, reportAttempt, tryCode, WRONG_CODE } from './attempt.ts';
 import type { TwoFactorContext } from './context.ts';
 import type { challengeShape, verifyInput } from './shapes.ts';
 import { CLOSE_CHALLENGE, FAIL_CHALLENGE, LOCK_CHALLENGED, openChallengeOf } from './sql.ts';
@@ -46,10 +46,10 @@ export async function verify(
   if (!TOKEN.test(mfaToken)) throw invalidChallenge();
   const hash = hashOf(mfaToken);
   let passwordProof = '';
-  const outcome = await host.database.transaction(async (tx): Promise<Attempt | undefined> => {
+  const outcome = await host.database.transaction(async (tx): Promise<CodeAttempt | undefined> => {
     const factor = await lockFactor(tx, LOCK_CHALLENGED, hash);
     if (factor === undefined) return undefined;
-    return attempt(tx, { keyring: host.keyring, settings }, factor, { method, code }, async (right) => {
+    return tryCode(tx, { keyring: host.keyring, settings }, factor, { method, code }, async (right) => {
       const values = [hash, settings.challengeAttempts];
       const rows = await tx.write<[string]>({ text: right ? CLOSE_CHALLENGE : FAIL_CHALLENGE, values });
       if (right && rows.length > 0) passwordProof = rows[0]![0];

@@ -4,13 +4,13 @@ import type { RouteContext } from '../../declare/route.ts';
 import { ApiError, validationError } from '../../platform/errors.ts';
 import { addressOf } from '../../platform/http/client-address.ts';
 import type { Executor } from '../../platform/postgres/database.ts';
-import { attempt, lockFactor, methodOf, reportAttempt, WRONG_CODE } from './attempt.ts';
+import { lockFactor, methodOf, reportAttempt, tryCode, WRONG_CODE } from './attempt.ts';
 import { hashRecoveryCode, newRecoveryCodes } from './codes.ts';
 import type { TwoFactorContext } from './context.ts';
 import type { disableByAdminInput, disableInput, recoveryCodesShape, renewInput } from './shapes.ts';
 import { LOCK, REMOVE, REMOVE_CHALLENGES, RENEW_CODES, STATUS } from './sql.ts';
 
-function isOff(): ApiError {
+function notEnabledError(): ApiError {
   return new ApiError('CONFLICT', 'Two-factor is not on');
 }
 
@@ -19,7 +19,7 @@ function isOff(): ApiError {
  *
  * @param field the field of the body that the error names
  */
-async function withCode(
+async function changeWithCode(
   { host, accounts, settings }: TwoFactorContext,
   ctx: RouteContext,
   code: string,
@@ -31,7 +31,7 @@ async function withCode(
     const factor = await lockFactor(tx, LOCK, ctx.user!.id);
     if (factor === undefined) return undefined;
     const given = { method: methodOf(code), code };
-    const outcome = await attempt(tx, { keyring: host.keyring, settings }, factor, given);
+    const outcome = await tryCode(tx, { keyring: host.keyring, settings }, factor, given);
     if (outcome?.kind === 'passed') await change(tx);
     return outcome;
   });
@@ -43,7 +43,7 @@ async function withCode(
 /** Creates the step that requires a code before an irreversible operation, if the signed-in user has a second factor. */
 export function confirmStep(context: TwoFactorContext): ConfirmStep {
   return async (ctx, code, field) => {
-    if (code !== undefined) await withCode(context, ctx, code, async () => undefined, field);
+    if (code !== undefined) await changeWithCode(context, ctx, code, async () => undefined, field);
     else if ((await context.host.database.write({ text: STATUS, values: [ctx.user!.id] })).length > 0) {
       throw validationError({ [field]: 'Is required' });
     }
@@ -51,7 +51,7 @@ export function confirmStep(context: TwoFactorContext): ConfirmStep {
 }
 
 /** Removes the factor of a user and the logins that wait for it. Returns false if there is none. */
-async function remove(tx: Executor, userId: string): Promise<boolean> {
+async function removeFactor(tx: Executor, userId: string): Promise<boolean> {
   const rows = await tx.write({ text: REMOVE, values: [userId] });
   if (rows.length > 0) await tx.write({ text: REMOVE_CHALLENGES, values: [[userId]] });
   return rows.length > 0;
@@ -64,7 +64,7 @@ export async function disable(
 ): Promise<void> {
   const { id } = ctx.user!;
   await context.accounts.confirmPassword(id, ctx.input.password, 'password');
-  if (!(await withCode(context, ctx, ctx.input.code, (tx) => remove(tx, id)))) throw isOff();
+  if (!(await changeWithCode(context, ctx, ctx.input.code, (tx) => removeFactor(tx, id)))) throw notEnabledError();
   const payload = { userId: id, by: id, reason: 'user', ip: addressOf(ctx.req) };
   context.host.events.emit('security.two_factor_disabled', payload);
 }
@@ -81,7 +81,7 @@ export async function disableByAdmin(
   const [admin, userId] = [ctx.user!.id, ctx.params.id!];
   if (admin === userId) throw new ApiError('FORBIDDEN', 'Turn off your own two-factor with POST /api/auth/2fa/disable');
   await confirmStep(context)(ctx, ctx.input.code, 'code');
-  if (!(await host.database.transaction((tx) => remove(tx, userId)))) {
+  if (!(await host.database.transaction((tx) => removeFactor(tx, userId)))) {
     throw new ApiError('NOT_FOUND', 'Two-factor is not on for this user');
   }
   const payload = { userId, by: admin, reason: 'admin', ip: addressOf(ctx.req) };
@@ -102,7 +102,7 @@ export async function renewRecoveryCodes(
   const hashes = recoveryCodes.map((one) => hashRecoveryCode(id, one));
   const renew = (on: Executor) => on.write({ text: RENEW_CODES, values: [id, hashes] });
   if (password !== undefined) await context.accounts.confirmPassword(id, password, 'password');
-  if (!(await withCode(context, ctx, code, renew))) throw isOff();
+  if (!(await changeWithCode(context, ctx, code, renew))) throw notEnabledError();
   context.host.events.emit('security.recovery_codes_renewed', { userId: id, ip: addressOf(ctx.req) });
   return { recoveryCodes };
 }

@@ -42,7 +42,7 @@ export function otpauthUrl(secret: string, issuer: string, label: string): strin
  * @param code as typed; spaces do not matter
  * @param now ms since the epoch
  */
-export function stepOf(secret: string, code: string, now: number): number | undefined {
+export function timeStepOf(secret: string, code: string, now: number): number | undefined {
   const token = code.replaceAll(/\s/g, '');
   if (!/^\d{6}$/.test(token)) return undefined;
   const totp = new TOTP({ ...TOTP_OPTIONS, secret });

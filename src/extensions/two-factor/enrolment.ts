@@ -2,7 +2,7 @@ import type { z } from 'zod';
 import type { RouteContext } from '../../declare/route.ts';
 import { ApiError, validationError } from '../../platform/errors.ts';
 import { addressOf } from '../../platform/http/client-address.ts';
-import { attempt, lockFactor, reportAttempt, WRONG_CODE } from './attempt.ts';
+import { lockFactor, reportAttempt, tryCode, WRONG_CODE } from './attempt.ts';
 import { hashRecoveryCode, newRecoveryCodes, newSecret, otpauthUrl, qrCode, secretContext } from './codes.ts';
 import type { TwoFactorContext } from './context.ts';
 import type { codeInput, enrolmentShape, passwordInput, recoveryCodesShape } from './shapes.ts';
@@ -36,7 +36,7 @@ export async function confirm(
     const factor = await lockFactor(tx, LOCK_ENROLMENT, id);
     if (factor === undefined) return undefined;
     const given = { method: 'totp', code: ctx.input.code } as const;
-    const outcome = await attempt(tx, { keyring: host.keyring, settings }, factor, given);
+    const outcome = await tryCode(tx, { keyring: host.keyring, settings }, factor, given);
     if (outcome?.kind === 'passed') await tx.write({ text: CONFIRM, values: [id, hashes] });
     return outcome;
   });

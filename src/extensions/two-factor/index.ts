@@ -8,7 +8,7 @@ import { type TwoFactorOptions, twoFactorSettings } from './context.ts';
 import { twoFactorRoutes } from './routes.ts';
 import { challengeShape } from './shapes.ts';
 import { twoFactorChallenges, twoFactors } from './sql.ts';
-import { factorData, factorsOfDeletedUsers, revokeChallenges, twoFactorSweeps } from './user-data.ts';
+import { factorsOfDeletedUsers, revokeChallenges, twoFactorSweeps, twoFactorUserData } from './user-data.ts';
 
 export type { TwoFactorOptions } from './context.ts';
 
@@ -37,7 +37,7 @@ export function twoFactor(options: TwoFactorOptions = {}): Extension {
         revocationStep: revokeChallenges,
         consumers: [factorsOfDeletedUsers(users)],
         sweeps: twoFactorSweeps(host.database, users),
-        userData: [factorData(host.database)],
+        userData: [twoFactorUserData(host.database)],
         encrypted: encryptedSecrets,
       };
     },

@@ -70,7 +70,7 @@ export const LOCK_CHALLENGED = `
   for update`;
 
 /** $1 user, $2 last step or null, $3 hash of a recovery code or null. Needs the row lock. Returns the number of recovery codes left. */
-export const SPEND = `
+export const USE_CODE = `
   update two_factors set last_step = coalesce($2::bigint, last_step), recovery_codes = array_remove(recovery_codes, $3::text),
     failures = 0, locked_until = null
   where user_id = $1 returning cardinality(recovery_codes)`;

@@ -14,7 +14,7 @@ const ROWS = `
 const REMOVE = 'delete from two_factors where user_id = $1 returning 1';
 
 /** Describes the second factor of a user and the logins that wait for it, for exports and erasures. */
-export function factorData(database: Database): UserData {
+export function twoFactorUserData(database: Database): UserData {
   return {
     name: 'twoFactors',
     description: 'Two-factor login: whether it is on, without its secrets',

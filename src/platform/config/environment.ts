@@ -141,7 +141,7 @@ const LIKE_PUSH_NAME = /^(FCM|APNS|VAPID)_/;
 /** Rejects misspelled names: a typo would disable a provider or send to the wrong one. */
 function findUnknownPushNames(variables: Record<string, string | undefined>): string[] {
   const names = Object.keys(variables).filter((name) => LIKE_PUSH_NAME.test(name) && !PUSH_NAMES.includes(name));
-  return names.map((name) => `${name} is unknown. The push variables are:  ${PUSH_NAMES.join(', ')}`);
+  return names.map((name) => `${name} is unknown. The push variables are: ${PUSH_NAMES.join(', ')}`);
 }
 
 function pushVariables(variables: Record<string, string | undefined>): Record<string, string> {

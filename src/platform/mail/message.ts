@@ -16,11 +16,11 @@ export interface MailMessage {
 export type MailContent = Omit<MailMessage, 'to'>;
 
 /** An e-mail that is ready to send. */
-export type WholeMail = Required<MailMessage> & { html: string };
+export type CompleteMail = Required<MailMessage> & { html: string };
 
 const MALFORMED = 'Must be a text without NUL or broken characters';
 
-const words = (most: number) =>
+const textSchema = (most: number) =>
   z
     .string({ error: (issue) => (issue.input === undefined ? 'Is required' : 'Must be a string') })
     .min(1, { error: 'Is required' })
@@ -30,9 +30,9 @@ const words = (most: number) =>
 const schema = z.strictObject({
   // A single address, not a list: an address typed by a user must not reach a second mailbox.
   to: z.email({ error: 'Must be one e-mail address' }).max(254, { error: 'Must be at most 254 characters' }),
-  subject: words(250).refine((text) => !/[\p{Cc}\u2028\u2029]/u.test(text), { error: 'Must be a single line' }),
-  text: words(100_000),
-  html: words(500_000).optional(),
+  subject: textSchema(250).refine((text) => !/[\p{Cc}\u2028\u2029]/u.test(text), { error: 'Must be a single line' }),
+  text: textSchema(100_000),
+  html: textSchema(500_000).optional(),
 });
 
 /** Escapes a text for HTML, so that `&`, `<` and similar characters are shown literally. */
@@ -51,7 +51,7 @@ function htmlOf(text: string): string {
  *
  * @throws ApiError VALIDATION_ERROR with a message per field
  */
-export function readMail(input: unknown): WholeMail {
+export function readMail(input: unknown): CompleteMail {
   const parsed = schema.safeParse(input);
   if (parsed.success) return { ...parsed.data, html: parsed.data.html ?? htmlOf(parsed.data.text) };
   const details: Record<string, string> = {};

@@ -1,11 +1,11 @@
-import type { WholeMail } from './message.ts';
+import type { CompleteMail } from './message.ts';
 
 /** Time limit for connecting and greeting. */
-const CONNECT_MS = 10_000;
+const CONNECT_TIMEOUT_MS = 10_000;
 /** Time limit for silence of the server. */
-const SILENCE_MS = 20_000;
+const SOCKET_TIMEOUT_MS = 20_000;
 /** Time limit for the whole send, however slowly the server responds. Shorter than the lease of an e-mail. */
-const WHOLE_MS = 60_000;
+const SEND_TIMEOUT_MS = 60_000;
 
 /** Sends e-mails to a mail server. */
 export interface Smtp {
@@ -15,7 +15,7 @@ export interface Smtp {
    * @param id the same for each attempt: if the server accepted an e-mail but its reply was lost, the receiver can recognize the duplicate
    * @param signal aborts the send
    */
-  send(mail: WholeMail, id: string, signal: AbortSignal): Promise<void>;
+  send(mail: CompleteMail, id: string, signal: AbortSignal): Promise<void>;
 }
 
 /** The fields of nodemailer's errors: https://nodemailer.com/usage/#error-codes */
@@ -28,7 +28,7 @@ interface SmtpError extends Error {
  * Whether a mail server has permanently refused an e-mail: a 5xx response to its sender, receiver or text (RFC 5321 §4.2.1). Other
  * errors may be temporary, including a refused sign-in, which the operator can fix.
  */
-export function isRefused(error: unknown): boolean {
+export function isPermanentlyRefused(error: unknown): boolean {
   const { code, responseCode = 0 } = error as SmtpError;
   return (code === 'EENVELOPE' || code === 'EMESSAGE') && responseCode >= 500;
 }
@@ -53,9 +53,9 @@ export function createSmtp(url: string, from: string, encrypted: boolean): Smtp 
     return createTransport(
       {
         url,
-        connectionTimeout: CONNECT_MS,
-        greetingTimeout: CONNECT_MS,
-        socketTimeout: SILENCE_MS,
+        connectionTimeout: CONNECT_TIMEOUT_MS,
+        greetingTimeout: CONNECT_TIMEOUT_MS,
+        socketTimeout: SOCKET_TIMEOUT_MS,
         // An attacker on the network could remove STARTTLS from the server's greeting; the password must not be sent in the clear.
         ...(encrypted && username !== '' && !searchParams.has('requireTLS') ? { requireTLS: true } : {}),
         disableFileAccess: true,
@@ -79,7 +79,7 @@ export function createSmtp(url: string, from: string, encrypted: boolean): Smtp 
         messageId: `<${id}@${domain}>`,
         // RFC 3834 §5: prevents out-of-office replies.
         headers: { 'Auto-Submitted': 'auto-generated' },
-        signal: AbortSignal.any([signal, AbortSignal.timeout(WHOLE_MS)]),
+        signal: AbortSignal.any([signal, AbortSignal.timeout(SEND_TIMEOUT_MS)]),
       });
     },
   };

@@ -3,7 +3,7 @@ import type { Keyring } from '../crypto/keyring.ts';
 import { LeaseLostError } from '../leased-work/lease.ts';
 import type { Database, Executor } from '../postgres/database.ts';
 import { index, integer, jsonb, pgTable, sql, text, timestamptz } from '../postgres/drizzle.ts';
-import type { MailContent, WholeMail } from './message.ts';
+import type { CompleteMail, MailContent } from './message.ts';
 
 /** E-mails to be sent, and for a while the results of sent ones. */
 const mails = pgTable(
@@ -93,7 +93,7 @@ export const encryptedMails: readonly EncryptedColumn[] = [
 ];
 
 /** An e-mail to store: its text, or the kind of its composer. */
-export type NewMail = { mail: WholeMail } | { kind: string; data: Record<string, unknown> };
+export type NewMail = { mail: CompleteMail } | { kind: string; data: Record<string, unknown> };
 
 /** An e-mail that this worker has claimed. */
 export interface ClaimedMail {
@@ -105,11 +105,11 @@ export interface ClaimedMail {
   /** The kind of the composer that creates its text, and the composer's input; undefined for an e-mail with a stored text. */
   composed: { kind: string; data: Record<string, unknown> } | undefined;
   /** Returns its text. Throws if it cannot be decrypted. */
-  read(): WholeMail;
+  read(): CompleteMail;
 }
 
 /** The final result of an e-mail. */
-interface MailEnd {
+interface MailOutcome {
   status: 'sent' | 'captured' | 'failed';
   error?: string;
   /** The recipient. */
@@ -126,25 +126,25 @@ export interface MailStore {
   insert(id: string, mail: NewMail, on: Executor): Promise<void>;
   /** Claims an e-mail. Undefined if it is not due, finished, or claimed by another worker. */
   claim(id: string): Promise<ClaimedMail | undefined>;
-  finish(claimed: ClaimedMail, end: MailEnd): Promise<void>;
+  finish(claimed: ClaimedMail, end: MailOutcome): Promise<void>;
   retry(claimed: ClaimedMail, error: string, seconds: number): Promise<void>;
   /** Removes an e-mail that does not need to be sent. */
   remove(claimed: ClaimedMail): Promise<void>;
   /** Returns the ids of up to 1,000 e-mails that are due and have no lease. */
   overdue(): Promise<string[]>;
   /** Returns the newest 1,000 captured e-mails, newest first. */
-  captured(): Promise<WholeMail[]>;
+  captured(): Promise<CompleteMail[]>;
 }
 
 export function createMailStore(database: Database, keyring: Keyring): MailStore {
-  const seal = (id: string, { subject, text, html }: Required<MailContent>) =>
+  const encryptContent = (id: string, { subject, text, html }: Required<MailContent>) =>
     keyring.encrypt(JSON.stringify({ subject, text, html }), contentContext(id));
-  const open = (id: string, to: string, content: string): WholeMail => ({
+  const decryptContent = (id: string, to: string, content: string): CompleteMail => ({
     to,
     ...JSON.parse(keyring.decrypt(content, contentContext(id))),
   });
 
-  async function fenced(text: string, { id, attempt }: ClaimedMail, ...values: unknown[]): Promise<void> {
+  async function writeFenced(text: string, { id, attempt }: ClaimedMail, ...values: unknown[]): Promise<void> {
     const rows = await database.write({ text, values: [id, attempt, ...values] });
     if (rows.length === 0) throw new LeaseLostError('another worker has it');
   }
@@ -153,7 +153,7 @@ export function createMailStore(database: Database, keyring: Keyring): MailStore
     async insert(id, given, on) {
       const values =
         'mail' in given
-          ? [id, null, null, given.mail.to, seal(id, given.mail)]
+          ? [id, null, null, given.mail.to, encryptContent(id, given.mail)]
           : [id, given.kind, JSON.stringify(given.data), null, null];
       await on.write({ name: 'mail_insert', text: INSERT, values });
     },
@@ -163,19 +163,26 @@ export function createMailStore(database: Database, keyring: Keyring): MailStore
       if (row === undefined) return undefined;
       const [kind, data, recipient, content, attempt, createdAt] = row;
       const composed = kind === null ? undefined : { kind, data: data! };
-      return { id, attempt, createdAt, composed, read: () => open(id, recipient!, content!) };
+      return { id, attempt, createdAt, composed, read: () => decryptContent(id, recipient!, content!) };
     },
     finish: (claimed, { status, error, to, content }) =>
-      fenced(FINISH, claimed, status, error, to, content === undefined ? null : seal(claimed.id, content)),
-    retry: (claimed, error, seconds) => fenced(RETRY, claimed, error, seconds),
-    remove: (claimed) => fenced(REMOVE, claimed),
+      writeFenced(
+        FINISH,
+        claimed,
+        status,
+        error,
+        to,
+        content === undefined ? null : encryptContent(claimed.id, content),
+      ),
+    retry: (claimed, error, seconds) => writeFenced(RETRY, claimed, error, seconds),
+    remove: (claimed) => writeFenced(REMOVE, claimed),
     async overdue() {
       const rows = await database.write<[string]>({ name: 'mail_overdue', text: OVERDUE, values: [] });
       return rows.map(([id]) => id);
     },
     async captured() {
       const rows = await database.write<[string, string, string]>({ text: CAPTURED, values: [] });
-      return rows.map(([id, recipient, content]) => open(id, recipient, content));
+      return rows.map(([id, recipient, content]) => decryptContent(id, recipient, content));
     },
   };
 }

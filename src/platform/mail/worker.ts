@@ -6,9 +6,9 @@ import { createLogWork } from '../observability/log-work.ts';
 import type { Platform } from '../platform.ts';
 import { retryTransient } from '../postgres/retry.ts';
 import type { RunningWorker } from '../redis/queues.ts';
-import { type MailMessage, readMail, type WholeMail } from './message.ts';
+import { type CompleteMail, type MailMessage, readMail } from './message.ts';
 import { MAIL_QUEUE } from './sender.ts';
-import { createSmtp, isRefused } from './smtp.ts';
+import { createSmtp, isPermanentlyRefused } from './smtp.ts';
 import type { ClaimedMail, MailStore } from './store.ts';
 
 /** The maximum number of e-mails in progress in a process: mail servers expect few connections. */
@@ -20,7 +20,7 @@ const ERROR_MAX = 500;
 const ADDRESS = /[^\s<>"'(),:;]+@[^\s<>"'(),:;]+/g;
 
 /** The input of a composer. */
-export interface Composing {
+export interface ComposerInput {
   data: Record<string, unknown>;
   /** When the e-mail was requested, ISO 8601. */
   requestedAt: string;
@@ -29,21 +29,21 @@ export interface Composing {
 }
 
 /** Composes an e-mail when it is sent; undefined: nothing to send. If it throws, the e-mail is retried later. */
-export type MailComposer = (composing: Composing) => Promise<MailMessage | undefined>;
+export type MailComposer = (composing: ComposerInput) => Promise<MailMessage | undefined>;
 
 type Parts = Pick<Platform, 'env' | 'log' | 'queues' | 'settings'>;
 
 /** Validates an e-mail from a composer. Validation errors are logged, for the author of the composer. */
-function checked(mail: MailMessage, kind: string): WholeMail {
+function validateComposed(mail: MailMessage, kind: string): CompleteMail {
   try {
     return readMail(mail);
   } catch (error) {
     const { details } = error as ApiError;
-    throw new Error(`the composer of ${kind} made no e-mail that can be sent: ${JSON.stringify(details)}`);
+    throw new Error(`the composer of ${kind} returned an invalid e-mail: ${JSON.stringify(details)}`);
   }
 }
 
-const textOf = (error: unknown) => String(error).slice(0, ERROR_MAX);
+const errorText = (error: unknown) => String(error).slice(0, ERROR_MAX);
 
 /**
  * Starts the worker that sends e-mails to the mail server. Outside production without a mail server, they are captured instead.
@@ -59,15 +59,15 @@ export function startMailWorker(
   const smtp = env.smtp && createSmtp(env.smtp.url, env.smtp.from, production);
   const stopping = new AbortController();
   if (smtp === undefined && production)
-    log.warn('SMTP_URL is not set: e-mails (links to reset a password among them) wait, and are given up after hours');
+    log.warn('SMTP_URL is not set: e-mails, including links to reset a password, wait and fail after nine hours');
 
-  async function compose({ composed, attempt, createdAt, read }: ClaimedMail): Promise<WholeMail | undefined> {
+  async function compose({ composed, attempt, createdAt, read }: ClaimedMail): Promise<CompleteMail | undefined> {
     if (composed === undefined) return read();
     const { kind, data } = composed;
     const composer = composers()[kind];
     if (composer === undefined) throw new Error(`this process has no composer for e-mails of the kind ${kind}`);
     const mail = await composer({ data, attempt, requestedAt: createdAt });
-    return mail && checked(mail, kind);
+    return mail && validateComposed(mail, kind);
   }
 
   /** Retries storing the result: a sent e-mail must not be sent again only because the result could not be stored. */
@@ -78,7 +78,7 @@ export function startMailWorker(
       if (error instanceof LeaseLostError) throw error;
       log.error(
         { mail: claimed.id, err: error },
-        'an e-mail was sent, and that could not be stored: it will be sent again',
+        'An e-mail was sent, but its result could not be stored: it will be sent again',
       );
     }
   }
@@ -103,12 +103,14 @@ export function startMailWorker(
   }
 
   async function fail(claimed: ClaimedMail, error: unknown): Promise<AttemptResult> {
-    const waitSeconds = isRefused(error) ? undefined : getScheduledWait(RETRY_SCHEDULE_SECONDS, claimed.attempt);
+    const waitSeconds = isPermanentlyRefused(error)
+      ? undefined
+      : getScheduledWait(RETRY_SCHEDULE_SECONDS, claimed.attempt);
     if (waitSeconds === undefined) {
-      await store.finish(claimed, { status: 'failed', error: textOf(error) });
+      await store.finish(claimed, { status: 'failed', error: errorText(error) });
       return { outcome: 'failed' };
     }
-    await store.retry(claimed, textOf(error), waitSeconds);
+    await store.retry(claimed, errorText(error), waitSeconds);
     return { outcome: 'retry' };
   }
 
@@ -120,7 +122,7 @@ export function startMailWorker(
       fail,
       describe: ({ id, attempt, composed }) => ({ mail: id, kind: composed?.kind, attempt }),
       // The text and other properties of a mail server's error may contain the recipient.
-      describeError: (error) => ({ error: textOf(error).replaceAll(ADDRESS, '[address]') }),
+      describeError: (error) => ({ error: errorText(error).replaceAll(ADDRESS, '[address]') }),
     },
     createLogWork({ log, settings }),
   );

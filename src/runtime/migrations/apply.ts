@@ -43,7 +43,7 @@ export async function applyMigrations(
   await client.query(TABLE);
   const { pending, edited, unknown } = await migrationState(client, migrations);
   if (edited.length > 0) throw createEditedError(edited);
-  if (unknown > 0) log.warn(`the database is ahead of this code, which does not know ${unknown} of its migrations`);
+  if (unknown > 0) log.warn(`newer code has migrated the database; migrations that are unknown here: ${unknown}`);
   for (const migration of pending) {
     const startedAt = performance.now();
     await applyMigration(client, migration, LOCK_RETRY, log);

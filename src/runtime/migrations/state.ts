@@ -54,7 +54,7 @@ export async function warnIfAhead(database: Database, log: Logger): Promise<void
     const { applied, unknown } = await migrationState(database.pool, readMigrations(folder));
     // A database with none of these migrations belongs to something else, as in tests.
     if (applied.length > 0 && unknown > 0)
-      log.warn(`the database has ${unknown} migrations that this code does not know: newer code has migrated it`);
+      log.warn(`newer code has migrated the database; migrations that are unknown here: ${unknown}`);
   } catch (error) {
     // The app's database role may lack the permission to read the table. Nothing depends on this check.
     log.warn({ err: error }, 'could not check whether newer code has migrated the database');

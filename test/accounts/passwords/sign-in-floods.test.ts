@@ -50,9 +50,9 @@ test('a flood of logins does not block other routes, file reads or DNS look-ups'
 
 test('calls over the queue limit are refused at once, and later calls are served', async () => {
   const hasher = createPasswordHasher({ logN: 4, r: 8, p: 1 }, { concurrency: 1, maxQueue: 2 });
-  const all = await Promise.allSettled(Array.from({ length: 6 }, () => hasher.verifyNothing('x')));
+  const all = await Promise.allSettled(Array.from({ length: 6 }, () => hasher.verifyAgainstNothing('x')));
   expect(all.map(({ status }) => status)).toEqual([...Array(3).fill('fulfilled'), ...Array(3).fill('rejected')]);
-  expect(await hasher.verifyNothing('x')).toBe(false);
+  expect(await hasher.verifyAgainstNothing('x')).toBe(false);
 });
 
 test('a login over the queue limit responds 503 with Retry-After in the standard error envelope', {

@@ -110,7 +110,7 @@ describe('a user resource whose e-mail or password has the wrong type', () => {
 
   test('is reported once for each of the two fields', () => {
     const resources = [withFields({ email: f.text(), password: f.text() })];
-    expect(getStartupError({ resources }).match(/accounts sign in by it/g)).toHaveLength(2);
+    expect(getStartupError({ resources }).match(/accounts sign in with it/g)).toHaveLength(2);
   });
 
   test('is accepted when accounts are turned off or only one of the fields is declared', () => {

@@ -134,7 +134,7 @@ test('an extension route with a malformed scope is refused at start', () => {
 });
 
 test('a path whose first segment is not a word requires a general scope', () => {
-  const { neededOn } = createScopes([], { routeScopes: {}, defaultScopes: [] });
-  expect(neededOn({ method: 'GET', path: '/:any', handler })).toEqual(['read', '*']);
-  expect(neededOn({ method: 'POST', path: '/', handler })).toEqual(['*']);
+  const { scopesFor } = createScopes([], { routeScopes: {}, defaultScopes: [] });
+  expect(scopesFor({ method: 'GET', path: '/:any', handler })).toEqual(['read', '*']);
+  expect(scopesFor({ method: 'POST', path: '/', handler })).toEqual(['*']);
 });

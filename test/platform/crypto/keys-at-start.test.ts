@@ -79,7 +79,9 @@ test('the canary detects a different key with the same id', async () => {
     `update encryption_keys
         set canary = overlay(canary placing case substr(canary, length(canary) - 4, 1) when 'A' then 'B' else 'A' end from length(canary) - 4)`,
   );
-  expect(await startWith([key])).toContain(`key ${getKeyId(key)} of SVC_ENCRYPTION_KEYS is another key`);
+  expect(await startWith([key])).toContain(
+    `key ${getKeyId(key)} of SVC_ENCRYPTION_KEYS has the same id as the key that encrypted the data`,
+  );
 });
 
 test('of instances that start concurrently with different keys on an empty database, exactly one starts', async () => {

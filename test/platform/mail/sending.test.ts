@@ -167,7 +167,7 @@ test('an e-mail whose composer returns nothing is deleted and not sent', async (
 });
 
 test.each([
-  ['malformed', /made no e-mail that can be sent: .*"subject":"Is required"/],
+  ['malformed', /returned an invalid e-mail: .*"subject":"Is required"/],
   ['nobody-has-this', /has no composer for e-mails of the kind nobody-has-this/],
 ])('a composer that is %s loses no e-mail: it waits, and its row has the reason', async (kind, reason) => {
   const { id } = await host!.mail.sendComposed(kind, {});

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import type { SMTPServerOptions } from 'smtp-server';
 import { expect, onTestFinished, test } from 'vitest';
-import { createSmtp, isRefused } from '../../../src/platform/mail/smtp.ts';
+import { createSmtp, isPermanentlyRefused } from '../../../src/platform/mail/smtp.ts';
 import { type FakeSmtpServer, startSmtpServer } from '../../fakes/smtp-server.ts';
 
 const mail = { to: 'ann@example.com', subject: 'Hello', text: 'Good day', html: '<p>Good day</p>' };
@@ -71,7 +71,7 @@ test('a failed sign-in does not count as a refusal of the e-mail, and its error 
   const server = await start({ ...tls, ...auth, disabledCommands: [] });
   const failed = await send(urlOf(server, { user: 'bell:wrong-one', query: trusting })).catch((error: Error) => error);
   expect(failed).toBeInstanceOf(Error);
-  expect(isRefused(failed)).toBe(false);
+  expect(isPermanentlyRefused(failed)).toBe(false);
   expect(String(failed)).not.toContain('wrong-one');
 });
 
@@ -85,5 +85,5 @@ test.each<[string, object, boolean]>([
   ['a timeout', { code: 'ETIMEDOUT' }, false],
   ['any other error', new Error('x'), false],
 ])('%s counts as a permanent refusal or not', (_what, error, refused) => {
-  expect(isRefused(error)).toBe(refused);
+  expect(isPermanentlyRefused(error)).toBe(refused);
 });

@@ -134,13 +134,13 @@ describe('the conditions of a scope', () => {
     [{ n: { like: null } }, 'uses "like" on "n"'],
     [{ nope: 1 }, 'names the unknown field "nope"'],
     [{ deletedAt: null }, 'names the unknown field "deletedAt"'],
-    [null, 'gave null'],
-    [true, 'gave true'],
-    [[undefined], 'gave a list with undefined in it'],
-    [7, 'gave a number'],
-    [new (class {})(), 'gave an object'],
-    [new (class Filter {})(), 'gave a Filter'],
-    [[[{ n: 1 }]], 'gave a list with an Array in it'],
+    [null, 'returned null'],
+    [true, 'returned true'],
+    [[undefined], 'returned a list with undefined in it'],
+    [7, 'returned a number'],
+    [new (class {})(), 'returned an object'],
+    [new (class Filter {})(), 'returned a Filter'],
+    [[[{ n: 1 }]], 'returned a list with an Array in it'],
   ])('%#: are an error for an invalid filter: %j', (given, message) => {
     expect(() => conditionsOf(given)).toThrow(message);
   });

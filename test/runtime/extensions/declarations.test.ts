@@ -104,7 +104,7 @@ test('a resource whose path an extension already uses is refused', () => {
 
 test('an extension without a setup is refused by name', () => {
   expect(configErrors({ resources: [defineUser()], extensions: [{ name: 'empty' } as never] })).toContain(
-    'extension "empty": it needs',
+    'extension "empty": needs',
   );
 });
 

@@ -68,7 +68,7 @@ test('in an index over several fields, each field gets a part of the space', asy
     `Note: ${halved('posts.other')}; no rows hold longer ones.`,
   ]);
   const failed = await project.apply().catch((error: Error) => error.message);
-  expect(failed).toContain('posts.v with posts.other is to be indexed');
+  expect(failed).toContain('posts.v with posts.other gets an index, but some rows have values above its limit');
   expect(await project.query(/find them with: (.+)/.exec(failed as string)![1]!)).toHaveLength(1);
 });
 

@@ -52,7 +52,7 @@ const limitError = { error: `Must be a whole number from 1 to ${MAX_LIMIT}` };
 
 /** The query of the list. */
 export const listQuery = z.strictObject({
-  user: id.optional().meta({ description: 'The id of the user who did it' }),
+  user: id.optional().meta({ description: 'The id of the user who performed the action' }),
   resource: word
     .optional()
     .meta({ description: 'The kind of the affected record: `post`, `user`, `api-key`, `webhook`' }),

@@ -17,7 +17,7 @@ const entryShape = z
     action: z.string().meta({ description: '`created`, `updated`, `deleted`, `restored`, or an event: `auth.login`' }),
     resource: z.string().nullable(),
     record: id,
-    user: id.meta({ description: 'The id of the user who did it' }),
+    user: id.meta({ description: 'The id of the user who performed the action' }),
     via: z
       .string()
       .nullable()

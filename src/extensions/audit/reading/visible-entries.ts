@@ -47,7 +47,7 @@ export function createVisibleEntries(resources: Host['resources']): VisibleEntri
   const visibleChanges = createVisibleChanges(resources);
 
   /** Returns the ids of a resource's records that are outside the reader's scope. */
-  async function outside(
+  async function idsOutsideScope(
     gateway: ResourceGateway,
     entries: readonly Entry[],
     viewContext: RequestContext,
@@ -70,7 +70,7 @@ export function createVisibleEntries(resources: Host['resources']): VisibleEntri
     const hidden = new Map<string, Set<string>>();
     for (const [resource, list] of groups) {
       const gateway = gateways.get(resource ?? '');
-      if (gateway !== undefined) hidden.set(gateway.name, await outside(gateway, list, viewContext));
+      if (gateway !== undefined) hidden.set(gateway.name, await idsOutsideScope(gateway, list, viewContext));
     }
     return entries
       .filter(({ resource, record }) => record === null || hidden.get(resource ?? '')?.has(record) !== true)

@@ -142,7 +142,7 @@ const EMPTY_EVENT = {
 };
 
 /** Creates the listeners of the recorded events, by event name. */
-export function createListeners({ add }: Pick<EventWriter, 'add'>): Record<string, (payload: never) => void> {
+export function createAuditListeners({ add }: Pick<EventWriter, 'add'>): Record<string, (payload: never) => void> {
   const listeners = Object.entries(AUDITED_EVENTS).map(([action, eventOf]) => [
     action,
     (payload: unknown) => {

@@ -5,7 +5,7 @@ import type { Executor } from '../../../platform/postgres/database.ts';
 import { quoteIdentifier } from '../../../platform/postgres/identifiers.ts';
 import { isPersonal } from '../../../records/fields/personal-data.ts';
 import { erasurePlan } from '../../../records/schema/erasure-plan.ts';
-import { append } from '../trail/chain.ts';
+import { appendToChain } from '../trail/chain.ts';
 import type { AuditEvent } from '../trail/entry.ts';
 import { changesOf } from './changes.ts';
 import { OWN_ROW, type OwnPayload } from './event-writer.ts';
@@ -20,7 +20,7 @@ interface Audited {
   ownerColumn: string | undefined;
 }
 
-function auditedOf(gateway: ResourceGateway, isUser: boolean): Audited {
+function compileAudited(gateway: ResourceGateway, isUser: boolean): Audited {
   const { personal, action, ownerColumn } = erasurePlan(gateway.declaration, isUser);
   // Fields that look personal by name are masked more precisely, for example only one member of an object.
   const others = personal.filter(({ name, spec }) => !isPersonal(name, spec));
@@ -60,7 +60,7 @@ function changesIn(
   return { changes, erasable: typeof owner === 'string' ? { owner, fields: erasable } : undefined };
 }
 
-function changed(audited: Audited, row: OutboxRow): AuditEvent {
+function toAuditEvent(audited: Audited, row: OutboxRow): AuditEvent {
   const { createdAt, name, recordId, userId, requestId, payload } = row;
   const { via = null, id = null, ip = null } = (payload.origin ?? {}) as Origin;
   return {
@@ -79,7 +79,7 @@ function changed(audited: Audited, row: OutboxRow): AuditEvent {
 }
 
 /** Creates the look-up of users by the e-mails in events, so that failed sign-ins appear in the trail of the user. */
-function createFinder(users: ResourceGateway | undefined) {
+function createUserFinder(users: ResourceGateway | undefined) {
   const text = users && `select email, id from ${quoteIdentifier(users.table)} where email = any($1::text[])`;
   return async (rows: readonly OutboxRow[], tx: Executor): Promise<Map<string, string>> => {
     const emails = rows.flatMap(({ name, payload }) =>
@@ -98,9 +98,9 @@ export function createAuditConsumer({ resources, users }: Pick<Host, 'resources'
   const audited = new Map(
     resources
       .filter((gateway) => gateway.declaration.audit === true)
-      .map((gateway) => [gateway.name, auditedOf(gateway, gateway === users)]),
+      .map((gateway) => [gateway.name, compileAudited(gateway, gateway === users)]),
   );
-  const find = createFinder(users);
+  const find = createUserFinder(users);
 
   return {
     last: true,
@@ -108,11 +108,11 @@ export function createAuditConsumer({ resources, users }: Pick<Host, 'resources'
     async handle(rows, tx) {
       const found = await find(rows, tx);
       const events = rows.map((row): AuditEvent => {
-        if (row.name !== OWN_ROW) return changed(audited.get(row.resource!)!, row);
+        if (row.name !== OWN_ROW) return toAuditEvent(audited.get(row.resource!)!, row);
         const { email, ...event } = row.payload as unknown as OwnPayload;
         return email === undefined ? event : { ...event, record: found.get(email) ?? null };
       });
-      await append(tx, events);
+      await appendToChain(tx, events);
       return undefined;
     },
   };

@@ -64,7 +64,7 @@ function sealValues({
 }
 
 /** Appends rows to the chain, in order. Other transactions that append wait until this one ends. */
-export async function append(tx: Executor, events: readonly AuditEvent[]): Promise<void> {
+export async function appendToChain(tx: Executor, events: readonly AuditEvent[]): Promise<void> {
   await lockChain(tx);
   // Use a separate statement: the one that waited for the lock does not see rows that were committed meanwhile.
   let last = await headOf(tx);

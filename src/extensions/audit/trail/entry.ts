@@ -16,7 +16,7 @@ export interface AuditEvent {
   action: string;
   resource: string | null;
   record: string | null;
-  /** The id of the user who did it. */
+  /** The id of the user who performed the action. */
   user: string | null;
   /** How the user was authenticated; `system` for code that did not act for a user. */
   via: string | null;

@@ -52,7 +52,7 @@ function matchSeals(row: PageRow): boolean {
   });
 }
 
-function findError(row: PageRow, before: Link): BrokenRow | undefined {
+function findProblem(row: PageRow, before: Link): BrokenRow | undefined {
   const entry = readEntry(row.slice(0, 14) as EntryRow);
   if (entry.id > before.id + 1) return { id: before.id + 1, fault: 'missing' };
   if (entry.id <= before.id || entry.previousHash !== before.hash) return { id: entry.id, fault: 'unlinked' };
@@ -77,22 +77,22 @@ export function createTrailVerifier(database: Pick<Database, 'readSlowly'>): Ver
 
   return async ({ expected, onProgress } = {}) => {
     const guarded = await isGuarded();
-    let standing: Verification['expected'];
+    let expectedState: Verification['expected'];
     let rows = 0;
     let last: Link;
     const reach = (link: Link) => {
       last = link;
-      if (expected?.id === link.id) standing = expected.hash === link.hash ? 'there' : 'gone';
+      if (expected?.id === link.id) expectedState = expected.hash === link.hash ? 'there' : 'gone';
     };
     const beginAt = (anchor: Link) => {
-      if (expected !== undefined && expected.id < anchor.id) standing ??= 'removed';
+      if (expected !== undefined && expected.id < anchor.id) expectedState ??= 'removed';
       reach(anchor);
     };
     const endAt = (broken?: BrokenRow) => ({
       rows,
       head: last,
       broken,
-      expected: standing ?? (expected && 'gone'),
+      expected: expectedState ?? (expected && 'gone'),
       guarded,
     });
 
@@ -100,14 +100,14 @@ export function createTrailVerifier(database: Pick<Database, 'readSlowly'>): Ver
     // Start at the very first row: rows that the anchor says are removed must not exist.
     for (let page = await pageAfter(0); page.length > 0; page = await pageAfter(last!.id)) {
       for (const row of page) {
-        let broken = findError(row, last!);
+        let broken = findProblem(row, last!);
         if (broken !== undefined) {
           const anchor = await readAnchor();
           // Retention may have removed this row or rows before it since the page was read.
           if (anchor.id > last!.id) {
             beginAt(anchor);
             if (row[0] <= anchor.id) continue;
-            broken = findError(row, anchor);
+            broken = findProblem(row, anchor);
           }
         }
         if (broken !== undefined) return endAt(broken);

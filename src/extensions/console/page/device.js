@@ -12,16 +12,16 @@ const BEHAVIORS = {
 };
 const PLATFORMS = { ios: 'iOS', android: 'Android', web: 'Browser' };
 
-const behave = (id, behavior) => request('PATCH', `devices/${id}`, { behavior });
+const setBehavior = (id, behavior) => request('PATCH', `devices/${id}`, { behavior });
 
 /** Groups notifications: iOS stacks those of a thread under the newest one; other platforms show each separately. */
-function threads(shown, platform) {
+function groupThreads(shown, platform) {
   if (platform !== 'ios') return shown.map((one) => [one]);
   const byGroup = Map.groupBy(shown, ({ id, message }) => message.group ?? `alone ${id}`);
   return [...byGroup.values()];
 }
 
-function stack([newest, ...older], platform) {
+function threadView([newest, ...older], platform) {
   const card = notificationCard(newest, platform);
   if (older.length === 0) return card;
   const { group } = newest.message;
@@ -34,7 +34,7 @@ function stack([newest, ...older], platform) {
   return element('div.thread', {}, card, below);
 }
 
-function screen({ platform, behavior, notifications }) {
+function screenView({ platform, behavior, notifications }) {
   const shown = notifications.filter(({ state }) => state === 'shown');
   const held = notifications.filter(({ state }) => state === 'held').length;
   const hidden = notifications.filter(({ state }) => state === 'hidden').length;
@@ -49,7 +49,7 @@ function screen({ platform, behavior, notifications }) {
     element(
       'div.notifications',
       { 'aria-live': 'polite' },
-      ...threads(shown, platform).map((thread) => stack(thread, platform)),
+      ...groupThreads(shown, platform).map((thread) => threadView(thread, platform)),
       shown.length === 0 ? element('p.quiet', {}, 'No notifications') : undefined,
     ),
     element(
@@ -84,18 +84,18 @@ export function deviceView(device) {
       element('h3', { title: name ?? undefined }, name ?? PLATFORMS[platform]),
       element('p', {}, name === null ? owner : `${PLATFORMS[platform]} · ${owner}`),
     ),
-    screen(device),
+    screenView(device),
     element(
       'footer',
       {},
       element(
         'button',
-        { type: 'button', onclick: () => behave(id, online ? 'offline' : 'delivers') },
+        { type: 'button', onclick: () => setBehavior(id, online ? 'offline' : 'delivers') },
         online ? 'Go offline' : 'Come back',
       ),
       element(
         'select',
-        { 'aria-label': 'What it does', onchange: (event) => behave(id, event.target.value) },
+        { 'aria-label': 'What it does', onchange: (event) => setBehavior(id, event.target.value) },
         ...Object.entries(BEHAVIORS).map(([value, text]) =>
           element('option', { value, selected: value === behavior }, text),
         ),

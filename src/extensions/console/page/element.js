@@ -7,15 +7,15 @@
  */
 export function element(tag, attributes = {}, ...children) {
   const [name, ...classes] = tag.split('.');
-  const made = document.createElement(name);
-  if (classes.length > 0) made.className = classes.join(' ');
+  const created = document.createElement(name);
+  if (classes.length > 0) created.className = classes.join(' ');
   for (const [key, value] of Object.entries(attributes)) {
-    if (typeof value === 'function') made.addEventListener(key.slice(2), value);
-    else if (value === true) made.setAttribute(key, '');
-    else if (value !== undefined && value !== null && value !== false) made.setAttribute(key, String(value));
+    if (typeof value === 'function') created.addEventListener(key.slice(2), value);
+    else if (value === true) created.setAttribute(key, '');
+    else if (value !== undefined && value !== null && value !== false) created.setAttribute(key, String(value));
   }
-  made.append(...children.filter((child) => child !== undefined));
-  return made;
+  created.append(...children.filter((child) => child !== undefined));
+  return created;
 }
 
 /** The icon of the app. */
@@ -35,7 +35,7 @@ export function timeText(at = Date.now()) {
  * @param {{ id: string }[]} items
  * @param {(item: any) => HTMLElement} make
  */
-export function keepList(parent, items, make) {
+export function updateList(parent, items, make) {
   const known = new Map([...parent.children].map((child) => [child.dataset.id, child]));
   const elements = items.map((item) => {
     const text = JSON.stringify(item);

@@ -1,8 +1,8 @@
 import { deviceView } from './device.js';
-import { element, keepList } from './element.js';
-import { follow } from './live.js';
+import { element, updateList } from './element.js';
+import { subscribe } from './live.js';
+import { pushView } from './push.js';
 import { request } from './requests.js';
-import { sendView } from './send.js';
 
 const byId = (id) => document.getElementById(id);
 let state = { devices: [], users: [], pushes: [] };
@@ -18,21 +18,21 @@ function showUsers(users) {
 }
 
 /** Enables the submit button of a form, or shows what is missing. */
-function offer(form, isPossible) {
+function enableForm(form, isPossible) {
   byId(form).querySelector('button').disabled = !isPossible;
   byId(`${form}-missing`).hidden = isPossible;
 }
 
-function show(next) {
+function showState(next) {
   state = next;
-  keepList(byId('devices'), state.devices, deviceView);
-  keepList(byId('sends'), state.pushes, sendView);
+  updateList(byId('devices'), state.devices, deviceView);
+  updateList(byId('sends'), state.pushes, pushView);
   const { length } = state.devices;
   byId('no-devices').hidden = length > 0;
   byId('no-sends').hidden = state.pushes.length > 0;
   byId('send-title').textContent = length > 1 ? `Send to all ${length} devices` : 'Send a notification';
-  offer('send', length > 0);
-  offer('add', state.users.length > 0);
+  enableForm('send', length > 0);
+  enableForm('add', state.users.length > 0);
   showUsers(state.users);
 }
 
@@ -43,18 +43,18 @@ function showConnection(connected) {
 }
 
 /** Returns the fields that are filled in. */
-function filled(form) {
+function filledFields(form) {
   const entries = [...new FormData(form)].filter(([, value]) => value !== '');
   return Object.fromEntries(entries.map(([name, value]) => [name, name === 'badge' ? Number(value) : value]));
 }
 
 byId('add').addEventListener('submit', async (event) => {
   event.preventDefault();
-  if (await request('POST', 'devices', filled(event.target))) event.target.elements.name.value = '';
+  if (await request('POST', 'devices', filledFields(event.target))) event.target.elements.name.value = '';
 });
 byId('send').addEventListener('submit', (event) => {
   event.preventDefault();
   const deviceIds = state.devices.map(({ id }) => id);
-  request('POST', 'sends', { deviceIds, content: filled(event.target) });
+  request('POST', 'sends', { deviceIds, content: filledFields(event.target) });
 });
-follow(show, showConnection);
+subscribe(showState, showConnection);

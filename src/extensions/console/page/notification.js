@@ -3,10 +3,10 @@ import { request } from './requests.js';
 
 const APP = 'Your app';
 
-const bell = () => element('span.app-icon', {}, appIcon());
+const appBadge = () => element('span.app-icon', {}, appIcon());
 
 /** An image of the message. An image that fails to load keeps its space. */
-function picture(name, src) {
+function imageView(name, src) {
   if (src === undefined) return undefined;
   const image = element(`img.${name}`, { src, alt: '' });
   image.addEventListener('error', () =>
@@ -15,20 +15,20 @@ function picture(name, src) {
   return image;
 }
 
-const line = (name, text) => (text === undefined ? undefined : element(`span.${name}`, {}, text));
+const textLine = (name, text) => (text === undefined ? undefined : element(`span.${name}`, {}, text));
 
 // How each platform shows a message: iOS has a thumbnail and the subtitle, Android an image below, browsers the icon of the page.
-const LOOKS = {
+const LAYOUTS = {
   ios: ({ message, at }) => [
-    bell(),
+    appBadge(),
     element(
       'span.text',
       {},
       element('b', {}, message.title ?? APP),
-      line('subtitle', message.subtitle),
-      line('body', message.body),
+      textLine('subtitle', message.subtitle),
+      textLine('body', message.body),
     ),
-    element('span.side', {}, element('time', {}, timeText(at)), picture('thumbnail', message.image)),
+    element('span.side', {}, element('time', {}, timeText(at)), imageView('thumbnail', message.image)),
   ],
   android: ({ message, at }) => [
     element(
@@ -37,23 +37,23 @@ const LOOKS = {
       element(
         'span.head',
         {},
-        bell(),
+        appBadge(),
         element('span', {}, [APP, message.channel, timeText(at)].filter(Boolean).join(' • ')),
       ),
       message.title === undefined ? undefined : element('b', {}, message.title),
-      line('body', message.body),
-      picture('picture', message.image),
+      textLine('body', message.body),
+      imageView('picture', message.image),
     ),
   ],
   web: ({ message, at }) => [
-    picture('icon', message.icon) ?? bell(),
+    imageView('icon', message.icon) ?? appBadge(),
     element(
       'span.text',
       {},
       element('b', {}, message.title ?? APP),
-      line('body', message.body),
+      textLine('body', message.body),
       element('span.origin', {}, `${location.host} · ${timeText(at)}`),
-      picture('picture', message.image),
+      imageView('picture', message.image),
     ),
   ],
 };
@@ -78,7 +78,7 @@ export function notificationCard(notification, platform) {
       title: tappedAt === null ? 'Tap it' : undefined,
       onclick: () => request('POST', 'opened', { notification: id }),
     },
-    ...LOOKS[platform](notification),
+    ...LAYOUTS[platform](notification),
   );
   if (tappedAt === null) return element('div.notification', { 'data-collapse': message.collapseId }, card);
   return element('div.notification.tapped', {}, card, element('p.opened', {}, `✓ ${openedText(notification)}`));

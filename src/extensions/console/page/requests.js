@@ -7,20 +7,20 @@
  * @returns {Promise<boolean>} whether the request succeeded
  */
 export async function request(method, path, body) {
-  const fault = document.getElementById('fault');
-  fault.hidden = true;
+  const errorText = document.getElementById('error');
+  errorText.hidden = true;
   try {
-    const answer = await fetch(`/console/push/${path}`, {
+    const response = await fetch(`/console/push/${path}`, {
       method,
       ...(body === undefined ? {} : { headers: { 'Content-Type': 'application/json' }, body: JSON.stringify(body) }),
     });
-    if (answer.ok) return true;
-    const { error } = await answer.json();
+    if (response.ok) return true;
+    const { error } = await response.json();
     const details = Object.entries(error.details ?? {}).map(([name, text]) => `${name}: ${text}`);
-    fault.textContent = [error.message, ...details].join(' · ');
+    errorText.textContent = [error.message, ...details].join(' · ');
   } catch {
-    fault.textContent = 'The server cannot be reached.';
+    errorText.textContent = 'The server cannot be reached.';
   }
-  fault.hidden = false;
+  errorText.hidden = false;
   return false;
 }

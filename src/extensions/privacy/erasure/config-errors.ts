@@ -19,17 +19,17 @@ function checkAnonymize(declaration: AnyResource, plan: ErasurePlan, errors: Con
   const { ownerField, personal } = plan;
   if (ownerField === 'id')
     errors.report(
-      `onOwnerDelete: 'anonymize' needs an owner field: these records own themselves; take 'delete' or 'keep'`,
+      `onOwnerDelete: 'anonymize' needs an owner field: these records own themselves; use 'delete' or 'keep'`,
     );
   for (const names of clashingIndexes(declaration, plan)) {
     errors.report(
-      `indexes: ${names}: onOwnerDelete: 'anonymize' would leave the same values in many records; take unique away, or required() of the personal field, or take 'delete' or 'keep'`,
+      `indexes: ${names}: onOwnerDelete: 'anonymize' would leave the same values in many records; remove unique, remove required() from the personal field, or use 'delete' or 'keep'`,
     );
   }
   for (const { name, spec, replacement } of personal) {
     if (spec.required && replacement === null)
       errors.report(
-        `field "${name}": it is personal and required, so onOwnerDelete: 'anonymize' cannot empty it; take required() away, give it a default() that is no function, or take 'delete' or 'keep'`,
+        `field "${name}": it is personal and required, so onOwnerDelete: 'anonymize' cannot empty it; remove required(), give it a default() that is not a function, or use 'delete' or 'keep'`,
       );
   }
 }
@@ -43,12 +43,14 @@ function checkResource({ declaration }: ResourceGateway, isUser: boolean, errors
   }
   const plan = erasurePlan(declaration, isUser);
   if (plan.ownerField !== undefined && personalFields.includes(plan.ownerField))
-    errors.report(`personalFields: "${plan.ownerField}" is the owner field: what becomes of it onOwnerDelete says`);
+    errors.report(
+      `personalFields: "${plan.ownerField}" is the owner field, which onOwnerDelete decides about; remove it from the list`,
+    );
   if (onOwnerDelete === undefined) return;
   if (isUser && onOwnerDelete !== 'delete')
-    errors.report('onOwnerDelete: the record of a user goes with their account; take it out');
+    errors.report('onOwnerDelete: the record of a user is always deleted with their account; remove this option');
   else if (!isUser && plan.ownerField === undefined)
-    errors.report('onOwnerDelete: its records have no owner; mark a field with owner(), or take it out');
+    errors.report('onOwnerDelete: its records have no owner; mark a field with owner(), or remove this option');
   else if (!isUser && onOwnerDelete === 'anonymize') checkAnonymize(declaration, plan, errors);
 }
 
@@ -64,7 +66,7 @@ export function checkErasure(
     errors
       .at(`resource "${users.name}"`)
       .report(
-        `privacy() needs a field "status" that tells accounts apart that are being erased; add status: f.enum(['active', 'disabled']).default('active')`,
+        `privacy() needs a field "status", which marks accounts that are being erased; add status: f.enum(['active', 'disabled']).default('active')`,
       );
   }
 }

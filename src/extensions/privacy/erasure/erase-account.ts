@@ -3,19 +3,19 @@ import type { ExtensionHost } from '../../../declare/extension.ts';
 import type { ResourceGateway } from '../../../declare/host.ts';
 import { quoteIdentifier } from '../../../platform/postgres/identifiers.ts';
 import { createErasureFinisher } from './finish.ts';
-import type { Erasing, RecordEraser } from './record-eraser.ts';
-import type { createRedactOutbox } from './record-statements.ts';
-import { CLAIM, COUNT, LOOKED } from './sql.ts';
+import type { RecordEraser, RunningErasure } from './record-eraser.ts';
+import type { createOutboxRedactor } from './record-statements.ts';
+import { CLAIM, COUNT, RECHECKED } from './sql.ts';
 
 /** Delays after the erasure, in ms, before the checks for data that requests stored late. */
-const LOOK_AGAIN_MS = [60_000, 60 * 60_000];
+const RECHECK_DELAYS_MS = [60_000, 60 * 60_000];
 
-interface Shares {
+interface Erasers {
   /** The users' own records. */
   user: RecordEraser;
   /** The records of other resources that have an owner. */
   owned: readonly RecordEraser[];
-  redact: ReturnType<typeof createRedactOutbox>;
+  redact: ReturnType<typeof createOutboxRedactor>;
 }
 
 /**
@@ -26,7 +26,7 @@ export function createEraseAccount(
   host: Pick<ExtensionHost, 'database' | 'transaction' | 'events' | 'log' | 'env' | 'mail' | 'userData'>,
   accounts: Pick<Accounts, 'revoke'>,
   users: ResourceGateway,
-  { user, owned, redact }: Shares,
+  { user, owned, redact }: Erasers,
 ): (id: string) => Promise<void> {
   const { database, log } = host;
   const finish = createErasureFinisher(host, accounts, users, user, owned);
@@ -34,7 +34,7 @@ export function createEraseAccount(
   // An admin may have changed the status meanwhile.
   const mark = `update ${quoteIdentifier(users.table)} set status = 'deleting' where id = $1 and status is distinct from 'deleting'`;
 
-  async function eraseUserData({ id, userId }: Erasing): Promise<void> {
+  async function eraseUserData({ id, userId }: RunningErasure): Promise<void> {
     const failures: unknown[] = [];
     for (const { name, erase } of host.userData()) {
       try {
@@ -49,7 +49,7 @@ export function createEraseAccount(
     if (failures.length > 0) throw failures[0];
   }
 
-  async function eraseRecords(erasing: Erasing): Promise<number> {
+  async function eraseRecords(erasing: RunningErasure): Promise<number> {
     let total = 0;
     for (const share of changed) total += await share.erase(erasing);
     return total;
@@ -57,7 +57,7 @@ export function createEraseAccount(
 
   // User data of features (such as sent events) is found through the records, so erase it before them, and again after them for late
   // additions. Some of it has no index by user and needs a scan, so skip the second pass if there were no records.
-  async function eraseAll(erasing: Erasing): Promise<void> {
+  async function eraseAll(erasing: RunningErasure): Promise<void> {
     await redact(erasing.userId);
     await eraseUserData(erasing);
     let found = false;
@@ -77,10 +77,10 @@ export function createEraseAccount(
     if (status === 'running') {
       await database.write({ text: mark, values: [userId] });
       await eraseAll(erasing);
-      await finish(erasing, LOOK_AGAIN_MS[0]!);
+      await finish(erasing, RECHECK_DELAYS_MS[0]!);
     } else {
       await eraseAll(erasing);
-      await database.write({ text: LOOKED, values: [id, looks, LOOK_AGAIN_MS[looks + 1] ?? null] });
+      await database.write({ text: RECHECKED, values: [id, looks, RECHECK_DELAYS_MS[looks + 1] ?? null] });
     }
   };
 }

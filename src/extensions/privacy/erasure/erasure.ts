@@ -51,7 +51,7 @@ export const erasureShape = z
   .meta({ id: 'Erasure' });
 
 /** The response to a user who requests the erasure of their account. */
-export const askedShape = z
+export const requestedErasureShape = z
   .strictObject({
     id: z.string().meta({ description: 'The id of the erasure, for support requests' }),
     status: z.string(),
@@ -95,13 +95,13 @@ export type ErasureRow = [
   finishedAt: string | null,
 ];
 
-function countsOf(counts: Record<string, number>, what: string): Record<string, number> {
+function countsOfKind(counts: Record<string, number>, what: string): Record<string, number> {
   const found = Object.entries(counts).filter(([key, count]) => key.startsWith(`${what}:`) && count > 0);
   return Object.fromEntries(found.map(([key, count]): [string, number] => [key.slice(what.length + 1), count]).sort());
 }
 
 /** Converts a row to an erasure. */
-export function readErasure(row: ErasureRow): Erasure {
+export function toErasure(row: ErasureRow): Erasure {
   const [id, user, requestedBy, status, counts, kept, requestedAt, finishedAt] = row;
   return {
     id,
@@ -110,9 +110,9 @@ export function readErasure(row: ErasureRow): Erasure {
     status,
     requestedAt,
     finishedAt,
-    deleted: countsOf(counts, 'deleted'),
-    anonymized: countsOf(counts, 'anonymized'),
-    erased: countsOf(counts, 'erased'),
+    deleted: countsOfKind(counts, 'deleted'),
+    anonymized: countsOfKind(counts, 'anonymized'),
+    erased: countsOfKind(counts, 'erased'),
     kept,
   };
 }

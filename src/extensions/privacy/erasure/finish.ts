@@ -4,7 +4,7 @@ import type { ResourceGateway } from '../../../declare/host.ts';
 import type { MailMessage } from '../../../platform/mail/message.ts';
 import { quoteIdentifier } from '../../../platform/postgres/identifiers.ts';
 import type { Kept } from './erasure.ts';
-import type { Erasing, RecordEraser } from './record-eraser.ts';
+import type { RecordEraser, RunningErasure } from './record-eraser.ts';
 import { COUNT, FINISH, NOTICE } from './sql.ts';
 
 /**
@@ -19,14 +19,14 @@ function erasedNotice(to: string, place: string | undefined, kept: readonly Kept
     to,
     subject: 'Your account was erased',
     text: [
-      `Your account${at} was erased, with what belonged to it. This cannot be taken back, and nobody can sign in to it any more.`,
-      ...(stays.length === 0 ? [] : [`What stays, and why:\n${stays.join('\n')}`]),
-      'This address is forgotten once this message is sent.',
+      `Your account${at} and its data were erased. This cannot be undone, and no one can sign in to it any more.`,
+      ...(stays.length === 0 ? [] : [`Data that is kept, and why:\n${stays.join('\n')}`]),
+      'Your e-mail address is deleted once this message is sent.',
     ].join('\n\n'),
   };
 }
 
-type Finish = (erasing: Erasing, lookAgainMs: number) => Promise<void>;
+type Finish = (erasing: RunningErasure, recheckDelayMs: number) => Promise<void>;
 
 /** Creates the last step of an erasure: it deletes the user record, completes the report and sends the e-mail, all in one transaction. */
 export function createErasureFinisher(
@@ -37,7 +37,7 @@ export function createErasureFinisher(
   owned: readonly RecordEraser[],
 ): Finish {
   const table = quoteIdentifier(users.table);
-  const take = `select ${users.columns('_row')} from ${table} _row where "id" = $1 for update`;
+  const lockUser = `select ${users.columns('_row')} from ${table} _row where "id" = $1 for update`;
   const emailOf = (from: string) => `select "email" from ${quoteIdentifier(from)} where "id" = $1`;
   const archive = users.archiveTable;
   const place = env.appUrl === undefined ? undefined : new URL(env.appUrl).host;
@@ -54,13 +54,13 @@ export function createErasureFinisher(
     return kept;
   }
 
-  return async function finish({ id, userId }, lookAgainMs) {
+  return async function finish({ id, userId }, recheckDelayMs) {
     const kept = await keptOf(userId);
-    await user.removing(async (tx, remove) => {
+    await user.runRemoval(async (tx, remove) => {
       const { database } = tx;
-      const values = [id, JSON.stringify(kept), lookAgainMs];
+      const values = [id, JSON.stringify(kept), recheckDelayMs];
       if ((await database.write({ text: FINISH, values })).length === 0) return;
-      const rows = await database.write({ text: take, values: [userId] });
+      const rows = await database.write({ text: lockUser, values: [userId] });
       const [found] = await database.write<[unknown]>({
         text: archive === undefined || rows.length > 0 ? emailOf(users.table) : emailOf(archive),
         values: [userId],

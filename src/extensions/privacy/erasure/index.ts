@@ -9,7 +9,7 @@ import { erasurePlan } from '../../../records/schema/erasure-plan.ts';
 import { checkErasure } from './config-errors.ts';
 import { createEraseAccount } from './erase-account.ts';
 import { createRecordEraser } from './record-eraser.ts';
-import { createRedactOutbox } from './record-statements.ts';
+import { createOutboxRedactor } from './record-statements.ts';
 import { createRequestErasure } from './request.ts';
 import { erasureRoutes } from './routes.ts';
 import { DUE, FORGET_NOTICES } from './sql.ts';
@@ -66,7 +66,7 @@ export function erasureParts(host: ExtensionHost, accounts: Accounts, users: Res
   // A user resource may have an owner field, but an erasure removes only the user's own account.
   const plan = { ...erasurePlan(users.declaration, true), ownerField: 'id', ownerColumn: 'id' };
   const user = createRecordEraser(host, users, plan);
-  const redact = createRedactOutbox(host, [user, ...owned.filter((share) => share.plan.action !== 'keep')]);
+  const redact = createOutboxRedactor(host, [user, ...owned.filter((share) => share.plan.action !== 'keep')]);
   return {
     routes: erasureRoutes(host, accounts, createRequestErasure(host, users)),
     jobs: { erase: { run: createEraseAccount(host, accounts, users, { user, owned, redact }), concurrency: 2 } },

@@ -5,7 +5,7 @@ import { newId } from '../../../platform/ids.ts';
 import { isTooSlow, isTransient } from '../../../platform/postgres/errors.ts';
 import { scan } from '../../../platform/postgres/scan.ts';
 import type { ErasurePlan } from '../../../records/schema/erasure-plan.ts';
-import { recordStatements } from './record-statements.ts';
+import { createRecordStatements } from './record-statements.ts';
 import { COUNT } from './sql.ts';
 
 const AT_ONCE = 500;
@@ -23,7 +23,7 @@ class HookFailure extends Error {
 }
 
 /** A running erasure and its user. */
-export interface Erasing {
+export interface RunningErasure {
   /** The id of the erasure. The transaction of each batch updates its counts. */
   id: string;
   userId: string;
@@ -34,12 +34,12 @@ export interface RecordEraser {
   gateway: ResourceGateway;
   plan: ErasurePlan;
   /** Erases until nothing is left. Returns the number of records found. */
-  erase(erasing: Erasing): Promise<number>;
+  erase(erasing: RunningErasure): Promise<number>;
   /**
    * Runs a transaction that removes records, whatever the plan says, and emits their events without personal data. If a hook throws, the
    * transaction runs again without that record's hook.
    */
-  removing<T>(work: (tx: Transaction, remove: Remove) => Promise<T>): Promise<T>;
+  runRemoval<T>(work: (tx: Transaction, remove: Remove) => Promise<T>): Promise<T>;
   /** Returns the number of records; null if counting takes too long. */
   count(userId: string): Promise<number | null>;
 }
@@ -56,16 +56,16 @@ type Json = Record<string, unknown>;
 /** @param plan the erasure plan of a resource whose records have an owner */
 export function createRecordEraser(host: Parts, gateway: ResourceGateway, plan: ErasurePlan): RecordEraser {
   const { database, events, wake, log } = host;
-  const statements = recordStatements(gateway, plan);
+  const statements = createRecordStatements(gateway, plan);
   const hooks = (gateway.declaration.hooks ?? {}) as Hooks<never>;
   const anonymizes = plan.action === 'anonymize';
-  const hooked = !anonymizes && (hooks.beforeDelete !== undefined || hooks.afterDelete !== undefined);
-  const atOnce = hooked ? AT_ONCE_WITH_HOOKS : AT_ONCE;
+  const hasDeleteHooks = !anonymizes && (hooks.beforeDelete !== undefined || hooks.afterDelete !== undefined);
+  const atOnce = hasDeleteHooks ? AT_ONCE_WITH_HOOKS : AT_ONCE;
 
-  const failed = (record: string, hook: string, error: unknown) =>
-    log.error({ err: error, resource: gateway.name, record, hook }, 'a hook failed while an account was erased');
+  const logHookFailure = (record: string, hook: string, error: unknown) =>
+    log.error({ err: error, resource: gateway.name, record, hook }, 'A hook failed while an account was erased');
 
-  function tell(action: 'deleted' | 'updated', changes: readonly Json[][]): void {
+  function emitEvents(action: 'deleted' | 'updated', changes: readonly Json[][]): void {
     wake.hint();
     const name = `${gateway.name}.${action}`;
     if (!events.has(name)) return;
@@ -76,24 +76,28 @@ export function createRecordEraser(host: Parts, gateway: ResourceGateway, plan: 
   }
 
   /** Returns the records for hooks. Records that cannot be decrypted are left out. */
-  function readable(rows: readonly unknown[][]): StoredRecord[] {
+  function decodeForHooks(rows: readonly unknown[][]): StoredRecord[] {
     return rows.flatMap((row) => {
       try {
         return [gateway.fromRow(row)];
       } catch (error) {
-        failed(row[0] as string, 'beforeDelete', error);
+        logHookFailure(row[0] as string, 'beforeDelete', error);
         return [];
       }
     });
   }
 
-  /** @param spared ids of records whose `beforeDelete` has thrown; it does not run again */
-  async function removeWithin(tx: Transaction, rows: readonly unknown[][], spared: ReadonlySet<string>): Promise<void> {
-    const records = hooked ? readable(rows) : [];
+  /** @param withoutHook ids of records whose `beforeDelete` has thrown; it does not run again */
+  async function removeWithin(
+    tx: Transaction,
+    rows: readonly unknown[][],
+    withoutHook: ReadonlySet<string>,
+  ): Promise<void> {
+    const records = hasDeleteHooks ? decodeForHooks(rows) : [];
     const context = { user: undefined, req: undefined, as: 'system' as const };
     const push = { ...host.push, ...tx.push };
     for (const record of records) {
-      if (hooks.beforeDelete === undefined || spared.has(record.id)) continue;
+      if (hooks.beforeDelete === undefined || withoutHook.has(record.id)) continue;
       try {
         await hooks.beforeDelete(record as never, { ...context, service: tx.service, push });
       } catch (error) {
@@ -104,13 +108,13 @@ export function createRecordEraser(host: Parts, gateway: ResourceGateway, plan: 
     }
     const ids = rows.map(([id]) => id);
     const gone = await tx.database.write<Json[]>({ text: statements.remove, values: [ids, ids.map(() => newId())] });
-    tx.afterCommit(() => tell('deleted', gone));
+    tx.afterCommit(() => emitEvents('deleted', gone));
     tx.afterCommit(async () => {
       for (const record of records) {
         try {
           await hooks.afterDelete?.(record as never, { ...context, service: host.service, push: host.push });
         } catch (error) {
-          failed(record.id, 'afterDelete', error);
+          logHookFailure(record.id, 'afterDelete', error);
         }
       }
     });
@@ -118,39 +122,39 @@ export function createRecordEraser(host: Parts, gateway: ResourceGateway, plan: 
 
   async function anonymizeWithin(tx: Transaction, rows: readonly unknown[][]): Promise<void> {
     const ids = rows.map(([id]) => id as string);
-    const values = [ids, ids.map(() => newId()), ...statements.leftIn(ids)];
+    const values = [ids, ids.map(() => newId()), ...statements.replacementValues(ids)];
     const changed = await tx.database.write<Json[]>({ text: statements.anonymize, values });
-    tx.afterCommit(() => tell('updated', changed));
+    tx.afterCommit(() => emitEvents('updated', changed));
   }
 
-  const counted = (tx: Transaction, { id }: Erasing, count: number) =>
+  const addToCount = (tx: Transaction, { id }: RunningErasure, count: number) =>
     tx.database.write({ text: COUNT, values: [id, `${anonymizes ? 'anonymized' : 'deleted'}:${gateway.name}`, count] });
 
-  async function removing<T>(work: (tx: Transaction, remove: Remove) => Promise<T>): Promise<T> {
-    const spared = new Set<string>();
+  async function runRemoval<T>(work: (tx: Transaction, remove: Remove) => Promise<T>): Promise<T> {
+    const withoutHook = new Set<string>();
     for (;;) {
       try {
-        return await host.transaction((tx) => work(tx, (rows) => removeWithin(tx, rows, spared)));
+        return await host.transaction((tx) => work(tx, (rows) => removeWithin(tx, rows, withoutHook)));
       } catch (error) {
         if (!(error instanceof HookFailure)) throw error;
         // A hook cannot prevent an erasure: delete the record without it.
-        failed(error.record, 'beforeDelete', error.cause);
-        spared.add(error.record);
+        logHookFailure(error.record, 'beforeDelete', error.cause);
+        withoutHook.add(error.record);
       }
     }
   }
 
-  const batch = (erasing: Erasing, take: string) =>
-    removing(async (tx, remove) => {
+  const eraseBatch = (erasing: RunningErasure, take: string) =>
+    runRemoval(async (tx, remove) => {
       const rows = await tx.database.write({ text: take, values: [erasing.userId, atOnce] });
       if (rows.length === 0) return 0;
       await (anonymizes ? anonymizeWithin(tx, rows) : remove(rows));
-      await counted(tx, erasing, rows.length);
+      await addToCount(tx, erasing, rows.length);
       return rows.length;
     });
 
-  async function eraseArchived(erasing: Erasing): Promise<number> {
-    const { findArchived, anonymizeArchived, removeArchived, leftIn } = statements;
+  async function eraseArchived(erasing: RunningErasure): Promise<number> {
+    const { findArchived, anonymizeArchived, removeArchived, replacementValues } = statements;
     if (findArchived === undefined) return 0;
     const text = anonymizes ? anonymizeArchived! : removeArchived!;
     let total = 0;
@@ -159,8 +163,8 @@ export function createRecordEraser(host: Parts, gateway: ResourceGateway, plan: 
       after = await host.transaction(async (tx): Promise<string | null> => {
         const ids = (await tx.database.write<[id: string]>({ text: findArchived, values })).flat();
         if (ids.length === 0) return null;
-        const changed = await tx.database.write({ text, values: [ids, ...(anonymizes ? leftIn(ids) : [])] });
-        await counted(tx, erasing, changed.length);
+        const changed = await tx.database.write({ text, values: [ids, ...(anonymizes ? replacementValues(ids) : [])] });
+        await addToCount(tx, erasing, changed.length);
         total += changed.length;
         return ids.length < AT_ONCE ? null : ids.at(-1)!;
       });
@@ -171,11 +175,11 @@ export function createRecordEraser(host: Parts, gateway: ResourceGateway, plan: 
   return {
     gateway,
     plan,
-    removing,
+    runRemoval,
     async erase(erasing) {
       let total = 0;
-      for (const take of [statements.take, statements.takeWaiting]) {
-        for (let found = 1; found > 0; total += found) found = await batch(erasing, take);
+      for (const take of [statements.lockBatch, statements.lockBatchWaiting]) {
+        for (let found = 1; found > 0; total += found) found = await eraseBatch(erasing, take);
       }
       return total + (await eraseArchived(erasing));
     },
@@ -186,7 +190,10 @@ export function createRecordEraser(host: Parts, gateway: ResourceGateway, plan: 
       } catch (error) {
         if (!isTooSlow(error)) throw error;
         // An account must not stay forever because its kept records are too many to count.
-        log.warn({ err: error, resource: gateway.name }, 'what is kept of an erased account could not be counted');
+        log.warn(
+          { err: error, resource: gateway.name },
+          'Could not count the records that are kept of an erased account',
+        );
       }
       return null;
     },

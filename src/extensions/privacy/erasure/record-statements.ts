@@ -9,12 +9,12 @@ import type { EmptiedField, ErasurePlan } from '../../../records/schema/erasure-
 /** The statements that erase a user's share of a resource. */
 interface RecordStatements {
   /** $1 owner, $2 maximum number of rows. Locks records that no other transaction has locked. */
-  take: string;
+  lockBatch: string;
   /** Like `take`, but waits for locked records. For records that `take` has skipped. */
-  takeWaiting: string;
+  lockBatchWaiting: string;
   /** $1 ids, $2 an event id for each. Returns the records as JSON, as in their events. */
   remove: string;
-  /** $1 ids, $2 an event id for each, then the values of `leftIn`. Returns the records after and before, as in their events. */
+  /** $1 ids, $2 an event id for each, then the values of `replacementValues`. Returns the records after and before, as in their events. */
   anonymize: string;
   /**
    * Returns the ids of a page of the owner's deleted records. $1 owner, $2 the last id of the previous page, $3 page size. Uses the owner
@@ -23,12 +23,12 @@ interface RecordStatements {
   findArchived: string | undefined;
   /** $1 ids. Returns a row for each. */
   removeArchived: string | undefined;
-  /** Like `removeArchived`, but anonymizes; the parameters from $2 on are the values of `leftIn`. */
+  /** Like `removeArchived`, but anonymizes; the parameters from $2 on are the values of `replacementValues`. */
   anonymizeArchived: string | undefined;
   /** $1 owner. Counts the records, including kept deleted ones. */
   count: string;
   /** Returns the new values of the emptied fields for records with these ids: one parameter for each field. */
-  leftIn(ids: readonly string[]): unknown[];
+  replacementValues(ids: readonly string[]): unknown[];
 }
 
 /** Returns the columns that events must not contain after an erasure: personal ones, and hashes, which are never in events. */
@@ -43,7 +43,7 @@ function isPerRecord({ spec, replacement }: EmptiedField): boolean {
 }
 
 /** Returns the parameter with the emptied value of a field for records with these ids. */
-function leftOf(gateway: ResourceGateway, field: EmptiedField, ids: readonly string[]): unknown {
+function replacementOf(gateway: ResourceGateway, field: EmptiedField, ids: readonly string[]): unknown {
   const of = (id: string) => gateway.toColumn(field.name, field.replacement, id);
   return isPerRecord(field) ? ids.map(of) : of('');
 }
@@ -54,10 +54,10 @@ function textArray(names: readonly string[]): string {
 }
 
 /** @param plan the erasure plan of a resource whose records have an owner */
-export function recordStatements(gateway: ResourceGateway, plan: ErasurePlan): RecordStatements {
+export function createRecordStatements(gateway: ResourceGateway, plan: ErasurePlan): RecordStatements {
   const table = quoteIdentifier(gateway.table);
   const owner = quoteIdentifier(plan.ownerColumn!);
-  const untold = textArray(erasedColumns(gateway, plan));
+  const erasedNames = textArray(erasedColumns(gateway, plan));
   const passwords = textArray(erasedColumns(gateway, { ...plan, personal: [] }));
   const json = gateway.rowJson;
   const origin = gateway.declaration.audit === true ? `, 'origin', '{"via":"system"}'::jsonb` : '';
@@ -66,7 +66,7 @@ export function recordStatements(gateway: ResourceGateway, plan: ErasurePlan): R
     insert into outbox (event_id, name, resource, record_id, created_at, payload)
     select _event.id, '${gateway.name}.${action}', '${gateway.name}', _new."id", clock_timestamp(), jsonb_build_object(${parts}, 'erased', true${origin})
     from ${from} join unnest($1::text[], $2::text[]) _event(record_id, id) on _event.record_id = _new."id")`;
-  const take = `select ${gateway.columns('_row')} from ${table} _row where _row.${owner} = $1`;
+  const lockBatch = `select ${gateway.columns('_row')} from ${table} _row where _row.${owner} = $1`;
   const sets = (given: number, time: string) => {
     const values = plan.personal.map((field, i) => {
       const name = quoteIdentifier(field.column);
@@ -86,16 +86,16 @@ export function recordStatements(gateway: ResourceGateway, plan: ErasurePlan): R
   const later = `"updated_at" = greatest(now(), _row."updated_at" + interval '1 millisecond')`;
   const archive = gateway.archiveTable === undefined ? undefined : quoteIdentifier(gateway.archiveTable);
   return {
-    take: `${take} limit $2 for update skip locked`,
-    takeWaiting: `${take} order by _row."id" limit $2 for update`,
+    lockBatch: `${lockBatch} limit $2 for update skip locked`,
+    lockBatchWaiting: `${lockBatch} order by _row."id" limit $2 for update`,
     remove: `with _new as (delete from ${table} where "id" = any($1) returning *),
-  ${outbox('deleted', `'record', (${json('_new')}) - ${untold}`, '_new')}
-  select (${json('_new')}) - ${untold} from _new`,
+  ${outbox('deleted', `'record', (${json('_new')}) - ${erasedNames}`, '_new')}
+  select (${json('_new')}) - ${erasedNames} from _new`,
     anonymize: `with _old as (select * from ${table} where "id" = any($1)),
   _new as (update ${table} _row set ${sets(2, later)} from _old join ${lefts(2)} on _left."id" = _old."id"
     where _row."id" = _old."id" returning _row.*),
-  ${outbox('updated', `'record', (${json('_new')}) - ${passwords}, 'previous', (${json('_old')}) - ${untold}`, '_new join _old on _old."id" = _new."id"')}
-  select (${json('_new')}) - ${passwords}, (${json('_old')}) - ${untold} from _new join _old on _old."id" = _new."id"`,
+  ${outbox('updated', `'record', (${json('_new')}) - ${passwords}, 'previous', (${json('_old')}) - ${erasedNames}`, '_new join _old on _old."id" = _new."id"')}
+  select (${json('_new')}) - ${passwords}, (${json('_old')}) - ${erasedNames} from _new join _old on _old."id" = _new."id"`,
     findArchived: archive && `select "id" from ${archive} where ${owner} = $1 and "id" > $2 order by "id" limit $3`,
     removeArchived: archive && `delete from ${archive} where "id" = any($1) returning 1`,
     anonymizeArchived:
@@ -105,7 +105,7 @@ export function recordStatements(gateway: ResourceGateway, plan: ErasurePlan): R
     count: `select ${[table, ...(archive === undefined ? [] : [archive])]
       .map((from) => `(select count(*) from ${from} where ${owner} = $1)`)
       .join(' + ')}`,
-    leftIn: (ids) => plan.personal.map((field) => leftOf(gateway, field, ids)),
+    replacementValues: (ids) => plan.personal.map((field) => replacementOf(gateway, field, ids)),
   };
 }
 
@@ -125,7 +125,7 @@ function redactSql(gateway: ResourceGateway, plan: ErasurePlan): string {
  *
  * @param shares resources whose records are deleted or anonymized
  */
-export function createRedactOutbox(
+export function createOutboxRedactor(
   { database }: Pick<Host, 'database'>,
   shares: readonly { gateway: ResourceGateway; plan: ErasurePlan }[],
 ): (userId: string) => Promise<void> {

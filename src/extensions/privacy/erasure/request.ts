@@ -3,7 +3,7 @@ import type { ResourceGateway } from '../../../declare/host.ts';
 import { ApiError } from '../../../platform/errors.ts';
 import { isId, newId } from '../../../platform/ids.ts';
 import { quoteIdentifier } from '../../../platform/postgres/identifiers.ts';
-import { type Erasure, type ErasureRow, readErasure } from './erasure.ts';
+import { type Erasure, type ErasureRow, toErasure } from './erasure.ts';
 import { OF_USER, REQUEST } from './sql.ts';
 
 /** Starts the erasure of an account. Its status becomes `deleting` at once, which ends all its credentials. */
@@ -31,7 +31,7 @@ export function createRequestErasure(
     return transaction(async ({ database, afterCommit }) => {
       await database.write({ text: LOCK, values: [] });
       const [known] = await database.write<ErasureRow>({ text: OF_USER, values: [userId] });
-      if (known !== undefined) return readErasure(known);
+      if (known !== undefined) return toErasure(known);
       const [live] = await database.write<[isAdmin: boolean]>({ text: find, values: [userId] });
       const [gone] =
         live === undefined && findDeleted !== undefined
@@ -42,7 +42,7 @@ export function createRequestErasure(
         throw new ApiError('CONFLICT', 'The last admin cannot be erased');
       }
       const [row] = await database.write<ErasureRow>({ text: REQUEST, values: [newId(), userId, by] });
-      const erasure = readErasure(row!);
+      const erasure = toErasure(row!);
       await database.write({ text: mark, values: [userId] });
       afterCommit(async () => {
         events.emit('security.erasure_requested', { userId, erasureId: erasure.id, by, ip });

@@ -8,7 +8,7 @@ import { ApiError, invalidSession } from '../../../platform/errors.ts';
 import { addressOf } from '../../../platform/http/client-address.ts';
 import { withMeta } from '../../../platform/http/response.ts';
 import { isId } from '../../../platform/ids.ts';
-import { askedShape, type ErasureRow, erasureShape, readErasure } from './erasure.ts';
+import { type ErasureRow, erasureShape, requestedErasureShape, toErasure } from './erasure.ts';
 import type { RequestErasure } from './request.ts';
 import { LIST, OF_USER, READ } from './sql.ts';
 
@@ -65,14 +65,14 @@ export function erasureRoutes(
   async function list(ctx: RouteContext) {
     const { user, status, after, limit } = ctx.query as unknown as z.output<typeof listQuery>;
     const rows = await database.readList<ErasureRow>({ text: LIST, values: [user, status, after, limit + 1] });
-    const page = rows.slice(0, limit).map(readErasure);
+    const page = rows.slice(0, limit).map(toErasure);
     return withMeta(page, { limit, next: rows.length > limit ? page.at(-1)!.id : null });
   }
 
   async function read({ params: { id } }: RouteContext) {
     const rows = isId(id) ? await database.read<ErasureRow>({ text: READ, values: [id] }) : [];
     if (rows[0] === undefined) throw new ApiError('NOT_FOUND');
-    return readErasure(rows[0]);
+    return toErasure(rows[0]);
   }
 
   return [
@@ -81,14 +81,14 @@ export function erasureRoutes(
       path: '/auth/me/erase',
       rateLimit: 'auth',
       input: eraseInput,
-      output: askedShape,
+      output: requestedErasureShape,
       errors: ['CONFLICT', 'RATE_LIMITED'],
       status: 202,
       operationId: 'eraseMe',
       tags,
       summary: 'Erase your account and what belongs to it',
       description:
-        'You are signed out everywhere at once. It cannot be taken back. An e-mail tells you when it is done.',
+        'You are signed out everywhere at once. This cannot be undone. You get an e-mail when it is finished.',
       handler: eraseMe,
     },
     {

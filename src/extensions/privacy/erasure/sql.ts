@@ -39,7 +39,7 @@ export const FINISH = `
 export const NOTICE = 'update privacy_erasures set notice_id = $2 where id = $1';
 
 /** $1 id, $2 number of previous checks, $3 ms to the next check, or null. */
-export const LOOKED = `
+export const RECHECKED = `
   update privacy_erasures set looks = looks + 1, due_at = now() + $3::float8 * interval '1 millisecond'
   where id = $1 and looks = $2`;
 

@@ -4,35 +4,36 @@ import type { Host, ResourceGateway } from '../../../declare/host.ts';
 import type { RouteContext } from '../../../declare/route.ts';
 import { ApiError } from '../../../platform/errors.ts';
 import { addressOf } from '../../../platform/http/client-address.ts';
-import { mayFetch } from './links.ts';
+import { findAllowedRequester } from './links.ts';
 import { isToken } from './seal.ts';
-import type { Export, Exports } from './store.ts';
+import type { Export, ExportStore } from './store.ts';
 
 /** Creates the handler that serves the file of a link. The link alone authorizes the download. */
 export function createDownloadHandler(
   { events, log }: Pick<Host, 'events' | 'log'>,
-  { exports, users }: { exports: Exports; users: ResourceGateway },
+  { exports, users }: { exports: ExportStore; users: ResourceGateway },
 ) {
-  async function* rest(one: Export, first: Buffer): AsyncGenerator<Buffer> {
+  async function* readChunks(dataExport: Export, first: Buffer): AsyncGenerator<Buffer> {
     yield first;
-    let left = one.bytes! - first.length;
-    for (let position = 1; left > 0; position++) {
-      const piece = await exports.piece(one, position);
-      if (piece === undefined) throw new Error('the export was removed');
-      left -= piece.length;
-      yield piece;
+    let remainingBytes = dataExport.bytes! - first.length;
+    for (let position = 1; remainingBytes > 0; position++) {
+      const chunk = await exports.readChunk(dataExport, position);
+      if (chunk === undefined) throw new Error('the export was removed');
+      remainingBytes -= chunk.length;
+      yield chunk;
     }
   }
 
   return async ({ req, res, params }: RouteContext): Promise<void> => {
     const { token } = params;
-    const one = isToken(token) ? await exports.find(token) : undefined;
-    if (one === undefined || (await mayFetch(one, users)) === undefined) throw new ApiError('NOT_FOUND');
-    const first = await exports.piece(one, 0);
+    const dataExport = isToken(token) ? await exports.find(token) : undefined;
+    if (dataExport === undefined || (await findAllowedRequester(dataExport, users)) === undefined)
+      throw new ApiError('NOT_FOUND');
+    const first = await exports.readChunk(dataExport, 0);
     if (first === undefined) throw new ApiError('NOT_FOUND');
     res.setHeader('Content-Type', 'application/zip');
-    res.setHeader('Content-Length', one.bytes!);
-    res.setHeader('Content-Disposition', `attachment; filename="export-${one.finishedAt!.slice(0, 10)}.zip"`);
+    res.setHeader('Content-Length', dataExport.bytes!);
+    res.setHeader('Content-Disposition', `attachment; filename="export-${dataExport.finishedAt!.slice(0, 10)}.zip"`);
     res.setHeader('Cache-Control', 'private, no-store');
     // The URL grants access to the file, so it must not leak to other sites.
     res.setHeader('Referrer-Policy', 'no-referrer');
@@ -40,12 +41,16 @@ export function createDownloadHandler(
       res.end();
       return;
     }
-    events.emit('security.export_fetched', { userId: one.userId, by: one.requestedBy, ip: addressOf(req) });
+    events.emit('security.export_fetched', {
+      userId: dataExport.userId,
+      by: dataExport.requestedBy,
+      ip: addressOf(req),
+    });
     try {
-      await pipeline(Readable.from(rest(one, first), { objectMode: false }), res);
+      await pipeline(Readable.from(readChunks(dataExport, first), { objectMode: false }), res);
     } catch (error) {
       // A client that disconnected, or was cut off, can tell from the Content-Length that the file is incomplete.
-      log.info({ err: error, export: one.id }, 'an export was not fetched to its end');
+      log.info({ err: error, export: dataExport.id }, 'An export download was not completed');
       res.destroy();
     }
   };

@@ -1,10 +1,10 @@
 import type { Viewer } from '../../../declare/actor.ts';
-import type { Entry } from './zip.ts';
+import type { ZipEntry } from './zip.ts';
 
 /** The context in which a file is written. */
-export interface Writing {
+export interface WriteContext {
   /** Returns the number of rows to read next. */
-  atOnce: () => number;
+  batchRows: () => number;
   /** Names of fields that are stored but not exported. Files add to it while they are written. */
   leftOut: Set<string>;
   /** Called for each record with a value that cannot be decrypted. */
@@ -19,7 +19,7 @@ export interface ExportFile {
   /** Description of the content, to show to people. */
   description: string;
   /** Reads the rows in batches. */
-  rows(user: Viewer, writing: Writing): AsyncIterable<Record<string, unknown>[]>;
+  rows(user: Viewer, writing: WriteContext): AsyncIterable<Record<string, unknown>[]>;
 }
 
 const FIRST_ROWS = 20;
@@ -28,7 +28,7 @@ const MAX_ROWS = 1000;
 const BATCH_BYTES = 512 * 1024;
 
 /** A file as the manifest lists it. */
-interface Written {
+interface ManifestFile {
   file: string;
   holds: string;
   description: string;
@@ -39,23 +39,23 @@ interface Written {
 }
 
 /** An archive entry for a file, with the facts that are known after it is written. */
-interface FileEntry extends Entry {
-  written: Written;
+interface FileEntry extends ZipEntry {
+  written: ManifestFile;
 }
 
 /** Returns the size of the next batch, so that memory use stays about the same for rows of any size. */
-function nextRows(rows: number, bytes: number): number {
+function nextBatchRows(rows: number, bytes: number): number {
   const fitting = Math.floor((rows * BATCH_BYTES) / Math.max(bytes, 1));
   return Math.max(1, Math.min(fitting, rows * 2, MAX_ROWS));
 }
 
 /** Creates the archive entry of a file, as NDJSON. */
-export function entryOf({ path, holds, description, rows }: ExportFile, user: Viewer): FileEntry {
+export function createFileEntry({ path, holds, description, rows }: ExportFile, user: Viewer): FileEntry {
   const leftOut = new Set<string>();
-  const written: Written = { file: path, holds, description, records: 0, deleted: 0, leftOut: [], unreadable: 0 };
-  let atOnce = FIRST_ROWS;
+  const written: ManifestFile = { file: path, holds, description, records: 0, deleted: 0, leftOut: [], unreadable: 0 };
+  let batchRows = FIRST_ROWS;
   const writing = {
-    atOnce: () => atOnce,
+    batchRows: () => batchRows,
     leftOut,
     onUnreadable: () => {
       written.unreadable += 1;
@@ -70,7 +70,7 @@ export function entryOf({ path, holds, description, rows }: ExportFile, user: Vi
         const lines = Buffer.from(batch.map((row) => `${JSON.stringify(row)}\n`).join(''));
         written.records += batch.length;
         written.deleted += batch.filter((row) => row.deletedAt !== undefined).length;
-        atOnce = nextRows(batch.length, lines.length);
+        batchRows = nextBatchRows(batch.length, lines.length);
         yield lines;
       }
       written.leftOut = [...leftOut];
@@ -79,7 +79,10 @@ export function entryOf({ path, holds, description, rows }: ExportFile, user: Vi
 }
 
 /** Creates the last entry, the manifest: it lists what the other entries contain, and what is left out. */
-export function manifestEntry(about: { user: string; requestedAt: string }, files: readonly FileEntry[]): Entry {
+export function createManifestEntry(
+  about: { user: string; requestedAt: string },
+  files: readonly FileEntry[],
+): ZipEntry {
   return {
     path: 'manifest.json',
     async *content() {

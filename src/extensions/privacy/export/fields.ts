@@ -16,9 +16,9 @@ const isSecret = (name: string) => SECRETS.some((secret) => secret.test(name));
 export interface ExportedField {
   name: string;
   /** Whether it is exported even if the user may not see it, because it is personal. */
-  held: boolean;
+  isAlwaysExported: boolean;
   /** Whether responses never contain it. */
-  concealed: boolean;
+  isConcealed: boolean;
 }
 
 /**
@@ -31,19 +31,23 @@ export function exportedFields(resource: AnyResource, isUser: boolean): Exported
   const personal = new Set(erasurePlan(resource, isUser).personal.map(({ name }) => name));
   return Object.entries(resource.fields as Fields).flatMap(([name, { spec }]) => {
     if (fieldTypeOf(spec).concealed) return [];
-    const concealed = spec.hidden === true || spec.writeOnly === true;
-    const marked = isMarked(resource, name);
-    const held = marked || (personal.has(name) && !isSecret(name));
-    return [{ name, held, concealed }];
+    const isConcealed = spec.hidden === true || spec.writeOnly === true;
+    const isMarkedPersonal = isMarked(resource, name);
+    const isAlwaysExported = isMarkedPersonal || (personal.has(name) && !isSecret(name));
+    return [{ name, isAlwaysExported, isConcealed }];
   });
 }
 
 /** Converts a record for an export: its id, these fields, and its times. */
-export function recordOf(record: StoredRecord, fields: readonly string[], times: boolean): Record<string, unknown> {
-  const told: Record<string, unknown> = { id: record.id };
-  for (const name of fields) if (record[name] !== undefined) told[name] = record[name];
-  if (times) Object.assign(told, { createdAt: record.createdAt, updatedAt: record.updatedAt });
-  return told;
+export function toExportedRecord(
+  record: StoredRecord,
+  fields: readonly string[],
+  times: boolean,
+): Record<string, unknown> {
+  const exported: Record<string, unknown> = { id: record.id };
+  for (const name of fields) if (record[name] !== undefined) exported[name] = record[name];
+  if (times) Object.assign(exported, { createdAt: record.createdAt, updatedAt: record.updatedAt });
+  return exported;
 }
 
 function hasMark({ pii, inner, shape }: FieldSpec): boolean {
@@ -57,27 +61,27 @@ function isMarked({ fields, personalFields = [] }: AnyResource, name: string): b
 }
 
 /** A field that refers to users: a reference, or a field that contains references. */
-interface NamingField {
+interface ReferringField {
   name: string;
   /** An SQL condition: the field may refer to user $1. */
   where: string;
   /** Whether a value of the field refers to a user. */
-  names(value: unknown, userId: string): boolean;
+  refersTo(value: unknown, userId: string): boolean;
   /** Whether the declaration marks the field as personal. */
-  marked: boolean;
+  isMarkedPersonal: boolean;
 }
 
-type Names = NamingField['names'];
+type RefersTo = ReferringField['refersTo'];
 
 /** Returns the function that finds a user in values of a field; undefined if the field cannot contain users. */
-function finder({ target, inner, shape }: FieldSpec): Names | undefined {
+function createReferenceTest({ target, inner, shape }: FieldSpec): RefersTo | undefined {
   if (target === 'user') return (value, userId) => value === userId;
   if (inner !== undefined) {
-    const find = finder(inner.spec);
+    const find = createReferenceTest(inner.spec);
     return find && ((value, userId) => Array.isArray(value) && value.some((item) => find(item, userId)));
   }
-  const members = Object.entries(shape ?? {}).flatMap(([member, { spec }]): [string, Names][] => {
-    const find = finder(spec);
+  const members = Object.entries(shape ?? {}).flatMap(([member, { spec }]): [string, RefersTo][] => {
+    const find = createReferenceTest(spec);
     return find === undefined ? [] : [[member, find]];
   });
   if (members.length === 0) return undefined;
@@ -101,10 +105,10 @@ function condition(name: string, { target, inner, encrypted }: FieldSpec): strin
  *
  * @param owner the owner field, which is left out
  */
-export function namingFields(declaration: AnyResource, owner: string | undefined): NamingField[] {
-  return Object.entries(declaration.fields as Fields).flatMap(([name, { spec }]): NamingField[] => {
-    const names = name === owner ? undefined : finder(spec);
-    if (names === undefined) return [];
-    return [{ name, where: condition(name, spec), names, marked: isMarked(declaration, name) }];
+export function referringFields(declaration: AnyResource, owner: string | undefined): ReferringField[] {
+  return Object.entries(declaration.fields as Fields).flatMap(([name, { spec }]): ReferringField[] => {
+    const refersTo = name === owner ? undefined : createReferenceTest(spec);
+    if (refersTo === undefined) return [];
+    return [{ name, where: condition(name, spec), refersTo, isMarkedPersonal: isMarked(declaration, name) }];
   });
 }

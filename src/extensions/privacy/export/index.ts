@@ -8,12 +8,12 @@ import { createReclaimSweep, createRetentionSweep } from '../../../platform/leas
 import type { Sweep } from '../../../platform/outbox/relay.ts';
 import { quoteIdentifier } from '../../../platform/postgres/identifiers.ts';
 import { rowsInPages } from '../../../platform/postgres/scan.ts';
-import { createExportComposer, createLinks, EXPORT_MAIL } from './links.ts';
-import { checkNames, exportFiles } from './list-files.ts';
-import { createMakeExport } from './make-export.ts';
+import { createExportMailComposer, createLinks, EXPORT_MAIL } from './links.ts';
+import { checkUserDataNames, listExportFiles } from './list-files.ts';
+import { createExportJob } from './make-export.ts';
 import { exportRoutes } from './routes.ts';
-import { REMOVE_ASKED_BY, REMOVE_EXPIRED, REMOVE_OF_USERS, ROWS_OF, removeDead } from './sql.ts';
-import { createExports, type Exports, secretContext } from './store.ts';
+import { REMOVE_EXPIRED, REMOVE_OF_USERS, REMOVE_REQUESTED_BY, ROWS_OF, removeInvalidSql } from './sql.ts';
+import { createExportStore, type ExportStore, secretContext } from './store.ts';
 
 /** The settings of the extension. */
 export const exportSettings = z.strictObject({
@@ -36,7 +36,10 @@ const JOB = 'export';
 /** Removes the exports that a user requested, with their links; for a deleted user, also exports of the user that an admin requested. */
 const revocationStep: RevocationStep = async ({ cause, userIds }, tx) => {
   if (cause === 'key_revoked') return;
-  await tx.database.write({ text: cause === 'user_deleted' ? REMOVE_OF_USERS : REMOVE_ASKED_BY, values: [userIds] });
+  await tx.database.write({
+    text: cause === 'user_deleted' ? REMOVE_OF_USERS : REMOVE_REQUESTED_BY,
+    values: [userIds],
+  });
 };
 
 /** Exports of users' data: routes, the job that creates exports, and the sweeps that remove them. */
@@ -46,17 +49,17 @@ export function exportParts(
   users: ResourceGateway,
   { exportHours, exportsPerDay }: ExportSettings,
 ): FeatureParts {
-  const exports = createExports(host);
+  const exports = createExportStore(host);
   const links = createLinks(host);
-  const begin = (...ids: string[]) => host.jobs.add(JOB, ids);
-  const parts = { exports, users, links, holdCredential, perDay: exportsPerDay, begin };
+  const enqueue = (...ids: string[]) => host.jobs.add(JOB, ids);
+  const parts = { exports, users, links, holdCredential, perDay: exportsPerDay, enqueue };
   // The user data of features is known only after all of them are set up.
-  let make: ReturnType<typeof createMakeExport> | undefined;
+  let make: ReturnType<typeof createExportJob> | undefined;
   const run = (id: string) => {
-    make ??= createMakeExport(host, {
+    make ??= createExportJob(host, {
       exports,
       users,
-      files: exportFiles(host, users, host.userData()),
+      files: listExportFiles(host, users, host.userData()),
       hours: exportHours,
     });
     return make(id);
@@ -66,9 +69,9 @@ export function exportParts(
     jobs: { [JOB]: { run, concurrency: 2 } },
     sweeps: exportSweeps(host, users, parts),
     consumers: [deletedUsersConsumer(users, REMOVE_OF_USERS)],
-    mails: { [EXPORT_MAIL]: createExportComposer(exports, users, links) },
-    userData: [exportData(host)],
-    checkConfig: (errors) => checkNames(host.userData(), errors),
+    mails: { [EXPORT_MAIL]: createExportMailComposer(exports, users, links) },
+    userData: [exportUserData(host)],
+    checkConfig: (errors) => checkUserDataNames(host.userData(), errors),
     revocationStep,
     encrypted: [{ name: 'privacy_exports.secret', table: 'privacy_exports', column: 'secret', context: secretContext }],
   };
@@ -78,34 +81,44 @@ export function exportParts(
 export function exportSweeps(
   { database }: Pick<Host, 'database'>,
   users: ResourceGateway,
-  { exports, begin }: { exports: Exports; begin(...ids: string[]): Promise<void> },
+  { exports, enqueue }: { exports: ExportStore; enqueue(...ids: string[]): Promise<void> },
 ): Sweep[] {
   const { status, roles } = users.declaration.fields as Fields;
   const has = { status: status !== undefined, roles: roles !== undefined };
-  const dead = removeDead(quoteIdentifier(users.table), has);
+  const removeInvalid = removeInvalidSql(quoteIdentifier(users.table), has);
   return [
     createReclaimSweep({
       name: 'exports that wait',
       everyMs: 5000,
       find: exports.overdue,
-      addJobs: (ids) => begin(...ids),
+      addJobs: (ids) => enqueue(...ids),
     }),
     createRetentionSweep(database, {
       name: 'exports that are over',
-      removals: [{ text: REMOVE_EXPIRED }, { text: dead }],
+      removals: [{ text: REMOVE_EXPIRED }, { text: removeInvalid }],
     }),
   ];
 }
 
-const NAMES = ['id', 'userId', 'requestedBy', 'status', 'records', 'bytes', 'createdAt', 'finishedAt', 'expiresAt'];
+const USER_DATA_FIELDS = [
+  'id',
+  'userId',
+  'requestedBy',
+  'status',
+  'records',
+  'bytes',
+  'createdAt',
+  'finishedAt',
+  'expiresAt',
+];
 
 /** The exports of a user's data, and the exports of other users that the user requested. */
-function exportData({ database }: Pick<Host, 'database'>): UserData {
+function exportUserData({ database }: Pick<Host, 'database'>): UserData {
   return {
     name: 'exports',
-    description: "Exports of the user's data, and those that the user asked for as an admin",
+    description: "Exports of the user's data, and exports that the user requested as an admin",
     tables: ['privacy_exports', 'privacy_export_chunks'],
-    rows: (userId) => rowsInPages(database, ROWS_OF, NAMES, [userId]),
+    rows: (userId) => rowsInPages(database, ROWS_OF, USER_DATA_FIELDS, [userId]),
     erase: async (userId) =>
       (await database.write({ text: `${REMOVE_OF_USERS} returning 1`, values: [[userId]] })).length,
   };

@@ -2,7 +2,7 @@ import type { Viewer } from '../../../declare/actor.ts';
 import type { Host, ResourceGateway, UserData } from '../../../declare/host.ts';
 import type { ConfigErrors } from '../../../platform/config/config-errors.ts';
 import type { ExportFile } from './export-file.ts';
-import { namingRecords, ownRecords } from './resource-files.ts';
+import { createOwnRecordsFile, createReferencesFile } from './resource-files.ts';
 
 const ROWS_AT_ONCE = 20;
 const NAME = /^[a-z][a-zA-Z0-9]{0,60}$/;
@@ -22,7 +22,7 @@ async function* inBatches(rows: AsyncIterable<Record<string, unknown>>): AsyncGe
 const fileName = (name: string) => name.replaceAll(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
 
 /** Makes the paths unique: two resources may have the same plural, such as `datum` and `data`. */
-function distinct(files: readonly ExportFile[]): ExportFile[] {
+function withUniquePaths(files: readonly ExportFile[]): ExportFile[] {
   const taken = new Set<string>();
   return files.map((file) => {
     let { path } = file;
@@ -33,24 +33,24 @@ function distinct(files: readonly ExportFile[]): ExportFile[] {
 }
 
 /** Checks the names of user data, because they become names of export files. */
-export function checkNames(userData: readonly UserData[], errors: ConfigErrors): void {
+export function checkUserDataNames(userData: readonly UserData[], errors: ConfigErrors): void {
   const names = userData.map(({ name }) => name);
   for (const [i, name] of names.entries()) {
     const at = errors.at(`user data "${name}"`);
     if (!NAME.test(name)) at.report('the name must be letters and digits in camelCase, as "apiKeys"');
-    if (names.indexOf(name) !== i) at.report('two features have it');
+    if (names.indexOf(name) !== i) at.report('two features use this name');
   }
 }
 
 /** Returns the files of every export of an app: one for each resource, and one for each kind of user data that features store. */
-export function exportFiles(
+export function listExportFiles(
   parts: Pick<Host, 'database' | 'service' | 'resources'>,
   users: ResourceGateway,
   userData: readonly UserData[],
 ): ExportFile[] {
-  return distinct([
-    ...parts.resources.flatMap((gateway) => ownRecords(parts, gateway, users) ?? []),
-    ...parts.resources.flatMap((gateway) => namingRecords(parts, gateway, users) ?? []),
+  return withUniquePaths([
+    ...parts.resources.flatMap((gateway) => createOwnRecordsFile(parts, gateway, users) ?? []),
+    ...parts.resources.flatMap((gateway) => createReferencesFile(parts, gateway, users) ?? []),
     ...userData.map((data) => ({
       path: `account/${fileName(data.name)}.ndjson`,
       holds: data.name,

@@ -3,12 +3,12 @@ import { createLeasedJob } from '../../../platform/leased-work/job.ts';
 import { createLeaseRenewals, LeaseLostError } from '../../../platform/leased-work/lease.ts';
 import { createLogWork } from '../../../platform/observability/log-work.ts';
 import type { ExportFile } from './export-file.ts';
-import { entryOf, manifestEntry } from './export-file.ts';
+import { createFileEntry, createManifestEntry } from './export-file.ts';
 import { EXPORT_MAIL } from './links.ts';
-import type { Attempt, Exports } from './store.ts';
-import { inPieces, zipped } from './zip.ts';
+import type { ClaimedExport, ExportStore } from './store.ts';
+import { inChunks, streamZip } from './zip.ts';
 
-const PIECE_BYTES = 256 * 1024;
+const CHUNK_BYTES = 256 * 1024;
 const RENEW_MS = 8000;
 
 /** Whether a user's data may be exported: the user exists and is not being erased. */
@@ -17,8 +17,8 @@ export function isExportable(user: StoredRecord | undefined): user is StoredReco
 }
 
 /** Dependencies of the job. */
-interface MakeExportParts {
-  exports: Exports;
+interface ExportJobParts {
+  exports: ExportStore;
   users: ResourceGateway;
   /** The files of every export. */
   files: readonly ExportFile[];
@@ -30,23 +30,23 @@ interface MakeExportParts {
  * Creates the job that builds an export. It reads, compresses, encrypts and stores in batches, so that memory holds only a few batches,
  * regardless of the amount of data. A failed attempt rejects, so that the queue retries it until the export has failed for good.
  */
-export function createMakeExport(
+export function createExportJob(
   { log, mail, settings }: Pick<Host, 'log' | 'mail' | 'settings'>,
-  { exports, users, files, hours }: MakeExportParts,
+  { exports, users, files, hours }: ExportJobParts,
 ): (id: string) => Promise<void> {
-  async function make(attempt: Attempt, lost: AbortSignal) {
+  async function make(attempt: ClaimedExport, lost: AbortSignal) {
     const { userId, createdAt } = attempt;
     const [user] = await users.load([userId]);
     if (!isExportable(user)) throw new LeaseLostError('its user is gone');
-    const entries = files.map((file) => entryOf(file, user));
+    const entries = files.map((file) => createFileEntry(file, user));
     const records = () => entries.reduce((sum, { written }) => sum + written.records, 0);
-    const manifest = manifestEntry({ user: userId, requestedAt: createdAt }, entries);
+    const manifest = createManifestEntry({ user: userId, requestedAt: createdAt }, entries);
     let [position, bytes] = [0, 0];
-    for await (const piece of inPieces(zipped([...entries, manifest], new Date()), PIECE_BYTES)) {
+    for await (const chunk of inChunks(streamZip([...entries, manifest], new Date()), CHUNK_BYTES)) {
       lost.throwIfAborted();
-      await attempt.put(piece, position, records());
+      await attempt.storeChunk(chunk, position, records());
       position += 1;
-      bytes += piece.length;
+      bytes += chunk.length;
     }
     await attempt.finish({ records: records(), bytes, hours }, (within) =>
       mail.sendComposed(EXPORT_MAIL, { export: attempt.id }, within),
@@ -54,7 +54,7 @@ export function createMakeExport(
     return { outcome: 'ready', records: records(), bytes };
   }
 
-  const job = createLeasedJob<Attempt>(
+  const job = createLeasedJob<ClaimedExport>(
     {
       unit: 'export',
       claim: exports.claim,
@@ -67,6 +67,6 @@ export function createMakeExport(
   );
   return async (id) => {
     const result = await job(id);
-    if (result?.outcome === 'retry') throw new Error('an attempt to make the export failed; it will be tried again');
+    if (result?.outcome === 'retry') throw new Error('Could not create the export; it will be retried');
   };
 }

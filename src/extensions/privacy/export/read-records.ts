@@ -7,12 +7,12 @@ import { quoteIdentifier } from '../../../platform/postgres/identifiers.ts';
 import { scan } from '../../../platform/postgres/scan.ts';
 
 /** Which records to read, and how. */
-export interface Reading {
+export interface ReadOptions {
   /** An SQL condition on the records `r`. */
   where: string;
   values: unknown[];
   /** Returns the number of rows of the next batch. */
-  atOnce: () => number;
+  batchRows: () => number;
   /** Called for each record with a value that was altered and cannot be decrypted. The value is left out. */
   onUnreadable: () => void;
 }
@@ -30,14 +30,14 @@ export function columnOf(field: string): string {
 export async function* readRecords(
   database: Pick<Database, 'pool'>,
   gateway: ResourceGateway,
-  { where, values, atOnce, onUnreadable }: Reading,
+  { where, values, batchRows, onUnreadable }: ReadOptions,
 ): AsyncGenerator<StoredRecord[]> {
   const columns = gateway.columns('r');
   const fields = Object.entries(gateway.declaration.fields as Fields);
   const encrypted = new Set(fields.filter(([, { spec }]) => spec.encrypted).map(([name]) => columnOf(name)));
   const places = columns.split(', ').map((column) => encrypted.has(column));
 
-  function decoded(row: unknown[]): StoredRecord {
+  function decodeRow(row: unknown[]): StoredRecord {
     try {
       return gateway.fromRow(row);
     } catch (error) {
@@ -54,9 +54,9 @@ export async function* readRecords(
   // One statement reads both tables in one snapshot, so a record that is deleted or restored meanwhile appears exactly once.
   const text =
     gateway.archiveTable === undefined ? live : `${live} union all ${part(gateway.archiveTable, 'r.deleted_at')}`;
-  for await (const rows of scan<[string | null, ...unknown[]]>(database, { text, values }, atOnce)) {
+  for await (const rows of scan<[string | null, ...unknown[]]>(database, { text, values }, batchRows)) {
     yield rows.map(([deleted, ...row]) => {
-      const record = decoded(row);
+      const record = decodeRow(row);
       if (deleted !== null) record.deletedAt = deleted;
       return record;
     });

@@ -2,8 +2,8 @@ import type { Viewer } from '../../../declare/actor.ts';
 import type { Host, ResourceGateway, StoredRecord } from '../../../declare/host.ts';
 import { pluralName } from '../../../declare/naming.ts';
 import { ownerFieldOf } from '../../../records/schema/compile.ts';
-import type { ExportFile, Writing } from './export-file.ts';
-import { type ExportedField, exportedFields, namingFields, recordOf } from './fields.ts';
+import type { ExportFile, WriteContext } from './export-file.ts';
+import { type ExportedField, exportedFields, referringFields, toExportedRecord } from './fields.ts';
 import { columnOf, readRecords } from './read-records.ts';
 
 type Parts = Pick<Host, 'database' | 'service'>;
@@ -14,44 +14,52 @@ function ownerOf(gateway: ResourceGateway, users: ResourceGateway): string | und
 }
 
 /** Returns the names of fields that an export leaves out: passwords and hidden fields. */
-function leftOutOf({ declaration }: ResourceGateway, fields: readonly ExportedField[]): string[] {
-  const told = new Set(fields.filter(({ held, concealed }) => held || !concealed).map(({ name }) => name));
-  return Object.keys(declaration.fields).filter((name) => !told.has(name));
+function omittedFieldsOf({ declaration }: ResourceGateway, fields: readonly ExportedField[]): string[] {
+  const exportable = new Set(
+    fields.filter(({ isAlwaysExported, isConcealed }) => isAlwaysExported || !isConcealed).map(({ name }) => name),
+  );
+  return Object.keys(declaration.fields).filter((name) => !exportable.has(name));
 }
 
 /** Creates the file of the user's own records of a resource; undefined if its records have no owner. */
-export function ownRecords(parts: Parts, gateway: ResourceGateway, users: ResourceGateway): ExportFile | undefined {
+export function createOwnRecordsFile(
+  parts: Parts,
+  gateway: ResourceGateway,
+  users: ResourceGateway,
+): ExportFile | undefined {
   const owner = ownerOf(gateway, users);
   if (owner === undefined) return undefined;
   const fields = exportedFields(gateway.declaration, gateway === users);
-  const always = leftOutOf(gateway, fields);
-  const notHeld = new Set(fields.filter(({ held }) => !held).map(({ name }) => name));
+  const alwaysOmitted = omittedFieldsOf(gateway, fields);
+  const exportedIfVisible = new Set(fields.filter(({ isAlwaysExported }) => !isAlwaysExported).map(({ name }) => name));
   const times = gateway.declaration.timestamps !== false;
 
-  async function tell(
+  async function toExported(
     record: StoredRecord,
     visible: ReadonlySet<string>,
     leftOut: Set<string>,
   ): Promise<Record<string, unknown>> {
-    const told: string[] = [];
+    const names: string[] = [];
     for (const field of fields) {
-      if (field.held || visible.has(field.name)) told.push(field.name);
+      if (field.isAlwaysExported || visible.has(field.name)) names.push(field.name);
       else if (record[field.name] !== undefined) leftOut.add(field.name);
     }
-    const shown = recordOf(record, told, times);
-    return record.deletedAt === undefined ? shown : { ...shown, deletedAt: record.deletedAt };
+    const output = toExportedRecord(record, names, times);
+    return record.deletedAt === undefined ? output : { ...output, deletedAt: record.deletedAt };
   }
 
   return {
     path: `records/${pluralName(gateway.name)}.ndjson`,
     holds: gateway.name,
     description: gateway.declaration.description ?? `Your records of the kind "${gateway.name}"`,
-    async *rows(user, { atOnce, leftOut, onUnreadable }: Writing) {
-      for (const name of always) leftOut.add(name);
-      const reading = { where: `${columnOf(owner)} = $1`, values: [user.id], atOnce, onUnreadable };
-      const visibleFields = gateway.visibleFields(notHeld, { user });
+    async *rows(user, { batchRows, leftOut, onUnreadable }: WriteContext) {
+      for (const name of alwaysOmitted) leftOut.add(name);
+      const reading = { where: `${columnOf(owner)} = $1`, values: [user.id], batchRows, onUnreadable };
+      const visibleFields = gateway.visibleFields(exportedIfVisible, { user });
       for await (const records of readRecords(parts.database, gateway, reading)) {
-        yield await Promise.all(records.map(async (record) => tell(record, await visibleFields(record), leftOut)));
+        yield await Promise.all(
+          records.map(async (record) => toExported(record, await visibleFields(record), leftOut)),
+        );
       }
     },
   };
@@ -62,42 +70,49 @@ export function ownRecords(parts: Parts, gateway: ResourceGateway, users: Resour
  * reference the user may see is listed without its other fields. If the reference is marked as personal, the record is always listed, with
  * the fields that the user may see.
  */
-export function namingRecords(parts: Parts, gateway: ResourceGateway, users: ResourceGateway): ExportFile | undefined {
+export function createReferencesFile(
+  parts: Parts,
+  gateway: ResourceGateway,
+  users: ResourceGateway,
+): ExportFile | undefined {
   const owner = ownerOf(gateway, users);
-  const naming = namingFields(gateway.declaration, owner);
-  if (naming.length === 0) return undefined;
+  const referring = referringFields(gateway.declaration, owner);
+  if (referring.length === 0) return undefined;
   const fields = exportedFields(gateway.declaration, gateway === users);
   const times = gateway.declaration.timestamps !== false;
-  const named = naming.map(({ where }) => where).join(' or ');
+  const named = referring.map(({ where }) => where).join(' or ');
   const where = owner === undefined ? named : `(${named}) and ${columnOf(owner)} is distinct from $1`;
 
   const exported = new Set(fields.map(({ name }) => name));
 
-  async function tell(
+  async function toExported(
     record: StoredRecord,
     user: Viewer,
     visibleFields: ReturnType<ResourceGateway['visibleFields']>,
   ): Promise<Record<string, unknown>[]> {
-    const readable = record.deletedAt === undefined && (await gateway.readableBy(record, { user }));
-    const seen = readable ? [...(await visibleFields(record))] : [];
-    const by = naming.filter(
-      ({ name, marked, names }) => names(record[name], user.id) && (marked || seen.includes(name)),
+    const isReadable = record.deletedAt === undefined && (await gateway.readableBy(record, { user }));
+    const visible = isReadable ? [...(await visibleFields(record))] : [];
+    const references = referring.filter(
+      ({ name, isMarkedPersonal, refersTo }) =>
+        refersTo(record[name], user.id) && (isMarkedPersonal || visible.includes(name)),
     );
-    if (by.length === 0) return [];
-    const told = recordOf(record, by.some(({ marked }) => marked) ? seen : [], times);
+    if (references.length === 0) return [];
+    const fieldNames = references.some(({ isMarkedPersonal }) => isMarkedPersonal) ? visible : [];
     const deleted = record.deletedAt === undefined ? {} : { deletedAt: record.deletedAt };
-    return [{ ...told, ...deleted, namedIn: by.map(({ name }) => name) }];
+    return [
+      { ...toExportedRecord(record, fieldNames, times), ...deleted, namedIn: references.map(({ name }) => name) },
+    ];
   }
 
   return {
     path: `named-in/${pluralName(gateway.name)}.ndjson`,
     holds: gateway.name,
     description: `Records of others, of the kind "${gateway.name}", that name you; "namedIn": in which fields`,
-    async *rows(user, { atOnce, onUnreadable }: Writing) {
-      const reading = { where, values: [user.id], atOnce, onUnreadable };
+    async *rows(user, { batchRows, onUnreadable }: WriteContext) {
+      const reading = { where, values: [user.id], batchRows, onUnreadable };
       const visibleFields = gateway.visibleFields(exported, { user });
       for await (const records of readRecords(parts.database, gateway, reading)) {
-        yield (await Promise.all(records.map((record) => tell(record, user, visibleFields)))).flat();
+        yield (await Promise.all(records.map((record) => toExported(record, user, visibleFields)))).flat();
       }
     },
   };

@@ -9,7 +9,7 @@ import { isId } from '../../../platform/ids.ts';
 import { createDownloadHandler } from './download.ts';
 import type { Links } from './links.ts';
 import { isExportable } from './make-export.ts';
-import type { Export, Exports } from './store.ts';
+import type { Export, ExportStore } from './store.ts';
 
 const time = z.iso.datetime();
 
@@ -18,15 +18,15 @@ const exportShape = z
   .strictObject({
     id: z.string(),
     status: z.enum(['preparing', 'ready', 'failed']),
-    records: z.int().meta({ description: 'So far' }),
-    bytes: z.int().nullable().meta({ description: 'Of the file; null until it is ready' }),
+    records: z.int().meta({ description: 'Number of records so far' }),
+    bytes: z.int().nullable().meta({ description: 'Size of the ZIP file; null until it is ready' }),
     requestedAt: time,
     finishedAt: time.nullable(),
-    expiresAt: time.nullable().meta({ description: 'Until then the link works; a failure is told until then' }),
+    expiresAt: time.nullable().meta({ description: 'When the link stops working, or when the failure is forgotten' }),
     url: z
       .url()
       .nullable()
-      .meta({ description: 'Where the zip is fetched, without signing in; null until it is ready' }),
+      .meta({ description: 'Link to the ZIP file, which needs no sign-in; null until it is ready' }),
   })
   .meta({ id: 'DataExport' });
 
@@ -36,17 +36,17 @@ const POLL_SECONDS = 3;
 
 /** Dependencies of the routes. */
 export interface ExportParts {
-  exports: Exports;
+  exports: ExportStore;
   users: ResourceGateway;
   links: Links;
   holdCredential: Accounts['holdCredential'];
   /** Maximum number of exports of one user that one requester may start in a day. */
   perDay: number;
   /** Enqueues the job of an export. */
-  begin(id: string): Promise<void>;
+  enqueue(id: string): Promise<void>;
 }
 
-function show({ status, seal, ...one }: Export, links: Links) {
+function toResponse({ status, seal, ...one }: Export, links: Links) {
   return {
     id: one.id,
     status: status === 'waiting' || status === 'running' ? 'preparing' : status,
@@ -55,22 +55,22 @@ function show({ status, seal, ...one }: Export, links: Links) {
     requestedAt: one.createdAt,
     finishedAt: one.finishedAt,
     expiresAt: one.expiresAt,
-    url: status === 'ready' ? links.of({ seal }) : null,
+    url: status === 'ready' ? links.urlOf({ seal }) : null,
   };
 }
 
 /** The routes by which users export their own data, and admins the data of any user. */
 export function exportRoutes(host: Host, parts: ExportParts): Route[] {
-  const { exports, users, links, holdCredential, perDay, begin } = parts;
+  const { exports, users, links, holdCredential, perDay, enqueue } = parts;
   const { enabled = host.env.nodeEnv !== 'test' } = host.settings.rateLimit;
   const limiter = enabled
     ? host.limits.limiter('personal data exports', { limit: perDay, windowMs: DAY_MS })
     : undefined;
 
-  async function start(userId: string, ctx: RouteContext): Promise<Export> {
+  async function startExport(userId: string, ctx: RouteContext): Promise<Export> {
     const by = ctx.user!.id;
     const made = await exports.create(userId, by, (tx) => holdCredential(ctx, tx));
-    if (made === undefined) return (await exports.read(userId, by)) ?? start(userId, ctx);
+    if (made === undefined) return (await exports.read(userId, by)) ?? startExport(userId, ctx);
     // Check the limit only here: of many concurrent requests, only one starts an export and counts.
     const verdict = await limiter?.consume(`${by}:${userId}`);
     if (verdict?.allowed === false) {
@@ -82,14 +82,14 @@ export function exportRoutes(host: Host, parts: ExportParts): Route[] {
       throw new ApiError('RATE_LIMITED', host.env.nodeEnv === 'development' ? text : undefined, { retryAfter });
     }
     host.events.emit('security.export_requested', { userId, by, ip: addressOf(ctx.req) });
-    await begin(made.id);
+    await enqueue(made.id);
     return made;
   }
 
   /** Responds with the state of the export. The first call starts the export. */
-  async function tell(userId: string, ctx: RouteContext): Promise<unknown> {
-    const one = (await exports.read(userId, ctx.user!.id)) ?? (await start(userId, ctx));
-    const shown = show(one, links);
+  async function respondWithState(userId: string, ctx: RouteContext): Promise<unknown> {
+    const one = (await exports.read(userId, ctx.user!.id)) ?? (await startExport(userId, ctx));
+    const shown = toResponse(one, links);
     ctx.res.setHeader('Cache-Control', 'no-store');
     if (shown.status !== 'preparing') return shown;
     ctx.res.setHeader('Retry-After', POLL_SECONDS);
@@ -97,7 +97,7 @@ export function exportRoutes(host: Host, parts: ExportParts): Route[] {
     return undefined;
   }
 
-  async function exportable(id: string | undefined): Promise<string> {
+  async function exportableUserId(id: string | undefined): Promise<string> {
     const [user] = isId(id) ? await users.load([id]) : [];
     if (user === undefined) throw new ApiError('NOT_FOUND');
     if (!isExportable(user)) throw new ApiError('CONFLICT', 'The account is being erased');
@@ -112,18 +112,18 @@ export function exportRoutes(host: Host, parts: ExportParts): Route[] {
       ...common,
       method: 'GET',
       path: '/auth/me/export',
-      summary: 'Everything that is held about you, as a zip',
+      summary: 'Download all your data as a ZIP file',
       description:
-        'The first call begins an export. Later ones tell its state and, once it is ready, a link, which is mailed as well. When that has expired, or the export was removed, a call begins a new one.',
+        'The first call starts an export. Later calls return its state and, once it is ready, a link, which is also sent by e-mail. After the link has expired or the export was removed, a call starts a new one.',
       errors: ['RATE_LIMITED'],
       operationId: 'exportMe',
       tags: ['auth'],
-      handler: (ctx) => tell(ctx.user!.id, ctx),
+      handler: (ctx) => respondWithState(ctx.user!.id, ctx),
     },
     {
       ...removal,
       path: '/auth/me/export',
-      summary: 'Remove your export; its link is dead at once',
+      summary: 'Remove your export; its link stops working at once',
       errors: [],
       operationId: 'removeMyExport',
       tags: ['auth'],
@@ -134,17 +134,17 @@ export function exportRoutes(host: Host, parts: ExportParts): Route[] {
       ...admin,
       method: 'GET',
       path: '/admin/users/:id/export',
-      summary: 'Everything that is held about a user, as a zip',
-      description: 'As `GET /api/auth/me/export`, for the admin who asks: the link is mailed to them.',
+      summary: 'Download all data of a user as a ZIP file',
+      description: 'Like `GET /api/auth/me/export`. The link is sent to the admin who made the request.',
       errors: ['NOT_FOUND', 'CONFLICT', 'RATE_LIMITED'],
       operationId: 'exportUser',
-      handler: async (ctx) => tell(await exportable(ctx.params.id), ctx),
+      handler: async (ctx) => respondWithState(await exportableUserId(ctx.params.id), ctx),
     },
     {
       ...removal,
       ...admin,
       path: '/admin/users/:id/export',
-      summary: 'Remove the export that you asked for of a user; its link is dead at once',
+      summary: 'Remove the export that you requested for a user; its link stops working at once',
       errors: ['NOT_FOUND'],
       operationId: 'removeUserExport',
       async handler(ctx) {
@@ -158,7 +158,7 @@ export function exportRoutes(host: Host, parts: ExportParts): Route[] {
       policy: 'public',
       rateLimit: POLLS,
       file: 'application/zip',
-      summary: 'Fetch an export by its link',
+      summary: 'Download an export by its link',
       errors: ['NOT_FOUND'],
       operationId: 'fetchExport',
       tags: ['privacy'],

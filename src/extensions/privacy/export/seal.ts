@@ -6,13 +6,13 @@ const TAG_BYTES = 16;
 const TOKEN = /^svc_ex_[0-9a-f]{64}$/;
 
 /** The token and encryption of an export. Access to the database alone reveals neither the file nor the link. */
-export interface Seal {
+export interface ExportCipher {
   /** The last segment of the link. */
   token: string;
   /** Encrypts a chunk of the file with AES-256-GCM, bound to the export and to its position. */
-  close(data: Buffer, position: number): Buffer;
+  encrypt(data: Buffer, position: number): Buffer;
   /** Decrypts a chunk. Throws if it was altered or moved. */
-  open(data: Buffer, position: number): Buffer;
+  decrypt(data: Buffer, position: number): Buffer;
 }
 
 /** Creates the secret of a new seal. */
@@ -26,7 +26,7 @@ export function isToken(text: string | undefined): text is string {
 }
 
 /** Creates the seal of an export from its secret. */
-export function createSeal(exportId: string, secret: string): Seal {
+export function createExportCipher(exportId: string, secret: string): ExportCipher {
   // Derive a separate key for each purpose (RFC 5869).
   const derive = (purpose: string) =>
     Buffer.from(hkdfSync('sha256', Buffer.from(secret, 'base64'), exportId, `belfry export ${purpose}`, 32));
@@ -35,12 +35,12 @@ export function createSeal(exportId: string, secret: string): Seal {
   return {
     // The prefix is that of all tokens of this service, so that logs redact it in paths.
     token: `svc_ex_${derive('link').toString('hex')}`,
-    close(data, position) {
+    encrypt(data, position) {
       const iv = randomBytes(IV_BYTES);
       const cipher = createCipheriv('aes-256-gcm', key, iv, { authTagLength: TAG_BYTES }).setAAD(place(position));
       return Buffer.concat([iv, cipher.update(data), cipher.final(), cipher.getAuthTag()]);
     },
-    open(data, position) {
+    decrypt(data, position) {
       const iv = data.subarray(0, IV_BYTES);
       const decipher = createDecipheriv('aes-256-gcm', key, iv, { authTagLength: TAG_BYTES }).setAAD(place(position));
       decipher.setAuthTag(data.subarray(-TAG_BYTES));

@@ -32,14 +32,14 @@ export const READ = `
   where user_id = $1 and requested_by = $2 and (expires_at is null or expires_at > now())`;
 
 /** $1 user, $2 requester. */
-export const REMOVE_OVER =
+export const REMOVE_EXPIRED_OF =
   'delete from privacy_exports where user_id = $1 and requested_by = $2 and expires_at <= now()';
 
 /** $1 user, $2 requester. */
 export const REMOVE = 'delete from privacy_exports where user_id = $1 and requested_by = $2';
 
 /** $1 users. Removes the exports that they requested. Uses privacy_exports_requested_by_index. */
-export const REMOVE_ASKED_BY = `
+export const REMOVE_REQUESTED_BY = `
   delete from privacy_exports
   where id in (select id from privacy_exports where requested_by = any($1) order by id for update)`;
 
@@ -47,7 +47,7 @@ export const REMOVE_ASKED_BY = `
 export const READ_BY_ID = `select ${COLUMNS} from privacy_exports where id = $1`;
 
 /** $1 hash of a token. Uses privacy_exports_token_hash_unique. */
-export const FIND = `
+export const FIND_BY_TOKEN = `
   select ${COLUMNS} from privacy_exports where token_hash = $1 and status = 'ready' and expires_at > now()`;
 
 /** $1 id. No row: it is finished, deleted, or claimed by another worker. */
@@ -57,7 +57,7 @@ export const CLAIM = `
   returning attempts, ${COLUMNS}`;
 
 /** $1 id. Removes the chunks of an earlier attempt. */
-export const CLEAR = 'delete from privacy_export_chunks where export_id = $1';
+export const REMOVE_CHUNKS = 'delete from privacy_export_chunks where export_id = $1';
 
 /** $1 ids, $2 attempts. Returns the ids of the exports whose claims still hold. */
 export const RENEW = `
@@ -66,7 +66,7 @@ export const RENEW = `
   where e.id = k.id and e.attempts = k.attempt and e.status = 'running' returning e.id`;
 
 /** $1 id, $2 attempt, $3 records so far, $4 position, $5 bytes. */
-export const PUT = `
+export const STORE_CHUNK = `
   with fenced as (
     update privacy_exports set records = $3, lease_until = now() + ${LEASE} where ${FENCED} returning id
   )
@@ -107,7 +107,7 @@ export const ROWS_OF = `
   where (user_id = $1 or requested_by = $1) and id > $2 order by id limit $3`;
 
 /** $1 id, $2 position. */
-export const CHUNK = 'select data from privacy_export_chunks where export_id = $1 and position = $2';
+export const READ_CHUNK = 'select data from privacy_export_chunks where export_id = $1 and position = $2';
 
 /**
  * Deletes exports of users who are deleted or being erased, and exports that may not be downloaded any more. $1 maximum number of rows.
@@ -115,7 +115,7 @@ export const CHUNK = 'select data from privacy_export_chunks where export_id = $
  * @param users the table of users
  * @param has whether users have a status, and roles
  */
-export const removeDead = (users: string, has: { status: boolean; roles: boolean }) => `
+export const removeInvalidSql = (users: string, has: { status: boolean; roles: boolean }) => `
   delete from privacy_exports where id in (
     select e.id from privacy_exports e
     where not exists (select from ${users} u where u.id = e.user_id ${has.status ? `and coalesce(u.status, '') <> 'deleting'` : ''})

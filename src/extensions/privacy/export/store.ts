@@ -4,23 +4,23 @@ import { newId } from '../../../platform/ids.ts';
 import { LeaseLostError } from '../../../platform/leased-work/lease.ts';
 import type { MailTransaction } from '../../../platform/mail/sender.ts';
 import type { Executor } from '../../../platform/postgres/queryable.ts';
-import { createSeal, newSecret, type Seal } from './seal.ts';
+import { createExportCipher, type ExportCipher, newSecret } from './seal.ts';
 import {
-  CHUNK,
   CLAIM,
-  CLEAR,
   CREATE,
   type ExportRow,
   FAIL,
-  FIND,
+  FIND_BY_TOKEN,
   FINISH,
   OVERDUE,
-  PUT,
   READ,
   READ_BY_ID,
+  READ_CHUNK,
   REMOVE,
-  REMOVE_OVER,
+  REMOVE_CHUNKS,
+  REMOVE_EXPIRED_OF,
   RENEW,
+  STORE_CHUNK,
 } from './sql.ts';
 
 /** A stored export. */
@@ -34,15 +34,15 @@ export interface Export {
   createdAt: string;
   finishedAt: string | null;
   expiresAt: string | null;
-  seal: Seal;
+  seal: ExportCipher;
 }
 
 /** An export that this worker has claimed. Its writes throw a LeaseLostError if another worker has claimed the export or it was deleted. */
-export interface Attempt extends Export {
+export interface ClaimedExport extends Export {
   /** The number of the claim, starting at 1. */
   attempt: number;
   /** Stores the next chunk of the file and renews the lease. */
-  put(data: Buffer, position: number, records: number): Promise<void>;
+  storeChunk(data: Buffer, position: number, records: number): Promise<void>;
   /** Marks the export as ready. @param then runs in the same transaction */
   finish(
     size: { records: number; bytes: number; hours: number },
@@ -53,7 +53,7 @@ export interface Attempt extends Export {
 }
 
 /** The store of exports. */
-export interface Exports {
+export interface ExportStore {
   /** Reads the export of a user that a requester asked for. */
   read(userId: string, requestedBy: string): Promise<Export | undefined>;
   /**
@@ -67,11 +67,11 @@ export interface Exports {
   /** Finds the export of a link. */
   find(token: string): Promise<Export | undefined>;
   /** Reads and decrypts a chunk of the file; undefined after the last one. */
-  piece(one: Export, position: number): Promise<Buffer | undefined>;
+  readChunk(one: Export, position: number): Promise<Buffer | undefined>;
   /** Claims an export and removes chunks of earlier attempts. Returns undefined if it is finished, deleted, or another worker has it. */
-  claim(id: string): Promise<Attempt | undefined>;
+  claim(id: string): Promise<ClaimedExport | undefined>;
   /** Extends the leases of claimed exports. Returns the exports whose leases are still held. */
-  renew(attempts: readonly Attempt[]): Promise<Attempt[]>;
+  renew(attempts: readonly ClaimedExport[]): Promise<ClaimedExport[]>;
   /** Returns the ids of exports that are due and have no lease. */
   overdue(): Promise<string[]>;
 }
@@ -82,39 +82,39 @@ const MAX_ATTEMPTS = 5;
 export const secretContext = (id: string) => `privacy_exports/secret/${id}`;
 
 /** Creates the store. */
-export function createExports({ database, keyring }: Pick<Host, 'database' | 'keyring'>): Exports {
-  function exportOf(row: ExportRow): Export {
+export function createExportStore({ database, keyring }: Pick<Host, 'database' | 'keyring'>): ExportStore {
+  function toExport(row: ExportRow): Export {
     const [id, userId, requestedBy, status, secret, records, bytes, createdAt, finishedAt, expiresAt] = row;
-    const seal = createSeal(id, keyring.decrypt(secret, secretContext(id)));
+    const seal = createExportCipher(id, keyring.decrypt(secret, secretContext(id)));
     return { id, userId, requestedBy, status, records, bytes, createdAt, finishedAt, expiresAt, seal };
   }
 
-  const one = ([row]: ExportRow[]) => (row === undefined ? undefined : exportOf(row));
+  const one = ([row]: ExportRow[]) => (row === undefined ? undefined : toExport(row));
 
-  function attemptOf(attempt: number, row: ExportRow): Attempt {
-    const own = exportOf(row);
+  function toClaimedExport(attempt: number, row: ExportRow): ClaimedExport {
+    const own = toExport(row);
     const fence = [own.id, attempt];
-    const mustHold = (rows: readonly unknown[]) => {
+    const assertHeld = (rows: readonly unknown[]) => {
       if (rows.length === 0) throw new LeaseLostError('another worker has it, or it was removed');
     };
     return {
       ...own,
       attempt,
-      async put(data, position, records) {
-        const values = [...fence, records, position, own.seal.close(data, position)];
-        mustHold(await database.write({ text: PUT, values }));
+      async storeChunk(data, position, records) {
+        const values = [...fence, records, position, own.seal.encrypt(data, position)];
+        assertHeld(await database.write({ text: STORE_CHUNK, values }));
       },
       async finish({ records, bytes, hours }, then) {
         const after: (() => unknown)[] = [];
         await database.transaction(async (tx) => {
-          mustHold(await tx.write({ text: FINISH, values: [...fence, records, bytes, hours] }));
+          assertHeld(await tx.write({ text: FINISH, values: [...fence, records, bytes, hours] }));
           await then({ database: tx, afterCommit: (work) => after.push(work) });
         });
         for (const work of after) work();
       },
       async fail() {
         const rows = await database.write<[status: string]>({ text: FAIL, values: [...fence, MAX_ATTEMPTS] });
-        mustHold(rows);
+        assertHeld(rows);
         return rows[0]![0] === 'failed';
       },
     };
@@ -125,11 +125,11 @@ export function createExports({ database, keyring }: Pick<Host, 'database' | 'ke
       one(await database.read<ExportRow>({ text: READ, values: [userId, requestedBy] })),
     async create(userId, requestedBy, hold) {
       const [id, secret] = [newId(), newSecret()];
-      const hash = hashToken(createSeal(id, secret).token);
+      const hash = hashToken(createExportCipher(id, secret).token);
       const values = [id, userId, requestedBy, keyring.encrypt(secret, secretContext(id)), hash];
       return database.transaction(async (tx) => {
         await hold(tx);
-        await tx.write({ text: REMOVE_OVER, values: [userId, requestedBy] });
+        await tx.write({ text: REMOVE_EXPIRED_OF, values: [userId, requestedBy] });
         return one(await tx.write<ExportRow>({ text: CREATE, values }));
       });
     },
@@ -137,20 +137,20 @@ export function createExports({ database, keyring }: Pick<Host, 'database' | 'ke
       await database.write({ text: REMOVE, values: [userId, requestedBy] });
     },
     readById: async (id) => one(await database.read<ExportRow>({ text: READ_BY_ID, values: [id] })),
-    find: async (token) => one(await database.read<ExportRow>({ text: FIND, values: [hashToken(token)] })),
-    async piece({ id, seal }, position) {
-      const [row] = await database.readSlowly<[data: Buffer]>({ text: CHUNK, values: [id, position] });
-      return row && seal.open(row[0], position);
+    find: async (token) => one(await database.read<ExportRow>({ text: FIND_BY_TOKEN, values: [hashToken(token)] })),
+    async readChunk({ id, seal }, position) {
+      const [row] = await database.readSlowly<[data: Buffer]>({ text: READ_CHUNK, values: [id, position] });
+      return row && seal.decrypt(row[0], position);
     },
     async claim(id) {
       const row = await database.transaction(async (tx) => {
         const [claimed] = await tx.write<[attempt: number, ...ExportRow]>({ text: CLAIM, values: [id] });
-        if (claimed !== undefined) await tx.write({ text: CLEAR, values: [id] });
+        if (claimed !== undefined) await tx.write({ text: REMOVE_CHUNKS, values: [id] });
         return claimed;
       });
       if (row === undefined) return undefined;
       const [attempt, ...rest] = row;
-      return attemptOf(attempt, rest);
+      return toClaimedExport(attempt, rest);
     },
     async renew(attempts) {
       const values = [attempts.map(({ id }) => id), attempts.map(({ attempt }) => attempt)];

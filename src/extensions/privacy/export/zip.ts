@@ -3,7 +3,7 @@ import { Readable } from 'node:stream';
 import { ZipFile } from 'yazl';
 
 /** A file in an archive. */
-export interface Entry {
+export interface ZipEntry {
   path: string;
   /** Called after the content of all earlier entries has been read. */
   content(): AsyncIterable<Buffer>;
@@ -14,7 +14,7 @@ export interface Entry {
  *
  * @param at the modification time of the files
  */
-export async function* zipped(entries: readonly Entry[], at: Date): AsyncGenerator<Buffer> {
+export async function* streamZip(entries: readonly ZipEntry[], at: Date): AsyncGenerator<Buffer> {
   const zip = new ZipFile();
   const output = zip.outputStream as Readable;
   let current: Readable | undefined;
@@ -39,7 +39,7 @@ export async function* zipped(entries: readonly Entry[], at: Date): AsyncGenerat
 }
 
 /** Splits the same bytes into chunks of one size; the last one may be shorter. */
-export async function* inPieces(source: AsyncIterable<Buffer>, bytes: number): AsyncGenerator<Buffer> {
+export async function* inChunks(source: AsyncIterable<Buffer>, bytes: number): AsyncGenerator<Buffer> {
   let held: Buffer[] = [];
   let size = 0;
   for await (const chunk of source) {

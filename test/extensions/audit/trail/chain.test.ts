@@ -1,7 +1,7 @@
 import { Client } from 'pg';
 import { afterAll, afterEach, beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest';
 import type { AuditApi } from '../../../../src/extensions/audit/index.ts';
-import { append, hashOf } from '../../../../src/extensions/audit/trail/chain.ts';
+import { appendToChain, hashOf } from '../../../../src/extensions/audit/trail/chain.ts';
 import { COLUMNS, readEntry } from '../../../../src/extensions/audit/trail/entry.ts';
 import { createTrailRetention } from '../../../../src/extensions/audit/trail/retention.ts';
 import { audit, createApp, defineResource, defineUser, f } from '../../../../src/index.ts';
@@ -222,7 +222,7 @@ describe('retention', () => {
       ...{ resource: 'note', record: null, user: null, via: null, credential: null, ip: null, requestId: null },
       ...{ changes: null, details: null },
     }));
-    await own.transaction((tx) => append(tx, rows));
+    await own.transaction((tx) => appendToChain(tx, rows));
   }
   const ids = async () =>
     (await database.query('select id::int from audit_entries order by id')).rows.map(({ id }) => id);

@@ -25,7 +25,7 @@ test.each([
   [
     'records without an owner',
     { fields: { title: f.string() }, onOwnerDelete: 'delete' },
-    'onOwnerDelete: its records have no owner; mark a field with owner(), or take it out',
+    'onOwnerDelete: its records have no owner; mark a field with owner(), or remove this option',
   ],
   [
     'a personal field that does not exist',
@@ -36,7 +36,7 @@ test.each([
   [
     'a required personal field that would have to be emptied',
     { fields: { author, email: f.string().required() }, onOwnerDelete: 'anonymize' },
-    'field "email": it is personal and required, so onOwnerDelete: \'anonymize\' cannot empty it; take required() away',
+    'field "email": it is personal and required, so onOwnerDelete: \'anonymize\' cannot empty it; remove required()',
   ],
   [
     'a required field listed in personalFields',
@@ -56,7 +56,7 @@ test.each([
       },
       onOwnerDelete: 'anonymize',
     },
-    `field "nick": it is personal and required, so onOwnerDelete: 'anonymize' cannot empty it; take required() away, give it a default() that is no function`,
+    `field "nick": it is personal and required, so onOwnerDelete: 'anonymize' cannot empty it; remove required(), give it a default() that is not a function`,
   ],
   [
     'anonymized records that own themselves',
@@ -78,7 +78,7 @@ test.each([
 
 test('onOwnerDelete cannot be set on the user resource', () => {
   expect(configErrorsOf({}, { onOwnerDelete: 'keep' })).toContain(
-    'resource "user": onOwnerDelete: the record of a user goes',
+    'resource "user": onOwnerDelete: the record of a user is always deleted',
   );
 });
 

@@ -22,7 +22,7 @@ test.each([
   ['../../etc/passwd', 'user data "../../etc/passwd": the name must be letters and digits in camelCase'],
   ['/root', 'user data "/root": the name must be letters'],
   ['', 'user data "": the name must be letters'],
-  ['sessions', 'user data "sessions": two features have it'],
+  ['sessions', 'user data "sessions": two features use this name'],
 ])('user data with the name "%s" is a configuration error, because the name becomes a file name', (name, told) => {
   const data = { name, description: 'x', async *rows() {}, erase: async () => 0 };
   const hostile = defineExtension({ name: 'hostile', setup: () => ({ userData: [data] }) });

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { setImmediate as turn } from 'node:timers/promises';
 import { expect, test } from 'vitest';
-import { inPieces, zipped } from '../../../../src/extensions/privacy/export/zip.ts';
+import { inChunks, streamZip } from '../../../../src/extensions/privacy/export/zip.ts';
 import { readZip } from '../../../support/zip.ts';
 
 const AT = new Date('2030-01-01T00:00:00Z');
@@ -32,7 +32,7 @@ async function all(source: AsyncIterable<Buffer>): Promise<Buffer> {
 test('entries are packed one after the other, each requested only when it is next; empty entries work too', async () => {
   const log: string[] = [];
   const entries = [entry('a.txt', ['one ', 'two'], log), entry('b/empty', [], log), entry('c', ['ü'], log)];
-  const files = readZip(await all(zipped(entries, AT)));
+  const files = readZip(await all(streamZip(entries, AT)));
   expect([...files]).toEqual([
     ['a.txt', 'one two'],
     ['b/empty', ''],
@@ -50,7 +50,7 @@ test('an entry that fails makes the archive fail, and no further entry is starte
       throw new Error('away');
     },
   };
-  await expect(all(zipped([failing, entry('next', ['x'], log)], AT))).rejects.toThrow('away');
+  await expect(all(streamZip([failing, entry('next', ['x'], log)], AT))).rejects.toThrow('away');
   expect(log).toEqual([]);
 });
 
@@ -58,7 +58,7 @@ test('stopping early ends the entry that is being read', async () => {
   const log: string[] = [];
   const large = Array.from({ length: 500 }, () => randomBytes(8192).toString('hex'));
   let bytes = 0;
-  for await (const { length } of zipped([entry('large', large, log)], AT)) {
+  for await (const { length } of streamZip([entry('large', large, log)], AT)) {
     bytes += length;
     if (bytes > 100_000) break;
   }
@@ -78,7 +78,7 @@ test('reading runs ahead of the consumer only by the size of the buffers, so mem
     },
   };
   let taken = 0;
-  for await (const piece of inPieces(zipped([endless], AT), 262_144)) {
+  for await (const piece of inChunks(streamZip([endless], AT), 262_144)) {
     taken += piece.length;
     // A slow consumer.
     for (let wait = 0; wait < 200; wait++) await turn();
@@ -94,7 +94,7 @@ test.each([[[]], [[3]], [[10]], [[4, 4, 4]], [[25, 1, 0, 30]]])(
       for (const size of sizes) yield randomBytes(size);
     };
     const lengths: number[] = [];
-    for await (const piece of inPieces(source(), 10)) lengths.push(piece.length);
+    for await (const piece of inChunks(source(), 10)) lengths.push(piece.length);
     const total = sizes.reduce((sum: number, size) => sum + size, 0);
     expect(lengths).toEqual([...Array(Math.floor(total / 10)).fill(10), ...(total % 10 === 0 ? [] : [total % 10])]);
   },

@@ -1,8 +1,8 @@
 import { element, timeText } from './element.js';
 
-const DEVICE = { ios: 'iOS', android: 'Android', web: 'Browser' };
+const PLATFORMS = { ios: 'iOS', android: 'Android', web: 'Browser' };
 
-function outcome({ ok, error, timeline }) {
+function outcomeOf({ ok, error, timeline }) {
   const last = timeline.at(-1)?.event;
   if (last === 'opened') return ['good', 'opened'];
   if (ok === true) return ['good', last === 'receipt' ? 'accepted, reported' : 'accepted'];
@@ -10,13 +10,13 @@ function outcome({ ok, error, timeline }) {
   return ok === false ? ['bad', error ?? 'failed'] : ['waits', 'queued'];
 }
 
-function step({ at, event, error, id }) {
+function timelineItem({ at, event, error, id }) {
   const time = new Date(at).toLocaleTimeString([], { hourCycle: 'h23' });
   return element('li', {}, element('time', {}, time), ` ${event}`, error || id ? ` · ${error ?? id}` : '');
 }
 
-function result(device) {
-  const [kind, text] = outcome(device);
+function deviceResult(device) {
+  const [kind, text] = outcomeOf(device);
   return element(
     'details.result',
     { 'data-key': device.device ?? device.token },
@@ -24,10 +24,10 @@ function result(device) {
       'summary',
       {},
       element('span.name', { title: device.label }, device.label),
-      element('span.kind', {}, `${DEVICE[device.platform]} · ${device.transport ?? 'no transport'}`),
+      element('span.kind', {}, `${PLATFORMS[device.platform]} · ${device.transport ?? 'no transport'}`),
       element(`span.outcome.${kind}`, {}, text),
     ),
-    element('ol.timeline', {}, ...device.timeline.map(step)),
+    element('ol.timeline', {}, ...device.timeline.map(timelineItem)),
   );
 }
 
@@ -36,9 +36,9 @@ function result(device) {
  *
  * @param {object} push as the server sends it
  */
-export function sendView({ status, message, createdAt, counts, devices }) {
-  const rest = counts.devices - devices.length;
-  const what = message.title ?? message.body ?? (message.silent ? 'Silent' : '');
+export function pushView({ status, message, createdAt, counts, devices }) {
+  const notListed = counts.devices - devices.length;
+  const title = message.title ?? message.body ?? (message.silent ? 'Silent' : '');
   return element(
     'li.send',
     {},
@@ -46,11 +46,11 @@ export function sendView({ status, message, createdAt, counts, devices }) {
       'header',
       {},
       element(`span.status.${status}`, {}, status),
-      element('b', { title: what }, what),
+      element('b', { title }, title),
       element('span.when', {}, `${timeText(createdAt)} · ${counts.accepted} of ${counts.devices}`),
     ),
     message.title !== undefined && message.body !== undefined ? element('p.body', {}, message.body) : undefined,
-    ...devices.map(result),
-    rest > 0 ? element('p.rest', {}, `and ${rest} more`) : undefined,
+    ...devices.map(deviceResult),
+    notListed > 0 ? element('p.rest', {}, `and ${notListed} more`) : undefined,
   );
 }
