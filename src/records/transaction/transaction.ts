@@ -25,7 +25,7 @@ export function createAfterCommitQueue(log: Logger): AfterCommitQueue {
     try {
       await work();
     } catch (error) {
-      log.error({ err: error }, 'work after a commit failed');
+      log.error({ err: error }, 'an after-commit task failed');
     }
   };
   return {
