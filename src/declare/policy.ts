@@ -70,7 +70,7 @@ export function compilePolicy(policy: Policy, report: (text: string) => void): C
   const tokens = parts.filter((part) => typeof part === 'string').flatMap((part) => part.split('|'));
   if (parts.length === 0) report('the policy is empty; write "none" to allow nobody');
   if (parts.some((part) => typeof part !== 'string' && typeof part !== 'function'))
-    report('a policy consists of texts and functions; write "none" to allow nobody');
+    report('a policy consists of strings and functions; write "none" to allow nobody');
   for (const raw of tokens) {
     const token = raw.trim();
     const role = ROLE.exec(token)?.[1];

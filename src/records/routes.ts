@@ -80,7 +80,7 @@ export function crudRoutes(context: RecordsContext, entity: Entity): Route[] {
         method: 'PATCH',
         path: item,
         body: 'json',
-        summary: `Change a ${singular}`,
+        summary: `Update a ${singular}`,
         bodyShape: recordShape(name, 'update'),
         output: recordOutput,
         handler: change,

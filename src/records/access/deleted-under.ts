@@ -55,8 +55,8 @@ export async function assertRestorable(
   const under = deletedUnderOf(record);
   if (under !== undefined && !under.some((one) => allowed.includes(one))) {
     const roles = under.filter((one) => one.startsWith(roleOf(''))).map((one) => `"${one.slice(roleOf('').length)}"`);
-    const needs = roles.length === 0 ? 'more than owning it' : `the role ${roles.join(' or ')}`;
-    throw new ApiError('FORBIDDEN', `Restoring this record needs ${needs}: it was not deleted by its owner`);
+    const needs = roles.length === 0 ? 'more than ownership' : `the role ${roles.join(' or ')}`;
+    throw new ApiError('FORBIDDEN', `Restoring this record requires ${needs}, because it was not deleted by its owner`);
   }
   return { deletedUnder: allowed };
 }

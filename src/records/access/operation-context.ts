@@ -73,7 +73,7 @@ export function serviceCallContext(as: ActAs | undefined, service: Services): Op
     throw new TypeError(`the option "as" of a service call must be 'system' or 'user', not ${String(privilege)}`);
   if (privilege === 'user' && !named && actor === undefined)
     throw new Error(
-      `a service call with { as: 'user' } needs a user, and no request is being handled here: pass { user }, or leave out "as" to act as the system`,
+      `a service call with { as: 'user' } needs a user, but no request is being handled; pass { user }, or leave out "as" to act as the system`,
     );
   const user = named ? as.user : actor?.user;
   const req = as?.req ?? requestOf(actor, user);

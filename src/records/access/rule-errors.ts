@@ -52,7 +52,7 @@ export function createRuleErrorLog(log: Logger): ReportRuleError {
     const requestId = req && requestIdOf(req);
     log.error(
       { err: error, ...rule, record, requestId, leftOut: before?.leftOut },
-      'a rule of the project threw: the record or field that it decides on stays hidden',
+      'a rule in your project threw an error; the record or field that it controls stays hidden',
     );
   };
 }
@@ -66,7 +66,7 @@ class ProjectError extends Error {
   constructor(resource: string, rule: string, cause: InputError) {
     const details = Object.entries(cause.details ?? {}).map(([field, message]) => `${field}: ${message}`);
     const what = [cause.message, ...details].join('; ');
-    super(`${rule} of "${resource}" called a service with input that it refuses: ${what}`, { cause });
+    super(`${rule} of "${resource}" called a service with invalid input: ${what}`, { cause });
     this.resource = resource;
     this.rule = rule;
   }
@@ -80,7 +80,7 @@ function toRuleError(error: unknown, resource: string, rule: string): unknown {
   return error instanceof InputError ? new ProjectError(resource, rule, error) : error;
 }
 
-/** Runs a rule or hook. Its errors pass through `errorOfRule`. */
+/** Runs a rule or hook. Converts its errors with `toRuleError`. */
 export async function runRule<T>(resource: string, rule: string, run: () => T | Promise<T>): Promise<T> {
   try {
     return await run();

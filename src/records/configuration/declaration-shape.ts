@@ -13,18 +13,18 @@ const anyList = z.array(z.unknown());
 
 /** The options of `defineResource` and their types. */
 const OPTIONS = {
-  name: z.string().describe('a text'),
+  name: z.string().describe('a string'),
   fields: anyObject.describe('an object of fields, such as { title: f.string() }'),
-  description: z.string().describe('a text'),
+  description: z.string().describe('a string'),
   policies: anyObject.describe('an object of policies by action'),
   scope: anyFunction.describe('a function'),
   hooks: anyObject.describe('an object of functions'),
   routes: anyFunction.describe('a function'),
-  path: z.string().describe('a text'),
-  collection: z.string().describe('a text'),
+  path: z.string().describe('a string'),
+  collection: z.string().describe('a string'),
   renamedFrom: z.union([z.string(), anyList]).describe('a name, or a list of names'),
   timestamps: z.boolean().describe('true or false'),
-  defaultSort: z.string().describe('a text, such as "-createdAt,title"'),
+  defaultSort: z.string().describe('a string, such as "-createdAt,title"'),
   crud: z.union([z.boolean(), anyList]).describe('true, false or a list of actions'),
   indexes: z
     .array(z.strictObject({ fields: z.array(z.string()), unique: z.boolean().optional() }))

@@ -27,11 +27,11 @@ function checkOperators(spec: FieldSpec, errors: ConfigErrors): void {
   const possible = possibleOperators(spec);
   const named = spec.filterable === true ? fieldTypeOf(spec).operators : spec.filterable;
   if (!Array.isArray(named)) {
-    errors.report(`filterable() takes a list of operators; they can be ${possible.join(', ')}`);
+    errors.report(`filterable() takes a list of operators; choose from ${possible.join(', ')}`);
     return;
   }
   if (named.length === 0)
-    errors.report(`filterable() must name its operators here; they can be ${possible.join(', ')}`);
+    errors.report(`filterable() needs a list of operators on this field; choose from ${possible.join(', ')}`);
   if (new Set(named).size < named.length) errors.report('filterable() names an operator twice; keep one');
   for (const operator of new Set(named)) {
     if (!possible.includes(operator))
@@ -49,11 +49,11 @@ function checkModifiers(spec: FieldSpec, errors: ConfigErrors): void {
   if (spec.encrypted) {
     for (const modifier of COMPARED) {
       if (spec[modifier])
-        errors.report(`encrypted() and ${modifier} exclude each other: a ciphertext cannot be compared; remove one`);
+        errors.report(`encrypted() and ${modifier} cannot be combined: a ciphertext cannot be compared; remove one`);
     }
   }
   if (type.modifiers.includes('filterable') && !spec.encrypted) checkOperators(spec, errors);
-  if (spec.lowercase && spec.uppercase) errors.report('lowercase() and uppercase() exclude each other; remove one');
+  if (spec.lowercase && spec.uppercase) errors.report('lowercase() and uppercase() cannot be combined; remove one');
 }
 
 function checkBounds(spec: FieldSpec, errors: ConfigErrors): void {
@@ -63,7 +63,7 @@ function checkBounds(spec: FieldSpec, errors: ConfigErrors): void {
   for (const text of own) errors.report(text);
   if (own.length > 0 || min === undefined || max === undefined) return;
   const { bound = Number, order = defaultOrder } = type;
-  if (order(bound(min.value), bound(max.value)) > 0) errors.report('min() is greater than max(): no value would pass');
+  if (order(bound(min.value), bound(max.value)) > 0) errors.report('min() is greater than max(); no value would pass');
 }
 
 function checkRules(spec: FieldSpec, isSlow: SlowPattern, errors: ConfigErrors): void {
@@ -72,7 +72,7 @@ function checkRules(spec: FieldSpec, isSlow: SlowPattern, errors: ConfigErrors):
     errors.report('pattern() takes a regular expression');
   else if (pattern !== undefined && isSlow(pattern.regex, Number(spec.max?.value ?? Infinity))) {
     errors.report(
-      `pattern(${pattern.regex}) can take very long on a hostile text, because repeated parts overlap; make them exclusive, or set a lower max()`,
+      `pattern(${pattern.regex}) can take very long to match hostile input, because its repeated parts overlap; make them exclusive, or set a lower max()`,
     );
   }
   if (checks.some(({ check }) => typeof check !== 'function')) errors.report('check() takes a function');
@@ -89,7 +89,7 @@ function checkDefault(spec: FieldSpec, testable: boolean, errors: ConfigErrors):
   }
   if (fieldTypeOf(spec).concealed)
     errors.at('default()').report(`a ${spec.type.kind} in the source code is not secret; remove it`);
-  if (spec.unique) errors.report('unique() and a default that is always the same exclude each other; remove one');
+  if (spec.unique) errors.report('unique() and a constant default cannot be combined; remove one');
   let value: unknown;
   try {
     value = freshDefault(spec);
@@ -103,7 +103,7 @@ function checkDefault(spec: FieldSpec, testable: boolean, errors: ConfigErrors):
   if (!testable) return;
   const parsed = fieldSchema(spec, 'reject').safeParse(value);
   const broken = parsed.success ? customRuleError(spec, parsed.data) : parsed.error.issues[0]?.message;
-  if (broken !== undefined) errors.report(`default() does not pass the field's own rules: ${broken}`);
+  if (broken !== undefined) errors.report(`default() violates the field's own rules: ${broken}`);
 }
 
 /** The error of custom rules for a default. Rules that need a record or are asynchronous are skipped. */

@@ -15,7 +15,7 @@ import { checkCustomRoutes } from './route-errors.ts';
 /** Checks `renamedFrom` of a resource and its fields. */
 function checkRenames(resource: AnyResource, errors: ConfigErrors): void {
   if (formerNames(resource).some((name) => typeof name !== 'string' || name === ''))
-    errors.at('renamedFrom').report('it should be a name, or a list of names');
+    errors.at('renamedFrom').report('must be a name or a list of names');
   const claimed = new Map<string, string>();
   for (const [name, field] of Object.entries(resource.fields as Fields)) {
     const { renamedFrom } = field.spec;
@@ -25,7 +25,7 @@ function checkRenames(resource: AnyResource, errors: ConfigErrors): void {
     for (const earlier of renamedFrom) {
       if (earlier === name) at.report(`renamedFrom("${earlier}") names the field itself; remove it`);
       const other = claimed.get(snakeCase(earlier));
-      if (other !== undefined && other !== name) at.report(`"${other}" is renamed from "${earlier}" too; keep one`);
+      if (other !== undefined && other !== name) at.report(`"${other}" is also renamed from "${earlier}"; keep one`);
       claimed.set(snakeCase(earlier), name);
     }
   }
@@ -55,10 +55,10 @@ function checkClashes(resources: readonly AnyResource[], at: ResourceErrors): vo
     if (keyOf !== undefined && keyOf !== resource.name)
       errors
         .at('collection')
-        .report(`"${places.table}" is the primary key of "${keyOf}"; set collection to another name`);
+        .report(`"${places.table}" is already the name of the primary key of "${keyOf}"; choose another collection`);
     const parent = paths.get(parentOf(places.path));
     if (parent !== undefined)
-      errors.report(`path "${places.path}" would match a single record of "${parent}"; set path to another`);
+      errors.report(`path "${places.path}" would also match single records of "${parent}"; choose another path`);
   }
 }
 

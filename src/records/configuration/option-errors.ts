@@ -26,10 +26,10 @@ function checkPlace(resource: AnyResource, taken: ReadonlySet<string>, errors: C
   const { path, table } = pathAndTableOf(resource);
   if (!NAME.test(resource.name))
     errors.report('a resource name consists of letters, digits and -, and begins with a letter');
-  if (!PATH.test(path)) errors.at('path').report(`"${path}" must look like /blog-posts`);
+  if (!PATH.test(path)) errors.at('path').report(`"${path}" is not a valid path; it must look like /blog-posts`);
   if (TAKEN_PATHS.has(`/${path.split('/')[1]}`))
-    errors.at('path').report(`"${path}" is a built-in route; set path to another`);
-  if (!TABLE.test(table)) errors.at('collection').report(`"${table}" must be a table name in lower case`);
+    errors.at('path').report(`"${path}" is a built-in route; choose another path`);
+  if (!TABLE.test(table)) errors.at('collection').report(`"${table}" must be a lower-case name such as blog_posts`);
   else if (table.length > MAX_IDENTIFIER_BYTES)
     errors
       .at('collection')
@@ -61,7 +61,7 @@ function checkDefaultSort(resource: AnyResource, errors: ConfigErrors): void {
     if (['_id', 'id', ...timestampFields(resource)].includes(name)) continue;
     const spec = Object.hasOwn(resource.fields, name) ? (resource.fields as Fields)[name]!.spec : undefined;
     if (spec === undefined || spec.encrypted || fieldTypeOf(spec).concealed)
-      errors.at('defaultSort').report(`"${term}" is not a field that has an order`);
+      errors.at('defaultSort').report(`"${term}" is not a field that lists can be sorted by`);
     else if (spec.hidden || spec.writeOnly || spec.visibleTo !== undefined)
       errors
         .at('defaultSort')
@@ -69,7 +69,7 @@ function checkDefaultSort(resource: AnyResource, errors: ConfigErrors): void {
           `not every viewer may see "${name}", and the order of a list would reveal its values; sort by another field`,
         );
   }
-  if (new Set(names).size < names.length) errors.at('defaultSort').report('it names a field twice');
+  if (new Set(names).size < names.length) errors.at('defaultSort').report('a field is named twice; keep one');
 }
 
 function canIndex(spec: FieldSpec | undefined): boolean {
@@ -85,7 +85,7 @@ function checkIndexes(resource: AnyResource, errors: ConfigErrors): void {
     for (const name of names) {
       if (['id', ...timestampFields(resource)].includes(name)) continue;
       if (!canIndex(Object.hasOwn(fields, name) ? fields[name]!.spec : undefined))
-        errors.at('indexes').report(`"${name}" is not a field that can be indexed`);
+        errors.at('indexes').report(`"${name}" is not a field that can be indexed; remove it from the index`);
     }
   }
 }
@@ -109,7 +109,7 @@ function checkCreate(resource: AnyResource, errors: ConfigErrors): void {
     errors
       .at(`field "${name}"`)
       .report(
-        `with required() and ${closed}, no client can create a record; give it a default(), fill it in hooks.beforeCreate, or leave create out of crud`,
+        `with required() and ${closed}, no client can create a record; give it a default(), set it in hooks.beforeCreate, or remove create from crud`,
       );
   }
 }
@@ -121,7 +121,7 @@ function checkSoftDelete(resource: AnyResource, errors: ConfigErrors): void {
     errors
       .at('softDelete')
       .report(
-        `the table "${table}" has ${table.length} characters, which leaves no room for "_deleted" after its name; set collection to one of at most ${MAX_TABLE_LENGTH}`,
+        `the table "${table}" has ${table.length} characters, which leaves no room for the suffix "_deleted"; set collection to a name of at most ${MAX_TABLE_LENGTH} characters`,
       );
   for (const name of Object.keys(resource.fields)) {
     if (name === 'deleted' || snakeCase(name) === 'deleted_at')
@@ -142,7 +142,7 @@ export function checkOptions(resource: AnyResource, taken: ReadonlySet<string>, 
         errors.at('crud').report(`unknown action "${action}"${knownNames(action, 'actions', ACTIONS)}`);
     }
     if (new Set(resource.crud).size < resource.crud.length)
-      errors.at('crud').report('it names an action twice; keep one');
+      errors.at('crud').report('an action is named twice; keep one');
   }
   checkDefaultSort(resource, errors);
   checkIndexes(resource, errors);
@@ -150,7 +150,7 @@ export function checkOptions(resource: AnyResource, taken: ReadonlySet<string>, 
   for (const [hook, code] of Object.entries(resource.hooks ?? {})) {
     if (!HOOKS.includes(hook)) errors.at(`hooks.${hook}`).report(`unknown hook${knownNames(hook, 'hooks', HOOKS)}`);
     else if (code !== undefined && typeof code !== 'function')
-      errors.at(`hooks.${hook}`).report(`it is not a function`);
+      errors.at(`hooks.${hook}`).report(`must be a function`);
   }
   checkSoftDelete(resource, errors);
 }

@@ -10,7 +10,7 @@ const POLICIES: readonly string[] = [...ACTIONS, 'reference'];
 
 /** Reports rules that conflict with the option `owner`. For a field that is marked owner(), they are reported with the field. */
 function checkOwnerRules(spec: FieldSpec, errors: ConfigErrors): void {
-  if (spec.writeOnly) errors.report('an owner is never accepted, writeOnly() never returned; use hidden()');
+  if (spec.writeOnly) errors.report('an owner is never accepted and writeOnly() is never returned; use hidden()');
   if (spec.writableBy !== undefined)
     errors.report('an owner is never accepted from clients, so writableBy() has no effect; remove one');
   if (spec.immutable && !spec.hidden && !spec.readOnly)
@@ -22,7 +22,7 @@ export function checkOwner(resource: AnyResource, errors: ConfigErrors): void {
   const fields = resource.fields as Fields;
   const owners = Object.entries(fields).filter(([, field]) => field.spec.owner);
   if (owners.length > 1)
-    errors.report(`two fields are marked owner(): ${owners.map(([name]) => `"${name}"`).join(' and ')}; keep one`);
+    errors.report(`several fields are marked owner(): ${owners.map(([name]) => `"${name}"`).join(' and ')}; keep one`);
   for (const [name, { spec }] of owners) {
     if (spec.target !== undefined && spec.target !== 'user')
       errors.at(`field "${name}"`).report(`an owner is a ref("user")`);
@@ -34,7 +34,7 @@ export function checkOwner(resource: AnyResource, errors: ConfigErrors): void {
     errors.at('owner').report(`"${resource.owner}" must be a ref("user")`);
   if (spec !== undefined && !spec.owner) checkOwnerRules(spec, errors.at(`field "${resource.owner}"`));
   if (owners.length > 0 && owners[0]![0] !== resource.owner)
-    errors.at('owner').report('a field is marked owner() already; remove the option');
+    errors.at('owner').report('a field is already marked owner(); remove the option');
 }
 
 /**

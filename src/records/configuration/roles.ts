@@ -17,7 +17,7 @@ export function checkRoleField(resource: AnyResource, errors: ConfigErrors): voi
   const at = errors.at('field "roles"');
   // A text field would match a role inside another one: "admin" in "not-admin".
   if (spec.inner?.spec.type.kind !== 'enum') {
-    at.report(`policies read roles from this field; make it an array of an enum`);
+    at.report(`policies read roles from this field; make it f.array(f.enum([…]))`);
     return;
   }
   for (const role of spec.inner.spec.values ?? []) {
@@ -28,7 +28,7 @@ export function checkRoleField(resource: AnyResource, errors: ConfigErrors): voi
   const { writableBy } = spec;
   const writers = writableBy === undefined ? undefined : compilePolicy(writableBy, () => undefined);
   if (writers === undefined || writers.public || writers.authenticated || writers.owner)
-    at.report(`users could give themselves any role; restrict it, such as by writableBy("admin")`);
+    at.report(`users could give themselves any role; restrict it, for example with writableBy("admin")`);
 }
 
 /**

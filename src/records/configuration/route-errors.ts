@@ -59,7 +59,7 @@ function checkRoute(route: Route, base: string, owned: boolean, errors: ConfigEr
   if (route.body !== undefined && route.body !== 'any' && route.body !== 'raw')
     errors.at('body').report(`must be 'raw', or left out`);
   if (route.body === 'raw' && route.input !== undefined)
-    errors.at('body').report(`'raw' means that the body is not read, but input checks it; remove one`);
+    errors.at('body').report(`'raw' means that the body is not read, so input cannot check it; remove one`);
   checkPolicy(route, owned, errors);
   checkAnyRoute(route, pathError(route.path, base), errors);
 }
@@ -68,15 +68,15 @@ function checkAnyRoute(route: Route, path: string | undefined, errors: ConfigErr
   if (path !== undefined) errors.report(path);
   if (typeof route.handler !== 'function') errors.report('the handler is missing');
   if (route.status !== undefined && !(Number.isInteger(route.status) && route.status >= 200 && route.status < 400)) {
-    errors.at('status').report(`${route.status} is not the status of a success: 200 to 399`);
+    errors.at('status').report(`must be a success status from 200 to 399, not ${route.status}`);
   }
   for (const name of ['input', 'query'] as const) {
     const schema = route[name];
     if (schema !== undefined && typeof schema?.['~standard']?.validate !== 'function')
-      errors.at(name).report(`not a Standard Schema`);
+      errors.at(name).report(`must be a Standard Schema, such as a zod schema`);
   }
   if (route.idempotent !== undefined && (typeof route.idempotent !== 'boolean' || route.method !== 'POST')) {
-    errors.at('idempotent').report('must be true or false, and only a POST route can have it');
+    errors.at('idempotent').report('must be true or false, and is allowed only on POST routes');
   }
   if (route.scope !== undefined && !isScope(route.scope)) errors.at('scope').report(`must be ${SCOPE_FORMAT}`);
   const { rateLimit } = route;
@@ -167,6 +167,6 @@ export function checkExtensionRoutes(
   const all = [...core, ...extensions.flatMap((extension) => extension.routes)];
   for (const route of duplicateRoutes(all)) {
     if (!own.has(route))
-      errors.at(`${kind} ${route}`).report('another resource or extension already has this route; rename one');
+      errors.at(`${kind} ${route}`).report('another resource or extension already has this route; change one path');
   }
 }

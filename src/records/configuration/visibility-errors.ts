@@ -29,15 +29,16 @@ function checkQueries(spec: FieldSpec, secret: string | undefined, errors: Confi
   const unseen = spec.visibleTo !== undefined && isForNobody(spec.visibleTo);
   for (const query of QUERIES) {
     if (!spec[query]) continue;
-    if (unseen) errors.report(`visibleTo("none") excludes ${query}(): nobody could use it; remove one`);
+    if (unseen)
+      errors.report(`visibleTo("none") and ${query}() cannot be combined: nobody could use the query; remove one`);
     if (secret !== undefined)
-      errors.report(`${secret} excludes ${query}(): a query would reveal the value; remove one`);
+      errors.report(`${secret} cannot be combined with ${query}(): a query would reveal the value; remove one`);
     if (usesFunctions(spec))
       errors.report(
-        `visibleTo(function) excludes ${query}(): a query cannot ask a function per record; use role words or remove one`,
+        `visibleTo(function) and ${query}() cannot be combined: a query cannot call a function for each record; use roles, or remove one`,
       );
   }
-  if (secret !== undefined && spec.populate) errors.report(`${secret} excludes populate(); remove one`);
+  if (secret !== undefined && spec.populate) errors.report(`${secret} cannot be combined with populate(); remove one`);
 }
 
 /** Reports rules that make another rule ineffective. */
@@ -54,7 +55,7 @@ function checkContradictions(spec: FieldSpec, secret: string | undefined, errors
   if (closed !== undefined && spec.immutable)
     errors.report(`${closed} is never accepted from clients, so immutable() has no effect; remove it`);
   if (spec.owner && spec.writeOnly)
-    errors.report('owner() is never accepted, writeOnly() never returned; use hidden()');
+    errors.report('owner() is never accepted and writeOnly() is never returned; use hidden()');
 }
 
 /** Checks the rules for reading and setting a field. */

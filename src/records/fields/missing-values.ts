@@ -39,5 +39,5 @@ export function checkedDefault(name: string, spec: FieldSpec, schema: z.ZodType)
   if (value === undefined) return undefined;
   const parsed = schema.safeParse(value);
   if (parsed.success) return parsed.data;
-  throw new Error(`the default of the field "${name}" breaks its own rules: ${parsed.error.issues[0]?.message}`);
+  throw new Error(`the default of the field "${name}" violates its own rules: ${parsed.error.issues[0]?.message}`);
 }

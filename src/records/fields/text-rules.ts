@@ -55,14 +55,14 @@ export function lengthErrors({ min, max }: FieldSpec): string[] {
   const isInvalid = (value: unknown) => !(Number.isSafeInteger(value) && (value as number) >= 0);
   return Object.entries({ min, max })
     .filter(([, bound]) => bound !== undefined && isInvalid(bound.value))
-    .map(([name, bound]) => `${name}(${String(bound!.value)}) must be a whole number from 0`);
+    .map(([name, bound]) => `${name}(${String(bound!.value)}) must be a whole number of at least 0`);
 }
 
 /** Errors in the bounds of a text. */
 export function textErrors(spec: FieldSpec): string[] {
   const errors = lengthErrors(spec);
   if (errors.length > 0 || !spec.required || spec.max?.value !== 0) return errors;
-  return ['required() and max(0) leave no text that would pass; remove one'];
+  return ['required() and max(0) cannot be combined: no text would pass; remove one'];
 }
 
 // A btree page accepts entries of at most 2,704 bytes, including the id and headers.

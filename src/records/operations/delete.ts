@@ -116,7 +116,8 @@ export async function restoreRecord(
   operation: OperationContext,
 ): Promise<StoredRecord> {
   const { resource, store, archive } = entity;
-  if (archive === undefined) throw new Error(`resource "${resource.name}" has no softDelete: nothing can be restored`);
+  if (archive === undefined)
+    throw new Error(`resource "${resource.name}" does not use softDelete, so its records cannot be restored`);
   const deleted = await loadDeleted(entity, archive, id, operation);
   const conditions = operation.system ? [] : [await assertRestorable(resource, deleted, operation)];
   assertIfMatch(entity.versionOf, deleted, operation.ifMatch);

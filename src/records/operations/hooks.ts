@@ -23,7 +23,8 @@ export function hookContext(context: RecordsContext, operation: OperationContext
  * @throws Error for false: other frameworks treat it as a refusal, but here the write would continue
  */
 export function hookResult(returned: unknown, values: object): object {
-  if (returned === false) throw new Error('a hook returned false; to refuse a write, throw an ApiError');
+  if (returned === false)
+    throw new Error('a hook returned false, which does not stop the write; to refuse it, throw an ApiError');
   return typeof returned === 'object' && returned !== null ? returned : values;
 }
 

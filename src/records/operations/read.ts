@@ -161,8 +161,8 @@ async function refuseSlowList<T>(work: () => Promise<T>): Promise<T> {
     return await work();
   } catch (error) {
     if (!isTooSlow(error)) throw error;
-    const hint = 'narrow it by a filter, search for a longer text, or leave out the total with count=none';
-    throw new ApiError('UNAVAILABLE', `This list takes too long; ${hint}`, { cause: error });
+    const hint = 'add a filter, search for a longer text, or leave out the total with count=none';
+    throw new ApiError('UNAVAILABLE', `This list takes too long to read; ${hint}`, { cause: error });
   }
 }
 
@@ -227,7 +227,7 @@ export async function* recordPages(
   operation: OperationContext,
 ): AsyncGenerator<StoredRecord[]> {
   const part = PARTS.find((name) => raw[name] !== undefined);
-  if (part !== undefined) throw badQuery(`each() reads every record of a list: leave out "${part}"`);
+  if (part !== undefined) throw badQuery(`each() reads every record of a list; leave out "${part}"`);
   const { whole, from } = await runAs(actorOf(operation), () => prepareList(context, entity, raw, operation, true));
   const ordered = { ...whole, sort: raw.sort === undefined ? BY_ID : whole.sort };
   let after: Position | undefined;

@@ -172,8 +172,8 @@ export function policyDoc(resource: CompiledResource, values: Values): Record<st
 /**
  * Validates a body against the declaration.
  *
- * @param options `before`: the current record, for an update; required if `needsRecord` returns true. `settled`: the result of an earlier
- *   validation, if `input` is the result of a hook. `hooked`: whether a hook will receive the result
+ * @param options `before`: the current record, for an update; required if `needsStoredRecord` returns true. `validated`: the result of an
+ *   earlier validation, if `input` is the result of a hook. `hooked`: whether a hook will receive the result
  * @returns normalised values: for a create all fields with a value, for an update the sent fields (null clears)
  * @throws ApiError VALIDATION_ERROR with a message per field
  */

@@ -60,7 +60,7 @@ export async function retryOnConflict<Changed>(
       if (changed !== undefined) return changed;
       await sleep(Math.random() * attempts * PAUSE_MS);
     }
-    throw new ApiError('CONFLICT', 'The record is being changed by others; try again');
+    throw new ApiError('CONFLICT', 'The record is being changed by other requests; try again');
   });
 }
 

@@ -34,7 +34,7 @@ function filterableField(resource: CompiledResource, name: string, viewer: Query
   const spec = fieldSpecOf(resource, name);
   if (spec === undefined || fieldTypeOf(spec).concealed) {
     const known = resource.fields.filter((field) => !field.type.concealed).map((field) => field.name);
-    throw badQuery(`There is no field "${name}" to filter by; fields: ${joinNames(['id', ...known])}`);
+    throw badQuery(`Unknown field "${name}" in a filter; filterable fields: ${joinNames(['id', ...known])}`);
   }
   return { name, spec, operators: new Set(possibleOperators(spec)) };
 }
@@ -72,7 +72,7 @@ function termsOf(value: unknown): (readonly [string, unknown])[] {
 function assertDefined(parameter: string, value: unknown): void {
   const inside = isOperatorObject(value) ? Object.values(value) : [value];
   if (!inside.flat().includes(undefined)) return;
-  throw new TypeError(`the filter "${parameter}" is undefined; leave it out, or give null for records without a value`);
+  throw new TypeError(`the filter "${parameter}" is undefined; leave it out, or pass null for records without a value`);
 }
 
 /**
@@ -92,7 +92,7 @@ export function codeFilter(
   const [, name = parameter, operator] = FILTER_PARAMETER.exec(parameter) ?? [];
   const field = filterableField(resource, name, viewer);
   const terms = operator === undefined ? termsOf(value) : [[operator, value] as const];
-  if (terms.length === 0) throw badQuery(`The filter "${parameter}" has no operator`);
+  if (terms.length === 0) throw badQuery(`The filter "${parameter}" needs an operator, such as { gte: 3 }`);
   const conditions = terms.map(([op, wanted]) => {
     const missing = wanted === null && EQUALITY_OPERATORS.has(op);
     if (!field.operators.has(missing ? 'exists' : op)) {

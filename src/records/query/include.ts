@@ -46,7 +46,7 @@ function addPath(root: CompiledResource, path: string, tree: IncludeTree, resour
   }
 }
 
-/** All paths of at most `most` references that `include` may contain, the short ones first. */
+/** All paths of at most `maxLevels` references that `include` may contain, the short ones first. */
 export function includablePaths(resource: CompiledResource, resourceOf: ResourceOf, maxLevels: number): string[] {
   interface IncludePath {
     path: string;
@@ -69,7 +69,7 @@ export function includablePaths(resource: CompiledResource, resourceOf: Resource
 /** Parses `include` into a tree of references: names of reference fields, or paths of them joined by dots. */
 export function parseInclude(resource: CompiledResource, text: string, resourceOf: ResourceOf): Includes {
   const paths = new Set(text.split(','));
-  if (paths.size > MAX_PATHS) throw badQuery(`The query parameter "include" takes at most ${MAX_PATHS} names`);
+  if (paths.size > MAX_PATHS) throw badQuery(`The query parameter "include" takes at most ${MAX_PATHS} paths`);
   const tree: IncludeTree = new Map();
   for (const path of paths) addPath(resource, path, tree, resourceOf);
   return tree;

@@ -33,7 +33,7 @@ function parseFields(resource: CompiledResource, text: string): Set<string> {
   const wanted = text.split(',');
   for (const name of wanted) {
     if (!allowed.includes(name))
-      throw badQuery(`Cannot select the field "${shortenForMessage(name)}"; fields: ${joinNames(allowed)}`);
+      throw badQuery(`Cannot select the field "${shortenForMessage(name)}"; selectable fields: ${joinNames(allowed)}`);
   }
   return new Set(['id', ...wanted]);
 }
@@ -80,7 +80,7 @@ function parsePaging(
   limits: Limits,
 ): Pick<ListQuery, 'page' | 'limit' | 'counted'> {
   if (after !== undefined && page !== undefined)
-    throw badQuery('The query parameters "after" and "page" exclude each other');
+    throw badQuery('The query parameters "after" and "page" cannot be combined');
   if (count !== undefined && count !== 'none') throw badQuery('The query parameter "count" can only be "none"');
   const defaultSize = Math.min(limits.defaultLimit, limits.maxLimit);
   return {

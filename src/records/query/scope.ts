@@ -78,7 +78,7 @@ function assertFilter(resource: CompiledResource, returned: unknown): asserts re
   const wrong = filters.findIndex((one) => !isPlainObject(one));
   if (wrong === -1) return;
   const kind = kindOf(filters[wrong]);
-  const what = Array.isArray(returned) ? `a list with ${kind} in it` : kind;
+  const what = Array.isArray(returned) ? `a list that contains ${kind}` : kind;
   throw new Error(
     `the scope of "${resource.name}" returned ${what}; it must return a filter, a list of filters or undefined`,
   );
@@ -89,7 +89,7 @@ function fieldConditions(field: string, spec: FieldSpec, wanted: unknown): Condi
   // A value without comparisons (`{}`, a Promise, a Map) must not count as an empty filter.
   if (operators && Object.keys(wanted).length === 0) {
     throw new Error(
-      `the scope filter compares "${field}" with ${kindOf(wanted)}; it takes a value, a list or operators`,
+      `the scope filter compares "${field}" with ${kindOf(wanted)}; compare it with a value, a list or operators`,
     );
   }
   const terms = operators ? Object.entries(wanted) : [[Array.isArray(wanted) ? 'in' : 'eq', wanted] as const];
@@ -169,7 +169,7 @@ function evaluateScope(resource: CompiledResource, resolved: ResolvedViewContext
  * no record is in the scope.
  *
  * @param decides with `visibility`, an invalid filter hides every record too, so that the rest of the response is not lost
- * @throws Error if the scope returned no filter or an invalid one; the errors of `scopeRule`
+ * @throws Error if the scope returned no filter or an invalid one; the errors of `scopeErrorHandler`
  */
 export function scopeConditions(
   resource: CompiledResource,

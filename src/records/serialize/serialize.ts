@@ -104,7 +104,7 @@ export function markForSerialization(...parameters: ConstructorParameters<typeof
   return new RecordsToSerialize(...parameters);
 }
 
-/** The stored record that a handler's value is or contains in a `recordView`; undefined for any other value. */
+/** The stored record that a handler's value is, or that `markForSerialization` marked in it; undefined for any other value. */
 export function recordOf(value: unknown): StoredRecord | undefined {
   if (value instanceof RecordsToSerialize) return value.record;
   return resourceOf(value) === undefined ? undefined : (value as StoredRecord);
@@ -157,9 +157,10 @@ function copyAndCollect(holder: Holder, key: PropertyKey, value: unknown, places
  * extension route returned them. Records may be anywhere in the value, alone, in lists or in objects; everything else is unchanged. All
  * records of one resource together cost one query per reference field.
  *
- * A copy of a record (a spread, `Object.assign`, `structuredClone`, parsed JSON) is a plain object and is sent unchanged. So are an object that
- * inherits from a record and a proxy of one: as in JSON, their own keys are sent. A stored record's own keys are only the fields that every reader may see, so a copy never holds hidden or write-only fields, passwords, or fields with
- * `visibleTo`, not even for viewers who may see them. A value that a handler reads by name and puts into its response
+ * A copy of a record (a spread, `Object.assign`, `structuredClone`, parsed JSON) is a plain object and is sent unchanged. So are an object
+ * that inherits from a record and a proxy of one: as in JSON, their own keys are sent. A stored record's own keys are only the fields that
+ * every reader may see, so a copy never holds hidden or write-only fields, passwords, or fields with `visibleTo`, not even for viewers who
+ * may see them. A value that a handler reads by name and puts into its response
  * (`{ secret: doc.secret }`) is sent: the handler chose to send it.
  */
 export async function serializeResponse(

@@ -82,7 +82,7 @@ function createRecordClass(resource: CompiledResource): new () => object {
       const concealedOf = (record: RecordOfResource, name: string) => {
         if (#concealed in record) return record.#concealed;
         throw new TypeError(
-          `Only a stored record itself has its field "${name}": this object inherits from a ${resource.name}, or is a proxy of one. Use the record, or a copy with the fields that you need`,
+          `The field "${name}" belongs to the stored ${resource.name} itself, but this object inherits from it or is a proxy of it. Use the record, or copy the fields that you need`,
         );
       };
       for (const { name } of resource.fields.filter(isConcealed)) {
@@ -152,7 +152,7 @@ export function createCodec(resource: CompiledResource, keyring: Keyring, log: L
       return decryptValue(field, value, id);
     } catch (error) {
       if (!(error instanceof DecryptionError) || error.reason === 'unknown-key') throw error;
-      logLeftOut(error, id, 'it is not in the event');
+      logLeftOut(error, id, 'it is left out of the event');
       return undefined;
     }
   }
@@ -186,7 +186,7 @@ export function createCodec(resource: CompiledResource, keyring: Keyring, log: L
           return decryptValue(field, value, id);
         } catch (error) {
           if (!(error instanceof DecryptionError)) throw error;
-          if (!logged.has(field)) logLeftOut(error, id, 'the change of its record stands');
+          if (!logged.has(field)) logLeftOut(error, id, 'the change to its record was committed');
           logged.add(field);
           return undefined;
         }

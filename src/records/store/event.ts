@@ -52,7 +52,7 @@ function originJson({ req, identity, system }: Cause): string {
   return JSON.stringify({ via, id: identity?.id, ip: ip || undefined });
 }
 
-/** The values for the placeholders of `outboxExpression`. Each change gets a new event id. */
+/** The values for the placeholders of `outboxInsertSql`. Each change gets a new event id. */
 export function eventValues(resource: CompiledResource, action: Action, cause: Cause): unknown[] {
   const { userId, requestId } = cause;
   const values = [newId(), `${resource.name}.${action}`, resource.name, userId ?? null, requestId ?? null];

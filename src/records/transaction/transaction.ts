@@ -25,7 +25,7 @@ export function createAfterCommitQueue(log: Logger): AfterCommitQueue {
     try {
       await work();
     } catch (error) {
-      log.error({ err: error }, 'work after a commit failed');
+      log.error({ err: error }, 'an after-commit task failed');
     }
   };
   return {
@@ -36,6 +36,7 @@ export function createAfterCommitQueue(log: Logger): AfterCommitQueue {
     },
   };
 }
+
 /**
  * The context of operations in a transaction. `before` hooks run in it, and so do the calls of their own `service`; events and `after`
  * hooks follow the commit.

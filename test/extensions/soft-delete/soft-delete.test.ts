@@ -186,7 +186,7 @@ describe('users who may delete a record may restore it', () => {
       }),
     ).rejects.toThrow('no');
     expect(await titles(call, '')).toEqual([one.title]);
-    await expect(app.service('plain').restore(one.id)).rejects.toThrow('resource "plain" has no softDelete');
+    await expect(app.service('plain').restore(one.id)).rejects.toThrow('resource "plain" does not use softDelete');
   });
 });
 

@@ -23,9 +23,9 @@ test.each<[string, AnyField, string]>([
     f.string().required().writableBy(['nobody']),
     'no client can create a record',
   ],
-  ['filterable and visible to no user', f.string().visibleTo('none').filterable(), 'excludes filterable()'],
-  ['sortable and visible to no user', f.string().visibleTo('none').sortable(), 'excludes sortable()'],
-  ['searchable and visible to no user', f.string().visibleTo('nobody').searchable(), 'excludes searchable()'],
+  ['filterable and visible to no user', f.string().visibleTo('none').filterable(), 'filterable() cannot be combined'],
+  ['sortable and visible to no user', f.string().visibleTo('none').sortable(), 'sortable() cannot be combined'],
+  ['searchable and visible to no user', f.string().visibleTo('nobody').searchable(), 'searchable() cannot be combined'],
   ['hidden and immutable', f.string().hidden().immutable(), 'hidden() is never accepted from clients'],
   ['readOnly and immutable', f.string().readOnly().immutable(), 'readOnly() is never accepted from clients'],
   ['owner and immutable', f.ref('user').owner().immutable(), 'owner() is never accepted from clients'],
@@ -39,11 +39,11 @@ test.each<[string, AnyField, string]>([
 });
 
 test.each<[string, object, string]>([
-  ['a repeated action', { crud: ['list', 'list'] }, 'crud: it names an action twice; keep one'],
+  ['a repeated action', { crud: ['list', 'list'] }, 'crud: an action is named twice; keep one'],
   [
     'an owner option whose field is never returned',
     { fields: { a: f.ref('user').writeOnly() }, owner: 'a' },
-    'field "a": an owner is never accepted, writeOnly() never returned; use hidden()',
+    'field "a": an owner is never accepted and writeOnly() is never returned; use hidden()',
   ],
   [
     'an owner option whose field a role may set',

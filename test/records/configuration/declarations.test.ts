@@ -24,10 +24,10 @@ test('the errors of all declarations are reported together, each with its resour
   expect(message.split('\n').slice(1)).toEqual([
     expect.stringContaining('settings.unknownFields'),
     expect.stringMatching(/resource "post": field "id": the name is reserved/),
-    expect.stringMatching(/resource "post": field "pin": encrypted\(\) and filterable exclude each other/),
+    expect.stringMatching(/resource "post": field "pin": encrypted\(\) and filterable cannot be combined/),
     expect.stringMatching(/resource "post": field "link": ref\("nothing"\) names an unknown resource/),
     expect.stringMatching(/resource "post": policies.read: "owner" needs an owner field/),
-    expect.stringMatching(/resource "note": two fields are marked owner\(\): "one" and "two"/),
+    expect.stringMatching(/resource "note": several fields are marked owner\(\): "one" and "two"/),
   ]);
 });
 
@@ -241,7 +241,7 @@ test.each<[string, object, string]>([
   ['an invalid field', { fields: { a: 'string' } }, 'field "a": it is not a field'],
   ['policies that are a string', { policies: 'admin' }, 'policies: must be'],
   ['a scope that is not a function', { scope: { a: 'x' } }, 'scope: must be a function'],
-  ['a hook that is not a function', { hooks: { beforeCreate: true } }, 'hooks.beforeCreate: it is not a function'],
+  ['a hook that is not a function', { hooks: { beforeCreate: true } }, 'hooks.beforeCreate: must be a function'],
   ['routes that are not a function', { routes: [] }, 'routes: must be a function'],
   ['routes that return undefined', { routes: () => undefined }, 'routes: it must return a list of routes'],
   ['routes that return null', { routes: () => null }, 'routes: it must return a list of routes'],
@@ -275,7 +275,7 @@ test.each<[string, object, string]>([
     { fields: { a: field }, defaultSort: '-a' },
     'defaultSort: ',
   ]),
-  ['a default sort with a repeated field', { defaultSort: 'a,-a' }, 'defaultSort: it names a field twice'],
+  ['a default sort with a repeated field', { defaultSort: 'a,-a' }, 'defaultSort: a field is named twice; keep one'],
   ['a default sort by a property of every object', { defaultSort: 'constructor' }, 'defaultSort'],
   ['an owner that is not a field', { owner: 'nope' }, 'owner: "nope" is not a field'],
   ['an owner that is not a reference', { fields: { a: f.string() }, owner: 'a' }, 'owner: "a" must be a ref("user")'],
@@ -310,12 +310,12 @@ test.each<[string, Parameters<typeof withRoute>[0], string]>([
   [
     'an input that is not a schema',
     (route) => route.post('/a', { input: {} }, () => 1),
-    'input: not a Standard Schema',
+    'input: must be a Standard Schema',
   ],
   [
     'a query that is not a schema',
     (route) => route.get('/a', { query: null }, () => 1),
-    'query: not a Standard Schema',
+    'query: must be a Standard Schema',
   ],
   ['no handler', (route) => route.get('/a', { policy: 'public' }), 'handler'],
   ['an invalid status', (route) => route.get('/a', { status: 99 }, () => 1), 'status'],
@@ -340,8 +340,8 @@ test.each(['', 'Super Admin', 'a|b', 'owner', 'Public', 'none', 'role:x', '1st']
 });
 
 test.each<[string, AnyField, string]>([
-  ['a text, in which "admin" is found in "not-admin"', f.string().writableBy('admin'), 'make it an array of an enum'],
-  ['an array of arbitrary texts', f.array(f.string()).writableBy('admin'), 'make it an array of an enum'],
+  ['a text, in which "admin" is in "not-admin"', f.string().writableBy('admin'), 'make it f.array(f.enum([…]))'],
+  ['an array of arbitrary texts', f.array(f.string()).writableBy('admin'), 'make it f.array(f.enum([…]))'],
   ['writable by every user', f.array(f.enum(['user', 'admin'])), 'give themselves any role'],
   ['writable by its owner', f.array(f.enum(['user', 'admin'])).writableBy('owner | admin'), 'give themselves any role'],
 ])("a user's roles cannot be %s", (_what, roles, named) => {
@@ -377,7 +377,7 @@ test("names are compared after normalization, and a path below another resource'
     defineResource('draft', { fields: {}, path: '/posts/drafts' }),
   ];
   expect(getStartupError({ resources: below })).toMatch(
-    /resource "draft": path "\/posts\/drafts" would match a single record of "post"/,
+    /resource "draft": path "\/posts\/drafts" would also match single records of "post"/,
   );
   const apart = [defineResource('post', { fields: {} }), defineResource('draft', { fields: {}, path: '/my/drafts' })];
   expect(getStartupError({ resources: apart })).toBe('');

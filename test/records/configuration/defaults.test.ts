@@ -20,7 +20,7 @@ test.each<[string, unknown, string]>([
 
 test('if an object has a default, an invalid default inside it is reported once and not again for the object', () => {
   const inner = f.string().min(3).default('x');
-  const message = "default() does not pass the field's own rules: Must be at least 3 characters";
+  const message = "default() violates the field's own rules: Must be at least 3 characters";
   expect(linesOf(f.object({ b: inner }).default({}))).toEqual([`  - resource "thing": field "a.b": ${message}`]);
   expect(linesOf(f.array(f.object({ b: inner })).default([{}]))).toEqual([
     `  - resource "thing": field "a[].b": ${message}`,

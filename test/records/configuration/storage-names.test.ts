@@ -18,7 +18,7 @@ test.each([
   ['the table of schema synchronization', 'belfry_sync', 'is already the name of a table, an index or a key of Belfry'],
   ["a table of Postgres's own", 'pg_class', 'names that begin with pg_ are reserved by Postgres'],
   ["a table with Postgres's prefix", 'pg_things', 'names that begin with pg_ are reserved by Postgres'],
-  ['the primary key of another resource', 'users_pkey', 'is the primary key of "user"'],
+  ['the primary key of another resource', 'users_pkey', 'is already the name of the primary key of "user"'],
 ])('a collection cannot be %s', (_what, collection, text) => {
   const message = getStartupErrorOfOptions({ collection });
   expect(message).toContain(`resource "thing": collection: "${collection}"`);

@@ -207,7 +207,7 @@ describe.each([
       .slice(from)
       .join('')
       .split('\n')
-      .filter((line) => line.includes('the change of its record stands') && line.includes(target));
+      .filter((line) => line.includes('the change to its record was committed') && line.includes(target));
 
   test('a new value replaces it', async () => {
     const { target, before } = await broken();

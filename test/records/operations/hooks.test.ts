@@ -94,7 +94,7 @@ test('a hook refuses by throwing: an ApiError is the response, any other error a
 test('a before hook that returns false is an error of the project, and nothing is written', async () => {
   const posts = app.service('post');
   const { id } = await posts.create({ title: 'not removed' });
-  const message = 'a hook returned false; to refuse a write, throw an ApiError';
+  const message = 'a hook returned false, which does not stop the write; to refuse it, throw an ApiError';
   await expect(posts.create({ title: 'false' })).rejects.toThrow(message);
   await expect(posts.update(id, { title: 'false' })).rejects.toThrow(message);
   await expect(posts.delete(id)).rejects.toThrow(message);

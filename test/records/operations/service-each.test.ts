@@ -61,7 +61,7 @@ test("each() applies the policies of a user, and runs in the caller's transactio
 
 test('each() refuses options that would return only a part of the list', async () => {
   const part = { limit: 5 } as never;
-  await expect(collect(items.each(part))).rejects.toThrow('each() reads every record of a list: leave out "limit"');
+  await expect(collect(items.each(part))).rejects.toThrow('each() reads every record of a list; leave out "limit"');
 });
 
 test('a call of code can read up to 1,000 records, for a user as well', async () => {

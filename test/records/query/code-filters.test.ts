@@ -96,12 +96,12 @@ test.each<[Record<string, unknown>, number[]]>([
 });
 
 test.each<[Record<string, unknown>, string]>([
-  [{ nope: 1 }, 'There is no field "nope" to filter by'],
-  [{ word: 'a bell rings at noon' }, 'There is no field "word" to filter by'],
+  [{ nope: 1 }, 'Unknown field "nope" in a filter'],
+  [{ word: 'a bell rings at noon' }, 'Unknown field "word" in a filter'],
   [{ sealed: 's' }, 'The field "sealed" cannot be filtered with "eq"; its operators: exists'],
   [{ number: 'one' }, 'The filter "number" has a value of the wrong type'],
-  [{ number: {} }, 'The filter "number" has no operator'],
-  [{ number: new Map() }, 'The filter "number" has no operator'],
+  [{ number: {} }, 'The filter "number" needs an operator'],
+  [{ number: new Map() }, 'The filter "number" needs an operator'],
   [{ number: { like: 1 } }, 'The field "number" cannot be filtered with "like"'],
   [{ number: { in: 1 } }, 'The operator "in" of the filter "number" takes a list'],
   [{ number: { exists: 1 } }, 'The operator "exists" of the filter "number" takes true or false'],

@@ -103,7 +103,7 @@ describe('page and limit', () => {
     [{ limit: ['1', '2'] }, 'The query parameter "limit" must be given once'],
     [{ sort: 'a\0' }, 'The query parameter "sort" contains characters that are not allowed'],
     [{ count: 'all' }, 'The query parameter "count" can only be "none"'],
-    [{ after: 'x', page: '1' }, 'The query parameters "after" and "page" exclude each other'],
+    [{ after: 'x', page: '1' }, 'The query parameters "after" and "page" cannot be combined'],
     [{ deleted: 'only' }, 'Unknown query parameter "deleted"; filterable fields: title, views, tags, private, pay'],
   ])('are refused: %j, %s', (query, message) => {
     expect(refusal(() => list(query))).toBe(message);
@@ -235,7 +235,7 @@ describe('filters of code', () => {
     [{ title: new Date(0) }, 'The filter "title" has a value of the wrong type'],
     [{ views: { gt: null } }, 'The filter "views" has a value of the wrong type'],
     [{ views: { exists: null } }, 'The operator "exists" of the filter "views" takes true or false'],
-    [{ 'title[in': 'x' }, 'There is no field "title[in" to filter by; fields: '],
+    [{ 'title[in': 'x' }, 'Unknown field "title[in" in a filter; filterable fields: '],
   ])('%j is refused: %s', (query, message) => {
     expect(refusal(() => byCode(query))).toContain(message);
   });
@@ -249,7 +249,7 @@ describe('filters of code', () => {
     const fields = user!.fields.map(({ name }) => name).filter((name) => name !== 'password');
     for (const name of ['password', 'nope']) {
       expect(refusal(() => byCode({ [name]: 'x' }, 'system', user!))).toBe(
-        `There is no field "${name}" to filter by; fields: id, ${fields.join(', ')}`,
+        `Unknown field "${name}" in a filter; filterable fields: id, ${fields.join(', ')}`,
       );
     }
   });

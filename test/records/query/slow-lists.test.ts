@@ -42,7 +42,7 @@ test('a search that takes too long responds 503 with advice, and does not block 
     expect(JSON.stringify(body)).not.toMatch(/statement|timeout|select|lock/i);
   }
   const messages = responses.map(({ body }) => body.error.message);
-  expect(messages).toContainEqual(expect.stringMatching(/takes too long; narrow it by a filter, search for a longer/));
+  expect(messages).toContainEqual(expect.stringMatching(/takes too long to read; add a filter, search for a longer/));
   expect((await call('GET', '/api/books?q=book')).body.meta.total).toBe(30);
 });
 

@@ -130,9 +130,7 @@ test('a proxy that reads from the record sends the fields that the viewer may se
 test.each(['hidden', 'forOwner'])(
   'reading or setting the field "%s" of a wrapped record is a clear error',
   async (name) => {
-    const message = new RegExp(
-      `^Only a stored record itself has its field "${name}": this object inherits from a note`,
-    );
+    const message = new RegExp(`^The field "${name}" belongs to the stored note itself, but this object inherits`);
     const record = (await app.service('note').read(id)) as Doc;
     for (const wrapped of [Object.create(record), new Proxy(record, {})]) {
       expect(() => wrapped[name]).toThrow(message);

@@ -48,7 +48,7 @@ test('an include accepts up to 20 different paths', () => {
   const [wide] = compileResources([defineResource('wide', { fields })], 'reject');
   const parse = (count: number) => parseInclude(wide!, [...names.slice(0, count), 'to0'].join(), () => wide!);
   expect(parse(20).size).toBe(20);
-  expect(() => parse(21)).toThrow('The query parameter "include" takes at most 20 names');
+  expect(() => parse(21)).toThrow('The query parameter "include" takes at most 20 paths');
 });
 
 test.each<[number, string[]]>([

@@ -233,7 +233,7 @@ test('two fields renamed from the same field are a configuration error, and so i
     c: f.string().renamedFrom('c'),
   };
   expect(() => project.app(post(fields))).toThrow(
-    /field "b": "a" is renamed from "z" too; keep one[\s\S]*field "c": renamedFrom\("c"\) names the field itself/,
+    /field "b": "a" is also renamed from "z"; keep one[\s\S]*field "c": renamedFrom\("c"\) names the field itself/,
   );
   expect(() => project.app(post(fields))).toThrow('field "o.p": renamedFrom has no effect inside an array or object');
 });

@@ -133,7 +133,7 @@ const REFUSED = [
     'number',
     f.decimal(),
     f.number(),
-    'digits that a double does not hold would be lost',
+    'digits beyond double precision would be lost',
     '\\"$v\\"::double precision',
   ],
   [

@@ -228,7 +228,9 @@ function isSlowPattern(regex: RegExp, maxLength: number, trialsMs: readonly numb
 }
 
 /**
- * Creates the check whether a pattern can backtrack for too long. Results are cached. The package `recheck` (4.5.0) was tried in place of this analysis: it failed 4 of the 58 cases in
+ * Creates the check whether a pattern can backtrack for too long. Results are cached.
+ *
+ * The package `recheck` (4.5.0) is no replacement for this analysis: it failed 4 of the 58 cases in
  * test/records/configuration/slow-patterns.test.ts (three after 10 s each), took 10 times as long at the median, and installs 57 MB.
  *
  * @param trialsMs the time limit of each trial, in milliseconds

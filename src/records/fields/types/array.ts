@@ -58,16 +58,16 @@ export const arrayType = {
   errors: (spec) => [
     ...lengthErrors(spec),
     ...(spec.max === undefined && Number(spec.min?.value) > MAX_ITEMS
-      ? [`min(${spec.min?.value}) needs a max() of its own: without one an array has at most ${MAX_ITEMS} items`]
+      ? [`min(${spec.min?.value}) exceeds ${MAX_ITEMS}, the default maximum number of items; set max() as well`]
       : []),
     ...(spec.index && holdsJson(spec)
-      ? [`index() does nothing on an array of ${itemOf(spec).type.kind} fields: nothing compares its items; remove it`]
+      ? [`index() does nothing on an array of ${itemOf(spec).type.kind} fields: items are never compared; remove it`]
       : []),
     ...(spec.searchable && !fieldTypeOf(itemOf(spec)).textual
-      ? [`searchable() needs an array of texts; remove it, or make it filterable()`]
+      ? [`searchable() requires an array of text fields; remove it, or use filterable()`]
       : []),
     ...(spec.populate && itemOf(spec).target === undefined
-      ? ['populate() needs an array of references; remove it']
+      ? ['populate() requires an array of references; remove it']
       : []),
   ],
   indexMethod: (spec) => (holdsJson(spec) ? undefined : 'gin'),

@@ -216,7 +216,7 @@ function createDecimalRules({ precision = 38, scale = Math.min(18, precision) }:
     if (!isDigits(precision, 1, MAX_PRECISION))
       return [`decimal() takes a precision of 1 to ${MAX_PRECISION} digits, not ${precision}`];
     if (!isDigits(scale, 0, precision))
-      return [`decimal() takes a scale of 0 to ${precision} digits, its precision, not ${scale}`];
+      return [`decimal() takes a scale from 0 to its precision, ${precision}, not ${scale}`];
     return Object.entries({ min, max })
       .filter(([, bound]) => bound !== undefined && canonicalDecimal(bound.value) === undefined)
       .map(([name, bound]) => `${name}(${String(bound!.value)}) is not an exact decimal number; give it as a string`);

@@ -36,7 +36,7 @@ export const emailType = {
   errors: (spec) => [
     ...textErrors(spec),
     ...(Number(spec.min?.value) > MAX_LENGTH
-      ? [`min(${spec.min?.value}): no address is longer than ${MAX_LENGTH}`]
+      ? [`min(${spec.min?.value}) is greater than ${MAX_LENGTH}, the maximum length of an e-mail address; lower it`]
       : []),
   ],
   textual: true,

@@ -23,9 +23,9 @@ export const enumType = {
   modifiers: ['unique', 'index', 'filterable', 'sortable', 'searchable', 'encrypted'],
   errors({ values }) {
     if (!Array.isArray(values) || values.length === 0 || new Set(values).size < values.length)
-      return ['enum() needs at least one value, and each only once'];
+      return ['enum() needs at least one value, and no duplicates'];
     const wrong = values.filter((value) => typeof value !== 'string' || value === '' || !isStorable(value));
-    return wrong.map((value) => `enum() has ${JSON.stringify(value)}; a value is a text that is not empty`);
+    return wrong.map((value) => `enum() has ${JSON.stringify(value)}; each value must be a non-empty string`);
   },
   textual: true,
   indexMethod: () => 'btree',

@@ -44,7 +44,7 @@ export const integerType = {
     const most = Math.floor(Math.min(max ?? Infinity, Number.MAX_SAFE_INTEGER));
     return least <= most
       ? []
-      : ['between min() and max() there is no whole number that is held exactly: no value would pass'];
+      : ['no whole number between min() and max() can be stored exactly, so no value would pass; change the bounds'];
   },
   indexMethod: () => 'btree',
   indexedBytes: () => 8,

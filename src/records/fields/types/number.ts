@@ -43,7 +43,7 @@ const DOUBLE: ColumnType = {
   exactCasts: (from) => (['smallint', 'integer', 'bigint'].includes(from) ? ['double precision'] : undefined),
   lossyCast: (column, from) =>
     from === 'numeric'
-      ? { loss: 'digits that a double does not hold would be lost', example: `${column}::double precision` }
+      ? { loss: 'digits beyond double precision would be lost', example: `${column}::double precision` }
       : undefined,
 };
 

@@ -619,8 +619,8 @@ test('an `idempotent` option on a route other than POST, or with an unknown valu
     ],
   });
   const make = () => createApp({ resources: [mistaken] }, env);
-  expect(make).toThrow('route GET /mistakens/a: idempotent: must be true or false, and only a POST route can have it');
-  expect(make).toThrow('route POST /mistakens/b: idempotent: must be true or false, and only a POST route can have it');
+  expect(make).toThrow('route GET /mistakens/a: idempotent: must be true or false, and is allowed only on POST routes');
+  expect(make).toThrow('route POST /mistakens/b: idempotent: must be true or false, and is allowed only on POST');
 });
 
 test('when a lease expires, one of 20 concurrent repetitions takes it over', async () => {
