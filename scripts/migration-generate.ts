@@ -24,8 +24,8 @@ try {
   if (existsSync(join(root, '.env'))) process.loadEnvFile(join(root, '.env'));
   const database = process.env.DATABASE_URL;
   // The environment does not affect the tables, and the app does not connect to anything.
-  const made = app({ ...process.env, ...DATABASE_ONLY, DATABASE_URL: 'postgres://none/none' });
-  const { ok, lines } = await generate(made, join(root, 'migrations'), given, database);
+  const configuredApp = app({ ...process.env, ...DATABASE_ONLY, DATABASE_URL: 'postgres://none/none' });
+  const { ok, lines } = await generate(configuredApp, join(root, 'migrations'), given, database);
   console[ok ? 'log' : 'error'](lines.join('\n'));
   process.exit(ok ? 0 : 1);
 } catch (error) {

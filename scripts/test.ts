@@ -34,17 +34,17 @@ const isSkipped = ({ status }: { status: string }) => status === 'pending' || st
  * Returns `N passed, N failed`, and `, N skipped` if any were skipped: browser tests are skipped if there is no browser. A file that
  * failed without a failed test counts as one failure.
  */
-function summarize(report: Report, chromium: string | undefined): string {
-  const broken = report.testResults.filter(
+function summarizeReport(report: Report, chromium: string | undefined): string {
+  const brokenFiles = report.testResults.filter(
     ({ status, assertionResults }) => status === 'failed' && !assertionResults.some((test) => test.status === 'failed'),
   );
-  const inBrowser = report.testResults
+  const skippedInBrowser = report.testResults
     .filter(({ name }) => chromium === undefined && name.includes('/test/browser/'))
     .flatMap(({ assertionResults }) => assertionResults.filter(isSkipped)).length;
-  const skipped = report.numPendingTests + report.numTodoTests - inBrowser;
-  const failed = report.numFailedTests + broken.length;
+  const skipped = report.numPendingTests + report.numTodoTests - skippedInBrowser;
+  const failed = report.numFailedTests + brokenFiles.length;
   const others = skipped ? `, ${skipped} skipped` : '';
-  return `${report.numPassedTests} passed, ${failed} failed${others}${inBrowser ? `, ${inBrowser} skipped: no Chromium` : ''}`;
+  return `${report.numPassedTests} passed, ${failed} failed${others}${skippedInBrowser ? `, ${skippedInBrowser} skipped: no Chromium` : ''}`;
 }
 
 const root = fileURLToPath(new URL('..', import.meta.url));
@@ -87,7 +87,7 @@ try {
   const exitCode = await vitest.exited;
   let line: string;
   try {
-    line = summarize(JSON.parse(readFileSync(reportFile, 'utf8')), chromium);
+    line = summarizeReport(JSON.parse(readFileSync(reportFile, 'utf8')), chromium);
     if (exitCode !== 0 && line.includes(' 0 failed')) line += '; vitest failed outside the tests, see above';
   } catch {
     line = 'vitest ended without a report';

@@ -1,6 +1,6 @@
 // The baseline of deliveries: undici alone, with the signature of Belfry's deliveries.
 import { Pool } from 'undici';
-import { newSecret, sign, signingKey } from '../../src/extensions/webhooks/endpoints/signing.ts';
+import { generateSecret, parseSigningSecret, sign } from '../../src/extensions/webhooks/endpoints/signing.ts';
 import { reportReady } from '../processes/child.ts';
 
 interface Run {
@@ -10,7 +10,7 @@ interface Run {
   body: string;
 }
 
-const key = signingKey(newSecret());
+const key = parseSigningSecret(generateSecret());
 
 reportReady('', {
   /** Posts a body this many times. */

@@ -20,27 +20,27 @@ export interface ChaosArguments {
  * @throws Error with a message for the terminal
  */
 export function readChaosArguments(given: readonly string[]): ChaosArguments {
-  const number = (name: string, text: string, max: number) => {
+  const readNumber = (name: string, text: string, max: number) => {
     if (!/^\d+$/.test(text) || Number(text) > max)
       throw new Error(`--${name} must be from 0 to ${max}, not ${text}.\n${USAGE}`);
     return Number(text);
   };
-  let values: ReturnType<typeof parse>['values'];
+  let values: ReturnType<typeof parseOptions>['values'];
   try {
-    ({ values } = parse(given));
+    ({ values } = parseOptions(given));
   } catch (error) {
     throw new Error(`${(error as Error).message}\n${USAGE}`);
   }
   return {
-    deliveries: number('deliveries', values.deliveries, 1_000_000),
-    kills: number('kills', values.kills, 100),
-    seed: number('seed', values.seed ?? String(Math.floor(Math.random() * 2 ** 31)), 2 ** 31),
+    deliveries: readNumber('deliveries', values.deliveries, 1_000_000),
+    kills: readNumber('kills', values.kills, 100),
+    seed: readNumber('seed', values.seed ?? String(Math.floor(Math.random() * 2 ** 31)), 2 ** 31),
     hurry: values.hurry,
     json: values.json,
   };
 }
 
-function parse(given: readonly string[]) {
+function parseOptions(given: readonly string[]) {
   return parseArgs({
     args: [...given],
     options: {

@@ -100,7 +100,7 @@ async function waitForDeliveryInFlight(): Promise<void> {
 }
 
 /** Causes a disruption and returns its log line. */
-async function disrupt({ kind, downMs: awayMs }: Disruption): Promise<string> {
+async function causeDisruption({ kind, downMs: awayMs }: Disruption): Promise<string> {
   if (kind === 'flush Redis') {
     await flushRedis();
     return 'FLUSHALL on Redis';
@@ -116,18 +116,18 @@ async function disrupt({ kind, downMs: awayMs }: Disruption): Promise<string> {
   const tier = kind === 'kill relay' ? 'relay' : 'webhook-worker';
   if (tier === 'webhook-worker') await waitForDeliveryInFlight();
   await tiers.kill(tier);
-  const about = tier === 'webhook-worker' ? `, ${await recordHeldDeliveries()} deliveries in flight` : '';
+  const inFlightNote = tier === 'webhook-worker' ? `, ${await recordHeldDeliveries()} deliveries in flight` : '';
   await sleep(awayMs);
   tiers.start(tier);
-  return `SIGKILL ${tier}${about}`;
+  return `SIGKILL ${tier}${inFlightNote}`;
 }
 
-async function disruptAll(disruptions: readonly Disruption[], runMs: number): Promise<void> {
+async function causeDisruptions(disruptions: readonly Disruption[], runMs: number): Promise<void> {
   const startedAt = performance.now();
   for (const disruption of disruptions) {
     await sleep(Math.max(0, disruption.at * runMs - (performance.now() - startedAt)));
     const at = (performance.now() - startedAt) / 1000;
-    printLine(`  ${at.toFixed(1).padStart(6)} s  ${await disrupt(disruption)}`);
+    printLine(`  ${at.toFixed(1).padStart(6)} s  ${await causeDisruption(disruption)}`);
   }
   // Without this, the jobs of a killed worker would be taken over only after 20 s.
   if (hurry) await flushRedis();
@@ -140,7 +140,7 @@ printLine(
   `${formatCount(load.deliveries)} deliveries to ${load.endpoints} endpoints in ${Math.round(runMs / 1000)} s; seed ${seed}\n`,
 );
 const startedAt = performance.now();
-const [expected] = await Promise.all([load.run(runMs), disruptAll(planDisruptions(kills, random), runMs)]);
+const [expected] = await Promise.all([load.run(runMs), causeDisruptions(planDisruptions(kills, random), runMs)]);
 for (const end = Date.now() + FINISH_TIMEOUT_MS; Date.now() < end && crashCount === 0; await sleep(200)) {
   if ((await countUnfinished(postgres.url)) === 0) break;
   if (hurry) await expireLeasesAndRetries(postgres.url, [...held.values()]);

@@ -14,14 +14,14 @@ const MAX_DOWN_MS = 600;
 
 /** Returns kills at random moments and the other two disruptions in the middle, sorted by time. */
 export function planDisruptions(kills: number, random: () => number): Disruption[] {
-  const disruption = (kind: DisruptionKind, from: number, to: number): Disruption => ({
+  const planDisruption = (kind: DisruptionKind, from: number, to: number): Disruption => ({
     kind,
     at: from + (to - from) * random(),
     downMs: Math.round(random() * MAX_DOWN_MS),
   });
-  const disruptions = [disruption('flush Redis', 0.4, 0.6), disruption('restart Postgres', 0.4, 0.7)];
+  const disruptions = [planDisruption('flush Redis', 0.4, 0.6), planDisruption('restart Postgres', 0.4, 0.7)];
   for (let i = 0; i < kills; i++)
-    disruptions.push(disruption('kill relay', 0.1, 0.95), disruption('kill webhook-worker', 0.1, 0.95));
+    disruptions.push(planDisruption('kill relay', 0.1, 0.95), planDisruption('kill webhook-worker', 0.1, 0.95));
   return disruptions.sort((a, b) => a.at - b.at);
 }
 

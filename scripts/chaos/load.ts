@@ -25,7 +25,7 @@ const BEHAVIOURS: readonly Behaviour[] = ['prompt', 'prompt', 'slow', 'slow', 'f
 let requestCount = 0;
 
 /** Sends from a new address each time, since rate limits are per address. Undefined: no response, or a server error. */
-async function send(url: string, token: string, body: object, key: string = randomUUID()) {
+async function postJson(url: string, token: string, body: object, key: string = randomUUID()) {
   requestCount += 1;
   const headers: Record<string, string> = {
     'content-type': 'application/json',
@@ -42,11 +42,14 @@ async function send(url: string, token: string, body: object, key: string = rand
 
 async function registerUser(url: string, name: string, receivers: Receivers): Promise<LoadUser> {
   const account = { name, email: `${name}@example.com`, password: 'a bell rings at noon' };
-  const { token } = (await send(`${url}/api/auth/register`, '', account))!;
+  const { token } = (await postJson(`${url}/api/auth/register`, '', account))!;
   const endpoints = BEHAVIOURS.map((_, index) => `${name}-${index}`);
   for (const [index, endpoint] of endpoints.entries()) {
-    const made = await send(`${url}/api/webhooks`, token!, { url: receivers.url(endpoint), events: ['post.created'] });
-    receivers.open(endpoint, made!.secret!, BEHAVIOURS[index]!);
+    const created = await postJson(`${url}/api/webhooks`, token!, {
+      url: receivers.url(endpoint),
+      events: ['post.created'],
+    });
+    receivers.open(endpoint, created!.secret!, BEHAVIOURS[index]!);
   }
   return { token: token!, endpoints };
 }
@@ -71,14 +74,14 @@ export async function prepareLoad(
   const users = await Promise.all(
     Array.from({ length: userCountFor(deliveries) }, (_, i) => registerUser(url, `person${i}`, receivers)),
   );
-  const all = users.flatMap(({ endpoints }) => endpoints);
+  const endpointNames = users.flatMap(({ endpoints }) => endpoints);
   const planned: PlannedRecord[] = [];
   let sum = 0;
   while (sum < deliveries) {
     const author = users[Math.floor(random() * users.length)]!;
     const published = random() < 0.25;
     planned.push({ author, published });
-    sum += published ? all.length : ENDPOINTS;
+    sum += published ? endpointNames.length : ENDPOINTS;
   }
 
   /** Retries with the same key until it is acknowledged, so that it is created once. */
@@ -90,31 +93,31 @@ export async function prepareLoad(
       body: 'Every delivery arrives.',
     };
     for (const end = Date.now() + CREATE_TIMEOUT_MS; Date.now() < end; await sleep(RETRY_MS)) {
-      const made = await send(`${url}/api/posts`, author.token, record, key);
-      if (made !== undefined) return made.id!;
+      const created = await postJson(`${url}/api/posts`, author.token, record, key);
+      if (created !== undefined) return created.id!;
     }
     throw new Error(`no response confirmed the creation of a record within ${CREATE_TIMEOUT_MS / 1000} s`);
   }
 
   return {
-    endpoints: all.length,
+    endpoints: endpointNames.length,
     deliveries: sum,
     async run(ms) {
-      const expected: Expected = new Map(all.map((name) => [name, new Set()]));
+      const expected: Expected = new Map(endpointNames.map((name) => [name, new Set()]));
       const startedAt = Date.now();
       let next = 0;
-      const client = async () => {
+      const runClient = async () => {
         while (next < planned.length) {
           const number = next++;
           // Bursts keep more deliveries in flight at once.
-          const place = (number - (number % CLIENTS)) / planned.length;
-          await sleep(Math.max(0, startedAt + place * ms - Date.now()));
+          const progress = (number - (number % CLIENTS)) / planned.length;
+          await sleep(Math.max(0, startedAt + progress * ms - Date.now()));
           const one = planned[number]!;
           const id = await create(one, number);
-          for (const name of one.published ? all : one.author.endpoints) expected.get(name)!.add(id);
+          for (const name of one.published ? endpointNames : one.author.endpoints) expected.get(name)!.add(id);
         }
       };
-      await Promise.all(Array.from({ length: CLIENTS }, client));
+      await Promise.all(Array.from({ length: CLIENTS }, runClient));
       return expected;
     },
   };

@@ -26,7 +26,7 @@ export interface Receivers {
 
 const SLOW_MS = 60;
 /** One out of this many messages gets 503 at first, if the endpoint is `failing`. */
-const FAILING = 10;
+const FAILING_ONE_IN = 10;
 
 interface Endpoint {
   webhook: Webhook;
@@ -35,7 +35,7 @@ interface Endpoint {
   failed: Set<string>;
 }
 
-async function bodyOf(req: IncomingMessage): Promise<string> {
+async function readBody(req: IncomingMessage): Promise<string> {
   const chunks: Buffer[] = [];
   for await (const chunk of req) chunks.push(chunk as Buffer);
   return Buffer.concat(chunks).toString('utf8');
@@ -55,11 +55,11 @@ export async function startReceivers(random: () => number): Promise<Receivers> {
   function shouldFail({ behaviour, failed, arrived }: Endpoint, id: string, record: string): boolean {
     if (behaviour !== 'failing' || failed.has(id) || arrived.get(record)?.has(id)) return false;
     failed.add(id);
-    return random() < 1 / FAILING;
+    return random() < 1 / FAILING_ONE_IN;
   }
 
   async function handleDelivery(endpoint: Endpoint, req: IncomingMessage): Promise<number> {
-    const body = await bodyOf(req);
+    const body = await readBody(req);
     let record: string;
     try {
       const payload = endpoint.webhook.verify(body, req.headers as Record<string, string>);

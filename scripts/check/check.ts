@@ -13,7 +13,7 @@ const checks: [name: string, ...command: string[]][] = [
 ];
 
 /** Runs one check with this Node and prints its result, and its output if it failed. */
-function run([name, ...args]: (typeof checks)[number]): Promise<boolean> {
+function runCheck([name, ...args]: (typeof checks)[number]): Promise<boolean> {
   const begin = Date.now();
   return new Promise((resolve) => {
     const child = spawn(process.execPath, args, { cwd: fileURLToPath(new URL('../..', import.meta.url)) });
@@ -27,5 +27,5 @@ function run([name, ...args]: (typeof checks)[number]): Promise<boolean> {
   });
 }
 
-const passed = await Promise.all(checks.map(run));
+const passed = await Promise.all(checks.map(runCheck));
 if (passed.includes(false)) process.exitCode = 1;

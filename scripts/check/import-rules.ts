@@ -34,8 +34,8 @@ try {
 }
 
 const dependencies = new Map(cruise.modules.map((module) => [module.source, module.dependencies.length]));
-const imports = (file: string) => /^(import|export)\b[^;]*\bfrom '/m.test(readFileSync(file, 'utf8'));
-const unreadFiles = files.filter((file) => !dependencies.has(file) || (!dependencies.get(file) && imports(file)));
+const hasImports = (file: string) => /^(import|export)\b[^;]*\bfrom '/m.test(readFileSync(file, 'utf8'));
+const unreadFiles = files.filter((file) => !dependencies.has(file) || (!dependencies.get(file) && hasImports(file)));
 for (const file of unreadFiles) console.error(`not read: ${file}`);
 const { violations } = cruise.summary;
 for (const { rule, from, to, cycle } of violations) {

@@ -3,7 +3,7 @@
 import { createHash } from 'node:crypto';
 import { globSync, readFileSync } from 'node:fs';
 import { relative } from 'node:path';
-import { readPublished } from '../../src/runtime/migrations/journal.ts';
+import { readPublishedMigrations } from '../../src/runtime/migrations/journal.ts';
 
 interface LockFile {
   packages: Record<string, { version?: string; integrity?: string; resolved?: string; link?: boolean }>;
@@ -12,7 +12,7 @@ interface LockFile {
 const LOCK_FILES = ['package-lock.json', 'scripts/node/package-lock.json'];
 
 /** Returns packages that npm would install without verifying a hash, or from an address in the lock file. */
-function unpinnedPackages(file: string): string[] {
+function findUnpinnedPackages(file: string): string[] {
   const { packages } = JSON.parse(readFileSync(file, 'utf8')) as LockFile;
   return Object.entries(packages).flatMap(([path, entry]) => {
     if (path === '' || entry.link) return [];
@@ -25,8 +25,8 @@ function unpinnedPackages(file: string): string[] {
 }
 
 /** Returns published migrations that are missing or changed, and migrations of Belfry's own that are not in the list. */
-function changedMigrations(): string[] {
-  const { hashes } = readPublished('migrations');
+function findChangedMigrations(): string[] {
+  const { hashes } = readPublishedMigrations('migrations');
   const names = globSync('migrations/belfry/*.sql').map((file) => relative('migrations', file).replace(/\.sql$/, ''));
   const changed = Object.entries(hashes).flatMap(([name, hash]) => {
     const file = `migrations/${name}.sql`;
@@ -46,6 +46,6 @@ function changedMigrations(): string[] {
   ];
 }
 
-const errors = [...LOCK_FILES.flatMap(unpinnedPackages), ...changedMigrations()];
+const errors = [...LOCK_FILES.flatMap(findUnpinnedPackages), ...findChangedMigrations()];
 for (const line of errors) console.error(line);
 if (errors.length > 0) process.exit(1);

@@ -12,8 +12,8 @@ const RECORDS = 1000;
 // The claims of a killed worker are reclaimed when their lease expires.
 const RECEIVE_TIMEOUT_MS = 120_000;
 
-function report(records: number, outcome: Outcome): void {
-  const percentile = (share: number) =>
+function printOutcome(records: number, outcome: Outcome): void {
+  const latencyPercentile = (share: number) =>
     outcome.latencies[Math.min(Math.floor(outcome.latencies.length * share), outcome.latencies.length - 1)];
   const lines: [string, string | number | undefined][] = [
     ['records written', records],
@@ -23,8 +23,8 @@ function report(records: number, outcome: Outcome): void {
     ['received by the wrong endpoint', outcome.misdirected],
     ['invalid signature', outcome.refused],
     ['duplicates', outcome.duplicates],
-    ['commit to receipt, median', `${percentile(0.5)} ms`],
-    ['commit to receipt, 99th percentile', `${percentile(0.99)} ms`],
+    ['commit to receipt, median', `${latencyPercentile(0.5)} ms`],
+    ['commit to receipt, 99th percentile', `${latencyPercentile(0.99)} ms`],
   ];
   for (const [name, value] of lines) console.log(`  ${name.padEnd(36)}${value}`);
 }
@@ -61,7 +61,7 @@ const users = [await registerUser(tiers.url, 'ada', receiver), await registerUse
 console.log(`1. ${RECORDS} records from 20 clients at once`);
 const first = await createRecords(users, RECORDS, () => undefined);
 const outcomeWithoutKills = await waitForOutcome(first, receiver, RECEIVE_TIMEOUT_MS);
-report(RECORDS, outcomeWithoutKills);
+printOutcome(RECORDS, outcomeWithoutKills);
 
 console.log(`\n2. ${RECORDS} more, while relay and webhook-worker are killed (SIGKILL) and restarted`);
 let killed: Promise<void> | undefined;
@@ -73,9 +73,9 @@ const second = await createRecords(users, RECORDS, (done) => {
   });
 });
 await killed;
-const both: Expected = new Map([...first].map(([name, ids]) => [name, ids.union(second.get(name)!)]));
-const outcomeWithKills = await waitForOutcome(both, receiver, RECEIVE_TIMEOUT_MS);
-report(2 * RECORDS, outcomeWithKills);
+const expectedInTotal: Expected = new Map([...first].map(([name, ids]) => [name, ids.union(second.get(name)!)]));
+const outcomeWithKills = await waitForOutcome(expectedInTotal, receiver, RECEIVE_TIMEOUT_MS);
+printOutcome(2 * RECORDS, outcomeWithKills);
 if (outcomeWithKills.duplicates > 0)
   console.log(
     '  (Duplicates are requests that were in flight at the kill and were sent again. They carry the same webhook-id.)',

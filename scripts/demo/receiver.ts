@@ -23,7 +23,7 @@ export interface Receiver {
   close(): Promise<void>;
 }
 
-async function bodyOf(req: IncomingMessage): Promise<string> {
+async function readBody(req: IncomingMessage): Promise<string> {
   const chunks: Buffer[] = [];
   for await (const chunk of req) chunks.push(chunk as Buffer);
   return Buffer.concat(chunks).toString('utf8');
@@ -43,7 +43,7 @@ export async function startReceiver(): Promise<Receiver> {
     const at = Date.now();
     const here = arrivals(req.url!.slice(1));
     try {
-      const body = await bodyOf(req);
+      const body = await readBody(req);
       const payload = secrets.get(req.url!.slice(1))!.verify(body, req.headers as Record<string, string>) as {
         timestamp: string;
         data: { id: string };

@@ -21,7 +21,7 @@ export async function createRecords(
   const expected: Expected = new Map(users.map((person) => [person.name, new Set()]));
   let next = 0;
   let done = 0;
-  const client = async (_: unknown, index: number) => {
+  const runClient = async (_: unknown, index: number) => {
     while (next < count) {
       const number = next++;
       const author = users[number % users.length]!;
@@ -31,7 +31,7 @@ export async function createRecords(
       progress(++done);
     }
   };
-  await Promise.all(Array.from({ length: CLIENTS }, client));
+  await Promise.all(Array.from({ length: CLIENTS }, runClient));
   return expected;
 }
 
@@ -48,7 +48,7 @@ export interface Outcome {
   latencies: number[];
 }
 
-function compare(expected: Expected, receiver: Receiver): Outcome {
+function compareDeliveries(expected: Expected, receiver: Receiver): Outcome {
   const outcome: Outcome = {
     expected: 0,
     received: 0,
@@ -78,7 +78,7 @@ function compare(expected: Expected, receiver: Receiver): Outcome {
 /** Waits until everything has arrived, at most `ms`, and a little longer for messages that must not arrive. */
 export async function waitForOutcome(expected: Expected, receiver: Receiver, ms: number): Promise<Outcome> {
   const deadline = Date.now() + ms;
-  while (compare(expected, receiver).missing > 0 && Date.now() < deadline) await sleep(50);
+  while (compareDeliveries(expected, receiver).missing > 0 && Date.now() < deadline) await sleep(50);
   await sleep(500);
-  return compare(expected, receiver);
+  return compareDeliveries(expected, receiver);
 }

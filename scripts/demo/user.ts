@@ -7,7 +7,7 @@ export interface DemoUser {
   post(title: string, status: 'draft' | 'published', client: number): Promise<string>;
 }
 
-async function send(url: string, token: string | undefined, body: object, client = 0) {
+async function postJson(url: string, token: string | undefined, body: object, client = 0) {
   const response = await fetch(url, {
     method: 'POST',
     headers: {
@@ -25,17 +25,18 @@ async function send(url: string, token: string | undefined, body: object, client
 /** Registers a user and a webhook endpoint over HTTP, as any client would. */
 export async function registerUser(url: string, name: string, receiver: Receiver): Promise<DemoUser> {
   const email = `${name}-${Date.now()}@example.com`;
-  const { token } = await send(`${url}/api/auth/register`, undefined, {
+  const { token } = await postJson(`${url}/api/auth/register`, undefined, {
     name,
     email,
     password: 'a bell rings at noon',
   });
-  const endpoint = await send(`${url}/api/webhooks`, token, { url: receiver.url(name), events: ['post.created'] });
+  const endpoint = await postJson(`${url}/api/webhooks`, token, { url: receiver.url(name), events: ['post.created'] });
   receiver.trust(name, endpoint.secret!);
   return {
     name,
     async post(title, status, client) {
-      return (await send(`${url}/api/posts`, token, { title, status, body: 'Every delivery arrives.' }, client)).id!;
+      return (await postJson(`${url}/api/posts`, token, { title, status, body: 'Every delivery arrives.' }, client))
+        .id!;
     },
   };
 }

@@ -63,7 +63,7 @@ const dataDir = join(root, '.data');
 const lock = join(dataDir, 'dev.json');
 
 /** A key for encrypted values that is kept as long as the data: base64 of 32 bytes. */
-function developmentKey(): string {
+function readDevelopmentKey(): string {
   const file = join(dataDir, 'encryption-key');
   if (!existsSync(file)) writeFileSync(file, randomBytes(32).toString('base64'), { mode: 0o600 });
   return readFileSync(file, 'utf8');
@@ -164,7 +164,7 @@ try {
   services = await startServices({ mode: 'dev', dataDir, announce: console.log });
   mkdirSync(webFolder, { recursive: true });
   const { databaseUrl, redisUrl } = services;
-  const keys = process.env.SVC_ENCRYPTION_KEYS || developmentKey();
+  const keys = process.env.SVC_ENCRYPTION_KEYS || readDevelopmentKey();
   writeEnvironmentFile(root, { DATABASE_URL: databaseUrl, REDIS_URL: redisUrl, SVC_ENCRYPTION_KEYS: keys });
   const startWeb = () =>
     runGuarded(

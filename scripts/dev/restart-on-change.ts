@@ -26,9 +26,9 @@ export function restartOnChange(
   let stopped = false;
   let timer: NodeJS.Timeout | undefined;
   let work = Promise.resolve();
-  let current = begin();
+  let current = startProcess();
 
-  function begin(): GuardedProcess {
+  function startProcess(): GuardedProcess {
     const running = start();
     void running.exited.then((code) => {
       if (running === current && !stopped && code !== 0) announce('Waiting for a file change.');
@@ -36,11 +36,11 @@ export function restartOnChange(
     return running;
   }
 
-  async function restart(): Promise<void> {
+  async function restartProcess(): Promise<void> {
     if (stopped) return;
     const old = current;
     await old.stop();
-    if (!stopped) current = begin();
+    if (!stopped) current = startProcess();
   }
 
   const watcher = watch(folders, { ignoreInitial: true });
@@ -49,7 +49,7 @@ export function restartOnChange(
     // Several files saved at once, or one file saved in steps, cause one restart.
     timer = setTimeout(() => {
       announce(`${file} changed, restarting.`);
-      work = work.then(restart);
+      work = work.then(restartProcess);
     }, SETTLE_MS);
   });
 

@@ -61,20 +61,20 @@ function parseValueOptions(given: readonly string[]): { words: string[]; values:
   return { words, values };
 }
 
-function requestedChanges(values: Map<ValueOption, string[][]>): RequestedChanges {
-  const all = (option: ValueOption) => values.get(option) ?? [];
+function toRequestedChanges(values: Map<ValueOption, string[][]>): RequestedChanges {
+  const valuesOf = (option: ValueOption) => values.get(option) ?? [];
   // A field may be given by its declared name. Its column is in snake case.
-  const column = (table: string, name: string) => `${table}.${snakeCase(name)}`;
+  const columnPath = (table: string, name: string) => `${table}.${snakeCase(name)}`;
   return {
-    renamedTables: all('--rename-table').map(([from, to]) => ({ from: from!, to: to! })),
-    renamedColumns: all('--rename').map(([table, from, to]) => ({
+    renamedTables: valuesOf('--rename-table').map(([from, to]) => ({ from: from!, to: to! })),
+    renamedColumns: valuesOf('--rename').map(([table, from, to]) => ({
       table: table!,
       from: snakeCase(from!),
       to: snakeCase(to!),
     })),
-    using: new Map(all('--using').map(([table, name, expression]) => [column(table!, name!), expression!])),
-    dropped: new Set(all('--drop').map(([table, name]) => column(table!, name!))),
-    droppedTables: new Set(all('--drop-table').map(([table]) => table!)),
+    using: new Map(valuesOf('--using').map(([table, name, expression]) => [columnPath(table!, name!), expression!])),
+    dropped: new Set(valuesOf('--drop').map(([table, name]) => columnPath(table!, name!))),
+    droppedTables: new Set(valuesOf('--drop-table').map(([table]) => table!)),
   };
 }
 
@@ -84,13 +84,13 @@ function requestedChanges(values: Map<ValueOption, string[][]>): RequestedChange
  * @throws Error with a message for the terminal
  */
 export function readMigrationArguments(given: readonly string[]): MigrationArguments {
-  const { words: left, values } = parseValueOptions(given);
-  const unknown = left.filter((word) => word.startsWith('-') && !isFlag(word));
+  const { words: remainingWords, values } = parseValueOptions(given);
+  const unknown = remainingWords.filter((word) => word.startsWith('-') && !isFlag(word));
   if (unknown.length > 0) {
     const known = [...Object.keys(EXAMPLES), ...FLAGS].join(' ');
     throw new Error(`Unknown option ${unknown.join(' ')}. Options: ${known}`);
   }
-  const words = left.filter((word) => !isFlag(word)).join(' ');
+  const words = remainingWords.filter((word) => !isFlag(word)).join(' ');
   const name = words
     .toLowerCase()
     .replaceAll(/[^a-z0-9]+/g, '_')
@@ -99,10 +99,10 @@ export function readMigrationArguments(given: readonly string[]): MigrationArgum
     throw new Error(`A migration name needs letters (a to z) or digits, not only ${words}`);
   return {
     name: name || undefined,
-    allowLoss: left.includes('--allow-loss'),
-    check: left.includes('--check'),
-    empty: left.includes('--empty'),
-    framework: left.includes('--framework'),
-    requested: requestedChanges(values),
+    allowLoss: remainingWords.includes('--allow-loss'),
+    check: remainingWords.includes('--check'),
+    empty: remainingWords.includes('--empty'),
+    framework: remainingWords.includes('--framework'),
+    requested: toRequestedChanges(values),
   };
 }

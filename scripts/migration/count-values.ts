@@ -4,7 +4,7 @@ import type { Loss } from '../../src/runtime/migrations/plan/losses.ts';
 
 /** The number of rows with a value that would be lost; `undefined` if it is not known. */
 export interface ValueCounts {
-  of(loss: Loss): number | undefined;
+  countOf(loss: Loss): number | undefined;
   /** The reason why counts are missing. */
   problem: string | undefined;
 }
@@ -42,8 +42,9 @@ export function createCountingClient(url: string): pg.Client {
  */
 export async function countValues(url: string | undefined, losses: readonly Loss[]): Promise<ValueCounts> {
   const counted = new Map<Loss, number>();
-  const of = (loss: Loss) => counted.get(loss);
-  if (url === undefined || url === '') return { of, problem: 'set DATABASE_URL to see how many rows hold a value' };
+  const countOf = (loss: Loss) => counted.get(loss);
+  if (url === undefined || url === '')
+    return { countOf, problem: 'set DATABASE_URL to see how many rows hold a value' };
   const client = createCountingClient(url);
   let problem: string | undefined;
   try {
@@ -55,5 +56,5 @@ export async function countValues(url: string | undefined, losses: readonly Loss
     problem = `the rows that hold a value were not counted: ${(error as Error).message || 'the database does not respond'}`;
   }
   await client.end().catch(() => undefined);
-  return { of, problem };
+  return { countOf, problem };
 }

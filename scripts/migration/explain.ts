@@ -12,8 +12,8 @@ function renameOption({ table, column }: Loss, candidate: string): string {
   return column === undefined ? `--rename-table ${table}=${candidate}` : `--rename ${table}.${column}=${candidate}`;
 }
 
-function rowsOf(loss: Loss, counts: ValueCounts): string {
-  const count = counts.of(loss);
+function describeRows(loss: Loss, counts: ValueCounts): string {
+  const count = counts.countOf(loss);
   if (count === undefined) return '';
   const rows = `${count} ${count === 1 ? 'row' : 'rows'}`;
   if (loss.column === undefined) return `: it has ${rows}`;
@@ -21,7 +21,7 @@ function rowsOf(loss: Loss, counts: ValueCounts): string {
 }
 
 /** Adds an option to the given command line and removes `--check`, so that it writes. */
-function withOption(given: readonly string[], option: string): string {
+function buildCommand(given: readonly string[], option: string): string {
   const kept = given.filter((word) => word !== '--check');
   const named = kept.length > 0 && (kept.length === given.length || readMigrationArguments(kept).name !== undefined);
   const words = kept.map((word) => (/^[\w./=-]+$/.test(word) ? word : `'${word.replaceAll("'", `'\\''`)}'`));
@@ -37,11 +37,11 @@ export function explainLosses(losses: readonly Loss[], counts: ValueCounts, give
   const lines = ['This would lose data:'];
   for (const loss of losses) {
     lines.push(
-      `  - ${loss.column === undefined ? `table ${loss.table}` : `${loss.table}.${loss.column}`}${rowsOf(loss, counts)}`,
+      `  - ${loss.column === undefined ? `table ${loss.table}` : `${loss.table}.${loss.column}`}${describeRows(loss, counts)}`,
     );
     for (const candidate of loss.candidates)
-      lines.push(`      to rename it to ${candidate}: ${withOption(given, renameOption(loss, candidate))}`);
-    lines.push(`      to drop it: ${withOption(given, dropOption(loss))}`);
+      lines.push(`      to rename it to ${candidate}: ${buildCommand(given, renameOption(loss, candidate))}`);
+    lines.push(`      to drop it: ${buildCommand(given, dropOption(loss))}`);
   }
   if (losses.length > 1)
     lines.push('Combine the options in one command. --allow-loss drops everything that is not renamed.');
@@ -56,14 +56,14 @@ export function explainRefusals(refusals: readonly RefusedChange[], given: reado
     lines.push(`  - ${table}.${column}: ${why}`);
     if (example !== undefined)
       lines.push(
-        `      to convert the values: ${withOption(given, `--using "${table}.${column}=${example.replaceAll('"', '\\"')}"`)}`,
+        `      to convert the values: ${buildCommand(given, `--using "${table}.${column}=${example.replaceAll('"', '\\"')}"`)}`,
       );
     if (asIs !== undefined)
       lines.push(
-        `      if the values fit as they are: ${withOption(given, `--using "${table}.${column}=${asIs.replaceAll('"', '\\"')}"`)}`,
+        `      if the values fit as they are: ${buildCommand(given, `--using "${table}.${column}=${asIs.replaceAll('"', '\\"')}"`)}`,
       );
     lines.push('      to keep the values: leave the field as it is, declare a new one, and copy the values in code');
-    lines.push(`      to drop the values: ${withOption(given, `--drop ${was}`)}`);
+    lines.push(`      to drop the values: ${buildCommand(given, `--drop ${was}`)}`);
   }
   return lines;
 }

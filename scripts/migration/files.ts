@@ -15,12 +15,12 @@ interface NewMigration {
 
 const BREAKPOINT = '\n--> statement-breakpoint\n';
 
-const NO_TRANSACTION = [
+const NO_TRANSACTION_HEADER = [
   '-- belfry: no transaction',
   '-- Each statement is committed separately, so that building an index does not block writes. After an interruption, run it again.',
 ];
 
-const BY_HAND = [
+const HAND_WRITTEN_HEADER = [
   '-- Write your statements here. Separate them with the same breakpoint line as in the other files. They run in one transaction.',
   '-- Add the line "-- belfry: no transaction" to commit each statement separately. Each statement must then be safe to run twice.',
 ];
@@ -44,7 +44,7 @@ export function readLastSnapshot(folder: string): Snapshot | undefined {
 }
 
 /** Returns a description without the indexes that are created later. */
-function withoutIndexes(next: Snapshot, indexes: readonly string[]): Snapshot {
+function removeIndexes(next: Snapshot, indexes: readonly string[]): Snapshot {
   const later = new Set(indexes.map((statement) => /INDEX "([^"]+)"/.exec(statement)?.[1]));
   const tables = Object.entries(next.tables).map(([key, table]) => {
     const kept = Object.entries(table.indexes).filter(([name]) => !later.has(name));
@@ -60,10 +60,10 @@ function withoutIndexes(next: Snapshot, indexes: readonly string[]): Snapshot {
 export function splitIntoMigrations(plan: Plan, name: string, next: Snapshot): NewMigration[] {
   const migrations: NewMigration[] = [];
   const { statements, indexes, notes, unchecked } = plan;
-  const ofIndexes = new Set(unchecked.filter((one) => 'room' in one).map(({ note }) => note));
-  const others = notes.filter((note) => !ofIndexes.has(note));
+  const indexNotes = new Set(unchecked.filter((one) => 'room' in one).map(({ note }) => note));
+  const others = notes.filter((note) => !indexNotes.has(note));
   if (statements.length > 0) {
-    const snapshot = indexes.length > 0 ? withoutIndexes(next, indexes) : next;
+    const snapshot = indexes.length > 0 ? removeIndexes(next, indexes) : next;
     migrations.push({ name, header: notesSection('Notes:', others), statements, snapshot });
   }
   // The declarations changed in a way that the tables do not show, so the snapshot has to be updated.
@@ -74,15 +74,18 @@ export function splitIntoMigrations(plan: Plan, name: string, next: Snapshot): N
   if (indexes.length > 0) {
     const concurrent = indexes.map((statement) => statement.replace(' INDEX ', ' INDEX CONCURRENTLY '));
     const own = statements.length > 0 ? `${name}_indexes` : name;
-    const header = [...NO_TRANSACTION, ...notesSection('Notes:', statements.length > 0 ? [...ofIndexes] : notes)];
+    const header = [
+      ...NO_TRANSACTION_HEADER,
+      ...notesSection('Notes:', statements.length > 0 ? [...indexNotes] : notes),
+    ];
     migrations.push({ name: own, header, statements: concurrent, snapshot: next });
   }
   return migrations;
 }
 
 /** Returns a migration to be written by hand. It leaves the tables unchanged. */
-export function emptyMigration(name: string, snapshot: Snapshot): NewMigration {
-  return { name, header: BY_HAND, statements: [], snapshot };
+export function createEmptyMigration(name: string, snapshot: Snapshot): NewMigration {
+  return { name, header: HAND_WRITTEN_HEADER, statements: [], snapshot };
 }
 
 /**
@@ -94,7 +97,7 @@ export function writeMigrations(folder: string, migrations: readonly NewMigratio
   const journal: Journal = readJournal(folder) ?? { version: '7', dialect: 'postgresql', entries: [] };
   const meta = join(folder, 'meta');
   mkdirSync(meta, { recursive: true });
-  const json = (file: string, value: unknown) => writeFileSync(file, `${JSON.stringify(value, null, 2)}\n`);
+  const writeJson = (file: string, value: unknown) => writeFileSync(file, `${JSON.stringify(value, null, 2)}\n`);
   let previous = readLastSnapshot(folder)?.id;
   const names = migrations.map(({ name, header, statements, snapshot }) => {
     const last = journal.entries.at(-1);
@@ -104,13 +107,13 @@ export function writeMigrations(folder: string, migrations: readonly NewMigratio
     const before = idx === 0 ? ['CREATE EXTENSION IF NOT EXISTS pg_trgm;'] : [];
     const sql = [...header.map((line) => `${line}\n`), [...before, ...statements].join(BREAKPOINT)].join('');
     writeFileSync(join(folder, `${tag}.sql`), `${sql.trimEnd()}\n`);
-    json(join(meta, `${padIndex(idx)}_snapshot.json`), { ...snapshot, id, ...(previous && { prevId: previous }) });
+    writeJson(join(meta, `${padIndex(idx)}_snapshot.json`), { ...snapshot, id, ...(previous && { prevId: previous }) });
     previous = id;
     // Later than the last one, regardless of this machine's clock, since drizzle's own migrator compares these times.
     const when = Math.max(Date.now(), (last?.when ?? 0) + 1);
     journal.entries.push({ idx, version: '7', when, tag, breakpoints: true });
     return tag;
   });
-  json(join(meta, '_journal.json'), journal);
+  writeJson(join(meta, '_journal.json'), journal);
   return names;
 }

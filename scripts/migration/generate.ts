@@ -1,16 +1,16 @@
 import { join } from 'node:path';
 import type { PgTable } from 'drizzle-orm/pg-core';
-import { FRAMEWORK } from '../../src/runtime/migrations/journal.ts';
+import { FRAMEWORK_FOLDER } from '../../src/runtime/migrations/journal.ts';
 import type { DeclaredFacts } from '../../src/runtime/migrations/plan/declared.ts';
 import type { Loss } from '../../src/runtime/migrations/plan/losses.ts';
-import { type Plan, planChange } from '../../src/runtime/migrations/plan/plan-change.ts';
+import { type Plan, planSchemaChange } from '../../src/runtime/migrations/plan/plan-change.ts';
 import { type Snapshot, takeSnapshot } from '../../src/runtime/migrations/plan/snapshot.ts';
 import { type MigrationArguments, readMigrationArguments } from './arguments.ts';
 import { countUnchecked } from './count-unchecked.ts';
 import { countValues } from './count-values.ts';
 import { explainLosses, explainRefusals } from './explain.ts';
-import { emptyMigration, readLastSnapshot, splitIntoMigrations, writeMigrations } from './files.ts';
-import { addToPublished, onlyFramework, readFrameworkTables, withoutFramework } from './framework.ts';
+import { createEmptyMigration, readLastSnapshot, splitIntoMigrations, writeMigrations } from './files.ts';
+import { addToPublished, keepFrameworkTables, readFrameworkTables, removeFrameworkTables } from './framework.ts';
 
 /** The output of a command, and whether it did what was requested. */
 export interface Outcome {
@@ -26,12 +26,12 @@ interface Target {
   isFramework: boolean;
 }
 
-const refused = (lines: string[]): Outcome => ({ ok: false, lines });
+const refusedOutcome = (lines: string[]): Outcome => ({ ok: false, lines });
 
 /** Returns the losses of a plan that no option allows. Throws if an option names something that would not be dropped. */
 function findUnallowedLosses({ losses }: Plan, { allowLoss, requested }: MigrationArguments): Loss[] {
-  const key = ({ table, column }: Loss) => `${table}.${column}`;
-  const columns = new Set(losses.filter(({ column }) => column !== undefined).map(key));
+  const lossKey = ({ table, column }: Loss) => `${table}.${column}`;
+  const columns = new Set(losses.filter(({ column }) => column !== undefined).map(lossKey));
   const tables = new Set(losses.filter(({ column }) => column === undefined).map(({ table }) => table));
   for (const name of requested.dropped)
     if (!columns.has(name)) throw new Error(`--drop ${name}: this migration would not drop that column.`);
@@ -39,17 +39,20 @@ function findUnallowedLosses({ losses }: Plan, { allowLoss, requested }: Migrati
     if (!tables.has(name)) throw new Error(`--drop-table ${name}: this migration would not drop that table.`);
   if (allowLoss) return [];
   return losses.filter((loss) =>
-    loss.column === undefined ? !requested.droppedTables.has(loss.table) : !requested.dropped.has(key(loss)),
+    loss.column === undefined ? !requested.droppedTables.has(loss.table) : !requested.dropped.has(lossKey(loss)),
   );
 }
 
-function reportBehind(plan: Plan): Outcome {
+function reportOutdatedMigrations(plan: Plan): Outcome {
   const lines = [...plan.statements, ...plan.indexes].map((statement) => `  ${statement.split('\n')[0]}`);
   if (lines.length === 0) lines.push(...plan.notes.map((note) => `  note: ${note}`));
-  return refused(['The migrations are behind the declarations. npm run migration:generate would write:', ...lines]);
+  return refusedOutcome([
+    'The migrations are behind the declarations. npm run migration:generate would write:',
+    ...lines,
+  ]);
 }
 
-function write(target: Target, plan: Plan, name: string, next: Snapshot, notes: readonly string[]): Outcome {
+function writePlan(target: Target, plan: Plan, name: string, next: Snapshot, notes: readonly string[]): Outcome {
   const migrations = splitIntoMigrations(plan, name, next);
   const names = writeMigrations(target.folder, migrations);
   if (target.isFramework) addToPublished(target.folder, names);
@@ -81,25 +84,25 @@ export async function generate(
 ): Promise<Outcome> {
   const args = readMigrationArguments(given);
   const target: Target = args.framework
-    ? { folder: join(folder, FRAMEWORK), shown: `migrations/${FRAMEWORK}`, isFramework: true }
+    ? { folder: join(folder, FRAMEWORK_FOLDER), shown: `migrations/${FRAMEWORK_FOLDER}`, isFramework: true }
     : { folder, shown: 'migrations', isFramework: false };
   const last = readLastSnapshot(target.folder);
   const taken = takeSnapshot(app.tables, app.declared);
   const framework = readFrameworkTables(folder);
-  const previous = last === undefined || args.framework ? last : withoutFramework(last, framework);
-  const next = args.framework ? onlyFramework(taken, app.declared) : withoutFramework(taken, framework);
-  const plan = await planChange(previous, next, app.declared, args.requested);
+  const previous = last === undefined || args.framework ? last : removeFrameworkTables(last, framework);
+  const next = args.framework ? keepFrameworkTables(taken, app.declared) : removeFrameworkTables(taken, framework);
+  const plan = await planSchemaChange(previous, next, app.declared, args.requested);
   const changes = plan.statements.length + plan.indexes.length + plan.notes.length > 0;
   const lost = findUnallowedLosses(plan, args);
-  if (plan.refusals.length > 0) return refused(explainRefusals(plan.refusals, given));
-  if (args.check && changes) return reportBehind(plan);
-  if (lost.length > 0) return refused(explainLosses(lost, await countValues(database, lost), given));
+  if (plan.refusals.length > 0) return refusedOutcome(explainRefusals(plan.refusals, given));
+  if (args.check && changes) return reportOutdatedMigrations(plan);
+  if (lost.length > 0) return refusedOutcome(explainLosses(lost, await countValues(database, lost), given));
   if (changes) {
     const name = args.name ?? (previous === undefined ? 'init' : 'change');
-    return write(target, plan, name, next, await countUnchecked(database, plan));
+    return writePlan(target, plan, name, next, await countUnchecked(database, plan));
   }
   if (args.empty && !args.check && previous !== undefined) {
-    const [name] = writeMigrations(target.folder, [emptyMigration(args.name ?? 'by_hand', previous)]);
+    const [name] = writeMigrations(target.folder, [createEmptyMigration(args.name ?? 'by_hand', previous)]);
     return { ok: true, lines: [`${target.shown}/${name}.sql: add your statements to this file.`] };
   }
   return { ok: true, lines: ['The migrations are up to date with the declarations.'] };

@@ -1,6 +1,6 @@
 import pg from 'pg';
 import { readMigrations } from '../../src/runtime/migrations/journal.ts';
-import { type MigrationState, migrationState } from '../../src/runtime/migrations/state.ts';
+import { type MigrationState, readMigrationState } from '../../src/runtime/migrations/state.ts';
 import { isSynced } from '../../src/runtime/migrations/sync.ts';
 
 function statusLines({ applied, pending, edited, unknown }: MigrationState): string[] {
@@ -37,7 +37,7 @@ export async function readDatabase(url: string, folder: string, what: 'status' |
   try {
     if (await isSynced(client))
       throw new Error('This database was created by npm run dev (sync mode), so migrations cannot be applied to it.');
-    const state = await migrationState(client, migrations);
+    const state = await readMigrationState(client, migrations);
     return what === 'sql' ? sqlLines(state) : statusLines(state);
   } finally {
     await client.end();

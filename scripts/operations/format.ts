@@ -4,7 +4,7 @@ export function formatCount(count: number): string {
 }
 
 /** Removes control characters from user-provided text, because they could manipulate the terminal. */
-export function withoutControlCharacters(value: unknown): string {
+export function stripControlCharacters(value: unknown): string {
   return String(value ?? '').replaceAll(/\p{Cc}/gu, ' ');
 }
 

@@ -10,13 +10,13 @@ import { onStopRequest } from '../services/on-stop-request.ts';
 import { alignColumns, formatCount } from './format.ts';
 import { DATABASE_ONLY, fail, loadApp } from './load-app.ts';
 
-async function status(): Promise<void> {
+async function runStatus(): Promise<void> {
   const app = await loadApp({ environment: DATABASE_ONLY, needsKeys: true });
   await printStatus(app);
   await app.close();
 }
 
-async function rotateAll(giveUp?: string): Promise<void> {
+async function runRotation(giveUp?: string): Promise<void> {
   const app = await loadApp({ environment: DATABASE_ONLY, needsKeys: true });
   const stop = new AbortController();
   const ended = rotate(app, { signal: stop.signal, giveUp }).then(
@@ -61,7 +61,7 @@ export function readKeysArguments([command, ...rest]: readonly string[]): KeysAr
   return { command: command as KeysArguments['command'], giveUp };
 }
 
-const countOf = (count: number, thing: string, more = `${thing}s`) =>
+const pluralize = (count: number, thing: string, more = `${thing}s`) =>
   `${formatCount(count)} ${count === 1 ? thing : more}`;
 
 function describeRole({ place }: KeyStatus): string {
@@ -78,21 +78,21 @@ function describeHistory({ firstUsedAt, retiredAt }: KeyStatus): string {
 /** Formats the output of `npm run keys -- status`. */
 function statusLines({ keys, values }: EncryptionStatus): string[] {
   const order = keys.toSorted((a, b) => (a.place ?? keys.length) - (b.place ?? keys.length));
-  const valueCount = (name: string, keyId: string | null) =>
+  const countValues = (name: string, keyId: string | null) =>
     values.find((one) => one.name === name && one.keyId === keyId)?.count ?? 0;
   const names = [...new Set(values.map(({ name }) => name))].sort();
-  const total = (keyId: string) => names.reduce((sum, name) => sum + valueCount(name, keyId), 0);
+  const total = (keyId: string) => names.reduce((sum, name) => sum + countValues(name, keyId), 0);
   const keyRows = order.map((key) => [
     key.keyId,
     describeRole(key),
     describeHistory(key),
-    countOf(total(key.keyId), 'value'),
-    key.processes > 0 ? `${countOf(key.processes, 'process encrypts', 'processes encrypt')} with it` : '',
+    pluralize(total(key.keyId), 'value'),
+    key.processes > 0 ? `${pluralize(key.processes, 'process encrypts', 'processes encrypt')} with it` : '',
   ]);
   const valueRows = names.map((name) => [
     name,
-    ...order.map(({ keyId }) => (valueCount(name, keyId) === 0 ? '-' : formatCount(valueCount(name, keyId)))),
-    valueCount(name, null) === 0 ? '' : `${countOf(valueCount(name, null), 'is', 'are')} not encrypted`,
+    ...order.map(({ keyId }) => (countValues(name, keyId) === 0 ? '-' : formatCount(countValues(name, keyId)))),
+    countValues(name, null) === 0 ? '' : `${pluralize(countValues(name, null), 'is', 'are')} not encrypted`,
   ]);
   return [
     'Keys by id:',
@@ -110,7 +110,7 @@ function problemLines({ undecryptable, left, busy, stopped }: Rotation): string[
   return [
     ...undecryptable.map(({ name, count, ids }) => {
       const more = count > ids.length ? ` and ${formatCount(count - ids.length)} more` : '';
-      return `${name}: ${countOf(count, 'value')} cannot be decrypted: ${ids.join(', ')}${more}`;
+      return `${name}: ${pluralize(count, 'value')} cannot be decrypted: ${ids.join(', ')}${more}`;
     }),
     ...(undecryptable.some(({ name }) => name.startsWith('outbox: '))
       ? [
@@ -119,22 +119,24 @@ function problemLines({ undecryptable, left, busy, stopped }: Rotation): string[
       : []),
     ...(left > 0
       ? [
-          `${countOf(left, 'value is', 'values are')} still encrypted with older keys, because other processes hold the rows. Run this again`,
+          `${pluralize(left, 'value is', 'values are')} still encrypted with older keys, because other processes hold the rows. Run this again`,
         ]
       : []),
     ...busy.map(
       ({ keyId, processes }) =>
-        `key ${keyId} cannot be retired: ${countOf(processes, 'running process encrypts', 'running processes encrypt')} with it. Restart them with the newest key, then run this again (a killed process counts for a minute)`,
+        `key ${keyId} cannot be retired: ${pluralize(processes, 'running process encrypts', 'running processes encrypt')} with it. Restart them with the newest key, then run this again (a killed process counts for a minute)`,
     ),
   ];
 }
 
 /** Formats the result of a rotation. */
 function rotationLines({ keyId, rotated, givenUp, removable, stopped }: Rotation): string[] {
-  if (stopped) return [`Stopped after ${countOf(rotated, 'value')}. Run it again to continue.`];
+  if (stopped) return [`Stopped after ${pluralize(rotated, 'value')}. Run it again to continue.`];
   return [
-    `${countOf(rotated, 'value was', 'values were')} encrypted with key ${keyId}.`,
-    ...(givenUp > 0 ? [`${countOf(givenUp, 'value')} in the outbox ${givenUp === 1 ? 'was' : 'were'} discarded.`] : []),
+    `${pluralize(rotated, 'value was', 'values were')} encrypted with key ${keyId}.`,
+    ...(givenUp > 0
+      ? [`${pluralize(givenUp, 'value')} in the outbox ${givenUp === 1 ? 'was' : 'were'} discarded.`]
+      : []),
     ...removable.map(
       (id) =>
         `No value is encrypted with key ${id} any more. You can remove it from SVC_ENCRYPTION_KEYS (see docs/encryption.md).`,
@@ -182,8 +184,8 @@ if (import.meta.main) {
   try {
     const { command, giveUp } = readKeysArguments(process.argv.slice(2));
     if (command === 'generate') console.log(randomBytes(32).toString('base64'));
-    else if (command === 'status') await status();
-    else await rotateAll(giveUp);
+    else if (command === 'status') await runStatus();
+    else await runRotation(giveUp);
   } catch (error) {
     fail((error as Error).message);
   }

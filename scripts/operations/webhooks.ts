@@ -6,7 +6,7 @@ import { parseArgs } from 'node:util';
 import type { WebhookOperations } from '../../src/extensions/webhooks/index.ts';
 import type { RecoveredEndpoint } from '../../src/extensions/webhooks/recovery/recoveries.ts';
 import type { WebhookQueue, WebhookStatus } from '../../src/extensions/webhooks/status.ts';
-import { alignColumns, formatCount, withoutControlCharacters } from './format.ts';
+import { alignColumns, formatCount, stripControlCharacters } from './format.ts';
 import { fail, loadApp } from './load-app.ts';
 
 /** The usage of each command. */
@@ -47,9 +47,9 @@ function parseDuration(text: string): number | undefined {
 
 /** Parses a time in ISO 8601, or a duration before now. */
 function parseTime(text: string): string {
-  const formatDuration = parseDuration(text);
+  const durationMs = parseDuration(text);
   const isIso = /^\d{4}-\d\d-\d\d(T\d\d:\d\d(:\d\d(\.\d+)?)?(Z|[+-]\d\d:\d\d))?$/.test(text);
-  const at = formatDuration !== undefined ? Date.now() - formatDuration : isIso ? Date.parse(text) : Number.NaN;
+  const at = durationMs !== undefined ? Date.now() - durationMs : isIso ? Date.parse(text) : Number.NaN;
   if (Number.isNaN(at) || at < EPOCH_MS)
     failWithUsage(`--since must look like 2h, 1d, 2030-01-31 or 2030-01-31T12:00:00Z, not ${text}.`, 'retry');
   return new Date(at).toISOString();
@@ -130,18 +130,18 @@ function endpointsLine({ active, failing, disabled }: WebhookStatus['endpoints']
 /** Formats the output of `status`. */
 function statusLines({ endpoints, queue, failed, attempts, recentMs, worst }: WebhookStatus): string[] {
   const results = Object.entries(attempts).map(([result, count]) => [
-    withoutControlCharacters(result),
+    stripControlCharacters(result),
     formatCount(count),
   ]);
   const rows = worst.map((one) => [
     one.id,
-    withoutControlCharacters(one.host),
+    stripControlCharacters(one.host),
     one.status,
     formatCount(one.due),
     one.oldestMs === null ? '-' : formatDuration(one.oldestMs),
     formatCount(one.retrying),
     formatCount(one.failed),
-    withoutControlCharacters(one.lastError ?? '-'),
+    stripControlCharacters(one.lastError ?? '-'),
   ]);
   return [
     `Endpoints: ${endpointsLine(endpoints)}.`,

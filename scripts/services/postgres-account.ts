@@ -6,7 +6,7 @@ export interface Account {
   gid: number;
 }
 
-function idOf(name: string, flag: '-u' | '-g'): number | undefined {
+function readAccountId(name: string, flag: '-u' | '-g'): number | undefined {
   const { status, stdout } = spawnSync('id', [flag, name], { encoding: 'utf8' });
   return status === 0 ? Number(stdout.trim()) : undefined;
 }
@@ -17,12 +17,12 @@ function idOf(name: string, flag: '-u' | '-g'): number | undefined {
  */
 export function ensurePostgresAccount(): Account | undefined {
   if (process.getuid?.() !== 0) return undefined;
-  if (idOf('postgres', '-u') === undefined) {
+  if (readAccountId('postgres', '-u') === undefined) {
     const made = spawnSync('useradd', ['--system', '--no-create-home', '--shell', '/usr/sbin/nologin', 'postgres']);
     if (made.status !== 0)
       throw new Error('Postgres refuses to run as root, and the user "postgres" cannot be created.');
   }
-  return { uid: idOf('postgres', '-u')!, gid: idOf('postgres', '-g')! };
+  return { uid: readAccountId('postgres', '-u')!, gid: readAccountId('postgres', '-g')! };
 }
 
 /** Returns whether the account may enter a folder (`x`) or write to it (`w`), including every folder above it. */

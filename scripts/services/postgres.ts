@@ -6,7 +6,7 @@ import { readPostgresHome } from './data-folder.ts';
 import { stopOrphanedServer } from './orphaned-server.ts';
 import { pingPostgres } from './ping.ts';
 import { type Account, canAccess, ensurePostgresAccount } from './postgres-account.ts';
-import { postgresBinaries, ROOT_FOLDER } from './postgres-binaries.ts';
+import { preparePostgresBinaries, ROOT_FOLDER } from './postgres-binaries.ts';
 import { type Service, type StartedServer, startServer } from './server.ts';
 import { createTemporaryFolder } from './temporary-folder.ts';
 
@@ -16,7 +16,7 @@ interface Home {
 }
 
 /** Returns where development data is kept: in the project if the account can reach it, otherwise in a folder owned by root. */
-function developmentHome(dataDir: string, account: Account | undefined): Home {
+function prepareDevelopmentHome(dataDir: string, account: Account | undefined): Home {
   const noted = readPostgresHome(dataDir);
   if (noted) return noted;
   const hash = createHash('sha256').update(dataDir).digest('hex').slice(0, 12);
@@ -72,10 +72,10 @@ export async function startPostgres(
 ): Promise<Service & Pick<StartedServer, 'restart'>> {
   const throwAway = dataDir === undefined;
   const account = ensurePostgresAccount();
-  const { bin, copied } = postgresBinaries(account);
+  const { bin, copied } = preparePostgresBinaries(account);
   const home = throwAway
     ? { folder: createTemporaryFolder('postgres', account, inMemory), password: randomBytes(18).toString('hex') }
-    : developmentHome(dataDir, account);
+    : prepareDevelopmentHome(dataDir, account);
   const { folder, password } = home;
   await stopOrphanedServer(folder);
   chmodSync(folder, 0o711);

@@ -23,8 +23,8 @@ const candidates = [
 
 /** Looks for a Redis or Valkey server on the PATH and in the folders of package managers. */
 export function findRedis(): RedisBinary | undefined {
-  const usual = ['/usr/bin', '/usr/sbin', '/usr/local/bin', '/opt/homebrew/bin'];
-  const folders = [...(process.env.PATH ?? '').split(delimiter), ...usual];
+  const usualFolders = ['/usr/bin', '/usr/sbin', '/usr/local/bin', '/opt/homebrew/bin'];
+  const folders = [...(process.env.PATH ?? '').split(delimiter), ...usualFolders];
   for (const { name, argv0 } of candidates) {
     for (const folder of folders) {
       const command = join(folder, name);
@@ -45,13 +45,13 @@ export function findRedis(): RedisBinary | undefined {
   return undefined;
 }
 
-function run(command: string, args: string[], env: NodeJS.ProcessEnv = {}): string | undefined {
+function runCommand(command: string, args: string[], env: NodeJS.ProcessEnv = {}): string | undefined {
   const options = { encoding: 'utf8', env: { ...process.env, ...env }, maxBuffer: 1 << 26 } as const;
   const { status, stdout, stderr, error } = spawnSync(command, args, options);
   return status === 0 ? undefined : `${stdout ?? ''}${stderr ?? ''}${error?.message ?? ''}`;
 }
 
-function onPath(name: string): boolean {
+function isOnPath(name: string): boolean {
   return spawnSync('/bin/sh', ['-c', `command -v ${name}`]).status === 0;
 }
 
@@ -62,30 +62,30 @@ function onPath(name: string): boolean {
 export function installRedis(announce: (line: string) => void): RedisBinary {
   const root = process.getuid?.() === 0;
   let failure: string | undefined;
-  if (root && onPath('apt-get')) {
+  if (root && isOnPath('apt-get')) {
     announce('Redis: not found, installing redis-tools with apt-get (no service is started) ...');
     const wait = ['-o', 'DPkg::Lock::Timeout=120'];
     // An update that fails for one of several sources may not matter.
-    run('apt-get', ['update', '-qq', ...wait]);
+    runCommand('apt-get', ['update', '-qq', ...wait]);
     const quiet = { DEBIAN_FRONTEND: 'noninteractive', NEEDRESTART_SUSPEND: '1' };
-    failure = run('apt-get', ['install', '-y', '-qq', '--no-install-recommends', ...wait, 'redis-tools'], quiet);
-  } else if (!root && onPath('brew')) {
+    failure = runCommand('apt-get', ['install', '-y', '-qq', '--no-install-recommends', ...wait, 'redis-tools'], quiet);
+  } else if (!root && isOnPath('brew')) {
     announce('Redis: not found, installing it with Homebrew (no service is started) ...');
-    failure = run('brew', ['install', '--quiet', 'redis'], { HOMEBREW_NO_AUTO_UPDATE: '1' });
+    failure = runCommand('brew', ['install', '--quiet', 'redis'], { HOMEBREW_NO_AUTO_UPDATE: '1' });
   }
   const installed = findRedis();
   if (installed) return installed;
   const sudo = root ? '' : 'sudo ';
-  const byHand = [
+  const manualInstall = [
     ['apt-get', `${sudo}apt-get update && ${sudo}apt-get install -y redis-server`],
     ['dnf', `${sudo}dnf install -y valkey`],
     ['pacman', `${sudo}pacman -S --noconfirm valkey`],
     ['apk', `${sudo}apk add redis`],
     ['brew', 'brew install redis'],
-  ].find(([manager]) => onPath(manager!));
+  ].find(([manager]) => isOnPath(manager!));
   throw new Error(
     `${failure ? `${failure.trim()}\n` : ''}No Redis server found on this machine. Install one with\n\n    ${
-      byHand?.[1] ?? 'the package manager of this system (package redis or valkey)'
+      manualInstall?.[1] ?? 'the package manager of this system (package redis or valkey)'
     }\n\nor set REDIS_URL (TEST_REDIS_URL for tests) to a running one, then run the command again.`,
   );
 }

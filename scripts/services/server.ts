@@ -18,7 +18,7 @@ export interface StartedServer {
   port: number;
   stop(): Promise<void>;
   /** Stops it, waits for `downMs`, and starts it again on the same port. Only for servers that keep their data. */
-  restart(downMs: number, gone?: () => void): Promise<void>;
+  restart(downMs: number, onStopped?: () => void): Promise<void>;
 }
 
 export interface ServerSettings {
@@ -35,7 +35,7 @@ export interface ServerSettings {
 }
 
 /** Returns a TCP port of localhost that is free at the moment. */
-function freePort(): Promise<number> {
+function findFreePort(): Promise<number> {
   return new Promise((resolve, reject) => {
     const probe = createServer();
     probe.on('error', reject);
@@ -46,7 +46,7 @@ function freePort(): Promise<number> {
   });
 }
 
-async function respondsInTime(ping: () => Promise<unknown>, server: GuardedProcess): Promise<boolean> {
+async function waitForResponse(ping: () => Promise<unknown>, server: GuardedProcess): Promise<boolean> {
   let ended = false;
   server.exited.finally(() => {
     ended = true;
@@ -71,8 +71,8 @@ export async function startServer(settings: ServerSettings): Promise<StartedServ
   const { name, folder, stopSignal, throwAway, ping } = settings;
   const log = join(folder, 'server.log');
   for (let attempt = 1; ; attempt++) {
-    const port = await freePort();
-    const run = () => {
+    const port = await findFreePort();
+    const startProcess = () => {
       const output = openSync(log, 'w', 0o600);
       const started = runGuarded(
         {
@@ -90,25 +90,25 @@ export async function startServer(settings: ServerSettings): Promise<StartedServ
       closeSync(output);
       return started;
     };
-    let server = run();
+    let server = startProcess();
     const stop = async () => {
       await server.stop();
       if (throwAway) rmSync(folder, { recursive: true, force: true });
     };
-    const restart = async (downMs: number, gone?: () => void) => {
+    const restart = async (downMs: number, onStopped?: () => void) => {
       if (throwAway) throw new Error(`${name} loses its data when it stops, so it cannot be restarted.`);
       await server.stop();
-      gone?.();
+      onStopped?.();
       await sleep(downMs);
-      server = run();
-      if (!(await respondsInTime(() => ping(port), server))) throw new Error(`${name} did not restart.`);
+      server = startProcess();
+      if (!(await waitForResponse(() => ping(port), server))) throw new Error(`${name} did not restart.`);
     };
-    if (await respondsInTime(() => ping(port), server)) return { port, stop, restart };
+    if (await waitForResponse(() => ping(port), server)) return { port, stop, restart };
     await Promise.race([server.exited, sleep(200)]);
     const output = readFileSync(log, 'utf8').trim().split('\n').slice(-8).join('\n');
     // Another process may have taken the port in between.
-    const again = attempt < 3 && /address already in use/i.test(output);
-    await (again ? server.exited : stop());
-    if (!again) throw new Error(`${name} did not start.\n${output}`);
+    const shouldRetry = attempt < 3 && /address already in use/i.test(output);
+    await (shouldRetry ? server.exited : stop());
+    if (!shouldRetry) throw new Error(`${name} did not start.\n${output}`);
   }
 }

@@ -23,7 +23,7 @@ export interface Services {
 }
 
 /** Returns a URL without its password, for the terminal. */
-function withoutPassword(url: string): string {
+function removePassword(url: string): string {
   const parsed = URL.parse(url);
   if (!parsed) return 'an address that is not a URL';
   return `${parsed.host}${parsed.pathname}`;
@@ -46,13 +46,13 @@ async function tryContainer(name: string, start: () => Promise<Service>, announc
  */
 export async function startServices({ mode, dataDir, inMemory, announce }: ServicesSettings): Promise<Services> {
   if (mode === 'dev' && dataDir === undefined) throw new Error('startServices: mode "dev" needs a dataDir.');
-  const keptIn = mode === 'dev' ? dataDir : undefined;
+  const persistentDataDir = mode === 'dev' ? dataDir : undefined;
   const prefix = mode === 'test' ? 'TEST_' : '';
-  const named = { postgres: process.env[`${prefix}DATABASE_URL`], redis: process.env[`${prefix}REDIS_URL`] };
-  const docker = named.postgres && named.redis ? false : await isDockerRunning();
+  const configuredUrls = { postgres: process.env[`${prefix}DATABASE_URL`], redis: process.env[`${prefix}REDIS_URL`] };
+  const docker = configuredUrls.postgres && configuredUrls.redis ? false : await isDockerRunning();
   await removeStaleTemporaryFolders();
 
-  const provide = async (
+  const provideService = async (
     name: string,
     variable: string,
     url: string | undefined,
@@ -60,25 +60,25 @@ export async function startServices({ mode, dataDir, inMemory, announce }: Servi
     server: () => Promise<Service>,
   ): Promise<Service> => {
     const service: Service = url
-      ? { url, from: `${variable} (${withoutPassword(url)})`, stop: async () => {} }
+      ? { url, from: `${variable} (${removePassword(url)})`, stop: async () => {} }
       : ((docker ? await tryContainer(name, container, announce) : undefined) ?? (await server()));
     announce(`${name}: ${service.from}`);
     return service;
   };
   const starting = [
-    provide(
+    provideService(
       'Postgres',
       `${prefix}DATABASE_URL`,
-      named.postgres,
-      () => startPostgresContainer(keptIn),
-      () => startPostgres(keptIn, inMemory),
+      configuredUrls.postgres,
+      () => startPostgresContainer(persistentDataDir),
+      () => startPostgres(persistentDataDir, inMemory),
     ),
-    provide(
+    provideService(
       'Redis',
       `${prefix}REDIS_URL`,
-      named.redis,
-      () => startRedisContainer(keptIn),
-      () => startRedis(keptIn, announce),
+      configuredUrls.redis,
+      () => startRedisContainer(persistentDataDir),
+      () => startRedis(persistentDataDir, announce),
     ),
   ] as const;
   const settled = await Promise.allSettled(starting);
@@ -87,7 +87,7 @@ export async function startServices({ mode, dataDir, inMemory, announce }: Servi
   };
   try {
     const [postgres, redis] = await Promise.all(starting);
-    if (keptIn && !named.postgres) await ensureDatabase(postgres.url);
+    if (persistentDataDir && !configuredUrls.postgres) await ensureDatabase(postgres.url);
     return { databaseUrl: postgres.url, redisUrl: redis.url, stop };
   } catch (error) {
     await stop();

@@ -15,17 +15,17 @@ import { isRunning, stopOrphanedServer } from './orphaned-server.ts';
 import { type Account, canAccess } from './postgres-account.ts';
 
 const PREFIX = 'belfry-test-';
-const places = [...new Set([tmpdir(), '/tmp', '/var/tmp'])].filter((place) => existsSync(place));
+const temporaryRoots = [...new Set([tmpdir(), '/tmp', '/var/tmp'])].filter((place) => existsSync(place));
 
 /** The in-memory file system of Linux. */
-const MEMORY = '/dev/shm';
+const MEMORY_FOLDER = '/dev/shm';
 /** Bytes that must be free, both there and in memory. A run of all tests uses about one gigabyte. */
-const ROOM = 4 * 2 ** 30;
+const MIN_FREE_BYTES = 4 * 2 ** 30;
 
 function hasRoomInMemory(): boolean {
-  if (!existsSync(MEMORY)) return false;
-  const { bavail, bsize } = statfsSync(MEMORY);
-  return Math.min(bavail * bsize, process.availableMemory()) >= ROOM;
+  if (!existsSync(MEMORY_FOLDER)) return false;
+  const { bavail, bsize } = statfsSync(MEMORY_FOLDER);
+  return Math.min(bavail * bsize, process.availableMemory()) >= MIN_FREE_BYTES;
 }
 
 /**
@@ -35,9 +35,9 @@ function hasRoomInMemory(): boolean {
  * @param inMemory uses an in-memory file system if there is enough space: hundreds of databases take a third of the time there
  */
 export function createTemporaryFolder(kind: string, account?: Account, inMemory = false): string {
-  const candidates = inMemory && hasRoomInMemory() ? [MEMORY, ...places] : places;
+  const candidates = inMemory && hasRoomInMemory() ? [MEMORY_FOLDER, ...temporaryRoots] : temporaryRoots;
   const place = candidates.find((candidate) => canAccess(account, candidate, 'x'));
-  if (!place) throw new Error(`The server cannot access any temporary folder (tried ${places.join(', ')}).`);
+  if (!place) throw new Error(`The server cannot access any temporary folder (tried ${temporaryRoots.join(', ')}).`);
   const folder = mkdtempSync(join(place, `${PREFIX}${kind}-`));
   chmodSync(folder, 0o711);
   writeFileSync(join(folder, 'maker.pid'), String(process.pid));
@@ -46,7 +46,7 @@ export function createTemporaryFolder(kind: string, account?: Account, inMemory 
 
 /** Stops and removes leftovers of killed test runs. Only those of this user, and nothing else. */
 export async function removeStaleTemporaryFolders(): Promise<void> {
-  for (const place of existsSync(MEMORY) ? [MEMORY, ...places] : places) {
+  for (const place of existsSync(MEMORY_FOLDER) ? [MEMORY_FOLDER, ...temporaryRoots] : temporaryRoots) {
     for (const name of readdirSync(place).filter((entry) => entry.startsWith(PREFIX))) {
       const folder = join(place, name);
       const stats = statSync(folder, { throwIfNoEntry: false });

@@ -45,7 +45,7 @@ export function createAdministration(
 ): Administration {
   const { service } = context;
   const roles = entity.resource.field.get('roles')?.column;
-  const newest = (where: string) =>
+  const newestUsersSql = (where: string) =>
     `select ${gateway.columns('u')} from "${gateway.table}" u ${where} order by u."id" desc limit $1`;
 
   return {
@@ -57,7 +57,9 @@ export function createAdministration(
       if (role !== undefined && roles === undefined) return [];
       const where = role === undefined ? '' : `where $2 = any(u."${roles}")`;
       const values = role === undefined ? [limit] : [limit, role];
-      return (await host.database.readSlowly({ text: newest(where), values })).map((row) => gateway.fromRow(row));
+      return (await host.database.readSlowly({ text: newestUsersSql(where), values })).map((row) =>
+        gateway.fromRow(row),
+      );
     },
     async sessions(userId) {
       const listed = await sessions.list(userId, '');

@@ -3,7 +3,7 @@ import { defineResource, type Resource, type ResourceOptions } from '../declare/
 import { f } from '../records/fields/f.ts';
 import { isPersonal } from '../records/fields/personal-data.ts';
 
-function template<Role extends string>(roles: readonly Role[]) {
+function createTemplateFields<Role extends string>(roles: readonly Role[]) {
   return {
     name: f.string().required().max(100).searchable().sortable(),
     email: f.email().required().unique().immutable().filterable().visibleTo('owner | admin'),
@@ -42,7 +42,7 @@ function withVisibility(fields: Fields, listed: readonly string[]): Fields {
 }
 
 /** The fields of the account template. */
-export type UserFields<Role extends string = 'user' | 'admin'> = ReturnType<typeof template<Role>>;
+export type UserFields<Role extends string = 'user' | 'admin'> = ReturnType<typeof createTemplateFields<Role>>;
 
 /** The fields of the template combined with further fields. A further field replaces the template's field of the same name. */
 type WithUserFields<F extends Fields, Role extends string> = F & Omit<UserFields<Role>, keyof F>;
@@ -66,7 +66,7 @@ export function defineUser<F extends Fields = {}, const Role extends string = ne
   options: UserOptions<F, Role | 'user' | 'admin', T> = {},
 ): Resource<'user', WithUserFields<NoInfer<F>, NoInfer<Role> | 'user' | 'admin'>, NoInfer<T>> {
   const { fields, roles = [], policies, ...rest } = options;
-  const declared = { ...template([...new Set(['user', 'admin', ...roles])]), ...fields };
+  const declared = { ...createTemplateFields([...new Set(['user', 'admin', ...roles])]), ...fields };
   const listed: unknown = rest.personalFields;
   const all = withVisibility(declared, Array.isArray(listed) ? listed : []);
   return defineResource('user', {

@@ -2,7 +2,7 @@ import type { Accounts, ConfirmStep, RevocationStep } from '../declare/accounts.
 import { credentialWatchOf } from '../declare/authenticator.ts';
 import type { FeatureParts } from '../declare/extension.ts';
 import type { Host, ResourceGateway } from '../declare/host.ts';
-import { invalidSession } from '../platform/errors.ts';
+import { invalidSessionError } from '../platform/errors.ts';
 import { addressOf } from '../platform/http/client-address.ts';
 import { quoteIdentifier } from '../platform/postgres/identifiers.ts';
 import type { Entity, RecordsContext } from '../records/context.ts';
@@ -15,9 +15,9 @@ import type { PasswordHasher } from './passwords/password-hash.ts';
 import { createResets, passwordResets, resetFeature } from './reset/index.ts';
 import { accountRoutes } from './routes.ts';
 import { sessionRoutes } from './sessions/routes.ts';
-import { createSessions, sessionSweep, sessionsOfDeletedUsers, sessions as sessionTable } from './sessions/sessions.ts';
+import { createSessions, sessionRemovalConsumer, sessionSweep, sessions as sessionTable } from './sessions/sessions.ts';
 import { resumeLogin } from './sign-in/finish-login.ts';
-import { accountData, mailsToFormerAddresses } from './users/user-data.ts';
+import { accountUserData, formerAddressConsumer } from './users/user-data.ts';
 import { activeUserSql } from './users/user-state.ts';
 import { createUsers } from './users/users.ts';
 
@@ -96,13 +96,13 @@ export function createAccounts(
         authenticators: [sessions.authenticator],
         mails: reset.mails,
         consumers: [
-          sessionsOfDeletedUsers(gateway),
+          sessionRemovalConsumer(gateway),
           devicesOfDeletedUsers(gateway),
-          mailsToFormerAddresses(gateway),
+          formerAddressConsumer(gateway),
           ...reset.consumers,
         ],
         sweeps: [sessionSweep(host.database), ...reset.sweeps],
-        userData: accountData(host.database, gateway),
+        userData: accountUserData(host.database, gateway),
       };
     },
   };
@@ -130,10 +130,10 @@ function createRevocation(
     },
     async holdCredential({ user, auth }, tx) {
       const locked = await tx.write({ text: lockActive, values: [user?.id] });
-      if (locked.length === 0) throw invalidSession();
+      if (locked.length === 0) throw invalidSessionError();
       // `ended` reads on another connection. While the lock is held, every earlier revocation is committed and visible there.
       const watch = credentialWatchOf(auth);
-      if (watch !== undefined && (await watch.ended([auth!.id])).length > 0) throw invalidSession();
+      if (watch !== undefined && (await watch.ended([auth!.id])).length > 0) throw invalidSessionError();
     },
   };
 }

@@ -1,6 +1,6 @@
 import type { Route, RouteContext } from '../declare/route.ts';
 import { recordShape } from '../declare/route.ts';
-import { ApiError, invalidSession } from '../platform/errors.ts';
+import { ApiError, invalidSessionError } from '../platform/errors.ts';
 import { addressOf } from '../platform/http/client-address.ts';
 import { requestContext } from '../records/access/operation-context.ts';
 import type { RecordsContext } from '../records/context.ts';
@@ -16,7 +16,7 @@ async function register(accounts: AccountsContext, ctx: RouteContext) {
   const user = await accounts.users.register(ctx.body, ctx.req);
   const session = await accounts.sessions.start(user.id, ctx.req);
   // The user has been deleted since it was created.
-  if (session === undefined) throw invalidSession();
+  if (session === undefined) throw invalidSessionError();
   accounts.host.events.emit('auth.registered', { user, ip: addressOf(ctx.req) });
   ctx.res.setHeader('Cache-Control', 'no-store');
   return { user: accounts.users.asSeenBySelf(user), ...session };
@@ -25,7 +25,7 @@ async function register(accounts: AccountsContext, ctx: RouteContext) {
 /** The routes below `/api/auth`. */
 export function accountRoutes(accounts: AccountsContext, context: RecordsContext): Route[] {
   const tags = ['auth'];
-  const self = (ctx: RouteContext) => accounts.users.asSeenBySelf(ctx.user as never);
+  const readMe = (ctx: RouteContext) => accounts.users.asSeenBySelf(ctx.user as never);
   return [
     {
       method: 'POST',
@@ -63,7 +63,7 @@ export function accountRoutes(accounts: AccountsContext, context: RecordsContext
       operationId: 'readMe',
       tags,
       summary: 'Read the signed-in user',
-      handler: self,
+      handler: readMe,
     },
     {
       method: 'PATCH',

@@ -1,6 +1,6 @@
 import type { PgTable } from 'drizzle-orm/pg-core';
 import { z } from 'zod';
-import { type ConfigErrors, reportSettings } from '../platform/config/config-errors.ts';
+import { type ConfigErrors, reportSettingErrors } from '../platform/config/config-errors.ts';
 import type { EncryptedColumn } from '../platform/crypto/encrypted-column.ts';
 import type { MailComposer } from '../platform/mail/worker.ts';
 import type { OutboxConsumer, Sweep } from '../platform/outbox/relay.ts';
@@ -150,7 +150,7 @@ export function defineExtension<
     ...extension,
     statements: typeof all === 'function' ? [] : all,
     checkConfig(errors) {
-      if (error !== undefined) reportSettings(camelCase(extension.name), schema, error, errors);
+      if (error !== undefined) reportSettingErrors(camelCase(extension.name), schema, error, errors);
       declaration.checkConfig?.(errors);
     },
     // Not called after `checkConfig` has reported an error.

@@ -92,7 +92,9 @@ function combineStarts(starts: readonly StartWorker[]): StartWorker {
 }
 
 /** How parts of each kind are merged. */
-const MERGE: { [Kind in keyof FeatureParts]-?: (parts: readonly NonNullable<FeatureParts[Kind]>[]) => unknown } = {
+const MERGE_BY_KIND: {
+  [Kind in keyof FeatureParts]-?: (parts: readonly NonNullable<FeatureParts[Kind]>[]) => unknown;
+} = {
   routes: concatenateLists,
   pages: concatenateLists,
   authenticators: concatenateLists,
@@ -117,9 +119,10 @@ const MERGE: { [Kind in keyof FeatureParts]-?: (parts: readonly NonNullable<Feat
 /** Merges the parts of several features. Throws if two define a job, an e-mail or a member of `api` with the same name. */
 export function mergeParts(...parts: readonly FeatureParts[]): FeatureParts {
   const merged: Record<string, unknown> = {};
-  for (const kind of Object.keys(MERGE) as (keyof FeatureParts)[]) {
+  for (const kind of Object.keys(MERGE_BY_KIND) as (keyof FeatureParts)[]) {
     const given = parts.flatMap((part) => (part[kind] === undefined ? [] : [part[kind]]));
-    if (given.length > 0) merged[kind] = mergeIfSeveral(MERGE[kind] as (values: readonly unknown[]) => unknown, given);
+    if (given.length > 0)
+      merged[kind] = mergeIfSeveral(MERGE_BY_KIND[kind] as (values: readonly unknown[]) => unknown, given);
   }
   return merged;
 }

@@ -1,7 +1,7 @@
 import { pluralize } from 'inflection';
 
 /** `APIKey` → `api_key`, `createdAt` → `created_at`. */
-function underscored(name: string): string {
+function toUnderscores(name: string): string {
   return name
     .replaceAll(/([A-Z]+)([A-Z][a-z])/g, '$1_$2')
     .replaceAll(/([a-z\d])([A-Z])/g, '$1_$2')
@@ -25,18 +25,18 @@ type BeginsWord<Before extends string, Rest extends string> = Before extends Low
 type Hyphenated<
   Name extends string,
   Before extends string,
-  Made extends string,
+  Result extends string,
 > = Name extends `${infer C}${infer Rest}`
   ? C extends Lower | Digit
-    ? Hyphenated<Rest, C, `${Made}${C}`>
+    ? Hyphenated<Rest, C, `${Result}${C}`>
     : C extends Upper
-      ? Hyphenated<Rest, C, `${Made}${BeginsWord<Before, Rest> extends true ? '-' : ''}${Lowercase<C>}`>
+      ? Hyphenated<Rest, C, `${Result}${BeginsWord<Before, Rest> extends true ? '-' : ''}${Lowercase<C>}`>
       : C extends '-'
-        ? Hyphenated<Rest, C, Before extends '-' ? Made : `${Made}-`>
+        ? Hyphenated<Rest, C, Before extends '-' ? Result : `${Result}-`>
         : C extends '_'
-          ? Hyphenated<Rest, C, `${Made}-`>
+          ? Hyphenated<Rest, C, `${Result}-`>
           : string
-  : Made;
+  : Result;
 
 /** The compile-time result of `resourceName`; `string` for a name that is unknown or not plain. */
 export type ResourceName<N extends string> = N extends string
@@ -48,7 +48,7 @@ export type ResourceName<N extends string> = N extends string
 /** `ProductCategory`, `product_category` and `product-category` all become `product-category`. */
 export function resourceName(declared: string): string {
   // A value that is not a string becomes a name that the start refuses.
-  return underscored(
+  return toUnderscores(
     String(declared)
       .trim()
       .replaceAll(/[\s-]+/g, '_'),
@@ -68,5 +68,5 @@ export function camelCase(name: string): string {
 
 /** `createdAt` → `created_at`, `product-categories` → `product_categories`. */
 export function snakeCase(name: string): string {
-  return underscored(name.replaceAll('-', '_'));
+  return toUnderscores(name.replaceAll('-', '_'));
 }

@@ -36,9 +36,9 @@ export interface CompiledPolicy {
   functions: readonly PolicyFunction[];
 }
 
-const ROLE = /^(?:role:)?([a-z][a-z0-9_-]*)$/i;
+const ROLE_TOKEN = /^(?:role:)?([a-z][a-z0-9_-]*)$/i;
 /** Words with a special meaning, and the words that they stand for. */
-const WORDS: Record<string, 'public' | 'authenticated' | 'owner' | 'none'> = {
+const POLICY_WORDS: Record<string, 'public' | 'authenticated' | 'owner' | 'none'> = {
   public: 'public',
   authenticated: 'authenticated',
   auth: 'authenticated',
@@ -51,9 +51,9 @@ const WORDS: Record<string, 'public' | 'authenticated' | 'owner' | 'none'> = {
 
 /** The error in a role name; undefined if policies can use it. `user` is the role of every user. */
 export function roleNameError(word: unknown): string | undefined {
-  if (typeof word !== 'string' || ROLE.exec(word)?.[1] !== word)
+  if (typeof word !== 'string' || ROLE_TOKEN.exec(word)?.[1] !== word)
     return `"${String(word)}" is not a role: a role consists of letters, digits, - and _, and begins with a letter`;
-  const reserved = word !== 'user' && Object.hasOwn(WORDS, word.toLowerCase());
+  const reserved = word !== 'user' && Object.hasOwn(POLICY_WORDS, word.toLowerCase());
   return reserved ? `"${word}" cannot be a role: it has a special meaning in policies; choose another` : undefined;
 }
 
@@ -73,10 +73,10 @@ export function compilePolicy(policy: Policy, report: (text: string) => void): C
     report('a policy consists of strings and functions; write "none" to allow nobody');
   for (const raw of tokens) {
     const token = raw.trim();
-    const role = ROLE.exec(token)?.[1];
+    const role = ROLE_TOKEN.exec(token)?.[1];
     const lower = token.toLowerCase();
-    if (Object.hasOwn(WORDS, token)) words.add(WORDS[token]!);
-    else if (Object.hasOwn(WORDS, lower)) report(`"${token}" must be written "${lower}"`);
+    if (Object.hasOwn(POLICY_WORDS, token)) words.add(POLICY_WORDS[token]!);
+    else if (Object.hasOwn(POLICY_WORDS, lower)) report(`"${token}" must be written "${lower}"`);
     else if (role !== undefined) roles.add(role);
     else report(`"${token}" is not a policy token; use public, authenticated, owner, none or a role, joined by |`);
   }
@@ -97,7 +97,7 @@ export function allowsNobody(policy: CompiledPolicy): boolean {
 }
 
 /** Whether a policy allows only viewers with certain roles. */
-export function isForRoles(policy: CompiledPolicy): boolean {
+export function allowsOnlyRoles(policy: CompiledPolicy): boolean {
   if (policy.public || policy.authenticated || policy.owner) return false;
   return policy.roles.length > 0 && policy.functions.length === 0;
 }

@@ -34,7 +34,7 @@ export interface ActAsOn extends ActAs {
 export type Operator = 'eq' | 'ne' | 'gt' | 'gte' | 'lt' | 'lte' | 'in' | 'nin' | 'all' | 'exists';
 
 /** The parameters of a list query that are not filters. */
-interface ListWords {
+interface ListParameters {
   page?: number | string | undefined;
   limit?: number | string | undefined;
   sort?: string | undefined;
@@ -60,7 +60,7 @@ type FilterInput<V> = V extends undefined
  * query string. A filter that is undefined is refused: leaving it out would return the records of all users.
  */
 type ListInput<Q> = {
-  [K in keyof Q]: K extends keyof ListWords ? ListWords[K] : K extends 'count' ? Q[K] : FilterInput<Q[K]>;
+  [K in keyof Q]: K extends keyof ListParameters ? ListParameters[K] : K extends 'count' ? Q[K] : FilterInput<Q[K]>;
 };
 
 /** A list query without paging parameters: `each` reads the whole list. */

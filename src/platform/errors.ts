@@ -38,8 +38,8 @@ const MAX_NAME_LENGTH = 256;
 function limitDetails(details: ErrorDetails): ErrorDetails {
   const names = Object.keys(details);
   if (names.length <= MAX_DETAILS && names.every((name) => name.length <= MAX_NAME_LENGTH)) return details;
-  const shortened = (name: string) => (name.length <= MAX_NAME_LENGTH ? name : `${name.slice(0, MAX_NAME_LENGTH)}…`);
-  return Object.fromEntries(names.slice(0, MAX_DETAILS).map((name) => [shortened(name), details[name]!]));
+  const shortenName = (name: string) => (name.length <= MAX_NAME_LENGTH ? name : `${name.slice(0, MAX_NAME_LENGTH)}…`);
+  return Object.fromEntries(names.slice(0, MAX_DETAILS).map((name) => [shortenName(name), details[name]!]));
 }
 
 /** An error that a client may see: its message and the first 100 of its details are public. The cause, if any, is only logged. */
@@ -72,7 +72,7 @@ export class ApiError extends Error {
 }
 
 /** The 401 response to a token that is present but invalid, on every route, including public ones. */
-export function invalidSession(): ApiError {
+export function invalidSessionError(): ApiError {
   return new ApiError('UNAUTHORIZED', 'Session is invalid or has expired');
 }
 

@@ -14,7 +14,8 @@ export interface Events {
 /** Creates the event hub of one app. */
 export function createEvents(log: Logger): Events {
   const handlers = new Map<string, Handler[]>();
-  const failed = (name: string) => (error: unknown) => log.error({ err: error, event: name }, 'a listener failed');
+  const createFailureLogger = (name: string) => (error: unknown) =>
+    log.error({ err: error, event: name }, 'a listener failed');
   return {
     on(name, handler) {
       const list = handlers.get(name) ?? [];
@@ -25,9 +26,9 @@ export function createEvents(log: Logger): Events {
       for (const handler of handlers.get(name) ?? []) {
         // The code that emits an event must not fail because of a listener, whether it throws or rejects.
         try {
-          Promise.resolve(handler(payload as never)).catch(failed(name));
+          Promise.resolve(handler(payload as never)).catch(createFailureLogger(name));
         } catch (error) {
-          failed(name)(error);
+          createFailureLogger(name)(error);
         }
       }
     },

@@ -43,19 +43,19 @@ export interface Push {
 /**
  * Creates push notifications. Opens no connection.
  *
- * @param own tried in order; outside production, the transport of simulated devices is tried first. A device that no transport accepts
+ * @param appTransports tried in order; outside production, the transport of simulated devices is tried first. A device that no transport accepts
  *   is captured outside production and fails in production
  * @param users restricts sends to devices of active users; undefined in an app without accounts
  */
-export function createPush(platform: Platform, own: readonly Transport[], users?: UserTable): Push {
+export function createPush(platform: Platform, appTransports: readonly Transport[], users?: UserTable): Push {
   const isSimulating = platform.env.nodeEnv !== 'production';
-  const transports = isSimulating ? [createSimulatedTransport(platform), ...own] : own;
+  const transports = isSimulating ? [createSimulatedTransport(platform), ...appTransports] : appTransports;
   const finished = createFinishedSignals(platform);
   const installed = new Set(transports.map((transport) => transport.name));
   const { VAPID_PUBLIC_KEY: vapid } = platform.env.push;
   // A transport without `accepts` takes every device, which does not show that it can handle Expo tokens.
   const acceptsExpoToken: TokenRule['acceptsExpoToken'] = (type, token) =>
-    own.some(
+    appTransports.some(
       (one) =>
         one.accepts && acceptsDevice(one, { id: null, platform: type, token, user: null, locale: null }, platform.log),
     );
@@ -93,17 +93,17 @@ export function createPush(platform: Platform, own: readonly Transport[], users?
 export function createDefaultTransports(env: Environment, settings: Settings): Transport[] {
   const errors: string[] = [];
   const reportError = (text: string) => errors.push(text);
-  const uses = (prefix: string) => Object.keys(env.push).some((name) => name.startsWith(prefix));
+  const hasVariablesWithPrefix = (prefix: string) => Object.keys(env.push).some((name) => name.startsWith(prefix));
   const transports: Transport[] = [];
-  if (uses('APNS_')) {
+  if (hasVariablesWithPrefix('APNS_')) {
     const credentials = readApnsCredentials(env.push, { production: env.nodeEnv === 'production' }, reportError);
     if (credentials !== undefined) transports.push(createApnsTransport(credentials));
   }
-  if (uses('FCM_')) {
+  if (hasVariablesWithPrefix('FCM_')) {
     const account = readServiceAccount(env.push.FCM_SERVICE_ACCOUNT!, reportError);
     if (account !== undefined) transports.push(createFcmTransport(account));
   }
-  if (uses('VAPID_')) {
+  if (hasVariablesWithPrefix('VAPID_')) {
     const vapid = readVapid(env.push, reportError);
     if (errors.length === 0) transports.push(createWebPushTransport(vapid, { rule: endpointRule({ env, settings }) }));
   }

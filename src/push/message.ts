@@ -12,7 +12,7 @@ import {
 import { checkUrl } from '../platform/address-guard/index.ts';
 import { type ErrorDetails, MAX_DETAILS, validationError } from '../platform/errors.ts';
 import { isId } from '../platform/ids.ts';
-import { boundedArray } from '../platform/json/bounded-array.ts';
+import { boundedArraySchema } from '../platform/json/bounded-array.ts';
 
 /** Maximum entries in each of `to`, `deviceIds` and `tokens`: as many as can be validated and stored while the caller waits. */
 const MAX_AUDIENCE = 100_000;
@@ -63,11 +63,11 @@ export interface PushMessage {
   given: { to?: string | string[]; deviceIds?: string[] };
 }
 
-const id = z.string({ error: 'Must be an id' }).refine(isId, { error: 'Must be an id' });
+const idSchema = z.string({ error: 'Must be an id' }).refine(isId, { error: 'Must be an id' });
 const audienceListSchema = (item: z.ZodType<string, string>, error: string) =>
-  boundedArray(item, { max: MAX_AUDIENCE, tooMany: `Must be at most ${MAX_AUDIENCE} entries`, error });
-const userIds = audienceListSchema(id, 'Must be a user id or an array of user ids');
-const name = () => boundedText(MAX_NAME_LENGTH).refine((text) => text !== '', { error: 'Must not be empty' });
+  boundedArraySchema(item, { max: MAX_AUDIENCE, tooMany: `Must be at most ${MAX_AUDIENCE} entries`, error });
+const userIds = audienceListSchema(idSchema, 'Must be a user id or an array of user ids');
+const nameSchema = () => boundedText(MAX_NAME_LENGTH).refine((text) => text !== '', { error: 'Must not be empty' });
 const httpsUrlSchema = () =>
   boundedText(MAX_URL_LENGTH).refine((text) => checkUrl(text, { allowPrivate: true, requireHttps: true }).ok, {
     error: 'Must be an https URL',
@@ -89,13 +89,13 @@ export const messageShape = z.strictObject(
       .unknown()
       .meta({ anyOf: [{ type: 'string' }, { type: 'array', items: { type: 'string' }, maxItems: MAX_AUDIENCE }] })
       .transform((to, context): string | string[] => {
-        const parsed = (typeof to === 'string' ? id : userIds).safeParse(to);
+        const parsed = (typeof to === 'string' ? idSchema : userIds).safeParse(to);
         if (parsed.success) return parsed.data;
         context.issues.push(...(parsed.error.issues as z.core.$ZodRawIssue[]));
         return z.NEVER;
       })
       .optional(),
-    deviceIds: audienceListSchema(id, 'Must be an array of device ids').optional(),
+    deviceIds: audienceListSchema(idSchema, 'Must be an array of device ids').optional(),
     tokens: audienceListSchema(
       boundedText(TOKEN_MAX)
         .refine((token) => token !== '', { error: 'Must not be empty' })
@@ -114,10 +114,10 @@ export const messageShape = z.strictObject(
       .refine((text) => text !== '', { error: 'Must not be empty' })
       .optional(),
     badge: wholeNumberSchema().optional(),
-    sound: z.union([z.literal(false), name()], { error: 'Must be the name of a sound, or false' }).optional(),
-    channel: name().optional(),
-    category: name().optional(),
-    group: name().optional(),
+    sound: z.union([z.literal(false), nameSchema()], { error: 'Must be the name of a sound, or false' }).optional(),
+    channel: nameSchema().optional(),
+    category: nameSchema().optional(),
+    group: nameSchema().optional(),
     collapseId: boundedText(64)
       .refine((text) => text !== '', { error: 'Must not be empty' })
       .optional(),
@@ -151,12 +151,12 @@ function toErrorDetails(error: z.ZodError): ErrorDetails {
 }
 
 /** Bytes that count on every platform. If they exceed the limit, no device can receive the message. */
-function payloadBytes({ title = '', subtitle = '', body = '', data }: PushContent): number {
+function countPayloadBytes({ title = '', subtitle = '', body = '', data }: PushContent): number {
   return Buffer.byteLength(title + subtitle + body) + Buffer.byteLength(data === undefined ? '' : JSON.stringify(data));
 }
 
 /** Errors of the rules that involve more than one field. */
-function crossFieldErrors(fields: MessageFields, content: PushContent, rule: TokenRule): ErrorDetails {
+function findCrossFieldErrors(fields: MessageFields, content: PushContent, rule: TokenRule): ErrorDetails {
   const details: ErrorDetails = {};
   const { to, deviceIds, tokens, platform } = fields;
   if (to === undefined && deviceIds === undefined && tokens === undefined) {
@@ -173,7 +173,7 @@ function crossFieldErrors(fields: MessageFields, content: PushContent, rule: Tok
   if (!content.silent && content.title === undefined && content.body === undefined) {
     details.title = 'Is required, unless the message has a body, or is silent and has data';
   }
-  const bytes = payloadBytes(content);
+  const bytes = countPayloadBytes(content);
   if (Object.keys(details).length === 0 && bytes > MAX_PAYLOAD_BYTES) {
     const field = content.data === undefined ? 'body' : 'data';
     details[field] = `Texts and data have ${bytes} bytes together; providers accept at most ${MAX_PAYLOAD_BYTES}`;
@@ -205,15 +205,15 @@ export function readMessage(input: unknown, rule: TokenRule): PushMessage {
   if (!parsed.success) throw validationError(toErrorDetails(parsed.error));
   const fields = parsed.data;
   const content = toContent(fields);
-  const details = crossFieldErrors(fields, content, rule);
+  const details = findCrossFieldErrors(fields, content, rule);
   if (Object.keys(details).length > 0) throw validationError(details);
   const { to, deviceIds, tokens = [], platform } = fields;
-  const unique = (audienceListSchema: readonly string[] = []) => [...new Set(audienceListSchema)];
+  const removeDuplicates = (entries: readonly string[] = []) => [...new Set(entries)];
   return {
     audience: {
-      userIds: unique(typeof to === 'string' ? [to] : to),
-      deviceIds: unique(deviceIds),
-      tokens: unique(tokens),
+      userIds: removeDuplicates(typeof to === 'string' ? [to] : to),
+      deviceIds: removeDuplicates(deviceIds),
+      tokens: removeDuplicates(tokens),
       platform,
     },
     content,

@@ -4,7 +4,7 @@ import { PLATFORMS } from '../accounts/devices/index.ts';
 import type { PushSender } from '../declare/push.ts';
 import type { Route, RouteContext } from '../declare/route.ts';
 import { ApiError } from '../platform/errors.ts';
-import { createOnDemand, prepareContent, sendContent } from '../platform/http/served-bytes.ts';
+import { memoizeAsync, prepareContent, sendContent } from '../platform/http/served-bytes.ts';
 import { isId } from '../platform/ids.ts';
 import type { Platform } from '../platform/platform.ts';
 import { readPush } from './history/read-push.ts';
@@ -16,9 +16,9 @@ const MAX_DEVICES_PER_PAGE = 100;
 /** Highest page number that can be requested. */
 const MAX_PAGES = 100_000;
 
-const time = z.iso.datetime();
+const timeSchema = z.iso.datetime();
 const status = z.enum(['captured', 'sent', 'partial', 'failed', 'no-devices', 'queued']);
-const count = (description: string) => z.int().meta({ description });
+const countSchema = (description: string) => z.int().meta({ description });
 
 const resultShape = z
   .strictObject({
@@ -41,18 +41,18 @@ const pushShape = z
     id: z.string(),
     status,
     message: z.record(z.string(), z.unknown()).meta({ description: 'With defaults applied, without raw tokens' }),
-    createdAt: time,
-    expiresAt: time.nullable(),
-    finishedAt: time.nullable().meta({ description: 'When the first attempt for the last device ended' }),
+    createdAt: timeSchema,
+    expiresAt: timeSchema.nullable(),
+    finishedAt: timeSchema.nullable().meta({ description: 'When the first attempt for the last device ended' }),
     counts: z.strictObject({
-      devices: count('Devices found so far'),
-      queued: count('Not attempted yet'),
-      accepted: count('Accepted by the provider, or captured'),
-      failed: count('Failed permanently'),
-      retrying: count('Failed, to be retried'),
-      receipts: count('With a later report from the provider'),
-      receiptsFailed: count('With a later report from the provider that the notification failed'),
-      opened: count('Tapped by the user'),
+      devices: countSchema('Devices found so far'),
+      queued: countSchema('Not attempted yet'),
+      accepted: countSchema('Accepted by the provider, or captured'),
+      failed: countSchema('Failed permanently'),
+      retrying: countSchema('Failed, to be retried'),
+      receipts: countSchema('With a later report from the provider'),
+      receiptsFailed: countSchema('With a later report from the provider that the notification failed'),
+      opened: countSchema('Tapped by the user'),
     }),
     devices: z.array(
       z.strictObject({
@@ -65,7 +65,7 @@ const pushShape = z
         error: z.string().nullable(),
         timeline: z.array(
           z.strictObject({
-            at: time,
+            at: timeSchema,
             event: z.enum(['queued', 'sent', 'accepted', 'refused', 'retry', 'receipt', 'opened']),
             ok: z.boolean().optional(),
             id: z.string().optional(),
@@ -151,7 +151,7 @@ const SCRIPT_HEADERS = { 'Cache-Control': 'no-cache', 'Service-Worker-Allowed': 
 const JAVASCRIPT = 'text/javascript; charset=utf-8';
 
 function scriptRoute(name: string, content: () => Promise<Buffer>): Route {
-  const ready = createOnDemand(async () => prepareContent(JAVASCRIPT, await content(), SCRIPT_HEADERS));
+  const ready = memoizeAsync(async () => prepareContent(JAVASCRIPT, await content(), SCRIPT_HEADERS));
   return {
     method: 'GET',
     path: `/push/${name}`,
@@ -168,7 +168,8 @@ function scriptRoute(name: string, content: () => Promise<Buffer>): Route {
  * @param vapidPublicKey base64url
  */
 export function createBrowserPages(vapidPublicKey: string): Route[] {
-  const file = (name: string) => scriptRoute(name, () => readFile(new URL(`./page/${name}`, import.meta.url)));
+  const pageScriptRoute = (name: string) =>
+    scriptRoute(name, () => readFile(new URL(`./page/${name}`, import.meta.url)));
   const key = `export const vapidPublicKey = ${JSON.stringify(vapidPublicKey)};\n`;
-  return [file('client.js'), file('sw.js'), scriptRoute('key.js', async () => Buffer.from(key))];
+  return [pageScriptRoute('client.js'), pageScriptRoute('sw.js'), scriptRoute('key.js', async () => Buffer.from(key))];
 }

@@ -266,7 +266,7 @@ async function collectResults(
  *
  * @returns one promise per message, each with one result per device in order
  */
-export function sendThrough(
+export function sendThroughTransport(
   transport: Transport,
   requests: readonly TransportRequest[],
   log: Logger,

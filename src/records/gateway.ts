@@ -1,7 +1,7 @@
 import type { ResourceGateway, ViewContext } from '../declare/host.ts';
 import type { ResolvedViewContext } from './access/operation-context.ts';
-import { expandedIn, holdsEncrypted, needsRecord, stillReadable } from './access/still-readable.ts';
-import { inScope, isVisible } from './access/visibility.ts';
+import { expandedIn, holdsEncrypted, isStillReadable, needsRecord } from './access/still-readable.ts';
+import { isInScope, isVisible } from './access/visibility.ts';
 import { createVisibilityKey } from './access/visibility-key.ts';
 import type { Entity, RecordsContext } from './context.ts';
 import { subscribeToRecords } from './operations/subscribe.ts';
@@ -32,16 +32,16 @@ export function createResourceGateway(context: RecordsContext, entity: Entity): 
     toColumn: (name, value, id) => codec.toColumn(resource.field.get(name)!, value, id),
     ownerOf: (record) =>
       resource.ownerField === undefined ? undefined : (record[resource.ownerField] as string | undefined),
-    inScope: (record, viewContext) => inScope(resource, record, resolveViewContext(viewContext)),
+    inScope: (record, viewContext) => isInScope(resource, record, resolveViewContext(viewContext)),
     async readableBy(record, viewContext) {
       const resolved = resolveViewContext(viewContext);
-      return (await inScope(resource, record, resolved)) && isVisible(resource, 'read', record, resolved);
+      return (await isInScope(resource, record, resolved)) && isVisible(resource, 'read', record, resolved);
     },
     visibleFields: (names, viewContext) => planVisibleFields(resource, names, resolveViewContext(viewContext)),
     serialize: (records, viewContext) =>
       serializeSeparately(context, resource, records, resolveViewContext(viewContext)),
     stillReadable: (before, viewContext, anyRecord) =>
-      stillReadable(context, resource, before, resolveViewContext(viewContext), anyRecord),
+      isStillReadable(context, resource, before, resolveViewContext(viewContext), anyRecord),
     needsRecord: (viewer, anyRecord) => needsRecord(resource, viewer, anyRecord),
     expandedIn: (data) => expandedIn(resource, data),
     holdsEncrypted: (data) => holdsEncrypted(context, resource, data),

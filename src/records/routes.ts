@@ -30,7 +30,7 @@ export function crudRoutes(context: RecordsContext, entity: Entity): Route[] {
   const [singular, plural] = [name, pluralName(name)].map((text) => text.replaceAll('-', ' '));
   const recordOutput = recordShape(name);
   const item = `${resource.path}/:id`;
-  const change = (ctx: RouteContext) => updateRecord(context, entity, ctx.params.id!, ctx.body, withIfMatch(ctx));
+  const handleUpdate = (ctx: RouteContext) => updateRecord(context, entity, ctx.params.id!, ctx.body, withIfMatch(ctx));
 
   const routes: Record<string, Route[]> = {
     list: [
@@ -83,9 +83,9 @@ export function crudRoutes(context: RecordsContext, entity: Entity): Route[] {
         summary: `Update a ${singular}`,
         bodyShape: recordShape(name, 'update'),
         output: recordOutput,
-        handler: change,
+        handler: handleUpdate,
       },
-      { ...shared, method: 'PUT', path: item, body: 'json', hidden: true, handler: change },
+      { ...shared, method: 'PUT', path: item, body: 'json', hidden: true, handler: handleUpdate },
     ],
     delete: [
       {

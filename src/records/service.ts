@@ -4,13 +4,13 @@ import { resourceName } from '../declare/naming.ts';
 import type { ActAs, ActAsOn, AnyService, Serviced, Services } from '../declare/service.ts';
 import { isSemaphoreFull } from '../platform/concurrency/semaphore.ts';
 import { ApiError } from '../platform/errors.ts';
-import { isDatabaseError, publicDatabaseError } from '../platform/postgres/errors.ts';
+import { isDatabaseError, toPublicDatabaseError } from '../platform/postgres/errors.ts';
 import { actorOf, type OperationContext, serviceCallContext } from './access/operation-context.ts';
 import { InputError } from './access/rule-errors.ts';
 import type { Entity, RecordsContext } from './context.ts';
 import { createRecord } from './operations/create.ts';
 import { deleteRecord, restoreRecord } from './operations/delete.ts';
-import { countRecords, firstRecord, listRecords, readRecord, recordPages } from './operations/read.ts';
+import { countRecords, listRecords, readFirstRecord, readRecord, readRecordPages } from './operations/read.ts';
 import { updateRecord } from './operations/update.ts';
 import { versionOfTime } from './operations/versions.ts';
 
@@ -28,7 +28,7 @@ export function serviceError(error: unknown, bySystem: boolean): unknown {
   }
   if (error instanceof ApiError) return error;
   if (isSemaphoreFull(error)) return new ApiError('UNAVAILABLE', undefined, { cause: error });
-  const known = publicDatabaseError(error);
+  const known = toPublicDatabaseError(error);
   if (known?.code === 'VALIDATION_ERROR') {
     return serviceError(new InputError(known.code, known.message, { cause: error }), bySystem);
   }
@@ -73,7 +73,7 @@ export function createService(context: RecordsContext, entity: Entity): AnyServi
 
   async function* records(operation: OperationContext, query: object | undefined) {
     try {
-      for await (const page of recordPages(context, entity, { ...query }, operation)) {
+      for await (const page of readRecordPages(context, entity, { ...query }, operation)) {
         yield* page as (StoredRecord & never)[];
         context.assertOutsideTransaction();
       }
@@ -94,7 +94,7 @@ export function createService(context: RecordsContext, entity: Entity): AnyServi
       context.assertOutsideTransaction();
       return records(serviceCallContext(as, context.service), query);
     },
-    first: (query, as) => run(as, (operation) => firstRecord(context, entity, { ...query }, operation)),
+    first: (query, as) => run(as, (operation) => readFirstRecord(context, entity, { ...query }, operation)),
     count: (query, as) => run(as, (operation) => countRecords(context, entity, { ...query }, operation)),
     update: (id, input, as) =>
       run(as, (operation) => updateRecord(context, entity, id, input, withIfMatch(operation, as))),

@@ -12,10 +12,10 @@ import type { Push } from '../push/index.ts';
 import { type Records, resourceTables, withArchives } from '../records/index.ts';
 import { withPostgres } from './connect.ts';
 import { createCore, createPlatform } from './core.ts';
-import { type Declarations, nonResourceTables } from './declarations.ts';
+import { collectNonResourceTables, type Declarations } from './declarations.ts';
 import { checkSchema } from './migrations/check-schema.ts';
 import { type MigrateOptions, migrateDatabase } from './migrations/migrate.ts';
-import { type DeclaredFacts as DeclaredTables, declaredTables } from './migrations/plan/declared.ts';
+import { collectDeclaredFacts, type DeclaredFacts as DeclaredTables } from './migrations/plan/declared.ts';
 import { setUpFeatures } from './set-up-features.ts';
 
 /** The account commands of the command line. */
@@ -54,7 +54,7 @@ export interface AssembledApp {
  *
  * @returns undefined if the parts of extensions have errors, which are then reported
  */
-export function assemble(
+export function assembleApp(
   declared: Declarations,
   env: Environment,
   settings: Settings,
@@ -67,8 +67,8 @@ export function assemble(
   const { parts, apis } = features;
   for (const [name, listener] of Object.entries(parts.listeners ?? {})) platform.events.on(name, listener);
   const { compiled, records, push, mail, host, accounts } = core;
-  const tables = { ...nonResourceTables(declared.extensions), ...resourceTables(compiled) };
-  const declaredFacts = declaredTables(
+  const tables = { ...collectNonResourceTables(declared.extensions), ...resourceTables(compiled) };
+  const declaredFacts = collectDeclaredFacts(
     withArchives(compiled),
     declared.extensions.flatMap(({ statements = [] }) => statements),
   );

@@ -5,15 +5,15 @@ import { type Extension, type FeatureParts, type Job, ROLES } from '../declare/e
 import type { AnyResource } from '../declare/resource.ts';
 import type { Route } from '../declare/route.ts';
 import type { ConfigErrors } from '../platform/config/config-errors.ts';
-import { knownNames } from '../platform/config/did-you-mean.ts';
+import { suggestKnownNames } from '../platform/config/did-you-mean.ts';
 import type { MailComposer } from '../platform/mail/worker.ts';
 import { getTableConfig, isTable } from '../platform/postgres/drizzle.ts';
 import { MAX_IDENTIFIER_BYTES, primaryKeyName } from '../platform/postgres/identifiers.ts';
-import { type ExtensionOptions, isOwnOption } from '../records/configuration/declaration-shape.ts';
+import { type ExtensionOptions, isBuiltInOption } from '../records/configuration/declaration-shape.ts';
 import { pathAndTableOf } from '../records/configuration/option-errors.ts';
-import { archiveNames } from '../records/schema/table-names.ts';
-import { certainNames, overlongNames } from './migrations/relation-names.ts';
-import { documentedRoutes, operationIdOf } from './openapi/documented-routes.ts';
+import { archiveRelationNames } from '../records/schema/table-names.ts';
+import { collectTableNames, findOverlongNames } from './migrations/relation-names.ts';
+import { operationIdOf, selectDocumentedRoutes } from './openapi/documented-routes.ts';
 
 /** The running version of Belfry. */
 export const VERSION: string = about.version;
@@ -30,12 +30,12 @@ interface ExtensionParts {
   parts: FeatureParts;
 }
 
-function isNamed(part: unknown): boolean {
+function hasName(part: unknown): boolean {
   return typeof (part as { name?: unknown } | null | undefined)?.name === 'string';
 }
 
 /** Returns the type of a value in words: `a string`, `null`. */
-function typeText(value: unknown): string {
+function describeType(value: unknown): string {
   if (value === null || value === undefined) return String(value);
   return Array.isArray(value) ? 'a list' : `a ${typeof value}`;
 }
@@ -53,7 +53,7 @@ export function checkAppOptions(options: object, errors: ConfigErrors): boolean 
   const appOptions = options as Record<string, unknown>;
   for (const name of Object.keys(appOptions)) {
     if (!OPTIONS.includes(name))
-      errors.report(`"${name}" is not an option of createApp${knownNames(name, 'options', OPTIONS)}`);
+      errors.report(`"${name}" is not an option of createApp${suggestKnownNames(name, 'options', OPTIONS)}`);
   }
   if (!['undefined', 'function'].includes(typeof appOptions.listeners))
     errors.at('listeners').report('must be a function');
@@ -66,16 +66,16 @@ export function checkAppOptions(options: object, errors: ConfigErrors): boolean 
     return false;
   }
   if (notLists.length > 0) return false;
-  const areNamed = (appOptions.resources as unknown[]).every(isNamed);
+  const areNamed = (appOptions.resources as unknown[]).every(hasName);
   if (!areNamed) errors.at('resources').report('create each resource with defineResource or defineUser');
   const invalid = [...((appOptions.extensions ?? []) as unknown[]).entries()].filter(([, one]) => !isObject(one));
   // Name the type and not the value, which may be a secret.
   for (const [i, one] of invalid)
-    errors.at(`extensions[${i}]`).report(`must be an extension created with defineExtension, not ${typeText(one)}`);
+    errors.at(`extensions[${i}]`).report(`must be an extension created with defineExtension, not ${describeType(one)}`);
   return areNamed && invalid.length === 0;
 }
 
-function checkVersion({ name, requires }: Extension, errors: ConfigErrors): void {
+function checkRequiredVersion({ name, requires }: Extension, errors: ConfigErrors): void {
   if (requires === undefined) return;
   if (semver.validRange(requires) === null)
     errors.at(`extension "${name}": requires`).report(`"${requires}" is not a version range, such as ">=${VERSION}"`);
@@ -87,7 +87,7 @@ function checkVersion({ name, requires }: Extension, errors: ConfigErrors): void
 function checkResourceOptions({ name, resourceOptions }: Extension, errors: ConfigErrors): void {
   for (const [option, schema] of Object.entries(resourceOptions ?? {})) {
     const at = errors.at(`extension "${name}": resourceOptions: "${option}"`);
-    if (isOwnOption(option)) at.report('every resource already has this option. Rename it');
+    if (isBuiltInOption(option)) at.report('every resource already has this option. Rename it');
     else if (!(schema instanceof z.ZodType)) at.report('needs a zod schema, for example { retention: z.number() }');
   }
 }
@@ -107,7 +107,7 @@ export function checkExtensions(extensions: readonly Extension[], errors: Config
     const { name, setup } = extension;
     if (typeof name !== 'string' || name === '' || typeof setup !== 'function')
       errors.at(`extension "${name}"`).report('needs a name and a function setup(host)');
-    checkVersion(extension, errors);
+    checkRequiredVersion(extension, errors);
     checkResourceOptions(extension, errors);
   }
   const names = extensions.map(({ name }) => name);
@@ -148,7 +148,7 @@ function collectSchemaNames(resources: readonly AnyResource[], core: ReadonlySet
     const { table } = pathAndTableOf(resource);
     owners.set(primaryKeyName(table), `the primary key of the resource "${resource.name}"`);
     if (!resource.softDelete) continue;
-    const [archive, ...parts] = archiveNames(table);
+    const [archive, ...parts] = archiveRelationNames(table);
     owners.set(archive!, `the table of the deleted records of "${resource.name}"`);
     for (const part of parts) owners.set(part, `an index or a key of the deleted records of "${resource.name}"`);
   }
@@ -177,12 +177,12 @@ export function checkTables(
         continue;
       }
       const { name } = getTableConfig(table);
-      for (const long of overlongNames(table)) {
+      for (const long of findOverlongNames(table)) {
         at(name).report(
           `the name "${long}" has ${Buffer.byteLength(long)} bytes, but Postgres truncates names to ${MAX_IDENTIFIER_BYTES}. Choose a shorter name`,
         );
       }
-      const names = certainNames(table);
+      const names = collectTableNames(table);
       const taken = ofResources.has(name) ? undefined : names.find((one) => owners.has(one));
       if (taken !== undefined) reportTakenName(extension, name, taken, owners.get(taken)!, errors);
       for (const one of names) if (!owners.has(one)) owners.set(one, extension);
@@ -284,14 +284,16 @@ export function checkApis(extensions: readonly ExtensionParts[], members: object
 
 /** Checks the operationIds of all routes in the OpenAPI document. */
 export function checkOperationIds(routes: readonly Route[], errors: ConfigErrors): void {
-  const place = (route: Route) => `route ${route.method} ${route.path}`;
-  const shown = documentedRoutes(routes);
+  const describeRoute = (route: Route) => `route ${route.method} ${route.path}`;
+  const shown = selectDocumentedRoutes(routes);
   for (const route of shown) {
     if (route.operationId !== undefined && !OPERATION_ID.test(route.operationId))
-      errors.at(place(route)).report(`operationId "${route.operationId}" must look like publishPost`);
+      errors.at(describeRoute(route)).report(`operationId "${route.operationId}" must look like publishPost`);
   }
   for (const [id, same] of Map.groupBy(shown, operationIdOf)) {
     if (same.length > 1)
-      errors.report(`${same.map(place).join(' and ')} share the operationId "${id}"; set operationId on one of them`);
+      errors.report(
+        `${same.map(describeRoute).join(' and ')} share the operationId "${id}"; set operationId on one of them`,
+      );
   }
 }

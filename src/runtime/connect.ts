@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { StartupError } from '../platform/config/environment.ts';
 import type { Platform } from '../platform/platform.ts';
-import { isTooSlow, isTransient } from '../platform/postgres/errors.ts';
+import { isStatementTimeout, isTransient } from '../platform/postgres/errors.ts';
 
 const ATTEMPTS = 5;
 const FIRST_WAIT_MS = 500;
@@ -53,7 +53,7 @@ function connectRedis({ env, redis, log }: Platform): Promise<string | undefined
   return connectWithRetries(`Redis at ${hostOf(env.redisUrl)}`, ping, log);
 }
 
-function throwIfAny(problems: readonly (string | undefined)[]): void {
+function throwIfAnyProblem(problems: readonly (string | undefined)[]): void {
   const errors = problems.filter((problem) => problem !== undefined);
   if (errors.length > 0) throw new StartupError('The app cannot start:', errors);
 }
@@ -72,9 +72,9 @@ async function runOnceConnected<T>(
     try {
       return await work();
     } catch (error) {
-      if (!isTransient(error) || isTooSlow(error)) throw error;
+      if (!isTransient(error) || isStatementTimeout(error)) throw error;
       const problem = `The connection to Postgres at ${hostOf(platform.env.databaseUrl)} was lost: ${(error as Error).message}`;
-      if (attempts === ATTEMPTS) throwIfAny([problem]);
+      if (attempts === ATTEMPTS) throwIfAnyProblem([problem]);
       platform.log.warn(`${problem}; trying again (attempt ${attempts} of ${ATTEMPTS})`);
     }
   }
@@ -86,7 +86,7 @@ async function runOnceConnected<T>(
  * @throws StartupError if Postgres cannot be reached
  */
 export function withPostgres<T>(platform: Platform, work: () => Promise<T>): Promise<T> {
-  return runOnceConnected(platform, async () => throwIfAny([await connectPostgres(platform)]), work);
+  return runOnceConnected(platform, async () => throwIfAnyProblem([await connectPostgres(platform)]), work);
 }
 
 /**
@@ -95,6 +95,6 @@ export function withPostgres<T>(platform: Platform, work: () => Promise<T>): Pro
  * @throws StartupError naming each server that cannot be reached
  */
 export function withPostgresAndRedis<T>(platform: Platform, work: () => Promise<T>): Promise<T> {
-  const connect = async () => throwIfAny(await Promise.all([connectPostgres(platform), connectRedis(platform)]));
+  const connect = async () => throwIfAnyProblem(await Promise.all([connectPostgres(platform), connectRedis(platform)]));
   return runOnceConnected(platform, connect, work);
 }

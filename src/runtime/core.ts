@@ -24,8 +24,8 @@ import { compileResources, createRecords, type Records } from '../records/index.
 import type { CompiledResource } from '../records/schema/compiled.ts';
 import { createAfterCommitQueue, createTransactionContext } from '../records/transaction/transaction.ts';
 import { findAccountFields } from './config-errors.ts';
-import { type Declarations, nonResourceTables } from './declarations.ts';
-import { relationNames } from './migrations/relation-names.ts';
+import { collectNonResourceTables, type Declarations } from './declarations.ts';
+import { collectRelationNames } from './migrations/relation-names.ts';
 
 /** Creates the platform of an app. Opens no connection yet. */
 export function createPlatform(env: Environment, settings: Settings): Platform {
@@ -48,7 +48,7 @@ export function createPlatform(env: Environment, settings: Settings): Platform {
 }
 
 /** `app.transaction`: records and pushes in one transaction. */
-function createTransact(
+function createTransactionRunner(
   { database, log }: Platform,
   records: Records,
   { push, mail }: { push: Push; mail: MailSender },
@@ -77,7 +77,7 @@ function createTransact(
 }
 
 /** Verifies passwords that were imported from another system. */
-function createLegacyVerifier({ settings, log }: Platform) {
+function createLegacyPasswordVerifier({ settings, log }: Platform) {
   const verify = settings.auth.legacyPassword;
   return verify && { verify, failed: (error: unknown) => log.error({ err: error }, 'auth.legacyPassword failed') };
 }
@@ -105,12 +105,12 @@ export function createCore(
   mails: () => Readonly<Record<string, MailComposer>>,
 ): Core {
   const { settings, log } = platform;
-  const taken = relationNames(nonResourceTables(extensions));
+  const taken = collectRelationNames(collectNonResourceTables(extensions));
   const compiled = compileResources(resources, settings.unknownFields, taken, createRuleErrorLog(log));
   const hasAccounts = settings.auth.enabled && findAccountFields(resources) !== undefined;
   const isUser = ({ name }: { name: string }) => hasAccounts && name === 'user';
   const push = createPush(platform, transports, compiled.find(isUser));
-  const hasher = createPasswordHasher(settings.auth.password, { legacy: createLegacyVerifier(platform) });
+  const hasher = createPasswordHasher(settings.auth.password, { legacy: createLegacyPasswordVerifier(platform) });
   const { enqueueWithin } = push;
   const records = createRecords(platform, compiled, hasher.hash, { ...push.sender, enqueueWithin });
   const users = records.gateways.find(isUser);
@@ -123,7 +123,7 @@ export function createCore(
     push: push.sender,
     simulated: push.simulated,
     mail: mail.sender,
-    transaction: createTransact(platform, records, { push, mail: mail.sender }),
+    transaction: createTransactionRunner(platform, records, { push, mail: mail.sender }),
     currentTransaction: records.transactions.current,
   };
   const accounts =

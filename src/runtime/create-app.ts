@@ -14,7 +14,7 @@ import type { CapturedPushes } from '../push/history/read-push.ts';
 import type { Push } from '../push/index.ts';
 import { createDefaultTransports } from '../push/index.ts';
 import type { Transport } from '../push/transport.ts';
-import { type AppAdministration, type AssembledApp, assemble } from './assemble.ts';
+import { type AppAdministration, type AssembledApp, assembleApp } from './assemble.ts';
 import { checkAppOptions } from './config-errors.ts';
 import { checkDeclarations } from './declarations.ts';
 import type { MigrateOptions } from './migrations/migrate.ts';
@@ -38,11 +38,11 @@ export interface AppOptions<R extends readonly AnyResource[], E extends readonly
 }
 
 /** Whether the compiler knows the names of the app's resources. */
-type Known<R extends readonly AnyResource[]> = string extends R[number]['name'] ? false : true;
+type KnowsResourceNames<R extends readonly AnyResource[]> = string extends R[number]['name'] ? false : true;
 
 /** The declaration with a name, or a union of several. */
-type Named<R extends readonly AnyResource[], N extends string> =
-  Known<R> extends true ? Extract<R[number], { name: N }> : AnyResource;
+type DeclarationNamed<R extends readonly AnyResource[], N extends string> =
+  KnowsResourceNames<R> extends true ? Extract<R[number], { name: N }> : AnyResource;
 
 type RecordIn<X extends AnyResource> = X extends Resource<string, infer F, infer T> ? RecordOf<F, T> : never;
 
@@ -51,7 +51,7 @@ type ServiceIn<X extends AnyResource, All = X> =
   X extends Resource<string, infer F, infer T> ? ([All] extends [X] ? Service<F, T> : AnyService) : never;
 
 type ServiceNamed<R extends readonly AnyResource[], N extends string> =
-  Known<R> extends true ? ServiceIn<Named<R, N>> : AnyService;
+  KnowsResourceNames<R> extends true ? ServiceIn<DeclarationNamed<R, N>> : AnyService;
 
 /** An event that does not belong to a resource of the app, as far as the compiler knows them. */
 type OtherEvent<R extends readonly AnyResource[], N extends string> = string extends R[number]['name']
@@ -89,7 +89,7 @@ export interface App<R extends readonly AnyResource[] = readonly AnyResource[]> 
    */
   on<N extends R[number]['name'], A extends RecordAction>(
     name: `${N}.${A}`,
-    handler: (event: RecordEvent<N, A, RecordIn<Named<R, N>>>) => unknown,
+    handler: (event: RecordEvent<N, A, RecordIn<DeclarationNamed<R, N>>>) => unknown,
   ): void;
   // biome-ignore lint/suspicious/noExplicitAny: what an event of the platform carries is documented with its feature
   on(name: PlatformEvent, handler: (payload: any) => unknown): void;
@@ -116,7 +116,7 @@ export interface App<R extends readonly AnyResource[] = readonly AnyResource[]> 
 }
 
 /** The app's own members; the type ensures that the list is complete. */
-const MEMBERS: Record<keyof App, true> = {
+const APP_MEMBERS: Record<keyof App, true> = {
   migrate: true,
   start: true,
   close: true,
@@ -192,14 +192,14 @@ function checkAndAssemble(
   variables: Record<string, string | undefined>,
 ): AssembledApp {
   const errors = new ConfigErrors();
-  const env = collectErrors(errors, () => readEnvironment(variables));
-  const settings = collectErrors(errors, () => readSettings(options.settings));
+  const env = tryReportingErrors(errors, () => readEnvironment(variables));
+  const settings = tryReportingErrors(errors, () => readSettings(options.settings));
   const areOptionsValid = checkAppOptions(options, errors);
   const transports = chooseTransports(options.transports, env, settings, errors);
-  const declared = { ...options, extensions: options.extensions ?? [], transports, members: MEMBERS };
+  const declared = { ...options, extensions: options.extensions ?? [], transports, members: APP_MEMBERS };
   if (areOptionsValid) checkDeclarations(declared, settings, errors);
   const hasNoErrors = errors.lines.length === 0;
-  const assembly = hasNoErrors && env && settings ? assemble(declared, env, settings, errors) : undefined;
+  const assembly = hasNoErrors && env && settings ? assembleApp(declared, env, settings, errors) : undefined;
   if (assembly === undefined) throw new StartupError('The app has configuration errors:', errors.lines);
   return assembly;
 }
@@ -212,7 +212,7 @@ function chooseTransports(
   errors: ConfigErrors,
 ): readonly Transport[] {
   if (Array.isArray(transports)) return transports;
-  const defaults = env && settings && collectErrors(errors, () => createDefaultTransports(env, settings));
+  const defaults = env && settings && tryReportingErrors(errors, () => createDefaultTransports(env, settings));
   if (defaults === undefined || typeof transports !== 'function') return defaults ?? [];
   const chosen: unknown = transports(defaults);
   if (Array.isArray(chosen)) return chosen;
@@ -221,7 +221,7 @@ function chooseTransports(
 }
 
 /** Returns the result of a function, or undefined after reporting its StartupError. */
-function collectErrors<T>(errors: ConfigErrors, read: () => T): T | undefined {
+function tryReportingErrors<T>(errors: ConfigErrors, read: () => T): T | undefined {
   try {
     return read();
   } catch (error) {

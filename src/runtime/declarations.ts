@@ -13,7 +13,7 @@ import type { Transport } from '../push/transport.ts';
 import { checkResources } from '../records/configuration/find-errors.ts';
 import { checkAccountFields, checkExtensions, checkTables, collectResourceOptions } from './config-errors.ts';
 import { idempotencyTables } from './http/idempotency/index.ts';
-import { relationNames } from './migrations/relation-names.ts';
+import { collectRelationNames } from './migrations/relation-names.ts';
 
 /** The declarations of an app. */
 export interface Declarations {
@@ -36,7 +36,7 @@ const CORE_TABLES: Record<string, PgTable> = {
 };
 
 /** The tables that do not belong to resources, by name. */
-export function nonResourceTables(extensions: readonly Extension[]): Record<string, PgTable> {
+export function collectNonResourceTables(extensions: readonly Extension[]): Record<string, PgTable> {
   const extensionTables = extensions.flatMap(({ tables }) => Object.values(tables ?? {})).filter(isTable);
   return { ...CORE_TABLES, ...Object.fromEntries(extensionTables.map((table) => [getTableConfig(table).name, table])) };
 }
@@ -47,10 +47,10 @@ export function checkDeclarations(
   settings: Settings | undefined,
   errors: ConfigErrors,
 ): void {
-  const taken = relationNames(nonResourceTables(extensions));
+  const taken = collectRelationNames(collectNonResourceTables(extensions));
   checkResources(resources, { taken, options: collectResourceOptions(extensions) }, errors);
   if (settings?.auth.enabled ?? true) checkAccountFields(resources, errors);
   checkExtensions(extensions, errors);
-  checkTables(extensions, resources, relationNames(CORE_TABLES), errors);
+  checkTables(extensions, resources, collectRelationNames(CORE_TABLES), errors);
   for (const line of transportConfigErrors(transports)) errors.report(line);
 }

@@ -5,7 +5,7 @@ const DEFAULTS = { role: 'push-worker', concurrency: 5, attempts: 5 } as const s
 const FIRST_PAUSE_MS = 1000;
 
 /** Encodes any text as a job id: BullMQ refuses integers and colons. Different texts get different ids. */
-function jobIdOf(id: string): string {
+function encodeJobId(id: string): string {
   return `row-${id.replaceAll('%', '%25').replaceAll(':', '%3A')}`;
 }
 
@@ -37,7 +37,7 @@ export function createExtensionJobs(queues: Queues, extension: string): Extensio
           backoff: { type: 'exponential', delay: FIRST_PAUSE_MS },
         };
         // Adding the same id again has no effect while the first job waits.
-        const jobs = ids.map((id) => ({ name, data: { id }, opts: { ...opts, jobId: jobIdOf(id) } }));
+        const jobs = ids.map((id) => ({ name, data: { id }, opts: { ...opts, jobId: encodeJobId(id) } }));
         if (jobs.length > 0) await queues.add(queueOf(name), jobs);
       },
     },

@@ -27,7 +27,7 @@ type Variables = Record<string, string | undefined>;
 type ExitWithError = (error: unknown) => never;
 
 /** Prints the error for a person at a terminal. */
-function exitWithText(error: unknown): never {
+function printErrorAndExit(error: unknown): never {
   // A configuration error needs no stack trace.
   console.error(error instanceof StartupError ? error.message : error);
   process.exit(1);
@@ -73,7 +73,7 @@ export async function runProcess(
 ): Promise<void> {
   const { NODE_ENV = '', LOG_LEVEL } = environment;
   const isForTerminal = ['development', 'test'].includes(NODE_ENV);
-  const exitWithError: ExitWithError = isForTerminal ? exitWithText : redirectOutputToLog(role, LOG_LEVEL);
+  const exitWithError: ExitWithError = isForTerminal ? printErrorAndExit : redirectOutputToLog(role, LOG_LEVEL);
   let app: App;
   try {
     const declared = await load();

@@ -35,15 +35,15 @@ export function setUpFeatures(
   const { platform, compiled, records, push, mail, accounts, host } = core;
   const { settings, queues } = platform;
   // The merged parts are available once all features are set up; until then these functions return empty lists.
-  let all: FeatureParts = {};
-  const routes = () => all.routes ?? [];
-  const authenticators = () => all.authenticators ?? [];
+  let mergedParts: FeatureParts = {};
+  const routes = () => mergedParts.routes ?? [];
+  const authenticators = () => mergedParts.authenticators ?? [];
   const extensionHost = {
     ...host,
     accounts: accounts?.api,
     routes,
     authenticators,
-    userData: () => all.userData ?? [],
+    userData: () => mergedParts.userData ?? [],
   };
   const features = extensions.map((extension) => {
     const { name } = extension;
@@ -66,26 +66,26 @@ export function setUpFeatures(
       routes: openApiRoutes(settings, () => ({
         routes: routes(),
         authenticators: authenticators(),
-        sent: all.sent ?? [],
+        sent: mergedParts.sent ?? [],
         resources: compiled,
         settings,
       })),
     },
     accounts?.feature(extensionParts) ?? {},
   );
-  all = mergeParts(coreParts, extensionParts);
+  mergedParts = mergeParts(coreParts, extensionParts);
   const mails = mergeMails(features, coreParts.mails ?? {}, errors);
-  const routesOf = features.map(({ name, parts }) => ({ name, routes: parts.routes ?? [] }));
-  const pagesOf = features.map(({ name, parts }) => ({ name, routes: parts.pages ?? [] }));
-  checkExtensionRoutes('route', routesOf, coreParts.routes ?? [], errors);
-  checkExtensionRoutes('page', pagesOf, coreParts.pages ?? [], errors);
+  const routesByExtension = features.map(({ name, parts }) => ({ name, routes: parts.routes ?? [] }));
+  const pagesByExtension = features.map(({ name, parts }) => ({ name, routes: parts.pages ?? [] }));
+  checkExtensionRoutes('route', routesByExtension, coreParts.routes ?? [], errors);
+  checkExtensionRoutes('page', pagesByExtension, coreParts.pages ?? [], errors);
   for (const extension of features) checkJobs(extension, errors);
   checkApis(features, members, errors);
   checkOperationIds(routes(), errors);
-  all.checkConfig?.(errors);
+  mergedParts.checkConfig?.(errors);
   if (errors.lines.length > 0) return undefined;
   return {
-    parts: mergeParts(all, ...features.flatMap(({ parts, jobs }) => jobs.features(parts.jobs))),
+    parts: mergeParts(mergedParts, ...features.flatMap(({ parts, jobs }) => jobs.features(parts.jobs))),
     mails,
     apis: features.flatMap(({ name, parts: { api } }) => (api === undefined ? [] : [{ name, api }])),
   };

@@ -1,7 +1,7 @@
 import type { Role } from '../declare/extension.ts';
 import type { Environment } from '../platform/config/environment.ts';
 import { createPendingResponses } from '../platform/http/pending-responses.ts';
-import { listen } from '../platform/http/server.ts';
+import { startHttpServer } from '../platform/http/server.ts';
 import { createLogWork } from '../platform/observability/log-work.ts';
 import { addProcessMetrics } from '../platform/observability/metrics.ts';
 import { startRelay } from '../platform/outbox/relay.ts';
@@ -9,8 +9,8 @@ import type { AssembledApp } from './assemble.ts';
 import { withPostgresAndRedis } from './connect.ts';
 import { createApi } from './http/api.ts';
 import { createMetricsApp } from './http/monitoring.ts';
-import { checkSchema, findMissingParts } from './migrations/check-schema.ts';
-import { warnIfAhead } from './migrations/state.ts';
+import { checkSchema, findMissingSchemaParts } from './migrations/check-schema.ts';
+import { warnIfDatabaseIsNewer } from './migrations/state.ts';
 
 export interface StartOptions {
   /** The port of `web`. Default PORT; 0 for any free one. */
@@ -18,7 +18,7 @@ export interface StartOptions {
   roles?: readonly Role[];
 }
 
-function readRoles(env: Environment): Role[] {
+function listEnabledRoles(env: Environment): Role[] {
   const roles: Role[] = ['web'];
   if (env.relay) roles.push('relay');
   if (env.webhooksWorker) roles.push('webhook-worker');
@@ -53,18 +53,18 @@ async function startWeb({ platform, parts, host, records, tables }: AssembledApp
       postgres: () => platform.database.write({ text: 'select 1', values: [] }),
       redis: () => platform.redis.commands.ping(),
       migrations: async () => {
-        const missing = await findMissingParts(platform.database, tables);
+        const missing = await findMissingSchemaParts(platform.database, tables);
         if (missing.length > 0) throw new Error(`missing: ${missing.join(', ')}`);
       },
     },
     pending,
   );
-  return listen(
+  return startHttpServer(
     api,
     { port, setting: 'PORT', host: platform.env.host },
     {
       stallMs: platform.settings.http.stallMs,
-      isCrowded: pending.isCrowded,
+      isMemoryShort: pending.isMemoryShort,
       onStalled: ({ remoteAddress }) =>
         platform.log.info({ ip: remoteAddress }, 'a client stopped reading its response; its connection was closed'),
     },
@@ -76,7 +76,9 @@ async function startMetrics({ platform }: AssembledApp, port: number) {
   const { metrics, env, log, settings } = platform;
   const host = env.metricsToken === undefined ? '127.0.0.1' : env.host;
   const address = { port, setting: 'METRICS_PORT', host };
-  const server = await listen(createMetricsApp(metrics, env.metricsToken), address, { stallMs: settings.http.stallMs });
+  const server = await startHttpServer(createMetricsApp(metrics, env.metricsToken), address, {
+    stallMs: settings.http.stallMs,
+  });
   log.info({ url: `${server.url}/metrics` }, 'serving metrics');
   return server;
 }
@@ -92,11 +94,11 @@ export async function startRoles(
   stops: (() => Promise<void>)[],
 ): Promise<{ url: string; metricsUrl: string }> {
   const { platform, parts, tables, encryption } = assembly;
-  const roles = options.roles ?? readRoles(platform.env);
+  const roles = options.roles ?? listEnabledRoles(platform.env);
   if (platform.env.logProcess === undefined) platform.log.setBindings({ process: processName(roles) });
   const registration = await withPostgresAndRedis(platform, async () => {
     await checkSchema(platform.database, tables);
-    await warnIfAhead(platform.database, platform.log);
+    await warnIfDatabaseIsNewer(platform.database, platform.log);
     return encryption.registerKeys();
   });
   stops.push(() => registration.leave());

@@ -3,8 +3,8 @@ import {
   allows,
   allowsEveryRecord,
   allowsNobody,
+  allowsOnlyRoles,
   compilePolicy,
-  isForRoles,
   type Policy,
   roleNameError,
 } from '../../src/declare/policy.ts';
@@ -116,7 +116,7 @@ test.each<[Policy, { nobody: boolean; forRoles: boolean }]>([
   [['admin', () => true], { nobody: false, forRoles: false }],
 ])('whether the policy %j allows no user at all, or only users with a role: %j', (policy, { nobody, forRoles }) => {
   expect(allowsNobody(compiled(policy))).toBe(nobody);
-  expect(isForRoles(compiled(policy))).toBe(forRoles);
+  expect(allowsOnlyRoles(compiled(policy))).toBe(forRoles);
 });
 
 test.each(['user', 'admin', 'editor', 'a', 'night-shift', 'Level_2'])('%j is a valid role', (word) => {

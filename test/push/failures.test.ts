@@ -2,7 +2,7 @@ import { Client } from 'pg';
 import { afterAll, afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { defineUser } from '../../src/index.ts';
 import { createLog } from '../../src/platform/observability/log.ts';
-import { sendThrough, type Transport, type TransportResult } from '../../src/push/transport.ts';
+import { sendThroughTransport, type Transport, type TransportResult } from '../../src/push/transport.ts';
 import { type Person, startTestApp } from '../support/app.ts';
 
 const calls: Parameters<Transport['send']>[] = [];
@@ -268,7 +268,7 @@ describe('a call that never settles', () => {
     const hung: Transport = { name: 'hung', send: () => new Promise(() => undefined) };
     const device = { id: null, platform: 'ios', token: 't', user: null, locale: null } as const;
     const message = { sound: 'default', priority: 'high' } as const;
-    const [sending] = sendThrough(
+    const [sending] = sendThroughTransport(
       hung,
       [{ message, devices: [device], context: { id: 'x' } }],
       createLog('silent', 'test'),

@@ -3,7 +3,7 @@ import { Client } from 'pg';
 import { afterAll, beforeEach, describe, expect, test } from 'vitest';
 import { createApp, defineUser } from '../../src/index.ts';
 import type { Logger } from '../../src/platform/observability/log.ts';
-import { findTransport, sendThrough, type Transport } from '../../src/push/transport.ts';
+import { findTransport, sendThroughTransport, type Transport } from '../../src/push/transport.ts';
 import { type Person, startTestApp } from '../support/app.ts';
 
 /** A transport whose results a test decides. It accepts only iOS devices. */
@@ -205,7 +205,7 @@ describe('no token is revealed by a custom transport', () => {
   ])('%s', async (_, send) => {
     const logged: unknown[] = [];
     const log = { error: ({ err }: { err: Error }) => logged.push(inspect(err)) } as unknown as Logger;
-    const [results] = await Promise.all(sendThrough({ name: 'own', send }, [sending as never], log));
+    const [results] = await Promise.all(sendThroughTransport({ name: 'own', send }, [sending as never], log));
     expect(results!.map((result) => result.error)).toEqual([
       expect.stringContaining('no such device: …'),
       expect.stringContaining('no such device: …'),

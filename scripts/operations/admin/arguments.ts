@@ -43,12 +43,12 @@ const OPTIONS = {
 } as const;
 
 /** The usage of all commands, one line each. */
-function usage(commands: readonly Command[] = Object.keys(USAGE) as Command[]): string {
+function formatUsage(commands: readonly Command[] = Object.keys(USAGE) as Command[]): string {
   return commands.map((command) => `npm run admin -- ${command} ${USAGE[command]}`).join('\n');
 }
 
 function fail(text: string, command?: Command): never {
-  throw new Error(`${text}\n${usage(command && [command])}`);
+  throw new Error(`${text}\n${formatUsage(command && [command])}`);
 }
 
 /** Fields that have an option of their own. As an additional field, they would be silently overridden. */
@@ -59,7 +59,7 @@ const RESERVED_FIELDS = new Map([
 ]);
 
 /** `phone=123` sets the text 123, `age:=30` the number: the value after `:=` is JSON. */
-function fieldOf(text: string, command: Command): [string, unknown] {
+function parseField(text: string, command: Command): [string, unknown] {
   const [, name, json, value] = /^([A-Za-z]\w*)(:?)=(.*)$/s.exec(text) ?? [];
   if (name === undefined) return fail(`--set must be field=value or field:=json, not ${text}.`, command);
   if (RESERVED_FIELDS.has(name)) return fail(`--set cannot set ${name}. Use ${RESERVED_FIELDS.get(name)}.`, command);
@@ -71,7 +71,7 @@ function fieldOf(text: string, command: Command): [string, unknown] {
   }
 }
 
-function limitOf(text: string, command: Command): number {
+function parseLimit(text: string, command: Command): number {
   const limit = Number(text);
   return Number.isInteger(limit) && limit > 0 && limit <= 10_000
     ? limit
@@ -88,12 +88,12 @@ export function readAdminArguments(given: readonly string[]): AdminArguments {
   if (command === undefined) return fail('No command given. Usage:');
   if (!Object.hasOwn(USAGE, command)) return fail(`Unknown command ${command}. Usage:`);
   const { tokens } = parseArgs({ args: rest, options: OPTIONS, strict: false, allowPositionals: true, tokens: true });
-  const known = (name: string) => USAGE[command].includes(`--${name}`) && Object.hasOwn(OPTIONS, name);
+  const isKnownOption = (name: string) => USAGE[command].includes(`--${name}`) && Object.hasOwn(OPTIONS, name);
   const files: string[] = [];
   for (const token of tokens) {
     if (token.kind === 'positional') files.push(token.value);
     if (token.kind !== 'option') continue;
-    if (!known(token.name)) fail(`Unknown argument ${token.rawName}.`, command);
+    if (!isKnownOption(token.name)) fail(`Unknown argument ${token.rawName}.`, command);
     const { type } = OPTIONS[token.name as keyof typeof OPTIONS];
     if (type === 'string' && (token.value ?? '') === '') fail(`${token.rawName} needs a value.`, command);
     if (type === 'boolean' && token.value !== undefined) fail(`${token.rawName} takes no value.`, command);
@@ -108,8 +108,8 @@ export function readAdminArguments(given: readonly string[]): AdminArguments {
     email: values.email ?? '',
     name: values.name,
     role: values.role ?? (command === 'list' ? undefined : 'admin'),
-    limit: limitOf(values.limit ?? '50', command),
-    fields: Object.fromEntries((values.set ?? []).map((text) => fieldOf(text, command))),
+    limit: parseLimit(values.limit ?? '50', command),
+    fields: Object.fromEntries((values.set ?? []).map((text) => parseField(text, command))),
     passwordFromInput: values['password-stdin'] ?? false,
     end: values.end ?? false,
     file: files[0] ?? '',

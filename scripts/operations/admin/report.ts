@@ -1,5 +1,5 @@
 import type { ImportProgress } from '../../../src/accounts/import/import.ts';
-import { alignColumns, formatCount, withoutControlCharacters } from '../format.ts';
+import { alignColumns, formatCount, stripControlCharacters } from '../format.ts';
 
 type Shown = Record<string, unknown>;
 
@@ -7,7 +7,7 @@ type Shown = Record<string, unknown>;
 export function userLines(users: readonly Shown[]): string[] {
   if (users.length === 0) return ['No users found.'];
   const rows = users.map(({ id, email, name, roles, status }) =>
-    [id, email, name, roles, status].map(withoutControlCharacters),
+    [id, email, name, roles, status].map(stripControlCharacters),
   );
   return alignColumns([['id', 'email', 'name', 'roles', 'status'], ...rows]);
 }
@@ -16,7 +16,7 @@ export function userLines(users: readonly Shown[]): string[] {
 export function sessionLines(sessions: readonly object[]): string[] {
   if (sessions.length === 0) return ['No active sessions.'];
   const rows = (sessions as Shown[]).map((one) =>
-    [one.id, one.createdAt, one.lastUsedAt, one.ip, one.userAgent].map(withoutControlCharacters),
+    [one.id, one.createdAt, one.lastUsedAt, one.ip, one.userAgent].map(stripControlCharacters),
   );
   return alignColumns([['id', 'created', 'last used', 'address', 'user agent'], ...rows]);
 }
@@ -26,7 +26,7 @@ export function mailLines(mails: readonly { to: string; subject: string; text: s
   if (mails.length === 0) return ['No e-mails captured.'];
   return mails.map(
     ({ to, subject, text }) =>
-      `To: ${withoutControlCharacters(to)}\nSubject: ${withoutControlCharacters(subject)}\n\n${text.trim()}\n`,
+      `To: ${stripControlCharacters(to)}\nSubject: ${stripControlCharacters(subject)}\n\n${text.trim()}\n`,
   );
 }
 

@@ -17,7 +17,7 @@ function describeError(error: unknown): string {
 }
 
 /** Returns the fields of users, each with its allowed values if they are listed. */
-function userFields({ declared }: App): Map<string, readonly string[] | undefined> {
+function listUserFields({ declared }: App): Map<string, readonly string[] | undefined> {
   const fields = [...declared.columns.values()].map(({ field, values }) => ({ path: field.split('.'), values }));
   return new Map(fields.filter(({ path }) => path[0] === 'user').map(({ path, values }) => [path[1]!, values]));
 }
@@ -30,7 +30,7 @@ async function createUser(app: App, accounts: Accounts, args: AdminArguments) {
     );
   }
   const password = args.passwordFromInput ? await readPasswordFromInput() : generatePassword();
-  const declared = userFields(app);
+  const declared = listUserFields(app);
   const input: Record<string, unknown> = { ...fields, email, password };
   // A given name is always passed on. If users have no such field, the validation error says so.
   if (name !== undefined || declared.has('name')) input.name ??= name ?? email.split('@')[0];

@@ -1,16 +1,16 @@
 export { deviceRoutes } from './routes.ts';
 export {
   createFindDevices,
-  deviceData,
+  deleteGoneDevices as removeDevices,
+  deviceRemovalConsumer as devicesOfDeletedUsers,
   devices,
-  devicesOfDeletedUsers,
+  deviceUserData as deviceData,
   type FindDevices,
   type GoneDevice,
   registerDevice,
-  removeDevices,
   revokeDevices,
 } from './store.ts';
-export { boundedText, dataError } from './text.ts';
+export { boundedTextSchema as boundedText, notificationDataError as dataError } from './text.ts';
 export {
   type DevicePlatform,
   type EndpointRule,

@@ -1,13 +1,13 @@
 import { z } from 'zod';
 import { isId } from '../../platform/ids.ts';
-import { boundedText, dataError } from './text.ts';
+import { boundedTextSchema, notificationDataError } from './text.ts';
 import { PLATFORMS, SIMULATED_PREFIX, TOKEN_MAX, type TokenRule, tokenError } from './token.ts';
 
 // A tap returns the data of its notification; providers limit that to 4 KB.
 const OPENED_DATA_MAX_BYTES = 4096;
 
 const token = () =>
-  boundedText(TOKEN_MAX)
+  boundedTextSchema(TOKEN_MAX)
     .transform((text) => text.trim())
     .refine((text) => text !== '', { error: 'Is required' });
 
@@ -21,9 +21,9 @@ export function registerBody(rule: TokenRule) {
       platform: z.enum(PLATFORMS, {
         error: (issue) => (issue.input === undefined ? 'Is required' : `Must be one of: ${PLATFORMS.join(', ')}`),
       }),
-      name: boundedText(100).nullish(),
-      appVersion: boundedText(50).nullish(),
-      locale: boundedText(35).nullish(),
+      name: boundedTextSchema(100).nullish(),
+      appVersion: boundedTextSchema(50).nullish(),
+      locale: boundedTextSchema(35).nullish(),
     })
     .superRefine((body, context) => {
       const message = tokenError(body.platform, body.token, rule);
@@ -43,7 +43,7 @@ export const openedBody = z.strictObject({
   data: z
     .record(z.string(), z.unknown(), { error: 'Must be an object' })
     .superRefine((data, context) => {
-      const message = dataError(data, OPENED_DATA_MAX_BYTES);
+      const message = notificationDataError(data, OPENED_DATA_MAX_BYTES);
       if (message !== undefined) context.addIssue({ code: 'custom', message });
     })
     .optional(),

@@ -3,7 +3,7 @@ import type { Accounts } from '../../declare/accounts.ts';
 import type { Authenticator } from '../../declare/authenticator.ts';
 import { authenticatorOf } from '../../declare/authenticator.ts';
 import type { Route, RouteContext } from '../../declare/route.ts';
-import { ApiError, invalidSession } from '../../platform/errors.ts';
+import { ApiError, invalidSessionError } from '../../platform/errors.ts';
 import { isId } from '../../platform/ids.ts';
 import type { Platform } from '../../platform/platform.ts';
 import { openedBody, type Registration, registerBody, unregisterBody } from './input.ts';
@@ -31,7 +31,7 @@ const deviceRecord = z
   })
   .meta({ id: 'Device' });
 
-function masked(device: OwnDevice): z.output<typeof deviceRecord> {
+function withMaskedToken(device: OwnDevice): z.output<typeof deviceRecord> {
   return { ...device, token: maskToken(device.platform, device.token) };
 }
 
@@ -47,7 +47,7 @@ export function deviceRoutes(
   holdCredential: Accounts['holdCredential'],
 ): Route[] {
   const tags = ['devices'];
-  const sessionOf = (ctx: RouteContext) => (authenticatorOf(ctx.auth) === bySession ? ctx.auth?.id : undefined);
+  const boundSessionIdOf = (ctx: RouteContext) => (authenticatorOf(ctx.auth) === bySession ? ctx.auth?.id : undefined);
 
   return [
     {
@@ -61,13 +61,13 @@ export function deviceRoutes(
       status: 201,
       operationId: 'registerDevice',
       async handler(ctx: RouteContext<Registration>) {
-        const sessionId = settings.auth.devicesFollowSessions ? (sessionOf(ctx) ?? null) : null;
+        const sessionId = settings.auth.devicesFollowSessions ? (boundSessionIdOf(ctx) ?? null) : null;
         const device = await database.transaction(async (tx) => {
           await holdCredential(ctx, tx);
           return registerDevice(tx, ctx.input, { userId: ctx.user!.id, sessionId });
         });
-        if (device === undefined) throw invalidSession();
-        return masked(device);
+        if (device === undefined) throw invalidSessionError();
+        return withMaskedToken(device);
       },
     },
     {
@@ -78,7 +78,7 @@ export function deviceRoutes(
       output: z.array(deviceRecord),
       errors: [],
       operationId: 'listMyDevices',
-      handler: async (ctx) => (await listDevices(database, ctx.user!.id)).map(masked),
+      handler: async (ctx) => (await listDevices(database, ctx.user!.id)).map(withMaskedToken),
     },
     {
       method: 'DELETE',
@@ -117,7 +117,7 @@ export function deviceRoutes(
       operationId: 'reportOpenedPush',
       async handler(ctx: RouteContext<z.output<typeof openedBody>>) {
         const { pushId = null, data = {} } = ctx.input;
-        const sessionId = sessionOf(ctx);
+        const sessionId = boundSessionIdOf(ctx);
         const device = sessionId === undefined ? undefined : await deviceOfSession(database, sessionId);
         const url = typeof data.url === 'string' ? data.url : null;
         const payload = { id: pushId, user: ctx.user!.id, device: device ?? null, url, data, simulated: false };

@@ -3,7 +3,7 @@ import type { ResourceGateway, UserData } from '../../declare/host.ts';
 import { newId } from '../../platform/ids.ts';
 import type { Database, Executor } from '../../platform/postgres/database.ts';
 import { index, pgTable, text, timestamptz } from '../../platform/postgres/drizzle.ts';
-import { rowsInPages } from '../../platform/postgres/scan.ts';
+import { readRowsInPages } from '../../platform/postgres/scan.ts';
 import { writeInBatches } from '../../platform/postgres/write-in-batches.ts';
 import { sessions } from '../sessions/sessions.ts';
 import { activeOwnerJoin, deletedUsersConsumer, type UserTable } from '../users/user-state.ts';
@@ -92,7 +92,7 @@ const UNREGISTER = 'delete from devices where token_hash = $1 and user_id = $2';
 const OF_SESSION = 'select id from devices where session_id = $1 order by last_seen_at desc, id desc limit 1';
 
 // Looks up each user and each device by index (`offset 0` keeps the planner from reading the whole table instead).
-const findSql = (users: UserTable | undefined) => `
+const findDevicesSql = (users: UserTable | undefined) => `
   with mine as materialized (
     select d.id, d.platform, d.token, d.user_id, d.locale, coalesce(s.expires_at <= now(), false) as expired from (
       select d.* from unnest($1::text[]) u(id), lateral (select * from devices where user_id = u.id offset 0) d
@@ -114,7 +114,7 @@ const REMOVE_GONE = `
   )
   delete from devices d using gone where d.id = gone.id and d.last_seen_at <= gone.seen_until returning 1`;
 
-function toOwn(row: OwnRow): OwnDevice {
+function toOwnDevice(row: OwnRow): OwnDevice {
   const [id, platform, name, appVersion, locale, token, signedIn, createdAt, lastSeenAt] = row;
   return { id, platform, name, appVersion, locale, token, signedIn, createdAt, lastSeenAt };
 }
@@ -135,7 +135,7 @@ export async function registerDevice(
   const values = [newId(), userId, sessionId, token, hash, platform, name, appVersion, locale];
   try {
     const rows = await database.write<OwnRow>({ name: 'device_register', text: REGISTER, values });
-    return toOwn(rows[0]!);
+    return toOwnDevice(rows[0]!);
   } catch (error) {
     // Foreign key violation: the session ended after the request was authenticated.
     if ((error as { code?: unknown }).code === '23503') return undefined;
@@ -146,7 +146,7 @@ export async function registerDevice(
 /** Returns the devices of a user, newest first, without those whose session has expired. */
 export async function listDevices(database: Database, userId: string): Promise<OwnDevice[]> {
   const rows = await database.read<OwnRow>({ name: 'device_list', text: LIST, values: [userId] });
-  return rows.map(toOwn);
+  return rows.map(toOwnDevice);
 }
 
 /** Removes a device of a user. Returns false if the user has no such device. */
@@ -180,7 +180,7 @@ export type FindDevices = (
 
 /** Creates the query for the devices of a push. */
 export function createFindDevices(users: UserTable | undefined): FindDevices {
-  const text = findSql(users);
+  const text = findDevicesSql(users);
   return async (database, { userIds, deviceIds }, { after, limit }) => {
     if (userIds.length === 0 && deviceIds.length === 0) return [];
     const values = [userIds, deviceIds, after ?? '', limit];
@@ -208,7 +208,7 @@ export interface GoneDevice {
 }
 
 /** Removes devices that their provider reports as gone. Returns the number removed. */
-export async function removeDevices(database: Database, gone: readonly GoneDevice[]): Promise<number> {
+export async function deleteGoneDevices(database: Database, gone: readonly GoneDevice[]): Promise<number> {
   if (gone.length === 0) return 0;
   const values = [
     gone.map(({ id }) => id),
@@ -229,7 +229,7 @@ export const revokeDevices: RevocationStep = async ({ cause, userIds }, tx) => {
 };
 
 /** Creates the relay consumer that removes the devices of deleted users. */
-export const devicesOfDeletedUsers = (users: ResourceGateway) => deletedUsersConsumer(users, REMOVE_OF_USERS);
+export const deviceRemovalConsumer = (users: ResourceGateway) => deletedUsersConsumer(users, REMOVE_OF_USERS);
 
 // Index devices_user_id_index.
 const USER_DATA = `
@@ -239,13 +239,13 @@ const USER_DATA_NAMES = ['id', 'platform', 'name', 'appVersion', 'locale', 'toke
 const ERASE = 'delete from devices where id in (select id from devices where user_id = $1 limit $2) returning 1';
 
 /** Describes the device data of a user, for exports and erasures. */
-export function deviceData(database: Database): UserData {
+export function deviceUserData(database: Database): UserData {
   return {
     name: 'devices',
     description: 'Devices that receive push notifications; tokens are masked',
     tables: ['devices'],
     async *rows(userId) {
-      for await (const device of rowsInPages(database, USER_DATA, USER_DATA_NAMES, [userId])) {
+      for await (const device of readRowsInPages(database, USER_DATA, USER_DATA_NAMES, [userId])) {
         yield { ...device, token: maskToken(device.platform as DevicePlatform, device.token as string) };
       }
     },

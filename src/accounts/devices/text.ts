@@ -9,7 +9,7 @@ function textError(text: string, max: number): string | undefined {
 }
 
 /** The schema of a text of at most `max` characters. */
-export function boundedText(max: number): z.ZodType<string, string> {
+export function boundedTextSchema(max: number): z.ZodType<string, string> {
   return z
     .string({ error: (issue) => (issue.input === undefined ? 'Is required' : 'Must be a string') })
     .superRefine((text, context) => {
@@ -22,7 +22,7 @@ export function boundedText(max: number): z.ZodType<string, string> {
  * Returns an error if a value cannot be the data of a notification: it must be a plain JSON object that can be stored and has at
  * most `maxBytes` bytes as JSON in UTF-8. Never throws.
  */
-export function dataError(value: unknown, maxBytes: number): string | undefined {
+export function notificationDataError(value: unknown, maxBytes: number): string | undefined {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) return 'Must be an object';
   let error: string | undefined;
   const inspect = (key: string, item: unknown) => {

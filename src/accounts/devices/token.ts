@@ -20,7 +20,7 @@ const KNOWN = [
   '*.notify.windows.com',
 ];
 
-function isOneOf(host: string, patterns: readonly string[]): boolean {
+function matchesHostPattern(host: string, patterns: readonly string[]): boolean {
   return patterns.some((pattern) =>
     pattern.startsWith('*') ? pattern === '*' || host.endsWith(pattern.slice(1)) : host === pattern,
   );
@@ -35,7 +35,12 @@ export function endpointRule({ env, settings }: Pick<Platform, 'env' | 'settings
 export function endpointError(endpoint: string, { allowPrivate, hosts }: EndpointRule): string | undefined {
   const checked = checkUrl(endpoint, { allowPrivate, requireHttps: true });
   if (!checked.ok) return 'Must be a PushSubscription whose endpoint is an https URL of a public host';
-  if (allowPrivate || isOneOf(checked.url.hostname, KNOWN) || isOneOf(checked.url.hostname, hosts)) return undefined;
+  if (
+    allowPrivate ||
+    matchesHostPattern(checked.url.hostname, KNOWN) ||
+    matchesHostPattern(checked.url.hostname, hosts)
+  )
+    return undefined;
   return 'Must be a PushSubscription whose endpoint belongs to a known push service';
 }
 
@@ -91,7 +96,7 @@ export function tokenError(platform: DevicePlatform, token: string, rule: TokenR
 }
 
 /** Returns the part of a token that identifies the device: for browsers the endpoint, because the JSON of a subscription varies. */
-function identity(token: string): string {
+function deviceIdentityOf(token: string): string {
   return /^\s*\{/.test(token) ? (readSubscription(token)?.endpoint ?? token) : token;
 }
 
@@ -100,7 +105,7 @@ function identity(token: string): string {
  * the client sent, so a known token moves to its new owner even if the platform differs.
  */
 export function tokenHash(token: string): string {
-  return createHash('sha256').update(identity(token)).digest('hex');
+  return createHash('sha256').update(deviceIdentityOf(token)).digest('hex');
 }
 
 /**
@@ -108,7 +113,7 @@ export function tokenHash(token: string): string {
  * quarter of the characters and never more than 12, so that a short token is not revealed.
  */
 export function maskToken(platform: DevicePlatform, token: string): string {
-  const characters = [...(platform === 'web' ? identity(token) : token)];
+  const characters = [...(platform === 'web' ? deviceIdentityOf(token) : token)];
   const shown = Math.min(6, Math.floor(characters.length / 8));
   return `${characters.slice(0, shown).join('')}…${characters.slice(characters.length - shown).join('')}`;
 }

@@ -1,6 +1,6 @@
 import type { ErrorDetails } from '../../platform/errors.ts';
 import type { Database } from '../../platform/postgres/database.ts';
-import { publicDatabaseError } from '../../platform/postgres/errors.ts';
+import { toPublicDatabaseError } from '../../platform/postgres/errors.ts';
 import type { Entity, RecordsContext } from '../../records/context.ts';
 import { createRowInserter, type InsertResult } from './insert.ts';
 import { createRowParser, type ImportRow, rowErrors } from './row.ts';
@@ -49,8 +49,8 @@ const REFUSALS = {
 /** Creates the import of users from another system. It stores rows in batches, emits no events, runs no hooks and sends no e-mails. */
 export function createImport(database: Database, context: RecordsContext, entity: Entity) {
   const { resource } = entity;
-  const read = createRowParser(resource, context);
-  const insert = createRowInserter(database, entity);
+  const parseRow = createRowParser(resource, context);
+  const insertRows = createRowInserter(database, entity);
   const rowsPerBatch = Math.max(1, Math.min(ROWS_AT_ONCE, Math.floor(VALUES_AT_ONCE / (resource.fields.length + 3))));
 
   return async (
@@ -72,21 +72,21 @@ export function createImport(database: Database, context: RecordsContext, entity
     }
 
     /** Stores a batch. If Postgres refuses it, stores its rows one by one, so that one bad row does not cost the others. */
-    async function store(some: readonly NumberedRow[]): Promise<void> {
+    async function storeBatch(some: readonly NumberedRow[]): Promise<void> {
       try {
-        const stored = await insert(some);
+        const stored = await insertRows(some);
         for (const [i, row] of some.entries()) countResult(row, stored[i]!);
       } catch (error) {
-        const publicError = publicDatabaseError(error);
+        const publicError = toPublicDatabaseError(error);
         const errors = publicError && rowErrors(publicError);
         if (errors === undefined) throw error;
         if (some.length === 1) refuse({ line: some[0]!.line, email: String(some[0]!.values.email), errors });
-        else for (const row of some) await store([row]);
+        else for (const row of some) await storeBatch([row]);
       }
     }
 
     async function flush(): Promise<void> {
-      if (rows.length > 0) await store(rows);
+      if (rows.length > 0) await storeBatch(rows);
       rows = [];
       progress.lines = at;
       onProgress?.({ ...progress });
@@ -98,7 +98,7 @@ export function createImport(database: Database, context: RecordsContext, entity
       if (typeof line !== 'string') refuse({ line: at, errors: { line: line.error } });
       else if (line.trim() !== '') {
         try {
-          rows.push({ ...(await read(line)), line: at });
+          rows.push({ ...(await parseRow(line)), line: at });
         } catch (error) {
           const errors = rowErrors(error);
           if (errors === undefined) throw error;

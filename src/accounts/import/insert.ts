@@ -22,7 +22,7 @@ export function createRowInserter(
   const email = resource.field.get('email')!.column;
   const EXISTING = `select "${email}" from "${table}" where "${email}" = any($1)`;
 
-  function valuesOf({ id, values, hash, createdAt, updatedAt }: ImportRow): unknown[] {
+  function columnValuesOf({ id, values, hash, createdAt, updatedAt }: ImportRow): unknown[] {
     const given = fields.map((field) =>
       field.name === 'password' ? hash : codec.toColumn(field, values[field.name], id),
     );
@@ -31,18 +31,18 @@ export function createRowInserter(
   }
 
   /** Returns the ids of those rows that are in the archive. */
-  async function deletedIdsOf(rows: readonly ImportRow[]): Promise<Set<string>> {
+  async function findDeletedIds(rows: readonly ImportRow[]): Promise<Set<string>> {
     const found = await archive?.only.readMany(rows.map(({ id }) => id));
     return new Set(found?.map(({ id }) => id));
   }
 
   /** Stores rows whose ids are not in the archive. */
-  async function insert(rows: readonly ImportRow[]): Promise<InsertResult[]> {
+  async function insertRows(rows: readonly ImportRow[]): Promise<InsertResult[]> {
     if (rows.length === 0) return [];
     const width = columns.length;
     const groups = rows.map((_, row) => `(${columns.map((_, i) => `$${row * width + i + 1}`).join(', ')})`);
     const text = `insert into "${table}" (${columns.join(', ')}) values ${groups.join(', ')} on conflict do nothing returning "id"`;
-    const written = await database.write<[string]>({ text, values: rows.flatMap(valuesOf) });
+    const written = await database.write<[string]>({ text, values: rows.flatMap(columnValuesOf) });
     // If an id occurs twice in the batch, its first row was imported.
     const imported = new Set(written.map(([id]) => id));
     const first = rows.map(({ id }) => imported.delete(id));
@@ -56,8 +56,8 @@ export function createRowInserter(
   }
 
   return async (rows) => {
-    const deleted = await deletedIdsOf(rows);
-    const stored = (await insert(rows.filter(({ id }) => !deleted.has(id)))).values();
+    const deleted = await findDeletedIds(rows);
+    const stored = (await insertRows(rows.filter(({ id }) => !deleted.has(id)))).values();
     return rows.map(({ id }) => (deleted.has(id) ? 'deleted' : stored.next().value!));
   };
 }

@@ -4,7 +4,7 @@ import { findExceededJsonLimit } from '../../platform/json/json-limits.ts';
 import { isStorable, UNSTORABLE } from '../../platform/postgres/values.ts';
 import type { RecordsContext } from '../../records/context.ts';
 import { NOT_A_DATE, parseDate } from '../../records/fields/types/date.ts';
-import { type Values, validate } from '../../records/operations/validate.ts';
+import { type Values, validateInput } from '../../records/operations/validate.ts';
 import type { CompiledResource } from '../../records/schema/compiled.ts';
 import { NO_PASSWORD } from '../passwords/password-hash.ts';
 
@@ -21,11 +21,11 @@ export interface ImportRow {
   updatedAt: string | undefined;
 }
 
-function reject(details: ErrorDetails): never {
+function rejectRow(details: ErrorDetails): never {
   throw validationError(details);
 }
 
-function parse(line: string): Record<string, unknown> {
+function parseLine(line: string): Record<string, unknown> {
   let parsed: unknown;
   try {
     parsed = JSON.parse(line);
@@ -33,33 +33,34 @@ function parse(line: string): Record<string, unknown> {
     // The check below reports it.
   }
   if (typeof parsed !== 'object' || parsed === null || Array.isArray(parsed))
-    return reject({ line: 'Must be a JSON object' });
+    return rejectRow({ line: 'Must be a JSON object' });
   const excess = findExceededJsonLimit(Buffer.from(line), Number.POSITIVE_INFINITY);
-  if (excess !== undefined) return reject({ line: excess });
+  if (excess !== undefined) return rejectRow({ line: excess });
   return parsed as Record<string, unknown>;
 }
 
 function readId(value: unknown): string {
   if (value === undefined || value === null) return newId();
   const id = String(value).toLowerCase();
-  return isId(id) ? id : reject({ id: 'Must be 24 hexadecimal digits, or omitted' });
+  return isId(id) ? id : rejectRow({ id: 'Must be 24 hexadecimal digits, or omitted' });
 }
 
 function readPasswordHash(value: unknown): string {
   if (value === undefined || value === null) return NO_PASSWORD;
-  if (typeof value !== 'string' || value.trim() === '') return reject({ passwordHash: 'Must be a string, or omitted' });
-  if (value.length > MAX_HASH) return reject({ passwordHash: `Must be at most ${MAX_HASH} characters` });
-  return isStorable(value) ? value : reject({ passwordHash: UNSTORABLE });
+  if (typeof value !== 'string' || value.trim() === '')
+    return rejectRow({ passwordHash: 'Must be a string, or omitted' });
+  if (value.length > MAX_HASH) return rejectRow({ passwordHash: `Must be at most ${MAX_HASH} characters` });
+  return isStorable(value) ? value : rejectRow({ passwordHash: UNSTORABLE });
 }
 
 function readTime(value: unknown, name: string): string | undefined {
   if (value === undefined || value === null) return undefined;
   const date = typeof value === 'string' || typeof value === 'number' ? parseDate(value) : undefined;
-  return date ?? reject({ [name]: NOT_A_DATE });
+  return date ?? rejectRow({ [name]: NOT_A_DATE });
 }
 
 /** Returns the resource without password fields: an import has hashes, which password rules do not fit. */
-function withoutPasswords(resource: CompiledResource): CompiledResource {
+function omitPasswordFields(resource: CompiledResource): CompiledResource {
   const fields = resource.fields.filter((field) => !field.type.concealed);
   return { ...resource, fields, field: new Map(fields.map((field) => [field.name, field])) };
 }
@@ -72,12 +73,12 @@ export function createRowParser(
   resource: CompiledResource,
   { service }: Pick<RecordsContext, 'service'>,
 ): (line: string) => Promise<ImportRow> {
-  const rules = withoutPasswords(resource);
+  const rules = omitPasswordFields(resource);
   const operation = { user: undefined, system: true, service };
   return async (line) => {
-    const { id, _id, passwordHash, createdAt, updatedAt, ...fields } = parse(line);
-    if ('password' in fields) reject({ password: 'Must be omitted; pass its hash as passwordHash' });
-    const values = await validate(rules, fields, operation, {
+    const { id, _id, passwordHash, createdAt, updatedAt, ...fields } = parseLine(line);
+    if ('password' in fields) rejectRow({ password: 'Must be omitted; pass its hash as passwordHash' });
+    const values = await validateInput(rules, fields, operation, {
       unknownFields: 'reject',
       maxUnknown: Number.POSITIVE_INFINITY,
       updating: false,

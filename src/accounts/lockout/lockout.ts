@@ -5,15 +5,15 @@ import { createLeaseRenewals } from '../../platform/leased-work/lease.ts';
 import type { Platform } from '../../platform/platform.ts';
 import { createRedisBreaker } from '../../platform/redis/circuit-breaker.ts';
 import {
-  abandon,
   clearFailures,
-  fail,
   type LockoutRule,
   type LockoutState,
   RENEW_MS,
-  renew,
-  reserve,
-  succeed,
+  recordFailure,
+  recordSuccess,
+  releaseReservation,
+  renewReservation,
+  reserveAttempt,
   type Transition,
 } from './state.ts';
 import { createLockoutStore } from './store.ts';
@@ -90,11 +90,11 @@ export function createLockout({ settings, redis, env, log, metrics }: Platform):
     what: 'sign-in attempts',
     log,
     renew: async (reservations) => {
-      await Promise.all(reservations.map(({ change }) => change(renew)));
+      await Promise.all(reservations.map(({ change }) => change(renewReservation)));
     },
   });
   // A name may contain an e-mail address: the hash keeps the address and its length out of Redis.
-  const keyOf = (name: string) => createHash('sha256').update(name).digest('hex');
+  const hashName = (name: string) => createHash('sha256').update(name).digest('hex');
 
   /** Runs a reserved attempt and renews its reservation while it runs. */
   async function runReserved<T>(
@@ -108,26 +108,26 @@ export function createLockout({ settings, redis, env, log, metrics }: Platform):
       const value = await check();
       renewals.remove(reservation);
       if (value !== undefined) {
-        await change(completes(value) ? succeed : abandon);
+        await change(completes(value) ? recordSuccess : releaseReservation);
         return { kind: 'passed', value };
       }
-      const until = await change(fail);
+      const until = await change(recordFailure);
       return until === undefined ? { kind: 'failed' } : { kind: 'failed', lockedUntil: new Date(until).toISOString() };
     } catch (error) {
       renewals.remove(reservation);
-      await change(abandon);
+      await change(releaseReservation);
       throw error;
     }
   }
 
   return {
     async attempt(name, check, completes = () => true) {
-      const key = keyOf(name);
+      const key = hashName(name);
       const id = newId();
       const reservation: Reservation = {
         change: (how) => store.change(key, (held, now) => how(held, rule, id, now)),
       };
-      const verdict = await waitQueues.retryInOrder(key, () => reservation.change(reserve));
+      const verdict = await waitQueues.retryInOrder(key, () => reservation.change(reserveAttempt));
       if (verdict !== 'go') return { kind: 'locked', leftMs: verdict };
       try {
         return await runReserved(check, completes, reservation);
@@ -135,8 +135,8 @@ export function createLockout({ settings, redis, env, log, metrics }: Platform):
         waitQueues.wake(key);
       }
     },
-    complete: (name) => store.change(keyOf(name), (held, now) => clearFailures(held, rule, now)),
-    clear: (name) => store.clear(keyOf(name)),
+    complete: (name) => store.change(hashName(name), (held, now) => clearFailures(held, rule, now)),
+    clear: (name) => store.clear(hashName(name)),
   };
 }
 

@@ -32,7 +32,7 @@ export interface Transition<T> {
 }
 
 /** Removes failures, reservations and locks that have expired. */
-function current(
+function dropExpired(
   { failures, flights, lockedUntil }: LockoutState,
   { windowMs }: LockoutRule,
   now: number,
@@ -44,7 +44,7 @@ function current(
   };
 }
 
-function without(flights: LockoutState['flights'], id: string): LockoutState['flights'] {
+function omitReservation(flights: LockoutState['flights'], id: string): LockoutState['flights'] {
   return Object.fromEntries(Object.entries(flights).filter(([one]) => one !== id));
 }
 
@@ -53,13 +53,13 @@ function without(flights: LockoutState['flights'], id: string): LockoutState['fl
  *
  * @returns `go`; `wait` while too many attempts are running; or the remaining ms of the lock
  */
-export function reserve(
+export function reserveAttempt(
   held: LockoutState,
   rule: LockoutRule,
   id: string,
   now: number,
 ): Transition<'go' | 'wait' | number> {
-  const state = current(held, rule, now);
+  const state = dropExpired(held, rule, now);
   if (state.lockedUntil > 0) return { state: held, result: state.lockedUntil - now };
   const taken = state.failures.length + Object.keys(state.flights).length;
   // The rule may have become stricter since the failures were counted.
@@ -70,34 +70,49 @@ export function reserve(
 }
 
 /** Renews the reservation of a running attempt. Does nothing when the attempt has ended. */
-export function renew(held: LockoutState, rule: LockoutRule, id: string, now: number): Transition<undefined> {
+export function renewReservation(
+  held: LockoutState,
+  rule: LockoutRule,
+  id: string,
+  now: number,
+): Transition<undefined> {
   if (!Object.hasOwn(held.flights, id)) return { state: held, result: undefined };
-  const state = current(held, rule, now);
+  const state = dropExpired(held, rule, now);
   return { state: { ...state, flights: { ...state.flights, [id]: now + ABANDONED_MS } }, result: undefined };
 }
 
 /** Ends an attempt that neither failed nor completed: it threw, or a further step follows. */
-export function abandon(held: LockoutState, rule: LockoutRule, id: string, now: number): Transition<undefined> {
-  const state = current(held, rule, now);
-  return { state: { ...state, flights: without(state.flights, id) }, result: undefined };
+export function releaseReservation(
+  held: LockoutState,
+  rule: LockoutRule,
+  id: string,
+  now: number,
+): Transition<undefined> {
+  const state = dropExpired(held, rule, now);
+  return { state: { ...state, flights: omitReservation(state.flights, id) }, result: undefined };
 }
 
 /** Clears the failed attempts. A lock remains. */
 export function clearFailures(held: LockoutState, rule: LockoutRule, now: number): Transition<undefined> {
   if (held.failures.length === 0) return { state: held, result: undefined };
-  return { state: { ...current(held, rule, now), failures: [] }, result: undefined };
+  return { state: { ...dropExpired(held, rule, now), failures: [] }, result: undefined };
 }
 
 /** Ends a completed attempt and clears the failed attempts. */
-export function succeed(held: LockoutState, rule: LockoutRule, id: string, now: number): Transition<undefined> {
-  const { flights, lockedUntil } = current(held, rule, now);
-  return { state: { failures: [], flights: without(flights, id), lockedUntil }, result: undefined };
+export function recordSuccess(held: LockoutState, rule: LockoutRule, id: string, now: number): Transition<undefined> {
+  const { flights, lockedUntil } = dropExpired(held, rule, now);
+  return { state: { failures: [], flights: omitReservation(flights, id), lockedUntil }, result: undefined };
 }
 
 /** Ends a failed attempt. The result is the end of the lock if this attempt locked the name. */
-export function fail(held: LockoutState, rule: LockoutRule, id: string, now: number): Transition<number | undefined> {
-  const state = current(held, rule, now);
-  const flights = without(state.flights, id);
+export function recordFailure(
+  held: LockoutState,
+  rule: LockoutRule,
+  id: string,
+  now: number,
+): Transition<number | undefined> {
+  const state = dropExpired(held, rule, now);
+  const flights = omitReservation(state.flights, id);
   if (state.lockedUntil > 0) return { state: { ...state, flights }, result: undefined };
   const failures = [...state.failures, now];
   if (failures.length < rule.maxAttempts) return { state: { failures, flights, lockedUntil: 0 }, result: undefined };
@@ -106,7 +121,7 @@ export function fail(held: LockoutState, rule: LockoutRule, id: string, now: num
 }
 
 /** Returns the ms until everything in a state has expired; 0 if it already has. */
-export function lifetime(
+export function msUntilExpired(
   { failures, flights, lockedUntil }: LockoutState,
   { windowMs }: LockoutRule,
   now: number,

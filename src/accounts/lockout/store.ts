@@ -1,7 +1,7 @@
 import type { Redis } from 'ioredis';
 import { z } from 'zod';
 import type { RedisBreaker } from '../../platform/redis/circuit-breaker.ts';
-import { EMPTY_STATE, type LockoutRule, type LockoutState, lifetime, type Transition } from './state.ts';
+import { EMPTY_STATE, type LockoutRule, type LockoutState, msUntilExpired, type Transition } from './state.ts';
 
 /** Computes the next state. It may be called several times, because another process can change the state in between. */
 type Decide<T> = (held: LockoutState, now: number) => Transition<T>;
@@ -30,7 +30,7 @@ const stored = z.object({
 });
 
 /** Parses a stored state. An unreadable one counts as empty. */
-function parse(text: string): LockoutState {
+function parseState(text: string): LockoutState {
   try {
     return stored.safeParse(JSON.parse(text)).data ?? EMPTY_STATE;
   } catch {
@@ -38,10 +38,10 @@ function parse(text: string): LockoutState {
   }
 }
 
-type Scripted = Redis & { belfryLockoutSwap(key: string, ...values: (string | number)[]): Promise<number> };
+type RedisWithSwap = Redis & { belfryLockoutSwap(key: string, ...values: (string | number)[]): Promise<number> };
 
 /** Keeps states in the memory of this process. */
-function createMemory() {
+function createMemoryStates() {
   // A Map keeps the order of insertion.
   const states = new Map<string, LockoutState>();
   return {
@@ -49,7 +49,7 @@ function createMemory() {
       const now = Date.now();
       const { state, result } = decide(states.get(key) ?? EMPTY_STATE, now);
       states.delete(key);
-      if (lifetime(state, rule, now) > 0) states.set(key, state);
+      if (msUntilExpired(state, rule, now) > 0) states.set(key, state);
       // A flood of new names must not fill the memory: drop the state that was used least recently.
       if (states.size > MAX_KEYS) states.delete(states.keys().next().value!);
       return result;
@@ -70,24 +70,24 @@ export function createLockoutStore(
   rule: LockoutRule,
 ): LockoutStore {
   redis.defineCommand('belfryLockoutSwap', { numberOfKeys: 1, lua: SWAP });
-  const memory = createMemory();
+  const memory = createMemoryStates();
 
   /** Returns the stored text and the time of the Redis server, which is the same for all processes. */
-  async function read(key: string): Promise<[text: string, now: number]> {
+  async function readStateAndTime(key: string): Promise<[text: string, now: number]> {
     const [text, [seconds, micros]] = await breaker.run(() => Promise.all([redis.get(key), redis.time()]));
     return [text ?? '', Math.floor(Number(seconds) * 1000 + Number(micros) / 1000)];
   }
 
   async function changeShared<T>(key: string, decide: Decide<T>): Promise<T> {
     for (;;) {
-      const [text, now] = await read(key);
-      const held = parse(text);
+      const [text, now] = await readStateAndTime(key);
+      const held = parseState(text);
       const { state, result } = decide(held, now);
       if (state === held) return result;
-      const left = Math.ceil(lifetime(state, rule, now));
+      const left = Math.ceil(msUntilExpired(state, rule, now));
       const next = left > 0 ? [text, JSON.stringify(state), left] : [text, ''];
       // When the swap fails, another process made progress: the loop ends because every state has a bounded number of attempts.
-      if ((await breaker.run(() => (redis as Scripted).belfryLockoutSwap(key, ...next))) === 1) return result;
+      if ((await breaker.run(() => (redis as RedisWithSwap).belfryLockoutSwap(key, ...next))) === 1) return result;
     }
   }
 

@@ -29,7 +29,7 @@ export function createWaitQueues(): WaitQueues {
   const queues = new Map<string, WaitQueue>();
 
   /** Starts waiting for the next wake-up or poll. */
-  function nextChange(queue: WaitQueue): { happens: Promise<void>; forget(): void } {
+  function listenForWakeUp(queue: WaitQueue): { happens: Promise<void>; forget(): void } {
     const { promise, resolve } = Promise.withResolvers<void>();
     const timer = setTimeout(resolve, POLL_MS);
     queue.wake = resolve;
@@ -54,7 +54,7 @@ export function createWaitQueues(): WaitQueues {
         return await queue.semaphore.run(async () => {
           for (;;) {
             // Listen before the attempt, so that a wake-up during the attempt is not lost.
-            const next = nextChange(queue);
+            const next = listenForWakeUp(queue);
             try {
               const result = await attempt();
               if (result !== 'wait') return result;

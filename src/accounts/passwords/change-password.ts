@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import type { RouteContext } from '../../declare/route.ts';
-import { type ApiError, invalidSession, validationError } from '../../platform/errors.ts';
+import { type ApiError, invalidSessionError, validationError } from '../../platform/errors.ts';
 import { addressOf } from '../../platform/http/client-address.ts';
 import type { AccountsContext } from '../context.ts';
 import { lockedError } from '../lockout/lockout.ts';
@@ -28,7 +28,7 @@ export async function confirmPassword(
 ): Promise<string> {
   const outcome = await lockout.attempt(`password:${userId}`, async () => {
     const hash = await users.passwordHashOf(userId);
-    if (hash === undefined) throw invalidSession();
+    if (hash === undefined) throw invalidSessionError();
     return (await hasher.verify(password, hash)) ? hash : undefined;
   });
   if (outcome.kind === 'locked') throw lockedError('Too many wrong passwords', outcome.leftMs, host.settings);

@@ -42,7 +42,7 @@ interface Legacy {
 export const NO_PASSWORD = '!';
 
 /** Returns the SQL expression for the hash of a user `u`. An empty column of an optional password also means no password. */
-export function storedHash(column: string): string {
+export function storedHashSql(column: string): string {
   return `coalesce(u."${column}", '${NO_PASSWORD}')`;
 }
 
@@ -63,7 +63,7 @@ const MAX_PARALLELISM = 16;
 const FINEST_REST = 5;
 const STORED = /^\$scrypt\$ln=(\d{1,2}),r=(\d{1,3}),p=(\d{1,2})\$([A-Za-z0-9+/]{11,86})\$([A-Za-z0-9+/]{22,86})$/;
 
-const derive = promisify<string, Buffer, number, ScryptOptions, Buffer>(scrypt);
+const deriveKey = promisify<string, Buffer, number, ScryptOptions, Buffer>(scrypt);
 
 /**
  * Creates a scrypt password hasher. Hashes have the PHC string format: base64 without padding, salt of 16 bytes, hash of 32 bytes.
@@ -82,19 +82,20 @@ export function createPasswordHasher(
   }: { concurrency?: number; maxQueue?: number; legacy?: Legacy | undefined } = {},
 ): PasswordHasher {
   if (!isWithinLimits(cost))
-    throw new RangeError(`Invalid scrypt cost ${format(cost)}: 128·N·r must be at most 256 MiB, and p at most 16`);
+    throw new RangeError(`Invalid scrypt cost ${formatCost(cost)}: 128·N·r must be at most 256 MiB, and p at most 16`);
   const semaphore = createSemaphore(concurrency, { maxQueue });
-  const nothing: StoredHash = { ...cost, salt: randomBytes(SALT_BYTES), hash: randomBytes(HASH_BYTES) };
+  const dummyHash: StoredHash = { ...cost, salt: randomBytes(SALT_BYTES), hash: randomBytes(HASH_BYTES) };
 
   // NFC, because systems encode the same typed password differently (RFC 8265, OpaqueString).
   const compute = (password: string, { logN, r, p, salt }: Omit<StoredHash, 'hash'>, length: number) =>
     // Node's default limit is exactly what logN 15 and r 8 need without p, so it would refuse them.
-    derive(password.normalize('NFC'), salt, length, { N: 2 ** logN, r, p, maxmem: 2 * MAX_MEMORY_BYTES });
-  const matches = (password: string, stored: StoredHash) =>
+    deriveKey(password.normalize('NFC'), salt, length, { N: 2 ** logN, r, p, maxmem: 2 * MAX_MEMORY_BYTES });
+  const matchesHash = (password: string, stored: StoredHash) =>
     semaphore.run(async () => {
       const computed = await compute(password, stored, stored.hash.length);
       // A hash of a lower cost is computed faster, which would reveal that the account exists. Compute the difference.
-      for (const rest of missingWork(stored, cost)) await compute(password, { ...nothing, ...rest }, HASH_BYTES);
+      for (const rest of computePaddingCosts(stored, cost))
+        await compute(password, { ...dummyHash, ...rest }, HASH_BYTES);
       // scrypt starts with HMAC, which pads its key with NUL (RFC 2104 §2): a password with NUL appended would match too.
       return timingSafeEqual(computed, stored.hash) && !password.includes('\0');
     });
@@ -107,7 +108,7 @@ export function createPasswordHasher(
    *
    * @param stored undefined if the user has no foreign hash
    */
-  async function acceptedByLegacy(password: string, stored: string | undefined): Promise<boolean> {
+  async function verifyWithLegacy(password: string, stored: string | undefined): Promise<boolean> {
     if (legacy === undefined) return false;
     const foreign = stored === NO_PASSWORD || stored === '' ? undefined : stored;
     sample = foreign ?? sample;
@@ -130,30 +131,30 @@ export function createPasswordHasher(
       if (password.includes('\0')) throw new RangeError('A password must not contain NUL');
       const salt = randomBytes(SALT_BYTES);
       const hash = await semaphore.run(() => compute(password, { ...cost, salt }, HASH_BYTES));
-      return `$scrypt$${format(cost)}$${toBase64(salt)}$${toBase64(hash)}`;
+      return `$scrypt$${formatCost(cost)}$${toBase64(salt)}$${toBase64(hash)}`;
     },
 
     async verify(password, stored) {
-      const parsed = parse(stored);
-      const equal = await matches(password, parsed ?? nothing);
-      const accepted = await acceptedByLegacy(password, parsed === null ? stored : undefined);
+      const parsed = parseHash(stored);
+      const equal = await matchesHash(password, parsed ?? dummyHash);
+      const accepted = await verifyWithLegacy(password, parsed === null ? stored : undefined);
       return parsed === null ? accepted : equal;
     },
 
     async verifyAgainstNothing(password) {
-      await matches(password, nothing);
-      await acceptedByLegacy(password, undefined);
+      await matchesHash(password, dummyHash);
+      await verifyWithLegacy(password, undefined);
       return false;
     },
 
     needsRehash(stored) {
-      const parsed = parse(stored);
+      const parsed = parseHash(stored);
       return parsed === null || parsed.logN < cost.logN || parsed.r < cost.r || parsed.p < cost.p;
     },
   };
 }
 
-function parse(stored: string): StoredHash | null {
+function parseHash(stored: string): StoredHash | null {
   const [, logN, r, p, salt, hash] = STORED.exec(stored) ?? [];
   if (!salt || !hash) return null;
   const cost = { logN: Number(logN), r: Number(r), p: Number(p) };
@@ -168,7 +169,7 @@ function isWithinLimits({ logN, r, p }: ScryptCost): boolean {
 }
 
 /** Returns the hashes to compute in addition to one of cost `done`, so that both together take as long as one of cost `whole`. */
-function missingWork(done: ScryptCost, whole: ScryptCost): ScryptCost[] {
+function computePaddingCosts(done: ScryptCost, whole: ScryptCost): ScryptCost[] {
   const { r } = whole;
   const rest: ScryptCost[] = [];
   let left = (2 ** whole.logN * r * whole.p - 2 ** done.logN * done.r * done.p) / r;
@@ -180,7 +181,7 @@ function missingWork(done: ScryptCost, whole: ScryptCost): ScryptCost[] {
   return rest;
 }
 
-function format({ logN, r, p }: ScryptCost): string {
+function formatCost({ logN, r, p }: ScryptCost): string {
   return `ln=${logN},r=${r},p=${p}`;
 }
 

@@ -2,7 +2,7 @@ import type { StoredRecord } from '../../declare/host.ts';
 import { type ErrorDetails, validationError } from '../../platform/errors.ts';
 import { isBlank, missingMessage } from '../../records/fields/missing-values.ts';
 import { normalizeForComparison } from '../../records/fields/password-strength.ts';
-import { applyRules } from '../../records/operations/custom-rules.ts';
+import { applyFieldRules } from '../../records/operations/custom-rules.ts';
 import type { CompiledResource } from '../../records/schema/compiled.ts';
 import { allFieldsOf } from '../../records/store/codec.ts';
 
@@ -51,7 +51,7 @@ export async function checkNewPassword(
   if (!parsed.success) throw validationError({ [input]: parsed.error.issues[0]!.message });
   const details: ErrorDetails = Object.create(null);
   const record: Record<string, unknown> = { ...allFieldsOf(resource, user), password: parsed.data };
-  const ruled = await applyRules(spec, parsed.data, { record, path: input, details });
+  const ruled = await applyFieldRules(spec, parsed.data, { record, path: input, details });
   if (!ruled.passed) throw validationError({ ...details });
   const password = ruled.value as string;
   const error = personalDataError(password, record);

@@ -9,7 +9,7 @@ import type { AccountsContext } from '../context.ts';
 import { signInLockoutName } from '../lockout/lockout.ts';
 import { checkNewPassword } from '../passwords/password-rules.ts';
 import { createResetComposer, forgotInput, forgotOutput, RESET_MAIL, requestReset } from './request.ts';
-import { resetSweep, resetsOfDeletedUsers } from './store.ts';
+import { resetRemovalConsumer, resetSweep } from './store.ts';
 
 const text = z.string({ error: (issue) => (issue.input === undefined ? 'Is required' : 'Must be a string') });
 
@@ -23,7 +23,7 @@ const resetInput = z.strictObject({
  * `POST /auth/password/reset`: sets a new password with a one-time link. Runs the revocation steps with the cause `password_reset`,
  * which end all sessions, and clears the lockout of the user.
  */
-async function reset(accounts: AccountsContext, ctx: RouteContext<z.output<typeof resetInput>>): Promise<void> {
+async function resetPassword(accounts: AccountsContext, ctx: RouteContext<z.output<typeof resetInput>>): Promise<void> {
   const { host, users, hasher, lockout, resets, revoke } = accounts;
   const { token } = ctx.input;
   const ip = addressOf(ctx.req);
@@ -74,11 +74,11 @@ export function resetFeature(accounts: AccountsContext, users: ResourceGateway) 
         operationId: 'resetPassword',
         tags,
         summary: 'Set a new password with the token from a reset link; all sessions end',
-        handler: (ctx) => reset(accounts, ctx),
+        handler: (ctx) => resetPassword(accounts, ctx),
       },
     ],
     mails: { [RESET_MAIL]: createResetComposer(accounts) },
-    consumers: [resetsOfDeletedUsers(users)],
+    consumers: [resetRemovalConsumer(users)],
     sweeps: [resetSweep(accounts.host.database)],
   } satisfies FeatureParts;
 }

@@ -9,7 +9,7 @@ import type { MailComposer } from '../../platform/mail/worker.ts';
 import type { Platform } from '../../platform/platform.ts';
 import type { AccountsContext } from '../context.ts';
 
-function durationText(minutes: number): string {
+function formatMinutes(minutes: number): string {
   const whole = Math.max(1, Math.round(minutes));
   return whole === 1 ? '1 minute' : `${whole} minutes`;
 }
@@ -21,7 +21,7 @@ function durationText(minutes: number): string {
 function passwordResetTemplate({ link, minutes }: PasswordResetMail): MailContent {
   const { host } = new URL(link);
   const intro = `Someone requested a new password for your account at ${host}.`;
-  const instruction = `To choose one, open this link within ${durationText(minutes)}. It works once:`;
+  const instruction = `To choose one, open this link within ${formatMinutes(minutes)}. It works once:`;
   const disclaimer = 'If this was not you, ignore this e-mail: your password will not change.';
   return {
     subject: 'Choose a new password',
@@ -64,7 +64,7 @@ export async function requestReset(
 }
 
 /** Returns the link for a token. It never depends on the request, whose headers an attacker could choose. */
-function linkOf(token: string, { settings, env }: Pick<Platform, 'settings' | 'env'>): string {
+function resetLinkOf(token: string, { settings, env }: Pick<Platform, 'settings' | 'env'>): string {
   const base = env.appUrl ?? `http://localhost:${env.port}`;
   const link = new URL(settings.auth.resetUrl ?? `${base.replace(/\/+$/, '')}/reset-password`);
   link.searchParams.set('token', token);
@@ -94,7 +94,7 @@ export function createResetComposer({
     const token = await resets.createToken(user, requestedAt);
     if (token === undefined) return undefined;
     if (attempt === 1) events.emit('auth.password_reset_requested', { user, ip: data.ip });
-    const content = await template({ user, link: linkOf(token, host), minutes });
+    const content = await template({ user, link: resetLinkOf(token, host), minutes });
     // Use the stored address, not the one in the request.
     return { ...content, to: String(user.email) };
   };

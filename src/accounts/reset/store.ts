@@ -55,7 +55,7 @@ const REMOVE_OF_USERS = 'delete from password_resets where user_id = any($1)';
  * Returns the last part of a token, which binds it to the user's address. If the address changes, a link that was sent to the
  * former address stops working.
  */
-function addressMark(random: string, { email }: StoredRecord): string {
+function addressSuffixOf(random: string, { email }: StoredRecord): string {
   return createHash('sha256').update(`${random}.${email}`).digest('base64url').slice(0, 22);
 }
 
@@ -86,7 +86,7 @@ export function createResets(database: Database, users: ResourceGateway, minutes
   return {
     async createToken(user, requestedAt) {
       const random = randomBytes(32).toString('base64url');
-      const token = random + addressMark(random, user);
+      const token = random + addressSuffixOf(random, user);
       const values = [user.id, hashToken(token), requestedAt, minutes];
       return (await database.write({ text: UPSERT_TOKEN, values })).length > 0 ? token : undefined;
     },
@@ -95,7 +95,7 @@ export function createResets(database: Database, users: ResourceGateway, minutes
       if (random === undefined) return undefined;
       const [row] = await database.write({ text: find, values: [hashToken(token)] });
       const user = row && users.fromRow(row);
-      return user !== undefined && addressMark(random, user) === mark ? user : undefined;
+      return user !== undefined && addressSuffixOf(random, user) === mark ? user : undefined;
     },
     async useToken(userId, token, on) {
       return (await on.write({ text: USE_TOKEN, values: [userId, hashToken(token)] })).length > 0;
@@ -115,4 +115,4 @@ export function resetSweep(database: Pick<Database, 'write'>): Sweep {
 }
 
 /** Creates the relay consumer that removes the links of deleted users. */
-export const resetsOfDeletedUsers = (users: ResourceGateway) => deletedUsersConsumer(users, REMOVE_OF_USERS);
+export const resetRemovalConsumer = (users: ResourceGateway) => deletedUsersConsumer(users, REMOVE_OF_USERS);

@@ -4,9 +4,9 @@ import { isActive } from '../../declare/actor.ts';
 import type { Authenticator } from '../../declare/authenticator.ts';
 import type { Host, ResourceGateway, StoredRecord } from '../../declare/host.ts';
 import type { Viewer } from '../../declare/policy.ts';
-import { createLoader } from '../../platform/concurrency/loader.ts';
+import { createBatchLoader } from '../../platform/concurrency/loader.ts';
 import { generateToken, hashToken, isWellFormedToken } from '../../platform/crypto/token.ts';
-import { invalidSession } from '../../platform/errors.ts';
+import { invalidSessionError } from '../../platform/errors.ts';
 import { addressOf } from '../../platform/http/client-address.ts';
 import { newId } from '../../platform/ids.ts';
 import { createRetentionSweep } from '../../platform/leased-work/sweeps.ts';
@@ -15,7 +15,7 @@ import type { Database } from '../../platform/postgres/database.ts';
 import { index, pgTable, text, timestamptz } from '../../platform/postgres/drizzle.ts';
 import { createUsageRecorder } from '../../platform/postgres/usage-recorder.ts';
 import type { Entity } from '../../records/context.ts';
-import { storedHash } from '../passwords/password-hash.ts';
+import { storedHashSql } from '../passwords/password-hash.ts';
 import { deletedUsersConsumer } from '../users/user-state.ts';
 
 /** Live sessions. Only the SHA-256 of a token is stored. Ending a session deletes its row. */
@@ -114,10 +114,10 @@ export interface Sessions {
 export function createSessions(host: Host, { resource }: Entity, users: ResourceGateway): Sessions {
   const { database, settings, log } = host;
   const find = FIND.replace('%users%', `"${users.table}"`).replace('%columns%', users.columns('u'));
-  const hash = storedHash(resource.field.get('password')!.column);
+  const hash = storedHashSql(resource.field.get('password')!.column);
   const insert = INSERT.replace('%users%', `"${users.table}"`).replace('%hash%', hash);
 
-  const findByTokenHash = createLoader(
+  const findByTokenHash = createBatchLoader(
     (hashes) => database.read<FoundRow>({ name: 'session_find', text: find, values: [hashes] }),
     ([tokenHash]) => tokenHash,
   );
@@ -164,10 +164,10 @@ export function createSessions(host: Host, { resource }: Entity, users: Resource
       recognizes: isWellFormedToken,
       async authenticate(token) {
         const row = await findByTokenHash(hashToken(token));
-        if (row === undefined) throw invalidSession();
+        if (row === undefined) throw invalidSessionError();
         const [, id, unused, ...columns] = row;
         const user: StoredRecord & Viewer = users.fromRow(columns);
-        if (!isActive(user)) throw invalidSession();
+        if (!isActive(user)) throw invalidSessionError();
         if (unused) recordUsage(id);
         return { user, auth: { via: 'session', scopes: ['*'], id } };
       },
@@ -196,4 +196,4 @@ export function sessionSweep(database: Pick<Database, 'write'>): Sweep {
 }
 
 /** Creates the relay consumer that removes the sessions of deleted users, so that addresses and user agents are not kept. */
-export const sessionsOfDeletedUsers = (users: ResourceGateway) => deletedUsersConsumer(users, REMOVE_OF_USERS);
+export const sessionRemovalConsumer = (users: ResourceGateway) => deletedUsersConsumer(users, REMOVE_OF_USERS);

@@ -28,7 +28,7 @@ export function loginShape(step: SignInStep | undefined): z.ZodType {
 type LoginContext = Pick<AccountsContext, 'host' | 'users' | 'sessions' | 'lockout'>;
 
 /** The 401 of a login with an unknown e-mail or a wrong password. */
-export function wrongCredentials(): ApiError {
+export function wrongCredentialsError(): ApiError {
   return new ApiError('UNAUTHORIZED', 'Invalid email or password');
 }
 
@@ -56,11 +56,11 @@ function reportPasswordChanged(
   user: StoredRecord,
 ): ApiError {
   emitLoginFailed(accounts, ctx, String(user.email), 'password_changed');
-  return wrongCredentials();
+  return wrongCredentialsError();
 }
 
 /** Hashes the password hash, because a stored copy of the hash itself would allow guessing offline. */
-function proofOf(passwordHash: string): string {
+function createPasswordProof(passwordHash: string): string {
   return createHash('sha256').update(passwordHash).digest('hex');
 }
 
@@ -89,7 +89,11 @@ interface Login {
 export async function finishLogin(accounts: AccountsContext, ctx: RouteContext, account: Account): Promise<Login> {
   const { user, passwordHash } = account;
   assertActive(accounts, ctx, user);
-  const stepResponse = await accounts.signInStep?.ask({ user, passwordProof: proofOf(passwordHash), req: ctx.req });
+  const stepResponse = await accounts.signInStep?.ask({
+    user,
+    passwordProof: createPasswordProof(passwordHash),
+    req: ctx.req,
+  });
   if (stepResponse !== undefined) {
     ctx.res.setHeader('Cache-Control', 'no-store');
     return { response: stepResponse, completed: false };
@@ -104,8 +108,9 @@ export async function resumeLogin(
   ctx: RouteContext,
 ): Promise<object> {
   const account = await accounts.users.findById(userId);
-  if (account === undefined) throw wrongCredentials();
-  if (proofOf(account.passwordHash) !== passwordProof) throw reportPasswordChanged(accounts, ctx, account.user);
+  if (account === undefined) throw wrongCredentialsError();
+  if (createPasswordProof(account.passwordHash) !== passwordProof)
+    throw reportPasswordChanged(accounts, ctx, account.user);
   const response = await startSession(accounts, ctx, account);
   await accounts.lockout.complete(signInLockoutName(String(account.user.email)));
   return response;

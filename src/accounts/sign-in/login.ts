@@ -5,7 +5,7 @@ import { isStorable, UNSTORABLE } from '../../platform/postgres/values.ts';
 import type { AccountsContext } from '../context.ts';
 import { lockedError, signInLockoutName } from '../lockout/lockout.ts';
 import type { Account } from '../users/users.ts';
-import { emitLoginFailed, finishLogin, wrongCredentials } from './finish-login.ts';
+import { emitLoginFailed, finishLogin, wrongCredentialsError } from './finish-login.ts';
 
 const text = z
   .string({ error: (issue) => (issue.input === undefined ? 'Is required' : 'Must be a string') })
@@ -68,7 +68,7 @@ export async function login(accounts: AccountsContext, ctx: RouteContext<z.outpu
     emitLoginFailed(accounts, ctx, email);
     if (outcome.lockedUntil !== undefined)
       events.emit('security.account_locked', { ...attempt, lockedUntil: outcome.lockedUntil });
-    throw wrongCredentials();
+    throw wrongCredentialsError();
   }
   return outcome.value.response;
 }

@@ -1,7 +1,7 @@
 import type { ResourceGateway, UserData } from '../../declare/host.ts';
 import type { OutboxConsumer } from '../../platform/outbox/relay.ts';
 import type { Database } from '../../platform/postgres/database.ts';
-import { rowsInPages } from '../../platform/postgres/scan.ts';
+import { readRowsInPages } from '../../platform/postgres/scan.ts';
 import { writeInBatches } from '../../platform/postgres/write-in-batches.ts';
 
 // Index sessions_user_id_index. The foreign key removes the devices of a session with it.
@@ -21,7 +21,7 @@ const REMOVE_RESETS = `
  * Returns the SQL condition for e-mails to the user `$1`, including e-mails that are not composed yet. There is no index: the table
  * is small, because e-mails are removed after a week.
  */
-function toUser(users: ResourceGateway): string {
+function mailToUserSql(users: ResourceGateway): string {
   const email = `(select email from "${users.table}" where id = $1)`;
   return `(user_id = $1 or data->>'owner' = $1
     or user_id is null and (lower(recipient) = ${email} or lower(trim(data->>'email')) = ${email}))`;
@@ -35,15 +35,15 @@ const LINK_TO_USER = `
  * Creates a relay consumer that links e-mails to their user when the user's address changes, so that erasures and exports still
  * find them.
  */
-export function mailsToFormerAddresses(users: Pick<ResourceGateway, 'name'>): OutboxConsumer {
-  const emailIn = (columns: unknown) => (columns as { email?: string } | undefined)?.email;
+export function formerAddressConsumer(users: Pick<ResourceGateway, 'name'>): OutboxConsumer {
+  const emailOf = (columns: unknown) => (columns as { email?: string } | undefined)?.email;
   return {
     wants: ({ name, payload }) =>
       name === `${users.name}.updated` &&
-      emailIn(payload.previous) !== undefined &&
-      emailIn(payload.previous) !== emailIn(payload.record),
+      emailOf(payload.previous) !== undefined &&
+      emailOf(payload.previous) !== emailOf(payload.record),
     async handle(rows, tx) {
-      const values = [rows.map(({ recordId }) => recordId), rows.map(({ payload }) => emailIn(payload.previous))];
+      const values = [rows.map(({ recordId }) => recordId), rows.map(({ payload }) => emailOf(payload.previous))];
       await tx.write({ text: LINK_TO_USER, values });
       return undefined;
     },
@@ -51,17 +51,17 @@ export function mailsToFormerAddresses(users: Pick<ResourceGateway, 'name'>): Ou
 }
 
 /** Describes the data that accounts store about a user, besides the user record. */
-export function accountData(database: Database, users: ResourceGateway): UserData[] {
+export function accountUserData(database: Database, users: ResourceGateway): UserData[] {
   const mails = `
     select id, kind, recipient, status, created_at, finished_at from mails
-    where ${toUser(users)} and id > $2 order by id limit $3`;
-  const removeMails = `delete from mails where id in (select id from mails where ${toUser(users)} limit $2) returning 1`;
+    where ${mailToUserSql(users)} and id > $2 order by id limit $3`;
+  const removeMails = `delete from mails where id in (select id from mails where ${mailToUserSql(users)} limit $2) returning 1`;
   return [
     {
       name: 'sessions',
       description: 'Where the user is signed in',
       tables: ['sessions'],
-      rows: (userId) => rowsInPages(database, SESSIONS, SESSION_NAMES, [userId]),
+      rows: (userId) => readRowsInPages(database, SESSIONS, SESSION_NAMES, [userId]),
       erase: (userId) => writeInBatches(database, REMOVE_SESSIONS, [userId]),
     },
     {
@@ -69,7 +69,7 @@ export function accountData(database: Database, users: ResourceGateway): UserDat
       description: 'The link to set a new password',
       tables: ['password_resets'],
       async *rows(userId) {
-        for await (const { requestedAt, expiresAt } of rowsInPages(
+        for await (const { requestedAt, expiresAt } of readRowsInPages(
           database,
           RESETS,
           ['userId', 'requestedAt', 'expiresAt'],
@@ -85,7 +85,7 @@ export function accountData(database: Database, users: ResourceGateway): UserDat
       description: 'E-mails sent to the user in the last week',
       tables: ['mails'],
       rows: (userId) =>
-        rowsInPages(database, mails, ['id', 'kind', 'recipient', 'status', 'createdAt', 'finishedAt'], [userId]),
+        readRowsInPages(database, mails, ['id', 'kind', 'recipient', 'status', 'createdAt', 'finishedAt'], [userId]),
       erase: (userId) => writeInBatches(database, removeMails, [userId]),
     },
   ];

@@ -35,7 +35,7 @@ type Users = Pick<ResourceGateway, 'table' | 'archiveTable'>;
  * Returns the ids of the users in these `user.deleted` rows who are still deleted. With soft delete, a user may have been restored
  * before the relay runs. The returned users cannot be restored until the transaction ends, so no data of a restored user is removed.
  */
-export async function stillDeletedUsers(
+export async function lockStillDeletedUsers(
   rows: readonly OutboxRow[],
   tx: Executor,
   { table, archiveTable }: Users,
@@ -60,7 +60,7 @@ export function deletedUsersConsumer(users: Users, ...texts: readonly string[]):
   return {
     wants: (row) => row.name === 'user.deleted',
     async handle(rows, tx) {
-      const ids = await stillDeletedUsers(rows, tx, users);
+      const ids = await lockStillDeletedUsers(rows, tx, users);
       if (ids.length > 0) for (const text of texts) await tx.write({ text, values: [ids] });
       return undefined;
     },

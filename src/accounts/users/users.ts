@@ -6,7 +6,7 @@ import { requestContext } from '../../records/access/operation-context.ts';
 import type { Entity, RecordsContext } from '../../records/context.ts';
 import { createRecord } from '../../records/operations/create.ts';
 import { markForSerialization } from '../../records/serialize/serialize.ts';
-import { storedHash } from '../passwords/password-hash.ts';
+import { storedHashSql } from '../passwords/password-hash.ts';
 import { registrationErrors } from '../passwords/password-rules.ts';
 
 /** A user with the stored password hash. */
@@ -38,10 +38,10 @@ export function createUsers(host: Host, context: RecordsContext, entity: Entity,
   const { database } = host;
   const table = `"${gateway.table}"`;
   const password = entity.resource.field.get('password')!.column;
-  const hash = storedHash(password);
+  const hash = storedHashSql(password);
   // Uses the unique index on email.
-  const find = (by: string) => `select ${hash}, ${gateway.columns('u')} from ${table} u where u."${by}" = $1`;
-  const [findByEmail, findById] = [find('email'), find('id')];
+  const findUserSql = (by: string) => `select ${hash}, ${gateway.columns('u')} from ${table} u where u."${by}" = $1`;
+  const [findByEmail, findById] = [findUserSql('email'), findUserSql('id')];
   const read = `select ${hash} from ${table} u where u."id" = $1`;
   const replace = `update ${table} set "${password}" = $2 where "id" = $1 returning 1`;
   const change = `update ${table} u set "${password}" = $3 where u."id" = $1 and ${hash} = $2 returning 1`;

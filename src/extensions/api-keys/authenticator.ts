@@ -4,13 +4,13 @@ import type { Authenticator } from '../../declare/authenticator.ts';
 import type { Host, ResourceGateway, StoredRecord } from '../../declare/host.ts';
 import type { Viewer } from '../../declare/policy.ts';
 import type { Route } from '../../declare/route.ts';
-import { createLoader } from '../../platform/concurrency/loader.ts';
+import { createBatchLoader } from '../../platform/concurrency/loader.ts';
 import { hashToken } from '../../platform/crypto/token.ts';
-import { invalidSession } from '../../platform/errors.ts';
+import { invalidSessionError } from '../../platform/errors.ts';
 import { addressOf } from '../../platform/http/client-address.ts';
 import { createUsageRecorder } from '../../platform/postgres/usage-recorder.ts';
-import { hasValidChecksum, isLabelled, prefixOf } from './key-format.ts';
-import { ENDED, EXPIRY, findSql, TOUCH } from './sql.ts';
+import { hasKeyLabel, hasValidChecksum, prefixOf } from './key-format.ts';
+import { ENDED, EXPIRY, findKeysSql, TOUCH } from './sql.ts';
 
 type FoundRow = [
   keyHash: string,
@@ -26,7 +26,7 @@ type FoundRow = [
 ];
 
 /** The reason why a key is refused. */
-type Reason = 'checksum' | 'unknown' | 'revoked' | 'expired' | 'user_disabled' | 'user_deleted';
+type RefusalReason = 'checksum' | 'unknown' | 'revoked' | 'expired' | 'user_disabled' | 'user_deleted';
 
 /**
  * Creates the authenticator for API keys.
@@ -39,8 +39,8 @@ export function createAuthenticator(
   users: ResourceGateway,
   scopesOf: (route: Route) => readonly string[],
 ): Authenticator {
-  const text = findSql(`"${users.table}"`, users.columns('u'));
-  const findByHash = createLoader(
+  const text = findKeysSql(`"${users.table}"`, users.columns('u'));
+  const findByHash = createBatchLoader(
     (hashes) => database.read<FoundRow>({ name: 'api_key_find', text, values: [hashes] }),
     ([keyHash]) => keyHash,
   );
@@ -49,9 +49,13 @@ export function createAuthenticator(
   );
 
   /** Refuses with the same response for every reason. Only the event contains the reason. */
-  function refuse(req: Request, reason: Reason, keyInfo: { keyId?: string; userId?: string; prefix?: string }): never {
+  function refuse(
+    req: Request,
+    reason: RefusalReason,
+    keyInfo: { keyId?: string; userId?: string; prefix?: string },
+  ): never {
     events.emit('security.invalid_api_key', { reason, ...keyInfo, ip: addressOf(req) });
-    throw invalidSession();
+    throw invalidSessionError();
   }
 
   return {
@@ -62,7 +66,7 @@ export function createAuthenticator(
       bearerFormat: 'svc_ak_…',
       scopesOf,
     },
-    recognizes: isLabelled,
+    recognizes: hasKeyLabel,
     async authenticate(key, req) {
       if (!hasValidChecksum(key)) return refuse(req, 'checksum', {});
       const row = await findByHash(hashToken(key));

@@ -6,7 +6,7 @@ import { ownKeyRoutes } from './routes.ts';
 import { createScopes, type Scopes } from './scopes.ts';
 import { type ApiKeyOptions, apiKeySettings } from './settings.ts';
 import { apiKeyTable } from './sql.ts';
-import { apiKeyUserData, createKeys, keysOfDeletedUsers, oldKeysSweep } from './store.ts';
+import { apiKeyUserData, createKeys, keyRevocationConsumer, oldKeysSweep } from './store.ts';
 
 /** `app.apiKeys`. */
 interface ApiKeysApi {
@@ -28,22 +28,24 @@ export function apiKeys(options: ApiKeyOptions = {}): Extension<'apiKeys', ApiKe
     setup(host, settings) {
       const { accounts, users } = host;
       if (accounts === undefined || users === undefined) {
-        throw new StartupError('apiKeys() cannot work:', ['API keys belong to users; declare a user resource with defineUser()']);
+        throw new StartupError('apiKeys() cannot work:', [
+          'API keys belong to users; declare a user resource with defineUser()',
+        ]);
       }
       let read: Scopes | undefined;
-      const scopes = () => {
+      const getScopes = () => {
         read ??= createScopes(host.routes(), settings);
         return read;
       };
       const keys = createKeys(host, accounts, users, settings);
       const api: ApiKeysApi = { revoke: (id) => keys.revoke(id, { reason: 'script', by: null }) };
       return {
-        routes: [...ownKeyRoutes(host, keys, scopes, settings), ...adminKeyRoutes(host, users, keys)],
-        authenticators: [createAuthenticator(host, users, (route) => scopes().scopesFor(route))],
-        consumers: [keysOfDeletedUsers(users)],
+        routes: [...ownKeyRoutes(host, keys, getScopes, settings), ...adminKeyRoutes(host, users, keys)],
+        authenticators: [createAuthenticator(host, users, (route) => getScopes().scopesFor(route))],
+        consumers: [keyRevocationConsumer(users)],
         sweeps: [oldKeysSweep(host.database)],
         userData: [apiKeyUserData(host.database)],
-        revocationStep: keys.revokeOfUsers,
+        revocationStep: keys.revokeForUsers,
         checkConfig(errors) {
           read = createScopes(host.routes(), settings, errors);
         },

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { ApiError } from '../../platform/errors.ts';
 import { isId } from '../../platform/ids.ts';
-import { boundedArray } from '../../platform/json/bounded-array.ts';
+import { boundedArraySchema } from '../../platform/json/bounded-array.ts';
 import { isStorable } from '../../platform/postgres/values.ts';
 import { type KeyStatus, STATUSES } from './record.ts';
 import type { Scopes } from './scopes.ts';
@@ -12,20 +12,20 @@ const MAX_SCOPES = 1000;
 /** Maximum number of unknown or repeated scopes that an error message lists. */
 const MAX_REPEATED = 10;
 
-const required = (what: string) => ({
+const requiredError = (what: string) => ({
   error: (issue: { input?: unknown }) =>
     issue.input === undefined || issue.input === null ? 'Is required' : `Must be ${what}`,
 });
 
 const name = z
-  .string(required('a string'))
+  .string(requiredError('a string'))
   .trim()
   .min(1, { error: 'Is required' })
   .max(MAX_NAME, { error: `Must be at most ${MAX_NAME} characters` })
   .refine(isStorable, { error: 'Must not contain invalid characters' })
   .meta({ description: 'A name of your choice', pattern: '\\S' });
 
-function quoted(scopes: readonly string[]): string {
+function quoteScopes(scopes: readonly string[]): string {
   return scopes
     .slice(0, MAX_REPEATED)
     .map((scope) => JSON.stringify(scope.slice(0, 100)))
@@ -34,7 +34,7 @@ function quoted(scopes: readonly string[]): string {
 
 function scopesSchema({ all }: Scopes) {
   const valid = [...all.keys()];
-  return boundedArray(z.string({ error: 'Must be a string' }).meta({ enum: valid }), {
+  return boundedArraySchema(z.string({ error: 'Must be a string' }).meta({ enum: valid }), {
     min: 1,
     max: MAX_SCOPES,
     error: 'Must be an array of scopes',
@@ -43,10 +43,10 @@ function scopesSchema({ all }: Scopes) {
       const given = [...new Set(list)];
       const unknown = given.filter((scope) => !all.has(scope));
       const addError = (message: string) => context.addIssue({ code: 'custom', message });
-      if (unknown.length > 0) addError(`Unknown scopes: ${quoted(unknown)}. Valid scopes: ${valid.join(', ')}`);
+      if (unknown.length > 0) addError(`Unknown scopes: ${quoteScopes(unknown)}. Valid scopes: ${valid.join(', ')}`);
       else if (given.length < list.length) {
         const repeated = given.filter((scope) => list.indexOf(scope) !== list.lastIndexOf(scope));
-        addError(`Must not contain duplicate scopes: ${quoted(repeated)}`);
+        addError(`Must not contain duplicate scopes: ${quoteScopes(repeated)}`);
       }
     })
     .meta({ uniqueItems: true });

@@ -14,7 +14,7 @@ const FAIR_BYTES = 256 - (256 % BASE);
 const PREFIX_LENGTH = LABEL.length + 6;
 
 /** 32 random characters: 190 bits. */
-function randomPart(): string {
+function generateRandomPart(): string {
   let text = '';
   while (text.length < RANDOM_CHARACTERS) {
     const fair = randomBytes(RANDOM_CHARACTERS).filter((byte) => byte < FAIR_BYTES);
@@ -35,13 +35,13 @@ export function checksumOf(random: string): string {
 }
 
 /** Creates a key: `svc_ak_`, 32 random letters and digits, and their checksum. */
-export function newKey(): string {
-  const random = randomPart();
+export function generateKey(): string {
+  const random = generateRandomPart();
   return LABEL + random + checksumOf(random);
 }
 
 /** Returns whether a token has the label of an API key, even if it is malformed. */
-export function isLabelled(token: string): boolean {
+export function hasKeyLabel(token: string): boolean {
   return token.startsWith(LABEL);
 }
 

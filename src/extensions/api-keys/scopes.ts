@@ -60,7 +60,7 @@ function scopesOfGroup(name: string, { reads, writes, own }: Group): [scope: str
  */
 function listScopes(routes: readonly Route[], scopeOf: (route: Route) => string | undefined): Map<string, string> {
   const groups = new Map<string, Group>();
-  const group = (name: string): Group => {
+  const getGroup = (name: string): Group => {
     const found = groups.get(name) ?? { reads: false, writes: false, own: new Map() };
     groups.set(name, found);
     return found;
@@ -70,9 +70,9 @@ function listScopes(routes: readonly Route[], scopeOf: (route: Route) => string 
     const scope = scopeOf(route);
     const name = pathNameOf(route);
     if (scope !== undefined) {
-      const { own } = group(scopeGroupOf(scope));
+      const { own } = getGroup(scopeGroupOf(scope));
       own.set(scope, (own.get(scope) ?? new Set()).add(route.summary ?? `${route.method} /api${route.path}`));
-    } else if (name !== undefined) group(name)[route.method === 'GET' ? 'reads' : 'writes'] = true;
+    } else if (name !== undefined) getGroup(name)[route.method === 'GET' ? 'reads' : 'writes'] = true;
   }
   const all = new Map([
     ['*', 'Everything that you can do'],

@@ -27,7 +27,7 @@ export const apiKeyTable = pgTable(
 );
 
 /** Whether last_used_at needs a refresh. Uses the database clock, which is the same for all processes. */
-const isUnused = (key: string) => `coalesce(${key}.last_used_at < now() - interval '1 minute', true)`;
+const usageIsStaleSql = (key: string) => `coalesce(${key}.last_used_at < now() - interval '1 minute', true)`;
 const ACTIVE = 'revoked_at is null and (expires_at is null or expires_at > now())';
 
 /**
@@ -53,8 +53,8 @@ export const CREATE = `
  * @param users the table of users
  * @param columns of the user `u`
  */
-export const findSql = (users: string, columns: string) => `
-  select k.key_hash, k.id, k.user_id, k.prefix, k.scopes, ${isUnused('k')}, k.revoked_at is not null,
+export const findKeysSql = (users: string, columns: string) => `
+  select k.key_hash, k.id, k.user_id, k.prefix, k.scopes, ${usageIsStaleSql('k')}, k.revoked_at is not null,
     coalesce(k.expires_at <= now(), false), u.id is not null, ${columns}
   from api_keys k left join ${users} u on u.id = k.user_id where k.key_hash = any($1)`;
 
@@ -69,7 +69,7 @@ export const EXPIRY = 'select expires_at from api_keys where id = $1';
 /** $1 id, $2 address. Does not change a revoked key. */
 export const TOUCH = `
   update api_keys set last_used_at = now(), last_used_ip = $2
-  where id = $1 and revoked_at is null and ${isUnused('api_keys')}`;
+  where id = $1 and revoked_at is null and ${usageIsStaleSql('api_keys')}`;
 
 /** $1 user. Lists keys that are not revoked. Uses api_keys_user_id_index. */
 export const LIST = `

@@ -10,10 +10,10 @@ import { createRetentionSweep } from '../../platform/leased-work/sweeps.ts';
 import type { Sweep } from '../../platform/outbox/relay.ts';
 import type { Database } from '../../platform/postgres/database.ts';
 import { quoteIdentifier } from '../../platform/postgres/identifiers.ts';
-import { rowsInPages } from '../../platform/postgres/scan.ts';
+import { readRowsInPages } from '../../platform/postgres/scan.ts';
 import { writeInBatches } from '../../platform/postgres/write-in-batches.ts';
 import type { NewKeyInput } from './input.ts';
-import { newKey, prefixOf } from './key-format.ts';
+import { generateKey, prefixOf } from './key-format.ts';
 import { API_KEY_COLUMNS, type ApiKeyRecord, type ApiKeyRow, toKeyRecord } from './record.ts';
 import type { ApiKeySettings } from './settings.ts';
 import { CREATE, DELETE_OLD, lockOwnerSql, REVOKE, REVOKE_ALL, REVOKE_OF_DELETED } from './sql.ts';
@@ -41,7 +41,7 @@ export interface Keys {
    * Revokes the active keys of deleted users and, with `revokeOnPasswordReset`, of users whose password is reset. A reset emits
    * `security.api_keys_revoked` if any key was revoked.
    */
-  revokeOfUsers: RevocationStep;
+  revokeForUsers: RevocationStep;
 }
 
 /** Creates the store of keys. */
@@ -57,7 +57,7 @@ export function createKeys(
     async create(ctx) {
       const owner = ctx.user!.id;
       const { name, scopes, expiresInDays } = ctx.input;
-      const key = newKey();
+      const key = generateKey();
       const row = await database.transaction(async (tx) => {
         await accounts.holdCredential(ctx, tx);
         const values = [newId(), owner, hashToken(key), name, prefixOf(key), scopes, expiresInDays, maxKeys];
@@ -81,7 +81,7 @@ export function createKeys(
         return true;
       });
     },
-    async revokeOfUsers({ cause, userIds, ip }, tx) {
+    async revokeForUsers({ cause, userIds, ip }, tx) {
       const reset = cause === 'password_reset' && revokeOnPasswordReset;
       if (!reset && cause !== 'user_deleted') return;
       const rows = await tx.database.write<[userId: string, id: string]>({ text: REVOKE_ALL, values: [userIds] });
@@ -115,7 +115,7 @@ export function apiKeyUserData(database: Database): UserData {
     name: 'apiKeys',
     description: 'API keys, without the keys themselves',
     tables: ['api_keys'],
-    rows: (userId) => rowsInPages(database, ROWS, USER_DATA_FIELDS, [userId]),
+    rows: (userId) => readRowsInPages(database, ROWS, USER_DATA_FIELDS, [userId]),
     erase: (userId) => writeInBatches(database, REMOVE, [userId]),
   };
 }
@@ -133,4 +133,4 @@ export function oldKeysSweep(database: Pick<Database, 'write'>): Sweep {
 }
 
 /** Creates the relay consumer that clears the keys of deleted users. The keys stopped working with the deletion itself. */
-export const keysOfDeletedUsers = (users: ResourceGateway) => deletedUsersConsumer(users, REVOKE_OF_DELETED);
+export const keyRevocationConsumer = (users: ResourceGateway) => deletedUsersConsumer(users, REVOKE_OF_DELETED);

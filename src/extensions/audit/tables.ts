@@ -68,7 +68,7 @@ export const auditAnchors = pgTable('audit_anchors', {
  * @param keepDays a whole number
  */
 export function appendOnlyStatements(keepDays: number): string[] {
-  const trigger = (table: string) => `
+  const triggerSql = (table: string) => `
 create or replace trigger audit_row_stays before update or delete on ${table} for each row execute function audit_stays();
 create or replace trigger audit_table_stays before truncate on ${table} for each statement execute function audit_stays();
 alter table ${table} enable always trigger audit_row_stays;
@@ -92,7 +92,7 @@ begin
     using errcode = 'insufficient_privilege', hint = 'Rows are removed by the relay when they are ${keepDays} days old.';
 end
 $$;`,
-    trigger('audit_entries').trim(),
-    trigger('audit_anchors').trim(),
+    triggerSql('audit_entries').trim(),
+    triggerSql('audit_anchors').trim(),
   ];
 }

@@ -27,7 +27,7 @@ function isNavigation({ method, headers }: Request): boolean {
  * Refuses requests from other machines, because the console needs no sign-in. It checks the connection itself, so neither a header nor
  * `TRUST_PROXY` opens the console.
  */
-export const thisMachineOnly: RequestHandler = (req, _res, next) => {
+export const requireThisMachine: RequestHandler = (req, _res, next) => {
   if (!isFromThisMachine(req)) {
     const { localPort } = req.socket;
     throw new ApiError(
@@ -45,12 +45,15 @@ export const thisMachineOnly: RequestHandler = (req, _res, next) => {
  *
  * @param appUrl a URL whose host also belongs to the app, besides localhost and loopback addresses
  */
-export function sameOriginOnly(appUrl: string | undefined): RequestHandler {
+export function requireSameOrigin(appUrl: string | undefined): RequestHandler {
   const own = appUrl === undefined ? undefined : new URL(appUrl).host;
   return (req, _res, next) => {
     const { host = '', origin, 'sec-fetch-site': site } = req.headers;
     if (!isConsoleHost(host, own)) {
-      throw new ApiError('FORBIDDEN', 'The console is available only at localhost, at a loopback address, or at APP_URL');
+      throw new ApiError(
+        'FORBIDDEN',
+        'The console is available only at localhost, at a loopback address, or at APP_URL',
+      );
     }
     const foreign = site !== undefined && site !== 'same-origin' && site !== 'none' && !isNavigation(req);
     const elsewhere = origin !== undefined && !(URL.canParse(origin) && new URL(origin).host === host);

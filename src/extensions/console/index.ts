@@ -1,8 +1,8 @@
 import { defineExtension, type Extension } from '../../declare/extension.ts';
 import { StartupError } from '../../platform/config/environment.ts';
-import { sameOriginOnly, thisMachineOnly } from './guards.ts';
+import { requireSameOrigin, requireThisMachine } from './guards.ts';
 import { createLiveUpdates } from './live.ts';
-import { pageFiles } from './page-files.ts';
+import { pageFileRoutes } from './page-files.ts';
 import { consoleRoutes } from './routes.ts';
 import { createStateReader } from './state.ts';
 
@@ -31,11 +31,11 @@ export function developerConsole(): Extension<'console'> {
       // Simulated devices do not exist in production.
       if (simulated === undefined) return {};
       const live = createLiveUpdates(createStateReader(host, users, simulated), host.log);
-      const middleware = [thisMachineOnly, sameOriginOnly(host.env.appUrl)];
+      const middleware = [requireThisMachine, requireSameOrigin(host.env.appUrl)];
       return {
         pages: [
           { method: 'GET', path: HOME, policy: 'public', middleware, handler: ({ res }) => res.redirect(PATH) },
-          ...pageFiles(PATH, middleware),
+          ...pageFileRoutes(PATH, middleware),
           ...consoleRoutes(PATH, { simulated, push: host.push, live, middleware }),
         ],
         listeners: Object.fromEntries(EVENTS.map((name) => [name, () => live.refresh()])),

@@ -29,7 +29,7 @@ export function createLiveUpdates(read: () => Promise<unknown>, log: Logger): Li
   let stopped = false;
   let timers: NodeJS.Timeout[] = [];
 
-  function send(text: string): void {
+  function sendState(text: string): void {
     for (const [res, shown] of streams) {
       // A slow reader gets the newest state after the previous one has been sent.
       if (shown === text || res.writableNeedDrain) continue;
@@ -43,7 +43,7 @@ export function createLiveUpdates(read: () => Promise<unknown>, log: Logger): Li
       readAgain = false;
       try {
         const state = await read();
-        send(JSON.stringify(state));
+        sendState(JSON.stringify(state));
         failing = false;
       } catch (error) {
         if (!failing) log.error({ err: error }, 'Could not read the data of the console page');
@@ -60,7 +60,7 @@ export function createLiveUpdates(read: () => Promise<unknown>, log: Logger): Li
     });
   }
 
-  function beat(): void {
+  function sendHeartbeat(): void {
     if (failing) return;
     for (const res of streams.keys()) if (!res.writableNeedDrain) res.write('event: beat\ndata:\n\n');
   }
@@ -88,7 +88,7 @@ export function createLiveUpdates(read: () => Promise<unknown>, log: Logger): Li
         streams.delete(res);
         if (streams.size === 0) stopTimers();
       });
-      if (timers.length === 0) timers = [setInterval(refresh, READ_EVERY_MS), setInterval(beat, HEARTBEAT_MS)];
+      if (timers.length === 0) timers = [setInterval(refresh, READ_EVERY_MS), setInterval(sendHeartbeat, HEARTBEAT_MS)];
       refresh();
     },
     refresh,

@@ -3,7 +3,7 @@ import { readFile } from 'node:fs/promises';
 import { extname } from 'node:path';
 import type { RequestHandler } from 'express';
 import type { Route } from '../../declare/route.ts';
-import { createOnDemand, prepareContent, sendContent } from '../../platform/http/served-bytes.ts';
+import { memoizeAsync, prepareContent, sendContent } from '../../platform/http/served-bytes.ts';
 
 const FOLDER = new URL('./page/', import.meta.url);
 
@@ -34,9 +34,9 @@ const TYPES: Record<string, string> = {
 };
 
 /** Serves the page at `path` and its assets below it: the files of `page/`, each read on its first request. */
-export function pageFiles(path: string, middleware: readonly RequestHandler[]): Route[] {
+export function pageFileRoutes(path: string, middleware: readonly RequestHandler[]): Route[] {
   return readdirSync(FOLDER).map((name) => {
-    const ready = createOnDemand(async () =>
+    const ready = memoizeAsync(async () =>
       prepareContent(TYPES[extname(name)]!, await readFile(new URL(name, FOLDER)), HEADERS),
     );
     return {

@@ -4,13 +4,13 @@ import type { Host } from '../../declare/host.ts';
 import type { SimulatedBehavior, SimulatedDevices } from '../../declare/push.ts';
 import type { Route, RouteContext } from '../../declare/route.ts';
 import { validationError } from '../../platform/errors.ts';
-import { boundedArray } from '../../platform/json/bounded-array.ts';
+import { boundedArraySchema } from '../../platform/json/bounded-array.ts';
 import type { LiveUpdates } from './live.ts';
 
 const behaviorBody = z.strictObject({ behavior: z.string({ error: 'Must be a behavior' }) });
 const tapBody = z.strictObject({ notification: z.string({ error: 'Must be an id' }) });
 const sendBody = z.strictObject({
-  deviceIds: boundedArray(z.string({ error: 'Must be an id' }), {
+  deviceIds: boundedArraySchema(z.string({ error: 'Must be an id' }), {
     min: 1,
     max: 200,
     error: 'Must be an array of device ids',
@@ -35,7 +35,7 @@ export function consoleRoutes(
 ): Route[] {
   const common = { policy: 'public', middleware };
   /** Updates open pages at once after an action. */
-  const refreshingPages = (handler: Route['handler']) => async (ctx: RouteContext) => {
+  const withPageRefresh = (handler: Route['handler']) => async (ctx: RouteContext) => {
     const value = await handler(ctx);
     live.refresh();
     return value;
@@ -64,14 +64,14 @@ export function consoleRoutes(
       path: `${path}/devices`,
       body: 'json',
       status: 201,
-      handler: refreshingPages(({ body }) => simulated.create(body as Parameters<SimulatedDevices['create']>[0])),
+      handler: withPageRefresh(({ body }) => simulated.create(body as Parameters<SimulatedDevices['create']>[0])),
     },
     {
       ...common,
       method: 'PATCH',
       path: `${path}/devices/:device`,
       input: behaviorBody,
-      handler: refreshingPages(({ params, input }) =>
+      handler: withPageRefresh(({ params, input }) =>
         simulated.setBehavior(params.device!, input.behavior as SimulatedBehavior),
       ),
     },
@@ -79,14 +79,14 @@ export function consoleRoutes(
       ...common,
       method: 'DELETE',
       path: `${path}/devices/:device`,
-      handler: refreshingPages(({ params }) => simulated.remove(params.device!)),
+      handler: withPageRefresh(({ params }) => simulated.remove(params.device!)),
     },
     {
       ...common,
       method: 'POST',
       path: `${path}/opened`,
       input: tapBody,
-      handler: refreshingPages(({ input }) => simulated.tap(input.notification)),
+      handler: withPageRefresh(({ input }) => simulated.tap(input.notification)),
     },
     {
       ...common,
@@ -94,7 +94,7 @@ export function consoleRoutes(
       path: `${path}/sends`,
       input: sendBody,
       status: 201,
-      handler: refreshingPages(({ input }) => send(input)),
+      handler: withPageRefresh(({ input }) => send(input)),
     },
   ];
 }

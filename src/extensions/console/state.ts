@@ -23,7 +23,7 @@ export interface ConsoleState {
   pushes: (Omit<RecentPush, 'devices'> & { devices: (RecentPush['devices'][number] & { label: string })[] })[];
 }
 
-function shown(user: StoredRecord): ShownUser {
+function toShownUser(user: StoredRecord): ShownUser {
   const { id, name, email } = user;
   return { id, label: typeof name === 'string' && name !== '' ? `${name} (${email})` : String(email) };
 }
@@ -43,14 +43,14 @@ export function createStateReader(
     const receivers = pushes.flatMap((push) => push.devices.map(({ user }) => user));
     const ids = [...devices.map(({ user }) => user), ...receivers].filter((id) => id !== null);
     const owners = await users.load([...new Set(ids)]);
-    const labels = new Map(owners.map((owner) => [owner.id, shown(owner).label]));
+    const labels = new Map(owners.map((owner) => [owner.id, toShownUser(owner).label]));
     return {
       devices: devices.toReversed().map((device) => ({
         ...device,
         owner: labels.get(device.user) ?? device.user,
         notifications: device.notifications.slice(0, MAX_NOTIFICATIONS),
       })),
-      users: (people.data as unknown as StoredRecord[]).map(shown),
+      users: (people.data as unknown as StoredRecord[]).map(toShownUser),
       pushes: pushes.map((push) => ({
         ...push,
         devices: push.devices.map((device) => ({

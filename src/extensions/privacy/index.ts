@@ -11,7 +11,7 @@ import {
   privacyExportChunks,
   privacyExports,
 } from './export/index.ts';
-import { type PrivacyReport, privacyReport } from './report.ts';
+import { createPrivacyReport, type PrivacyReport } from './report.ts';
 
 export type { PrivacyReport, ReportedData, ReportedField } from './report.ts';
 
@@ -56,11 +56,13 @@ export function privacy(options: PrivacyOptions = {}): Extension<'privacy', Priv
     setup(host, settings) {
       const { accounts, users } = host;
       if (accounts === undefined || users === undefined) {
-        throw new StartupError('privacy() cannot work:', ['it needs accounts; declare a user resource with defineUser()']);
+        throw new StartupError('privacy() cannot work:', [
+          'it needs accounts; declare a user resource with defineUser()',
+        ]);
       }
       return {
         ...mergeParts(exportParts(host, accounts, users, settings), erasureParts(host, accounts, users)),
-        api: { report: (tables) => privacyReport(host.resources, users, host.userData(), tables) },
+        api: { report: (tables) => createPrivacyReport(host.resources, users, host.userData(), tables) },
       };
     },
   });

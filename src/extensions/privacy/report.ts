@@ -23,14 +23,19 @@ interface PersonalField {
 }
 
 /** Returns the personal parts of a field: the field itself, or its personal members. */
-function personalParts(path: string, name: string, spec: FieldSpec, reason: Reason | undefined): [string, Reason][] {
+function listPersonalParts(
+  path: string,
+  name: string,
+  spec: FieldSpec,
+  reason: Reason | undefined,
+): [string, Reason][] {
   if (reason !== undefined) return [[path, reason]];
   if (spec.pii) return [[path, 'pii()']];
   const { shape, inner, ...own } = spec;
   if (isPersonal(name, own)) return [[path, 'name']];
-  if (inner !== undefined) return personalParts(path, name, inner.spec, undefined);
+  if (inner !== undefined) return listPersonalParts(path, name, inner.spec, undefined);
   return Object.entries(shape ?? {}).flatMap(([member, field]) =>
-    personalParts(`${path}.${member}`, member, field.spec, undefined),
+    listPersonalParts(`${path}.${member}`, member, field.spec, undefined),
   );
 }
 
@@ -39,12 +44,12 @@ function personalParts(path: string, name: string, spec: FieldSpec, reason: Reas
  *
  * @param isUser whether it is the user resource, whose free-text fields are all personal
  */
-function personalFields({ fields, personalFields: listed = [] }: AnyResource, isUser: boolean): PersonalField[] {
+function listPersonalFields({ fields, personalFields: listed = [] }: AnyResource, isUser: boolean): PersonalField[] {
   return Object.entries(fields as Fields).flatMap(([field, { spec }]) => {
     if (fieldTypeOf(spec).concealed) return [];
     const declared = spec.pii ? 'pii()' : listed.includes(field) ? 'personalFields' : undefined;
     const reason = declared ?? (isUser && isFreeText(spec) ? 'account' : undefined);
-    return personalParts(field, field, spec, reason).map(([path, why]) => ({ path, field, reason: why }));
+    return listPersonalParts(field, field, spec, reason).map(([path, why]) => ({ path, field, reason: why }));
   });
 }
 
@@ -54,17 +59,17 @@ const USER_REFERENCE = /^(user|owner|author|account|created_by|requested_by)(_?i
 const HASH = /(hash|fingerprint)$/;
 const PERSONAL_COLUMN = /^(recipient|user_agent|token|ip|last_used_ip|phone|email)$/;
 
-function camelCase(column: string): string {
+function toCamelCase(column: string): string {
   return column.replaceAll(/_([a-z0-9])/g, (_, letter: string) => letter.toUpperCase());
 }
 
 /** Returns the columns of a table that refer to users, and those that look personal. */
-function personalColumns(table: PgTable): { users: string[]; personal: string[] } {
+function listPersonalColumns(table: PgTable): { users: string[]; personal: string[] } {
   const names = getTableConfig(table).columns.map(({ name }) => name);
   const users = names.filter((name) => USER_REFERENCE.test(name));
   const personal = names.filter(
     (name) =>
-      !users.includes(name) && !HASH.test(name) && (PERSONAL_COLUMN.test(name) || isPersonalName(camelCase(name))),
+      !users.includes(name) && !HASH.test(name) && (PERSONAL_COLUMN.test(name) || isPersonalName(toCamelCase(name))),
   );
   return { users, personal };
 }
@@ -155,7 +160,7 @@ function seenBy({ declaration, readPolicy }: ResourceGateway, field: string): st
 
 function reportFields(gateway: ResourceGateway, isUser: boolean): ReportedField[] {
   const tables = tablesOf(gateway);
-  return personalFields(gateway.declaration, isUser).map(({ path, field, reason }) => ({
+  return listPersonalFields(gateway.declaration, isUser).map(({ path, field, reason }) => ({
     resource: gateway.name,
     field: path,
     reason,
@@ -171,14 +176,14 @@ function reportFields(gateway: ResourceGateway, isUser: boolean): ReportedField[
  *
  * @param tables all tables of the app, by name
  */
-export function privacyReport(
+export function createPrivacyReport(
   resources: readonly ResourceGateway[],
   users: ResourceGateway,
   userData: readonly UserData[],
   tables: Readonly<Record<string, PgTable>>,
 ): PrivacyReport {
   const columnsOf = (table: string) => {
-    const { users: naming, personal } = personalColumns(tables[table]!);
+    const { users: naming, personal } = listPersonalColumns(tables[table]!);
     return [...naming, ...personal];
   };
   const fields = resources.flatMap((gateway) => reportFields(gateway, gateway === users));

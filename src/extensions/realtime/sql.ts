@@ -66,7 +66,7 @@ export const REMOVE_TICKETS = `
  * @param users the users table
  * @param columns of the user `u`
  */
-export const changedUsers = (users: string, columns: string) => `
+export const changedUsersSql = (users: string, columns: string) => `
   select known.id, u.xmin::text, ${columns}
   from unnest($1::text[], $2::text[]) as known(id, version) left join ${users} u on u.id = known.id
   where u.id is null or u.xmin::text <> known.version`;

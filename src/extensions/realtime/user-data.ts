@@ -1,8 +1,8 @@
 import type { Host, ResourceGateway, UserData } from '../../declare/host.ts';
 import type { Database } from '../../platform/postgres/database.ts';
-import { type ErasureShare, erasureShares } from '../../records/schema/erasure-plan.ts';
-import { FIELDS, gapKey, type Packed, positionOf, streamKey } from './events/entry.ts';
-import { DROPPED } from './events/forwarding.ts';
+import { type ErasureTarget, erasureTargets } from '../../records/schema/erasure-plan.ts';
+import { ENTRY_FIELDS, gapKey, type PackedEvent, positionOf, streamKey } from './events/entry.ts';
+import { DROPPED_MARKER_ID } from './events/forwarding.ts';
 import { REMOVE_WAITING, WAITING_WITH } from './sql.ts';
 
 // An entry may be twice as large as a record.
@@ -15,9 +15,9 @@ type EventErasure = 'stays' | 'goes' | 'leaves a gap';
  * Decides what an erasure does with an event. An event of a record that the erasure deletes or anonymizes can go, because the erasure
  * emits an event of that record. If the record was deleted before, or has another owner now, there is no such event: its removal leaves a gap.
  */
-function decideErasure(text: string, userId: string, shares: ReadonlyMap<string, ErasureShare>): EventErasure {
+function decideErasure(text: string, userId: string, shares: ReadonlyMap<string, ErasureTarget>): EventErasure {
   if (!text.includes(userId)) return 'stays';
-  const [, name, resource, , record, previous, byErasure] = JSON.parse(text) as Packed;
+  const [, name, resource, , record, previous, byErasure] = JSON.parse(text) as PackedEvent;
   const column = shares.get(resource)?.plan.ownerColumn;
   if (column === undefined || byErasure) return 'stays';
   const isTheirs = record[column] === userId;
@@ -33,7 +33,7 @@ function createEraseEvents(
   { database, redis, env, resources }: Pick<Host, 'database' | 'redis' | 'env' | 'resources'>,
   users: ResourceGateway,
 ): (userId: string) => Promise<number> {
-  const shares = new Map(erasureShares(resources, users).map((share) => [share.gateway.name, share]));
+  const shares = new Map(erasureTargets(resources, users).map((share) => [share.gateway.name, share]));
   const [key, gaps] = [streamKey(env.redisPrefix), gapKey(env.redisPrefix)];
 
   async function eraseWaiting(userId: string): Promise<number> {
@@ -44,7 +44,7 @@ function createEraseEvents(
       const erasures = rows.map(([id, entry]) => ({ id, erasure: decideErasure(entry, userId, shares) }));
       const ids = erasures.flatMap(({ id, erasure }) => (erasure === 'stays' ? [] : [id]));
       if (ids.length > 0) {
-        const gap = erasures.some(({ erasure }) => erasure === 'leaves a gap') ? DROPPED : null;
+        const gap = erasures.some(({ erasure }) => erasure === 'leaves a gap') ? DROPPED_MARKER_ID : null;
         removed += (await database.write({ text: REMOVE_WAITING, values: [ids, gap] })).length;
       }
       if (rows.length < ENTRIES_AT_ONCE) return removed;
@@ -57,7 +57,7 @@ function createEraseEvents(
     for (let from = '-'; ; ) {
       const rows = await redis.commands.xrange(key, from, '+', 'COUNT', ENTRIES_AT_ONCE);
       const erasures = rows.flatMap(([id, [field, text = '']]) => {
-        const erasure = field === FIELDS.event ? decideErasure(text, userId, shares) : 'stays';
+        const erasure = field === ENTRY_FIELDS.event ? decideErasure(text, userId, shares) : 'stays';
         return erasure === 'stays' ? [] : [{ id, erasure }];
       });
       // The gap first, so that no stream resumes across it unnoticed.
@@ -67,7 +67,7 @@ function createEraseEvents(
       if (rows.length < ENTRIES_AT_ONCE) break;
       from = `(${rows.at(-1)![0]}`;
     }
-    if (removed > 0) await redis.commands.xadd(key, '*', FIELDS.erased, '');
+    if (removed > 0) await redis.commands.xadd(key, '*', ENTRY_FIELDS.erased, '');
     return removed;
   }
 

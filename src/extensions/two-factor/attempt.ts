@@ -4,7 +4,7 @@ import { ApiError } from '../../platform/errors.ts';
 import type { Events } from '../../platform/events.ts';
 import { addressOf } from '../../platform/http/client-address.ts';
 import type { Executor } from '../../platform/postgres/database.ts';
-import { hashRecoveryCode, secretContext, timeStepOf } from './codes.ts';
+import { findTimeStep, hashRecoveryCode, secretContext } from './codes.ts';
 import type { TwoFactorSettings } from './context.ts';
 import { FAIL, USE_CODE } from './sql.ts';
 
@@ -84,7 +84,7 @@ export async function lockFactor(tx: Executor, text: string, by: string): Promis
 }
 
 /** Detects the method of a code by its format. */
-export function methodOf(code: string): Method {
+export function detectMethod(code: string): Method {
   return /^\s*\d[\d\s]*$/.test(code) ? 'totp' : 'recovery';
 }
 
@@ -94,7 +94,7 @@ function matchCode(keyring: Keyring, factor: Factor, { method, code }: GivenCode
     return factor.recoveryCodes.includes(recoveryHash) ? { step: null, recoveryHash } : undefined;
   }
   const secret = keyring.decrypt(factor.secret, secretContext(factor.userId));
-  const step = timeStepOf(secret, code, Date.now());
+  const step = findTimeStep(secret, code, Date.now());
   return step !== undefined && step > factor.lastStep ? { step, recoveryHash: null } : undefined;
 }
 

@@ -6,14 +6,14 @@ import { ApiError } from '../../platform/errors.ts';
 import { type CodeAttempt, lockFactor, reportAttempt, tryCode, WRONG_CODE } from './attempt.ts';
 import type { TwoFactorContext } from './context.ts';
 import type { challengeShape, verifyInput } from './shapes.ts';
-import { CLOSE_CHALLENGE, FAIL_CHALLENGE, LOCK_CHALLENGED, openChallengeOf } from './sql.ts';
+import { CLOSE_CHALLENGE, FAIL_CHALLENGE, LOCK_CHALLENGED, openChallengeSql } from './sql.ts';
 
 /** Distinguishes challenge tokens from session tokens and API keys. */
 const PREFIX = 'svc_mfa_';
 const TOKEN = new RegExp(`^${PREFIX}[0-9a-f]{64}$`);
 const MINUTE_MS = 60_000;
 
-const hashOf = (token: string) => createHash('sha256').update(token).digest('hex');
+const hashChallengeToken = (token: string) => createHash('sha256').update(token).digest('hex');
 
 /** Returns the response to a login whose user has a second factor; undefined for other users. */
 export async function openChallenge(
@@ -21,30 +21,30 @@ export async function openChallenge(
   { user, passwordProof }: CheckedLogin,
 ): Promise<z.input<typeof challengeShape> | undefined> {
   const mfaToken = PREFIX + randomBytes(32).toString('hex');
-  const values = [hashOf(mfaToken), user.id, passwordProof, settings.challengeMinutes * MINUTE_MS];
-  const statement = { name: 'two_factor_challenge', text: openChallengeOf(users.table), values };
+  const values = [hashChallengeToken(mfaToken), user.id, passwordProof, settings.challengeMinutes * MINUTE_MS];
+  const statement = { name: 'two_factor_challenge', text: openChallengeSql(users.table), values };
   const [row] = await host.database.write<[expiresAt: string, recoveryCodes: number]>(statement);
   if (row === undefined) return undefined;
   const [expiresAt, recoveryCodes] = row;
   return { mfaRequired: true, mfaToken, methods: recoveryCodes > 0 ? ['totp', 'recovery'] : ['totp'], expiresAt };
 }
 
-function invalidChallenge(): ApiError {
+function invalidChallengeError(): ApiError {
   const details = { mfaToken: 'Must be the token of a sign-in in progress' };
   return new ApiError('UNAUTHORIZED', 'This sign-in is no longer valid; sign in again', { details });
 }
 
-const wrongCode = () => new ApiError('UNAUTHORIZED', 'This code is not valid', { details: { code: WRONG_CODE } });
+const wrongCodeError = () => new ApiError('UNAUTHORIZED', 'This code is not valid', { details: { code: WRONG_CODE } });
 
 /** `POST /auth/2fa/verify`: starts the session of a login that waits for a code. */
-export async function verify(
+export async function verifyLogin(
   context: TwoFactorContext,
   ctx: RouteContext<z.output<typeof verifyInput>>,
 ): Promise<object> {
   const { host, settings } = context;
   const { mfaToken, method, code } = ctx.input;
-  if (!TOKEN.test(mfaToken)) throw invalidChallenge();
-  const hash = hashOf(mfaToken);
+  if (!TOKEN.test(mfaToken)) throw invalidChallengeError();
+  const hash = hashChallengeToken(mfaToken);
   let passwordProof = '';
   const outcome = await host.database.transaction(async (tx): Promise<CodeAttempt | undefined> => {
     const factor = await lockFactor(tx, LOCK_CHALLENGED, hash);
@@ -56,7 +56,7 @@ export async function verify(
       return rows.length > 0;
     });
   });
-  if (outcome === undefined) throw invalidChallenge();
-  reportAttempt(host.events, ctx.req, outcome, wrongCode);
+  if (outcome === undefined) throw invalidChallengeError();
+  reportAttempt(host.events, ctx.req, outcome, wrongCodeError);
   return context.accounts.resumeLogin({ userId: outcome.userId, passwordProof }, ctx);
 }

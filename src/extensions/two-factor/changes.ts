@@ -4,8 +4,8 @@ import type { RouteContext } from '../../declare/route.ts';
 import { ApiError, validationError } from '../../platform/errors.ts';
 import { addressOf } from '../../platform/http/client-address.ts';
 import type { Executor } from '../../platform/postgres/database.ts';
-import { lockFactor, methodOf, reportAttempt, tryCode, WRONG_CODE } from './attempt.ts';
-import { hashRecoveryCode, newRecoveryCodes } from './codes.ts';
+import { detectMethod, lockFactor, reportAttempt, tryCode, WRONG_CODE } from './attempt.ts';
+import { generateRecoveryCodes, hashRecoveryCode } from './codes.ts';
 import type { TwoFactorContext } from './context.ts';
 import type { disableByAdminInput, disableInput, recoveryCodesShape, renewInput } from './shapes.ts';
 import { LOCK, REMOVE, REMOVE_CHALLENGES, RENEW_CODES, STATUS } from './sql.ts';
@@ -30,7 +30,7 @@ async function changeWithCode(
     await accounts.holdCredential(ctx, tx);
     const factor = await lockFactor(tx, LOCK, ctx.user!.id);
     if (factor === undefined) return undefined;
-    const given = { method: methodOf(code), code };
+    const given = { method: detectMethod(code), code };
     const outcome = await tryCode(tx, { keyring: host.keyring, settings }, factor, given);
     if (outcome?.kind === 'passed') await change(tx);
     return outcome;
@@ -41,7 +41,7 @@ async function changeWithCode(
 }
 
 /** Creates the step that requires a code before an irreversible operation, if the signed-in user has a second factor. */
-export function confirmStep(context: TwoFactorContext): ConfirmStep {
+export function createConfirmStep(context: TwoFactorContext): ConfirmStep {
   return async (ctx, code, field) => {
     if (code !== undefined) await changeWithCode(context, ctx, code, async () => undefined, field);
     else if ((await context.host.database.write({ text: STATUS, values: [ctx.user!.id] })).length > 0) {
@@ -58,7 +58,7 @@ async function removeFactor(tx: Executor, userId: string): Promise<boolean> {
 }
 
 /** `POST /auth/2fa/disable`, with the password and a code. */
-export async function disable(
+export async function disableFactor(
   context: TwoFactorContext,
   ctx: RouteContext<z.output<typeof disableInput>>,
 ): Promise<void> {
@@ -79,8 +79,9 @@ export async function disableByAdmin(
 ): Promise<void> {
   const { host } = context;
   const [admin, userId] = [ctx.user!.id, ctx.params.id!];
-  if (admin === userId) throw new ApiError('FORBIDDEN', 'Disable your own two-factor authentication with POST /api/auth/2fa/disable');
-  await confirmStep(context)(ctx, ctx.input.code, 'code');
+  if (admin === userId)
+    throw new ApiError('FORBIDDEN', 'Disable your own two-factor authentication with POST /api/auth/2fa/disable');
+  await createConfirmStep(context)(ctx, ctx.input.code, 'code');
   if (!(await host.database.transaction((tx) => removeFactor(tx, userId)))) {
     throw new ApiError('NOT_FOUND', 'Two-factor authentication is not enabled for this user');
   }
@@ -98,7 +99,7 @@ export async function renewRecoveryCodes(
 ): Promise<z.input<typeof recoveryCodesShape>> {
   const { id } = ctx.user!;
   const { password, code } = ctx.input;
-  const recoveryCodes = newRecoveryCodes(context.settings.recoveryCodes);
+  const recoveryCodes = generateRecoveryCodes(context.settings.recoveryCodes);
   const hashes = recoveryCodes.map((one) => hashRecoveryCode(id, one));
   const renew = (on: Executor) => on.write({ text: RENEW_CODES, values: [id, hashes] });
   if (password !== undefined) await context.accounts.confirmPassword(id, password, 'password');

@@ -22,7 +22,7 @@ const SECRET_BYTES = 20;
 const WINDOW = 1;
 
 /** Creates a secret in base32. */
-export function newSecret(): string {
+export function generateSecret(): string {
   return new Secret({ size: SECRET_BYTES }).base32;
 }
 
@@ -32,7 +32,7 @@ export function newSecret(): string {
  * @param issuer the service
  * @param label the account of the user
  */
-export function otpauthUrl(secret: string, issuer: string, label: string): string {
+export function createOtpauthUrl(secret: string, issuer: string, label: string): string {
   return new TOTP({ ...TOTP_OPTIONS, secret, issuer, label }).toString();
 }
 
@@ -42,7 +42,7 @@ export function otpauthUrl(secret: string, issuer: string, label: string): strin
  * @param code as typed; spaces do not matter
  * @param now ms since the epoch
  */
-export function timeStepOf(secret: string, code: string, now: number): number | undefined {
+export function findTimeStep(secret: string, code: string, now: number): number | undefined {
   const token = code.replaceAll(/\s/g, '');
   if (!/^\d{6}$/.test(token)) return undefined;
   const totp = new TOTP({ ...TOTP_OPTIONS, secret });
@@ -55,11 +55,11 @@ const ALPHABET = '23456789abcdefghjklmnpqrstuvwxyz';
 const GROUPS = 4;
 const GROUP_LENGTH = 4;
 
-const group = () => Array.from({ length: GROUP_LENGTH }, () => ALPHABET[randomInt(ALPHABET.length)]).join('');
+const generateGroup = () => Array.from({ length: GROUP_LENGTH }, () => ALPHABET[randomInt(ALPHABET.length)]).join('');
 
 /** Creates codes of 80 random bits such as `k3hf-9wxa-m2pq-7tzc`. */
-export function newRecoveryCodes(count: number): string[] {
-  return Array.from({ length: count }, () => Array.from({ length: GROUPS }, group).join('-'));
+export function generateRecoveryCodes(count: number): string[] {
+  return Array.from({ length: count }, () => Array.from({ length: GROUPS }, generateGroup).join('-'));
 }
 
 /**
@@ -77,7 +77,7 @@ const PIXELS_PER_MODULE = 6;
 const WHITE = [255, 255, 255, 255] as const;
 
 /** Encodes a text as a QR code: the data URL of a PNG, black on white with its quiet zone. */
-export function qrCode(text: string): string {
+export function renderQrCode(text: string): string {
   const code = generate(text, { minCorrectionLevel: correction.M });
   return toPngDataURL(code, { scale: PIXELS_PER_MODULE, off: WHITE });
 }

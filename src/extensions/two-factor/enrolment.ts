@@ -3,33 +3,41 @@ import type { RouteContext } from '../../declare/route.ts';
 import { ApiError, validationError } from '../../platform/errors.ts';
 import { addressOf } from '../../platform/http/client-address.ts';
 import { lockFactor, reportAttempt, tryCode, WRONG_CODE } from './attempt.ts';
-import { hashRecoveryCode, newRecoveryCodes, newSecret, otpauthUrl, qrCode, secretContext } from './codes.ts';
+import {
+  createOtpauthUrl,
+  generateRecoveryCodes,
+  generateSecret,
+  hashRecoveryCode,
+  renderQrCode,
+  secretContext,
+} from './codes.ts';
 import type { TwoFactorContext } from './context.ts';
 import type { codeInput, enrolmentShape, passwordInput, recoveryCodesShape } from './shapes.ts';
 import { CONFIRM, ENROL, LOCK_ENROLMENT } from './sql.ts';
 
 /** `POST /auth/2fa/enrol`: creates a secret and replaces an unconfirmed one. Logins require no code until it is confirmed. */
-export async function enrol(
+export async function enrolFactor(
   { host, accounts, settings }: TwoFactorContext,
   ctx: RouteContext<z.output<typeof passwordInput>>,
 ): Promise<z.input<typeof enrolmentShape>> {
   const user = ctx.user!;
   await accounts.confirmPassword(user.id, ctx.input.password, 'password');
-  const secret = newSecret();
+  const secret = generateSecret();
   const stored = host.keyring.encrypt(secret, secretContext(user.id));
   const rows = await host.database.write({ text: ENROL, values: [user.id, stored] });
-  if (rows.length === 0) throw new ApiError('CONFLICT', 'Two-factor authentication is already enabled; disable it first');
-  const url = otpauthUrl(secret, settings.issuer, String(user.email));
-  return { secret, otpauthUrl: url, qrCode: qrCode(url) };
+  if (rows.length === 0)
+    throw new ApiError('CONFLICT', 'Two-factor authentication is already enabled; disable it first');
+  const url = createOtpauthUrl(secret, settings.issuer, String(user.email));
+  return { secret, otpauthUrl: url, qrCode: renderQrCode(url) };
 }
 
 /** `POST /auth/2fa/confirm`: turns two-factor on with a code of the enrolled secret. */
-export async function confirm(
+export async function confirmFactor(
   { host, accounts, settings }: TwoFactorContext,
   ctx: RouteContext<z.output<typeof codeInput>>,
 ): Promise<z.input<typeof recoveryCodesShape>> {
   const { id } = ctx.user!;
-  const recoveryCodes = newRecoveryCodes(settings.recoveryCodes);
+  const recoveryCodes = generateRecoveryCodes(settings.recoveryCodes);
   const hashes = recoveryCodes.map((code) => hashRecoveryCode(id, code));
   const result = await host.database.transaction(async (tx) => {
     await accounts.holdCredential(ctx, tx);
@@ -40,7 +48,8 @@ export async function confirm(
     if (outcome?.kind === 'passed') await tx.write({ text: CONFIRM, values: [id, hashes] });
     return outcome;
   });
-  if (result === undefined) throw new ApiError('CONFLICT', 'There is no enrolment to confirm; start one with POST /api/auth/2fa/enrol');
+  if (result === undefined)
+    throw new ApiError('CONFLICT', 'There is no enrolment to confirm; start one with POST /api/auth/2fa/enrol');
   reportAttempt(host.events, ctx.req, result, () => validationError({ code: WRONG_CODE }));
   host.events.emit('security.two_factor_enabled', { userId: id, ip: addressOf(ctx.req) });
   return { recoveryCodes };

@@ -1,14 +1,14 @@
 import { defineExtension, type Extension } from '../../declare/extension.ts';
 import { StartupError } from '../../platform/config/environment.ts';
 import { openChallenge } from './challenge.ts';
-import { confirmStep } from './changes.ts';
+import { createConfirmStep } from './changes.ts';
 import { encryptedSecrets } from './codes.ts';
 import type { TwoFactorContext } from './context.ts';
 import { type TwoFactorOptions, twoFactorSettings } from './context.ts';
 import { twoFactorRoutes } from './routes.ts';
 import { challengeShape } from './shapes.ts';
 import { twoFactorChallenges, twoFactors } from './sql.ts';
-import { factorsOfDeletedUsers, revokeChallenges, twoFactorSweeps, twoFactorUserData } from './user-data.ts';
+import { factorRemovalConsumer, revokeChallenges, twoFactorSweeps, twoFactorUserData } from './user-data.ts';
 
 export type { TwoFactorOptions } from './context.ts';
 
@@ -26,16 +26,18 @@ export function twoFactor(options: TwoFactorOptions = {}): Extension {
     setup(host, settings) {
       const { accounts, env, users } = host;
       if (accounts === undefined || users === undefined) {
-        throw new StartupError('twoFactor() cannot work:', ['it needs accounts; declare a user resource with defineUser()']);
+        throw new StartupError('twoFactor() cannot work:', [
+          'it needs accounts; declare a user resource with defineUser()',
+        ]);
       }
       const issuer = env.appUrl === undefined ? host.settings.openapi.title : new URL(env.appUrl).host;
       const context: TwoFactorContext = { host, accounts, users, settings: { issuer, ...settings } };
       return {
         routes: twoFactorRoutes(context),
         signInStep: { output: challengeShape, ask: (login) => openChallenge(context, login) },
-        confirmStep: confirmStep(context),
+        confirmStep: createConfirmStep(context),
         revocationStep: revokeChallenges,
-        consumers: [factorsOfDeletedUsers(users)],
+        consumers: [factorRemovalConsumer(users)],
         sweeps: twoFactorSweeps(host.database, users),
         userData: [twoFactorUserData(host.database)],
         encrypted: encryptedSecrets,

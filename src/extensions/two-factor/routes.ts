@@ -1,10 +1,10 @@
 import type { z } from 'zod';
 import { newSessionShape } from '../../accounts/sign-in/finish-login.ts';
 import type { Route, RouteContext } from '../../declare/route.ts';
-import { verify } from './challenge.ts';
-import { disable, disableByAdmin, renewRecoveryCodes } from './changes.ts';
+import { verifyLogin } from './challenge.ts';
+import { disableByAdmin, disableFactor, renewRecoveryCodes } from './changes.ts';
 import type { TwoFactorContext } from './context.ts';
-import { confirm, enrol } from './enrolment.ts';
+import { confirmFactor, enrolFactor } from './enrolment.ts';
 import {
   codeInput,
   disableByAdminInput,
@@ -62,8 +62,9 @@ export function twoFactorRoutes(context: TwoFactorContext): Route[] {
       operationId: 'enrolTwoFactor',
       tags,
       summary: 'Create a secret for your authenticator app',
-      description: 'Two-factor authentication stays disabled until you confirm the secret with a code. The secret expires after an hour.',
-      handler: handler(enrol),
+      description:
+        'Two-factor authentication stays disabled until you confirm the secret with a code. The secret expires after an hour.',
+      handler: handler(enrolFactor),
     },
     {
       method: 'POST',
@@ -75,7 +76,7 @@ export function twoFactorRoutes(context: TwoFactorContext): Route[] {
       operationId: 'confirmTwoFactor',
       tags,
       summary: 'Enable two-factor authentication with a code from the app',
-      handler: handler(confirm),
+      handler: handler(confirmFactor),
     },
     {
       method: 'POST',
@@ -88,7 +89,7 @@ export function twoFactorRoutes(context: TwoFactorContext): Route[] {
       operationId: 'verifyTwoFactor',
       tags,
       summary: 'Finish a login with a code',
-      handler: handler(verify),
+      handler: handler(verifyLogin),
     },
     {
       method: 'POST',
@@ -100,7 +101,7 @@ export function twoFactorRoutes(context: TwoFactorContext): Route[] {
       operationId: 'disableTwoFactor',
       tags,
       summary: 'Disable two-factor authentication',
-      handler: handler(disable),
+      handler: handler(disableFactor),
     },
     {
       method: 'POST',

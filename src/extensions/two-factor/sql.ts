@@ -99,17 +99,17 @@ export const REMOVE = 'delete from two_factors where user_id = $1 and confirmed_
  *
  * @param tables the users table and, with soft delete, its archive
  */
-const userDoesNotExist = (tables: readonly string[]) =>
+const userIsMissingSql = (tables: readonly string[]) =>
   tables.map((table) => `not exists (select from ${quoteIdentifier(table)} u where u.id = f.user_id)`).join(' and ');
 
 /** $1 users. */
-export const removeOfUsers = (tables: readonly string[]) =>
-  `delete from two_factors f where user_id = any($1) and ${userDoesNotExist(tables)}`;
+export const removeFactorsSql = (tables: readonly string[]) =>
+  `delete from two_factors f where user_id = any($1) and ${userIsMissingSql(tables)}`;
 
 /** $1 maximum number of rows. Removes factors of archived users who can no longer be restored, because no event reports that. */
-export const removeWithoutUser = (tables: readonly string[]) => `
+export const removeOrphanedFactorsSql = (tables: readonly string[]) => `
   delete from two_factors where user_id in (
-    select user_id from two_factors f where ${userDoesNotExist(tables)} limit $1 for update skip locked
+    select user_id from two_factors f where ${userIsMissingSql(tables)} limit $1 for update skip locked
   ) returning 1`;
 
 /** $1 maximum number of rows. Uses two_factors_unconfirmed_index. */
@@ -123,7 +123,7 @@ export const REMOVE_UNCONFIRMED = `
  * $1 hash of the token, $2 user, $3 password proof, $4 ms to live. No row: the user has no second factor. The lock on the user's row
  * orders this statement against a deletion of the user: either the deletion ends this login, or this statement finds no user.
  */
-export const openChallengeOf = (users: string) => `
+export const openChallengeSql = (users: string) => `
   with owner as (
     select id from ${quoteIdentifier(users)} where id = $2 for share
   ), factor as (

@@ -4,9 +4,15 @@ import type { ResourceGateway, UserData } from '../../declare/host.ts';
 import { createRetentionSweep } from '../../platform/leased-work/sweeps.ts';
 import type { OutboxConsumer, Sweep } from '../../platform/outbox/relay.ts';
 import type { Database } from '../../platform/postgres/database.ts';
-import { rowsInPages } from '../../platform/postgres/scan.ts';
+import { readRowsInPages } from '../../platform/postgres/scan.ts';
 import { tablesOf } from '../../records/schema/table-names.ts';
-import { REMOVE_CHALLENGES, REMOVE_EXPIRED, REMOVE_UNCONFIRMED, removeOfUsers, removeWithoutUser } from './sql.ts';
+import {
+  REMOVE_CHALLENGES,
+  REMOVE_EXPIRED,
+  REMOVE_UNCONFIRMED,
+  removeFactorsSql,
+  removeOrphanedFactorsSql,
+} from './sql.ts';
 
 const ROWS = `
   select created_at::text, created_at, confirmed_at, cardinality(recovery_codes) from two_factors
@@ -20,7 +26,7 @@ export function twoFactorUserData(database: Database): UserData {
     description: 'Two-factor login: whether it is on, without its secrets',
     tables: ['two_factors', 'two_factor_challenges'],
     async *rows(userId) {
-      for await (const { createdAt, confirmedAt, recoveryCodesLeft } of rowsInPages(
+      for await (const { createdAt, confirmedAt, recoveryCodesLeft } of readRowsInPages(
         database,
         ROWS,
         ['key', 'createdAt', 'confirmedAt', 'recoveryCodesLeft'],
@@ -49,7 +55,7 @@ export function twoFactorSweeps(database: Pick<Database, 'write'>, users: Resour
   const withoutUser = createRetentionSweep(database, {
     name: 'two-factor: factors without a user',
     everyMs: WITHOUT_USER_EVERY_MS,
-    removals: [{ text: removeWithoutUser(tablesOf(users)) }],
+    removals: [{ text: removeOrphanedFactorsSql(tablesOf(users)) }],
   });
   return [expired, withoutUser];
 }
@@ -60,6 +66,6 @@ export const revokeChallenges: RevocationStep = async ({ cause, userIds }, tx) =
 };
 
 /** Creates the relay consumer that removes the second factors of deleted users who cannot be restored. */
-export function factorsOfDeletedUsers(users: ResourceGateway): OutboxConsumer {
-  return deletedUsersConsumer(users, removeOfUsers(tablesOf(users)), REMOVE_CHALLENGES);
+export function factorRemovalConsumer(users: ResourceGateway): OutboxConsumer {
+  return deletedUsersConsumer(users, removeFactorsSql(tablesOf(users)), REMOVE_CHALLENGES);
 }

@@ -15,26 +15,26 @@ function recordEventNames({ name, declaration }: ResourceGateway): string[] {
 }
 
 /** Returns the resources whose events are sent. */
-export function sentResources(resources: readonly ResourceGateway[]): ResourceGateway[] {
+export function listSentResources(resources: readonly ResourceGateway[]): ResourceGateway[] {
   return resources.filter((gateway) => gateway.declaration.webhooks !== false);
 }
 
-const allOf = (name: string) => `${name.slice(0, name.indexOf('.'))}.*`;
+const wildcardOf = (name: string) => `${name.slice(0, name.indexOf('.'))}.*`;
 
 /**
  * Returns every event name that an endpoint may subscribe to, with `*` last.
  *
  * @param published the app's own events
  */
-export function eventNames(resources: readonly ResourceGateway[], published: readonly string[]): string[] {
-  const names = [...sentResources(resources).flatMap(recordEventNames), ...published];
-  const groups = Map.groupBy(names, allOf);
+export function listSubscribableNames(resources: readonly ResourceGateway[], published: readonly string[]): string[] {
+  const names = [...listSentResources(resources).flatMap(recordEventNames), ...published];
+  const groups = Map.groupBy(names, wildcardOf);
   return [...[...groups].flatMap(([all, own]) => [...own, all]), '*'];
 }
 
 /** Returns the names under which an event can be subscribed to: its own, its resource's, and `*`. */
-export function subscribableAs(name: string): string[] {
-  return [name, allOf(name), '*'];
+export function listMatchingNames(name: string): string[] {
+  return [name, wildcardOf(name), '*'];
 }
 
 /** The declaration of one of the app's own events. */
@@ -53,11 +53,12 @@ export type EventData<E extends EventDeclaration> = NonNullable<E['schema']['~st
 
 const NAME = /^[a-z][a-z0-9-]{0,49}\.[a-z][a-z0-9_-]{0,49}$/;
 // Prefixes of platform events, which are emitted within the process and never sent.
-const PLATFORM = ['auth', 'security', 'webhook', 'push'];
+const PLATFORM_PREFIXES = ['auth', 'security', 'webhook', 'push'];
 
-function errorOf(name: string, { schema, description }: Partial<EventDeclaration>): string | undefined {
+function findDeclarationError(name: string, { schema, description }: Partial<EventDeclaration>): string | undefined {
   if (!NAME.test(name)) return 'the name must look like "invoice.paid"';
-  if (PLATFORM.includes(name.split('.')[0]!)) return `names that begin with ${PLATFORM.join(', ')} are reserved`;
+  if (PLATFORM_PREFIXES.includes(name.split('.')[0]!))
+    return `names that begin with ${PLATFORM_PREFIXES.join(', ')} are reserved`;
   if (typeof schema?.['~standard']?.validate !== 'function') return 'it needs a schema: zod or another Standard Schema';
   return description === undefined || typeof description === 'string' ? undefined : 'the description must be a string';
 }
@@ -70,7 +71,7 @@ export function checkEvents(events: unknown, context: z.RefinementCtx): void {
     return;
   }
   for (const [name, declared] of Object.entries(events as Record<string, EventDeclaration | null>)) {
-    const error = errorOf(name, declared ?? {});
+    const error = findDeclarationError(name, declared ?? {});
     if (error !== undefined) report(`"${name}": ${error}`);
   }
 }
@@ -81,7 +82,7 @@ export function checkEventNames(
   resources: readonly ResourceGateway[],
   errors: ConfigErrors,
 ): void {
-  const taken = new Set(eventNames(resources, []));
+  const taken = new Set(listSubscribableNames(resources, []));
   for (const name of Object.keys(events)) {
     if (taken.has(name))
       errors.at(`webhooks.events: "${name}"`).report('a record change already has this name; choose another name');
@@ -95,8 +96,8 @@ const HEADERS = {
 };
 
 /** Returns every event that endpoints receive, for the OpenAPI document. */
-export function sentEvents(resources: readonly ResourceGateway[], published: EventDeclarations): SentEvent[] {
-  const event = (name: string, summary: string, data: StandardSchema): SentEvent => ({
+export function listSentEvents(resources: readonly ResourceGateway[], published: EventDeclarations): SentEvent[] {
+  const createSentEvent = (name: string, summary: string, data: StandardSchema): SentEvent => ({
     name,
     summary,
     headers: HEADERS,
@@ -109,12 +110,18 @@ export function sentEvents(resources: readonly ResourceGateway[], published: Eve
     tags: ['webhooks'],
   });
   return [
-    ...sentResources(resources).flatMap((gateway) =>
+    ...listSentResources(resources).flatMap((gateway) =>
       recordEventNames(gateway).map((name) =>
-        event(name, `A ${gateway.name} was ${name.slice(gateway.name.length + 1)}`, recordShape(gateway.name)),
+        createSentEvent(
+          name,
+          `A ${gateway.name} was ${name.slice(gateway.name.length + 1)}`,
+          recordShape(gateway.name),
+        ),
       ),
     ),
-    ...Object.entries(published).map(([name, { schema, description }]) => event(name, description ?? name, schema)),
-    event(TEST_EVENT, 'A test of the endpoint was requested', z.object({ webhook: z.string() })),
+    ...Object.entries(published).map(([name, { schema, description }]) =>
+      createSentEvent(name, description ?? name, schema),
+    ),
+    createSentEvent(TEST_EVENT, 'A test of the endpoint was requested', z.object({ webhook: z.string() })),
   ];
 }

@@ -3,11 +3,11 @@ import { StartupError } from '../../platform/config/environment.ts';
 import { createResultWriter } from './delivery/record-results.ts';
 import { startWebhookWorker } from './delivery/worker.ts';
 import { createKeyLimits } from './endpoints/access.ts';
-import { createDisabledNotifier, createRevocationStep, endedKeysSweep } from './endpoints/disabling.ts';
+import { createDisabledNotifier, createEndedKeysSweep, createRevocationStep } from './endpoints/disabling.ts';
 import { CREATED_MAIL, createCreatedComposer, createDisabledComposer, DISABLED_MAIL } from './endpoints/mails.ts';
 import { endpointRoutes } from './endpoints/routes.ts';
 import { encryptedSecrets } from './endpoints/signing.ts';
-import { checkEventNames, type EventDeclarations, sentEvents } from './events.ts';
+import { checkEventNames, type EventDeclarations, listSentEvents } from './events.ts';
 import { createFanOut } from './fanout/fan-out.ts';
 import { createEventPublisher, createEventRetentionSweep, type WebhooksApi } from './fanout/publish.ts';
 import { createDeliverySerializer } from './log/delivery.ts';
@@ -15,9 +15,9 @@ import { explainRoute } from './log/explain.ts';
 import { deliveryRoutes } from './log/routes.ts';
 import { createWebhookMetrics } from './metrics.ts';
 import { createDeletedRecords, encryptedRecords } from './readability/deleted-records.ts';
-import { createReadability } from './readability/readability.ts';
+import { createReadabilityCheck } from './readability/readability.ts';
 import { encryptedBodies, encryptedResponses } from './readability/stored-body.ts';
-import { createPendingEndpoints, createReclaimSweeps } from './recovery/reclaim.ts';
+import { createPendingEndpointReader, createReclaimSweeps } from './recovery/reclaim.ts';
 import { createRecoverFailed, createRecoveries, type RecoverFailed } from './recovery/recoveries.ts';
 import { createRetentionSweeps } from './recovery/retention.ts';
 import { recoveryRoutes } from './recovery/routes.ts';
@@ -31,7 +31,7 @@ import {
   webhookEvents,
   webhookRecoveries,
 } from './tables.ts';
-import { webhookData } from './user-data.ts';
+import { createWebhookData } from './user-data.ts';
 
 /** Operations on webhooks: `app.webhooks`, used by `npm run webhooks`. */
 export interface WebhookOperations extends StatusReader {
@@ -72,9 +72,9 @@ export function webhooks<const E extends EventDeclarations = Record<never, never
       }
       const limits = createKeyLimits(host);
       const deleted = createDeletedRecords(host);
-      const check = createReadability(host, users, settings, deleted, limits);
+      const check = createReadabilityCheck(host, users, settings, deleted, limits);
       const deliverySerializer = createDeliverySerializer(host, check);
-      const pending = createPendingEndpoints(host, users, settings);
+      const pending = createPendingEndpointReader(host, users, settings);
       const recoveries = createRecoveries(host, users, settings);
       const status = createStatusReader(host, users, settings);
       const metrics = createWebhookMetrics(host, status);
@@ -89,18 +89,18 @@ export function webhooks<const E extends EventDeclarations = Record<never, never
         sweeps: [
           ...createReclaimSweeps(host, settings, pending, createResultWriter(host, settings)),
           ...createRetentionSweeps(host, users, settings, pending),
-          endedKeysSweep(host, limits, createDisabledNotifier(host, settings), settings.pollMs),
+          createEndedKeysSweep(host, limits, createDisabledNotifier(host, settings), settings.pollMs),
           ...recoveries.sweeps,
           createEventRetentionSweep(host, settings),
         ],
         encrypted: [...encryptedSecrets, encryptedBodies, encryptedResponses, encryptedRecords],
-        userData: webhookData(host, users, deliverySerializer),
+        userData: createWebhookData(host, users, deliverySerializer),
         revocationStep: createRevocationStep(host, settings),
         mails: {
           [DISABLED_MAIL]: createDisabledComposer(host, users),
           [CREATED_MAIL]: createCreatedComposer(host, users),
         },
-        sent: sentEvents(host.resources, settings.events),
+        sent: listSentEvents(host.resources, settings.events),
         api: {
           ...status,
           recoverFailed: createRecoverFailed(host, recoveries),

@@ -8,7 +8,7 @@ import type { StatusReader, WebhookQueue } from './status.ts';
 /** The metrics of attempts. */
 export interface WebhookMetrics {
   /** Wraps the recorder of results, so that it also counts them. */
-  counted(recordResult: AddToBatch<CompletedAttempt>): AddToBatch<CompletedAttempt>;
+  countResults(recordResult: AddToBatch<CompletedAttempt>): AddToBatch<CompletedAttempt>;
 }
 
 /** Histogram buckets in seconds: from unnoticeable to practically stopped. */
@@ -18,7 +18,7 @@ const SECONDS = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60
 const FRESH_MS = 1000;
 
 /** Returns the result label: classes of failures as they are, statuses by their first digit, so that receivers cannot create series. */
-function resultOf({ error, refused }: Outcome): string {
+function resultLabelOf({ error, refused }: Outcome): string {
   if (error === null) return 'succeeded';
   if (refused) return 'not readable';
   return error.replace(/^status (\d)\d+$/, 'status $1xx');
@@ -26,16 +26,16 @@ function resultOf({ error, refused }: Outcome): string {
 
 type GaugeDefinition = [name: string, help: string, value: (queue: WebhookQueue) => number];
 
-const seconds = (ms: number | null) => (ms ?? 0) / 1000;
+const toSeconds = (ms: number | null) => (ms ?? 0) / 1000;
 
 /** Gauges that are read from the database on each scrape, so that every process reports the same values. */
 const GAUGES: readonly GaugeDefinition[] = [
   ['queued', 'Deliveries that could be sent now.', ({ due }) => due],
   ['retrying', 'Deliveries that wait for the time of their next attempt.', ({ retrying }) => retrying],
   ['in_flight', 'Deliveries that workers have claimed and are sending or will send next.', ({ inFlight }) => inFlight],
-  ['oldest_waiting_seconds', 'Seconds by which the next delivery is overdue.', ({ oldestMs }) => seconds(oldestMs)],
+  ['oldest_waiting_seconds', 'Seconds by which the next delivery is overdue.', ({ oldestMs }) => toSeconds(oldestMs)],
   ['events_waiting', 'Events that the relay has not turned into deliveries yet.', ({ events }) => events],
-  ['oldest_event_seconds', 'Seconds since the first of these events.', (queue) => seconds(queue.oldestEventMs)],
+  ['oldest_event_seconds', 'Seconds since the first of these events.', (queue) => toSeconds(queue.oldestEventMs)],
 ];
 
 /** Registers the metrics of webhooks. While the database is unavailable, the gauges are NaN; the other metrics are still reported. */
@@ -86,19 +86,19 @@ export function createWebhookMetrics(
     buckets: SECONDS,
     registers,
   });
-  const ends = new Map<string, Counter.Internal>();
+  const counters = new Map<string, Counter.Internal>();
 
   /** Keeps the counter of each label: looking it up takes longer than counting. */
-  function endOf(result: string): Counter.Internal {
-    const end = ends.get(result) ?? attempts.labels({ result });
-    ends.set(result, end);
-    return end;
+  function counterOf(result: string): Counter.Internal {
+    const counter = counters.get(result) ?? attempts.labels({ result });
+    counters.set(result, counter);
+    return counter;
   }
 
   return {
-    counted: (recordResult) => (result) => {
+    countResults: (recordResult) => (result) => {
       const { outcome, dueAt } = result;
-      endOf(resultOf(outcome)).inc();
+      counterOf(resultLabelOf(outcome)).inc();
       dispatch.observe(Math.max(Date.parse(outcome.at) - dueAt, 0) / 1000);
       if (!outcome.refused) answer.observe(outcome.durationMs / 1000);
       return recordResult(result);

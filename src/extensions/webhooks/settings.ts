@@ -73,7 +73,7 @@ export function completeSettings(settings: z.output<typeof webhookSettings>, pro
 }
 
 /** Returns the roles that alone decide who may have global endpoints; null if anything else decides too. */
-export function globalRoles({ globalPolicy }: Pick<WebhookSettings, 'globalPolicy'>): readonly string[] | null {
+export function globalRolesOf({ globalPolicy }: Pick<WebhookSettings, 'globalPolicy'>): readonly string[] | null {
   const { functions, roles } = globalPolicy;
   return globalPolicy.public || globalPolicy.authenticated || functions.length > 0 ? null : roles;
 }

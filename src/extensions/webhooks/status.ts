@@ -2,7 +2,7 @@ import type { Host, ResourceGateway } from '../../declare/host.ts';
 import { IS_LEASED } from './delivery/lease-store.ts';
 import { mayReceiveSql, type UsersSql, usersSql } from './endpoints/endpoints-sql.ts';
 import { TEST_EVENT } from './events.ts';
-import { globalRoles, type WebhookSettings } from './settings.ts';
+import { globalRolesOf, type WebhookSettings } from './settings.ts';
 
 /** Pending deliveries by endpoint, including those that are being sent under a lease. Uses webhook_deliveries_due_index. */
 const PENDING = `
@@ -83,7 +83,7 @@ type WorstRow = [
 ];
 
 /** The endpoints with the most due, failed or waiting deliveries. $1 maximum number of rows. */
-const WORST = `
+const WORST_ENDPOINTS = `
   with failed as (select endpoint_id, count(*) as n from webhook_deliveries where ${IS_FAILED} group by endpoint_id)
   select e.id, e.url, ${STATE}, coalesce(p.due, 0)::bigint, coalesce(p.n - p.due, 0)::bigint, coalesce(f.n, 0)::bigint,
     case when p.due > 0 then floor(extract(epoch from now() - p.first) * 1000)::bigint end, e.last_error
@@ -148,7 +148,7 @@ export function createStatusReader(
   settings: WebhookSettings,
 ): StatusReader {
   const text = queueSql(usersSql(users));
-  const roles = globalRoles(settings);
+  const roles = globalRolesOf(settings);
 
   async function queue(): Promise<WebhookQueue> {
     const [row] = await database.readSlowly<QueueRow>({ text, values: [roles] });
@@ -159,11 +159,11 @@ export function createStatusReader(
 
   async function endpoints(): Promise<WebhookStatus['endpoints']> {
     const rows = await database.readSlowly<[string, string | null, number]>({ text: ENDPOINT_STATES, values: [] });
-    const of = (state: string) => rows.filter(([one]) => one === state);
-    const disabled = of('disabled').map(([, reason, count]) => [reason ?? 'manual', count] as const);
+    const rowsInState = (state: string) => rows.filter(([one]) => one === state);
+    const disabled = rowsInState('disabled').map(([, reason, count]) => [reason ?? 'manual', count] as const);
     return {
-      active: of('active')[0]?.[2] ?? 0,
-      failing: of('failing')[0]?.[2] ?? 0,
+      active: rowsInState('active')[0]?.[2] ?? 0,
+      failing: rowsInState('failing')[0]?.[2] ?? 0,
       disabled: Object.fromEntries(disabled),
     };
   }
@@ -176,7 +176,7 @@ export function createStatusReader(
         queue(),
         database.readSlowly<[number]>({ text: FAILED, values: [] }),
         database.readSlowly<[string | null, number]>({ text: RECENT_ATTEMPTS, values: [RECENT_MS, NEWEST] }),
-        database.readSlowly<WorstRow>({ text: WORST, values: [worst] }),
+        database.readSlowly<WorstRow>({ text: WORST_ENDPOINTS, values: [worst] }),
       ]);
       return {
         endpoints: states,

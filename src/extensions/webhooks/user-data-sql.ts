@@ -2,10 +2,10 @@ import type { Fields } from '../../declare/field.ts';
 import type { ResourceGateway } from '../../declare/host.ts';
 import { quoteIdentifier } from '../../platform/postgres/identifiers.ts';
 import { quoteLiteral } from '../../platform/postgres/values.ts';
-import { type EmptiedField, type ErasureShare, erasureShares } from '../../records/schema/erasure-plan.ts';
+import { type EmptiedField, type ErasureTarget, erasureTargets } from '../../records/schema/erasure-plan.ts';
 import { tablesOf } from '../../records/schema/table-names.ts';
-import { REMOVED } from './endpoints/endpoints-sql.ts';
-import { OWN_ROW } from './fanout/outgoing-event.ts';
+import { REMOVAL_ASSIGNMENTS } from './endpoints/endpoints-sql.ts';
+import { OWN_ROW_NAME } from './fanout/outgoing-event.ts';
 
 /**
  * The body of delivery `d` as jsonb. Texts in published events may contain NUL and unpaired surrogates as JSON escapes, which jsonb
@@ -14,62 +14,67 @@ import { OWN_ROW } from './fanout/outgoing-event.ts';
 const BODY_JSON = String.raw`case when strpos(d.body, '\u') = 0 then d.body
     else regexp_replace(d.body, '(?<!\\)((?:\\\\)*)\\u(?:0000|d[89a-f][0-9a-f]{2})', '\1?', 'g') end::jsonb`;
 
-const quoted = (value: string | number | boolean) => quoteLiteral(String(value));
+const quoteValue = (value: string | number | boolean) => quoteLiteral(String(value));
 
 // Fields that the receiver could not see are not in the body.
-const stillThere = ({ name, replacementText }: EmptiedField) =>
-  `b.data->>${quoted(name)} ${replacementText === null ? 'is not null' : `<> ${quoted(replacementText)}`}`;
+const holdsPersonalValue = ({ name, replacementText }: EmptiedField) =>
+  `b.data->>${quoteValue(name)} ${replacementText === null ? 'is not null' : `<> ${quoteValue(replacementText)}`}`;
 
 /** Whether delivery `d` with the data `b.data` is about a record of the user, according to the body or to the stored record. */
-function isAboutRecord({ gateway, plan }: ErasureShare): string {
-  const field = quoted(plan.ownerField!);
+function isAboutRecordSql({ gateway, plan }: ErasureTarget): string {
+  const field = quoteValue(plan.ownerField!);
   const column = quoteIdentifier(plan.ownerColumn!);
   const stored = tablesOf(gateway).map(
     (table) => `exists (select from ${quoteIdentifier(table)} r where r."id" = b.data->>'id' and r.${column} = $1)`,
   );
-  const personal = plan.personal.map(stillThere).join(' or ') || 'false';
-  const name = quoted(gateway.name);
+  const personal = plan.personal.map(holdsPersonalValue).join(' or ') || 'false';
+  const name = quoteValue(gateway.name);
   // The deletion event of a record may still be delivered if its body has no personal values.
   const isPersonal = plan.action === 'delete' ? `(d.type <> ${name} || '.deleted' or ${personal})` : `(${personal})`;
-  const theirs = ['d.subject_id = $1', `b.data->>${field} = $1`, `b.data->${field}->>'id' = $1`, ...stored].join(
+  const ownerMatch = ['d.subject_id = $1', `b.data->>${field} = $1`, `b.data->${field}->>'id' = $1`, ...stored].join(
     ' or ',
   );
-  return `split_part(d.type, '.', 1) = ${name} and ${isPersonal} and (${theirs})`;
+  return `split_part(d.type, '.', 1) = ${name} and ${isPersonal} and (${ownerMatch})`;
 }
 
 /** Whether the body of a delivery contains a record of the user, expanded in another user's record. */
-function expandsRecord({ declaration, name }: ResourceGateway, shares: ReadonlyMap<string, ErasureShare>): string[] {
+function expandsRecordSql(
+  { declaration, name }: ResourceGateway,
+  shares: ReadonlyMap<string, ErasureTarget>,
+): string[] {
   return Object.entries(declaration.fields as Fields).flatMap(([field, { spec }]) => {
     const share = spec.populate ? shares.get(spec.target ?? spec.inner?.spec.target ?? '') : undefined;
     if (share === undefined) return [];
-    const theirs = `jsonb_build_object(${quoted(share.plan.ownerField!)}, $1::text)`;
-    const data = `b.data->${quoted(field)}`;
+    const ownerMatch = `jsonb_build_object(${quoteValue(share.plan.ownerField!)}, $1::text)`;
+    const data = `b.data->${quoteValue(field)}`;
     // The body may lack the owner of the expanded record, because the receiver may not see the owner.
     const stored = tablesOf(share.gateway).map(
       (table) => `exists (
         select from jsonb_path_query(${data}, '$.id') one(id) join ${quoteIdentifier(table)} r on r."id" = one.id #>> '{}'
         where r.${quoteIdentifier(share.plan.ownerColumn!)} = $1)`,
     );
-    const expanded = [`${data} @> ${theirs}`, `${data} @> jsonb_build_array(${theirs})`, ...stored].join(' or ');
-    return [`split_part(d.type, '.', 1) = ${quoted(name)} and (${expanded})`];
+    const expanded = [`${data} @> ${ownerMatch}`, `${data} @> jsonb_build_array(${ownerMatch})`, ...stored].join(
+      ' or ',
+    );
+    return [`split_part(d.type, '.', 1) = ${quoteValue(name)} and (${expanded})`];
   });
 }
 
 /** Empties the user's deleted records of one resource. Encrypted records are deleted, because SQL cannot read them. */
-function emptyDeleted({ gateway, plan }: ErasureShare): string {
-  const theirs = `resource = ${quoted(gateway.name)} and owner_id = $1`;
-  const personal = `array[${plan.personal.map(({ column }) => quoted(column)).join(', ')}]::text[]`;
+function emptyDeletedSql({ gateway, plan }: ErasureTarget): string {
+  const ownerMatch = `resource = ${quoteValue(gateway.name)} and owner_id = $1`;
+  const personal = `array[${plan.personal.map(({ column }) => quoteValue(column)).join(', ')}]::text[]`;
   return `
   with gone as (
-    delete from webhook_deleted_records where ${theirs} and encrypted_record is not null returning 1
+    delete from webhook_deleted_records where ${ownerMatch} and encrypted_record is not null returning 1
   ), emptied as (
-    update webhook_deleted_records set record = record - ${personal} where ${theirs} and record ?| ${personal} returning 1
+    update webhook_deleted_records set record = record - ${personal} where ${ownerMatch} and record ?| ${personal} returning 1
   )
   select 1 from gone union all select 1 from emptied`;
 }
 
 /** The statements that find deliveries about a user at endpoints of other users. */
-interface AboutUser {
+interface AboutUserSql {
   /**
    * $1 user, $2 the last delivery of the previous page, $3 page size. Returns deliveries, whether they are about the user, and their
    * encrypted body. For encrypted bodies, `opened` decides after decryption.
@@ -78,23 +83,23 @@ interface AboutUser {
   /** $1 user, $2 deliveries, $3 their decrypted bodies. Returns the deliveries, whether they are about the user, and null. */
   opened: string;
   /** $1 user. Removes personal values from the user's deleted records, and deletes encrypted ones. Returns a row for each. */
-  emptyDeleted: readonly string[];
+  emptyDeletedSql: readonly string[];
   /** $1 user, $2 maximum number of rows. Removes the extension's own outbox rows about the user. Other rows are already redacted. */
   removeWaiting: string;
 }
 
 /** Creates the statements. Tables without an index by user are scanned: they hold at most a month of data, and erasures are rare. */
-export function aboutUser(resources: readonly ResourceGateway[], users: ResourceGateway): AboutUser {
-  const shares = new Map(erasureShares(resources, users).map((share) => [share.gateway.name, share]));
+export function aboutUserSql(resources: readonly ResourceGateway[], users: ResourceGateway): AboutUserSql {
+  const shares = new Map(erasureTargets(resources, users).map((share) => [share.gateway.name, share]));
   const terms = [
-    ...Array.from(shares.values(), isAboutRecord),
-    ...resources.flatMap((gateway) => expandsRecord(gateway, shares)),
+    ...Array.from(shares.values(), isAboutRecordSql),
+    ...resources.flatMap((gateway) => expandsRecordSql(gateway, shares)),
     'exists (select from webhook_events e where e.id = d.event_id and e.owner_id = $1)',
   ];
   const waiting = Array.from(
     shares.values(),
     ({ gateway, plan }) =>
-      `split_part(payload->>'name', '.', 1) = ${quoted(gateway.name)} and payload->'record'->>${quoted(plan.ownerColumn!)} = $1`,
+      `split_part(payload->>'name', '.', 1) = ${quoteValue(gateway.name)} and payload->'record'->>${quoteValue(plan.ownerColumn!)} = $1`,
   );
   const isAbout = `coalesce(${terms.map((term) => `(${term})`).join(' or ')}, false)`;
   return {
@@ -110,10 +115,10 @@ export function aboutUser(resources: readonly ResourceGateway[], users: Resource
     select d.id, d.event_id, d.type, d.subject_id, o.body from unnest($2::text[], $3::text[]) as o(id, body)
       join webhook_deliveries d on d.id = o.id
   ) d, lateral (select (${BODY_JSON})->'data' as data offset 0) b`,
-    emptyDeleted: Array.from(shares.values(), emptyDeleted),
+    emptyDeletedSql: Array.from(shares.values(), emptyDeletedSql),
     removeWaiting: `
   delete from outbox where id in (
-    select id from outbox where name = '${OWN_ROW}'
+    select id from outbox where name = '${OWN_ROW_NAME}'
       and (payload->>'owner' = $1 or ${waiting.map((term) => `(${term})`).join(' or ')}) limit $2)
   returning 1`,
   };
@@ -139,20 +144,20 @@ export const EVENTS_OF = `
   select id, name, created_at from webhook_events where owner_id = $1 and id > $2 order by id limit $3`;
 
 /** All endpoints of $1, including removed ones. Uses webhook_endpoints_owner_id_index and _removed_owner_index, both partial. */
-const EVER_OF = `
+const ALL_ENDPOINTS_OF = `
     select id, url, removed_at from webhook_endpoints where owner_id = $1 and removed_at is null
     union all select id, url, removed_at from webhook_endpoints where owner_id = $1 and removed_at is not null`;
 
 /** $1 owner, $2 maximum number of rows. Deletes the owner's texts at once; the rows follow when no worker can send to them any more. */
 export const REMOVE_ENDPOINTS_OF = `
-  update webhook_endpoints set ${REMOVED}, url = '', description = null, last_error = null
-  where id in (select id from (${EVER_OF}) e where removed_at is null or url <> '' limit $2)
+  update webhook_endpoints set ${REMOVAL_ASSIGNMENTS}, url = '', description = null, last_error = null
+  where id in (select id from (${ALL_ENDPOINTS_OF}) e where removed_at is null or url <> '' limit $2)
   returning 1`;
 
 /** $1 owner, $2 maximum number of rows. Uses webhook_deliveries_endpoint_event_unique. */
 export const REMOVE_LOG_OF = `
   delete from webhook_deliveries where id in (
-    select d.id from (${EVER_OF}) e join webhook_deliveries d on d.endpoint_id = e.id limit $2)
+    select d.id from (${ALL_ENDPOINTS_OF}) e join webhook_deliveries d on d.endpoint_id = e.id limit $2)
   returning 1`;
 
 /** $1 owner, $2 maximum number of rows. */

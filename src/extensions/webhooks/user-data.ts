@@ -1,12 +1,12 @@
 import type { Host, ResourceGateway, UserData } from '../../declare/host.ts';
 import { DecryptionError } from '../../platform/crypto/keyring.ts';
-import { rowsInPages } from '../../platform/postgres/scan.ts';
+import { readRowsInPages } from '../../platform/postgres/scan.ts';
 import { writeInBatches } from '../../platform/postgres/write-in-batches.ts';
 import type { DeliverySerializer } from './log/delivery.ts';
 import type { Audience } from './readability/readability.ts';
 import { readBody } from './readability/stored-body.ts';
 import {
-  aboutUser,
+  aboutUserSql,
   DELETED_RECORDS_OF,
   ENDPOINTS_OF,
   EVENTS_OF,
@@ -31,15 +31,15 @@ type AboutRow = [id: string, isAbout: boolean, encryptedBody: string | null];
 const DELIVERIES_AT_ONCE = 200;
 
 /** The user data of webhooks. */
-export function webhookData(
+export function createWebhookData(
   { database, resources, keyring }: Pick<Host, 'database' | 'resources' | 'keyring'>,
   users: ResourceGateway,
   { readableBodies }: Pick<DeliverySerializer, 'readableBodies'>,
 ): UserData[] {
-  const about = aboutUser(resources, users);
+  const about = aboutUserSql(resources, users);
 
   /** Reads the deliveries to a user's endpoints, with the bodies that the user may read now. */
-  async function* log(userId: string): AsyncGenerator<Record<string, unknown>> {
+  async function* readLog(userId: string): AsyncGenerator<Record<string, unknown>> {
     for (let after = ''; ; ) {
       const rows = await database.readSlowly<LogRow>({ text: LOG_OF, values: [userId, after, BODIES_AT_ONCE] });
       const bodies = new Map<string, string>();
@@ -60,7 +60,7 @@ export function webhookData(
    * Returns which deliveries with an encrypted body are about the user. A body that cannot be decrypted counts, because its content is
    * unknown.
    */
-  async function encryptedAbout(userId: string, rows: readonly AboutRow[]): Promise<Set<string>> {
+  async function findEncryptedAbout(userId: string, rows: readonly AboutRow[]): Promise<Set<string>> {
     const found = new Set<string>();
     const opened: [id: string, body: string][] = [];
     for (const [id, , encryptedBody] of rows) {
@@ -74,25 +74,25 @@ export function webhookData(
     }
     if (opened.length === 0) return found;
     const values = [userId, opened.map(([id]) => id), opened.map(([, body]) => body)];
-    const answers = await database.write<AboutRow>({ text: about.opened, values });
-    for (const [id, isAbout] of answers) if (isAbout) found.add(id);
+    const checkedRows = await database.write<AboutRow>({ text: about.opened, values });
+    for (const [id, isAbout] of checkedRows) if (isAbout) found.add(id);
     return found;
   }
 
   /** Removes personal values from the user's deleted records. Returns the number of records changed or removed. */
-  async function eraseDeleted(userId: string): Promise<number> {
+  async function eraseDeletedRecords(userId: string): Promise<number> {
     let total = 0;
-    for (const text of about.emptyDeleted) total += (await database.write({ text, values: [userId] })).length;
+    for (const text of about.emptyDeletedSql) total += (await database.write({ text, values: [userId] })).length;
     return total;
   }
 
   /** Deletes deliveries about a user's records at endpoints of other users. Returns the number of deliveries. */
-  async function eraseAbout(userId: string): Promise<number> {
+  async function eraseDeliveriesAbout(userId: string): Promise<number> {
     let total = await writeInBatches(database, about.removeWaiting, [userId]);
     for (let after = ''; ; ) {
       const values = [userId, after, DELIVERIES_AT_ONCE];
       const rows = await database.write<AboutRow>({ text: about.deliveries, values });
-      const encrypted = await encryptedAbout(userId, rows);
+      const encrypted = await findEncryptedAbout(userId, rows);
       const ids = rows.filter(([id, isAbout]) => isAbout || encrypted.has(id)).map(([id]) => id);
       if (ids.length > 0) total += (await database.write({ text: REMOVE_DELIVERIES, values: [ids] })).length;
       if (rows.length < DELIVERIES_AT_ONCE) return total;
@@ -105,17 +105,17 @@ export function webhookData(
       name: 'webhookEndpoints',
       description: 'Webhook endpoints, without their secrets',
       tables: ['webhook_endpoints', 'webhook_turns', 'webhook_recoveries'],
-      rows: (userId) => rowsInPages(database, ENDPOINTS_OF, ENDPOINT_NAMES, [userId]),
+      rows: (userId) => readRowsInPages(database, ENDPOINTS_OF, ENDPOINT_NAMES, [userId]),
       erase: (userId) => writeInBatches(database, REMOVE_ENDPOINTS_OF, [userId]),
     },
     {
       name: 'webhookDeliveries',
       description: 'What was sent to these endpoints',
       tables: ['webhook_deliveries'],
-      rows: log,
+      rows: readLog,
       async erase(userId) {
         const own = await writeInBatches(database, REMOVE_LOG_OF, [userId]);
-        return own + (await eraseAbout(userId));
+        return own + (await eraseDeliveriesAbout(userId));
       },
     },
     {
@@ -123,14 +123,14 @@ export function webhookData(
       description:
         'Copies of deleted records, kept for a time to decide which webhook endpoints may receive their events',
       tables: ['webhook_deleted_records'],
-      rows: (userId) => rowsInPages(database, DELETED_RECORDS_OF, DELETED_NAMES, [userId]),
-      erase: eraseDeleted,
+      rows: (userId) => readRowsInPages(database, DELETED_RECORDS_OF, DELETED_NAMES, [userId]),
+      erase: eraseDeletedRecords,
     },
     {
       name: 'webhookEvents',
       description: 'Events of the app that were published for the user',
       tables: ['webhook_events'],
-      rows: (userId) => rowsInPages(database, EVENTS_OF, ['id', 'name', 'createdAt'], [userId]),
+      rows: (userId) => readRowsInPages(database, EVENTS_OF, ['id', 'name', 'createdAt'], [userId]),
       erase: (userId) => writeInBatches(database, REMOVE_EVENTS_OF, [userId]),
     },
   ];

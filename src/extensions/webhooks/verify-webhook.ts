@@ -63,7 +63,7 @@ export function verifyWebhook<Payload = WebhookPayload>(
   rawBody: string | Uint8Array,
   { toleranceSeconds = 300, now = Date.now() }: { toleranceSeconds?: number; now?: Date | number } = {},
 ): Payload {
-  const isGenuine = readSecret(secret);
+  const isGenuine = createSignatureCheck(secret);
   if (typeof rawBody !== 'string' && !(rawBody instanceof Uint8Array)) {
     throw new WebhookVerificationError('INVALID_BODY', 'Pass the raw body as a string or bytes, not a parsed body');
   }
@@ -77,28 +77,29 @@ export function verifyWebhook<Payload = WebhookPayload>(
   if (!isGenuine(`${id}.${timestamp}.`, rawBody, signatures.split(' '))) {
     throw new WebhookVerificationError('SIGNATURE_MISMATCH', 'No signature matches: wrong secret or changed body');
   }
-  return parse(rawBody) as Payload;
+  return parseBody(rawBody) as Payload;
 }
 
 /** Whether one of the signatures matches a text, which begins with `start`. */
-type IsGenuine = (start: string, body: string | Uint8Array, signatures: readonly string[]) => boolean;
+type SignatureCheck = (start: string, body: string | Uint8Array, signatures: readonly string[]) => boolean;
 
-function readSecret(secret: unknown): IsGenuine {
-  if (typeof secret === 'string' && secret.startsWith('whpk_')) return signedByOwnerOf(secret.slice('whpk_'.length));
+function createSignatureCheck(secret: unknown): SignatureCheck {
+  if (typeof secret === 'string' && secret.startsWith('whpk_'))
+    return createPublicKeyCheck(secret.slice('whpk_'.length));
   const encoded = typeof secret === 'string' ? secret.replace(/^whsec_/, '').replace(/=+$/, '') : '';
-  const key = exactBase64(encoded);
+  const key = decodeBase64(encoded);
   if (key === undefined || key.length === 0) {
     throw new WebhookVerificationError('INVALID_SECRET', 'The secret is not whsec_ or whpk_ followed by base64');
   }
   return (start, body, signatures) => {
     const mac = createHmac('sha256', key).update(start).update(body).digest('base64');
-    return signatures.some((signature) => equal(signature, `v1,${mac}`));
+    return signatures.some((signature) => isEqualInConstantTime(signature, `v1,${mac}`));
   };
 }
 
 /** Verifies signatures with a public key. Ignores `v1` signatures: anyone could compute them from a public key. */
-function signedByOwnerOf(publicKey: string): IsGenuine {
-  const bytes = exactBase64(publicKey.replace(/=$/, ''));
+function createPublicKeyCheck(publicKey: string): SignatureCheck {
+  const bytes = decodeBase64(publicKey.replace(/=$/, ''));
   if (bytes?.length !== 32) {
     throw new WebhookVerificationError(
       'INVALID_SECRET',
@@ -114,14 +115,14 @@ function signedByOwnerOf(publicKey: string): IsGenuine {
     text.set(parts[1]!, parts[0]!.length);
     return signatures.some((signature) => {
       const given = /^v1a,([A-Za-z0-9+/]{86})==$/.exec(signature)?.[1];
-      const decoded = given === undefined ? undefined : exactBase64(given);
+      const decoded = given === undefined ? undefined : decodeBase64(given);
       return decoded !== undefined && verify(null, text, key, decoded);
     });
   };
 }
 
 /** Decodes a text of base64 without padding; undefined for any other text. */
-function exactBase64(encoded: string): Uint8Array | undefined {
+function decodeBase64(encoded: string): Uint8Array | undefined {
   const text = fromBase64(encoded);
   // The decoder skips white space and ignores spare bits, so encode again to check that the text was canonical.
   if (text === undefined || btoa(text).replace(/=+$/, '') !== encoded) return undefined;
@@ -142,7 +143,7 @@ function fromBase64(encoded: string): string | undefined {
 }
 
 function readHeader(headers: unknown, name: string): string {
-  const values = headerValues(headers, name).flat();
+  const values = readHeaderValues(headers, name).flat();
   if (values.length === 0) throw new WebhookVerificationError('MISSING_HEADER', `The header ${name} is missing`);
   const [value] = values;
   if (values.length > 1 || typeof value !== 'string' || value === '') {
@@ -151,7 +152,7 @@ function readHeader(headers: unknown, name: string): string {
   return value;
 }
 
-function headerValues(headers: unknown, name: string): unknown[] {
+function readHeaderValues(headers: unknown, name: string): unknown[] {
   if (typeof headers !== 'object' || headers === null) return [];
   let values: unknown[];
   if ('get' in headers && typeof headers.get === 'function') {
@@ -177,13 +178,13 @@ function checkTimestamp(timestamp: string, toleranceSeconds: number, nowMs: numb
   throw new WebhookVerificationError('TIMESTAMP_TOO_OLD', 'The webhook’s timestamp is too old');
 }
 
-function equal(given: string, expected: string): boolean {
+function isEqualInConstantTime(given: string, expected: string): boolean {
   const encoder = new TextEncoder();
   const [left, right] = [encoder.encode(given), encoder.encode(expected)];
   return left.length === right.length && timingSafeEqual(left, right);
 }
 
-function parse(rawBody: string | Uint8Array): unknown {
+function parseBody(rawBody: string | Uint8Array): unknown {
   try {
     return JSON.parse(
       typeof rawBody === 'string' ? rawBody : new TextDecoder('utf-8', { fatal: true }).decode(rawBody),

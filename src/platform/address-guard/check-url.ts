@@ -26,11 +26,11 @@ export function checkUrl(
   { allowPrivate, requireHttps }: { allowPrivate: boolean; requireHttps: boolean },
 ): { ok: true; url: URL } | { ok: false; reason: UrlRefusal } {
   const url = parseUrl(text);
-  const reason = url ? findRefusal(url, text, allowPrivate, requireHttps) : 'invalid';
+  const reason = url ? findRefusalReason(url, text, allowPrivate, requireHttps) : 'invalid';
   return url && !reason ? { ok: true, url } : { ok: false, reason: reason ?? 'invalid' };
 }
 
-function findRefusal(url: URL, text: string, allowPrivate: boolean, requireHttps: boolean): UrlRefusal | null {
+function findRefusalReason(url: URL, text: string, allowPrivate: boolean, requireHttps: boolean): UrlRefusal | null {
   if (url.protocol !== 'http:' && url.protocol !== 'https:') return 'scheme';
   if (requireHttps && url.protocol !== 'https:') return 'https';
   if (url.username || url.password) return 'userinfo';
@@ -48,16 +48,16 @@ function findRefusal(url: URL, text: string, allowPrivate: boolean, requireHttps
 }
 
 function isHostName(host: string): boolean {
-  const name = withoutRootDot(host);
+  const name = stripTrailingDot(host);
   return name.length <= 253 && name.split('.').every((label) => LABEL.test(label));
 }
 
 function isLocalName(host: string): boolean {
-  const name = withoutRootDot(host);
+  const name = stripTrailingDot(host);
   return !name.includes('.') || LOCAL_DOMAINS.test(name);
 }
 
-function withoutRootDot(host: string): string {
+function stripTrailingDot(host: string): string {
   return host.endsWith('.') ? host.slice(0, -1) : host;
 }
 

@@ -81,7 +81,7 @@ export function createGuardedAgent({
 
 // net calls this while connecting a socket: a thrown error, or a callback without an address, would end the process.
 function createCheckedLookup(resolve: HostResolver, isAllowed: (address: string) => boolean): LookupFunction {
-  const checked = async (host: string) => {
+  const resolveAllowedAddresses = async (host: string) => {
     const addresses = await resolve(host);
     if (addresses.length === 0) throw new Error(`${host} has no address`);
     const refused = addresses.filter((address) => !isAllowed(address));
@@ -90,7 +90,7 @@ function createCheckedLookup(resolve: HostResolver, isAllowed: (address: string)
   };
 
   return (host, options, callback) => {
-    checked(host).then(
+    resolveAllowedAddresses(host).then(
       (addresses) =>
         options.all ? callback(null, addresses) : callback(null, addresses[0]!.address, addresses[0]!.family),
       (cause) => callback(new AddressRefusedError(cause), []),

@@ -1,7 +1,7 @@
 import { Resolver } from 'node:dns/promises';
 import { readFile } from 'node:fs/promises';
 import { isIP } from 'node:net';
-import { resolveWithin } from '../concurrency/deadline.ts';
+import { withTimeoutFallback } from '../concurrency/deadline.ts';
 import { isPublicAddress } from './is-public-address.ts';
 
 /** Returns all addresses of a host name, IPv4 first. Rejects if there is none; see `isUnknownHostError` for the reason. */
@@ -13,7 +13,7 @@ const LOOPBACK = ['127.0.0.1', '::1'];
 const UNKNOWN_NAME = new Set(['ENOTFOUND', 'ENODATA']);
 
 /** Whether a resolver rejected because the name has no address in DNS, rather than because a name server failed. */
-export function isUnknownName(error: unknown): boolean {
+export function isUnknownHostError(error: unknown): boolean {
   return UNKNOWN_NAME.has((error as { code?: string }).code ?? '');
 }
 
@@ -50,7 +50,7 @@ export function createHostResolver({
   if (servers) dns.setServers(servers);
 
   return async (host) => {
-    const local = localNames ? await localAddresses(host, hostsFile) : [];
+    const local = localNames ? await findLocalAddresses(host, hostsFile) : [];
     return local.length > 0 ? local : queryIpv4AndIpv6(dns, host);
   };
 }
@@ -63,14 +63,14 @@ async function queryIpv4AndIpv6(dns: Resolver, host: string): Promise<string[]> 
   };
   const ipv6Query = dns.resolve6(host).catch(recordFailure);
   const ipv4 = await dns.resolve4(host).catch(recordFailure);
-  const ipv6 = await (ipv4.length > 0 ? resolveWithin(ipv6Query, IPV6_GRACE_MS, []) : ipv6Query);
+  const ipv6 = await (ipv4.length > 0 ? withTimeoutFallback(ipv6Query, IPV6_GRACE_MS, []) : ipv6Query);
   const addresses = [...ipv4, ...ipv6];
   if (addresses.length > 0) return addresses;
   // The name is unknown only if both queries say so: the family whose name server failed might have an address.
-  throw failures.find((error) => !isUnknownName(error)) ?? failures[0];
+  throw failures.find((error) => !isUnknownHostError(error)) ?? failures[0];
 }
 
-async function localAddresses(host: string, hostsFile: string): Promise<string[]> {
+async function findLocalAddresses(host: string, hostsFile: string): Promise<string[]> {
   const name = host.toLowerCase().replace(/\.$/, '');
   if (name === 'localhost' || name.endsWith('.localhost')) return LOOPBACK;
   const text = await readFile(hostsFile, 'utf8').catch(() => '');
@@ -106,8 +106,8 @@ export function createHostCheck({
     // `checkUrl` has already checked literal addresses; IPv6 ones are in brackets.
     if (allowPrivate || isIP(hostname) !== 0 || hostname.startsWith('[')) return true;
     // With several name servers, the resolver may take longer than its time-out.
-    const found = resolve(hostname).catch((error: unknown) => (isUnknownName(error) ? [] : undefined));
-    const addresses = await resolveWithin(found, timeoutMs, undefined);
+    const found = resolve(hostname).catch((error: unknown) => (isUnknownHostError(error) ? [] : undefined));
+    const addresses = await withTimeoutFallback(found, timeoutMs, undefined);
     return addresses === undefined || (addresses.length > 0 && addresses.every(isPublicAddress));
   };
 }

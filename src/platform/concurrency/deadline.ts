@@ -12,7 +12,7 @@ const MIN_STEP_MS = 30;
  *
  * @returns a function that stops the countdown
  */
-function startCountdown(ms: number, onLate: () => void): () => void {
+function startCountdown(ms: number, onTimeout: () => void): () => void {
   const steps = Math.max(1, Math.min(MAX_STEPS, Math.floor(ms / MIN_STEP_MS)));
   let left = steps;
   let last: NodeJS.Immediate | undefined;
@@ -20,7 +20,7 @@ function startCountdown(ms: number, onLate: () => void): () => void {
     left -= 1;
     if (left > 0) return;
     clearInterval(timer);
-    last = setImmediate(onLate);
+    last = setImmediate(onTimeout);
   }, Math.max(ms, 0) / steps);
   return () => {
     clearInterval(timer);
@@ -32,17 +32,17 @@ function startCountdown(ms: number, onLate: () => void): () => void {
  * Settles as `work` does, or resolves with `fallback` after `ms`. Only the waiting ends: the work continues, and its later result or
  * failure is ignored.
  */
-export async function resolveWithin<T, F>(work: Promise<T>, ms: number, fallback: F): Promise<T | F> {
-  const { promise: onLate, resolve } = Promise.withResolvers<F>();
+export async function withTimeoutFallback<T, F>(work: Promise<T>, ms: number, fallback: F): Promise<T | F> {
+  const { promise: onTimeout, resolve } = Promise.withResolvers<F>();
   const stop = startCountdown(ms, () => resolve(fallback));
   try {
-    return await Promise.race([work, onLate]);
+    return await Promise.race([work, onTimeout]);
   } finally {
     stop();
   }
 }
 
-const LATE = Symbol('late');
+const TIMED_OUT = Symbol('late');
 
 /** Like `withTimeoutFallback`, but rejects with a `DeadlineError` after `ms`. */
 export async function withDeadline<T>(
@@ -50,7 +50,7 @@ export async function withDeadline<T>(
   ms: number,
   message = `no response within ${ms / 1000} s`,
 ): Promise<T> {
-  const result = await resolveWithin(work, ms, LATE);
-  if (result === LATE) throw new DeadlineError(message);
+  const result = await withTimeoutFallback(work, ms, TIMED_OUT);
+  if (result === TIMED_OUT) throw new DeadlineError(message);
   return result as T;
 }

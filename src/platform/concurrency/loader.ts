@@ -6,13 +6,13 @@
  * @param keyOf the key of an entry
  * @returns a function that finds one entry; undefined if there is none
  */
-export function createLoader<Entry>(
+export function createBatchLoader<Entry>(
   load: (keys: string[]) => Promise<Entry[]>,
   keyOf: (entry: Entry) => string,
 ): (key: string) => Promise<Entry | undefined> {
   let pending: Map<string, PromiseWithResolvers<Entry | undefined>> | undefined;
 
-  async function flush(batch: Map<string, PromiseWithResolvers<Entry | undefined>>): Promise<void> {
+  async function loadBatch(batch: Map<string, PromiseWithResolvers<Entry | undefined>>): Promise<void> {
     pending = undefined;
     try {
       for (const entry of await load([...batch.keys()])) batch.get(keyOf(entry))?.resolve(entry);
@@ -25,7 +25,7 @@ export function createLoader<Entry>(
   return (key) => {
     if (pending === undefined) {
       pending = new Map();
-      setImmediate(flush, pending);
+      setImmediate(loadBatch, pending);
     }
     let deferred = pending.get(key);
     if (deferred === undefined) {

@@ -13,12 +13,12 @@ export type AddToBatch<Item> = (item: Item) => Promise<void>;
 export function createMicroBatch<Item>(
   write: (items: Item[]) => Promise<void>,
   maxItems: number,
-  schedule: (flush: () => void) => void = queueMicrotask,
+  schedule: (writeNextBatch: () => void) => void = queueMicrotask,
 ): AddToBatch<Item> {
   const queued: { item: Item; resolve: () => void; reject: (error: unknown) => void }[] = [];
   let writing = false;
 
-  async function flush(): Promise<void> {
+  async function writeNextBatch(): Promise<void> {
     const batch = queued.splice(0, maxItems);
     try {
       await write(batch.map(({ item }) => item));
@@ -27,7 +27,7 @@ export function createMicroBatch<Item>(
       for (const { reject } of batch) reject(error);
     }
     writing = queued.length > 0;
-    if (writing) schedule(flush);
+    if (writing) schedule(writeNextBatch);
   }
 
   return (item) =>
@@ -36,7 +36,7 @@ export function createMicroBatch<Item>(
       // Items added before the scheduled flush join the same batch.
       if (!writing) {
         writing = true;
-        schedule(flush);
+        schedule(writeNextBatch);
       }
     });
 }

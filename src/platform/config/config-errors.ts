@@ -24,7 +24,7 @@ export class ConfigErrors {
 }
 
 /** The keys of the object at a path of a schema; empty if the schema has no object there. */
-function keysAt(schema: unknown, path: readonly PropertyKey[]): string[] {
+function findSchemaKeys(schema: unknown, path: readonly PropertyKey[]): string[] {
   let inner = schema;
   // Defaults and optional() wrap the object schema.
   while (!(inner instanceof z.ZodObject)) {
@@ -33,7 +33,7 @@ function keysAt(schema: unknown, path: readonly PropertyKey[]): string[] {
     inner = wrapped;
   }
   const [key, ...rest] = path;
-  return key === undefined ? Object.keys(inner.shape) : keysAt(inner.shape[key as string], rest);
+  return key === undefined ? Object.keys(inner.shape) : findSchemaKeys(inner.shape[key as string], rest);
 }
 
 /**
@@ -41,12 +41,14 @@ function keysAt(schema: unknown, path: readonly PropertyKey[]): string[] {
  *
  * @param name the prefix of the names, such as `webhooks`
  */
-export function reportSettings(name: string, schema: z.ZodType, error: z.ZodError, errors: ConfigErrors): void {
+export function reportSettingErrors(name: string, schema: z.ZodType, error: z.ZodError, errors: ConfigErrors): void {
   for (const issue of error.issues) {
     const place = [name, ...issue.path].join('.');
     if (issue.code !== 'unrecognized_keys') errors.at(place).report(issue.message);
     else
       for (const key of issue.keys)
-        errors.at(`${place}.${key}`).report(`there is no such setting${didYouMean(key, keysAt(schema, issue.path))}`);
+        errors
+          .at(`${place}.${key}`)
+          .report(`there is no such setting${didYouMean(key, findSchemaKeys(schema, issue.path))}`);
   }
 }

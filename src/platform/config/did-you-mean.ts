@@ -1,5 +1,5 @@
 /** The number of edits (insert, delete, replace, swap two neighbours) that turn one name into another. */
-function editDistance(from: string, to: string): number {
+function computeEditDistance(from: string, to: string): number {
   let beforeLast: number[] = [];
   let last = Array.from({ length: to.length + 1 }, (_, i) => i);
   for (let i = 1; i <= from.length; i++) {
@@ -24,7 +24,7 @@ export function didYouMean(name: string, known: Iterable<string>): string {
   const folded = String(name).toLowerCase();
   let best: { name: string; edits: number } | undefined;
   for (const candidate of known) {
-    const edits = editDistance(folded, candidate.toLowerCase());
+    const edits = computeEditDistance(folded, candidate.toLowerCase());
     if (edits <= Math.max(folded.length, candidate.length) / 3 && edits < (best?.edits ?? Infinity))
       best = { name: candidate, edits };
   }
@@ -37,6 +37,6 @@ export function didYouMean(name: string, known: Iterable<string>): string {
  * @param what the plural noun for the known names, such as `fields`
  * @returns `. Did you mean "title"?` or `; fields: title, body`
  */
-export function knownNames(name: string, what: string, known: Iterable<string>): string {
+export function suggestKnownNames(name: string, what: string, known: Iterable<string>): string {
   return didYouMean(name, known) || `; ${what}: ${[...known].join(', ')}`;
 }

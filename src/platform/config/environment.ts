@@ -4,9 +4,9 @@ import { z } from 'zod';
 
 export const LOG_LEVELS = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'] as const;
 
-const onOff = (name: string) => z.enum(['on', 'off'], { error: `${name} must be on or off` }).default('on');
+const onOffSchema = (name: string) => z.enum(['on', 'off'], { error: `${name} must be on or off` }).default('on');
 
-const serverUrl = (name: string, protocols: string[], example: string) =>
+const serverUrlSchema = (name: string, protocols: string[], example: string) =>
   z
     .string({ error: `${name} is missing: it should look like ${example}` })
     .refine((text) => URL.canParse(text) && protocols.includes(new URL(text).protocol), {
@@ -20,20 +20,20 @@ function protocolOf(text: string): string {
   return URL.canParse(text) ? new URL(text).protocol : '';
 }
 
-function isKey(text: string): boolean {
+function isEncryptionKey(text: string): boolean {
   const bytes = Buffer.from(text, 'base64');
   // Node's decoder skips invalid characters, so re-encode to check that the text was exact.
   return bytes.length === 32 && bytes.toString('base64') === text;
 }
 
 /** `https://app.example.com`: what a browser sends as `Origin`, or `*` for all. */
-function isOrigin(text: string): boolean {
+function isCorsOrigin(text: string): boolean {
   // `URL` accepts a host with a star, but no browser ever sends one.
   return text === '*' || (URL.canParse(text) && new URL(text).origin === text && !text.includes('*'));
 }
 
 /** A proxy in a form that Express accepts: an address, a subnet, or a named group of subnets. */
-function isProxy(text: string): boolean {
+function isTrustedProxyEntry(text: string): boolean {
   // The address parser reads `1.5` as 1.0.0.5.
   const isAddress = isIP(text.split('/', 1)[0]!) !== 0;
   const names = ['loopback', 'linklocal', 'uniquelocal'];
@@ -44,18 +44,18 @@ const PORT_MALFORMED = 'PORT must be a number from 0 to 65535';
 const METRICS_PORT_MALFORMED = 'METRICS_PORT must be a number from 0 to 65535';
 
 /** `Belfry <no-reply@example.com>`, or only the address. */
-function isSender(text: string): boolean {
+function isMailSender(text: string): boolean {
   const address = /^[^<>@]*<([^<>]+)>$/.exec(text)?.[1] ?? text;
   return z.email().safeParse(address).success && !/\p{Cc}/u.test(text);
 }
 
-const commaList = (text: string | undefined) =>
+const splitCommaList = (text: string | undefined) =>
   (text ?? '')
     .split(',')
     .map((part) => part.trim())
     .filter((part) => part !== '');
 
-const schema = z.object({
+const environmentSchema = z.object({
   NODE_ENV: z
     .enum(['production', 'development', 'test'], { error: 'NODE_ENV must be production, development or test' })
     .default('production'),
@@ -82,19 +82,23 @@ const schema = z.object({
   CORS_ORIGINS: z
     .string()
     .default('')
-    .transform(commaList)
-    .refine((origins) => origins.every(isOrigin), {
+    .transform(splitCommaList)
+    .refine((origins) => origins.every(isCorsOrigin), {
       error:
         'CORS_ORIGINS is malformed: list complete origins separated by commas, such as https://app.example.com, or use * to allow all',
     }),
   TRUST_PROXY: z
     .string()
-    .refine((text) => /^(true|false|\d{1,2})$/.test(text) || commaList(text).every(isProxy), {
+    .refine((text) => /^(true|false|\d{1,2})$/.test(text) || splitCommaList(text).every(isTrustedProxyEntry), {
       error: 'TRUST_PROXY must be true, false, a number of proxies, or a comma-separated list of addresses or subnets',
     })
     .optional(),
-  DATABASE_URL: serverUrl('DATABASE_URL', ['postgres:', 'postgresql:'], 'postgres://user:password@host:5432/name'),
-  REDIS_URL: serverUrl('REDIS_URL', ['redis:', 'rediss:'], 'redis://host:6379'),
+  DATABASE_URL: serverUrlSchema(
+    'DATABASE_URL',
+    ['postgres:', 'postgresql:'],
+    'postgres://user:password@host:5432/name',
+  ),
+  REDIS_URL: serverUrlSchema('REDIS_URL', ['redis:', 'rediss:'], 'redis://host:6379'),
   REDIS_PREFIX: z
     .string()
     .regex(/^[A-Za-z0-9_-]{1,64}$/, { error: 'REDIS_PREFIX must be 1 to 64 letters, digits, - or _' })
@@ -102,8 +106,8 @@ const schema = z.object({
   SVC_ENCRYPTION_KEYS: z
     .string()
     .optional()
-    .transform(commaList)
-    .refine((keys) => keys.every(isKey), { error: KEYS_MALFORMED })
+    .transform(splitCommaList)
+    .refine((keys) => keys.every(isEncryptionKey), { error: KEYS_MALFORMED })
     .refine((keys) => new Set(keys).size === keys.length, { error: 'SVC_ENCRYPTION_KEYS contains the same key twice' }),
   SMTP_URL: z
     .string()
@@ -113,7 +117,7 @@ const schema = z.object({
     .optional(),
   MAIL_FROM: z
     .string()
-    .refine(isSender, { error: 'MAIL_FROM is malformed: it should look like Belfry <no-reply@example.com>' })
+    .refine(isMailSender, { error: 'MAIL_FROM is malformed: it should look like Belfry <no-reply@example.com>' })
     .optional(),
   METRICS_TOKEN: z
     .string()
@@ -125,28 +129,32 @@ const schema = z.object({
     .transform(Number)
     .refine((port) => port <= 65_535, { error: METRICS_PORT_MALFORMED })
     .optional(),
-  LOOPBACK_RATE_LIMITS: onOff('LOOPBACK_RATE_LIMITS'),
-  RELAY: onOff('RELAY'),
-  WEBHOOKS_WORKER: onOff('WEBHOOKS_WORKER'),
-  PUSH_WORKER: onOff('PUSH_WORKER'),
+  LOOPBACK_RATE_LIMITS: onOffSchema('LOOPBACK_RATE_LIMITS'),
+  RELAY: onOffSchema('RELAY'),
+  WEBHOOKS_WORKER: onOffSchema('WEBHOOKS_WORKER'),
+  PUSH_WORKER: onOffSchema('PUSH_WORKER'),
 });
 
-const PUSH_NAMES = [
+const PUSH_VARIABLE_NAMES = [
   'FCM_SERVICE_ACCOUNT',
   ...['APNS_KEY', 'APNS_KEY_ID', 'APNS_TEAM_ID', 'APNS_CERT', 'APNS_CERT_KEY', 'APNS_TOPIC', 'APNS_PRODUCTION'],
   ...['VAPID_PUBLIC_KEY', 'VAPID_PRIVATE_KEY', 'VAPID_SUBJECT'],
 ];
-const LIKE_PUSH_NAME = /^(FCM|APNS|VAPID)_/;
+const PUSH_VARIABLE_PREFIX = /^(FCM|APNS|VAPID)_/;
 
 /** Rejects misspelled names: a typo would disable a provider or send to the wrong one. */
 function findUnknownPushNames(variables: Record<string, string | undefined>): string[] {
-  const names = Object.keys(variables).filter((name) => LIKE_PUSH_NAME.test(name) && !PUSH_NAMES.includes(name));
-  return names.map((name) => `${name} is unknown. The push variables are: ${PUSH_NAMES.join(', ')}`);
+  const names = Object.keys(variables).filter(
+    (name) => PUSH_VARIABLE_PREFIX.test(name) && !PUSH_VARIABLE_NAMES.includes(name),
+  );
+  return names.map((name) => `${name} is unknown. The push variables are: ${PUSH_VARIABLE_NAMES.join(', ')}`);
 }
 
-function pushVariables(variables: Record<string, string | undefined>): Record<string, string> {
-  const variablesSet = PUSH_NAMES.flatMap((name) => (variables[name] === undefined ? [] : [[name, variables[name]]]));
-  return Object.fromEntries(variablesSet);
+function pickPushVariables(variables: Record<string, string | undefined>): Record<string, string> {
+  const definedVariables = PUSH_VARIABLE_NAMES.flatMap((name) =>
+    variables[name] === undefined ? [] : [[name, variables[name]]],
+  );
+  return Object.fromEntries(definedVariables);
 }
 
 /** Checks the variables that production requires, although development has defaults for them, and those that it forbids. */
@@ -156,7 +164,7 @@ function findProductionErrors(variables: Record<string, string | undefined>): st
   if (variables.APP_URL === undefined) {
     errors.push('APP_URL is missing: production requires it, for example https://api.example.com');
   }
-  if (commaList(variables.SVC_ENCRYPTION_KEYS).length === 0) {
+  if (splitCommaList(variables.SVC_ENCRYPTION_KEYS).length === 0) {
     errors.push('SVC_ENCRYPTION_KEYS is missing: production requires it; generate one with: openssl rand -base64 32');
   }
   if (variables.LOOPBACK_RATE_LIMITS === 'off') {
@@ -226,15 +234,15 @@ const DEVELOPMENT_KEY = Buffer.from('belfry-development-key-not-secret').subarra
  * @throws StartupError naming every missing or malformed variable at once
  */
 export function readEnvironment(variables: Record<string, string | undefined>): Environment {
-  const variablesSet = Object.fromEntries(
+  const definedVariables = Object.fromEntries(
     Object.entries(variables).filter(([, text]) => text !== undefined && text !== ''),
   );
-  const parsed = schema.safeParse(variablesSet);
+  const parsed = environmentSchema.safeParse(definedVariables);
   const errors = [
     ...(parsed.error?.issues ?? []).map((issue) => issue.message),
-    ...findProductionErrors(variablesSet),
-    ...findMailErrors(variablesSet),
-    ...findUnknownPushNames(variablesSet),
+    ...findProductionErrors(definedVariables),
+    ...findMailErrors(definedVariables),
+    ...findUnknownPushNames(definedVariables),
   ];
   if (!parsed.success || errors.length > 0) {
     throw new StartupError('Environment variables are missing or invalid:', [...new Set(errors)]);
@@ -254,7 +262,7 @@ export function readEnvironment(variables: Record<string, string | undefined>): 
     redisPrefix: env.REDIS_PREFIX,
     encryptionKeys: env.SVC_ENCRYPTION_KEYS.length > 0 ? env.SVC_ENCRYPTION_KEYS : [DEVELOPMENT_KEY],
     smtp: env.SMTP_URL === undefined ? undefined : { url: env.SMTP_URL, from: env.MAIL_FROM! },
-    push: pushVariables(variablesSet),
+    push: pickPushVariables(definedVariables),
     metricsToken: env.METRICS_TOKEN,
     metricsPort: env.METRICS_PORT,
     loopbackRateLimits: env.LOOPBACK_RATE_LIMITS === 'on',

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { limitRule, RULE_FORM } from '../limits/rule.ts';
 import type { MailTemplate, PasswordResetMail } from '../mail/message.ts';
-import { ConfigErrors, reportSettings } from './config-errors.ts';
+import { ConfigErrors, reportSettingErrors } from './config-errors.ts';
 import { StartupError } from './environment.ts';
 
 const MAX_HASH_BYTES = 256 * 2 ** 20;
@@ -22,7 +22,7 @@ export type LegacyPassword = (hash: string, password: string) => boolean | Promi
 
 const functionSchema = <F>() => z.custom<F>((value) => typeof value === 'function', { error: 'must be a function' });
 
-const ruleOrNone = z.union([limitRule, z.literal(false)], { error: `must be false or ${RULE_FORM}` });
+const limitRuleOrFalse = z.union([limitRule, z.literal(false)], { error: `must be false or ${RULE_FORM}` });
 
 const settingsSchema = z.strictObject({
   auth: z
@@ -103,9 +103,9 @@ const settingsSchema = z.strictObject({
       /** Whether rate limits apply. Undefined: in every mode except test mode. */
       enabled: z.boolean().optional(),
       /** The limit for each client over all routes; false: no limit. */
-      global: ruleOrNone.default({ limit: 300, windowMs: 60_000 }),
+      global: limitRuleOrFalse.default({ limit: 300, windowMs: 60_000 }),
       /** The limit for each client and route with `rateLimit: 'auth'`; false: no limit. */
-      auth: ruleOrNone.default({ limit: 10, windowMs: 15 * 60_000 }),
+      auth: limitRuleOrFalse.default({ limit: 10, windowMs: 15 * 60_000 }),
     })
     .prefault({}),
   openapi: z
@@ -183,6 +183,6 @@ export function readSettings(input: SettingsInput | undefined): Settings {
   const parsed = settingsSchema.safeParse(input ?? {});
   if (parsed.success) return parsed.data;
   const errors = new ConfigErrors();
-  reportSettings('settings', settingsSchema, parsed.error, errors);
+  reportSettingErrors('settings', settingsSchema, parsed.error, errors);
   throw new StartupError('The settings have errors:', errors.lines);
 }

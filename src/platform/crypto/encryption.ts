@@ -5,7 +5,7 @@ import type { ProcessRegistration } from './processes.ts';
 import { registerKeys } from './register-keys.ts';
 import type { EncryptedPlace, KeyCount } from './rotation/encrypted-place.ts';
 import { createOutboxPlace } from './rotation/outbox-place.ts';
-import { type Rotation, type RotationOptions, rotate } from './rotation/rotate.ts';
+import { type Rotation, type RotationOptions, rotateToNewestKey } from './rotation/rotate.ts';
 import { surveyEncryption } from './rotation/survey.ts';
 import { createTablePlace } from './rotation/table-place.ts';
 
@@ -37,7 +37,7 @@ export interface Encryption {
 }
 
 /** The tables with encrypted columns, and the outbox events that contain such columns. */
-function createPlaces(database: Platform['database'], columns: readonly EncryptedColumn[]): EncryptedPlace[] {
+function createEncryptedPlaces(database: Platform['database'], columns: readonly EncryptedColumn[]): EncryptedPlace[] {
   const byTable = Map.groupBy(columns, ({ table, key = 'id' }) => `${table}\n${key}`);
   return [
     ...[...byTable.values()].map((some) => createTablePlace(database, some)),
@@ -57,7 +57,7 @@ export function createEncryption(
   ready: () => Promise<void>,
 ): Encryption {
   const { database, keyring } = platform;
-  const places = createPlaces(database, columns);
+  const places = createEncryptedPlaces(database, columns);
   return {
     registerKeys: () => registerKeys(platform, places),
     async status() {
@@ -82,7 +82,7 @@ export function createEncryption(
     },
     async rotate(options = {}) {
       await ready();
-      return rotate({ database, keyring, places }, options);
+      return rotateToNewestKey({ database, keyring, places }, options);
     },
   };
 }

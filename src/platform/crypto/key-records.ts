@@ -37,7 +37,7 @@ function canaryContext(keyId: string): string {
 }
 
 /** Whether a canary was written with the key of the ring that has the same id. */
-export function isSameKey(keyring: Keyring, { keyId, canary }: KeyRecord): boolean {
+export function canDecryptCanary(keyring: Keyring, { keyId, canary }: KeyRecord): boolean {
   try {
     return keyring.decrypt(canary, canaryContext(keyId)) === CANARY;
   } catch {

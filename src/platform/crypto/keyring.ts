@@ -51,13 +51,13 @@ const IV_BYTES = 12;
 const TAG_BYTES = 16;
 
 /** The prefix of every ciphertext of a key: `v1.<key id>.`. */
-export function ciphertextHead(keyId: string): string {
+export function ciphertextPrefix(keyId: string): string {
   return `${VERSION}.${keyId}.`;
 }
 
 /** The length of `ciphertextPrefix`, and its pattern as a Postgres regular expression: the group is the key id. */
-export const CIPHERTEXT_HEAD = {
-  length: ciphertextHead('').length + KEY_ID_DIGITS,
+export const CIPHERTEXT_PREFIX = {
+  length: ciphertextPrefix('').length + KEY_ID_DIGITS,
   pattern: `^${VERSION}[.]([0-9a-f]{${KEY_ID_DIGITS}})[.]$`,
 };
 
@@ -69,7 +69,7 @@ export const CIPHERTEXT_HEAD = {
  * @throws Error that lists every unusable key by its position, never a key itself
  */
 export function createKeyring(keys: string[]): Keyring {
-  const ring = readKeys(keys);
+  const ring = parseEncryptionKeys(keys);
   const keyIds = [...ring.keys()];
 
   return {
@@ -83,7 +83,7 @@ export function createKeyring(keys: string[]): Keyring {
       cipher.setAAD(Buffer.from(context, 'utf8'));
       const data = Buffer.concat([cipher.update(plain, 'utf8'), cipher.final()]);
       const parts = [iv, cipher.getAuthTag(), data].map((part) => part.toString('base64url'));
-      return ciphertextHead(keyId) + parts.join('.');
+      return ciphertextPrefix(keyId) + parts.join('.');
     },
 
     decrypt(text, context) {
@@ -104,7 +104,7 @@ export function createKeyring(keys: string[]): Keyring {
   };
 }
 
-function readKeys(keys: string[]): Map<string, KeyObject> {
+function parseEncryptionKeys(keys: string[]): Map<string, KeyObject> {
   const ring = new Map<string, KeyObject>();
   const errors = keys.length === 0 ? ['no key is set'] : [];
   for (const [index, text] of keys.entries()) {

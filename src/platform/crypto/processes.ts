@@ -39,7 +39,7 @@ export interface RunningProcesses {
 }
 
 /** The running processes, and whether they can read what `keyId` encrypts. */
-export async function runningProcesses(executor: Executor, keyId: string): Promise<RunningProcesses[]> {
+export async function readRunningProcesses(executor: Executor, keyId: string): Promise<RunningProcesses[]> {
   const rows = await executor.write<[string, boolean, number]>({ text: RUNNING, values: [keyId] });
   return rows.map(([firstKey, hasKey, count]) => ({ firstKey, hasKey, count }));
 }
@@ -68,7 +68,7 @@ export async function registerProcess(
   const recordHeartbeat = (executor: Executor) =>
     executor.write<[string]>({ text: HEARTBEAT, values: [id, keyring.keyIds] });
 
-  async function heartbeat(): Promise<void> {
+  async function sendHeartbeat(): Promise<void> {
     try {
       for (const [keyId] of await recordHeartbeat(database)) {
         if (!loggedKeyIds.has(keyId))
@@ -89,7 +89,7 @@ export async function registerProcess(
     id,
     startHeartbeat() {
       timer = setInterval(() => {
-        pendingHeartbeat = pendingHeartbeat.then(heartbeat);
+        pendingHeartbeat = pendingHeartbeat.then(sendHeartbeat);
       }, HEARTBEAT_MS);
       timer.unref();
     },

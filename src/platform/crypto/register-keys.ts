@@ -2,7 +2,7 @@ import { type Environment, StartupError } from '../config/environment.ts';
 import type { Logger } from '../observability/log.ts';
 import type { Database } from '../postgres/database.ts';
 import {
-  isSameKey,
+  canDecryptCanary,
   type KeyRecord,
   lockKeyRecords,
   readKeyRecords,
@@ -12,7 +12,7 @@ import {
 import type { Keyring } from './keyring.ts';
 import { type ProcessRegistration, registerProcess } from './processes.ts';
 import type { EncryptedPlace } from './rotation/encrypted-place.ts';
-import { countByKey } from './rotation/survey.ts';
+import { countValuesByKey } from './rotation/survey.ts';
 
 interface RegistrationParts {
   database: Database;
@@ -33,7 +33,7 @@ function findKeyErrors(keyring: Keyring, records: readonly KeyRecord[], found: r
           `key ${keyId}, in use since ${firstUsedAt.slice(0, 10)}, is not in SVC_ENCRYPTION_KEYS, ${has}: add it after the first one`,
       ),
     ...inUse
-      .filter((record) => keyring.keyIds.includes(record.keyId) && !isSameKey(keyring, record))
+      .filter((record) => keyring.keyIds.includes(record.keyId) && !canDecryptCanary(keyring, record))
       .map(
         ({ keyId }) =>
           `key ${keyId} of SVC_ENCRYPTION_KEYS has the same id as the key that encrypted the data, but is a different key`,
@@ -47,7 +47,7 @@ function findKeyErrors(keyring: Keyring, records: readonly KeyRecord[], found: r
   ];
 }
 
-function throwIfAny(errors: readonly string[], { nodeEnv }: Pick<Environment, 'nodeEnv'>): void {
+function throwIfKeyErrors(errors: readonly string[], { nodeEnv }: Pick<Environment, 'nodeEnv'>): void {
   if (errors.length === 0) return;
   const developmentHint =
     nodeEnv === 'development'
@@ -68,16 +68,16 @@ function throwIfAny(errors: readonly string[], { nodeEnv }: Pick<Environment, 'n
  * @throws StartupError naming each key that is missing or differs
  */
 export async function registerKeys(
-  use: RegistrationParts,
+  parts: RegistrationParts,
   places: readonly EncryptedPlace[],
 ): Promise<ProcessRegistration> {
-  const { database, keyring, log, env } = use;
+  const { database, keyring, log, env } = parts;
   const before = await readKeyRecords(database);
-  const counts = before.length === 0 ? (await Promise.all(places.map(countByKey))).flat() : [];
+  const counts = before.length === 0 ? (await Promise.all(places.map(countValuesByKey))).flat() : [];
   const found = [...new Set(counts.flatMap(({ keyId }) => keyId ?? []))];
   const registration = await database.transaction(async (tx) => {
     await lockKeyRecords(tx);
-    throwIfAny(findKeyErrors(keyring, await readKeyRecords(tx), found), env);
+    throwIfKeyErrors(findKeyErrors(keyring, await readKeyRecords(tx), found), env);
     await recordFoundKeys(tx, keyring, found);
     await recordNewestKey(tx, keyring);
     return registerProcess(tx, database, keyring, log);

@@ -17,7 +17,7 @@ const WITH_PORT = /^(?:(\d+(?:\.\d+){3}):\d{1,5}|\[([^\]]*)\](?::\d{1,5})?)$/;
 const MAX_LENGTH = 64;
 
 /** Rewrites a dotted end as two groups of hex, because the parser mistakes `::1.2.3.4` for a mapped address. */
-function replaceDottedEnd(text: string): string {
+function convertDottedEndToHex(text: string): string {
   const end = text.lastIndexOf(':') + 1;
   if (!text.includes('.', end)) return text;
   const [a = 0, b = 0, c = 0, d = 0] = text.slice(end).split('.').map(Number);
@@ -25,19 +25,19 @@ function replaceDottedEnd(text: string): string {
 }
 
 /** The canonical form of an address; undefined if the text is not an address. */
-function canonicalAddress(text: string | undefined): string | undefined {
+function canonicalizeAddress(text: string | undefined): string | undefined {
   if (text === undefined || text.length > MAX_LENGTH) return undefined;
   if (isIPv4(text)) return text;
   // Every IPv4 client of a dual-stack server has this form. It is the common case, so skip the parser.
   if (text.startsWith(MAPPED) && isIPv4(text.slice(MAPPED.length))) return text.slice(MAPPED.length);
   const bare = text.split('%', 1)[0]!;
   if (isIPv6(bare)) {
-    const address = ipaddr.IPv6.parse(replaceDottedEnd(bare));
+    const address = ipaddr.IPv6.parse(convertDottedEndToHex(bare));
     if (!EMBEDS_IPV4.has(address.range())) return address.toString();
     return new ipaddr.IPv4(address.toByteArray().slice(12)).toString();
   }
   const found = WITH_PORT.exec(text);
-  return found === null ? undefined : canonicalAddress(found[1] ?? found[2]);
+  return found === null ? undefined : canonicalizeAddress(found[1] ?? found[2]);
 }
 
 /**
@@ -45,7 +45,7 @@ function canonicalAddress(text: string | undefined): string | undefined {
  * sent something that is not an address, the proxy's own address is used. Empty if the sender has disconnected.
  */
 export function addressOf(req: RequestSource): string {
-  return canonicalAddress(req.ip) ?? canonicalAddress(req.socket.remoteAddress) ?? '';
+  return canonicalizeAddress(req.ip) ?? canonicalizeAddress(req.socket.remoteAddress) ?? '';
 }
 
 function isLoopback(address: string | undefined): boolean {
@@ -61,7 +61,7 @@ export function isFromThisMachine(req: { headers: IncomingHttpHeaders; socket: R
     .split(',')
     .filter((entry) => entry.trim() !== '');
   const addresses = [req.socket.remoteAddress, ...forwarded.map((entry) => entry.trim())];
-  return addresses.every((address) => isLoopback(canonicalAddress(address)));
+  return addresses.every((address) => isLoopback(canonicalizeAddress(address)));
 }
 
 /**

@@ -27,7 +27,7 @@ export function createEntityTag(bytes: Buffer, version: string | undefined, view
 }
 
 /** The version in a tag created by `createEntityTag`; undefined if it has none. */
-export function versionIn(tag: string): string | undefined {
+export function versionOfTag(tag: string): string | undefined {
   return VERSION.exec(tag)?.[1];
 }
 
@@ -36,7 +36,7 @@ export function versionIn(tag: string): string | undefined {
  *
  * @returns the tags, `*` for any, or undefined if the header is malformed
  */
-export function readEntityTags(header: string): '*' | EntityTag[] | undefined {
+export function parseEntityTags(header: string): '*' | EntityTag[] | undefined {
   if (header.trim() === '*') return '*';
   const tags: EntityTag[] = [];
   for (let at = 0; at < header.length; at = ELEMENT.lastIndex) {

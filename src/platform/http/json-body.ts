@@ -14,7 +14,7 @@ const DECOMPRESSORS = {
   br: createBrotliDecompress,
 } as const;
 
-function decompress(req: IncomingMessage): Readable {
+function decompressBody(req: IncomingMessage): Readable {
   const encoding = (req.headers['content-encoding'] ?? 'identity').toLowerCase();
   if (encoding === 'identity') return req;
   if (!Object.hasOwn(DECOMPRESSORS, encoding)) {
@@ -25,8 +25,8 @@ function decompress(req: IncomingMessage): Readable {
 }
 
 /** Reads at most `limit` bytes. The rest is not read: the connection is closed after the response. */
-function readBytes(req: IncomingMessage, limit: number): Promise<Buffer> {
-  const stream = decompress(req);
+function readBodyBytes(req: IncomingMessage, limit: number): Promise<Buffer> {
+  const stream = decompressBody(req);
   return new Promise((resolve, reject) => {
     const chunks: Buffer[] = [];
     let size = 0;
@@ -50,7 +50,7 @@ function readBytes(req: IncomingMessage, limit: number): Promise<Buffer> {
 // `fatal`, because invalid UTF-8 would otherwise silently become U+FFFD.
 const decoder = new TextDecoder('utf-8', { fatal: true });
 
-function parse(bytes: Buffer): unknown {
+function parseJsonBytes(bytes: Buffer): unknown {
   try {
     return JSON.parse(decoder.decode(bytes));
   } catch (error) {
@@ -79,7 +79,7 @@ function isJsonType(text: string): boolean {
 }
 
 /** Whether a request declares its body as JSON, in any encoding. */
-export function declaresJson(req: IncomingMessage): boolean {
+export function declaresJsonBody(req: IncomingMessage): boolean {
   return hasBody(req) && JSON_TYPE.test(req.headers['content-type'] ?? '');
 }
 
@@ -99,9 +99,9 @@ export async function readJsonBody(
   if (!isJsonType(req.headers['content-type'] ?? '')) throw new ApiError('UNSUPPORTED_MEDIA_TYPE');
   if (Number(req.headers['content-length']) > limit)
     throw new ApiError('PAYLOAD_TOO_LARGE', `The body must be at most ${limit} bytes`);
-  const bytes = await readBytes(req, limit);
+  const bytes = await readBodyBytes(req, limit);
   if (bytes.length === 0) return undefined;
-  const value = parse(bytes);
+  const value = parseJsonBytes(bytes);
   const excess = findExceededJsonLimit(bytes, bodyKeys, countsRoot ? bodyKeys : Number.POSITIVE_INFINITY);
   if (excess !== undefined) throw validationError({ body: excess });
   return value;

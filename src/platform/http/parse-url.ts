@@ -12,7 +12,7 @@ export function authorityOf(text: string): string {
   return AUTHORITY.exec(text)?.[1] ?? '';
 }
 
-function isCheap(authority: string): boolean {
+function isCheapToParse(authority: string): boolean {
   if (authority.length > MAX_AUTHORITY_LENGTH) return false;
   if (!NEEDS_PUNYCODE.test(authority)) return true;
   const host = authority.slice(authority.lastIndexOf('@') + 1);
@@ -26,5 +26,5 @@ function isCheap(authority: string): boolean {
  * together exceed 8,192 characters, or if an international host name is longer than DNS allows.
  */
 export function parseUrl(text: string): URL | null {
-  return isCheap(authorityOf(text)) ? URL.parse(text) : null;
+  return isCheapToParse(authorityOf(text)) ? URL.parse(text) : null;
 }

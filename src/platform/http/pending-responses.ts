@@ -29,7 +29,7 @@ export interface PendingResponses {
    */
   begin(req: IncomingMessage, res: ServerResponse): void;
   /** Whether the client of a connection, or all clients together, hold more than half of their limit. */
-  isCrowded(socket: Socket): boolean;
+  isMemoryShort(socket: Socket): boolean;
 }
 
 /** The counted state of one response. */
@@ -45,7 +45,7 @@ interface PendingResponse {
 const pendingResponses = createPerRequestStore<PendingResponse>('pending response');
 
 /** Whether a response may be refused. The response to a write may not, because the write has already happened. */
-function isRefusable({ method }: IncomingMessage): boolean {
+function canRefuseResponse({ method }: IncomingMessage): boolean {
   return method === 'GET' || method === 'HEAD';
 }
 
@@ -57,12 +57,12 @@ function isRefusable({ method }: IncomingMessage): boolean {
  */
 export function reserveResponseBytes(req: IncomingMessage | undefined, bytes: number): void {
   const response = req && pendingResponses.get(req);
-  response?.set(response.bytes + bytes, !isRefusable(req!));
+  response?.set(response.bytes + bytes, !canRefuseResponse(req!));
 }
 
 /** The maximum number of bytes for the response to a request; a larger response would be refused. */
-export function availableResponseBytes(req: IncomingMessage | undefined): number {
-  if (req === undefined || !isRefusable(req)) return Number.POSITIVE_INFINITY;
+export function getAvailableResponseBytes(req: IncomingMessage | undefined): number {
+  if (req === undefined || !canRefuseResponse(req)) return Number.POSITIVE_INFINITY;
   return pendingResponses.get(req)?.availableBytes() ?? Number.POSITIVE_INFINITY;
 }
 
@@ -84,7 +84,7 @@ export function setResponseBytes(req: IncomingMessage, bytes: number, isSent = f
   // The socket is undefined while an earlier response uses the connection.
   const { socket } = response.res;
   const isFree = bytes <= FREE_BYTES && socket?.writableLength === 0;
-  response.set(isFree ? 0 : bytes, isSent || !isRefusable(req));
+  response.set(isFree ? 0 : bytes, isSent || !canRefuseResponse(req));
 }
 
 /** Excludes a response from the count, because all responses like it share the same bytes. */
@@ -98,7 +98,7 @@ export function createPendingResponses({ pendingBytesPerClient, pendingBytes }: 
   const connections = new WeakMap<Socket, { client: string; releases: Set<() => void> }>();
   let total = 0;
 
-  function add(client: string, bytes: number): void {
+  function addPendingBytes(client: string, bytes: number): void {
     total += bytes;
     const sum = (byClient.get(client) ?? 0) + bytes;
     if (sum === 0) byClient.delete(client);
@@ -111,7 +111,7 @@ export function createPendingResponses({ pendingBytesPerClient, pendingBytes }: 
   }
 
   /** The responses to release when a connection closes: a response that waits behind another one does not close by itself. */
-  function getReleases(socket: Socket, client: string): Set<() => void> {
+  function getReleaseCallbacks(socket: Socket, client: string): Set<() => void> {
     const known = connections.get(socket);
     if (known !== undefined) {
       // Behind a proxy, one connection serves many clients.
@@ -134,7 +134,7 @@ export function createPendingResponses({ pendingBytesPerClient, pendingBytes }: 
       if (isClosed) return;
       isClosed = true;
       connections.get(socket)?.releases.delete(release);
-      add(client!, -response.bytes);
+      addPendingBytes(client!, -response.bytes);
     };
     const response: PendingResponse = {
       bytes: 0,
@@ -155,10 +155,10 @@ export function createPendingResponses({ pendingBytesPerClient, pendingBytes }: 
         if (bytes > response.bytes && !fits && !isForced) throw createNoRoomError();
         if (client === undefined) {
           client = known;
-          getReleases(socket, client).add(release);
+          getReleaseCallbacks(socket, client).add(release);
           res.once('close', release);
         }
-        add(client, bytes - response.bytes);
+        addPendingBytes(client, bytes - response.bytes);
         response.bytes = bytes;
       },
     };
@@ -173,7 +173,7 @@ export function createPendingResponses({ pendingBytesPerClient, pendingBytes }: 
       }
       pendingResponses.set(req, createPendingResponse(req, res));
     },
-    isCrowded(socket) {
+    isMemoryShort(socket) {
       if (total > pendingBytes / 2) return true;
       const client = connections.get(socket)?.client;
       return client !== undefined && (byClient.get(client) ?? 0) > pendingBytesPerClient / 2;

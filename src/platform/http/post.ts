@@ -31,7 +31,7 @@ interface PostRequest {
  * receiver does. It uses the dispatcher directly, because undici's own time-outs restart with every byte, and an AbortSignal for
  * each request costs a third of the throughput.
  */
-export function post(
+export function sendPost(
   dispatcher: Dispatcher,
   { url, headers, body, timeoutMs, closeConnection }: PostRequest,
 ): Promise<PostResult> {
@@ -49,23 +49,23 @@ export function post(
       if (chunks.length > 0) result.responseBody = Buffer.concat(chunks).subarray(0, MAX_RESPONSE_BYTES);
       resolve(outcome === undefined ? result : { ...result, ...outcome });
     };
-    const stop = () => controller?.abort(new Error('enough'));
+    const abortRequest = () => controller?.abort(new Error('enough'));
     const timer = setTimeout(() => {
       finish({ isTimedOut: true });
-      stop();
+      abortRequest();
     }, timeoutMs);
 
     const handler: Dispatcher.DispatchHandler = {
       onRequestStart(started) {
         controller = started;
         // The deadline passed while the request waited for a connection.
-        if (done) stop();
+        if (done) abortRequest();
       },
       onResponseStart(_, status, responseHeaders) {
         if (status < 200) return;
         result.status = status;
-        const { 'retry-after': wish, location } = responseHeaders;
-        if (typeof wish === 'string') result.retryAfter = wish;
+        const { 'retry-after': retryAfterHeader, location } = responseHeaders;
+        if (typeof retryAfterHeader === 'string') result.retryAfter = retryAfterHeader;
         if (typeof location === 'string') result.location = location;
       },
       onResponseData(_, chunk) {
@@ -74,7 +74,7 @@ export function post(
         size += chunk.length;
         if (size <= MAX_RESPONSE_BYTES) return;
         finish();
-        stop();
+        abortRequest();
       },
       onResponseEnd: () => finish(),
       onResponseError: (_, error) => finish({ error }),

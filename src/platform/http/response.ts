@@ -1,6 +1,6 @@
 import type { IncomingHttpHeaders, ServerResponse } from 'node:http';
 import { ApiError } from '../errors.ts';
-import { createEntityTag, createIfMatchError, type EntityTag, readEntityTags, versionIn } from './entity-tag.ts';
+import { createEntityTag, createIfMatchError, type EntityTag, parseEntityTags, versionOfTag } from './entity-tag.ts';
 import { setResponseBytes } from './pending-responses.ts';
 
 /** A value with the metadata of its response. */
@@ -27,7 +27,7 @@ export function withVersion(data: unknown, version: string | undefined): unknown
 }
 
 /** The same response with its data replaced. */
-export async function withData(value: unknown, change: (data: unknown) => Promise<unknown>): Promise<unknown> {
+export async function mapResponseData(value: unknown, change: (data: unknown) => Promise<unknown>): Promise<unknown> {
   if (!(value instanceof Envelope)) return change(value);
   return new Envelope(await change(value.data), value.meta, value.version);
 }
@@ -55,7 +55,7 @@ export function createSuccessResponse(status: number, value: unknown): SuccessRe
 }
 
 /** Sends JSON in one write. */
-function sendBytes(res: ServerResponse, status: number, bytes: Buffer): void {
+function sendJsonBytes(res: ServerResponse, status: number, bytes: Buffer): void {
   res.statusCode = status;
   res.setHeader('Content-Type', 'application/json; charset=utf-8');
   res.setHeader('Content-Length', bytes.length);
@@ -65,7 +65,7 @@ function sendBytes(res: ServerResponse, status: number, bytes: Buffer): void {
 /** Sends a value as JSON, without an envelope. Caches must not store it, unless `Cache-Control` is set. */
 export function sendJson(res: ServerResponse, status: number, body: unknown): void {
   if (!res.hasHeader('Cache-Control')) res.setHeader('Cache-Control', 'private, no-store');
-  sendBytes(res, status, Buffer.from(JSON.stringify(body)));
+  sendJsonBytes(res, status, Buffer.from(JSON.stringify(body)));
 }
 
 /**
@@ -76,15 +76,15 @@ export function sendJson(res: ServerResponse, status: number, body: unknown): vo
 function clientHasVersion(headers: IncomingHttpHeaders, tag: string): boolean {
   const { 'if-match': match, 'if-none-match': noneMatch } = headers;
   if (match !== undefined) {
-    const version = versionIn(tag);
-    const same = ({ weak, opaque }: EntityTag) =>
-      !weak && (opaque === tag || (version !== undefined && versionIn(opaque) === version));
-    const tags = readEntityTags(match);
+    const version = versionOfTag(tag);
+    const isSameVersion = ({ weak, opaque }: EntityTag) =>
+      !weak && (opaque === tag || (version !== undefined && versionOfTag(opaque) === version));
+    const tags = parseEntityTags(match);
     if (tags === undefined) throw createIfMatchError();
-    if (tags !== '*' && !tags.some(same)) throw new ApiError('PRECONDITION_FAILED');
+    if (tags !== '*' && !tags.some(isSameVersion)) throw new ApiError('PRECONDITION_FAILED');
   }
   if (noneMatch === undefined) return false;
-  const tags = readEntityTags(noneMatch);
+  const tags = parseEntityTags(noneMatch);
   return tags === '*' || (tags?.some(({ opaque }) => opaque === tag) ?? false);
 }
 
@@ -104,13 +104,13 @@ export function sendSuccess(res: ServerResponse, response: SuccessResponse, view
     return;
   }
   const { method, headers } = res.req;
-  const reads = method === 'GET' || method === 'HEAD';
+  const isRead = method === 'GET' || method === 'HEAD';
   setResponseBytes(res.req, text.length);
   const caching = res.getHeader('Cache-Control') as string | undefined;
-  const tagged = viewer !== undefined && (reads || (version !== undefined && method !== 'PUT'));
+  const tagged = viewer !== undefined && (isRead || (version !== undefined && method !== 'PUT'));
   if (!tagged || caching?.includes('no-store')) {
     if (caching === undefined) res.setHeader('Cache-Control', 'private, no-store');
-    sendBytes(res, status, Buffer.from(text));
+    sendJsonBytes(res, status, Buffer.from(text));
     return;
   }
   const bytes = Buffer.from(text);
@@ -119,10 +119,10 @@ export function sendSuccess(res: ServerResponse, response: SuccessResponse, view
   res.setHeader('Vary', vary === undefined ? 'Authorization' : `${vary}, Authorization`);
   if (caching === undefined) res.setHeader('Cache-Control', 'private, no-cache');
   res.setHeader('ETag', `"${tag}"`);
-  if (reads && clientHasVersion(headers, tag)) {
+  if (isRead && clientHasVersion(headers, tag)) {
     res.statusCode = 304;
     res.end();
-  } else sendBytes(res, status, bytes);
+  } else sendJsonBytes(res, status, bytes);
 }
 
 /** Sends the error envelope. */

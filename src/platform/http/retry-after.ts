@@ -29,13 +29,13 @@ function parseHttpDate(text: string, nowMs: number): number {
   if (!parts || month < 0) return Number.NaN;
   const [day, hour, minute, second] = [parts.day, parts.hour, parts.minute, parts.second].map(Number);
   const date = new Date(0);
-  date.setUTCFullYear(fullYear(parts.year!, nowMs), month, day);
+  date.setUTCFullYear(expandYear(parts.year!, nowMs), month, day);
   if (date.getUTCDate() !== day) return Number.NaN;
   return date.setUTCHours(hour!, minute, second);
 }
 
 // RFC 9110, 5.6.7: a two-digit year that appears more than 50 years ahead is the most recent past year with the same digits.
-function fullYear(digits: string, nowMs: number): number {
+function expandYear(digits: string, nowMs: number): number {
   if (digits.length === 4) return Number(digits);
   const latest = new Date(nowMs).getUTCFullYear() + 50;
   return latest - ((latest - Number(digits)) % 100);

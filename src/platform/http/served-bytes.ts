@@ -1,7 +1,7 @@
 import { promisify } from 'node:util';
 import { gzip } from 'node:zlib';
 import type { Request, Response } from 'express';
-import { createEntityTag, readEntityTags } from './entity-tag.ts';
+import { createEntityTag, parseEntityTags } from './entity-tag.ts';
 import { ignoreResponseBytes } from './pending-responses.ts';
 
 const compress = promisify(gzip);
@@ -25,7 +25,7 @@ export async function prepareContent(
 }
 
 /** Returns a function that caches the result of `create`, which runs at the first call. After a failure, the next call tries again. */
-export function createOnDemand<T>(create: () => T | Promise<T>): () => Promise<T> {
+export function memoizeAsync<T>(create: () => T | Promise<T>): () => Promise<T> {
   let created: Promise<T> | undefined;
   return () => {
     created ??= Promise.resolve()
@@ -47,7 +47,7 @@ export function sendContent(req: Request, res: Response, { type, bytes, gzipped,
   for (const [name, value] of Object.entries(headers)) res.setHeader(name, value);
   res.setHeader('ETag', `"${encodedTag}"`);
   res.vary('Accept-Encoding');
-  const known = readEntityTags(req.headers['if-none-match'] ?? '');
+  const known = parseEntityTags(req.headers['if-none-match'] ?? '');
   if (known === '*' || known?.some(({ opaque }) => opaque === encodedTag)) {
     res.statusCode = 304;
     res.end();

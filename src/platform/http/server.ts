@@ -13,7 +13,7 @@ import { StartupError } from '../config/environment.ts';
 import { ApiError, type ErrorCode } from '../errors.ts';
 import { assignRequestId } from './request-context.ts';
 import { sendError } from './response.ts';
-import { destroyStalledConnections } from './stalled-connections.ts';
+import { watchStalledConnections } from './stalled-connections.ts';
 
 /** A server that is listening. */
 export interface ListeningServer {
@@ -28,7 +28,7 @@ export interface StallRules {
   /** How long a client may read almost nothing, in ms. */
   stallMs: number;
   /** Whether response memory is short for the client of a connection. If so, the client must read faster. */
-  isCrowded?(socket: Socket): boolean;
+  isMemoryShort?(socket: Socket): boolean;
   /** Called for each connection that is destroyed. */
   onStalled?(socket: Socket): void;
 }
@@ -39,10 +39,10 @@ export interface StallRules {
  * @param where `port`: 0 for any free one; `setting`: the name of the setting for the port; `host`: an IP address or localhost
  * @throws StartupError if the port is in use, or the host is not an address of this machine
  */
-export async function listen(
+export async function startHttpServer(
   handler: RequestListener,
   { port, setting, host }: { port: number; setting: string; host?: string | undefined },
-  { stallMs, isCrowded = () => false, onStalled = () => undefined }: StallRules,
+  { stallMs, isMemoryShort = () => false, onStalled = () => undefined }: StallRules,
 ): Promise<ListeningServer> {
   const server = createServer(
     {
@@ -55,14 +55,14 @@ export async function listen(
       requireHostHeader: false,
     },
     (req, res) => {
-      if (isValidHead(req)) handler(req, res);
-      else refuse(req, res, 'BAD_REQUEST');
+      if (isValidRequestHead(req)) handler(req, res);
+      else refuseRequest(req, res, 'BAD_REQUEST');
     },
   );
-  server.on('checkExpectation', (req, res) => refuse(req, res, 'EXPECTATION_FAILED'));
+  server.on('checkExpectation', (req, res) => refuseRequest(req, res, 'EXPECTATION_FAILED'));
   server.on('connect', (_req, socket) => refuseSocket(socket, 'BAD_REQUEST'));
-  server.on('clientError', refuseMalformed);
-  const stopChecks = destroyStalledConnections(server, stallMs, isCrowded, onStalled);
+  server.on('clientError', refuseMalformedRequest);
+  const stopChecks = watchStalledConnections(server, stallMs, isMemoryShort, onStalled);
   await new Promise<void>((resolve, reject) => {
     server.once('error', (error: NodeJS.ErrnoException) => {
       const problem = describeListenError(error, { port, setting, host });
@@ -97,7 +97,7 @@ function urlOf({ address, family, port }: AddressInfo): string {
 }
 
 /** Refuses a request before it reaches the app. */
-function refuse(req: IncomingMessage, res: ServerResponse, code: ErrorCode): void {
+function refuseRequest(req: IncomingMessage, res: ServerResponse, code: ErrorCode): void {
   const requestId = assignRequestId(req);
   res.setHeader('X-Request-Id', requestId);
   res.setHeader('Connection', 'close');
@@ -110,7 +110,7 @@ const MALFORMED: Readonly<Record<string, ErrorCode>> = {
 };
 
 /** Responds to malformed HTTP with the error envelope, like every other error. */
-function refuseMalformed(error: NodeJS.ErrnoException, socket: Duplex): void {
+function refuseMalformedRequest(error: NodeJS.ErrnoException, socket: Duplex): void {
   const { _httpMessage: currentResponse } = socket as Duplex & { _httpMessage?: ServerResponse | null };
   // After the head of a response has been sent, the client would read a second response as part of the first.
   if (!socket.writable || error.code === 'ECONNRESET' || currentResponse?.headersSent) socket.destroy();
@@ -147,7 +147,7 @@ async function closeServer(server: Server, graceMs: number): Promise<void> {
 const HOST = /^(?:[\w.~!$&'()*+,;=%-]*|\[[\da-f:.]+\])(?::\d*)?$/i;
 
 /** Whether a request has exactly one valid host, as HTTP/1.1 requires (RFC 9112 §3.2). Proxies could interpret two hosts differently. */
-function hasOneHost({ rawHeaders, httpVersion, headers }: IncomingMessage): boolean {
+function hasOneValidHost({ rawHeaders, httpVersion, headers }: IncomingMessage): boolean {
   let hosts = 0;
   for (let i = 0; i < rawHeaders.length; i += 2) {
     const name = rawHeaders[i]!;
@@ -157,12 +157,12 @@ function hasOneHost({ rawHeaders, httpVersion, headers }: IncomingMessage): bool
 }
 
 /** Whether all proxies on the way read the body alike: unencoded, or in chunks since HTTP/1.1 (RFC 9112 §6.1). */
-function hasPlainTransfer({ headers, httpVersion }: IncomingMessage): boolean {
+function hasSafeTransferEncoding({ headers, httpVersion }: IncomingMessage): boolean {
   const coding = headers['transfer-encoding'];
   return coding === undefined || (coding.toLowerCase() === 'chunked' && httpVersion !== '1.0');
 }
 
 /** Whether a request head that Node accepts may be passed to the app. */
-function isValidHead(req: IncomingMessage): boolean {
-  return hasOneHost(req) && hasPlainTransfer(req);
+function isValidRequestHead(req: IncomingMessage): boolean {
+  return hasOneValidHost(req) && hasSafeTransferEncoding(req);
 }

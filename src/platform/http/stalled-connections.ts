@@ -4,9 +4,9 @@ import type { Socket } from 'node:net';
 /** The minimum number of bytes that a client must read per second. A client that reads a byte now and then is stalled as well. */
 const MIN_BYTES_PER_SECOND = 1024;
 /** The minimum while response memory is short. */
-const MIN_BYTES_PER_SECOND_CROWDED = 16 * 1024;
+const MIN_BYTES_PER_SECOND_WHEN_SHORT = 16 * 1024;
 /** The factor by which a connection is destroyed sooner while response memory is short. */
-const CROWDED_FACTOR = 6;
+const SHORT_MEMORY_FACTOR = 6;
 const MAX_CHECK_INTERVAL_MS = 1000;
 
 /** The last time at which a connection had nothing to send, or was fast enough. */
@@ -37,19 +37,19 @@ function readAcceptedBytes(socket: Socket): number {
  * @param onStalled called for each connection that is destroyed
  * @returns a function that stops the checks
  */
-export function destroyStalledConnections(
+export function watchStalledConnections(
   server: Server,
   stallMs: number,
-  isCrowded: (socket: Socket) => boolean,
+  isMemoryShort: (socket: Socket) => boolean,
   onStalled: (socket: Socket) => void,
 ): () => void {
   const sockets = new Map<Socket, Progress>();
 
-  function check(socket: Socket, progress: Progress, nowMs: number): void {
+  function checkConnection(socket: Socket, progress: Progress, nowMs: number): void {
     const acceptedBytes = readAcceptedBytes(socket);
-    const crowded = isCrowded(socket);
-    const patienceMs = crowded ? stallMs / CROWDED_FACTOR : stallMs;
-    const rate = crowded ? MIN_BYTES_PER_SECOND_CROWDED : MIN_BYTES_PER_SECOND;
+    const memoryShort = isMemoryShort(socket);
+    const patienceMs = memoryShort ? stallMs / SHORT_MEMORY_FACTOR : stallMs;
+    const rate = memoryShort ? MIN_BYTES_PER_SECOND_WHEN_SHORT : MIN_BYTES_PER_SECOND;
     const waitedMs = nowMs - progress.sinceMs;
     if (socket.writableLength === 0 || acceptedBytes - progress.acceptedBytes >= (rate * waitedMs) / 1000) {
       progress.acceptedBytes = acceptedBytes;
@@ -67,9 +67,9 @@ export function destroyStalledConnections(
   const timer = setInterval(
     () => {
       const nowMs = performance.now();
-      for (const [socket, progress] of sockets) check(socket, progress, nowMs);
+      for (const [socket, progress] of sockets) checkConnection(socket, progress, nowMs);
     },
-    Math.min(MAX_CHECK_INTERVAL_MS, stallMs / CROWDED_FACTOR / 2),
+    Math.min(MAX_CHECK_INTERVAL_MS, stallMs / SHORT_MEMORY_FACTOR / 2),
   );
   timer.unref();
   return () => clearInterval(timer);

@@ -10,7 +10,7 @@ const describeCount = (items: number) => `${items} ${items === 1 ? 'item' : 'ite
  * @param item the schema of each item
  * @param limits `min` and `max` items; `error`: the message for a value that is not an array; `tooFew`, `tooMany`: other messages
  */
-export function boundedArray<Item extends z.ZodType>(
+export function boundedArraySchema<Item extends z.ZodType>(
   item: Item,
   limits: {
     min?: number;
@@ -24,7 +24,7 @@ export function boundedArray<Item extends z.ZodType>(
   const { tooFew = `Must be at least ${describeCount(min)}`, tooMany = `Must be at most ${describeCount(max)}` } =
     limits;
 
-  function arrayError(input: unknown): string | undefined {
+  function findArrayError(input: unknown): string | undefined {
     if (!Array.isArray(input)) return typeof error === 'string' ? error : error({ input });
     if (input.length < min) return tooFew;
     return input.length > max ? tooMany : undefined;
@@ -35,7 +35,7 @@ export function boundedArray<Item extends z.ZodType>(
     .unknown()
     .meta({ type: 'array', items, ...(min > 0 ? { minItems: min } : {}), maxItems: max })
     .transform((input, context): z.output<Item>[] => {
-      const message = arrayError(input);
+      const message = findArrayError(input);
       if (message !== undefined) {
         // Omit `input`: an issue that refers to a large value keeps it alive until the next full garbage collection.
         context.issues.push({ code: 'custom', message } as z.core.$ZodRawIssue);

@@ -20,7 +20,7 @@ for (const byte of [QUOTE, COMMA, COLON, OPEN_ARRAY, CLOSE_ARRAY, OPEN_OBJECT, C
 const SHORT_STRING = 64;
 
 /** The index of the quotation mark that closes a string, or the end of the text. */
-function endOfString(json: Uint8Array, start: number): number {
+function findEndOfString(json: Uint8Array, start: number): number {
   for (let at = start; at < json.length; at++) {
     const byte = json[at];
     if (byte === QUOTE) return at;
@@ -53,7 +53,7 @@ export function findExceededJsonLimit(json: Uint8Array, maxKeys: number, maxRoot
       case 0:
         continue;
       case QUOTE:
-        at = endOfString(json, at + 1);
+        at = findEndOfString(json, at + 1);
         break;
       case COMMA:
         if (++values > MAX_VALUES) return `Must have at most ${MAX_VALUES} values`;

@@ -41,7 +41,7 @@ export function createLeasedJob<Lease>(
 ): (id: string) => Promise<AttemptResult | undefined> {
   const { unit, claim, renewals, run, fail, describe, describeError = (error) => ({ err: error }) } = job;
 
-  async function attempt(lease: Lease, lost: AbortSignal): Promise<[AttemptResult, level: 'info' | 'error']> {
+  async function attemptWork(lease: Lease, lost: AbortSignal): Promise<[AttemptResult, level: 'info' | 'error']> {
     try {
       return [await run(lease, lost), 'info'];
     } catch (error) {
@@ -54,7 +54,7 @@ export function createLeasedJob<Lease>(
     const lost = new AbortController();
     renewals?.add(lease, () => lost.abort(new LeaseLostError('another worker has it')));
     try {
-      return await attempt(lease, lost.signal);
+      return await attemptWork(lease, lost.signal);
     } catch (error) {
       if (!(error instanceof LeaseLostError)) throw error;
       return [{ outcome: 'lost', reason: error.message }, 'info'];

@@ -58,7 +58,7 @@ export function createLeaseRenewals<Lease>({
   let renewing = false;
   let stopped = false;
 
-  async function renewAll(): Promise<void> {
+  async function renewLeases(): Promise<void> {
     if (renewing) return;
     renewing = true;
     const leases = [...heldLeases.keys()];
@@ -74,7 +74,7 @@ export function createLeaseRenewals<Lease>({
     }
   }
 
-  function pause(): void {
+  function stopTimer(): void {
     clearInterval(timer);
     timer = undefined;
   }
@@ -82,15 +82,15 @@ export function createLeaseRenewals<Lease>({
   return {
     add(lease, onLost) {
       heldLeases.set(lease, onLost);
-      if (!stopped) timer ??= setInterval(() => void renewAll(), everyMs).unref();
+      if (!stopped) timer ??= setInterval(() => void renewLeases(), everyMs).unref();
     },
     remove(lease) {
       heldLeases.delete(lease);
-      if (heldLeases.size === 0) pause();
+      if (heldLeases.size === 0) stopTimer();
     },
     stop() {
       stopped = true;
-      pause();
+      stopTimer();
     },
   };
 }

@@ -23,7 +23,9 @@ for i, key in ipairs(KEYS) do
 end
 return counts`;
 
-type Scripted = Redis & { belfryCount(keys: number, ...keysAndCounts: (string | number)[]): Promise<number[]> };
+type RedisWithCountScript = Redis & {
+  belfryCount(keys: number, ...keysAndCounts: (string | number)[]): Promise<number[]>;
+};
 
 interface PendingCount {
   key: string;
@@ -48,20 +50,22 @@ export function createCounter(redis: Redis, breaker: RedisBreaker): Counter {
   async function count(batch: PendingCount[]): Promise<void> {
     const byKey = Map.groupBy(batch, ({ key }) => key);
     const args = [...byKey.values()].flatMap((sameKey) => [sameKey.length, sameKey[0]!.windowMs]);
-    const counts = await breaker.run(() => (redis as Scripted).belfryCount(byKey.size, ...byKey.keys(), ...args));
+    const counts = await breaker.run(() =>
+      (redis as RedisWithCountScript).belfryCount(byKey.size, ...byKey.keys(), ...args),
+    );
     let index = 0;
     for (const sameKey of byKey.values()) {
       const [total, leftMs] = [counts[index]!, counts[index + 1]!];
       // Redis added the counts of the same key at once; return to each caller the count that it would have received alone.
-      for (const [i, one] of sameKey.entries()) one.count = [total - sameKey.length + i + 1, leftMs];
+      for (const [i, pendingCount] of sameKey.entries()) pendingCount.count = [total - sameKey.length + i + 1, leftMs];
       index += 2;
     }
   }
-  const add = createMicroBatch(count, MAX_COUNTS, setImmediate);
+  const addCount = createMicroBatch(count, MAX_COUNTS, setImmediate);
 
   return async (key, windowMs) => {
-    const counted: PendingCount = { key, windowMs };
-    await add(counted);
-    return counted.count!;
+    const pendingCount: PendingCount = { key, windowMs };
+    await addCount(pendingCount);
+    return pendingCount.count!;
   };
 }

@@ -23,7 +23,7 @@ export interface Limiter {
 const MAX_KEYS = 50_000;
 
 /** Sets an entry. If the map is then too large, removes the oldest entry. */
-function setBounded<V>(map: Map<string, V>, key: string, value: V): void {
+function setBoundedEntry<V>(map: Map<string, V>, key: string, value: V): void {
   map.set(key, value);
   if (map.size > MAX_KEYS) map.delete(map.keys().next().value!);
 }
@@ -36,7 +36,7 @@ export function createMemoryCounter(windowMs: number): (key: string) => Count {
     let window = windows.get(key);
     if (window === undefined || window.endsAt <= now) {
       window = { count: 0, endsAt: now + windowMs };
-      setBounded(windows, key, window);
+      setBoundedEntry(windows, key, window);
     }
     window.count += 1;
     return [window.count, window.endsAt - now];
@@ -53,7 +53,7 @@ export function createLimiter(name: string, { limit, windowMs }: LimitRule, coun
   /** The end of the window of each key that is over its limit. Such keys are refused without a call to Redis. */
   const exhaustedUntil = new Map<string, number>();
 
-  const exhaustedMs = (key: string) => Math.max(0, (exhaustedUntil.get(key) ?? 0) - Date.now());
+  const msUntilAllowed = (key: string) => Math.max(0, (exhaustedUntil.get(key) ?? 0) - Date.now());
   const createDecision = ([used, leftMs]: Count): LimitDecision => ({
     allowed: used <= limit,
     limit,
@@ -62,9 +62,9 @@ export function createLimiter(name: string, { limit, windowMs }: LimitRule, coun
   });
 
   return {
-    isExhausted: (key) => exhaustedMs(key) > 0,
+    isExhausted: (key) => msUntilAllowed(key) > 0,
     async consume(key) {
-      const leftMs = exhaustedMs(key);
+      const leftMs = msUntilAllowed(key);
       if (leftMs > 0) return { allowed: false, limit, remaining: 0, leftMs };
       let counted: Count;
       try {
@@ -75,7 +75,7 @@ export function createLimiter(name: string, { limit, windowMs }: LimitRule, coun
       }
       const decision = createDecision(counted);
       if (decision.allowed) exhaustedUntil.delete(key);
-      else setBounded(exhaustedUntil, key, Date.now() + decision.leftMs);
+      else setBoundedEntry(exhaustedUntil, key, Date.now() + decision.leftMs);
       return decision;
     },
   };

@@ -38,13 +38,13 @@ export function createMail(platform: Platform, composers: () => Readonly<Record<
   const store = createMailStore(database, keyring);
   return {
     sender: createMailSender(store, database, queues),
-    captured: { mails: () => store.captured() },
+    captured: { mails: () => store.listCaptured() },
     parts: {
       sweeps: [
         createReclaimSweep({
           name: 'mail jobs',
           everyMs: settings.relay.sweepMs,
-          find: store.overdue,
+          find: store.findOverdue,
           addJobs: (ids) => queues.add(MAIL_QUEUE, ids.map(mailJob)),
         }),
         createRetentionSweep(database, { name: 'mail retention', removals: [{ text: REMOVE_OLD_MAILS }] }),

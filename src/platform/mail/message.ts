@@ -41,7 +41,7 @@ export function escapeHtml(text: string): string {
   return text.replaceAll(/[&<>"']/g, (sign) => entities[sign]!);
 }
 
-function htmlOf(text: string): string {
+function textToHtml(text: string): string {
   const paragraphs = text.trim().split(/\n{2,}/);
   return paragraphs.map((each) => `<p>${escapeHtml(each).replaceAll('\n', '<br>')}</p>`).join('\n');
 }
@@ -51,9 +51,9 @@ function htmlOf(text: string): string {
  *
  * @throws ApiError VALIDATION_ERROR with a message per field
  */
-export function readMail(input: unknown): CompleteMail {
+export function validateMail(input: unknown): CompleteMail {
   const parsed = schema.safeParse(input);
-  if (parsed.success) return { ...parsed.data, html: parsed.data.html ?? htmlOf(parsed.data.text) };
+  if (parsed.success) return { ...parsed.data, html: parsed.data.html ?? textToHtml(parsed.data.text) };
   const details: Record<string, string> = {};
   for (const issue of parsed.error.issues) {
     if (issue.code === 'unrecognized_keys') for (const key of issue.keys) details[key] ??= 'Unknown field';

@@ -1,7 +1,7 @@
 import { newId } from '../ids.ts';
 import type { Executor } from '../postgres/database.ts';
 import type { NewJob, Queues } from '../redis/queues.ts';
-import { type MailMessage, readMail } from './message.ts';
+import { type MailMessage, validateMail } from './message.ts';
 import type { MailStore, NewMail } from './store.ts';
 
 /** The queue of e-mails. */
@@ -46,7 +46,7 @@ export function createMailSender(store: MailStore, database: Executor, queues: Q
     return { id };
   }
   return {
-    send: async (mail, within) => enqueue({ mail: readMail(mail) }, within),
+    send: async (mail, within) => enqueue({ mail: validateMail(mail) }, within),
     sendComposed: (kind, data, within) => enqueue({ kind, data }, within),
   };
 }

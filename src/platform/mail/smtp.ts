@@ -33,7 +33,7 @@ export function isPermanentlyRefused(error: unknown): boolean {
   return (code === 'EENVELOPE' || code === 'EMESSAGE') && responseCode >= 500;
 }
 
-function addressIn(from: string): string {
+function extractAddress(from: string): string {
   return /<([^<>]+)>\s*$/.exec(from)?.[1] ?? from;
 }
 
@@ -48,7 +48,7 @@ function addressIn(from: string): string {
 export function createSmtp(url: string, from: string, encrypted: boolean): Smtp {
   const { username, searchParams } = new URL(url);
   // Load nodemailer only in processes that send e-mail, not at every start of an app.
-  const open = async () => {
+  const openTransport = async () => {
     const { createTransport } = await import('nodemailer');
     return createTransport(
       {
@@ -64,10 +64,10 @@ export function createSmtp(url: string, from: string, encrypted: boolean): Smtp 
       { from },
     );
   };
-  const opened = open();
+  const opened = openTransport();
   // Prevent an unhandled rejection; the first `send` awaits the promise.
   opened.catch(() => undefined);
-  const domain = addressIn(from).split('@')[1];
+  const domain = extractAddress(from).split('@')[1];
   return {
     async send({ to, subject, text, html }, id, signal) {
       await (await opened).sendMail({

@@ -131,9 +131,9 @@ export interface MailStore {
   /** Removes an e-mail that does not need to be sent. */
   remove(claimed: ClaimedMail): Promise<void>;
   /** Returns the ids of up to 1,000 e-mails that are due and have no lease. */
-  overdue(): Promise<string[]>;
+  findOverdue(): Promise<string[]>;
   /** Returns the newest 1,000 captured e-mails, newest first. */
-  captured(): Promise<CompleteMail[]>;
+  listCaptured(): Promise<CompleteMail[]>;
 }
 
 export function createMailStore(database: Database, keyring: Keyring): MailStore {
@@ -176,11 +176,11 @@ export function createMailStore(database: Database, keyring: Keyring): MailStore
       ),
     retry: (claimed, error, seconds) => writeFenced(RETRY, claimed, error, seconds),
     remove: (claimed) => writeFenced(REMOVE, claimed),
-    async overdue() {
+    async findOverdue() {
       const rows = await database.write<[string]>({ name: 'mail_overdue', text: OVERDUE, values: [] });
       return rows.map(([id]) => id);
     },
-    async captured() {
+    async listCaptured() {
       const rows = await database.write<[string, string, string]>({ text: CAPTURED, values: [] });
       return rows.map(([id, recipient, content]) => decryptContent(id, recipient, content));
     },

@@ -6,7 +6,7 @@ import { createLogWork } from '../observability/log-work.ts';
 import type { Platform } from '../platform.ts';
 import { retryTransient } from '../postgres/retry.ts';
 import type { RunningWorker } from '../redis/queues.ts';
-import { type CompleteMail, type MailMessage, readMail } from './message.ts';
+import { type CompleteMail, type MailMessage, validateMail } from './message.ts';
 import { MAIL_QUEUE } from './sender.ts';
 import { createSmtp, isPermanentlyRefused } from './smtp.ts';
 import type { ClaimedMail, MailStore } from './store.ts';
@@ -36,14 +36,14 @@ type Parts = Pick<Platform, 'env' | 'log' | 'queues' | 'settings'>;
 /** Validates an e-mail from a composer. Validation errors are logged, for the author of the composer. */
 function validateComposed(mail: MailMessage, kind: string): CompleteMail {
   try {
-    return readMail(mail);
+    return validateMail(mail);
   } catch (error) {
     const { details } = error as ApiError;
     throw new Error(`the composer of ${kind} returned an invalid e-mail: ${JSON.stringify(details)}`);
   }
 }
 
-const errorText = (error: unknown) => String(error).slice(0, ERROR_MAX);
+const truncateError = (error: unknown) => String(error).slice(0, ERROR_MAX);
 
 /**
  * Starts the worker that sends e-mails to the mail server. Outside production without a mail server, they are captured instead.
@@ -107,10 +107,10 @@ export function startMailWorker(
       ? undefined
       : getScheduledWait(RETRY_SCHEDULE_SECONDS, claimed.attempt);
     if (waitSeconds === undefined) {
-      await store.finish(claimed, { status: 'failed', error: errorText(error) });
+      await store.finish(claimed, { status: 'failed', error: truncateError(error) });
       return { outcome: 'failed' };
     }
-    await store.retry(claimed, errorText(error), waitSeconds);
+    await store.retry(claimed, truncateError(error), waitSeconds);
     return { outcome: 'retry' };
   }
 
@@ -122,7 +122,7 @@ export function startMailWorker(
       fail,
       describe: ({ id, attempt, composed }) => ({ mail: id, kind: composed?.kind, attempt }),
       // The text and other properties of a mail server's error may contain the recipient.
-      describeError: (error) => ({ error: errorText(error).replaceAll(ADDRESS, '[address]') }),
+      describeError: (error) => ({ error: truncateError(error).replaceAll(ADDRESS, '[address]') }),
     },
     createLogWork({ log, settings }),
   );

@@ -70,7 +70,7 @@ export function startRelay(options: RelayOptions): RunningRelay {
   let wakeUp: () => void = () => undefined;
   let woken = false;
 
-  async function consume(rows: OutboxRow[], tx: Executor): Promise<AfterCommit[]> {
+  async function runConsumers(rows: OutboxRow[], tx: Executor): Promise<AfterCommit[]> {
     const afterCommits: AfterCommit[] = [];
     for (const consumer of consumers) {
       const wanted = rows.filter((row) => consumer.wants(row));
@@ -82,7 +82,7 @@ export function startRelay(options: RelayOptions): RunningRelay {
   }
 
   /** Processes one batch. Returns the number of rows found. */
-  async function claimBatch(): Promise<number> {
+  async function processBatch(): Promise<number> {
     let rows: OutboxRow[] = [];
     const elapsed = createTimer();
     try {
@@ -90,7 +90,7 @@ export function startRelay(options: RelayOptions): RunningRelay {
         rows = (await tx.write<RawOutboxRow>({ name: 'outbox_claim', text: CLAIM, values: [settings.batch] })).map(
           readOutboxRow,
         );
-        return rows.length > 0 ? consume(rows, tx) : [];
+        return rows.length > 0 ? runConsumers(rows, tx) : [];
       });
       await Promise.all(afterCommits.map((afterCommit) => afterCommit()));
       if (rows.length > 0)
@@ -110,7 +110,7 @@ export function startRelay(options: RelayOptions): RunningRelay {
     try {
       const afterCommits = await database.transaction(async (tx) => {
         const rows = (await tx.write<RawOutboxRow>({ text: CLAIM_ONE, values: [id] })).map(readOutboxRow);
-        return rows.length > 0 ? consume(rows, tx) : [];
+        return rows.length > 0 ? runConsumers(rows, tx) : [];
       });
       await Promise.all(afterCommits.map((afterCommit) => afterCommit()));
     } catch (error) {
@@ -134,15 +134,15 @@ export function startRelay(options: RelayOptions): RunningRelay {
   }
 
   async function drainOutbox(): Promise<void> {
-    const stream = async () => {
-      while (!stopping.signal.aborted && (await claimBatch()) === settings.batch);
+    const processFullBatches = async () => {
+      while (!stopping.signal.aborted && (await processBatch()) === settings.batch);
     };
     // Try one batch first: while there is little to do, a second stream would find nothing.
-    if ((await claimBatch()) < settings.batch) return;
-    await Promise.all(Array.from({ length: settings.streams }, stream));
+    if ((await processBatch()) < settings.batch) return;
+    await Promise.all(Array.from({ length: settings.streams }, processFullBatches));
   }
 
-  async function loop(): Promise<void> {
+  async function runRelayLoop(): Promise<void> {
     while (!stopping.signal.aborted) {
       try {
         await drainOutbox();
@@ -154,7 +154,7 @@ export function startRelay(options: RelayOptions): RunningRelay {
     }
   }
 
-  async function sweepLoop(sweep: Sweep): Promise<void> {
+  async function runSweepLoop(sweep: Sweep): Promise<void> {
     while (!stopping.signal.aborted) {
       const elapsed = createTimer();
       try {
@@ -175,7 +175,7 @@ export function startRelay(options: RelayOptions): RunningRelay {
   options.subscriber.on('message', onWakeUp);
   // Wake-ups sent before the subscription are lost, so check once more.
   options.subscriber.subscribe(wakeChannel(options.prefix)).then(onWakeUp, () => undefined); // polling works without it
-  const running = Promise.all([loop(), ...options.sweeps.map(sweepLoop)]);
+  const running = Promise.all([runRelayLoop(), ...options.sweeps.map(runSweepLoop)]);
   return {
     async stop() {
       stopping.abort();

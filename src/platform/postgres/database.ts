@@ -2,7 +2,7 @@ import pg from 'pg';
 import type { Logger } from '../observability/log.ts';
 import { createPipeline, type Statement } from './pipeline.ts';
 import type { Executor, Queryable } from './queryable.ts';
-import { retryContended } from './retry.ts';
+import { retryConflicts } from './retry.ts';
 import { typeParsers } from './values.ts';
 
 export type { Executor } from './queryable.ts';
@@ -75,14 +75,14 @@ export function openDatabase(url: string, name: string, log: Logger): Database {
   });
   scans.on('error', (error) => log.warn({ err: error }, 'an idle database connection was lost'));
 
-  const run = async <Row extends unknown[]>(client: pg.Pool | pg.PoolClient, statement: Statement) =>
+  const runStatement = async <Row extends unknown[]>(client: pg.Pool | pg.PoolClient, statement: Statement) =>
     (await client.query<Row>({ ...statement, rowMode: 'array' })).rows;
 
   return {
     read: (statement) => pipeline.query(statement),
     readList: (statement) => lists.query(statement),
-    readSlowly: (statement) => run(scans, statement),
-    write: (statement) => retryContended(() => run(pool, statement)),
+    readSlowly: (statement) => runStatement(scans, statement),
+    write: (statement) => retryConflicts(() => runStatement(pool, statement)),
     async transaction(work) {
       const client = await pool.connect();
       let broken: Error | undefined;
@@ -93,7 +93,7 @@ export function openDatabase(url: string, name: string, log: Logger): Database {
       client.on('error', onLost);
       try {
         await client.query('begin');
-        const result = await work({ client, write: (statement) => run(client, statement) });
+        const result = await work({ client, write: (statement) => runStatement(client, statement) });
         await client.query('commit');
         return result;
       } catch (error) {

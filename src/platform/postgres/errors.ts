@@ -21,8 +21,8 @@ function codeOf(error: unknown): string {
 // https://www.postgresql.org/docs/current/errcodes-appendix.html
 const CANCELED = '57014';
 // Serialization failure, deadlock, lock not available: the statement was fine but conflicted with concurrent ones.
-const CONTENDED = new Set(['40001', '40P01', '55P03']);
-const CONTENDED_RETRY_SECONDS = 1;
+const CONFLICT_CODES = new Set(['40001', '40P01', '55P03']);
+const CONFLICT_RETRY_SECONDS = 1;
 
 /** The database error that caused a service's error. */
 function causeOf(error: unknown): unknown {
@@ -30,20 +30,21 @@ function causeOf(error: unknown): unknown {
 }
 
 /** Whether a statement, or a service call, failed because a statement exceeded its time limit. */
-export function isTooSlow(error: unknown): boolean {
+export function isStatementTimeout(error: unknown): boolean {
   return codeOf(causeOf(error)) === CANCELED;
 }
 
 /** Whether a statement failed because of concurrent statements, so that repeating it may succeed. */
-export function isContended(error: unknown): boolean {
-  return CONTENDED.has(codeOf(error));
+export function isConcurrencyConflict(error: unknown): boolean {
+  return CONFLICT_CODES.has(codeOf(error));
 }
 
 /** Whether the database cannot be reached or has no capacity at the moment (as opposed to an invalid statement). */
 function isUnavailable(error: unknown): boolean {
   const code = codeOf(error);
   // Classes 08 connection, 53 resources, 57P shutdown.
-  if (CONNECTION_CODES.has(code) || /^(08|53|57P)/.test(code) || code === CANCELED || isContended(error)) return true;
+  if (CONNECTION_CODES.has(code) || /^(08|53|57P)/.test(code) || code === CANCELED || isConcurrencyConflict(error))
+    return true;
   return error instanceof Error && CONNECTION_TEXTS.test(error.message);
 }
 
@@ -57,7 +58,7 @@ export function isTransient(error: unknown): boolean {
 }
 
 /** The name of the unique constraint or index that a write violated; undefined if the error has another cause. */
-export function violatedUnique(error: unknown): string | undefined {
+export function findViolatedConstraint(error: unknown): string | undefined {
   return codeOf(error) === '23505' ? ((error as PostgresError).constraint ?? '') : undefined;
 }
 
@@ -70,9 +71,9 @@ export function isDatabaseError(error: unknown): boolean {
  * The public form of a database error: 503 if the database is unavailable or the statement conflicted with others; 422 for a value that
  * Postgres cannot store (a safety net: validation should have rejected it); undefined if the error is a bug of ours.
  */
-export function publicDatabaseError(error: unknown): ApiError | undefined {
-  if (isContended(error)) {
-    return new ApiError('UNAVAILABLE', undefined, { retryAfter: CONTENDED_RETRY_SECONDS, cause: error });
+export function toPublicDatabaseError(error: unknown): ApiError | undefined {
+  if (isConcurrencyConflict(error)) {
+    return new ApiError('UNAVAILABLE', undefined, { retryAfter: CONFLICT_RETRY_SECONDS, cause: error });
   }
   if (isUnavailable(error)) return new ApiError('UNAVAILABLE', undefined, { cause: error });
   // Class 22 is a data exception; 54000: the value is too large for an index.

@@ -10,14 +10,14 @@ export const MAX_IDENTIFIER_BYTES = 63;
 const DIGEST_LENGTH = 8;
 
 /** The start of a text's SHA-256 digest, to tell names apart. */
-export function shortDigest(text: string): string {
+export function computeShortDigest(text: string): string {
   return createHash('sha256').update(text).digest('hex').slice(0, DIGEST_LENGTH);
 }
 
 /** Returns a generated name unchanged, or, if it is too long for Postgres, truncated and followed by a digest of the whole name. */
-export function boundedIdentifier(name: string): string {
+export function shortenIdentifier(name: string): string {
   if (Buffer.byteLength(name) <= MAX_IDENTIFIER_BYTES) return name;
-  return `${name.slice(0, MAX_IDENTIFIER_BYTES - DIGEST_LENGTH - 1)}_${shortDigest(name)}`;
+  return `${name.slice(0, MAX_IDENTIFIER_BYTES - DIGEST_LENGTH - 1)}_${computeShortDigest(name)}`;
 }
 
 /** The name that Postgres chooses for a primary key or a sequence: it shortens the longer of both parts until the label fits. */

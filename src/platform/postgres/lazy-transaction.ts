@@ -19,7 +19,7 @@ interface LazyTransaction {
  *
  * @returns the result of `work`. The transaction is committed, or rolled back if the result is undefined or `work` rejects
  */
-export async function inLazyTransaction<T>(
+export async function runInLazyTransaction<T>(
   database: Pick<Database, keyof Queryable | 'transaction'>,
   work: (lazy: LazyTransaction) => Promise<T>,
 ): Promise<T> {
@@ -28,7 +28,7 @@ export async function inLazyTransaction<T>(
   let closed: Promise<void> | undefined;
   let ended = false;
 
-  function open(): Promise<TransactionStatements> {
+  function openTransaction(): Promise<TransactionStatements> {
     const { promise, resolve, reject } = Promise.withResolvers<TransactionStatements>();
     closed = database.transaction(async ({ client }) => {
       const statements = createTransactionStatements(client);
@@ -41,11 +41,11 @@ export async function inLazyTransaction<T>(
     return promise;
   }
 
-  const createQueryable = (opens: boolean): Queryable => {
+  const createQueryable = (opensTransaction: boolean): Queryable => {
     const createRunner =
       (kind: keyof Queryable): Queryable['readList'] =>
       async (sendable) => {
-        if (opens && kind === 'write' && !ended) opened ??= open();
+        if (opensTransaction && kind === 'write' && !ended) opened ??= openTransaction();
         const statements = await opened;
         const runner = statements === undefined || ended ? database : statements;
         if (kind === 'readList') return runner.readList(sendable);
@@ -59,7 +59,7 @@ export async function inLazyTransaction<T>(
     };
   };
 
-  async function end(isCommit: boolean): Promise<void> {
+  async function endTransaction(isCommit: boolean): Promise<void> {
     ended = true;
     decided.resolve(isCommit);
     await closed?.catch((error: unknown) => {
@@ -77,10 +77,10 @@ export async function inLazyTransaction<T>(
     });
   } catch (error) {
     // Ignore a failed rollback: the error of `work` is more useful.
-    await end(false).catch(() => undefined);
+    await endTransaction(false).catch(() => undefined);
     throw error;
   }
-  await end(result !== undefined);
+  await endTransaction(result !== undefined);
   return result;
 }
 

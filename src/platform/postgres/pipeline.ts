@@ -17,7 +17,7 @@ export type Sendable = Statement | (() => Statement);
 const MAX_PENDING = 1000;
 
 /** Uses the Postgres code for too many connections, which `isTransient` recognizes. */
-const createTooManyError = () =>
+const createTooManyReadsError = () =>
   Object.assign(new Error('too many reads are waiting for the database'), { code: '53300' });
 
 interface Connection {
@@ -53,7 +53,7 @@ export function createPipeline(config: pg.ClientConfig, size: number, log: Logge
   }));
   let closed = false;
 
-  async function connect(connection: Connection): Promise<pg.Client> {
+  async function connectClient(connection: Connection): Promise<pg.Client> {
     const socket = new Socket();
     const client = new pg.Client({ ...config, pipeline: true, stream: () => socket });
     const removeClient = () => {
@@ -77,24 +77,24 @@ export function createPipeline(config: pg.ClientConfig, size: number, log: Logge
     setImmediate(() => socket.uncork());
   }
 
-  function clientOf(connection: Connection): pg.Client | Promise<pg.Client> {
+  function getOrConnectClient(connection: Connection): pg.Client | Promise<pg.Client> {
     if (connection.client !== undefined) return connection.client;
-    connection.connecting ??= connect(connection).finally(() => {
+    connection.connecting ??= connectClient(connection).finally(() => {
       connection.connecting = undefined;
     });
     return connection.connecting;
   }
 
-  async function send<Row extends unknown[]>(sendable: Sendable): Promise<Row[]> {
+  async function sendStatement<Row extends unknown[]>(sendable: Sendable): Promise<Row[]> {
     const statement = typeof sendable === 'function' ? sendable() : sendable;
     if (closed) throw new Error('Client was closed and is not queryable');
     // The queue is longer than Postgres can process in time: refuse at once instead of keeping all callers waiting.
     if (connections.every((connection) => connection.pending >= MAX_PENDING))
-      throw new ApiError('UNAVAILABLE', undefined, { cause: createTooManyError() });
+      throw new ApiError('UNAVAILABLE', undefined, { cause: createTooManyReadsError() });
     const connection = connections.reduce((least, next) => (next.pending < least.pending ? next : least));
     connection.pending += 1;
     try {
-      const client = clientOf(connection);
+      const client = getOrConnectClient(connection);
       const ready = client instanceof Promise ? await client : client;
       corkUntilNextTick(connection);
       const result = await ready.query<Row>({ ...statement, rowMode: 'array' });
@@ -105,7 +105,8 @@ export function createPipeline(config: pg.ClientConfig, size: number, log: Logge
   }
 
   return {
-    query: (sendable) => (semaphore === undefined ? send(sendable) : semaphore.run(() => send(sendable))),
+    query: (sendable) =>
+      semaphore === undefined ? sendStatement(sendable) : semaphore.run(() => sendStatement(sendable)),
     async close() {
       closed = true;
       await Promise.all(

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { isContended, isTransient } from './errors.ts';
+import { isConcurrencyConflict, isTransient } from './errors.ts';
 
 const MAX_TRIES = 5;
 const PAUSE_MS = 40;
@@ -8,12 +8,12 @@ const PAUSE_MS = 40;
  * Retries a statement that conflicted with concurrent statements: up to five times, after a short random pause. Use it only for a
  * statement that is a transaction of its own, because a failed attempt must leave nothing behind.
  */
-export async function retryContended<T>(run: () => Promise<T>): Promise<T> {
+export async function retryConflicts<T>(run: () => Promise<T>): Promise<T> {
   for (let tried = 1; ; tried++) {
     try {
       return await run();
     } catch (error) {
-      if (tried === MAX_TRIES || !isContended(error)) throw error;
+      if (tried === MAX_TRIES || !isConcurrencyConflict(error)) throw error;
       await sleep(Math.random() * tried * PAUSE_MS);
     }
   }

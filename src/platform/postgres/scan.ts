@@ -11,7 +11,7 @@ const BATCH_TIMEOUT_MS = 10 * 60_000;
  *
  * @param batchSize returns the size of the next batch; called before each batch
  */
-export async function* scan<Row extends unknown[]>(
+export async function* scanRows<Row extends unknown[]>(
   { pool }: Pick<Database, 'pool'>,
   { text, values }: Statement,
   batchSize: () => number = () => 100,
@@ -49,7 +49,7 @@ export async function* scan<Row extends unknown[]>(
  * @param names the names of the columns, including the key
  * @param batchSize the number of rows per page; choose fewer if rows may be large
  */
-export async function* rowsInPages(
+export async function* readRowsInPages(
   database: Pick<Queryable, 'readSlowly'>,
   text: string,
   names: readonly string[],

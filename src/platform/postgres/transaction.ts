@@ -33,7 +33,7 @@ export function createTransactionStatements(client: PoolClient): TransactionStat
     return queue(work);
   }
 
-  async function run<Row extends unknown[]>(statement: Statement): Promise<Row[]> {
+  async function runStatement<Row extends unknown[]>(statement: Statement): Promise<Row[]> {
     return (await client.query<Row>({ ...statement, rowMode: 'array' })).rows;
   }
 
@@ -41,14 +41,14 @@ export function createTransactionStatements(client: PoolClient): TransactionStat
     await client.query(hasSavepoint ? 'release savepoint one; savepoint one' : 'savepoint one');
     hasSavepoint = true;
     try {
-      return await run(statement);
+      return await runStatement(statement);
     } catch (error) {
       await client.query('rollback to savepoint one');
       throw error;
     }
   }
 
-  const read: Queryable['read'] = (statement) => enqueue(() => run(statement));
+  const read: Queryable['read'] = (statement) => enqueue(() => runStatement(statement));
   return {
     read,
     readList: (sendable) => read(typeof sendable === 'function' ? sendable() : sendable),

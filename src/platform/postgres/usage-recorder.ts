@@ -10,7 +10,7 @@ import type { Queryable } from './queryable.ts';
 export function createUsageRecorder(
   database: Pick<Queryable, 'write'>,
   statement: { name: string; text: string },
-  failed: (error: unknown) => void,
+  onError: (error: unknown) => void,
 ): (id: string, ...more: unknown[]) => void {
   const recording = new Set<string>();
   return (id, ...more) => {
@@ -19,7 +19,7 @@ export function createUsageRecorder(
     recording.add(id);
     database
       .write({ ...statement, values: [id, ...more] })
-      .catch(failed)
+      .catch(onError)
       .finally(() => recording.delete(id));
   };
 }

@@ -8,17 +8,17 @@ export function toIsoTimestamp(text: string): string {
   return `${plain.slice(0, 10)}T${plain.slice(11, 19)}.${fraction}Z`;
 }
 
-const parseArrayOf = (parse: (text: string) => unknown) => (text: string) =>
+const createArrayParser = (parse: (text: string) => unknown) => (text: string) =>
   (pg.types.getTypeParser(1009 as never) as (text: string) => (string | null)[])(text).map((item) =>
     item === null ? null : parse(item),
   );
 
 const PARSERS = new Map<number, (text: string) => unknown>([
   [20, Number],
-  [1016, parseArrayOf(Number)],
+  [1016, createArrayParser(Number)],
   [1184, toIsoTimestamp],
-  [1185, parseArrayOf(toIsoTimestamp)],
-  [1231, parseArrayOf(String)],
+  [1185, createArrayParser(toIsoTimestamp)],
+  [1231, createArrayParser(String)],
 ]);
 
 /**

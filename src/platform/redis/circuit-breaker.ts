@@ -43,13 +43,13 @@ export function createRedisBreaker({
   let trialAt = 0;
   let isTrialRunning = false;
 
-  function open(error: unknown): void {
+  function openCircuit(error: unknown): void {
     trialAt = performance.now() + TRIAL_INTERVAL_MS;
     if (!isOpen) log.warn({ err: error }, messages.opened);
     isOpen = true;
   }
 
-  function close(): void {
+  function closeCircuit(): void {
     if (isOpen && messages.closed !== undefined) log.info(messages.closed);
     isOpen = false;
   }
@@ -57,10 +57,10 @@ export function createRedisBreaker({
   async function runWithDeadline<T>(command: () => Promise<T>, deadlineMs: number): Promise<T> {
     try {
       const result = await withDeadline(command(), deadlineMs);
-      close();
+      closeCircuit();
       return result;
     } catch (error) {
-      open(error);
+      openCircuit(error);
       onRefused();
       throw error;
     }
@@ -72,9 +72,9 @@ export function createRedisBreaker({
     try {
       await command();
       if (performance.now() - startedAt > deadlineMs) throw new Error('Redis did not reply in time');
-      close();
+      closeCircuit();
     } catch (error) {
-      open(error);
+      openCircuit(error);
     } finally {
       isTrialRunning = false;
     }

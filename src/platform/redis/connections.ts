@@ -21,7 +21,7 @@ export function openRedis(url: string, log: Logger): RedisConnections {
   const connections = new Set<Redis>();
   let lastError: Error | undefined;
 
-  function open(options: RedisOptions): Redis {
+  function openConnection(options: RedisOptions): Redis {
     const client = new Redis(url, {
       ...options,
       lazyConnect: true,
@@ -41,10 +41,14 @@ export function openRedis(url: string, log: Logger): RedisConnections {
     return client;
   }
 
-  const commands = open({ enableOfflineQueue: false, maxRetriesPerRequest: 0, socketTimeout: SOCKET_TIMEOUT_MS });
+  const commands = openConnection({
+    enableOfflineQueue: false,
+    maxRetriesPerRequest: 0,
+    socketTimeout: SOCKET_TIMEOUT_MS,
+  });
   return {
     commands,
-    createBlockingConnection: () => open({ enableOfflineQueue: true, maxRetriesPerRequest: null }),
+    createBlockingConnection: () => openConnection({ enableOfflineQueue: true, maxRetriesPerRequest: null }),
     lastError: () => lastError,
     async close() {
       for (const client of connections) client.disconnect();

@@ -6,7 +6,7 @@ import type { Logger } from '../../platform/observability/log.ts';
 import type { Database } from '../../platform/postgres/database.ts';
 import {
   messageSizeError,
-  sendThrough,
+  sendThroughTransport,
   type Transport,
   type TransportDevice,
   type TransportRequest,
@@ -99,7 +99,7 @@ function toDeviceResult(
   return { ...result, position, deviceId: device.id, raw: goneToken, tries, nextRetryAt: retryTime };
 }
 
-function earliest(times: readonly (number | undefined)[]): number | undefined {
+function findEarliestTime(times: readonly (number | undefined)[]): number | undefined {
   const known = times.filter((time) => time !== undefined);
   return known.length === 0 ? undefined : known.reduce((a, b) => Math.min(a, b));
 }
@@ -116,8 +116,8 @@ export function createChunkSender(
 ): ChunkSender {
   const { database, log, claims, claimChunks, handleResults } = parts;
   const waiting: WaitingJob[] = [];
-  const beingSent = new Set<WaitingJob>();
-  let inProgress = 0;
+  const jobsBeingSent = new Set<WaitingJob>();
+  let devicesInProgress = 0;
   let claiming = false;
   let dropping = false;
   let abandoned = false;
@@ -128,7 +128,7 @@ export function createChunkSender(
   }, MAX_CHUNKS_PER_STORE);
 
   /** Sends chunks of one transport. Returns a promise of the results of each chunk. */
-  function deliver(name: string | null, chunks: readonly ClaimedChunk[]): Promise<SentChunk>[] {
+  function passToTransport(name: string | null, chunks: readonly ClaimedChunk[]): Promise<SentChunk>[] {
     const sentAt = Date.now();
     const target = transportOf(name);
     const transport = 'send' in target ? target : undefined;
@@ -141,7 +141,7 @@ export function createChunkSender(
     const promises =
       transport === undefined
         ? requests.map(({ devices }) => Promise.resolve(devices.map(() => target as TransportResult)))
-        : sendThrough(transport, requests, log);
+        : sendThroughTransport(transport, requests, log);
     const resultsOf = new Map(withSendable.map(({ chunk }, i) => [chunk, promises[i]!]));
     return prepared.map(async ({ chunk, sendable, refused }) => {
       const sent = (await resultsOf.get(chunk)) ?? [];
@@ -153,13 +153,13 @@ export function createChunkSender(
         chunk,
         results,
         sentAt,
-        dueAt: earliest([chunk.nextDueAt, ...results.map((one) => one.nextRetryAt)]),
+        dueAt: findEarliestTime([chunk.nextDueAt, ...results.map((one) => one.nextRetryAt)]),
       };
     });
   }
 
-  async function finish(sending: Promise<SentChunk>, chunk: ClaimedChunk, job: WaitingJob): Promise<void> {
-    beingSent.add(job);
+  async function finishJob(sending: Promise<SentChunk>, chunk: ClaimedChunk, job: WaitingJob): Promise<void> {
+    jobsBeingSent.add(job);
     try {
       const sentChunk = await sending;
       // The job has already been rejected, and the database may be closed.
@@ -169,14 +169,14 @@ export function createChunkSender(
     } catch (error) {
       job.reject(error);
     } finally {
-      beingSent.delete(job);
+      jobsBeingSent.delete(job);
       claims.remove(chunk);
-      inProgress -= chunk.devices.length;
+      devicesInProgress -= chunk.devices.length;
       claimWaiting();
     }
   }
 
-  function takeBatch(): WaitingJob[] {
+  function takeWaitingJobs(): WaitingJob[] {
     let devices = 0;
     const end = waiting.findIndex(({ key }, i) => {
       devices += key.size;
@@ -185,7 +185,7 @@ export function createChunkSender(
     return waiting.splice(0, end === -1 ? waiting.length : end);
   }
 
-  async function claim(batch: readonly WaitingJob[]): Promise<void> {
+  async function claimAndSend(batch: readonly WaitingJob[]): Promise<void> {
     const claimed = await claimChunks(
       database,
       batch.map(({ key }) => key),
@@ -200,12 +200,12 @@ export function createChunkSender(
     for (const job of batch)
       if (!byKey.has(toKeyText(job.key)) || jobByKey.get(toKeyText(job.key)) !== job) job.resolve();
     for (const chunk of claimed) {
-      inProgress += chunk.devices.length;
+      devicesInProgress += chunk.devices.length;
       claims.add(chunk);
     }
     for (const [name, chunks] of Map.groupBy(claimed, (chunk) => chunk.transport)) {
-      for (const [i, sending] of deliver(name, chunks).entries()) {
-        void finish(sending, chunks[i]!, jobByKey.get(toKeyText(chunks[i]!))!);
+      for (const [i, sending] of passToTransport(name, chunks).entries()) {
+        void finishJob(sending, chunks[i]!, jobByKey.get(toKeyText(chunks[i]!))!);
       }
     }
   }
@@ -213,10 +213,10 @@ export function createChunkSender(
   async function claimWaiting(): Promise<void> {
     if (claiming) return;
     claiming = true;
-    while (waiting.length > 0 && inProgress < MAX_DEVICES_IN_PROGRESS) {
-      const batch = takeBatch();
+    while (waiting.length > 0 && devicesInProgress < MAX_DEVICES_IN_PROGRESS) {
+      const batch = takeWaitingJobs();
       try {
-        await claim(batch);
+        await claimAndSend(batch);
       } catch (error) {
         for (const job of batch) job.reject(error);
       }
@@ -238,7 +238,7 @@ export function createChunkSender(
     },
     abandon() {
       abandoned = true;
-      for (const job of beingSent)
+      for (const job of jobsBeingSent)
         job.reject(new Error('The worker stopped before the transport returned its results'));
     },
   };
@@ -261,7 +261,7 @@ export function prepareDevices(chunk: ClaimedChunk, transport: Transport | undef
   const { message, expiresAt = Number.POSITIVE_INFINITY } = chunk;
   const sizes = new Map<DevicePlatform, string | undefined>();
 
-  function refusalOf({ device, tries }: ClaimedDevice): string | undefined {
+  function findRefusalReason({ device, tries }: ClaimedDevice): string | undefined {
     if (device.token === null) return 'The device is no longer registered, or its user is not active';
     if (chunk.claimsSinceResult > MAX_LOST_WORKERS + 1) return 'Given up: every worker that tried to send it died';
     if (now > expiresAt + (tries === 0 ? FIRST_TRY_GRACE_MS : 0)) return 'Expired: its ttl ended before it was sent';
@@ -272,7 +272,7 @@ export function prepareDevices(chunk: ClaimedChunk, transport: Transport | undef
 
   const prepared: PreparedDevices = { sendable: [], refused: [] };
   for (const claimed of chunk.devices) {
-    const error = refusalOf(claimed);
+    const error = findRefusalReason(claimed);
     if (error === undefined) prepared.sendable.push({ claimed, device: claimed.device as TransportDevice });
     else prepared.refused.push({ claimed, result: { ok: false, error } });
   }

@@ -79,7 +79,7 @@ function createGoneDeviceRemover({ database }: Pick<Platform, 'database'>, alarm
 type ResultHandlerParts = Pick<Platform, 'env' | 'settings' | 'log' | 'database' | 'queues' | 'events'>;
 
 /** The log line of a chunk that was sent: how many of its devices ended how. */
-function toLogLine({ chunk, results, sentAt }: SentChunk, isKept: boolean): WorkLine {
+function toWorkLine({ chunk, results, sentAt }: SentChunk, isKept: boolean): WorkLine {
   const ok = results.filter((result) => result.ok).length;
   const retry = results.filter((result) => result.nextRetryAt !== undefined).length;
   const unregistered = results.filter((result) => result.unregistered).length;
@@ -195,7 +195,7 @@ export function createResultHandler(
     }
     const keptChunks = new Set(kept);
     for (const one of chunks) {
-      const line = toLogLine(one, keptChunks.has(one));
+      const line = toWorkLine(one, keptChunks.has(one));
       logWork('push chunk', line, { sampled: line.outcome === 'sent' });
     }
   };

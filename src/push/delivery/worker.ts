@@ -1,6 +1,6 @@
 import { createFindDevices } from '../../accounts/devices/index.ts';
 import type { UserTable } from '../../accounts/users/user-state.ts';
-import { resolveWithin } from '../../platform/concurrency/deadline.ts';
+import { withTimeoutFallback } from '../../platform/concurrency/deadline.ts';
 import { StartupError } from '../../platform/config/environment.ts';
 import type { Platform } from '../../platform/platform.ts';
 import type { RunningWorker } from '../../platform/redis/queues.ts';
@@ -39,7 +39,7 @@ async function checkTransports(transports: readonly Transport[], log: Platform['
   const errors: string[] = [];
   const check = async (transport: Transport) => {
     try {
-      if ((await resolveWithin(Promise.resolve(transport.check?.()), CHECK_TIMEOUT_MS, 'late')) === 'late')
+      if ((await withTimeoutFallback(Promise.resolve(transport.check?.()), CHECK_TIMEOUT_MS, 'late')) === 'late')
         log.warn(
           { transport: transport.name },
           'a push provider did not respond in time, so its credentials were not checked',
@@ -84,7 +84,7 @@ export async function startPushWorker(
     return { ok: false, error: `The worker has no transport named "${name}"` };
   }
 
-  async function storeAudience(pushId: string): Promise<void> {
+  async function storeAudiencePages(pushId: string): Promise<void> {
     while (!stopping) {
       const page = await storeNextPage(database, pushId, { transports, log, simulated, findDevices });
       if (page === undefined) return;
@@ -119,7 +119,7 @@ export async function startPushWorker(
     AUDIENCE_QUEUE,
     async ({ data }) => {
       const pushId = parseAudienceJobId(data.id);
-      if (pushId !== undefined) await storeAudience(pushId);
+      if (pushId !== undefined) await storeAudiencePages(pushId);
     },
     CONCURRENT_AUDIENCES,
   );

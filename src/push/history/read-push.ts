@@ -72,12 +72,12 @@ type DeviceRow = [
 
 // Postgres writes times inside JSON with its own time zone and precision.
 const toIsoTime = (text: string) => new Date(text).toISOString();
-const errorMember = (error: string | null) => (error === null ? {} : { error });
+const errorProperty = (error: string | null) => (error === null ? {} : { error });
 
 function timelineOfFailedTry({ sentAt, answeredAt, error, retryAt }: EarlierTry): TimelineEntry[] {
   return [
     { at: toIsoTime(sentAt), event: 'sent' },
-    { at: toIsoTime(answeredAt), event: 'refused', ...errorMember(error) },
+    { at: toIsoTime(answeredAt), event: 'refused', ...errorProperty(error) },
     ...(retryAt === null ? [] : [{ at: toIsoTime(retryAt), event: 'retry' as const }]),
   ];
 }
@@ -98,10 +98,10 @@ function serializeDeviceHistory(row: DeviceRow): DeviceHistory {
   if (sentAt !== null) timeline.push({ at: sentAt, event: 'sent' });
   if (ok === true)
     timeline.push({ at: answeredAt!, event: 'accepted', ...(providerId === null ? {} : { id: providerId }) });
-  if (ok === false) timeline.push({ at: answeredAt!, event: 'refused', ...errorMember(error) });
+  if (ok === false) timeline.push({ at: answeredAt!, event: 'refused', ...errorProperty(error) });
   if (retryAt !== null) timeline.push({ at: retryAt, event: 'retry' });
   if (receipt !== null)
-    timeline.push({ at: toIsoTime(receipt.at), event: 'receipt', ok: receipt.ok, ...errorMember(receipt.error) });
+    timeline.push({ at: toIsoTime(receipt.at), event: 'receipt', ok: receipt.ok, ...errorProperty(receipt.error) });
   if (openedAt !== null) timeline.push({ at: openedAt, event: 'opened' });
   return { device, user, platform, token, transport, ok, error, timeline };
 }
@@ -130,13 +130,13 @@ export interface RecentPush {
 /** The newest pushes, newest first, each with its first devices. */
 export async function readRecentPushes(
   database: Database,
-  { limit, devices: most }: { limit: number; devices: number },
+  { limit, devices: maxDevices }: { limit: number; devices: number },
 ): Promise<RecentPush[]> {
   type NamedRow = [...DeviceRow, name: string | null, push: string];
   type Row = [string, PushResult['status'], Record<string, unknown>, string, number, number];
   const pushes = await database.read<Row>({ text: SELECT_RECENT, values: [limit] });
   const ids = pushes.map(([id]) => id);
-  const rows = await database.read<NamedRow>({ text: SELECT_FIRST_DEVICES, values: [ids, most] });
+  const rows = await database.read<NamedRow>({ text: SELECT_FIRST_DEVICES, values: [ids, maxDevices] });
   const byPush = Map.groupBy(rows, (row) => row.at(-1) as string);
   return pushes.map(([id, status, message, createdAt, devices, accepted]) => {
     const own = (byPush.get(id) ?? []).map((row) => ({

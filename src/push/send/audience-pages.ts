@@ -4,13 +4,13 @@ import type { Database } from '../../platform/postgres/database.ts';
 import { type Outcome, statusSql } from '../status.ts';
 import type { Transport } from '../transport.ts';
 import { type AudienceCursor, DEVICES_PER_PAGE, lookUpDevices } from './audience.ts';
-import { pageValues, STORE_PAGE, toChunks } from './insert-push.ts';
+import { STORE_PAGE, toChunks, toStorePageValues } from './insert-push.ts';
 
 // Selects only the entries of this page. The row lock keeps other workers from the same audience.
-const sliceOfPage = (list: string, done: string) => `${list}[${done} + 1 : ${done} + ${DEVICES_PER_PAGE}]`;
+const pageSliceSql = (list: string, done: string) => `${list}[${done} + 1 : ${done} + ${DEVICES_PER_PAGE}]`;
 const LOCK_AUDIENCE = `
-  select ${sliceOfPage('user_ids', 'done')}, ${sliceOfPage('device_ids', 'done')},
-    ${sliceOfPage('tokens', `case when stage = 'tokens' then done else 0 end`)}, platform,
+  select ${pageSliceSql('user_ids', 'done')}, ${pageSliceSql('device_ids', 'done')},
+    ${pageSliceSql('tokens', `case when stage = 'tokens' then done else 0 end`)}, platform,
     registered, raw, stage, done, after_device, next_chunk, next_position
   from push_audiences where push_id = $1 for update skip locked`;
 type AudienceRow = [string[], string[], string[], DevicePlatform, number, number, ...CursorColumns, number, number];
@@ -77,7 +77,7 @@ export async function storeNextPage(
     const chunks = toChunks(devices, transports, log);
     const values = [
       id,
-      ...pageValues(chunks, { firstChunk, firstPosition, bulk: true }),
+      ...toStorePageValues(chunks, { firstChunk, firstPosition, bulk: true }),
       next?.stage ?? null,
       next?.done ?? null,
       next?.afterDevice ?? null,

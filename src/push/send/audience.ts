@@ -34,7 +34,7 @@ export interface AudiencePage {
 export const FIRST_PAGE: AudienceCursor = { stage: 'registered', done: 0, afterDevice: null };
 
 /** The entries of an audience's first page. */
-export function entriesOfFirstPage({ userIds, deviceIds, tokens, platform }: Audience): AudienceEntries {
+export function takeFirstPageEntries({ userIds, deviceIds, tokens, platform }: Audience): AudienceEntries {
   return {
     userIds: userIds.slice(0, DEVICES_PER_PAGE),
     deviceIds: deviceIds.slice(0, DEVICES_PER_PAGE),
@@ -46,7 +46,7 @@ export function entriesOfFirstPage({ userIds, deviceIds, tokens, platform }: Aud
 }
 
 /** Start of the next page of registered devices; undefined after the last. `afterDevice`: set if these entries have more devices. */
-function nextRegisteredPage(
+function findNextRegisteredPage(
   { registered }: AudienceEntries,
   cursor: AudienceCursor,
   afterDevice: string | undefined,
@@ -95,7 +95,11 @@ export async function lookUpDevices(
       if (expired || (!simulated && device.token.startsWith(SIMULATED_PREFIX))) continue;
       registered.push({ ...device, user: userId });
     }
-    const next = nextRegisteredPage(entries, cursor, ahead.length > DEVICES_PER_PAGE ? found.at(-1)!.id : undefined);
+    const next = findNextRegisteredPage(
+      entries,
+      cursor,
+      ahead.length > DEVICES_PER_PAGE ? found.at(-1)!.id : undefined,
+    );
     if (next !== undefined) return { devices: registered, next };
   }
   const done = (cursor.stage === 'tokens' ? cursor.done : 0) + DEVICES_PER_PAGE;

@@ -1,13 +1,13 @@
 import type { Redis } from 'ioredis';
-import { resolveWithin } from '../../platform/concurrency/deadline.ts';
+import { withTimeoutFallback } from '../../platform/concurrency/deadline.ts';
 import type { Platform } from '../../platform/platform.ts';
 
 /** Waits for one push to finish. */
 export interface PushWaiter {
   /** Resolves once the process is subscribed, or after `ms`. */
-  ready(ms: number): Promise<void>;
+  waitUntilSubscribed(ms: number): Promise<void>;
   /** Resolves when the end of the push is announced, or after `ms`. */
-  wait(ms: number): Promise<void>;
+  waitUntilFinished(ms: number): Promise<void>;
   stop(): void;
 }
 
@@ -45,8 +45,8 @@ export function createFinishedSignals({ redis, env }: Pick<Platform, 'redis' | '
     waiterFor(pushId) {
       const finished = new Promise<void>((resolve) => wakeUps.set(pushId, resolve));
       return {
-        ready: (ms) => resolveWithin(listen(), ms, undefined),
-        wait: (ms) => resolveWithin(finished, ms, undefined),
+        waitUntilSubscribed: (ms) => withTimeoutFallback(listen(), ms, undefined),
+        waitUntilFinished: (ms) => withTimeoutFallback(finished, ms, undefined),
         stop: () => wakeUps.delete(pushId),
       };
     },

@@ -79,7 +79,10 @@ interface PagePosition {
 }
 
 /** The parameters of `STORE_PAGE`. The first page of a push needs no check for duplicates. */
-export function pageValues(chunks: readonly NewChunk[], { firstChunk, firstPosition, bulk }: PagePosition): unknown[] {
+export function toStorePageValues(
+  chunks: readonly NewChunk[],
+  { firstChunk, firstPosition, bulk }: PagePosition,
+): unknown[] {
   const targets = chunks.flatMap((chunk) => chunk.targets);
   const first: number[] = [];
   const last: number[] = [];
@@ -126,7 +129,7 @@ interface NewPush {
   rest: AudienceCursor | undefined;
 }
 
-function audienceValues(
+function toAudienceValues(
   { userIds, deviceIds, tokens, platform }: Audience,
   { stage, done, afterDevice }: AudienceCursor,
 ) {
@@ -137,7 +140,7 @@ function audienceValues(
 /** Stores a push. A push without devices is finished at once, with status `no-devices`. */
 export async function insertPush(database: Executor, { id, message, chunks, rest }: NewPush): Promise<void> {
   const open = chunks.length + (rest === undefined ? 0 : 1);
-  const page = pageValues(chunks, { firstChunk: 0, firstPosition: 0, bulk: rest !== undefined });
+  const page = toStorePageValues(chunks, { firstChunk: 0, firstPosition: 0, bulk: rest !== undefined });
   const values = [
     id,
     ...page,
@@ -149,7 +152,7 @@ export async function insertPush(database: Executor, { id, message, chunks, rest
   ];
   if (rest === undefined) await database.write({ name: 'push_insert', text: `${INSERT_PUSH} select 1`, values });
   else {
-    const all = [...values, ...audienceValues(message.audience, rest)];
+    const all = [...values, ...toAudienceValues(message.audience, rest)];
     await database.write({ name: 'push_insert_large', text: INSERT_PUSH_AND_AUDIENCE, values: all });
   }
 }

@@ -1,6 +1,6 @@
 import type { FindDevices, TokenRule } from '../../accounts/devices/index.ts';
 import type { PushResult, TransactionalPushSender } from '../../declare/push.ts';
-import { resolveWithin } from '../../platform/concurrency/deadline.ts';
+import { withTimeoutFallback } from '../../platform/concurrency/deadline.ts';
 import { validationError } from '../../platform/errors.ts';
 import { newId } from '../../platform/ids.ts';
 import type { Platform } from '../../platform/platform.ts';
@@ -9,7 +9,7 @@ import { AUDIENCE_QUEUE, createAudienceJob, enqueueChunks } from '../delivery/jo
 import { type PushContent, readMessage } from '../message.ts';
 import { emitOutcome } from '../status.ts';
 import { messageSizeError, type Transport } from '../transport.ts';
-import { entriesOfFirstPage, FIRST_PAGE, lookUpDevices } from './audience.ts';
+import { FIRST_PAGE, lookUpDevices, takeFirstPageEntries } from './audience.ts';
 import type { FinishedSignals, PushWaiter } from './finished.ts';
 import { insertPush, type NewChunk, toChunks } from './insert-push.ts';
 
@@ -59,7 +59,11 @@ async function readResults(database: Database, id: string): Promise<PushResult['
  *
  * @throws ApiError VALIDATION_ERROR with the sizes
  */
-function refuseOversized(message: PushContent, chunks: readonly NewChunk[], transports: readonly Transport[]): void {
+function refuseOversizedMessage(
+  message: PushContent,
+  chunks: readonly NewChunk[],
+  transports: readonly Transport[],
+): void {
   const errors = new Set<string>();
   for (const { transport: name, targets } of chunks) {
     const transport = transports.find((one) => one.name === name);
@@ -106,7 +110,7 @@ interface StoredPush {
 export function createPushSender(
   parts: SendParts,
   transports: readonly Transport[],
-  waiting: FinishedSignals,
+  finishedSignals: FinishedSignals,
   rule: TokenRule,
   findDevices: FindDevices,
 ): TransactionalPushSender {
@@ -115,16 +119,16 @@ export function createPushSender(
   const development = env.nodeEnv !== 'production';
 
   /** Stores a push with the first page of its devices. Workers look up the rest of a large audience. */
-  async function storePush(id: string, input: unknown, on: Executor): Promise<StoredPush> {
+  async function storePush(id: string, input: unknown, executor: Executor): Promise<StoredPush> {
     const message = readMessage(input, rule);
     const { audience, content } = message;
-    const page = await lookUpDevices(on, entriesOfFirstPage(audience), FIRST_PAGE, {
+    const page = await lookUpDevices(executor, takeFirstPageEntries(audience), FIRST_PAGE, {
       simulated: development,
       findDevices,
     });
     const chunks = toChunks(page.devices, transports, log);
-    refuseOversized(content, chunks, transports);
-    await insertPush(on, { id, message, chunks, rest: page.next });
+    refuseOversizedMessage(content, chunks, transports);
+    await insertPush(executor, { id, message, chunks, rest: page.next });
     const finished = page.devices.length === 0 && page.next === undefined;
     const bulk = page.next !== undefined;
     const jobs = chunks.map(({ transport, targets }, chunk) => ({
@@ -142,7 +146,7 @@ export function createPushSender(
         if (finished) return emitOutcome(events, { id, status: 'no-devices', devices: 0 });
         const adding = [enqueueChunks(queues, installed, jobs)];
         if (bulk) adding.push(queues.add(AUDIENCE_QUEUE, [createAudienceJob(id)]));
-        await resolveWithin(Promise.all(adding), maxWaitMs, undefined);
+        await withTimeoutFallback(Promise.all(adding), maxWaitMs, undefined);
       },
     };
   }
@@ -150,7 +154,7 @@ export function createPushSender(
   /** Waits for the result of a push, polling as a safety net; returns `queued` if it does not arrive in time. */
   async function waitForResult(id: string, waiter: PushWaiter, until: number): Promise<PushResult> {
     for (let pause = POLL_MS; ; pause = Math.min(2 * pause, MAX_POLL_MS)) {
-      await waiter.wait(Math.min(pause, until - performance.now()));
+      await waiter.waitUntilFinished(Math.min(pause, until - performance.now()));
       const { status, devices, finished, growing } = (await readProgress(database, id))!;
       const large = devices > MAX_AWAITED_DEVICES;
       if (finished && !large) return { id, status, devices, results: await readResults(database, id) };
@@ -169,9 +173,9 @@ export function createPushSender(
         await dispatch(ADD_JOBS_TIMEOUT_MS);
         return { id, status: finished ? 'no-devices' : 'queued', devices, results: [] };
       }
-      const waiter = waiting.waiterFor(id);
+      const waiter = finishedSignals.waiterFor(id);
       try {
-        await waiter.ready(until - performance.now());
+        await waiter.waitUntilSubscribed(until - performance.now());
         await dispatch(until - performance.now());
         return await waitForResult(id, waiter, until);
       } catch (error) {

@@ -11,7 +11,7 @@ import {
 import { ApiError, validationError } from '../../platform/errors.ts';
 import { isId } from '../../platform/ids.ts';
 import type { Platform } from '../../platform/platform.ts';
-import { outcomeOf } from './transport.ts';
+import { outcomeOfBehavior } from './transport.ts';
 
 const behavior = z.enum(SIMULATED_BEHAVIORS, { error: `Must be one of: ${SIMULATED_BEHAVIORS.join(', ')}` });
 const newDeviceSchema = z.strictObject({
@@ -56,9 +56,17 @@ type DeviceRow = [
 // Postgres writes times inside JSON with its own time zone and precision.
 const toIsoTime = (text: string | null) => (text === null ? null : new Date(text).toISOString());
 
-function serializeDevice([id, user, platform, name, how, createdAt, notifications]: DeviceRow): SimulatedDevice {
+function serializeDevice([
+  id,
+  user,
+  platform,
+  name,
+  deviceBehavior,
+  createdAt,
+  notifications,
+]: DeviceRow): SimulatedDevice {
   const shown = notifications.map((one) => ({ ...one, at: toIsoTime(one.at)!, tappedAt: toIsoTime(one.tappedAt) }));
-  return { id, user, platform, name, behavior: how, createdAt, notifications: shown };
+  return { id, user, platform, name, behavior: deviceBehavior, createdAt, notifications: shown };
 }
 
 function parseOrThrow<T>(schema: z.ZodType<T>, value: unknown, whole: string): T {
@@ -70,7 +78,7 @@ function parseOrThrow<T>(schema: z.ZodType<T>, value: unknown, whole: string): T
 
 /** Creates and manages simulated devices. */
 export function createSimulatedDevices({ database, events }: Pick<Platform, 'database' | 'events'>): SimulatedDevices {
-  async function read(id: string): Promise<SimulatedDevice> {
+  async function readDevice(id: string): Promise<SimulatedDevice> {
     const [row] = isId(id) ? await database.write<DeviceRow>({ text: SELECT_DEVICE, values: [id] }) : [];
     if (row === undefined) throw new ApiError('NOT_FOUND');
     return serializeDevice(row);
@@ -78,26 +86,26 @@ export function createSimulatedDevices({ database, events }: Pick<Platform, 'dat
 
   return {
     async create(input) {
-      const { user, platform, name, behavior: how } = parseOrThrow(newDeviceSchema, input, 'device');
+      const { user, platform, name, behavior: deviceBehavior } = parseOrThrow(newDeviceSchema, input, 'device');
       const token = SIMULATED_PREFIX + randomBytes(16).toString('hex');
       const registration = { token, platform, ...(name === undefined ? {} : { name }) };
       const { id } = (await registerDevice(database, registration, { userId: user, sessionId: null }))!;
-      await database.write({ text: INSERT_DEVICE, values: [id, how] });
-      return read(id);
+      await database.write({ text: INSERT_DEVICE, values: [id, deviceBehavior] });
+      return readDevice(id);
     },
     list: async () => (await database.write<DeviceRow>({ text: SELECT_ALL_DEVICES, values: [] })).map(serializeDevice),
     async setBehavior(id, input) {
-      const how = parseOrThrow(behavior, input, 'behavior');
-      if (!isId(id) || (await database.write({ text: SET_BEHAVIOR, values: [id, how] })).length === 0) {
+      const deviceBehavior = parseOrThrow(behavior, input, 'behavior');
+      if (!isId(id) || (await database.write({ text: SET_BEHAVIOR, values: [id, deviceBehavior] })).length === 0) {
         throw new ApiError('NOT_FOUND');
       }
-      const outcome = outcomeOf(how, false);
+      const outcome = outcomeOfBehavior(deviceBehavior, false);
       if ('state' in outcome && outcome.state !== 'held') {
         await database.write({ text: DELETE_EXPIRED, values: [id] });
         const rows = await database.write<[string, string]>({ text: RELEASE_HELD, values: [id, outcome.state] });
         for (const [push, state] of rows) events.emit('push.simulated', { id: push, device: id, state });
       }
-      return read(id);
+      return readDevice(id);
     },
     async tap(notificationId) {
       type Tapped = [string, string, string, { url?: string; data?: Record<string, unknown> }];

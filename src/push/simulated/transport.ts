@@ -19,7 +19,7 @@ const OUTCOME_BY_BEHAVIOR: Record<SimulatedBehavior, SimulatedOutcome> = {
 };
 
 /** The outcome for a device with this behavior. A silent message is never shown. */
-export function outcomeOf(behavior: SimulatedBehavior, silent: boolean): SimulatedOutcome {
+export function outcomeOfBehavior(behavior: SimulatedBehavior, silent: boolean): SimulatedOutcome {
   const result = OUTCOME_BY_BEHAVIOR[behavior];
   return silent && 'state' in result && result.state === 'shown' ? { state: 'hidden' } : result;
 }
@@ -47,7 +47,7 @@ export function createSimulatedTransport({ database, events }: Pick<Platform, 'd
       const received: { id: string; device: string; state: string }[] = [];
       const results = ids.map((device): TransportResult => {
         const behavior = device === null ? undefined : behaviors.get(device);
-        const result = outcomeOf(behavior ?? 'invalid-token', message.silent === true);
+        const result = outcomeOfBehavior(behavior ?? 'invalid-token', message.silent === true);
         if ('refused' in result) return result.refused;
         const notification = { id: newId(), device: device!, state: result.state };
         received.push(notification);

@@ -8,7 +8,7 @@ import type { CompiledResource } from '../schema/compiled.ts';
 import type { Store } from '../store/store.ts';
 import { policyArguments, type ResolvedViewContext } from './operation-context.ts';
 import { actionErrorHandler } from './rule-errors.ts';
-import { owns } from './visibility.ts';
+import { isOwner } from './visibility.ts';
 
 /** Whether a policy requires a signed-in user for every record. */
 export function requiresUser(policy: CompiledPolicy): boolean {
@@ -41,7 +41,7 @@ export async function authorizeCollection(
  *
  * @throws ApiError UNAUTHORIZED or FORBIDDEN
  */
-export async function listConditions(
+export async function policyConditionsForList(
   resource: CompiledResource,
   viewContext: ResolvedViewContext,
 ): Promise<Condition[]> {
@@ -59,7 +59,7 @@ export async function listConditions(
  *
  * @param policy the policy of the action; the read policy decides between 403 and 404
  */
-export async function loadAuthorized(
+export async function loadAuthorizedRecord(
   resource: CompiledResource,
   store: Store,
   id: string,
@@ -76,7 +76,7 @@ export async function loadAuthorized(
   const missing = viewContext.user === undefined && !policy.public ? 'UNAUTHORIZED' : 'NOT_FOUND';
   if (record === undefined) throw new ApiError(missing);
   const args = policyArguments(viewContext, action, record);
-  const own = owns(resource, record, viewContext);
+  const own = isOwner(resource, record, viewContext);
   const mayRead = () =>
     allows(resource.policies.read, { ...args, action: 'read' }, own, actionErrorHandler(resource, 'read', args));
   if (await allows(policy, args, own, actionErrorHandler(resource, action, args))) {
@@ -91,7 +91,7 @@ export async function loadAuthorized(
 }
 
 /** Whether this viewer may read every record that the policy lets them change, as far as roles and ownership decide. */
-function impliesReading(read: CompiledPolicy, policy: CompiledPolicy, viewer: Viewer | undefined): boolean {
+function mayReadAllWritable(read: CompiledPolicy, policy: CompiledPolicy, viewer: Viewer | undefined): boolean {
   return allowsEveryRecord(read, viewer) || (read.owner && !allowsEveryRecord(policy, viewer));
 }
 
@@ -100,7 +100,7 @@ function impliesReading(read: CompiledPolicy, policy: CompiledPolicy, viewer: Vi
  *
  * @throws ApiError UNAUTHORIZED if a user is required
  */
-export async function writeConditions(
+export async function policyConditionsForWrite(
   resource: CompiledResource,
   action: 'update' | 'delete',
   viewContext: ResolvedViewContext,
@@ -109,7 +109,7 @@ export async function writeConditions(
   if (viewContext.user === undefined && requiresUser(policy)) throw new ApiError('UNAUTHORIZED');
   const given = scopeConditions(resource, viewContext);
   const scope = given instanceof Promise ? await given : given;
-  if (!impliesReading(resource.policies.read, policy, viewContext.user)) return undefined;
+  if (!mayReadAllWritable(resource.policies.read, policy, viewContext.user)) return undefined;
   if (allowsEveryRecord(policy, viewContext.user)) return scope;
   if (policy.functions.length > 0 || !policy.owner || viewContext.user === undefined) return undefined;
   return [...scope, { field: resource.ownerField!, op: 'eq', value: viewContext.user.id }];

@@ -4,7 +4,7 @@ import { ApiError } from '../../platform/errors.ts';
 import type { DeletedUnder, ListCondition, ListQuery } from '../query/list-query.ts';
 import type { CompiledResource } from '../schema/compiled.ts';
 import { deletedUnderOf } from '../store/codec.ts';
-import { writeConditions } from './authorize.ts';
+import { policyConditionsForWrite } from './authorize.ts';
 import { type OperationContext, policyArguments } from './operation-context.ts';
 import { actionErrorHandler } from './rule-errors.ts';
 
@@ -13,7 +13,7 @@ const RESTORABLE_BY_POLICY = ['owner', 'anyone'];
 /** Privileges whose deletions an owner cannot undo: a policy function, or code with system privilege. */
 const NOT_RESTORABLE_BY_OWNER = ['function', 'system'];
 
-const roleOf = (role: string) => `role:${role}`;
+const rolePrivilege = (role: string) => `role:${role}`;
 
 /**
  * The privileges under which a viewer other than the owner deletes a record. The archive keeps them, so that owners cannot undo
@@ -24,16 +24,20 @@ export function deletionPrivileges({ policies }: CompiledResource, { user, syste
   const policy = policies.delete;
   if (policy.public || (policy.authenticated && user !== undefined)) return ['anyone'];
   const roles = policy.roles.filter((role) => user?.roles?.includes(role));
-  return roles.length > 0 ? roles.map(roleOf) : ['function'];
+  return roles.length > 0 ? roles.map(rolePrivilege) : ['function'];
 }
 
 /** @param others whether the delete policy allows the viewer by more than owning the record */
 function restorablePrivileges(viewer: Viewer | undefined, others: boolean): string[] {
-  return [...RESTORABLE_BY_POLICY, ...(others ? NOT_RESTORABLE_BY_OWNER : []), ...(viewer?.roles ?? []).map(roleOf)];
+  return [
+    ...RESTORABLE_BY_POLICY,
+    ...(others ? NOT_RESTORABLE_BY_OWNER : []),
+    ...(viewer?.roles ?? []).map(rolePrivilege),
+  ];
 }
 
 /** Returns the condition that selects the deleted records this viewer may restore. Call it only if the delete policy has no function. */
-function restorableConditions(policy: CompiledPolicy, viewer: Viewer | undefined): DeletedUnder {
+function restorableCondition(policy: CompiledPolicy, viewer: Viewer | undefined): DeletedUnder {
   return { deletedUnder: restorablePrivileges(viewer, allowsEveryRecord(policy, viewer)) };
 }
 
@@ -54,7 +58,9 @@ export async function assertRestorable(
   const allowed = restorablePrivileges(operation.user, others);
   const under = deletedUnderOf(record);
   if (under !== undefined && !under.some((one) => allowed.includes(one))) {
-    const roles = under.filter((one) => one.startsWith(roleOf(''))).map((one) => `"${one.slice(roleOf('').length)}"`);
+    const roles = under
+      .filter((one) => one.startsWith(rolePrivilege('')))
+      .map((one) => `"${one.slice(rolePrivilege('').length)}"`);
     const needs = roles.length === 0 ? 'more than ownership' : `the role ${roles.join(' or ')}`;
     throw new ApiError('FORBIDDEN', `Restoring this record requires ${needs}, because it was not deleted by its owner`);
   }
@@ -72,9 +78,9 @@ export async function deletedConditions(
   operation: OperationContext,
 ): Promise<ListCondition[]> {
   if (deleted === undefined || operation.system) return [];
-  const allowed = await writeConditions(resource, 'delete', operation);
+  const allowed = await policyConditionsForWrite(resource, 'delete', operation);
   if (allowed === undefined) throw new ApiError('FORBIDDEN');
-  const restorable = [...allowed, restorableConditions(resource.policies.delete, operation.user)];
+  const restorable = [...allowed, restorableCondition(resource.policies.delete, operation.user)];
   if (deleted === 'only') return restorable;
   return [{ any: [{ field: 'deletedAt', op: 'exists', value: false }, { every: restorable }] }];
 }

@@ -35,7 +35,7 @@ interface RuleOwner {
 type OnRuleError = (error: unknown) => void;
 
 // Rules run for each record and each viewer, so a rule that always throws could fill the log.
-const QUIET_MS = 1000;
+const MIN_LOG_INTERVAL_MS = 1000;
 
 /** Creates the log of rule errors: at most one error per second for each rule, with the number of suppressed errors. */
 export function createRuleErrorLog(log: Logger): ReportRuleError {
@@ -48,7 +48,7 @@ export function createRuleErrorLog(log: Logger): ReportRuleError {
       before.leftOut++;
       return;
     }
-    reported.set(key, { until: now + QUIET_MS, leftOut: 0 });
+    reported.set(key, { until: now + MIN_LOG_INTERVAL_MS, leftOut: 0 });
     const requestId = req && requestIdOf(req);
     log.error(
       { err: error, ...rule, record, requestId, leftOut: before?.leftOut },
@@ -81,7 +81,7 @@ function toRuleError(error: unknown, resource: string, rule: string): unknown {
 }
 
 /** Runs a rule or hook. Converts its errors with `toRuleError`. */
-export async function runRule<T>(resource: string, rule: string, run: () => T | Promise<T>): Promise<T> {
+export async function runProjectCode<T>(resource: string, rule: string, run: () => T | Promise<T>): Promise<T> {
   try {
     return await run();
   } catch (error) {

@@ -3,7 +3,7 @@ import { allowsEveryRecord, type CompiledPolicy, type Viewer } from '../../decla
 import type { RecordsContext } from '../context.ts';
 import type { CompiledField, CompiledResource } from '../schema/compiled.ts';
 import type { ResolvedViewContext } from './operation-context.ts';
-import { inScope, isFieldVisible, isVisible } from './visibility.ts';
+import { isFieldVisible, isInScope, isVisible } from './visibility.ts';
 
 type Data = SerializedBefore['data'];
 
@@ -28,7 +28,7 @@ export function needsRecord(resource: CompiledResource, viewer: Viewer | undefin
 }
 
 /** The values of a field in serialized data; for an array, its items. */
-function valuesOf(data: Data, { name }: CompiledField): unknown[] {
+function itemsOfField(data: Data, { name }: CompiledField): unknown[] {
   const value = data[name];
   return Array.isArray(value) ? value : [value];
 }
@@ -36,11 +36,11 @@ function valuesOf(data: Data, { name }: CompiledField): unknown[] {
 const isObject = (value: unknown): value is Data => typeof value === 'object' && value !== null;
 
 /** The records that are expanded in serialized data. */
-function expandedRecords(resource: CompiledResource, data: Data): { target: string; data: Data }[] {
+function expandedDataIn(resource: CompiledResource, data: Data): { target: string; data: Data }[] {
   return resource.fields.flatMap((field) => {
     const { target } = field;
     if (target === undefined) return [];
-    return valuesOf(data, field)
+    return itemsOfField(data, field)
       .filter(isObject)
       .map((value) => ({ target, data: value }));
   });
@@ -48,13 +48,13 @@ function expandedRecords(resource: CompiledResource, data: Data): { target: stri
 
 /** See `ResourceGateway.expandedIn`. */
 export function expandedIn(resource: CompiledResource, data: Data): ExpandedRecord[] {
-  return expandedRecords(resource, data).map((one) => ({ resource: one.target, id: String(one.data.id) }));
+  return expandedDataIn(resource, data).map((one) => ({ resource: one.target, id: String(one.data.id) }));
 }
 
 /** See `ResourceGateway.holdsEncrypted`. */
 export function holdsEncrypted(context: RecordsContext, resource: CompiledResource, data: Data): boolean {
   if (resource.fields.some(({ name, spec }) => spec.encrypted && data[name] !== undefined)) return true;
-  return expandedRecords(resource, data).some((one) =>
+  return expandedDataIn(resource, data).some((one) =>
     holdsEncrypted(context, context.entities.get(one.target)!.resource, one.data),
   );
 }
@@ -83,10 +83,10 @@ async function isAllVisible(
   viewContext: ResolvedViewContext,
 ): Promise<boolean> {
   for (const name of Object.keys(data)) if (!(await isKeyVisible(resource, name, record, viewContext))) return false;
-  for (const { target, data: inner } of expandedRecords(resource, data)) {
+  for (const { target, data: inner } of expandedDataIn(resource, data)) {
     const referenced = context.entities.get(target)!.resource;
     const stored = find(target, String(inner.id));
-    if (stored === undefined || !(await inScope(referenced, stored, viewContext))) return false;
+    if (stored === undefined || !(await isInScope(referenced, stored, viewContext))) return false;
     if (!(await isVisible(referenced, 'reference', stored, viewContext))) return false;
     if (!(await isAllVisible(context, referenced, { data: inner, record: stored, find }, viewContext))) return false;
   }
@@ -97,7 +97,7 @@ async function isAllVisible(
  * See `ResourceGateway.stillReadable`. If `serialize` would now leave out any part, the whole data is unreadable, because serialized data
  * is sent whole.
  */
-export async function stillReadable(
+export async function isStillReadable(
   context: RecordsContext,
   resource: CompiledResource,
   before: SerializedBefore,
@@ -106,7 +106,7 @@ export async function stillReadable(
 ): Promise<boolean> {
   const { record } = before;
   if (record === undefined && needsRecord(resource, viewContext.user, anyRecord)) return false;
-  if (!(await inScope(resource, record, viewContext))) return false;
+  if (!(await isInScope(resource, record, viewContext))) return false;
   if (!anyRecord && !(await isVisible(resource, 'read', record, viewContext))) return false;
   return isAllVisible(context, resource, before, viewContext);
 }

@@ -38,7 +38,7 @@ export function createVisibilityKey(
   // Only the id of an expanded record is known here. Its owner is known if the record owns itself.
   const isOfUnknownOwner = ({ target, policies }: (typeof populatedTargets)[number]) =>
     hasOwner(policies) && target.ownerField !== undefined && target.ownerField !== 'id';
-  const isPersonal =
+  const isKeyPerViewer =
     resource.declaration.scope !== undefined ||
     hasFunction(policies) ||
     populatedTargets.some(
@@ -51,7 +51,7 @@ export function createVisibilityKey(
   return {
     of(viewer) {
       if (viewer === undefined) return '';
-      return isPersonal ? viewer.id : JSON.stringify([...(viewer.roles ?? [])].sort());
+      return isKeyPerViewer ? viewer.id : JSON.stringify([...(viewer.roles ?? [])].sort());
     },
     ownersIn: (record) => owners.flatMap((name) => (record[name] as string | string[] | undefined) ?? []),
   };

@@ -7,7 +7,7 @@ import { policyArguments, type ResolvedViewContext } from './operation-context.t
 import { hideOnError, visibilityErrorHandler } from './rule-errors.ts';
 
 /** Whether the viewer owns the record. */
-export function owns(
+export function isOwner(
   resource: CompiledResource,
   record: StoredRecord | undefined,
   viewContext: Pick<ResolvedViewContext, 'user'>,
@@ -17,7 +17,7 @@ export function owns(
 }
 
 /** Whether a record is in the viewer's scope. An unknown record is in scope only if no scope filter applies to the viewer. */
-export async function inScope(
+export async function isInScope(
   resource: CompiledResource,
   record: StoredRecord | undefined,
   viewContext: ResolvedViewContext,
@@ -38,7 +38,7 @@ export function isVisible(
   return allows(
     resource.policies[policy],
     args,
-    owns(resource, record, viewContext),
+    isOwner(resource, record, viewContext),
     visibilityErrorHandler(resource, policy, args),
   );
 }
@@ -57,7 +57,7 @@ export async function isFieldVisible(
   return allows(
     field.visibleTo,
     policyArguments(viewContext, 'read', record),
-    owns(resource, record, viewContext),
+    isOwner(resource, record, viewContext),
     onError,
   );
 }

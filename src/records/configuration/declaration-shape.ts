@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { Field } from '../../declare/field.ts';
 import type { AnyResource } from '../../declare/resource.ts';
 import type { ConfigErrors } from '../../platform/config/config-errors.ts';
-import { knownNames } from '../../platform/config/did-you-mean.ts';
+import { suggestKnownNames } from '../../platform/config/did-you-mean.ts';
 
 /** The resource options that extensions add: by name, the schemas of the extensions that add the option. */
 export type ExtensionOptions = ReadonlyMap<string, readonly z.ZodType[]>;
@@ -12,7 +12,7 @@ const anyObject = z.custom((value) => typeof value === 'object' && value !== nul
 const anyList = z.array(z.unknown());
 
 /** The options of `defineResource` and their types. */
-const OPTIONS = {
+const OPTION_SCHEMAS = {
   name: z.string().describe('a string'),
   fields: anyObject.describe('an object of fields, such as { title: f.string() }'),
   description: z.string().describe('a string'),
@@ -42,8 +42,8 @@ const OPTION_EXTENSIONS: Record<string, string> = {
 };
 
 /** Whether every resource has this option, regardless of extensions. */
-export function isOwnOption(name: string): boolean {
-  return Object.hasOwn(OPTIONS, name);
+export function isBuiltInOption(name: string): boolean {
+  return Object.hasOwn(OPTION_SCHEMAS, name);
 }
 
 /** Checks an option that an extension adds or would add. Returns whether its value has the right type. */
@@ -61,8 +61,8 @@ function checkExtensionOption(
   }
   const extension = Object.hasOwn(OPTION_EXTENSIONS, name) ? OPTION_EXTENSIONS[name] : undefined;
   if (extension === undefined) {
-    const options = [...Object.keys(OPTIONS).slice(1), ...Object.keys(OPTION_EXTENSIONS), ...extensions.keys()];
-    errors.report(`"${name}" is not an option${knownNames(name, 'options', [...new Set(options)])}`);
+    const options = [...Object.keys(OPTION_SCHEMAS).slice(1), ...Object.keys(OPTION_EXTENSIONS), ...extensions.keys()];
+    errors.report(`"${name}" is not an option${suggestKnownNames(name, 'options', [...new Set(options)])}`);
   } else if (value)
     errors.at(name).report(`it requires the extension ${extension}; add it to extensions, or remove the option`);
   return true;
@@ -73,11 +73,11 @@ function checkExtensionOption(
  *
  * @returns whether all types are right, so that the declaration can be checked further
  */
-export function checkShape(resource: AnyResource, extensions: ExtensionOptions, errors: ConfigErrors): boolean {
+export function checkOptionTypes(resource: AnyResource, extensions: ExtensionOptions, errors: ConfigErrors): boolean {
   let areTypesRight = true;
   for (const [name, value] of Object.entries(resource as object)) {
     if (value === undefined) continue;
-    const schema = isOwnOption(name) ? OPTIONS[name as keyof typeof OPTIONS] : undefined;
+    const schema = isBuiltInOption(name) ? OPTION_SCHEMAS[name as keyof typeof OPTION_SCHEMAS] : undefined;
     if (schema === undefined) areTypesRight = checkExtensionOption(name, value, extensions, errors) && areTypesRight;
     else if (!schema.safeParse(value).success) {
       errors.at(name).report(`must be ${schema.description}`);

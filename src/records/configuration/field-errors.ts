@@ -1,18 +1,18 @@
 import { Field, type FieldSpec } from '../../declare/field.ts';
 import type { ConfigErrors } from '../../platform/config/config-errors.ts';
-import { defaultOrder, fieldSchema, fieldTypeOf, possibleOperators, TYPED_MODIFIERS } from '../fields/field-type.ts';
-import { freshDefault } from '../fields/missing-values.ts';
-import type { SlowPattern } from './patterns/slow-pattern.ts';
+import { compareScalars, fieldSchema, fieldTypeOf, possibleOperators, TYPED_MODIFIERS } from '../fields/field-type.ts';
+import { createDefault } from '../fields/missing-values.ts';
+import type { SlowPatternCheck } from './patterns/slow-pattern.ts';
 import { checkVisibility } from './visibility-errors.ts';
 
 /** The errors of a path inside a field; the empty path is the field itself. */
 type FieldErrors = (path: string) => ConfigErrors;
 
 /** Modifiers that compare or find values. */
-const COMPARED = ['filterable', 'sortable', 'searchable', 'unique', 'index', 'owner'] as const;
+const COMPARING_MODIFIERS = ['filterable', 'sortable', 'searchable', 'unique', 'index', 'owner'] as const;
 /** Modifiers that only apply to a record's top-level fields. */
 const TOP_LEVEL_ONLY = [
-  ...COMPARED,
+  ...COMPARING_MODIFIERS,
   'populate',
   'encrypted',
   'hidden',
@@ -47,7 +47,7 @@ function checkModifiers(spec: FieldSpec, errors: ConfigErrors): void {
     else errors.report(`${modifier}() does nothing on a ${spec.type.kind} field; remove it`);
   }
   if (spec.encrypted) {
-    for (const modifier of COMPARED) {
+    for (const modifier of COMPARING_MODIFIERS) {
       if (spec[modifier])
         errors.report(`encrypted() and ${modifier} cannot be combined: a ciphertext cannot be compared; remove one`);
     }
@@ -62,11 +62,11 @@ function checkBounds(spec: FieldSpec, errors: ConfigErrors): void {
   const own = type.errors?.(spec) ?? [];
   for (const text of own) errors.report(text);
   if (own.length > 0 || min === undefined || max === undefined) return;
-  const { bound = Number, order = defaultOrder } = type;
+  const { bound = Number, order = compareScalars } = type;
   if (order(bound(min.value), bound(max.value)) > 0) errors.report('min() is greater than max(); no value would pass');
 }
 
-function checkRules(spec: FieldSpec, isSlow: SlowPattern, errors: ConfigErrors): void {
+function checkRules(spec: FieldSpec, isSlow: SlowPatternCheck, errors: ConfigErrors): void {
   const { pattern, checks = [], standard } = spec;
   if (pattern !== undefined && !(pattern.regex instanceof RegExp))
     errors.report('pattern() takes a regular expression');
@@ -92,7 +92,7 @@ function checkDefault(spec: FieldSpec, testable: boolean, errors: ConfigErrors):
   if (spec.unique) errors.report('unique() and a constant default cannot be combined; remove one');
   let value: unknown;
   try {
-    value = freshDefault(spec);
+    value = createDefault(spec);
   } catch (error) {
     const reason = (error as Error).message;
     errors
@@ -102,22 +102,22 @@ function checkDefault(spec: FieldSpec, testable: boolean, errors: ConfigErrors):
   }
   if (!testable) return;
   const parsed = fieldSchema(spec, 'reject').safeParse(value);
-  const broken = parsed.success ? customRuleError(spec, parsed.data) : parsed.error.issues[0]?.message;
+  const broken = parsed.success ? findCustomRuleError(spec, parsed.data) : parsed.error.issues[0]?.message;
   if (broken !== undefined) errors.report(`default() violates the field's own rules: ${broken}`);
 }
 
 /** The error of custom rules for a default. Rules that need a record or are asynchronous are skipped. */
-function customRuleError({ checks = [], standard }: FieldSpec, value: unknown): string | undefined {
+function findCustomRuleError({ checks = [], standard }: FieldSpec, value: unknown): string | undefined {
   for (const { check, message } of checks) {
-    const verdict = check.length > 1 ? true : synchronousResult(() => (check as (value: unknown) => unknown)(value));
+    const verdict = check.length > 1 ? true : callSynchronously(() => (check as (value: unknown) => unknown)(value));
     if (verdict === false || typeof verdict === 'string') return message ?? (verdict || 'Must be valid');
   }
-  const result = standard === undefined ? undefined : synchronousResult(() => standard['~standard'].validate(value));
+  const result = standard === undefined ? undefined : callSynchronously(() => standard['~standard'].validate(value));
   return (result as { issues?: readonly { message: string }[] } | undefined)?.issues?.[0]?.message;
 }
 
 /** The result of a synchronous function; undefined if it returns a promise or throws. */
-function synchronousResult(run: () => unknown): unknown {
+function callSynchronously(run: () => unknown): unknown {
   try {
     const result = run();
     if (!(result instanceof Promise)) return result;
@@ -148,7 +148,7 @@ function nestedFieldsOf(spec: FieldSpec): [path: string, inner: FieldSpec | unde
 }
 
 /** Checks the fields inside an array or object. Returns whether the field as a whole can be checked. */
-function checkInner(spec: FieldSpec, isSlow: SlowPattern, at: FieldErrors): boolean {
+function checkInner(spec: FieldSpec, isSlow: SlowPatternCheck, at: FieldErrors): boolean {
   if ('shape' in spec && (typeof spec.shape !== 'object' || spec.shape === null)) {
     at('').report('object() takes its fields, such as { city: f.string() }');
     return false;
@@ -174,7 +174,7 @@ function checkInner(spec: FieldSpec, isSlow: SlowPattern, at: FieldErrors): bool
  *
  * @returns whether it consists of valid fields, so that a schema can be created from it
  */
-export function checkField(spec: FieldSpec, isSlow: SlowPattern, at: FieldErrors): boolean {
+export function checkField(spec: FieldSpec, isSlow: SlowPatternCheck, at: FieldErrors): boolean {
   const errors = at('');
   const errorCount = () => errors.lines.length;
   const atFirst = errorCount();

@@ -2,31 +2,31 @@ import type { FieldSpec, Fields } from '../../declare/field.ts';
 import { snakeCase } from '../../declare/naming.ts';
 import type { AnyResource } from '../../declare/resource.ts';
 import type { ConfigErrors } from '../../platform/config/config-errors.ts';
-import { knownNames } from '../../platform/config/did-you-mean.ts';
+import { suggestKnownNames } from '../../platform/config/did-you-mean.ts';
 import { MAX_IDENTIFIER_BYTES } from '../../platform/postgres/identifiers.ts';
 import { checkField } from './field-errors.ts';
-import type { SlowPattern } from './patterns/slow-pattern.ts';
+import type { SlowPatternCheck } from './patterns/slow-pattern.ts';
 
-const RESERVED = new Set(['id', '_id', 'createdAt', 'updatedAt', '__v', '__proto__']);
-const PARAMETERS = new Set(['page', 'limit', 'sort', 'q', 'include', 'fields', 'after']);
+const RESERVED_NAMES = new Set(['id', '_id', 'createdAt', 'updatedAt', '__v', '__proto__']);
+const QUERY_PARAMETERS = new Set(['page', 'limit', 'sort', 'q', 'include', 'fields', 'after']);
 const FIELD_NAME = /^[a-zA-Z][a-zA-Z0-9_]{0,62}$/;
 /** System columns that Postgres has in every table. */
 const SYSTEM_COLUMNS = ['tableoid', 'xmin', 'cmin', 'xmax', 'cmax', 'ctid'];
 
 /** Whether a name is reserved: by a record's own fields, or by the properties of every JavaScript object. */
 function isReserved(name: string): boolean {
-  return RESERVED.has(name) || name in Object.prototype;
+  return RESERVED_NAMES.has(name) || name in Object.prototype;
 }
 
 /** The resources that a field refers to, including references inside arrays and objects. */
-function targetsOf(spec: FieldSpec): string[] {
+function referenceTargetsOf(spec: FieldSpec): string[] {
   if (spec.target !== undefined) return [spec.target];
   const inside = [...Object.values(spec.shape ?? {}), ...(spec.inner === undefined ? [] : [spec.inner])];
-  return inside.flatMap((field) => targetsOf(field.spec));
+  return inside.flatMap((field) => referenceTargetsOf(field.spec));
 }
 
 /** The columns that a resource has besides those of its fields, with descriptions of their values. */
-function ownColumns(resource: AnyResource): Map<string, string> {
+function nonFieldColumns(resource: AnyResource): Map<string, string> {
   const columns = new Map(SYSTEM_COLUMNS.map((name) => [name, `Postgres's own ${name}`]));
   columns.set('id', 'id');
   if (resource.timestamps !== false) columns.set('created_at', 'createdAt').set('updated_at', 'updatedAt');
@@ -36,10 +36,10 @@ function ownColumns(resource: AnyResource): Map<string, string> {
 /** Checks the names of a resource's fields, the targets of references, and each field itself. */
 export function checkFields(
   resource: AnyResource,
-  { names, isSlow }: { names: ReadonlySet<string>; isSlow: SlowPattern },
+  { names, isSlow }: { names: ReadonlySet<string>; isSlow: SlowPatternCheck },
   errors: ConfigErrors,
 ): void {
-  const columns = ownColumns(resource);
+  const columns = nonFieldColumns(resource);
   for (const [name, field] of Object.entries(resource.fields as Fields)) {
     const at = errors.at(`field "${name}"`);
     if (isReserved(name)) at.report(`the name is reserved; choose another`);
@@ -55,11 +55,11 @@ export function checkFields(
       at.report(`it would share the column "${snakeCase(name)}" with "${sameColumn}"; rename one`);
     columns.set(snakeCase(name), name);
     if (!checkField(field.spec, isSlow, (path) => errors.at(`field "${name}${path}"`))) continue;
-    for (const target of targetsOf(field.spec)) {
+    for (const target of referenceTargetsOf(field.spec)) {
       if (names.has(target)) continue;
-      at.report(`ref("${target}") names an unknown resource${knownNames(target, 'resources', names)}`);
+      at.report(`ref("${target}") names an unknown resource${suggestKnownNames(target, 'resources', names)}`);
     }
-    if (field.spec.filterable && PARAMETERS.has(name))
+    if (field.spec.filterable && QUERY_PARAMETERS.has(name))
       at.report(`"${name}" is already a query parameter of lists; rename the field`);
   }
 }

@@ -3,8 +3,8 @@ import { snakeCase } from '../../declare/naming.ts';
 import { type AnyResource, formerNames } from '../../declare/resource.ts';
 import type { ConfigErrors } from '../../platform/config/config-errors.ts';
 import { primaryKeyName } from '../../platform/postgres/identifiers.ts';
-import { archiveNames } from '../schema/table-names.ts';
-import { checkShape, type ExtensionOptions } from './declaration-shape.ts';
+import { archiveRelationNames } from '../schema/table-names.ts';
+import { checkOptionTypes, type ExtensionOptions } from './declaration-shape.ts';
 import { checkFields } from './field-names.ts';
 import { checkOptions, pathAndTableOf } from './option-errors.ts';
 import { createSlowPatternCheck } from './patterns/slow-pattern.ts';
@@ -32,7 +32,7 @@ function checkRenames(resource: AnyResource, errors: ConfigErrors): void {
 }
 
 /** The path of a single record: `/posts/:id` covers every path one segment below `/posts`. */
-function parentOf(path: string): string {
+function parentPathOf(path: string): string {
   return path.slice(0, path.lastIndexOf('/'));
 }
 
@@ -56,7 +56,7 @@ function checkClashes(resources: readonly AnyResource[], at: ResourceErrors): vo
       errors
         .at('collection')
         .report(`"${places.table}" is already the name of the primary key of "${keyOf}"; choose another collection`);
-    const parent = paths.get(parentOf(places.path));
+    const parent = paths.get(parentPathOf(places.path));
     if (parent !== undefined)
       errors.report(`path "${places.path}" would also match single records of "${parent}"; choose another path`);
   }
@@ -74,16 +74,16 @@ export function checkResources(
   errors: ConfigErrors,
 ): void {
   const at: ResourceErrors = ({ name }) => errors.at(`resource "${name}"`);
-  const whole = resources.filter((resource) => checkShape(resource, known.options, at(resource)));
+  const wellFormed = resources.filter((resource) => checkOptionTypes(resource, known.options, at(resource)));
   const names = new Set(resources.map((resource) => resource.name));
-  const roles = knownRoles(whole);
+  const roles = knownRoles(wellFormed);
   const isSlow = createSlowPatternCheck();
-  const archives = whole
+  const archives = wellFormed
     .filter(({ softDelete }) => softDelete)
-    .flatMap((one) => archiveNames(pathAndTableOf(one).table));
+    .flatMap((one) => archiveRelationNames(pathAndTableOf(one).table));
   const taken = new Set([...known.taken, ...archives]);
-  checkClashes(whole, at);
-  for (const resource of whole) {
+  checkClashes(wellFormed, at);
+  for (const resource of wellFormed) {
     const ofResource = at(resource);
     checkFields(resource, { names, isSlow }, ofResource);
     checkRenames(resource, ofResource);

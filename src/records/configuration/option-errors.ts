@@ -2,15 +2,15 @@ import type { FieldSpec, Fields } from '../../declare/field.ts';
 import { pluralName, snakeCase } from '../../declare/naming.ts';
 import { ACTIONS, type AnyResource } from '../../declare/resource.ts';
 import type { ConfigErrors } from '../../platform/config/config-errors.ts';
-import { knownNames } from '../../platform/config/did-you-mean.ts';
+import { suggestKnownNames } from '../../platform/config/did-you-mean.ts';
 import { MAX_IDENTIFIER_BYTES } from '../../platform/postgres/identifiers.ts';
 import { fieldTypeOf } from '../fields/field-type.ts';
 import { archiveTable } from '../schema/table-names.ts';
 import { isForNobody } from './visibility-errors.ts';
 
-const NAME = /^[a-z][a-z0-9-]*$/;
-const PATH = /^(\/[a-z0-9][a-z0-9._-]*)+$/;
-const TABLE = /^[a-z_][a-z0-9_]*$/;
+const RESOURCE_NAME = /^[a-z][a-z0-9-]*$/;
+const RESOURCE_PATH = /^(\/[a-z0-9][a-z0-9._-]*)+$/;
+const TABLE_NAME = /^[a-z_][a-z0-9_]*$/;
 const HOOKS = ['beforeCreate', 'afterCreate', 'beforeUpdate', 'afterUpdate', 'beforeDelete', 'afterDelete'];
 const MAX_TABLE_LENGTH = MAX_IDENTIFIER_BYTES - archiveTable('').length;
 /** First path segments of built-in routes. */
@@ -22,14 +22,16 @@ export function pathAndTableOf(resource: AnyResource): { path: string; table: st
   return { path: resource.path ?? `/${plural}`, table: resource.collection ?? snakeCase(plural) };
 }
 
-function checkPlace(resource: AnyResource, taken: ReadonlySet<string>, errors: ConfigErrors): void {
+function checkPathAndTable(resource: AnyResource, taken: ReadonlySet<string>, errors: ConfigErrors): void {
   const { path, table } = pathAndTableOf(resource);
-  if (!NAME.test(resource.name))
+  if (!RESOURCE_NAME.test(resource.name))
     errors.report('a resource name consists of letters, digits and -, and begins with a letter');
-  if (!PATH.test(path)) errors.at('path').report(`"${path}" is not a valid path; it must look like /blog-posts`);
+  if (!RESOURCE_PATH.test(path))
+    errors.at('path').report(`"${path}" is not a valid path; it must look like /blog-posts`);
   if (TAKEN_PATHS.has(`/${path.split('/')[1]}`))
     errors.at('path').report(`"${path}" is a built-in route; choose another path`);
-  if (!TABLE.test(table)) errors.at('collection').report(`"${table}" must be a lower-case name such as blog_posts`);
+  if (!TABLE_NAME.test(table))
+    errors.at('collection').report(`"${table}" must be a lower-case name such as blog_posts`);
   else if (table.length > MAX_IDENTIFIER_BYTES)
     errors
       .at('collection')
@@ -91,20 +93,20 @@ function checkIndexes(resource: AnyResource, errors: ConfigErrors): void {
 }
 
 /** The modifier that prevents all clients from sending a field, as written in the declaration. */
-function closedBy({ hidden, readOnly, writableBy }: FieldSpec): string | undefined {
+function closingModifierOf({ hidden, readOnly, writableBy }: FieldSpec): string | undefined {
   if (hidden) return 'hidden()';
   if (readOnly) return 'readOnly()';
   return writableBy !== undefined && isForNobody(writableBy) ? 'writableBy("none")' : undefined;
 }
 
 /** Required fields that no client can send. Code that creates records needs no route for it. */
-function checkCreate(resource: AnyResource, errors: ConfigErrors): void {
+function checkRequiredFieldsAreSettable(resource: AnyResource, errors: ConfigErrors): void {
   const { crud = true, hooks, policies } = resource;
   const creates = crud === true || (Array.isArray(crud) && crud.includes('create'));
   if (!creates || (policies?.create !== undefined && isForNobody(policies.create)) || hooks?.beforeCreate !== undefined)
     return;
   for (const [name, { spec }] of Object.entries(resource.fields as Fields)) {
-    const closed = closedBy(spec);
+    const closed = closingModifierOf(spec);
     if (!spec.required || closed === undefined || 'default' in spec || spec.owner) continue;
     errors
       .at(`field "${name}"`)
@@ -135,22 +137,22 @@ function checkSoftDelete(resource: AnyResource, errors: ConfigErrors): void {
 
 /** Checks the options of a resource whose types are right. */
 export function checkOptions(resource: AnyResource, taken: ReadonlySet<string>, errors: ConfigErrors): void {
-  checkPlace(resource, taken, errors);
+  checkPathAndTable(resource, taken, errors);
   if (Array.isArray(resource.crud)) {
     for (const action of resource.crud) {
       if (!ACTIONS.includes(action))
-        errors.at('crud').report(`unknown action "${action}"${knownNames(action, 'actions', ACTIONS)}`);
+        errors.at('crud').report(`unknown action "${action}"${suggestKnownNames(action, 'actions', ACTIONS)}`);
     }
     if (new Set(resource.crud).size < resource.crud.length)
       errors.at('crud').report('an action is named twice; keep one');
   }
   checkDefaultSort(resource, errors);
   checkIndexes(resource, errors);
-  checkCreate(resource, errors);
+  checkRequiredFieldsAreSettable(resource, errors);
   for (const [hook, code] of Object.entries(resource.hooks ?? {})) {
-    if (!HOOKS.includes(hook)) errors.at(`hooks.${hook}`).report(`unknown hook${knownNames(hook, 'hooks', HOOKS)}`);
-    else if (code !== undefined && typeof code !== 'function')
-      errors.at(`hooks.${hook}`).report(`must be a function`);
+    if (!HOOKS.includes(hook))
+      errors.at(`hooks.${hook}`).report(`unknown hook${suggestKnownNames(hook, 'hooks', HOOKS)}`);
+    else if (code !== undefined && typeof code !== 'function') errors.at(`hooks.${hook}`).report(`must be a function`);
   }
   checkSoftDelete(resource, errors);
 }

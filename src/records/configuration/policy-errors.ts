@@ -2,11 +2,11 @@ import type { FieldSpec, Fields } from '../../declare/field.ts';
 import { compilePolicy, type Policy } from '../../declare/policy.ts';
 import { ACTIONS, type AnyResource } from '../../declare/resource.ts';
 import type { ConfigErrors } from '../../platform/config/config-errors.ts';
-import { knownNames } from '../../platform/config/did-you-mean.ts';
+import { suggestKnownNames } from '../../platform/config/did-you-mean.ts';
 import { ownerFieldOf } from '../schema/compile.ts';
-import { unknownRoles } from './roles.ts';
+import { unknownRoleErrors } from './roles.ts';
 
-const POLICIES: readonly string[] = [...ACTIONS, 'reference'];
+const POLICY_NAMES: readonly string[] = [...ACTIONS, 'reference'];
 
 /** Reports rules that conflict with the option `owner`. For a field that is marked owner(), they are reported with the field. */
 function checkOwnerRules(spec: FieldSpec, errors: ConfigErrors): void {
@@ -47,11 +47,12 @@ export function checkPolicies(resource: AnyResource, roles: readonly string[] | 
   const check = (at: string, policy: Policy) => {
     const { owner } = compilePolicy(policy, () => undefined);
     if (owner && !owned) errors.at(at).report(`"owner" needs an owner field; mark a ref("user") with owner()`);
-    for (const text of unknownRoles(policy, roles)) errors.at(at).report(text);
+    for (const text of unknownRoleErrors(policy, roles)) errors.at(at).report(text);
   };
   for (const [action, policy] of Object.entries(resource.policies ?? {})) {
     const at = `policies.${action}`;
-    if (!POLICIES.includes(action)) errors.at(at).report(`unknown action${knownNames(action, 'actions', POLICIES)}`);
+    if (!POLICY_NAMES.includes(action))
+      errors.at(at).report(`unknown action${suggestKnownNames(action, 'actions', POLICY_NAMES)}`);
     else if (policy !== undefined) {
       compilePolicy(policy, (text) => errors.at(at).report(text));
       check(at, policy);

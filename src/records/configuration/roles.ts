@@ -2,7 +2,7 @@ import type { Fields } from '../../declare/field.ts';
 import { compilePolicy, type Policy, roleNameError } from '../../declare/policy.ts';
 import type { AnyResource } from '../../declare/resource.ts';
 import type { ConfigErrors } from '../../platform/config/config-errors.ts';
-import { knownNames } from '../../platform/config/did-you-mean.ts';
+import { suggestKnownNames } from '../../platform/config/did-you-mean.ts';
 
 /** The roles that users can have; undefined if no user resource lists them. */
 export function knownRoles(resources: readonly AnyResource[]): readonly string[] | undefined {
@@ -36,10 +36,10 @@ export function checkRoleField(resource: AnyResource, errors: ConfigErrors): voi
  *
  * @param known undefined if any word may be a role
  */
-export function unknownRoles(policy: Policy, known: readonly string[] | undefined): string[] {
+export function unknownRoleErrors(policy: Policy, known: readonly string[] | undefined): string[] {
   if (known === undefined) return [];
   const { roles } = compilePolicy(policy, () => undefined);
   return roles
     .filter((role) => !known.includes(role))
-    .map((role) => `"${role}" is not a role${knownNames(role, 'roles', known)}`);
+    .map((role) => `"${role}" is not a role${suggestKnownNames(role, 'roles', known)}`);
 }

@@ -5,12 +5,12 @@ import type { AnyResource } from '../../declare/resource.ts';
 import { type Route, routeBuilder } from '../../declare/route.ts';
 import { isScope, SCOPE_FORMAT } from '../../declare/scope.ts';
 import type { ConfigErrors } from '../../platform/config/config-errors.ts';
-import { knownNames } from '../../platform/config/did-you-mean.ts';
+import { suggestKnownNames } from '../../platform/config/did-you-mean.ts';
 import { limitRule, RULE_FORM } from '../../platform/limits/rule.ts';
 import { ownerFieldOf } from '../schema/compile.ts';
-import { unknownRoles } from './roles.ts';
+import { unknownRoleErrors } from './roles.ts';
 
-const OPTIONS = [
+const ROUTE_OPTIONS = [
   'policy',
   'input',
   'body',
@@ -53,18 +53,18 @@ function checkPolicy(route: Route, owned: boolean, errors: ConfigErrors): void {
 
 function checkRoute(route: Route, base: string, owned: boolean, errors: ConfigErrors): void {
   for (const key of Object.keys(route)) {
-    if (![...OPTIONS, ...BUILDER_PROPERTIES].includes(key))
-      errors.report(`"${key}" is not an option${knownNames(key, 'options', OPTIONS)}`);
+    if (![...ROUTE_OPTIONS, ...BUILDER_PROPERTIES].includes(key))
+      errors.report(`"${key}" is not an option${suggestKnownNames(key, 'options', ROUTE_OPTIONS)}`);
   }
   if (route.body !== undefined && route.body !== 'any' && route.body !== 'raw')
     errors.at('body').report(`must be 'raw', or left out`);
   if (route.body === 'raw' && route.input !== undefined)
     errors.at('body').report(`'raw' means that the body is not read, so input cannot check it; remove one`);
   checkPolicy(route, owned, errors);
-  checkAnyRoute(route, pathError(route.path, base), errors);
+  checkSharedRouteOptions(route, pathError(route.path, base), errors);
 }
 
-function checkAnyRoute(route: Route, path: string | undefined, errors: ConfigErrors): void {
+function checkSharedRouteOptions(route: Route, path: string | undefined, errors: ConfigErrors): void {
   if (path !== undefined) errors.report(path);
   if (typeof route.handler !== 'function') errors.report('the handler is missing');
   if (route.status !== undefined && !(Number.isInteger(route.status) && route.status >= 200 && route.status < 400)) {
@@ -86,7 +86,7 @@ function checkAnyRoute(route: Route, path: string | undefined, errors: ConfigErr
 }
 
 /** The valid routes in the list that `routes` returned. */
-function returnedRoutes(given: unknown, errors: ConfigErrors): Route[] {
+function selectValidRoutes(given: unknown, errors: ConfigErrors): Route[] {
   if (!Array.isArray(given)) {
     errors.at('routes').report('it must return a list of routes, such as [route.get("/hello", () => "hello")]');
     return [];
@@ -111,17 +111,17 @@ export function checkCustomRoutes(
 ): void {
   if (resource.routes === undefined) return;
   const base = resource.path ?? `/${pluralName(resource.name)}`;
-  const routes = returnedRoutes(resource.routes(routeBuilder(base, resource.name)), errors);
+  const routes = selectValidRoutes(resource.routes(routeBuilder(base, resource.name)), errors);
   for (const route of routes) {
     const at = errors.at(`route ${route.method} ${route.path}`);
     checkRoute(route, base, ownerFieldOf(resource) !== undefined, at);
-    for (const text of unknownRoles(route.policy ?? [], roles)) at.at('policy').report(text);
+    for (const text of unknownRoleErrors(route.policy ?? [], roles)) at.at('policy').report(text);
   }
-  for (const route of duplicateRoutes(routes)) errors.at(`route ${route}`).report('is declared twice');
+  for (const route of findDuplicateRoutes(routes)) errors.at(`route ${route}`).report('is declared twice');
 }
 
 /** Routes that match the same requests, as `GET /posts/:id`. A custom route of a resource may precede its CRUD route. */
-function duplicateRoutes(routes: readonly Route[]): string[] {
+function findDuplicateRoutes(routes: readonly Route[]): string[] {
   const shape = (route: Route) => `${route.method} ${route.path.replace(/:\w+/g, ':')}`;
   return [...Map.groupBy(routes, shape).values()]
     .filter((same) => same.length > 1)
@@ -158,14 +158,14 @@ export function checkExtensionRoutes(
   for (const { name, routes } of extensions) {
     for (const route of routes) {
       const at = errors.at(`extension "${name}": ${kind} ${route.method} ${route.path}`);
-      checkAnyRoute(route, pathRule.path.test(route.path) ? undefined : pathRule.error, at);
+      checkSharedRouteOptions(route, pathRule.path.test(route.path) ? undefined : pathRule.error, at);
       checkPolicy(route, route.resource !== undefined, at);
     }
   }
   // Core routes were checked with their resources. A duplicate among them is a custom route before a CRUD route, which is allowed.
-  const own = new Set(duplicateRoutes(core));
+  const own = new Set(findDuplicateRoutes(core));
   const all = [...core, ...extensions.flatMap((extension) => extension.routes)];
-  for (const route of duplicateRoutes(all)) {
+  for (const route of findDuplicateRoutes(all)) {
     if (!own.has(route))
       errors.at(`${kind} ${route}`).report('another resource or extension already has this route; change one path');
   }

@@ -3,7 +3,7 @@ import { allowsNobody, compilePolicy, type Policy } from '../../declare/policy.t
 import type { ConfigErrors } from '../../platform/config/config-errors.ts';
 import { fieldTypeOf } from '../fields/field-type.ts';
 
-const QUERIES = ['filterable', 'sortable', 'searchable'] as const;
+const QUERY_MODIFIERS = ['filterable', 'sortable', 'searchable'] as const;
 
 /** The modifier or type that hides a field from every viewer, as written in the declaration. */
 function hidingModifierOf(spec: FieldSpec): string | undefined {
@@ -12,7 +12,7 @@ function hidingModifierOf(spec: FieldSpec): string | undefined {
   return fieldTypeOf(spec).concealed ? `a ${spec.type.kind}` : undefined;
 }
 
-function usesFunctions({ visibleTo }: FieldSpec): boolean {
+function hasVisibilityFunction({ visibleTo }: FieldSpec): boolean {
   return visibleTo !== undefined && compilePolicy(visibleTo, () => undefined).functions.length > 0;
 }
 
@@ -27,13 +27,13 @@ export function isForNobody(policy: Policy): boolean {
 
 function checkQueries(spec: FieldSpec, secret: string | undefined, errors: ConfigErrors): void {
   const unseen = spec.visibleTo !== undefined && isForNobody(spec.visibleTo);
-  for (const query of QUERIES) {
+  for (const query of QUERY_MODIFIERS) {
     if (!spec[query]) continue;
     if (unseen)
       errors.report(`visibleTo("none") and ${query}() cannot be combined: nobody could use the query; remove one`);
     if (secret !== undefined)
       errors.report(`${secret} cannot be combined with ${query}(): a query would reveal the value; remove one`);
-    if (usesFunctions(spec))
+    if (hasVisibilityFunction(spec))
       errors.report(
         `visibleTo(function) and ${query}() cannot be combined: a query cannot call a function for each record; use roles, or remove one`,
       );

@@ -2,7 +2,7 @@ import { isStorable, UNSTORABLE } from '../../platform/postgres/values.ts';
 import type { JsonSchema } from './json-schema.ts';
 
 /** The reason why a column cannot hold a value. */
-export interface Rejected {
+export interface HoldRejection {
   /** The path inside the value to the part that the column cannot hold. */
   path: readonly number[];
   /** The message for a client; undefined for a value of the wrong type, which is an error in code. */
@@ -10,7 +10,7 @@ export interface Rejected {
 }
 
 /** A value in the form in which a column holds it, or the reason why the column cannot hold it. */
-export type Held = { value: unknown } | Rejected;
+export type HoldResult = { value: unknown } | HoldRejection;
 
 /** The data that a conversion from another Postgres type loses, and the expression for a confirmed conversion. */
 export interface LossyCast {
@@ -39,7 +39,7 @@ export interface ColumnType {
    *
    * @param maxBytes the maximum bytes of a text, or of a text in an array, that fits into its index
    */
-  hold(value: unknown, maxBytes?: number): Held;
+  hold(value: unknown, maxBytes?: number): HoldResult;
   /** The casts, applied one after the other, that convert another Postgres type without loss; undefined if there are none. */
   exactCasts?(from: string): readonly string[] | undefined;
   /** The data that a conversion from another Postgres type loses; undefined if unknown. */
@@ -48,14 +48,14 @@ export interface ColumnType {
 
 /** The `hold` of a column that keeps values unchanged. */
 export function createHold(isKind: (value: unknown) => boolean, fits: (value: never) => boolean, message: string) {
-  return (value: unknown): Held => {
+  return (value: unknown): HoldResult => {
     if (!isKind(value)) return { path: [], message: undefined };
     return fits(value as never) ? { value } : { path: [], message };
   };
 }
 
 /** Message for a text that is too long for its index. */
-export function tooManyBytes(max: number): string {
+export function tooManyBytesMessage(max: number): string {
   return `Must be at most ${max} bytes`;
 }
 
@@ -69,7 +69,7 @@ export const TEXT: ColumnType = {
   hold(value, maxBytes = Number.POSITIVE_INFINITY) {
     const held = holdText(value);
     if (!('value' in held) || Buffer.byteLength(value as string) <= maxBytes) return held;
-    return { path: [], message: tooManyBytes(maxBytes) };
+    return { path: [], message: tooManyBytesMessage(maxBytes) };
   },
 };
 
@@ -100,7 +100,7 @@ function createArrayColumn(item: ColumnType): ColumnType {
 }
 
 /** Arrays of a column type. The same item type returns the same object. */
-export function arrayColumn(item: ColumnType): ColumnType {
+export function arrayColumnType(item: ColumnType): ColumnType {
   let found = arrays.get(item);
   if (found === undefined) {
     found = createArrayColumn(item);

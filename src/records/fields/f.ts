@@ -60,12 +60,12 @@ export const f = Object.fromEntries([...types].map(([kind, { field }]) => [kind,
 };
 
 /** The field type of a kind in a snapshot; undefined if the kind no longer exists, or if a project created it. */
-export function fieldTypeNamed(kind: string): FieldType | undefined {
+export function fieldTypeByKind(kind: string): FieldType | undefined {
   return types.get(kind);
 }
 
 /** The column type by its Postgres name; undefined if no field type uses it. */
-export function columnTypeNamed(sql: string): ColumnType | undefined {
+export function columnTypeBySqlName(sql: string): ColumnType | undefined {
   for (const { column } of types.values()) if (typeof column !== 'function' && column.sql === sql) return column;
   return undefined;
 }

@@ -29,10 +29,10 @@ export type TypedModifier = (typeof TYPED_MODIFIERS)[number];
 export type Scalar = string | number | boolean;
 
 /** Comparisons of values that have no order. */
-export const EQUALITY: readonly Operator[] = ['eq', 'ne', 'in', 'nin', 'exists'];
+export const EQUALITY_COMPARISONS: readonly Operator[] = ['eq', 'ne', 'in', 'nin', 'exists'];
 
 /** Comparisons of values that have an order. */
-export const ORDER: readonly Operator[] = [...EQUALITY, 'gt', 'gte', 'lt', 'lte'];
+export const ORDER_COMPARISONS: readonly Operator[] = [...EQUALITY_COMPARISONS, 'gt', 'gte', 'lt', 'lte'];
 
 /** How a type with nested fields gets their schemas. */
 export interface SchemaContext {
@@ -132,7 +132,7 @@ export function columnTypeOf(spec: FieldSpec): ColumnType {
 }
 
 /** The default order of two values: texts by code point, as with `collate "C"`; other values by size. */
-export function defaultOrder(a: Scalar, b: Scalar): number {
+export function compareScalars(a: Scalar, b: Scalar): number {
   // JavaScript compares UTF-16 code units, which is a different order.
   if (typeof a === 'string' && typeof b === 'string') return Buffer.compare(Buffer.from(a), Buffer.from(b));
   return Number(a) - Number(b);

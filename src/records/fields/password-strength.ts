@@ -17,7 +17,7 @@ export function normalizeForComparison(text: string): string {
 }
 
 /** Loaded with the first password, because the list uses 20 MB of memory. */
-function readList(): Set<string> {
+function loadLeakedPasswords(): Set<string> {
   const { dictionary } = requirePackage('@zxcvbn-ts/language-common') as typeof Common;
   const usable = dictionary['passwords-common'].filter((password) => password.length >= MIN_LENGTH);
   return new Set(usable.map(normalizeForComparison));
@@ -29,7 +29,7 @@ function readList(): Set<string> {
  * @param password the password, normalised
  */
 export function isLeaked(password: string): boolean {
-  leaked ??= readList();
+  leaked ??= loadLeakedPasswords();
   return leaked.has(password);
 }
 

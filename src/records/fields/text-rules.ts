@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import type { FieldSpec } from '../../declare/field.ts';
 import { isStorable, UNSTORABLE } from '../../platform/postgres/values.ts';
-import { tooManyBytes } from './column-type.ts';
+import { tooManyBytesMessage } from './column-type.ts';
 import type { TypedModifier } from './field-type.ts';
 
 /** The modifiers that every short text supports. */
@@ -19,12 +19,12 @@ export const TEXT_MODIFIERS: readonly TypedModifier[] = [
 ];
 
 /** Normalises a text for comparisons; undefined for any other value. */
-export function comparableText(value: unknown): string | undefined {
+export function toComparableText(value: unknown): string | undefined {
   return typeof value === 'string' && isStorable(value) ? value : undefined;
 }
 
 /** A text in its stored form: trimmed and in the declared case. */
-export function normalize(text: string, spec: FieldSpec): string {
+export function normalizeText(text: string, spec: FieldSpec): string {
   const trimmed = spec.trim ? text.trim() : text;
   if (spec.lowercase) return trimmed.toLowerCase();
   return spec.uppercase ? trimmed.toUpperCase() : trimmed;
@@ -77,29 +77,29 @@ function isIndexed({ unique, index, filterable, sortable }: FieldSpec): boolean 
 }
 
 /** Bytes of the longest text that a declaration allows; undefined if it may not fit into an index. */
-export function declaredTextBytes(spec: FieldSpec): number | undefined {
+export function maxDeclaredTextBytes(spec: FieldSpec): number | undefined {
   const declared = spec.max === undefined ? Infinity : Number(spec.max.value) * MAX_BYTES_OF_A_CHARACTER;
   // The output of a Standard Schema may have any length.
   return declared <= MAX_INDEXED_BYTES && spec.standard === undefined ? declared : undefined;
 }
 
 /** Bytes of the longest text that a field accepts, for an index; undefined if it may not fit. */
-export function indexedTextBytes(spec: FieldSpec): number | undefined {
-  return declaredTextBytes(spec) ?? (isIndexed(spec) ? MAX_INDEXED_BYTES : undefined);
+export function maxIndexedTextBytes(spec: FieldSpec): number | undefined {
+  return maxDeclaredTextBytes(spec) ?? (isIndexed(spec) ? MAX_INDEXED_BYTES : undefined);
 }
 
 // Many harmless-looking expressions take quadratic time, so texts without a declared maximum are matched only up to this length.
-const MAX_MATCHED = 5000;
+const MAX_MATCHED_LENGTH = 5000;
 
 /**
  * The schema of a text: normalised, storable, within bounds, matching the pattern.
  *
  * @param normalized creates the stored form of a text
  */
-export function textSchema(spec: FieldSpec, maxBytes?: number, normalized = normalize): z.ZodType<string> {
+export function textSchema(spec: FieldSpec, maxBytes?: number, normalized = normalizeText): z.ZodType<string> {
   const min = spec.min === undefined ? undefined : Number(spec.min.value);
   const declared = spec.max === undefined ? undefined : Number(spec.max.value);
-  const max = declared ?? (spec.pattern === undefined ? undefined : MAX_MATCHED);
+  const max = declared ?? (spec.pattern === undefined ? undefined : MAX_MATCHED_LENGTH);
   return z
     .string({ error: 'Must be a string' })
     .transform((text) => normalized(text, spec))
@@ -115,9 +115,9 @@ export function textSchema(spec: FieldSpec, maxBytes?: number, normalized = norm
         return refuse(spec.max?.message ?? `Must be at most ${max} ${max === 1 ? 'character' : 'characters'}`);
       }
       if (maxBytes !== undefined && Buffer.byteLength(text) > maxBytes) {
-        return refuse(tooManyBytes(maxBytes));
+        return refuse(tooManyBytesMessage(maxBytes));
       }
-      if (spec.pattern !== undefined && !matches(spec.pattern.regex, text)) {
+      if (spec.pattern !== undefined && !matchesPattern(spec.pattern.regex, text)) {
         refuse(spec.pattern.message ?? 'Must be text that matches the required pattern');
       }
     });
@@ -136,12 +136,12 @@ export function maxBytesInIndex(spec: FieldSpec, room: number | undefined): numb
 export function shortTextSchema(
   spec: FieldSpec,
   { maxBytes }: { maxBytes?: number | undefined },
-  normalized = normalize,
+  normalized = normalizeText,
 ): z.ZodType<string> {
   return textSchema(spec, maxBytesInIndex(spec, maxBytes), normalized);
 }
 
-function matches(regex: RegExp, text: string): boolean {
+function matchesPattern(regex: RegExp, text: string): boolean {
   // A global or sticky expression keeps its last position.
   regex.lastIndex = 0;
   return regex.test(text);

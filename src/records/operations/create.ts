@@ -5,11 +5,11 @@ import { createPerRequestStore } from '../../platform/http/per-request.ts';
 import { newId } from '../../platform/ids.ts';
 import { authorizeCollection } from '../access/authorize.ts';
 import type { OperationContext } from '../access/operation-context.ts';
-import { actionErrorHandler, runRule } from '../access/rule-errors.ts';
+import { actionErrorHandler, runProjectCode } from '../access/rule-errors.ts';
 import type { Entity, RecordsContext } from '../context.ts';
-import { hookContext, hookResult, validateHookResult } from './hooks.ts';
-import { type Values, validate } from './validate.ts';
-import { causeOf, finishWrite, hashPasswords, toConflict } from './write-steps.ts';
+import { hookContext, resolveHookResult, validateHookResult } from './hooks.ts';
+import { type Values, validateInput } from './validate.ts';
+import { causeOf, finishWrite, hashPasswords, toConflictError } from './write-steps.ts';
 
 const reservedIds = createPerRequestStore<string>('reserved id');
 
@@ -46,22 +46,25 @@ async function insertRecord(
   const { unknownFields, http } = context.settings;
   const rules = { unknownFields, maxUnknown: http.bodyKeys, updating: false };
   const hooks = resource.declaration.hooks;
-  let values = await validate(resource, input, operation, { ...rules, hooked: hooks?.beforeCreate !== undefined });
+  let values = await validateInput(resource, input, operation, { ...rules, hooked: hooks?.beforeCreate !== undefined });
   if (hooks?.beforeCreate !== undefined) {
     // A hook may also change nested values of arrays and objects.
     const validated = structuredClone(values);
     const { beforeCreate } = hooks;
     const given = values;
-    const hookReturn: unknown = await runRule(resource.name, 'hooks.beforeCreate', () =>
+    const hookReturn: unknown = await runProjectCode(resource.name, 'hooks.beforeCreate', () =>
       beforeCreate(given, hookContext(context, operation)),
     );
-    values = await validateHookResult(resource, hookResult(hookReturn, values), operation, { ...rules, validated });
+    values = await validateHookResult(resource, resolveHookResult(hookReturn, values), operation, {
+      ...rules,
+      validated,
+    });
   }
   const refused = options.check?.(values) ?? {};
   if (Object.keys(refused).length > 0) throw validationError(refused);
   const hashed = await hashPasswords(context, resource, values);
   return store.insert(options.id ?? newId(), hashed, causeOf(operation)).catch((error: unknown) => {
-    throw toConflict(resource, error);
+    throw toConflictError(resource, error);
   });
 }
 

@@ -35,14 +35,14 @@ async function runNestedRules(spec: FieldSpec, value: unknown, place: RulePlace)
   const at = (key: string | number) => ({ ...place, path: `${place.path}.${key}` });
   if (spec.inner !== undefined && Array.isArray(value)) {
     const item = spec.inner.spec;
-    const results = await Promise.all(value.map((one, i) => applyRules(item, one, at(i))));
+    const results = await Promise.all(value.map((one, i) => applyFieldRules(item, one, at(i))));
     return { value: results.map((one) => one.value), passed: results.every((one) => one.passed) };
   }
   if (spec.shape === undefined || typeof value !== 'object' || value === null) return { value, passed: true };
   const names = Object.keys(value).filter((name) => (value as Record<string, unknown>)[name] !== undefined);
   const results = await Promise.all(
     names.map((name) =>
-      applyRules((spec.shape as Fields)[name]!.spec, (value as Record<string, unknown>)[name], at(name)),
+      applyFieldRules((spec.shape as Fields)[name]!.spec, (value as Record<string, unknown>)[name], at(name)),
     ),
   );
   return {
@@ -58,7 +58,7 @@ async function runNestedRules(spec: FieldSpec, value: unknown, place: RulePlace)
  * @param place the path of the value, and the object that collects validation errors
  * @returns the value, or the output of a Standard Schema
  */
-export async function applyRules(spec: FieldSpec, value: unknown, place: RulePlace): Promise<RuleResult> {
+export async function applyFieldRules(spec: FieldSpec, value: unknown, place: RulePlace): Promise<RuleResult> {
   const inner = await runNestedRules(spec, value, place);
   return inner.passed ? runOwnRules(spec, inner.value, place) : inner;
 }

@@ -1,22 +1,22 @@
 import type { StoredRecord } from '../../declare/host.ts';
 import { ApiError } from '../../platform/errors.ts';
 import { isId } from '../../platform/ids.ts';
-import { loadAuthorized, writeConditions } from '../access/authorize.ts';
+import { loadAuthorizedRecord, policyConditionsForWrite } from '../access/authorize.ts';
 import { assertRestorable, deletionPrivileges } from '../access/deleted-under.ts';
 import type { OperationContext } from '../access/operation-context.ts';
-import { runRule } from '../access/rule-errors.ts';
+import { runProjectCode } from '../access/rule-errors.ts';
 import type { Entity, RecordsContext } from '../context.ts';
 import type { Archive } from '../store/archive.ts';
 import type { WriteCondition } from '../store/store.ts';
-import { hookContext, hookResult } from './hooks.ts';
+import { hookContext, resolveHookResult } from './hooks.ts';
 import { assertIfMatch, ifMatchConditions } from './versions.ts';
 import {
   causeOf,
+  conditionsAfterLoad,
   finishWrite,
   loadForWrite,
-  reachConditions,
   retryOnConflict,
-  toConflict,
+  toConflictError,
   unchangedCondition,
 } from './write-steps.ts';
 
@@ -29,16 +29,16 @@ async function attemptDelete(
 ): Promise<StoredRecord | undefined> {
   const { resource, store } = entity;
   const hooks = resource.declaration.hooks;
-  const allowed = operation.system ? [] : await writeConditions(resource, 'delete', operation);
+  const allowed = operation.system ? [] : await policyConditionsForWrite(resource, 'delete', operation);
   let conditions: WriteCondition[] | undefined = allowed;
   if (!isId(id) || conditions === undefined || hooks?.beforeDelete !== undefined) {
     const record = await loadForWrite(entity, id, 'delete', operation);
-    const hookReturn: unknown = await runRule(resource.name, 'hooks.beforeDelete', () =>
+    const hookReturn: unknown = await runProjectCode(resource.name, 'hooks.beforeDelete', () =>
       hooks?.beforeDelete?.(record as never, hookContext(context, operation)),
     );
-    hookResult(hookReturn, record);
+    resolveHookResult(hookReturn, record);
     const unchangedSince = allowed === undefined ? unchangedCondition(entity, record) : [];
-    conditions = [...(await reachConditions(entity, allowed, operation)), ...unchangedSince];
+    conditions = [...(await conditionsAfterLoad(entity, allowed, operation)), ...unchangedSince];
   }
   const guarded = [...conditions, ...ifMatchConditions(resource, operation.ifMatch)];
   const removed = await store.remove(id, guarded, causeOf(operation), deletionPrivileges(resource, operation));
@@ -97,7 +97,7 @@ async function loadDeleted(
 ): Promise<StoredRecord> {
   const { policies } = entity.resource;
   if (!operation.system)
-    return loadAuthorized(archive.resource, archive.only, id, 'delete', policies.delete, operation);
+    return loadAuthorizedRecord(archive.resource, archive.only, id, 'delete', policies.delete, operation);
   const record = isId(id) ? await archive.only.read(id) : undefined;
   if (record === undefined) throw new ApiError('NOT_FOUND');
   return record;
@@ -123,7 +123,7 @@ export async function restoreRecord(
   assertIfMatch(entity.versionOf, deleted, operation.ifMatch);
   // A record in the archive does not change, but it may have been restored and deleted again under another privilege.
   const record = await store.restore(id, conditions, causeOf(operation)).catch((error: unknown) => {
-    throw toConflict(resource, error);
+    throw toConflictError(resource, error);
   });
   if (record === undefined) throw new ApiError('NOT_FOUND');
   await finishWrite(context, resource, { action: 'restored', record }, operation, () => undefined);

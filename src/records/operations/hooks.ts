@@ -4,12 +4,17 @@ import type { HookContext } from '../../declare/resource.ts';
 import { ApiError } from '../../platform/errors.ts';
 import { type OperationContext, policyArguments } from '../access/operation-context.ts';
 import { hideOnError } from '../access/rule-errors.ts';
-import { owns } from '../access/visibility.ts';
+import { isOwner } from '../access/visibility.ts';
 import type { RecordsContext } from '../context.ts';
 import { shortenForMessage } from '../query/parameter.ts';
 import type { CompiledField, CompiledResource } from '../schema/compiled.ts';
-import { policyDoc, type Values, validate } from './validate.ts';
-import { type FieldWrite, needsWritableByFunction, writeRefusal, writeRefusalByFunction } from './writable-fields.ts';
+import { copyForPolicy, type Values, validateInput } from './validate.ts';
+import {
+  type FieldWrite,
+  findWriteRefusal,
+  findWriteRefusalByFunction,
+  needsWritableByFunction,
+} from './writable-fields.ts';
 
 /** The context that hooks receive. */
 export function hookContext(context: RecordsContext, operation: OperationContext): HookContext {
@@ -22,7 +27,7 @@ export function hookContext(context: RecordsContext, operation: OperationContext
  *
  * @throws Error for false: other frameworks treat it as a refusal, but here the write would continue
  */
-export function hookResult(returned: unknown, values: object): object {
+export function resolveHookResult(returned: unknown, values: object): object {
   if (returned === false)
     throw new Error('a hook returned false, which does not stop the write; to refuse it, throw an ApiError');
   return typeof returned === 'object' && returned !== null ? returned : values;
@@ -38,9 +43,9 @@ interface HookValidation {
 }
 
 /** Whether the client may set and see a field: then the response may contain its validation errors. */
-async function concernsClient(field: CompiledField, write: FieldWrite, doc: StoredRecord): Promise<boolean> {
-  if (writeRefusal(field, write) !== undefined) return false;
-  if (needsWritableByFunction(field, write) && (await writeRefusalByFunction(field, write, doc)) !== undefined)
+async function canClientSetAndSee(field: CompiledField, write: FieldWrite, doc: StoredRecord): Promise<boolean> {
+  if (findWriteRefusal(field, write) !== undefined) return false;
+  if (needsWritableByFunction(field, write) && (await findWriteRefusalByFunction(field, write, doc)) !== undefined)
     return false;
   if (field.visibleTo === undefined) return true;
   const { resource, operation, updating } = write;
@@ -51,18 +56,18 @@ async function concernsClient(field: CompiledField, write: FieldWrite, doc: Stor
   return allows(
     policy,
     args,
-    owns(resource, doc, operation),
+    isOwner(resource, doc, operation),
     hideOnError(resource.reportRuleError, rule, operation.req),
   );
 }
 
 /** The names in an error's details that the client must not learn about. */
-async function namesHiddenFromClient(error: ApiError, write: FieldWrite, doc: StoredRecord): Promise<string[]> {
+async function findNamesHiddenFromClient(error: ApiError, write: FieldWrite, doc: StoredRecord): Promise<string[]> {
   const names = new Set(Object.keys(error.details ?? {}).map((path) => path.split('.', 1)[0]!));
   const foreign: string[] = [];
   for (const name of names) {
     const field = write.resource.field.get(name);
-    if (field === undefined || !(await concernsClient(field, write, doc))) foreign.push(name);
+    if (field === undefined || !(await canClientSetAndSee(field, write, doc))) foreign.push(name);
   }
   return foreign;
 }
@@ -82,12 +87,12 @@ export async function validateHookResult(
   options: HookValidation,
 ): Promise<Values> {
   try {
-    return await validate(resource, given, { ...operation, system: true }, options);
+    return await validateInput(resource, given, { ...operation, system: true }, options);
   } catch (error) {
     if (operation.system || !(error instanceof ApiError && error.code === 'VALIDATION_ERROR')) throw error;
     const { before, updating, validated } = options;
-    const doc = before ?? (policyDoc(resource, validated) as StoredRecord);
-    const names = await namesHiddenFromClient(error, { resource, operation, updating, before }, doc);
+    const doc = before ?? (copyForPolicy(resource, validated) as StoredRecord);
+    const names = await findNamesHiddenFromClient(error, { resource, operation, updating, before }, doc);
     if (names.length === 0) throw error;
     const fields = names.map((name) => `"${shortenForMessage(name)}"`).join(', ');
     // Without the cause: the log would show its details, and with them the values.

@@ -3,14 +3,14 @@ import type { StoredRecord } from '../../declare/host.ts';
 import type { CursorMeta, PageMeta } from '../../declare/service.ts';
 import { ApiError } from '../../platform/errors.ts';
 import { isId } from '../../platform/ids.ts';
-import { isTooSlow } from '../../platform/postgres/errors.ts';
-import { listConditions, loadAuthorized } from '../access/authorize.ts';
+import { isStatementTimeout } from '../../platform/postgres/errors.ts';
+import { loadAuthorizedRecord, policyConditionsForList } from '../access/authorize.ts';
 import { deletedConditions } from '../access/deleted-under.ts';
 import { actorOf, type OperationContext } from '../access/operation-context.ts';
 import type { Entity, RecordsContext } from '../context.ts';
 import { cursorAfter } from '../query/cursor.ts';
 import type { Condition, ListCondition, ListQuery, Position } from '../query/list-query.ts';
-import { badQuery } from '../query/parameter.ts';
+import { queryError } from '../query/parameter.ts';
 import { parseListQuery, type RawQuery } from '../query/parse.ts';
 import { scopeConditions } from '../query/scope.ts';
 import type { Slice } from '../query/sql.ts';
@@ -29,7 +29,7 @@ export async function readRecord(
     if (record === undefined) throw new ApiError('NOT_FOUND');
     return record;
   }
-  return loadAuthorized(resource, store, id, 'read', resource.policies.read, operation);
+  return loadAuthorizedRecord(resource, store, id, 'read', resource.policies.read, operation);
 }
 
 // A list is held in memory. For longer lists, code uses `each`.
@@ -53,7 +53,7 @@ function positionOfRecord(sort: ListQuery['sort'], record: StoredRecord): Positi
  * The position after which a list continues. If a cursor names a record, it is the record's current position, provided that the caller may
  * list it.
  */
-async function startPosition(
+async function resolveStartPosition(
   { resource }: Entity,
   store: Store,
   { after, sort }: ListQuery,
@@ -62,7 +62,7 @@ async function startPosition(
   if (after === undefined || !('record' in after)) return after;
   const record = await store.read(after.record, allowed);
   if (record === undefined) {
-    throw badQuery(
+    throw queryError(
       `The query parameter "after" refers to a ${resource.name} that no longer exists; start again from the first page`,
     );
   }
@@ -108,11 +108,11 @@ async function readPage({ resource }: Entity, pageRead: PageRead): Promise<Omit<
   const { query } = pageRead;
   const { page, limit } = query;
   const offset = (page - 1) * limit;
-  const nextOf = (records: StoredRecord[]) => cursorAfter(resource, query, records.at(-1)!);
+  const nextCursorOf = (records: StoredRecord[]) => cursorAfter(resource, query, records.at(-1)!);
   if (query.counted) {
     const [{ records, isCut }, total] = await readSliceAndTotal(pageRead, { limit, offset });
     const isMore = isCut || (records.length === limit && offset + limit < total);
-    const next = isMore ? { next: nextOf(records) } : {};
+    const next = isMore ? { next: nextCursorOf(records) } : {};
     const truncated = isCut ? { truncated: true as const } : {};
     return { records, meta: { total, page, limit, pages: Math.ceil(total / limit), ...next, ...truncated } };
   }
@@ -121,12 +121,12 @@ async function readPage({ resource }: Entity, pageRead: PageRead): Promise<Omit<
   if (records.length > limit) records.pop();
   // If only the extra record, which detects a next page, did not fit, the page is complete.
   const truncated = isCut && records.length < limit ? { truncated: true as const } : {};
-  return { records, meta: { limit, next: isMore ? nextOf(records) : null, ...truncated } };
+  return { records, meta: { limit, next: isMore ? nextCursorOf(records) : null, ...truncated } };
 }
 
 /** The conditions of policy and scope on the collection. */
 async function collectionConditions(resource: CompiledResource, operation: OperationContext): Promise<Condition[]> {
-  const allowed = await listConditions(resource, operation);
+  const allowed = await policyConditionsForList(resource, operation);
   const scope = scopeConditions(resource, operation);
   return [...allowed, ...(scope instanceof Promise ? await scope : scope)];
 }
@@ -160,7 +160,7 @@ async function refuseSlowList<T>(work: () => Promise<T>): Promise<T> {
   try {
     return await work();
   } catch (error) {
-    if (!isTooSlow(error)) throw error;
+    if (!isStatementTimeout(error)) throw error;
     const hint = 'add a filter, search for a longer text, or leave out the total with count=none';
     throw new ApiError('UNAVAILABLE', `This list takes too long to read; ${hint}`, { cause: error });
   }
@@ -180,14 +180,14 @@ export async function listRecords(
 ): Promise<StoredPage> {
   const { allowed, query, whole, from } = await prepareList(context, entity, raw, operation, byCode);
   return refuseSlowList(async () => {
-    const after = await startPosition(entity, from, query, allowed);
+    const after = await resolveStartPosition(entity, from, query, allowed);
     const bytes = byCode ? undefined : context.settings.http.pageBytes;
     return { ...(await readPage(entity, { store: from, query: whole, after, operation, bytes })), query };
   });
 }
 
 /** The first record of a list for code, among the records that the caller may list. */
-export async function firstRecord(
+export async function readFirstRecord(
   context: RecordsContext,
   entity: Entity,
   raw: RawQuery,
@@ -195,7 +195,7 @@ export async function firstRecord(
 ): Promise<StoredRecord | undefined> {
   const { allowed, query, whole, from } = await prepareList(context, entity, raw, operation, true);
   return refuseSlowList(async () => {
-    const slice: Slice = { limit: 1, offset: 0, after: await startPosition(entity, from, query, allowed) };
+    const slice: Slice = { limit: 1, offset: 0, after: await resolveStartPosition(entity, from, query, allowed) };
     return (await from.list(whole, slice, whole.slow))[0];
   });
 }
@@ -211,7 +211,7 @@ export async function countRecords(
   return refuseSlowList(() => from.count(whole, whole.slow));
 }
 
-const PARTS = ['page', 'limit', 'after'];
+const PAGING_PARAMETERS = ['page', 'limit', 'after'];
 
 // An order in which no change moves a record.
 const BY_ID: ListQuery['sort'] = [{ field: 'id', column: 'id', descending: false }];
@@ -220,14 +220,14 @@ const BY_ID: ListQuery['sort'] = [{ field: 'id', column: 'id', descending: false
  * Reads a whole list page by page, for code. Each page continues after the last record of the previous page. Policy and scope are evaluated
  * once, at the beginning.
  */
-export async function* recordPages(
+export async function* readRecordPages(
   context: RecordsContext,
   entity: Entity,
   raw: RawQuery,
   operation: OperationContext,
 ): AsyncGenerator<StoredRecord[]> {
-  const part = PARTS.find((name) => raw[name] !== undefined);
-  if (part !== undefined) throw badQuery(`each() reads every record of a list; leave out "${part}"`);
+  const part = PAGING_PARAMETERS.find((name) => raw[name] !== undefined);
+  if (part !== undefined) throw queryError(`each() reads every record of a list; leave out "${part}"`);
   const { whole, from } = await runAs(actorOf(operation), () => prepareList(context, entity, raw, operation, true));
   const ordered = { ...whole, sort: raw.sort === undefined ? BY_ID : whole.sort };
   let after: Position | undefined;

@@ -1,13 +1,13 @@
 import type { RecordSubscription, StoredRecord, SubscriptionRequest } from '../../declare/host.ts';
 import { ApiError } from '../../platform/errors.ts';
 import { isId } from '../../platform/ids.ts';
-import { listConditions, loadAuthorized, requiresUser } from '../access/authorize.ts';
+import { loadAuthorizedRecord, policyConditionsForList, requiresUser } from '../access/authorize.ts';
 import type { ResolvedViewContext } from '../access/operation-context.ts';
 import type { Entity } from '../context.ts';
 import { parseFilter } from '../query/filter.ts';
 import type { Condition } from '../query/list-query.ts';
 import { matches, mayMatch } from '../query/match.ts';
-import { assertGivenOnce, singleText } from '../query/parameter.ts';
+import { assertGivenOnce, requireSingleText } from '../query/parameter.ts';
 
 /** The condition for one record that the viewer may read. A resumed subscription does not fail if the record no longer exists. */
 async function singleRecordConditions(
@@ -17,7 +17,7 @@ async function singleRecordConditions(
   isResumed: boolean,
 ) {
   const { read } = resource.policies;
-  if (!isResumed) await loadAuthorized(resource, store, id, 'read', read, viewContext);
+  if (!isResumed) await loadAuthorizedRecord(resource, store, id, 'read', read, viewContext);
   else if (viewContext.user === undefined && requiresUser(read)) throw new ApiError('UNAUTHORIZED');
   else if (!isId(id)) throw new ApiError('NOT_FOUND');
   return [{ field: 'id', op: 'eq', value: id }] satisfies Condition[];
@@ -37,11 +37,11 @@ export async function subscribeToRecords(
   const names = Object.keys(filters);
   assertGivenOnce(names);
   const filterConditions = names.flatMap((name) =>
-    parseFilter(resource, name, singleText(name, filters[name]), viewContext.user),
+    parseFilter(resource, name, requireSingleText(name, filters[name]), viewContext.user),
   );
   const allowed =
     id === undefined
-      ? await listConditions(resource, viewContext)
+      ? await policyConditionsForList(resource, viewContext)
       : await singleRecordConditions(entity, id, viewContext, isResumed);
   const conditions = [...allowed, ...filterConditions];
   const meetsAll = (list: readonly Condition[], record: StoredRecord) =>

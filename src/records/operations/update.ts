@@ -1,21 +1,21 @@
 import type { StoredRecord } from '../../declare/host.ts';
 import { isId } from '../../platform/ids.ts';
-import { writeConditions } from '../access/authorize.ts';
+import { policyConditionsForWrite } from '../access/authorize.ts';
 import type { OperationContext } from '../access/operation-context.ts';
-import { runRule } from '../access/rule-errors.ts';
+import { runProjectCode } from '../access/rule-errors.ts';
 import type { Entity, RecordsContext } from '../context.ts';
 import type { WriteCondition, WriteResult } from '../store/store.ts';
-import { hookContext, hookResult, validateHookResult } from './hooks.ts';
-import { needsStoredRecord, type Values, validate } from './validate.ts';
+import { hookContext, resolveHookResult, validateHookResult } from './hooks.ts';
+import { needsStoredRecord, type Values, validateInput } from './validate.ts';
 import { ifMatchConditions } from './versions.ts';
 import {
   causeOf,
+  conditionsAfterLoad,
   finishWrite,
   hashPasswords,
   loadForWrite,
-  reachConditions,
   retryOnConflict,
-  toConflict,
+  toConflictError,
   unchangedCondition,
 } from './write-steps.ts';
 
@@ -29,19 +29,19 @@ async function attemptUpdate(
 ): Promise<WriteResult | undefined> {
   const { resource, store } = entity;
   const hooks = resource.declaration.hooks;
-  const allowed = operation.system ? [] : await writeConditions(resource, 'update', operation);
+  const allowed = operation.system ? [] : await policyConditionsForWrite(resource, 'update', operation);
   let conditions: WriteCondition[] | undefined = allowed;
   let before: StoredRecord | undefined;
   const loads = hooks?.beforeUpdate !== undefined || needsStoredRecord(resource, input);
   if (!isId(id) || conditions === undefined || loads) {
     before = await loadForWrite(entity, id, 'update', operation);
-    conditions = [...(await reachConditions(entity, allowed, operation)), ...unchangedCondition(entity, before)];
+    conditions = [...(await conditionsAfterLoad(entity, allowed, operation)), ...unchangedCondition(entity, before)];
   }
   const { unknownFields, http } = context.settings;
   const rules = { unknownFields, maxUnknown: http.bodyKeys, updating: true, before };
   let changes: Values;
   try {
-    changes = await validate(resource, input, operation, rules);
+    changes = await validateInput(resource, input, operation, rules);
   } catch (error) {
     // Authorize first: a caller that may not change the record must not get validation errors.
     if (before === undefined) await loadForWrite(entity, id, 'update', operation);
@@ -51,15 +51,18 @@ async function attemptUpdate(
     const validated = structuredClone(changes);
     const { beforeUpdate } = hooks;
     const given = changes;
-    const hookReturn: unknown = await runRule(resource.name, 'hooks.beforeUpdate', () =>
+    const hookReturn: unknown = await runProjectCode(resource.name, 'hooks.beforeUpdate', () =>
       beforeUpdate(given, before as never, hookContext(context, operation)),
     );
-    changes = await validateHookResult(resource, hookResult(hookReturn, changes), operation, { ...rules, validated });
+    changes = await validateHookResult(resource, resolveHookResult(hookReturn, changes), operation, {
+      ...rules,
+      validated,
+    });
   }
   const hashed = await hashPasswords(context, resource, changes);
   const guarded = [...conditions, ...ifMatchConditions(resource, operation.ifMatch)];
   const written = await store.update(id, hashed, guarded, causeOf(operation)).catch((error: unknown) => {
-    throw toConflict(resource, error);
+    throw toConflictError(resource, error);
   });
   if (written === undefined) await loadForWrite(entity, id, 'update', operation);
   return written;

@@ -4,15 +4,20 @@ import type { StoredRecord } from '../../declare/host.ts';
 import { type ErrorDetails, MAX_DETAILS } from '../../platform/errors.ts';
 import { tooManyKeysMessage } from '../../platform/json/json-limits.ts';
 import type { OperationContext } from '../access/operation-context.ts';
-import { InputError, runRule } from '../access/rule-errors.ts';
-import { checkedDefault, isBlank, missingMessage } from '../fields/missing-values.ts';
+import { InputError, runProjectCode } from '../access/rule-errors.ts';
+import { createValidDefault, isBlank, missingMessage } from '../fields/missing-values.ts';
 import type { CompiledField, CompiledResource } from '../schema/compiled.ts';
 import { allFieldsOf } from '../store/codec.ts';
-import { applyRules } from './custom-rules.ts';
-import { type FieldWrite, needsWritableByFunction, writeRefusal, writeRefusalByFunction } from './writable-fields.ts';
+import { applyFieldRules } from './custom-rules.ts';
+import {
+  type FieldWrite,
+  findWriteRefusal,
+  findWriteRefusalByFunction,
+  needsWritableByFunction,
+} from './writable-fields.ts';
 
 /** Names that a client may send back with a record that it received; they are ignored. */
-const IGNORED = new Set(['id', 'createdAt', 'updatedAt']);
+const IGNORED_NAMES = new Set(['id', 'createdAt', 'updatedAt']);
 
 /** Values by field name; null clears a field. */
 export type Values = Record<string, unknown>;
@@ -52,13 +57,13 @@ function isSet(input: Values, name: string): boolean {
 }
 
 /** For an update, functions of `writableBy` run before the value is checked: the record that they decide on already exists. */
-async function refusalOnUpdate(field: CompiledField, validation: Validation): Promise<string | undefined> {
+async function findRefusalOnUpdate(field: CompiledField, validation: Validation): Promise<string | undefined> {
   if (!validation.updating || !needsWritableByFunction(field, validation)) return undefined;
-  return writeRefusalByFunction(field, validation, validation.before);
+  return findWriteRefusalByFunction(field, validation, validation.before);
 }
 
 /** Checks the sent values, field by field. Returns the valid values; errors are added to `details`. */
-async function checkSent(input: Values, validation: Validation, details: ErrorDetails): Promise<Values> {
+async function validateSentFields(input: Values, validation: Validation, details: ErrorDetails): Promise<Values> {
   const values: Values = {};
   const { resource } = validation;
   let unknown = 0;
@@ -70,7 +75,7 @@ async function checkSent(input: Values, validation: Validation, details: ErrorDe
         details.body = tooManyKeysMessage(validation.maxUnknown);
         break;
       }
-      if (IGNORED.has(name) || validation.unknownFields === 'strip') continue;
+      if (IGNORED_NAMES.has(name) || validation.unknownFields === 'strip') continue;
       if (unknown > MAX_DETAILS) break;
       details[name] = 'Unknown field';
       continue;
@@ -80,7 +85,7 @@ async function checkSent(input: Values, validation: Validation, details: ErrorDe
       values[name] = input[name];
       continue;
     }
-    const refused = writeRefusal(field, validation) ?? (await refusalOnUpdate(field, validation));
+    const refused = findWriteRefusal(field, validation) ?? (await findRefusalOnUpdate(field, validation));
     if (refused !== undefined) details[name] = refused;
     else if (field.spec.required && isBlank(input[name])) details[name] = missingMessage(field.spec);
     else if (input[name] === null) {
@@ -104,7 +109,7 @@ function fillMissing(input: Values, values: Values, validation: Validation, deta
     if (name === resource.ownerField && values[name] === undefined && operation.user !== undefined && !unowned) {
       values[name] = operation.user.id;
     } else if (!isSet(input, name) || input[name] === null) {
-      const value = 'default' in spec ? checkedDefault(name, spec, field.schema) : undefined;
+      const value = 'default' in spec ? createValidDefault(name, spec, field.schema) : undefined;
       const filledByHook = validation.hooked && field.closed;
       if (value !== undefined) values[name] = value;
       else if (spec.required && !filledByHook) details[name] ??= missingMessage(spec);
@@ -133,15 +138,15 @@ function setRuleResult(
   else throw new Error(`schema() of the field "${name}" returned a value that a ${type.kind} field cannot hold`);
 }
 
-async function runRules(values: Values, validation: Validation, details: ErrorDetails): Promise<void> {
+async function applyCustomRules(values: Values, validation: Validation, details: ErrorDetails): Promise<void> {
   const { resource, before } = validation;
   const record = { ...(before === undefined ? {} : allFieldsOf(resource, before)), ...values };
   for (const field of resource.fields) {
     const value = values[field.name];
     if (!field.hasRules || value === undefined || value === null) continue;
     if (isAlreadyValidated(field.name, value, validation)) continue;
-    const ruled = await runRule(resource.name, `a rule of the field "${field.name}"`, () =>
-      applyRules(field.spec, value, { record, path: field.name, details }),
+    const ruled = await runProjectCode(resource.name, `a rule of the field "${field.name}"`, () =>
+      applyFieldRules(field.spec, value, { record, path: field.name, details }),
     );
     if (ruled.passed) setRuleResult(values, field, ruled.value, validation, details);
   }
@@ -158,13 +163,13 @@ async function checkWritableByOnCreate(
     (field) => isSet(input, field.name) && needsWritableByFunction(field, validation),
   );
   for (const field of fields) {
-    const refused = await writeRefusalByFunction(field, validation, policyDoc(validation.resource, values));
+    const refused = await findWriteRefusalByFunction(field, validation, copyForPolicy(validation.resource, values));
     if (refused !== undefined) details[field.name] = refused;
   }
 }
 
 /** A copy of validated values as the record for policy functions, which may change it. Passwords are left out. */
-export function policyDoc(resource: CompiledResource, values: Values): Record<string, unknown> {
+export function copyForPolicy(resource: CompiledResource, values: Values): Record<string, unknown> {
   const visible = Object.entries(values).filter(([name]) => !resource.field.get(name)!.type.concealed);
   return structuredClone(Object.fromEntries(visible));
 }
@@ -177,7 +182,7 @@ export function policyDoc(resource: CompiledResource, values: Values): Record<st
  * @returns normalised values: for a create all fields with a value, for an update the sent fields (null clears)
  * @throws ApiError VALIDATION_ERROR with a message per field
  */
-export async function validate(
+export async function validateInput(
   resource: CompiledResource,
   input: unknown,
   operation: OperationContext,
@@ -195,10 +200,10 @@ export async function validate(
   }
   const details: ErrorDetails = Object.create(null);
   const validation: Validation = { resource, operation, before: undefined, validated: {}, hooked: false, ...options };
-  const values = await checkSent(input as Values, validation, details);
+  const values = await validateSentFields(input as Values, validation, details);
   if (!options.updating) fillMissing(input as Values, values, validation, details);
   // Custom rules run only on records that pass the built-in rules.
-  if (Object.keys(details).length === 0) await runRules(values, validation, details);
+  if (Object.keys(details).length === 0) await applyCustomRules(values, validation, details);
   if (!options.updating && Object.keys(details).length === 0) {
     await checkWritableByOnCreate(input as Values, values, validation, details);
   }

@@ -1,15 +1,15 @@
 import type { IncomingMessage } from 'node:http';
 import type { StoredRecord } from '../../declare/host.ts';
 import { ApiError } from '../../platform/errors.ts';
-import { createIfMatchError, readEntityTags, versionIn } from '../../platform/http/entity-tag.ts';
+import { createIfMatchError, parseEntityTags, versionOfTag } from '../../platform/http/entity-tag.ts';
 import type { Condition } from '../query/list-query.ts';
 import type { WrittenBy } from '../query/sql.ts';
 import type { CompiledResource } from '../schema/compiled.ts';
 import { resourceOf, transactionOf } from '../store/codec.ts';
 
 const YEAR_10000 = Date.UTC(10_000, 0);
-const TRANSACTION = /^\d{1,10}$/;
-const LAST_TRANSACTION = 2 ** 32 - 1;
+const TRANSACTION_ID = /^\d{1,10}$/;
+const MAX_TRANSACTION_ID = 2 ** 32 - 1;
 
 /** Distinguishes a state of a record from all of its other states, in digits and small letters; undefined if it is unknown. */
 export type VersionOf = (record: StoredRecord) => string | undefined;
@@ -28,7 +28,7 @@ function timeOfVersion(version: string): string | undefined {
 
 /** Whether a version of a record without timestamps is valid: the id of a transaction. */
 function isTransactionVersion(version: string): boolean {
-  return TRANSACTION.test(version) && Number(version) <= LAST_TRANSACTION;
+  return TRANSACTION_ID.test(version) && Number(version) <= MAX_TRANSACTION_ID;
 }
 
 /**
@@ -58,10 +58,10 @@ export type IfMatch = '*' | readonly string[];
 export function readIfMatch({ headers }: IncomingMessage): IfMatch | undefined {
   const header = headers['if-match'];
   if (header === undefined) return undefined;
-  const tags = readEntityTags(header);
+  const tags = parseEntityTags(header);
   if (tags === undefined) throw createIfMatchError();
   if (tags === '*') return '*';
-  return tags.flatMap(({ weak, opaque }) => (weak ? [] : (versionIn(opaque) ?? [])));
+  return tags.flatMap(({ weak, opaque }) => (weak ? [] : (versionOfTag(opaque) ?? [])));
 }
 
 /** The conditions that a write's statement checks for `If-Match`. */

@@ -1,8 +1,8 @@
 import type { StoredRecord } from '../../declare/host.ts';
 import { allows, allowsEveryRecord } from '../../declare/policy.ts';
 import { type OperationContext, policyArguments } from '../access/operation-context.ts';
-import { runRule } from '../access/rule-errors.ts';
-import { owns } from '../access/visibility.ts';
+import { runProjectCode } from '../access/rule-errors.ts';
+import { isOwner } from '../access/visibility.ts';
 import type { CompiledField, CompiledResource } from '../schema/compiled.ts';
 
 const NOT_ALLOWED = 'You are not allowed to set this field';
@@ -18,25 +18,25 @@ export interface FieldWrite {
 }
 
 /** Whether `writableBy` lets the field be set, as far as roles and ownership decide. The creator of a record counts as its owner. */
-function isAllowed({ writableBy }: CompiledField, { resource, operation, updating, before }: FieldWrite): boolean {
+function isWriteAllowed({ writableBy }: CompiledField, { resource, operation, updating, before }: FieldWrite): boolean {
   if (operation.system || writableBy === undefined || allowsEveryRecord(writableBy, operation.user)) return true;
-  return writableBy.owner && (updating ? owns(resource, before, operation) : operation.user !== undefined);
+  return writableBy.owner && (updating ? isOwner(resource, before, operation) : operation.user !== undefined);
 }
 
 /** Whether only a function of `writableBy` can decide if the field may be set. */
 export function needsWritableByFunction(field: CompiledField, write: FieldWrite): boolean {
-  return !isAllowed(field, write) && field.writableBy!.functions.length > 0;
+  return !isWriteAllowed(field, write) && field.writableBy!.functions.length > 0;
 }
 
 /** The reason why a client may not send this field at all, or undefined. Functions are not called. */
-export function writeRefusal(field: CompiledField, write: FieldWrite): string | undefined {
+export function findWriteRefusal(field: CompiledField, write: FieldWrite): string | undefined {
   const { operation, updating, resource } = write;
   const { spec } = field;
   if (updating && field.type.concealed) return PASSWORD_UPDATE;
   if (operation.system) return undefined;
   if (spec.hidden || spec.readOnly || field.name === resource.ownerField) return 'Is read-only';
   if (updating && spec.immutable) return 'Cannot be changed after creation';
-  return isAllowed(field, write) || needsWritableByFunction(field, write) ? undefined : NOT_ALLOWED;
+  return isWriteAllowed(field, write) || needsWritableByFunction(field, write) ? undefined : NOT_ALLOWED;
 }
 
 /**
@@ -44,13 +44,13 @@ export function writeRefusal(field: CompiledField, write: FieldWrite): string | 
  *
  * @param doc the record to decide on: as stored, or as a create would store it
  */
-export async function writeRefusalByFunction(
+export async function findWriteRefusalByFunction(
   field: CompiledField,
   { resource, operation, updating }: FieldWrite,
   doc: Record<string, unknown> | undefined,
 ): Promise<string | undefined> {
   const args = policyArguments(operation, updating ? 'update' : 'create', doc);
   const rule = `writableBy of the field "${field.name}"`;
-  const allowed = await runRule(resource.name, rule, () => allows(field.writableBy!, args, false));
+  const allowed = await runProjectCode(resource.name, rule, () => allows(field.writableBy!, args, false));
   return allowed ? undefined : NOT_ALLOWED;
 }

@@ -4,8 +4,8 @@ import type { StoredRecord } from '../../declare/host.ts';
 import type { HookContext } from '../../declare/resource.ts';
 import { ApiError, type ErrorDetails } from '../../platform/errors.ts';
 import { isId } from '../../platform/ids.ts';
-import { violatedUnique } from '../../platform/postgres/errors.ts';
-import { loadAuthorized } from '../access/authorize.ts';
+import { findViolatedConstraint } from '../../platform/postgres/errors.ts';
+import { loadAuthorizedRecord } from '../access/authorize.ts';
 import { actorOf, identityOfOperation, type OperationContext } from '../access/operation-context.ts';
 import type { Entity, RecordsContext } from '../context.ts';
 import type { Condition } from '../query/list-query.ts';
@@ -35,7 +35,7 @@ export async function hashPasswords(
 }
 
 const MAX_ATTEMPTS = 12;
-const PAUSE_MS = 10;
+const RETRY_PAUSE_MS = 10;
 
 /**
  * Runs a write that succeeds only if the record has not changed since policies, rules and hooks were evaluated. After a conflict, it
@@ -58,7 +58,7 @@ export async function retryOnConflict<Changed>(
       // Create a new viewer so that the scope filter is evaluated again.
       const changed = await attempt({ ...operation });
       if (changed !== undefined) return changed;
-      await sleep(Math.random() * attempts * PAUSE_MS);
+      await sleep(Math.random() * attempts * RETRY_PAUSE_MS);
     }
     throw new ApiError('CONFLICT', 'The record is being changed by other requests; try again');
   });
@@ -71,7 +71,7 @@ export function causeOf(operation: OperationContext): Cause {
 }
 
 /** The error details for fields whose values are taken together. If there are several, only fields that every viewer sees are named. */
-function takenDetails(fields: readonly CompiledField[]): ErrorDetails {
+function describeTakenFields(fields: readonly CompiledField[]): ErrorDetails {
   const alone = fields.length === 1;
   const named = fields.filter(({ spec, secret, visibleTo }) =>
     alone ? !spec.hidden : !secret && visibleTo === undefined,
@@ -87,10 +87,10 @@ function takenDetails(fields: readonly CompiledField[]): ErrorDetails {
  * Converts a unique violation to a 409 for the client; returns any other error unchanged. The response never reveals which record has the
  * value.
  */
-export function toConflict(resource: CompiledResource, error: unknown): unknown {
-  const index = violatedUnique(error);
+export function toConflictError(resource: CompiledResource, error: unknown): unknown {
+  const index = findViolatedConstraint(error);
   if (index === undefined) return error;
-  const details = takenDetails(uniqueFieldsOf(resource, index));
+  const details = describeTakenFields(uniqueFieldsOf(resource, index));
   return new ApiError('CONFLICT', undefined, { ...(Object.keys(details).length > 0 && { details }), cause: error });
 }
 
@@ -149,13 +149,13 @@ export function unchangedCondition({ resource }: Entity, record: StoredRecord): 
   return [{ writers: [transactionOf(record)!] }];
 }
 
-async function loadAllowed(
+async function loadIfAllowed(
   { resource, store }: Entity,
   id: string,
   action: 'update' | 'delete',
   operation: OperationContext,
 ): Promise<StoredRecord> {
-  if (!operation.system) return loadAuthorized(resource, store, id, action, resource.policies[action], operation);
+  if (!operation.system) return loadAuthorizedRecord(resource, store, id, action, resource.policies[action], operation);
   const record = isId(id) ? await store.read(id) : undefined;
   if (record === undefined) throw new ApiError('NOT_FOUND');
   return record;
@@ -172,13 +172,13 @@ export async function loadForWrite(
   action: 'update' | 'delete',
   operation: OperationContext,
 ): Promise<StoredRecord> {
-  const record = await loadAllowed(entity, id, action, operation);
+  const record = await loadIfAllowed(entity, id, action, operation);
   assertIfMatch(entity.versionOf, record, operation.ifMatch);
   return record;
 }
 
 /** The conditions of a write whose record was loaded and allowed. The statement checks these conditions again. */
-export async function reachConditions(
+export async function conditionsAfterLoad(
   { resource }: Entity,
   conditions: Condition[] | undefined,
   operation: OperationContext,

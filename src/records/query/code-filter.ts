@@ -12,8 +12,8 @@ import {
   visibilityCondition,
 } from './filter.ts';
 import type { Condition } from './list-query.ts';
-import { badQuery, joinNames, singleText } from './parameter.ts';
-import { codeComparison, comparableValue, EQUALITY_OPERATORS, fieldSpecOf, isOperatorObject } from './scope.ts';
+import { joinNames, queryError, requireSingleText } from './parameter.ts';
+import { comparableValue, createCodeComparison, EQUALITY_OPERATORS, fieldSpecOf, isOperatorObject } from './scope.ts';
 
 /** A field that code may filter by, and its operators. */
 interface FilterableField {
@@ -25,7 +25,7 @@ interface FilterableField {
 /**
  * The system filters by every stored field with comparable values. Code that acts for a user filters only by fields that clients may use.
  */
-function filterableField(resource: CompiledResource, name: string, viewer: QueryViewer): FilterableField {
+function resolveFilterableField(resource: CompiledResource, name: string, viewer: QueryViewer): FilterableField {
   if (viewer !== 'system') {
     if (!isFilterable(resource, name)) throw unknownFilterError(resource, name);
     const { spec, operators } = resource.field.get(name)!;
@@ -34,36 +34,36 @@ function filterableField(resource: CompiledResource, name: string, viewer: Query
   const spec = fieldSpecOf(resource, name);
   if (spec === undefined || fieldTypeOf(spec).concealed) {
     const known = resource.fields.filter((field) => !field.type.concealed).map((field) => field.name);
-    throw badQuery(`Unknown field "${name}" in a filter; filterable fields: ${joinNames(['id', ...known])}`);
+    throw queryError(`Unknown field "${name}" in a filter; filterable fields: ${joinNames(['id', ...known])}`);
   }
   return { name, spec, operators: new Set(possibleOperators(spec)) };
 }
 
 function toComparedValue({ name, spec }: FilterableField, value: unknown): unknown {
   // As in a query string: a text may represent a number, and is trimmed and lower-cased as the field declares.
-  const asText = () => fieldTypeOf(spec).fromQuery?.(singleText(name, String(value)), spec);
-  const known = typeof value === 'string' ? asText() : comparableValue(spec, value);
-  const found = known ?? (typeof value === 'number' || typeof value === 'boolean' ? asText() : undefined);
-  if (found === undefined) throw badQuery(`The filter "${name}" has a value of the wrong type`);
+  const convertAsText = () => fieldTypeOf(spec).fromQuery?.(requireSingleText(name, String(value)), spec);
+  const known = typeof value === 'string' ? convertAsText() : comparableValue(spec, value);
+  const found = known ?? (typeof value === 'number' || typeof value === 'boolean' ? convertAsText() : undefined);
+  if (found === undefined) throw queryError(`The filter "${name}" has a value of the wrong type`);
   return found;
 }
 
-function operand(field: FilterableField, op: Operator, value: unknown): unknown {
+function parseOperand(field: FilterableField, op: Operator, value: unknown): unknown {
   if (op === 'exists') {
     if (value === true || value === 'true') return true;
     if (value === false || value === 'false') return false;
-    throw badQuery(`The operator "exists" of the filter "${field.name}" takes true or false`);
+    throw queryError(`The operator "exists" of the filter "${field.name}" takes true or false`);
   }
   if (!LIST_OPERATORS.has(op))
     return value === null && EQUALITY_OPERATORS.has(op) ? null : toComparedValue(field, value);
   const list = typeof value === 'string' ? value.split(',') : value;
-  if (!Array.isArray(list)) throw badQuery(`The operator "${op}" of the filter "${field.name}" takes a list`);
+  if (!Array.isArray(list)) throw queryError(`The operator "${op}" of the filter "${field.name}" takes a list`);
   if (list.length > MAX_LIST_VALUES)
-    throw badQuery(`The filter "${field.name}" takes at most ${MAX_LIST_VALUES} values`);
+    throw queryError(`The filter "${field.name}" takes at most ${MAX_LIST_VALUES} values`);
   return list.map((one) => (one === null ? null : toComparedValue(field, one)));
 }
 
-function termsOf(value: unknown): (readonly [string, unknown])[] {
+function operatorTermsOf(value: unknown): (readonly [string, unknown])[] {
   if (Array.isArray(value)) return [['in', value]];
   return isOperatorObject(value) ? Object.entries(value) : [['eq', value]];
 }
@@ -82,7 +82,7 @@ function assertDefined(parameter: string, value: unknown): void {
  * @param value any value that a query string can express, or a list, null, a Date, or operators with their values
  * @throws ApiError BAD_REQUEST naming the field and the allowed filters; TypeError for undefined
  */
-export function codeFilter(
+export function parseCodeFilter(
   resource: CompiledResource,
   parameter: string,
   value: unknown,
@@ -90,17 +90,17 @@ export function codeFilter(
 ): Condition[] {
   assertDefined(parameter, value);
   const [, name = parameter, operator] = FILTER_PARAMETER.exec(parameter) ?? [];
-  const field = filterableField(resource, name, viewer);
-  const terms = operator === undefined ? termsOf(value) : [[operator, value] as const];
-  if (terms.length === 0) throw badQuery(`The filter "${parameter}" needs an operator, such as { gte: 3 }`);
+  const field = resolveFilterableField(resource, name, viewer);
+  const terms = operator === undefined ? operatorTermsOf(value) : [[operator, value] as const];
+  if (terms.length === 0) throw queryError(`The filter "${parameter}" needs an operator, such as { gte: 3 }`);
   const conditions = terms.map(([op, wanted]) => {
     const missing = wanted === null && EQUALITY_OPERATORS.has(op);
     if (!field.operators.has(missing ? 'exists' : op)) {
-      throw badQuery(
+      throw queryError(
         `The field "${name}" cannot be filtered with "${op}"; its operators: ${joinNames(field.operators)}`,
       );
     }
-    return codeComparison(name, field.spec, op as Operator, operand(field, op as Operator, wanted));
+    return createCodeComparison(name, field.spec, op as Operator, parseOperand(field, op as Operator, wanted));
   });
   const declared = resource.field.get(name);
   const seen = declared === undefined ? undefined : visibilityCondition(resource, declared, viewer);

@@ -3,7 +3,7 @@ import type { StoredRecord } from '../../declare/host.ts';
 import { isId } from '../../platform/ids.ts';
 import type { CompiledResource, SortTerm } from '../schema/compiled.ts';
 import type { ListQuery, Position } from './list-query.ts';
-import { badQuery } from './parameter.ts';
+import { queryError } from './parameter.ts';
 import { comparableValue, fieldSpecOf } from './scope.ts';
 
 const CHECKSUM_BYTES = 9;
@@ -16,7 +16,7 @@ const BASE64URL = /^[A-Za-z0-9_-]+$/;
  * A checksum that ties a cursor to its resource and order, and shows that it arrived complete. It is not a signature: a forged cursor
  * reveals nothing, because cursors contain only values that the viewer can see anyway.
  */
-function checksum(resource: CompiledResource, sort: readonly SortTerm[], payload: string): Buffer {
+function computeChecksum(resource: CompiledResource, sort: readonly SortTerm[], payload: string): Buffer {
   const order = sort.map((term) => (term.descending ? '-' : '') + term.field).join(',');
   return hash('sha256', `1 ${resource.name} ${order} ${payload}`, 'buffer').subarray(0, CHECKSUM_BYTES);
 }
@@ -33,7 +33,7 @@ export function cursorAfter(
   const byRecord = JSON.stringify(record.id);
   const byValue = cursorCarriesValues ? JSON.stringify(sort.map((term) => record[term.field] ?? null)) : byRecord;
   const payload = byValue.length > MAX_PAYLOAD_LENGTH ? byRecord : byValue;
-  return Buffer.concat([checksum(resource, sort, payload), Buffer.from(payload)]).toString('base64url');
+  return Buffer.concat([computeChecksum(resource, sort, payload), Buffer.from(payload)]).toString('base64url');
 }
 
 function parseJson(payload: string): unknown {
@@ -45,7 +45,7 @@ function parseJson(payload: string): unknown {
 }
 
 /** The value of a sort term, in the form in which records hold it; undefined for a value of the wrong type. */
-function termValue(resource: CompiledResource, { field }: SortTerm, value: unknown): unknown {
+function parseTermValue(resource: CompiledResource, { field }: SortTerm, value: unknown): unknown {
   if (value === null) return resource.field.has(field) ? null : undefined;
   return comparableValue(fieldSpecOf(resource, field)!, value);
 }
@@ -59,11 +59,11 @@ function decodeCursor(
   if (text.length > MAX_CURSOR_LENGTH || !BASE64URL.test(text)) return undefined;
   const bytes = Buffer.from(text, 'base64url');
   const payload = bytes.toString('utf8', CHECKSUM_BYTES);
-  if (!checksum(resource, sort, payload).equals(bytes.subarray(0, CHECKSUM_BYTES))) return undefined;
+  if (!computeChecksum(resource, sort, payload).equals(bytes.subarray(0, CHECKSUM_BYTES))) return undefined;
   const content = parseJson(payload);
   if (typeof content === 'string') return isId(content) ? { record: content } : undefined;
   if (!cursorCarriesValues || !Array.isArray(content) || content.length !== sort.length) return undefined;
-  const values = sort.map((term, i) => termValue(resource, term, content[i]));
+  const values = sort.map((term, i) => parseTermValue(resource, term, content[i]));
   return values.includes(undefined) ? undefined : values;
 }
 
@@ -80,5 +80,7 @@ export function parseCursor(
 ): Position | { record: string } {
   const cursor = decodeCursor(resource, sort, cursorCarriesValues, text);
   if (cursor !== undefined) return cursor;
-  throw badQuery('The query parameter "after" must be the "meta.next" of a list of this resource with the same "sort"');
+  throw queryError(
+    'The query parameter "after" must be the "meta.next" of a list of this resource with the same "sort"',
+  );
 }

@@ -2,8 +2,8 @@ import { allowsEveryRecord, type Viewer } from '../../declare/policy.ts';
 import type { Operator } from '../../declare/service.ts';
 import type { ApiError } from '../../platform/errors.ts';
 import type { CompiledField, CompiledResource } from '../schema/compiled.ts';
-import { type Condition, compareField, type ListCondition } from './list-query.ts';
-import { badQuery, joinNames, shortenForMessage } from './parameter.ts';
+import { type Condition, createComparison, type ListCondition } from './list-query.ts';
+import { joinNames, queryError, shortenForMessage } from './parameter.ts';
 
 /** The viewer of a query: a user, undefined for a signed-out caller, or the system, which sees every field. */
 export type QueryViewer = Viewer | 'system' | undefined;
@@ -43,26 +43,27 @@ export function isFilterable(resource: CompiledResource, name: string): boolean 
 /** The error for a filter that clients may not use. */
 export function unknownFilterError(resource: CompiledResource, parameter: string): ApiError {
   const filterable = resource.fields.map((field) => field.name).filter((one) => isFilterable(resource, one));
-  return badQuery(
+  return queryError(
     `Unknown query parameter "${shortenForMessage(parameter)}"; filterable fields: ${joinNames(filterable)}`,
   );
 }
 
 function parseComparedValue(field: CompiledField, parameter: string, op: Operator, text: string): unknown {
   if (op === 'exists') {
-    if (text !== 'true' && text !== 'false') throw badQuery(`The query parameter "${parameter}" must be true or false`);
+    if (text !== 'true' && text !== 'false')
+      throw queryError(`The query parameter "${parameter}" must be true or false`);
     return text === 'true';
   }
   const one = (part: string) => {
     const value = field.type.fromQuery?.(part, field.spec);
-    if (value === undefined) throw badQuery(`The query parameter "${parameter}" has a value of the wrong type`);
+    if (value === undefined) throw queryError(`The query parameter "${parameter}" has a value of the wrong type`);
     return value;
   };
   if (!LIST_OPERATORS.has(op)) return one(text);
   const parts = text.split(',').filter((part) => part !== '');
-  if (parts.length === 0) throw badQuery(`The query parameter "${parameter}" needs at least one value`);
+  if (parts.length === 0) throw queryError(`The query parameter "${parameter}" needs at least one value`);
   if (parts.length > MAX_LIST_VALUES) {
-    throw badQuery(`The query parameter "${parameter}" takes at most ${MAX_LIST_VALUES} values`);
+    throw queryError(`The query parameter "${parameter}" takes at most ${MAX_LIST_VALUES} values`);
   }
   return parts.map(one);
 }
@@ -79,11 +80,11 @@ export function parseFilter(
   const field = resource.field.get(name)!;
   const op = operator as Operator;
   if (!field.operators.has(op)) {
-    throw badQuery(
+    throw queryError(
       `The field "${name}" cannot be filtered with "${shortenForMessage(operator)}"; its operators: ${joinNames(field.operators)}`,
     );
   }
-  const comparison = compareField(name, field.spec, op, parseComparedValue(field, parameter, op, text));
+  const comparison = createComparison(name, field.spec, op, parseComparedValue(field, parameter, op, text));
   const visibility = visibilityCondition(resource, field, viewer);
   return visibility === undefined ? [comparison] : [visibility, comparison];
 }
@@ -91,9 +92,9 @@ export function parseFilter(
 /** `q` as a condition: at least one searchable field that the viewer may see contains the text. */
 export function parseSearch(resource: CompiledResource, text: string, viewer: QueryViewer): ListCondition[] {
   const fields = resource.fields.filter((field) => field.spec.searchable && !field.secret);
-  if (fields.length === 0) throw badQuery('Unknown query parameter "q"; this resource is not searchable');
+  if (fields.length === 0) throw queryError('Unknown query parameter "q"; this resource is not searchable');
   if (text.length > MAX_SEARCH_LENGTH) {
-    throw badQuery(`The query parameter "q" takes at most ${MAX_SEARCH_LENGTH} characters`);
+    throw queryError(`The query parameter "q" takes at most ${MAX_SEARCH_LENGTH} characters`);
   }
   if (text === '') return [];
   const any = fields.map((field): ListCondition => {

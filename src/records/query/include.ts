@@ -1,6 +1,6 @@
 import type { CompiledResource } from '../schema/compiled.ts';
 import type { Includes } from './list-query.ts';
-import { badQuery, joinNames, shortenForMessage } from './parameter.ts';
+import { joinNames, queryError, shortenForMessage } from './parameter.ts';
 
 /** Maximum number of paths in one `include`. */
 export const MAX_PATHS = 20;
@@ -23,10 +23,10 @@ function referencesOf(resource: CompiledResource): Map<string, string> {
  * Adds a path to the tree. After its first reference, a path must not return to a resource that it has already passed: self-references are
  * expanded once.
  */
-function addPath(root: CompiledResource, path: string, tree: IncludeTree, resourceOf: ResourceOf): void {
-  const refuse = (why: string) => badQuery(`Cannot include "${shortenForMessage(path)}"; ${why}`);
+function addIncludePath(root: CompiledResource, path: string, tree: IncludeTree, resourceOf: ResourceOf): void {
+  const includeError = (why: string) => queryError(`Cannot include "${shortenForMessage(path)}"; ${why}`);
   const segments = path.split('.');
-  if (segments.length > MAX_LEVELS) throw refuse(`a path has at most ${MAX_LEVELS} references`);
+  if (segments.length > MAX_LEVELS) throw includeError(`a path has at most ${MAX_LEVELS} references`);
   const passed = new Set([root.name]);
   let [resource, level] = [root, tree];
   for (const [depth, name] of segments.entries()) {
@@ -36,7 +36,7 @@ function addPath(root: CompiledResource, path: string, tree: IncludeTree, resour
     if (target === undefined) {
       const of =
         depth === 0 ? 'references' : `references of "${segments.slice(0, depth).join('.')}" that can be included`;
-      throw refuse(`${of}: ${joinNames(allowed.map(([one]) => one))}`);
+      throw includeError(`${of}: ${joinNames(allowed.map(([one]) => one))}`);
     }
     passed.add(target);
     resource = resourceOf(target);
@@ -69,8 +69,8 @@ export function includablePaths(resource: CompiledResource, resourceOf: Resource
 /** Parses `include` into a tree of references: names of reference fields, or paths of them joined by dots. */
 export function parseInclude(resource: CompiledResource, text: string, resourceOf: ResourceOf): Includes {
   const paths = new Set(text.split(','));
-  if (paths.size > MAX_PATHS) throw badQuery(`The query parameter "include" takes at most ${MAX_PATHS} paths`);
+  if (paths.size > MAX_PATHS) throw queryError(`The query parameter "include" takes at most ${MAX_PATHS} paths`);
   const tree: IncludeTree = new Map();
-  for (const path of paths) addPath(resource, path, tree, resourceOf);
+  for (const path of paths) addIncludePath(resource, path, tree, resourceOf);
   return tree;
 }

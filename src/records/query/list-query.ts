@@ -13,7 +13,7 @@ export interface Comparison {
 }
 
 /** A comparison of a field with a value in the form in which records hold it. */
-export function compareField(field: string, spec: FieldSpec, op: Operator, value: unknown): Comparison {
+export function createComparison(field: string, spec: FieldSpec, op: Operator, value: unknown): Comparison {
   const { order } = fieldTypeOf(spec);
   return order === undefined ? { field, op, value } : { field, op, value, order };
 }
@@ -27,7 +27,7 @@ export type Condition = Comparison | { any: readonly Condition[] } | { every: re
  * A case-insensitive substring of a field. Only Postgres evaluates it, because Postgres and JavaScript match upper and lower case
  * differently (İ, ẞ, a final sigma).
  */
-export interface Search {
+export interface SubstringCondition {
   field: string;
   contains: string;
 }
@@ -43,7 +43,7 @@ export interface DeletedUnder {
 /** A condition of a list. */
 export type ListCondition =
   | Condition
-  | Search
+  | SubstringCondition
   | DeletedUnder
   | { any: readonly ListCondition[] }
   | { every: readonly ListCondition[] };

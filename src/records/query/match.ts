@@ -1,8 +1,8 @@
 import type { StoredRecord } from '../../declare/host.ts';
-import { defaultOrder, type Scalar } from '../fields/field-type.ts';
+import { compareScalars, type Scalar } from '../fields/field-type.ts';
 import type { Comparison, Condition } from './list-query.ts';
 
-function meetsComparison({ op, value, order = defaultOrder }: Comparison, stored: unknown): boolean {
+function meetsComparison({ op, value, order = compareScalars }: Comparison, stored: unknown): boolean {
   if (op === 'exists') return (stored !== undefined) === value;
   if (Array.isArray(stored)) {
     const wanted = (Array.isArray(value) ? value : [value]) as unknown[];
@@ -37,9 +37,9 @@ export function mayMatch(condition: Condition, record: StoredRecord, unknown: Re
   return unknown.has(condition.field) || meetsComparison(condition, record[condition.field]);
 }
 
-const NOTHING: ReadonlySet<string> = new Set();
+const NO_UNKNOWN_FIELDS: ReadonlySet<string> = new Set();
 
 /** Whether a stored record meets a condition. Returns the same result as the SQL, for records in memory (or deleted ones). */
 export function matches(condition: Condition, record: StoredRecord): boolean {
-  return mayMatch(condition, record, NOTHING);
+  return mayMatch(condition, record, NO_UNKNOWN_FIELDS);
 }

@@ -4,7 +4,7 @@ import { InputError } from '../access/rule-errors.ts';
 const MAX_MESSAGE_LENGTH = 100;
 
 /** The error for an invalid query. */
-export function badQuery(message: string): InputError {
+export function queryError(message: string): InputError {
   return new InputError('BAD_REQUEST', message);
 }
 
@@ -19,10 +19,11 @@ export function joinNames(list: Iterable<string>): string {
 }
 
 /** The text of a parameter that may be given only once. */
-export function singleText(name: string, value: unknown): string {
-  if (typeof value !== 'string') throw badQuery(`The query parameter "${shortenForMessage(name)}" must be given once`);
+export function requireSingleText(name: string, value: unknown): string {
+  if (typeof value !== 'string')
+    throw queryError(`The query parameter "${shortenForMessage(name)}" must be given once`);
   if (!isStorable(value))
-    throw badQuery(`The query parameter "${shortenForMessage(name)}" contains characters that are not allowed`);
+    throw queryError(`The query parameter "${shortenForMessage(name)}" contains characters that are not allowed`);
   return value;
 }
 
@@ -31,7 +32,7 @@ export function assertGivenOnce(parameters: readonly string[]): void {
   const seen = new Set<string>();
   for (const parameter of parameters) {
     const plain = parameter.endsWith('[eq]') ? parameter.slice(0, -'[eq]'.length) : parameter;
-    if (seen.has(plain)) throw badQuery(`The query parameter "${shortenForMessage(plain)}" must be given once`);
+    if (seen.has(plain)) throw queryError(`The query parameter "${shortenForMessage(plain)}" must be given once`);
     seen.add(plain);
   }
 }
@@ -40,7 +41,7 @@ export function assertGivenOnce(parameters: readonly string[]): void {
 export function parsePositive(name: string, text: string, most: number): number {
   const value = /^\d{1,15}$/.test(text) ? Number(text) : 0;
   if (value < 1 || value > most) {
-    throw badQuery(`The query parameter "${name}" must be a whole number from 1 to ${most}`);
+    throw queryError(`The query parameter "${name}" must be a whole number from 1 to ${most}`);
   }
   return value;
 }

@@ -1,11 +1,18 @@
 import type { CompiledResource } from '../schema/compiled.ts';
-import { totalOrder } from '../schema/indexes.ts';
-import { codeFilter } from './code-filter.ts';
+import { makeTotalOrder } from '../schema/indexes.ts';
+import { parseCodeFilter } from './code-filter.ts';
 import { parseCursor } from './cursor.ts';
 import { isFilterable, parseFilter, parseSearch, type QueryViewer } from './filter.ts';
 import { parseInclude, type ResourceOf } from './include.ts';
 import type { Includes, ListQuery } from './list-query.ts';
-import { assertGivenOnce, badQuery, joinNames, parsePositive, shortenForMessage, singleText } from './parameter.ts';
+import {
+  assertGivenOnce,
+  joinNames,
+  parsePositive,
+  queryError,
+  requireSingleText,
+  shortenForMessage,
+} from './parameter.ts';
 import { canCursorCarryValues, parseSort } from './sort.ts';
 
 /** A query string: flat; a repeated parameter is an array. */
@@ -33,7 +40,9 @@ function parseFields(resource: CompiledResource, text: string): Set<string> {
   const wanted = text.split(',');
   for (const name of wanted) {
     if (!allowed.includes(name))
-      throw badQuery(`Cannot select the field "${shortenForMessage(name)}"; selectable fields: ${joinNames(allowed)}`);
+      throw queryError(
+        `Cannot select the field "${shortenForMessage(name)}"; selectable fields: ${joinNames(allowed)}`,
+      );
   }
   return new Set(['id', ...wanted]);
 }
@@ -61,8 +70,8 @@ export function parseReadQuery(
 ): Pick<ListQuery, 'include' | 'fields'> {
   const shape: { include?: string; fields?: string } = {};
   for (const [name, value] of Object.entries(query)) {
-    if (name === 'include' || name === 'fields') shape[name] = singleText(name, value);
-    else throw badQuery(`Unknown query parameter "${shortenForMessage(name)}"; allowed here: include, fields`);
+    if (name === 'include' || name === 'fields') shape[name] = requireSingleText(name, value);
+    else throw queryError(`Unknown query parameter "${shortenForMessage(name)}"; allowed here: include, fields`);
   }
   return parseSelection(resource, shape, resourceOf);
 }
@@ -80,8 +89,8 @@ function parsePaging(
   limits: Limits,
 ): Pick<ListQuery, 'page' | 'limit' | 'counted'> {
   if (after !== undefined && page !== undefined)
-    throw badQuery('The query parameters "after" and "page" cannot be combined');
-  if (count !== undefined && count !== 'none') throw badQuery('The query parameter "count" can only be "none"');
+    throw queryError('The query parameters "after" and "page" cannot be combined');
+  if (count !== undefined && count !== 'none') throw queryError('The query parameter "count" can only be "none"');
   const defaultSize = Math.min(limits.defaultLimit, limits.maxLimit);
   return {
     page: page === undefined ? 1 : parsePositive('page', page, MAX_PAGES),
@@ -93,7 +102,7 @@ function parsePaging(
 /** Which records to return if deleted ones are kept. */
 function parseDeleted(deleted: string | undefined): ListQuery['deleted'] {
   if (deleted === undefined || deleted === 'only' || deleted === 'with') return deleted;
-  throw badQuery('The query parameter "deleted" can only be "only" or "with"');
+  throw queryError('The query parameter "deleted" can only be "only" or "with"');
 }
 
 interface Options {
@@ -116,7 +125,7 @@ function isFilterName(resource: CompiledResource, name: string, value: unknown, 
 }
 
 /** Whether no index serves any of the system's filters: the system may filter by every field. */
-function isWithoutIndex(resource: CompiledResource, filters: readonly (readonly [string, unknown])[]): boolean {
+function lacksIndex(resource: CompiledResource, filters: readonly (readonly [string, unknown])[]): boolean {
   const indexed = resource.indexes
     .filter(({ method }) => method === 'btree' || method === 'hash' || method === 'gin')
     .map((index) => index.terms[0]!.field);
@@ -140,22 +149,24 @@ export function parseListQuery(
   for (const [name, value] of Object.entries(query)) {
     if (!LIST_PARAMETER_NAMES.has(name) || isFilterName(resource, name, value, viewer)) filters.push([name, value]);
     else if (value !== undefined)
-      parameters[name as keyof ListParameters] = singleText(name, byCode ? String(value) : value);
+      parameters[name as keyof ListParameters] = requireSingleText(name, byCode ? String(value) : value);
   }
   assertGivenOnce(filters.map(([name]) => name));
   const conditions = [
     ...filters.flatMap(([name, value]) =>
-      byCode ? codeFilter(resource, name, value, viewer) : parseFilter(resource, name, singleText(name, value), viewer),
+      byCode
+        ? parseCodeFilter(resource, name, value, viewer)
+        : parseFilter(resource, name, requireSingleText(name, value), viewer),
     ),
     ...(parameters.q === undefined ? [] : parseSearch(resource, parameters.q, viewer)),
   ];
-  const sort = totalOrder(
+  const sort = makeTotalOrder(
     parameters.sort === undefined ? resource.defaultSort : parseSort(resource, parameters.sort, viewer),
   );
   const order = { sort, cursorCarriesValues: canCursorCarryValues(resource, sort, viewer) };
   const paging = parsePaging(parameters, limits);
   const isFarDown = (paging.page - 1) * paging.limit > MAX_FAST_OFFSET;
-  const isScan = viewer === 'system' && isWithoutIndex(resource, filters);
+  const isScan = viewer === 'system' && lacksIndex(resource, filters);
   const deleted = parseDeleted(parameters.deleted);
   return {
     ...order,

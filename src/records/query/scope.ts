@@ -8,10 +8,10 @@ import { fieldTypeOf, possibleOperators, type Scalar } from '../fields/field-typ
 import { dateType } from '../fields/types/date.ts';
 import { idType } from '../fields/types/id.ts';
 import type { CompiledResource } from '../schema/compiled.ts';
-import { type Condition, compareField } from './list-query.ts';
+import { type Condition, createComparison } from './list-query.ts';
 
 const NEVER: Condition = { never: true };
-const LIST_OPERATORS: readonly Operator[] = ['in', 'nin', 'all'];
+const ARRAY_OPERATORS: readonly Operator[] = ['in', 'nin', 'all'];
 /** Operators that test whether a field has a value if they compare it with null. */
 export const EQUALITY_OPERATORS: ReadonlySet<string> = new Set(['eq', 'ne']);
 
@@ -24,11 +24,11 @@ export function comparableValue(spec: FieldSpec, value: unknown): Scalar | undef
 }
 
 /** `in`, `nin` and `all`. In the list, null stands for a field without a value, undefined for a value that could not be computed. */
-function listCondition(field: string, spec: FieldSpec, op: Operator, wanted: readonly unknown[]): Condition {
+function arrayCondition(field: string, spec: FieldSpec, op: Operator, wanted: readonly unknown[]): Condition {
   const values = wanted.filter((one) => one !== null).map((one) => comparableValue(spec, one));
   const known = values.filter((one) => one !== undefined);
   if (op !== 'in' && known.length < values.length) return NEVER;
-  const listed = compareField(field, spec, op, known);
+  const listed = createComparison(field, spec, op, known);
   if (!wanted.includes(null)) return listed;
   if (op === 'in') return { any: [listed, { field, op: 'exists', value: false }] };
   return op === 'nin' ? { every: [listed, { field, op: 'exists', value: true }] } : NEVER;
@@ -39,18 +39,18 @@ function listCondition(field: string, spec: FieldSpec, op: Operator, wanted: rea
  *
  * @throws Error for `exists` without a boolean, or a list operator without a list
  */
-export function codeComparison(field: string, spec: FieldSpec, op: Operator, wanted: unknown): Condition {
+export function createCodeComparison(field: string, spec: FieldSpec, op: Operator, wanted: unknown): Condition {
   // If the scope function could not compute a value, hide everything rather than nothing.
   if (wanted === undefined) return NEVER;
-  if (op === 'exists' || LIST_OPERATORS.includes(op)) {
+  if (op === 'exists' || ARRAY_OPERATORS.includes(op)) {
     const fits = op === 'exists' ? typeof wanted === 'boolean' : Array.isArray(wanted);
     if (!fits)
       throw new Error(`the scope filter's "${op}" on "${field}" takes ${op === 'exists' ? 'a boolean' : 'a list'}`);
-    return op === 'exists' ? { field, op, value: wanted } : listCondition(field, spec, op, wanted as unknown[]);
+    return op === 'exists' ? { field, op, value: wanted } : arrayCondition(field, spec, op, wanted as unknown[]);
   }
   if (wanted === null) return EQUALITY_OPERATORS.has(op) ? { field, op: 'exists', value: op === 'ne' } : NEVER;
   const value = comparableValue(spec, wanted);
-  return value === undefined ? NEVER : compareField(field, spec, op, value);
+  return value === undefined ? NEVER : createComparison(field, spec, op, value);
 }
 
 /** Whether a filter value is an object of operators rather than a value to compare with. */
@@ -59,7 +59,7 @@ export function isOperatorObject(value: unknown): value is Record<string, unknow
 }
 
 /** The kind of a value, for a message. */
-function kindOf(value: unknown): string {
+function describeKind(value: unknown): string {
   if (value === null || value === undefined || typeof value === 'boolean') return String(value);
   if (typeof value !== 'object') return `a ${typeof value}`;
   const name: string = value.constructor?.name || 'object';
@@ -73,11 +73,11 @@ function isPlainObject(value: unknown): value is Record<string, unknown> {
 }
 
 /** Checks that a scope returned a filter: any other value contains no comparisons and would show every record. */
-function assertFilter(resource: CompiledResource, returned: unknown): asserts returned is ScopeFilter {
+function assertScopeFilter(resource: CompiledResource, returned: unknown): asserts returned is ScopeFilter {
   const filters: readonly unknown[] = Array.isArray(returned) ? returned : [returned];
   const wrong = filters.findIndex((one) => !isPlainObject(one));
   if (wrong === -1) return;
-  const kind = kindOf(filters[wrong]);
+  const kind = describeKind(filters[wrong]);
   const what = Array.isArray(returned) ? `a list that contains ${kind}` : kind;
   throw new Error(
     `the scope of "${resource.name}" returned ${what}; it must return a filter, a list of filters or undefined`,
@@ -89,7 +89,7 @@ function fieldConditions(field: string, spec: FieldSpec, wanted: unknown): Condi
   // A value without comparisons (`{}`, a Promise, a Map) must not count as an empty filter.
   if (operators && Object.keys(wanted).length === 0) {
     throw new Error(
-      `the scope filter compares "${field}" with ${kindOf(wanted)}; compare it with a value, a list or operators`,
+      `the scope filter compares "${field}" with ${describeKind(wanted)}; compare it with a value, a list or operators`,
     );
   }
   const terms = operators ? Object.entries(wanted) : [[Array.isArray(wanted) ? 'in' : 'eq', wanted] as const];
@@ -99,7 +99,7 @@ function fieldConditions(field: string, spec: FieldSpec, wanted: unknown): Condi
     if (!possible.includes(missing ? 'exists' : op)) {
       throw new Error(`the scope filter uses "${op}" on "${field}"; it can be ${possible.join(', ')}`);
     }
-    return codeComparison(field, spec, op as Operator, value);
+    return createCodeComparison(field, spec, op as Operator, value);
   });
 }
 
@@ -125,7 +125,7 @@ function filterConditions(resource: CompiledResource, filter: ScopeFilter): Cond
 
 function scopeResultConditions(resource: CompiledResource, filter: unknown): Condition[] {
   if (filter === undefined) return [];
-  assertFilter(resource, filter);
+  assertScopeFilter(resource, filter);
   return filterConditions(resource, filter);
 }
 
@@ -176,15 +176,15 @@ export function scopeConditions(
   resolved: ResolvedViewContext,
   decides: 'request' | 'visibility' = 'request',
 ): Condition[] | Promise<Condition[]> {
-  const failed = (error: unknown): Condition[] => {
+  const handleScopeError = (error: unknown): Condition[] => {
     if (decides === 'request' && !(error instanceof ScopeFunctionError)) throw error;
     scopeErrorHandler(resource, resolved.req, decides)(error instanceof ScopeFunctionError ? error.error : error);
     return [NEVER];
   };
   try {
     const conditions = evaluateScope(resource, resolved);
-    return conditions instanceof Promise ? conditions.catch(failed) : conditions;
+    return conditions instanceof Promise ? conditions.catch(handleScopeError) : conditions;
   } catch (error) {
-    return failed(error);
+    return handleScopeError(error);
   }
 }

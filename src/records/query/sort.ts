@@ -1,6 +1,6 @@
 import { type CompiledField, type CompiledResource, columnOf, type SortTerm } from '../schema/compiled.ts';
 import { type QueryViewer, visibilityCondition } from './filter.ts';
-import { badQuery, joinNames, shortenForMessage } from './parameter.ts';
+import { joinNames, queryError, shortenForMessage } from './parameter.ts';
 
 /** Maximum number of fields in one `sort`. */
 export const MAX_SORT_TERMS = 8;
@@ -15,7 +15,7 @@ function isSingleValue({ spec, type }: CompiledField): boolean {
 }
 
 /** The fields that at least some clients may sort by. */
-export function declaredSorts(resource: CompiledResource): string[] {
+export function declaredSortFields(resource: CompiledResource): string[] {
   const declared = resource.fields.filter((field) => field.spec.sortable && !field.secret);
   return [...declared.map((field) => field.name), ...timestampFields(resource)];
 }
@@ -25,7 +25,7 @@ function sortableFields(resource: CompiledResource, viewer: QueryViewer): string
   if (viewer === 'system') {
     return [...resource.fields.filter(isSingleValue).map((field) => field.name), 'id', ...timestampFields(resource)];
   }
-  return declaredSorts(resource).filter((name) => {
+  return declaredSortFields(resource).filter((name) => {
     const field = resource.field.get(name);
     return field === undefined || visibilityCondition(resource, field, viewer) === undefined;
   });
@@ -37,14 +37,14 @@ export function parseSort(resource: CompiledResource, text: string, viewer: Quer
   const terms = text.split(',').map((term) => {
     const field = term.replace(/^-/, '');
     if (!allowed.includes(field)) {
-      throw badQuery(`Cannot sort by "${shortenForMessage(field)}"; sortable fields: ${joinNames(allowed)}`);
+      throw queryError(`Cannot sort by "${shortenForMessage(field)}"; sortable fields: ${joinNames(allowed)}`);
     }
     return { field, column: columnOf(resource, field), descending: term.startsWith('-') };
   });
   if (new Set(terms.map((term) => term.field)).size < terms.length)
-    throw badQuery('The query parameter "sort" names a field twice');
+    throw queryError('The query parameter "sort" names a field twice');
   if (terms.length > MAX_SORT_TERMS)
-    throw badQuery(`The query parameter "sort" takes at most ${MAX_SORT_TERMS} fields`);
+    throw queryError(`The query parameter "sort" takes at most ${MAX_SORT_TERMS} fields`);
   return terms;
 }
 

@@ -3,7 +3,7 @@ import { arrayTextSql, prefixSql } from '../fields/index-expressions.ts';
 import { type CompiledResource, columnOf, type SortTerm } from '../schema/compiled.ts';
 import type { Comparison, ListCondition, ListQuery, Position } from './list-query.ts';
 
-const COMPARE = { eq: '=', gt: '>', gte: '>=', lt: '<', lte: '<=' } as const;
+const COMPARISON_SIGNS = { eq: '=', gt: '>', gte: '>=', lt: '<', lte: '<=' } as const;
 
 /** Collects the values of a statement. Each call of `add` returns the placeholder of its value. */
 export interface Parameters {
@@ -38,7 +38,7 @@ function comparisonSql(resource: CompiledResource, { field, op, value }: Compari
   if (op === 'ne') return `${column} is distinct from ${add(value)}`;
   // By code point, as in memory: the database's own collation depends on how it was created.
   const order = op !== 'eq' && declared?.type.textual ? ' collate "C"' : '';
-  return `${column} ${COMPARE[op as keyof typeof COMPARE]} ${add(value)}${order}`;
+  return `${column} ${COMPARISON_SIGNS[op as keyof typeof COMPARISON_SIGNS]} ${add(value)}${order}`;
 }
 
 /** Whether a text, or an item of an array of texts, matches a LIKE pattern. */
@@ -85,7 +85,7 @@ export function writtenBySql({ writers }: WrittenBy, params: Parameters): string
   return `"xmin" = any(${params.add(writers)}::xid[])`;
 }
 
-interface Term {
+interface PositionTerm {
   /** SQL expression. */
   column: string;
   descending: boolean;
@@ -95,30 +95,35 @@ interface Term {
   value: string | undefined;
 }
 
-function termAt(resource: CompiledResource, term: SortTerm, value: unknown, params: Parameters): Term {
+function createPositionTerm(
+  resource: CompiledResource,
+  term: SortTerm,
+  value: unknown,
+  params: Parameters,
+): PositionTerm {
   const field = resource.field.get(term.field);
   const { descending } = term;
-  const compared = (text: string) => (field?.sortsByPrefix ? prefixSql(text) : text);
-  const place = { column: compared(quoteIdentifier(term.column)), descending, nullable: field !== undefined };
+  const comparedSql = (text: string) => (field?.sortsByPrefix ? prefixSql(text) : text);
+  const place = { column: comparedSql(quoteIdentifier(term.column)), descending, nullable: field !== undefined };
   if (value === null) return { ...place, value: undefined };
   if (field === undefined) return { ...place, value: params.add(value) };
   const stored = field.toParameter === undefined ? value : field.toParameter(value);
-  return { ...place, value: compared(`${params.add(stored)}::${field.columnType.sql}`) };
+  return { ...place, value: comparedSql(`${params.add(stored)}::${field.columnType.sql}`) };
 }
 
-function equalSql({ column, value }: Term): string {
+function equalSql({ column, value }: PositionTerm): string {
   return value === undefined ? `${column} is null` : `${column} = ${value}`;
 }
 
 /** The ranges of one term that come after its value. */
-function rangesAfterTerm({ column, descending, nullable, value }: Term): string[] {
+function rangesAfterTerm({ column, descending, nullable, value }: PositionTerm): string[] {
   if (value === undefined) return descending ? [`${column} is not null`] : [];
   if (descending) return [`${column} < ${value}`];
   return nullable ? [`${column} > ${value}`, `${column} is null`] : [`${column} > ${value}`];
 }
 
 /** For terms with the same direction, all with values: a single row comparison, which an index on them serves as one range scan. */
-function rangesAfterRow(terms: readonly Term[]): string[] {
+function rangesAfterRow(terms: readonly PositionTerm[]): string[] {
   const [columns, values] = [terms.map((term) => term.column), terms.map((term) => term.value)];
   const row = `(${columns.join(', ')}) ${terms[0]!.descending ? '<' : '>'} (${values.join(', ')})`;
   if (terms[0]!.descending) return [row];
@@ -129,25 +134,25 @@ function rangesAfterRow(terms: readonly Term[]): string[] {
   return [row, ...without];
 }
 
-function rangesOf(terms: readonly Term[]): string[] {
-  const [first, ...rest] = terms as [Term, ...Term[]];
+function rangesAfterTerms(terms: readonly PositionTerm[]): string[] {
+  const [first, ...rest] = terms as [PositionTerm, ...PositionTerm[]];
   if (rest.length === 0) return rangesAfterTerm(first);
   if (terms.every((term) => term.descending === first.descending && term.value !== undefined))
     return rangesAfterRow(terms);
-  return [...rangesAfterTerm(first), ...rangesOf(rest).map((range) => `${equalSql(first)} and ${range}`)];
+  return [...rangesAfterTerm(first), ...rangesAfterTerms(rest).map((range) => `${equalSql(first)} and ${range}`)];
 }
 
 /**
  * The records after a position in a sorted list, as SQL conditions. The conditions are disjoint and together complete. Each is one range of
  * an index on the sort terms, so a page costs the same wherever it begins.
  */
-function rangesAfter(
+function rangesAfterPosition(
   resource: CompiledResource,
   sort: readonly SortTerm[],
   position: Position,
   params: Parameters,
 ): string[] {
-  return rangesOf(sort.map((term, i) => termAt(resource, term, position[i], params)));
+  return rangesAfterTerms(sort.map((term, i) => createPositionTerm(resource, term, position[i], params)));
 }
 
 interface UnnamedStatement {
@@ -193,14 +198,14 @@ export function pageStatement(
   const params = createParameters();
   const conditions = list.conditions.map((condition) => conditionSql(resource, condition, params));
   const order = orderSql(resource, list.sort);
-  const ranges = slice.after === undefined ? [] : rangesAfter(resource, list.sort, slice.after, params);
+  const ranges = slice.after === undefined ? [] : rangesAfterPosition(resource, list.sort, slice.after, params);
   const limit = params.add(slice.limit);
-  const rows = (range: readonly string[]) =>
+  const rowsSql = (range: readonly string[]) =>
     `select ${columns} from ${fromSql(resource)}${whereSql([...conditions, ...range])} order by ${order} limit ${limit}`;
-  if (slice.offset > 0) return { text: `${rows([])} offset ${params.add(slice.offset)}`, values: params.values };
-  if (ranges.length < 2) return { text: rows(ranges), values: params.values };
+  if (slice.offset > 0) return { text: `${rowsSql([])} offset ${params.add(slice.offset)}`, values: params.values };
+  if (ranges.length < 2) return { text: rowsSql(ranges), values: params.values };
   // Read each range separately, up to the page limit: if they were joined by OR, Postgres would read from the start of the list.
-  const parts = ranges.map((range) => `(${rows([range])})`).join(' union all ');
+  const parts = ranges.map((range) => `(${rowsSql([range])})`).join(' union all ');
   return { text: `select * from (${parts}) _page order by ${order} limit ${limit}`, values: params.values };
 }
 

@@ -7,13 +7,13 @@ import { columnTypeOf, fieldSchema, fieldTypeOf, isLongText } from '../fields/fi
 import { isPersonal } from '../fields/personal-data.ts';
 import { MAX_INDEXED_BYTES, maxBytesInIndex } from '../fields/text-rules.ts';
 import type { CompiledField, CompiledResource, SortTerm } from './compiled.ts';
-import { defaultOrderIndex, withIndexes } from './indexes.ts';
+import { defaultOrderTerms, withIndexes } from './indexes.ts';
 
 /** Whether a field has a property, itself or in a nested field. */
-function hasInside(spec: FieldSpec, property: 'checks' | 'standard'): boolean {
+function hasNestedProperty(spec: FieldSpec, property: 'checks' | 'standard'): boolean {
   if (spec[property] !== undefined) return true;
-  if (spec.inner !== undefined) return hasInside(spec.inner.spec, property);
-  return Object.values(spec.shape ?? {}).some((field) => hasInside(field.spec, property));
+  if (spec.inner !== undefined) return hasNestedProperty(spec.inner.spec, property);
+  return Object.values(spec.shape ?? {}).some((field) => hasNestedProperty(field.spec, property));
 }
 
 /** Maximum bytes of a field's value so that it fits into the declared indexes over the field; undefined if it is in none. */
@@ -46,8 +46,8 @@ function compileField(
     spec,
     type,
     schema: fieldSchema(spec, unknownFields, maxBytes),
-    hasRules: hasInside(spec, 'checks') || hasInside(spec, 'standard'),
-    transforms: hasInside(spec, 'standard'),
+    hasRules: hasNestedProperty(spec, 'checks') || hasNestedProperty(spec, 'standard'),
+    transforms: hasNestedProperty(spec, 'standard'),
     columnType: columnTypeOf(spec),
     toParameter: toColumn && ((value) => toColumn(value, compared)),
     maxBytes: type.indexedByExpression ? maxBytes : maxBytesInIndex(spec, maxBytes),
@@ -72,7 +72,7 @@ export function ownerFieldOf(resource: AnyResource): string | undefined {
   return resource.owner === '_id' ? 'id' : resource.owner;
 }
 
-function sortTerms(resource: AnyResource, timestamps: boolean): SortTerm[] {
+function parseDefaultSort(resource: AnyResource, timestamps: boolean): SortTerm[] {
   const declared = resource.defaultSort ?? (timestamps ? '-createdAt' : '_id');
   return declared.split(',').map((term) => {
     const name = term.trim().replace(/^-/, '');
@@ -101,8 +101,8 @@ function compileResource(
   const policy = (action: Action) => compilePolicy(declaredPolicy(resource, action), ignoreError);
   const plural = pluralName(resource.name);
   const crud = resource.crud ?? true;
-  const defaultSort = sortTerms(resource, timestamps);
-  const defaultOrder = defaultOrderIndex(defaultSort, (name) => (resource.fields as Fields)[name]?.spec);
+  const defaultSort = parseDefaultSort(resource, timestamps);
+  const defaultOrder = defaultOrderTerms(defaultSort, (name) => (resource.fields as Fields)[name]?.spec);
   return {
     name: resource.name,
     declaration: resource,

@@ -4,7 +4,7 @@ import { snakeCase } from '../../declare/naming.ts';
 import type { AnyResource } from '../../declare/resource.ts';
 import { toJsonbText } from '../../platform/postgres/values.ts';
 import { fieldSchema } from '../fields/field-type.ts';
-import { checkedDefault } from '../fields/missing-values.ts';
+import { createValidDefault } from '../fields/missing-values.ts';
 import { isFreeText, isPersonal } from '../fields/personal-data.ts';
 import { ownerFieldOf } from './compile.ts';
 
@@ -33,10 +33,10 @@ export interface ErasurePlan {
 /** The value of an emptied field. Defaults from functions are not used: they would look like the person's own value. */
 function replacementOf(name: string, spec: FieldSpec): unknown {
   if (!spec.required || typeof spec.default === 'function') return null;
-  return checkedDefault(name, spec, fieldSchema(spec, 'reject')) ?? null;
+  return createValidDefault(name, spec, fieldSchema(spec, 'reject')) ?? null;
 }
 
-function emptiedField(name: string, spec: FieldSpec, action: ErasurePlan['action']): EmptiedField {
+function planEmptiedField(name: string, spec: FieldSpec, action: ErasurePlan['action']): EmptiedField {
   const replacement = action === 'anonymize' ? replacementOf(name, spec) : null;
   const replacementText =
     replacement === null || typeof replacement === 'string' ? replacement : toJsonbText(replacement);
@@ -61,12 +61,12 @@ export function erasurePlan(resource: AnyResource, isUser: boolean): ErasurePlan
     ownerField,
     ownerColumn: ownerField === undefined ? undefined : snakeCase(ownerField),
     action,
-    personal: personal.map(([name, { spec }]) => emptiedField(name, spec, action)),
+    personal: personal.map(([name, { spec }]) => planEmptiedField(name, spec, action)),
   };
 }
 
 /** A resource whose records an erasure deletes or anonymizes. */
-export interface ErasureShare {
+export interface ErasureTarget {
   gateway: ResourceGateway;
   /** Its owner field and column are set. */
   plan: ErasurePlan;
@@ -75,8 +75,8 @@ export interface ErasureShare {
 /**
  * The resources whose records an erasure deletes or anonymizes together with the account of their owner. Includes the user's own record.
  */
-export function erasureShares(resources: readonly ResourceGateway[], users: ResourceGateway): ErasureShare[] {
-  return resources.flatMap((gateway): ErasureShare[] => {
+export function erasureTargets(resources: readonly ResourceGateway[], users: ResourceGateway): ErasureTarget[] {
+  return resources.flatMap((gateway): ErasureTarget[] => {
     const plan = erasurePlan(gateway.declaration, gateway === users);
     if (gateway === users) return [{ gateway, plan: { ...plan, ownerField: 'id', ownerColumn: 'id' } }];
     return plan.ownerField === undefined || plan.action === 'keep' ? [] : [{ gateway, plan }];

@@ -1,18 +1,18 @@
 import type { FieldSpec } from '../../declare/field.ts';
-import { boundedIdentifier, shortDigest } from '../../platform/postgres/identifiers.ts';
+import { computeShortDigest, shortenIdentifier } from '../../platform/postgres/identifiers.ts';
 import { fieldTypeOf, isLongText } from '../fields/field-type.ts';
 import { MAX_INDEXED_BYTES } from '../fields/text-rules.ts';
 import { type CompiledField, type CompiledResource, columnOf, type Index, type SortTerm } from './compiled.ts';
-import { tableNames } from './table-names.ts';
+import { relationNames } from './table-names.ts';
 
 /** Maximum bytes of a field's value in an index; undefined if a value may not fit. The record's own fields are short. */
-function indexedBytes(spec: FieldSpec | undefined): number | undefined {
+function maxIndexedBytes(spec: FieldSpec | undefined): number | undefined {
   if (spec === undefined) return 0;
   return spec.encrypted ? undefined : fieldTypeOf(spec).indexedBytes?.(spec);
 }
 
 /** The order with the id as its last term, unless it contains the id already: no two records are equal in it. */
-export function totalOrder(sorted: readonly SortTerm[]): SortTerm[] {
+export function makeTotalOrder(sorted: readonly SortTerm[]): SortTerm[] {
   if (sorted.some((term) => term.field === 'id')) return [...sorted];
   // The id has the direction of the last term, so that an index on (field, id) serves both directions.
   return [...sorted, { field: 'id', column: 'id', descending: sorted.at(-1)?.descending ?? false }];
@@ -24,15 +24,15 @@ export function totalOrder(sorted: readonly SortTerm[]): SortTerm[] {
  *
  * @param specOf returns the declaration of a field; undefined for the record's own fields
  */
-export function defaultOrderIndex(
+export function defaultOrderTerms(
   sorted: readonly SortTerm[],
   specOf: (field: string) => FieldSpec | undefined,
 ): SortTerm[] | undefined {
   const specs = sorted.map((term) => specOf(term.field));
-  const bytes = specs.map(indexedBytes);
+  const bytes = specs.map(maxIndexedBytes);
   if (bytes.some((one) => one === undefined)) return undefined;
   if (bytes.reduce<number>((sum, one) => sum + one!, 0) > MAX_INDEXED_BYTES) return undefined;
-  const terms = totalOrder(sorted);
+  const terms = makeTotalOrder(sorted);
   return terms.every((term) => term.descending) ? terms.map((term) => ({ ...term, descending: false })) : terms;
 }
 
@@ -44,25 +44,25 @@ interface PlannedIndex extends Omit<Index, 'name'> {
 }
 
 /** A compiled resource without indexes. */
-type Resource = Omit<CompiledResource, 'indexes'>;
+type UnindexedResource = Omit<CompiledResource, 'indexes'>;
 
-const PLAIN = { kind: 'index', method: 'btree', unique: false } as const;
+const PLAIN_INDEX = { kind: 'index', method: 'btree', unique: false } as const;
 
-function term(resource: Resource, field: string, descending = false): SortTerm {
+function term(resource: UnindexedResource, field: string, descending = false): SortTerm {
   return { field, column: columnOf(resource, field), descending };
 }
 
-function fieldIndexes(resource: Resource, field: CompiledField): PlannedIndex[] {
+function planFieldIndexes(resource: UnindexedResource, field: CompiledField): PlannedIndex[] {
   const { spec, operators } = field;
   const own = [term(resource, field.name)];
-  const plain = { ...PLAIN, terms: own, named: own };
+  const plain = { ...PLAIN_INDEX, terms: own, named: own };
   const indexes: PlannedIndex[] = [];
   if (spec.unique)
     indexes.push({ ...plain, kind: 'unique', unique: true, method: isLongText(spec) ? 'digest' : 'btree' });
   // The id makes the order of a sorted page total and lets the index serve it.
   if (spec.sortable) {
     const method = field.sortsByPrefix ? 'prefix' : 'btree';
-    indexes.push({ ...plain, kind: 'sort_index', terms: totalOrder(own), method });
+    indexes.push({ ...plain, kind: 'sort_index', terms: makeTotalOrder(own), method });
   }
   const method = field.type.indexMethod?.(spec);
   const compared = operators.size > 0 || spec.index === true;
@@ -77,12 +77,12 @@ function fieldIndexes(resource: Resource, field: CompiledField): PlannedIndex[] 
   return indexes;
 }
 
-function declaredIndexes(resource: Resource): PlannedIndex[] {
+function planDeclaredIndexes(resource: UnindexedResource): PlannedIndex[] {
   return (resource.declaration.indexes ?? []).flatMap(({ fields, unique = false }) => {
     const terms = fields.map((name) => term(resource, name.replace(/^-/, ''), name.startsWith('-')));
     // The order by `createdAt` already has an index.
     if (!unique && resource.timestamps && terms.length === 1 && terms[0]!.field === 'createdAt') return [];
-    return [{ ...PLAIN, kind: unique ? 'unique' : 'index', unique, terms, named: terms }];
+    return [{ ...PLAIN_INDEX, kind: unique ? 'unique' : 'index', unique, terms, named: terms }];
   });
 }
 
@@ -90,23 +90,25 @@ function declaredIndexes(resource: Resource): PlannedIndex[] {
  * The indexes that serve the orders of lists: by creation time, the default order, and the order of an owner's records. There is none by
  * `updatedAt`: every update would have to write every index of the table (https://www.postgresql.org/docs/current/storage-hot.html).
  */
-function orderIndexes(resource: Resource): PlannedIndex[] {
+function planOrderIndexes(resource: UnindexedResource): PlannedIndex[] {
   const { ownerField: owner, timestamps, defaultOrder } = resource;
   const created = timestamps ? [term(resource, 'createdAt')] : [];
-  const indexes: PlannedIndex[] = timestamps ? [{ ...PLAIN, terms: totalOrder(created), named: created }] : [];
+  const indexes: PlannedIndex[] = timestamps
+    ? [{ ...PLAIN_INDEX, terms: makeTotalOrder(created), named: created }]
+    : [];
   if (defaultOrder !== undefined && needsOwnIndex(resource, defaultOrder)) {
-    indexes.push({ ...PLAIN, kind: 'order_index', terms: defaultOrder, named: defaultOrder });
+    indexes.push({ ...PLAIN_INDEX, kind: 'order_index', terms: defaultOrder, named: defaultOrder });
   }
   if (owner !== undefined && owner !== 'id') {
     const own = term(resource, owner);
-    const rest = (defaultOrder ?? totalOrder(created)).filter(({ field }) => field !== owner);
-    indexes.push({ ...PLAIN, kind: 'owner_index', terms: [own, ...rest], named: [own] });
+    const rest = (defaultOrder ?? makeTotalOrder(created)).filter(({ field }) => field !== owner);
+    indexes.push({ ...PLAIN_INDEX, kind: 'owner_index', terms: [own, ...rest], named: [own] });
   }
   return indexes;
 }
 
 // The id has an index. Sortable fields and the timestamps have one together with the id.
-function needsOwnIndex({ timestamps, field }: Resource, order: readonly SortTerm[]): boolean {
+function needsOwnIndex({ timestamps, field }: UnindexedResource, order: readonly SortTerm[]): boolean {
   const [first] = order;
   if (first!.field === 'id') return false;
   if (order.length > 2) return true;
@@ -120,13 +122,13 @@ function equivalenceKey({ method, terms }: PlannedIndex): string {
   return JSON.stringify([method, ...terms.map(({ column, descending }) => [column, descending !== backwards])]);
 }
 
-function planIndexes(resource: Resource): PlannedIndex[] {
-  const fields = resource.fields.flatMap((field) => fieldIndexes(resource, field));
-  return withoutRedundant([...fields, ...declaredIndexes(resource), ...orderIndexes(resource)]);
+function planIndexes(resource: UnindexedResource): PlannedIndex[] {
+  const fields = resource.fields.flatMap((field) => planFieldIndexes(resource, field));
+  return removeRedundantIndexes([...fields, ...planDeclaredIndexes(resource), ...planOrderIndexes(resource)]);
 }
 
 /** Removes indexes that duplicate another one. A unique index also serves as a non-unique one. */
-function withoutRedundant(planned: readonly PlannedIndex[]): PlannedIndex[] {
+function removeRedundantIndexes(planned: readonly PlannedIndex[]): PlannedIndex[] {
   const kept = new Map<string, PlannedIndex>();
   for (const one of planned) {
     const other = kept.get(equivalenceKey(one));
@@ -137,14 +139,14 @@ function withoutRedundant(planned: readonly PlannedIndex[]): PlannedIndex[] {
 }
 
 /** Candidate names of an index in order of preference: the plain name, the name with directions, then names with a digest. */
-function* candidateNames({ table }: Resource, planned: PlannedIndex): Generator<string> {
+function* candidateIndexNames({ table }: UnindexedResource, planned: PlannedIndex): Generator<string> {
   const { kind, named, unique } = planned;
   const name = (columns: readonly string[]) => `${table}_${columns.join('_')}_${kind}`;
   const plain = name(named.map(({ column }) => column));
-  yield boundedIdentifier(plain);
-  yield boundedIdentifier(name(named.map(({ column, descending }) => (descending ? `${column}_desc` : column))));
+  yield shortenIdentifier(plain);
+  yield shortenIdentifier(name(named.map(({ column, descending }) => (descending ? `${column}_desc` : column))));
   for (let again = 0; ; again++)
-    yield boundedIdentifier(`${plain}_${shortDigest(`${equivalenceKey(planned)} ${unique} ${again}`)}`);
+    yield shortenIdentifier(`${plain}_${computeShortDigest(`${equivalenceKey(planned)} ${unique} ${again}`)}`);
 }
 
 /**
@@ -153,8 +155,8 @@ function* candidateNames({ table }: Resource, planned: PlannedIndex): Generator<
  *
  * @param taken names that other tables and their indexes use
  */
-export function withIndexes(resources: readonly Resource[], taken: Iterable<string>): CompiledResource[] {
-  const used = new Set([...taken, ...resources.flatMap(({ table, softDelete }) => tableNames(table, softDelete))]);
+export function withIndexes(resources: readonly UnindexedResource[], taken: Iterable<string>): CompiledResource[] {
+  const used = new Set([...taken, ...resources.flatMap(({ table, softDelete }) => relationNames(table, softDelete))]);
   const names = new Map<PlannedIndex, string>();
   const claimName = (planned: PlannedIndex, free: Iterable<string>) => {
     for (const name of free) {
@@ -166,9 +168,9 @@ export function withIndexes(resources: readonly Resource[], taken: Iterable<stri
   };
   const all = resources.map((resource) => ({ resource, planned: planIndexes(resource) }));
   for (const { resource, planned } of all)
-    for (const one of planned) claimName(one, candidateNames(resource, one).take(1));
+    for (const one of planned) claimName(one, candidateIndexNames(resource, one).take(1));
   for (const { resource, planned } of all) {
-    for (const one of planned) if (!names.has(one)) claimName(one, candidateNames(resource, one));
+    for (const one of planned) if (!names.has(one)) claimName(one, candidateIndexNames(resource, one));
   }
   return all.map(({ resource, planned }) => ({
     ...resource,

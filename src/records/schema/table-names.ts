@@ -1,5 +1,5 @@
 import type { ResourceGateway } from '../../declare/host.ts';
-import { boundedIdentifier, primaryKeyName } from '../../platform/postgres/identifiers.ts';
+import { primaryKeyName, shortenIdentifier } from '../../platform/postgres/identifiers.ts';
 
 /** The name of the table that keeps a table's deleted records. */
 export function archiveTable(table: string): string {
@@ -8,23 +8,23 @@ export function archiveTable(table: string): string {
 
 /** The name of an archive's index by deletion time. */
 export function archiveIndex(archive: string): string {
-  return boundedIdentifier(`${archive}_deleted_at_index`);
+  return shortenIdentifier(`${archive}_deleted_at_index`);
 }
 
 /** The name of an archive's index by the owner of the records, for erasures and exports. It is cheap: only deletions write to an archive. */
 export function archiveOwnerIndex(archive: string): string {
-  return boundedIdentifier(`${archive}_owner_index`);
+  return shortenIdentifier(`${archive}_owner_index`);
 }
 
 /** The names that an archive uses in the schema: its own, and those of its primary key and indexes. */
-export function archiveNames(table: string): string[] {
+export function archiveRelationNames(table: string): string[] {
   const archive = archiveTable(table);
   return [archive, primaryKeyName(archive), archiveIndex(archive), archiveOwnerIndex(archive)];
 }
 
 /** The names that a resource's table uses in the schema besides its indexes, including those of its archive. */
-export function tableNames(table: string, softDelete: boolean): string[] {
-  return [table, primaryKeyName(table), ...(softDelete ? archiveNames(table) : [])];
+export function relationNames(table: string, softDelete: boolean): string[] {
+  return [table, primaryKeyName(table), ...(softDelete ? archiveRelationNames(table) : [])];
 }
 
 /** The names of a resource's tables: with soft delete, also the table of the deleted records. */

@@ -13,7 +13,7 @@ function column(field: CompiledField): PgColumnBuilderBase {
 type Columns = Record<string, ExtraConfigColumn>;
 
 // The position that ORDER BY … DESC expects. drizzle's default is the opposite, and such an index would serve no sort.
-function inDirection(column: ExtraConfigColumn, descending: boolean) {
+function sortColumn(column: ExtraConfigColumn, descending: boolean) {
   return descending ? column.desc().nullsFirst() : column;
 }
 
@@ -27,11 +27,11 @@ function createIndex({ field }: CompiledResource, { name, method, unique, terms 
   if (method === 'digest') return uniqueIndex(name).on(sql.raw(digestSql(column)));
   if (method === 'prefix') return index(name).on(sql.raw(prefixSql(quoteIdentifier(column))), columns.id!);
   if (method !== 'btree') return index(name).using(method, own);
-  const [one, ...rest] = terms.map((term) => inDirection(columns[term.field]!, term.descending));
+  const [one, ...rest] = terms.map((term) => sortColumn(columns[term.field]!, term.descending));
   return (unique ? uniqueIndex(name) : index(name)).on(one!, ...rest);
 }
 
-function archiveIndexes({ archived, table, ownerField }: CompiledResource, columns: Columns) {
+function createArchiveIndexes({ archived, table, ownerField }: CompiledResource, columns: Columns) {
   if (!archived) return [];
   const purged = index(archiveIndex(table)).on(columns.deletedAt!);
   const owner = ownerField === undefined || ownerField === 'id' ? undefined : columns[ownerField];
@@ -60,7 +60,7 @@ export function resourceTable(resource: CompiledResource): PgTable {
     const columns = table as unknown as Columns;
     return [
       ...resource.indexes.map((one) => createIndex(resource, one, columns)),
-      ...archiveIndexes(resource, columns),
+      ...createArchiveIndexes(resource, columns),
     ];
   }) as unknown as PgTable;
 }

@@ -1,7 +1,7 @@
 import type { StoredRecord } from '../../declare/host.ts';
 import {
-  availableResponseBytes,
   createNoRoomError,
+  getAvailableResponseBytes,
   reserveResponseBytes,
 } from '../../platform/http/pending-responses.ts';
 import type { ResolvedViewContext } from '../access/operation-context.ts';
@@ -34,7 +34,7 @@ function isSpent({ bytes }: Budget): boolean {
 }
 
 /** Serialized records of one resource, and which of their references to expand. */
-interface Level {
+interface ExpansionLevel {
   resource: CompiledResource;
   includes: Includes;
   /** Each record, with the number of times that it appears in the response. */
@@ -42,7 +42,7 @@ interface Level {
 }
 
 /** An id in a serialized record that may be replaced by the record that it refers to. */
-interface Slot {
+interface ReferenceSlot {
   holder: Record<PropertyKey, unknown>;
   key: PropertyKey;
   id: string;
@@ -53,7 +53,7 @@ interface Slot {
 interface FieldSlots {
   target: string;
   includes: Includes;
-  slots: readonly Slot[];
+  slots: readonly ReferenceSlot[];
 }
 
 /** A referenced record, serialized for the viewer. */
@@ -75,7 +75,7 @@ interface LevelBytes {
  * Shares a read between viewers for whom the same change is serialized at the same time. The key contains everything that the read depends
  * on.
  */
-function sharedRead(
+function shareRead(
   { sharedReads }: ResolvedViewContext,
   dependsOn: readonly unknown[],
   read: () => Promise<StoredRecord[]>,
@@ -88,14 +88,14 @@ function sharedRead(
 }
 
 /** Reads as many records as the response has room for, and reserves their bytes before they are processed. */
-async function readReserved(
+async function readAndReserve(
   read: (bytes: () => number) => Promise<{ records: StoredRecord[]; bytes: number }>,
   level: LevelBytes,
   { req }: ResolvedViewContext,
 ): Promise<StoredRecord[]> {
   let room = level.max;
   const { records, bytes } = await read(() => {
-    room = Math.min(level.max, availableResponseBytes(req));
+    room = Math.min(level.max, getAvailableResponseBytes(req));
     return room;
   });
   // Records that did not fit must not look like references that stay ids.
@@ -116,8 +116,8 @@ async function readTargets(
   const scope = scopeConditions(resource, viewContext, 'visibility');
   const ids = [...new Set(slots.map((slot) => slot.id))];
   const conditions = scope instanceof Promise ? await scope : scope;
-  const found = await sharedRead(viewContext, [target, ids, conditions, level.max], () =>
-    readReserved((bytes) => store.readManyWithin(ids, conditions, bytes), level, viewContext),
+  const found = await shareRead(viewContext, [target, ids, conditions, level.max], () =>
+    readAndReserve((bytes) => store.readManyWithin(ids, conditions, bytes), level, viewContext),
   );
   const visible: StoredRecord[] = [];
   for (const record of found) {
@@ -128,8 +128,8 @@ async function readTargets(
 }
 
 /** Collects the slots of one reference field, up to the budget of items. */
-function slotsOf(places: Level['places'], name: string, budget: Budget): Slot[] {
-  const slots: Slot[] = [];
+function collectSlots(places: ExpansionLevel['places'], name: string, budget: Budget): ReferenceSlot[] {
+  const slots: ReferenceSlot[] = [];
   for (const [record, times] of places) {
     const value = record[name];
     if (typeof value === 'string') slots.push({ holder: record, key: name, id: value, times });
@@ -150,17 +150,21 @@ function slotsOf(places: Level['places'], name: string, budget: Budget): Slot[] 
   return slots;
 }
 
-function fieldSlots({ resource, includes, places }: Level, budget: Budget): FieldSlots[] {
+function collectFieldSlots({ resource, includes, places }: ExpansionLevel, budget: Budget): FieldSlots[] {
   const fields = [...includes].map(([name, below]) => ({
     target: resource.field.get(name)!.target!,
     includes: below,
-    slots: slotsOf(places, name, budget),
+    slots: collectSlots(places, name, budget),
   }));
   return fields.filter(({ slots }) => slots.length > 0);
 }
 
 /** Replaces the ids of one field, up to the budget of bytes. Returns the records that replaced them. */
-function fillSlots(slots: readonly Slot[], found: ReadonlyMap<string, Target>, budget: Budget): Level['places'] {
+function fillSlots(
+  slots: readonly ReferenceSlot[],
+  found: ReadonlyMap<string, Target>,
+  budget: Budget,
+): ExpansionLevel['places'] {
   const places = new Map<SerializedRecord, number>();
   for (const { holder, key, id, times } of slots) {
     const target = found.get(id);
@@ -191,13 +195,13 @@ function fillSlots(slots: readonly Slot[], found: ReadonlyMap<string, Target>, b
  */
 export async function expandReferences(
   context: RecordsContext,
-  first: Level,
+  first: ExpansionLevel,
   viewContext: ResolvedViewContext,
 ): Promise<boolean> {
   const budget: Budget = { items: MAX_ITEMS, bytes: MAX_BYTES, exceeded: false };
   let levels = [first];
   while (levels.length > 0 && !isSpent(budget)) {
-    const fields = levels.flatMap((level) => fieldSlots(level, budget));
+    const fields = levels.flatMap((level) => collectFieldSlots(level, budget));
     const bytes: LevelBytes = { max: budget.bytes, reserved: 0 };
     const found = await Promise.all(fields.map((field) => readTargets(context, field, bytes, viewContext)));
     const next = fields.map(({ target, includes, slots }, i) => {

@@ -1,7 +1,7 @@
 import type { IncomingMessage } from 'node:http';
 import {
-  availableResponseBytes,
   createNoRoomError,
+  getAvailableResponseBytes,
   reserveResponseBytes,
 } from '../../platform/http/pending-responses.ts';
 
@@ -13,7 +13,7 @@ const ESCAPED = /[\u0000-\u001f"\\]/;
 // The other control characters take six bytes: \u0001.
 const SHORT_ESCAPES = new Set([0x08, 0x09, 0x0a, 0x0c, 0x0d]);
 
-function stringBytes(text: string): number {
+function jsonStringBytes(text: string): number {
   let bytes = Buffer.byteLength(text) + 2;
   if (!ESCAPED.test(text)) return bytes;
   for (let i = 0; i < text.length; i++) {
@@ -29,11 +29,11 @@ function stringBytes(text: string): number {
  * size is needed.
  */
 export function jsonBytes(value: unknown): number {
-  if (typeof value === 'string') return stringBytes(value);
+  if (typeof value === 'string') return jsonStringBytes(value);
   if (typeof value !== 'object' || value === null) return String(value).length;
   let bytes = 2;
   if (Array.isArray(value)) for (const item of value) bytes += 1 + jsonBytes(item);
-  else for (const [key, item] of Object.entries(value)) bytes += 2 + stringBytes(key) + jsonBytes(item);
+  else for (const [key, item] of Object.entries(value)) bytes += 2 + jsonStringBytes(key) + jsonBytes(item);
   return bytes;
 }
 
@@ -53,7 +53,7 @@ export interface MeasuredPage<T> extends FittingPage<T> {
 const MAX_GROWTH = 6;
 
 /** The first records whose JSON fits; always at least one. */
-function withinJson<T>(page: MeasuredPage<T>, bytes: number): FittingPage<T> {
+function limitToJsonBytes<T>(page: MeasuredPage<T>, bytes: number): FittingPage<T> {
   const { records } = page;
   if (page.bytes * MAX_GROWTH <= bytes) return page;
   let left = bytes;
@@ -79,10 +79,10 @@ export async function readWithinRoom<T>(
   // Do not read records that would be refused.
   let room = bytes;
   const page = await read(() => {
-    room = Math.min(bytes, availableResponseBytes(req));
+    room = Math.min(bytes, getAvailableResponseBytes(req));
     return room;
   });
   if (room < bytes && page.isCut) throw createNoRoomError();
   reserveResponseBytes(req, page.bytes);
-  return withinJson(page, bytes);
+  return limitToJsonBytes(page, bytes);
 }

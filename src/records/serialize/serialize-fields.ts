@@ -18,7 +18,7 @@ interface PlannedField {
  * The fields that a viewer may see: no secret fields, and fields with `visibleTo` only if it can match. Everything that does not depend on
  * the record is decided once per viewer.
  */
-function plannedFields(resource: CompiledResource, viewContext: Pick<ResolvedViewContext, 'user'>): PlannedField[] {
+function planFields(resource: CompiledResource, viewContext: Pick<ResolvedViewContext, 'user'>): PlannedField[] {
   return resource.fields
     .filter(({ secret }) => !secret)
     .map((field) => ({
@@ -38,7 +38,7 @@ export async function serializeFields(
   viewContext: ResolvedViewContext,
   selected?: ReadonlySet<string>,
 ): Promise<SerializedRecord[]> {
-  const planned = plannedFields(resource, viewContext);
+  const planned = planFields(resource, viewContext);
   const plan = selected === undefined ? planned : planned.filter(({ field }) => selected.has(field.name));
   const times = resource.timestamps ? ['createdAt', 'updatedAt'].filter((name) => selected?.has(name) ?? true) : [];
   const withDeletedAt = resource.softDelete && (selected?.has('deletedAt') ?? true);
@@ -65,7 +65,7 @@ export function planVisibleFields(
   names: ReadonlySet<string>,
   viewContext: ResolvedViewContext,
 ): (record: StoredRecord) => Promise<ReadonlySet<string>> {
-  const plan = plannedFields(resource, viewContext).filter(({ field }) => names.has(field.name));
+  const plan = planFields(resource, viewContext).filter(({ field }) => names.has(field.name));
   return async (record) => {
     const visible = new Set<string>();
     for (const { field, always } of plan)

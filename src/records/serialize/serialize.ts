@@ -10,7 +10,7 @@ import { type SerializedRecord, serializeFields } from './serialize-fields.ts';
 /** The fields of a record that a client requested, and the references to expand in addition to those that are always expanded. */
 export type Selection = Pick<ListQuery, 'include' | 'fields'>;
 
-const EVERYTHING: Selection = { include: new Map(), fields: undefined };
+const DEFAULT_SELECTION: Selection = { include: new Map(), fields: undefined };
 
 async function serializeAll(
   context: RecordsContext,
@@ -20,7 +20,7 @@ async function serializeAll(
   selection: Selection,
 ): Promise<{ serialized: SerializedRecord[]; complete: boolean }> {
   const serialized = await serializeFields(resource, records, viewContext, selection.fields);
-  const always = resource.populated.map((name) => [name, EVERYTHING.include] as const);
+  const always = resource.populated.map((name) => [name, DEFAULT_SELECTION.include] as const);
   const includes = new Map([...always, ...selection.include]);
   if (includes.size === 0) return { serialized, complete: true };
   const places = new Map(serialized.map((record) => [record, 1]));
@@ -33,7 +33,7 @@ async function serializeRecords(
   resource: CompiledResource,
   records: readonly StoredRecord[],
   viewContext: ResolvedViewContext,
-  selection = EVERYTHING,
+  selection = DEFAULT_SELECTION,
 ): Promise<SerializedRecord[]> {
   return (await serializeAll(context, resource, records, viewContext, selection)).serialized;
 }
@@ -45,7 +45,7 @@ export async function serializeSeparately(
   records: readonly StoredRecord[],
   viewContext: ResolvedViewContext,
 ): Promise<SerializedRecord[]> {
-  const { serialized, complete } = await serializeAll(context, resource, records, viewContext, EVERYTHING);
+  const { serialized, complete } = await serializeAll(context, resource, records, viewContext, DEFAULT_SELECTION);
   if (complete || records.length < 2) return serialized;
   const separate: SerializedRecord[] = [];
   for (const record of records) separate.push(...(await serializeRecords(context, resource, [record], viewContext)));
@@ -67,7 +67,7 @@ class RecordsToSerialize {
     resource: string,
     records: StoredRecord | readonly StoredRecord[],
     {
-      selection = EVERYTHING,
+      selection = DEFAULT_SELECTION,
       viewer,
       defaults = {},
     }: {

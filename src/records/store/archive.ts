@@ -8,7 +8,7 @@ import { createStore, type Store } from './store.ts';
  * The deleted records of a resource with soft delete are kept in a table of their own. Therefore lists, reads, filters, references and
  * unique checks never find them, and cost the same as without soft delete.
  */
-function archiveResource(resource: CompiledResource): CompiledResource {
+function toArchiveResource(resource: CompiledResource): CompiledResource {
   return {
     ...resource,
     table: archiveTable(resource.table),
@@ -21,7 +21,7 @@ function archiveResource(resource: CompiledResource): CompiledResource {
 
 /** The compiled resources, and the archives of those with soft delete. */
 export function withArchives(resources: readonly CompiledResource[]): CompiledResource[] {
-  return resources.flatMap((resource) => (resource.softDelete ? [resource, archiveResource(resource)] : [resource]));
+  return resources.flatMap((resource) => (resource.softDelete ? [resource, toArchiveResource(resource)] : [resource]));
 }
 
 /** The deleted records of a resource. */
@@ -40,7 +40,7 @@ export function createArchive(
   platform: { keyring: Parameters<typeof createCodec>[1]; log: Parameters<typeof createCodec>[2] },
   database: Parameters<Store['on']>[0],
 ): Archive {
-  const archive = archiveResource(resource);
+  const archive = toArchiveResource(resource);
   const codec = createCodec(archive, platform.keyring, platform.log);
   const own = createCodec(resource, platform.keyring, platform.log).columns;
   const liveRows = `select ${own}, null::timestamptz as "deleted_at", null::text[] as "deleted_under" from ${quoteIdentifier(resource.table)}`;

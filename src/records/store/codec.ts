@@ -142,7 +142,7 @@ export function createCodec(resource: CompiledResource, keyring: Keyring, log: L
     return field.type.toColumn === undefined ? value : field.type.toColumn(value, field.spec);
   }
 
-  function logLeftOut(error: DecryptionError, id: string, consequence: string): void {
+  function logUndecryptable(error: DecryptionError, id: string, consequence: string): void {
     log.error({ err: error, resource: resource.name, record: id }, `a value cannot be decrypted; ${consequence}`);
   }
 
@@ -152,7 +152,7 @@ export function createCodec(resource: CompiledResource, keyring: Keyring, log: L
       return decryptValue(field, value, id);
     } catch (error) {
       if (!(error instanceof DecryptionError) || error.reason === 'unknown-key') throw error;
-      logLeftOut(error, id, 'it is left out of the event');
+      logUndecryptable(error, id, 'it is left out of the event');
       return undefined;
     }
   }
@@ -186,7 +186,7 @@ export function createCodec(resource: CompiledResource, keyring: Keyring, log: L
           return decryptValue(field, value, id);
         } catch (error) {
           if (!(error instanceof DecryptionError)) throw error;
-          if (!logged.has(field)) logLeftOut(error, id, 'the change to its record was committed');
+          if (!logged.has(field)) logUndecryptable(error, id, 'the change to its record was committed');
           logged.add(field);
           return undefined;
         }

@@ -69,7 +69,7 @@ export function eventValues(resource: CompiledResource, action: Action, cause: C
  *
  * @param given the number of the statement's values before those of the event
  */
-export function outboxExpression(resource: CompiledResource, action: Action, given: number): string {
+export function outboxInsertSql(resource: CompiledResource, action: Action, given: number): string {
   const parts = [`'record', ${rowJson(resource, '_new')}`];
   if (resource.audit) parts.push(`'origin', $${given + 6}::jsonb`);
   // An update never sets a password.

@@ -108,9 +108,9 @@ export function createStore(
   const table = resource.source ?? quoteIdentifier(resource.table);
   const width = codec.columns.split(', ').length;
 
-  const listReader = (slow: boolean) => (slow ? database.readSlowly : database.readList);
+  const chooseListReader = (slow: boolean) => (slow ? database.readSlowly : database.readList);
 
-  const whereId = (id: string, conditions: readonly (WriteCondition | ListCondition)[]) => {
+  const buildIdCondition = (id: string, conditions: readonly (WriteCondition | ListCondition)[]) => {
     const params = createParameters([id]);
     const terms = conditions.map((condition) =>
       'writers' in condition ? writtenBySql(condition, params) : conditionSql(resource, condition, params),
@@ -120,7 +120,7 @@ export function createStore(
 
   return {
     async read(id, conditions = []) {
-      const { params, where } = whereId(id, conditions);
+      const { params, where } = buildIdCondition(id, conditions);
       const rows = await database.read(
         statement(`select ${codec.columns} from ${table} where ${where}`, params.values),
       );
@@ -151,7 +151,7 @@ export function createStore(
 
     async list(selection, slice, slow) {
       const { text, values } = pageStatement(resource, codec.columns, selection, slice);
-      return (await listReader(slow)(statement(text, values))).map(codec.fromRow);
+      return (await chooseListReader(slow)(statement(text, values))).map(codec.fromRow);
     },
 
     async listWithin(selection, slice, slow, bytes) {
@@ -168,7 +168,7 @@ export function createStore(
 
     async count(selection, slow) {
       const { text, values } = countStatement(resource, selection);
-      return (await listReader(slow)<[number]>(statement(text, values)))[0]![0];
+      return (await chooseListReader(slow)<[number]>(statement(text, values)))[0]![0];
     },
 
     async insert(id, values, cause) {
@@ -179,7 +179,7 @@ export function createStore(
     },
 
     async update(id, changes, conditions, cause) {
-      const { params, where } = whereId(id, conditions);
+      const { params, where } = buildIdCondition(id, conditions);
       // Declared order, whatever the order in the body: fewer statements to prepare.
       const changed = resource.fields.filter((field) => Object.hasOwn(changes, field.name));
       const text = writeStatements.update(changed, where, params.values.length);
@@ -192,7 +192,7 @@ export function createStore(
     },
 
     async remove(id, conditions, cause, under) {
-      const { params, where } = whereId(id, conditions);
+      const { params, where } = buildIdCondition(id, conditions);
       const text = writeStatements.remove(where, params.values.length);
       const kept = archiveValues(resource, cause.userId, under);
       const parameterValues = [...params.values, ...kept, ...eventValues(resource, 'deleted', cause)];
@@ -201,7 +201,7 @@ export function createStore(
     },
 
     async restore(id, conditions, cause) {
-      const { params, where } = whereId(id, conditions);
+      const { params, where } = buildIdCondition(id, conditions);
       const text = writeStatements.restore(where, params.values.length);
       const [row] = await database.write(
         statement(text, [...params.values, ...eventValues(resource, 'restored', cause)]),

@@ -2,7 +2,7 @@ import { quoteIdentifier } from '../../platform/postgres/identifiers.ts';
 import { type CompiledField, type CompiledResource, columnOf } from '../schema/compiled.ts';
 import { archiveTable } from '../schema/table-names.ts';
 import type { Codec } from './codec.ts';
-import { outboxExpression } from './event.ts';
+import { outboxInsertSql } from './event.ts';
 
 /**
  * The SQL texts of a resource's writes. Each ends with the placeholders of its event's values, `eventValues`. Texts are built once; a
@@ -79,14 +79,14 @@ export function createWriteStatements(resource: CompiledResource, codec: Codec):
     if (sets.length === 0) sets.push('"id" = _row."id"');
     return `with _old as (select *${xminColumn()} from ${table} where ${where} for update),
   _new as (update ${table} _row set ${sets.join(', ')} from _old where _row."id" = _old."id" returning _row.*${xminColumn('_row.')}),
-  ${outboxExpression(resource, 'updated', given + changed.length)}
+  ${outboxInsertSql(resource, 'updated', given + changed.length)}
   select ${newAndOldColumns} from _new, _old`;
   }
 
   return {
     insert: `with _new as (insert into ${table} (${columns.join(', ')})
     values (${columns.map((_, i) => `$${i + 1}`).join(', ')}) returning *${xminColumn()}),
-  ${outboxExpression(resource, 'created', columns.length)} select ${codec.columns} from _new`,
+  ${outboxInsertSql(resource, 'created', columns.length)} select ${codec.columns} from _new`,
 
     update(changed, where, given) {
       const key = `${changed.map((field) => field.column).join()}|${where}`;
@@ -103,10 +103,10 @@ export function createWriteStatements(resource: CompiledResource, codec: Codec):
       where,
       given,
     ) => `with _new as (delete from ${table} where ${where} returning *${xminColumn()}),${archiveSql(given)}
-  ${outboxExpression(resource, 'deleted', given + archiveValues(resource, '', []).length)} select ${codec.columns} from _new`,
+  ${outboxInsertSql(resource, 'deleted', given + archiveValues(resource, '', []).length)} select ${codec.columns} from _new`,
 
     restore: (where, given) => `with _gone as (delete from ${archive} where ${where} returning *),
   _new as (insert into ${table} (${columnsWithTimes}) select ${restored} from _gone returning *${xminColumn()}),
-  ${outboxExpression(resource, 'restored', given)} select ${codec.columns} from _new`,
+  ${outboxInsertSql(resource, 'restored', given)} select ${codec.columns} from _new`,
   };
 }

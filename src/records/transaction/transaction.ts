@@ -1,8 +1,8 @@
 import type { KeyedQueue } from '../../platform/concurrency/serial-queue.ts';
 import type { Logger } from '../../platform/observability/log.ts';
 import type { Database } from '../../platform/postgres/database.ts';
-import { inLazyTransaction } from '../../platform/postgres/lazy-transaction.ts';
-import { retryContended } from '../../platform/postgres/retry.ts';
+import { runInLazyTransaction } from '../../platform/postgres/lazy-transaction.ts';
+import { retryConflicts } from '../../platform/postgres/retry.ts';
 import type { Entity, OperationTransaction, RecordsContext } from '../context.ts';
 import { createService, createServiceLookup } from '../service.ts';
 import type { TransactionGuard } from './transaction-guard.ts';
@@ -43,7 +43,7 @@ export function createAfterCommitQueue(log: Logger): AfterCommitQueue {
  */
 export function createTransactionContext(outside: RecordsContext, transaction: OperationTransaction): RecordsContext {
   const { database, afterCommit } = transaction;
-  const inTransaction = (entity: Entity): Entity => {
+  const bindToTransaction = (entity: Entity): Entity => {
     const store = entity.store.on(database);
     // Lock the row instead of using the queue: other writers wait for the row lock anyway, and waiting in the queue could deadlock with
     // them.
@@ -58,7 +58,7 @@ export function createTransactionContext(outside: RecordsContext, transaction: O
     const known = entities.get(name);
     const entity = known === undefined ? outside.entities.get(name) : undefined;
     if (entity === undefined) return known;
-    const entityInTransaction = inTransaction(entity);
+    const entityInTransaction = bindToTransaction(entity);
     entities.set(name, entityInTransaction);
     return entityInTransaction;
   };
@@ -95,7 +95,7 @@ export function createWithTransaction(
     const { log } = outside();
     const attempt = async () => {
       const afterCommit = createAfterCommitQueue(log);
-      const result = await inLazyTransaction(database, (lazy) => {
+      const result = await runInLazyTransaction(database, (lazy) => {
         const transaction = { database: lazy.opening, afterCommit: afterCommit.add, abort: lazy.abort };
         const context = createTransactionContext(outside(), transaction);
         const entityInTransaction = { ...entity, store: entity.store.on(always ? lazy.opening : lazy.following) };
@@ -110,6 +110,6 @@ export function createWithTransaction(
       return result;
     };
     // Without the step, the write would be a single statement, which is also retried.
-    return always ? retryContended(attempt) : attempt();
+    return always ? retryConflicts(attempt) : attempt();
   };
 }

@@ -7,7 +7,7 @@ import express, {
   Router,
 } from 'express';
 import { runAs } from '../../declare/actor.ts';
-import { compilePolicy, isForRoles } from '../../declare/policy.ts';
+import { allowsOnlyRoles, compilePolicy } from '../../declare/policy.ts';
 import type { Route } from '../../declare/route.ts';
 import { ApiError } from '../../platform/errors.ts';
 import type { Events } from '../../platform/events.ts';
@@ -19,26 +19,26 @@ import { assignRequestId, identityOf, requestIdOf } from '../../platform/http/re
 import { sendError } from '../../platform/http/response.ts';
 import { createCors } from './cors.ts';
 import { createEndpoint, type Endpoint, type EndpointParts } from './endpoint.ts';
-import { withHomePage } from './home-page.ts';
+import { addHomePage } from './home-page.ts';
 import { createRequestLimits, type RequestLimits } from './limits.ts';
 import { createHealthRouter, createMetricsRouter, type HealthChecks } from './monitoring.ts';
 import { toPublicError } from './public-error.ts';
-import { logRequest, recordRoute, redactedPath } from './request-log.ts';
+import { createRouteRecorder, logRequest, redactPath } from './request-log.ts';
 import { beginSignIn } from './sign-in.ts';
 
 /**
  * Converts `TRUST_PROXY` to the forms that Express accepts: `true`, `false`, a number of hops, or a comma-separated list of addresses,
  * subnets and the names loopback, linklocal, uniquelocal (https://expressjs.com/en/guide/behind-proxies.html).
  */
-function trustProxy(text: string | undefined): boolean | number | string {
+function parseTrustProxy(text: string | undefined): boolean | number | string {
   if (text === undefined || text === 'false') return false;
   if (text === 'true') return true;
   return /^\d+$/.test(text) ? Number(text) : text;
 }
 
 /** Wraps the endpoint of a route that only certain roles, such as admins, may call: a 403 emits `security.access_refused`. */
-function emitAccessRefused(endpoint: Endpoint, { policy, method }: Route, events: Events): Endpoint {
-  if (policy === undefined || !isForRoles(compilePolicy(policy, () => undefined))) return endpoint;
+function withAccessRefusedEvent(endpoint: Endpoint, { policy, method }: Route, events: Events): Endpoint {
+  if (policy === undefined || !allowsOnlyRoles(compilePolicy(policy, () => undefined))) return endpoint;
   return async (req, res) => {
     try {
       await endpoint(req, res);
@@ -46,7 +46,7 @@ function emitAccessRefused(endpoint: Endpoint, { policy, method }: Route, events
       if (error instanceof ApiError && error.status === 403) {
         const { userId, via, id: credential } = identityOf(req) ?? {};
         const caller = { userId, via, credential, ip: addressOf(req), requestId: requestIdOf(req) };
-        events.emit('security.access_refused', { ...caller, method, path: redactedPath(req) });
+        events.emit('security.access_refused', { ...caller, method, path: redactPath(req) });
       }
       throw error;
     }
@@ -56,15 +56,15 @@ function emitAccessRefused(endpoint: Endpoint, { policy, method }: Route, events
 const METHODS = { GET: 'get', POST: 'post', PUT: 'put', PATCH: 'patch', DELETE: 'delete' } as const;
 
 /** The handlers of a route. The limits come first, so that an excess request causes no other work. */
-function handlersOf(route: Route, parts: EndpointParts, limits: RequestLimits | undefined): RequestHandler[] {
+function createRouteHandlers(route: Route, parts: EndpointParts, limits: RequestLimits | undefined): RequestHandler[] {
   const middleware = route.middleware ?? [];
   // Middleware may take long, and the result of an early sign-in could become outdated.
-  const meanwhile = middleware.length > 0 ? undefined : (req: Request) => beginSignIn(req, parts.authenticators);
+  const startMeanwhile = middleware.length > 0 ? undefined : (req: Request) => beginSignIn(req, parts.authenticators);
   return [
-    recordRoute(route.path),
-    ...(limits === undefined ? [] : [limits.pass(route, meanwhile)]),
+    createRouteRecorder(route.path),
+    ...(limits === undefined ? [] : [limits.createLimitHandler(route, startMeanwhile)]),
     ...middleware,
-    emitAccessRefused(createEndpoint(route, parts), route, parts.host.events),
+    withAccessRefusedEvent(createEndpoint(route, parts), route, parts.host.events),
   ];
 }
 
@@ -79,13 +79,13 @@ function mountPath(
   if (methods.has('GET')) methods.add('HEAD');
   const allow = [...methods, 'OPTIONS'].join(', ');
   for (const route of routes) {
-    router[METHODS[route.method]](route.path, ...handlersOf(route, parts, limits));
+    router[METHODS[route.method]](route.path, ...createRouteHandlers(route, parts, limits));
   }
   const { path } = routes[0]!;
   router.all(
     path,
-    recordRoute(path),
-    ...(limits === undefined ? [] : [limits.pass()]),
+    createRouteRecorder(path),
+    ...(limits === undefined ? [] : [limits.createLimitHandler()]),
     (req: Request, res: Response) => {
       res.setHeader('Allow', allow);
       if (req.method !== 'OPTIONS') throw new ApiError('METHOD_NOT_ALLOWED');
@@ -98,18 +98,18 @@ function mountPath(
  * Creates a router for each first path segment. Express tries a router's routes one by one: with fifty resources in a single
  * router, requests for the last one would be slow.
  */
-function mountRoutes(
+function createSegmentRouters(
   routes: readonly Route[],
   parts: EndpointParts,
   limits: RequestLimits | undefined,
 ): Map<string, Router> {
   const segments = Map.groupBy(routes, (route) => route.path.split('/')[1]!);
   return new Map(
-    [...segments].map(([segment, own]) => {
+    [...segments].map(([segment, segmentRoutes]) => {
       const router = Router({ caseSensitive: true, strict: true });
       // Paths without parameters go first: `/posts/feed` is not a post with the id "feed". Parameter names do not matter: `/posts/:slug`
       // and `/posts/:id` are the same path and share their methods.
-      const byPath = [...Map.groupBy(own, (route) => route.path.replace(/:\w+/g, ':x'))];
+      const byPath = [...Map.groupBy(segmentRoutes, (route) => route.path.replace(/:\w+/g, ':x'))];
       for (const [, list] of byPath.sort(([a], [b]) => compareSpecificity(a, b)))
         mountPath(router, list, parts, limits);
       return [segment, router] as const;
@@ -118,9 +118,11 @@ function mountRoutes(
 }
 
 function compareSpecificity(a: string, b: string): number {
-  const dynamic = (path: string) => path.split('/').findIndex((part) => part.startsWith(':') || part.startsWith('*'));
-  const rank = (path: string) => (dynamic(path) === -1 ? Number.POSITIVE_INFINITY : dynamic(path));
-  return rank(a) === rank(b) ? 0 : rank(b) - rank(a);
+  const firstParameterIndex = (path: string) =>
+    path.split('/').findIndex((part) => part.startsWith(':') || part.startsWith('*'));
+  const specificityOf = (path: string) =>
+    firstParameterIndex(path) === -1 ? Number.POSITIVE_INFINITY : firstParameterIndex(path);
+  return specificityOf(a) === specificityOf(b) ? 0 : specificityOf(b) - specificityOf(a);
 }
 
 /** Passes a request to the router of its first segment, if there is one. */
@@ -150,7 +152,7 @@ export function createApi(
   app.set('query parser', parseQueryString);
   app.enable('case sensitive routing');
   app.enable('strict routing');
-  app.set('trust proxy', trustProxy(env.trustProxy));
+  app.set('trust proxy', parseTrustProxy(env.trustProxy));
 
   app.use((req, res, next) => {
     const requestId = assignRequestId(req);
@@ -171,15 +173,15 @@ export function createApi(
     next();
   });
 
-  app.use('/api', routeBySegment(mountRoutes(routes, parts, limits)));
-  const allPages = isDevelopment ? withHomePage(pages, routes) : pages;
-  if (allPages.length > 0) app.use(routeBySegment(mountRoutes(allPages, parts, limits)));
+  app.use('/api', routeBySegment(createSegmentRouters(routes, parts, limits)));
+  const allPages = isDevelopment ? addHomePage(pages, routes) : pages;
+  if (allPages.length > 0) app.use(routeBySegment(createSegmentRouters(allPages, parts, limits)));
   app.use(() => {
     throw new ApiError('NOT_FOUND');
   });
   if (limits !== undefined) {
     app.use((error: unknown, req: Request, res: Response, next: NextFunction) => {
-      limits.passUnrouted(req, res).then(() => next(error), next);
+      limits.checkUnrouted(req, res).then(() => next(error), next);
     });
   }
   app.use((error: unknown, req: Request, res: Response, _next: NextFunction) => {

@@ -6,17 +6,17 @@ import { compilePolicy } from '../../declare/policy.ts';
 import type { Route, RouteContext } from '../../declare/route.ts';
 import { createScopeCheck } from '../../declare/scope.ts';
 import { ApiError } from '../../platform/errors.ts';
-import { declaresJson, readJsonBody } from '../../platform/http/json-body.ts';
+import { declaresJsonBody, readJsonBody } from '../../platform/http/json-body.ts';
 import { setResponseBytes } from '../../platform/http/pending-responses.ts';
 import { requestIdOf, setIdentity } from '../../platform/http/request-context.ts';
 import {
   createSuccessResponse,
+  mapResponseData,
   type SuccessResponse,
   sendSuccess,
-  withData,
   withVersion,
 } from '../../platform/http/response.ts';
-import { authorizeCollection, loadAuthorized, requiresUser } from '../../records/access/authorize.ts';
+import { authorizeCollection, loadAuthorizedRecord, requiresUser } from '../../records/access/authorize.ts';
 import type { ResolvedViewContext } from '../../records/access/operation-context.ts';
 import { createRuleErrorLog, refuseOnError } from '../../records/access/rule-errors.ts';
 import type { Entity } from '../../records/context.ts';
@@ -36,7 +36,7 @@ export function isItemPath(path: string): boolean {
 }
 
 /** Whether responses get an entity tag. Those of account routes contain tokens and data of one session, so they must not be cached. */
-export function isTagged({ path }: Route): boolean {
+export function hasEntityTag({ path }: Route): boolean {
   return !/^\/auth(\/|$)/.test(path);
 }
 
@@ -85,21 +85,21 @@ export function createEndpoint(route: Route, parts: EndpointParts): Endpoint {
   const policy = compilePolicy(route.policy ?? 'authenticated', () => undefined);
   const action = route.action ?? 'custom';
   const entity = route.resource === undefined ? undefined : records.entities.get(route.resource);
-  const byHandler = route.authorize === 'handler';
+  const authorizesInHandler = route.authorize === 'handler';
   const takesJson = route.input !== undefined || route.body === 'json';
   const hasMiddleware = (route.middleware?.length ?? 0) > 0;
   const bodyBounds = { ...host.settings.http, countsRoot: route.input === undefined && route.bodyShape === undefined };
   const status = route.status ?? 200;
   const item = entity !== undefined && isItemPath(route.path) ? entity : undefined;
-  const tagged = isTagged(route);
+  const tagged = hasEntityTag(route);
   const idempotent = route.idempotent ? createIdempotentRequests(route, host) : undefined;
-  const creates = route.idempotent === 'create';
+  const isCreate = route.idempotent === 'create';
   const scopeChecks = new Map(parts.authenticators.map((one) => [one, createScopeCheck(route, [one])]));
 
   const ruleErrors = createRuleErrorLog(host.log);
   const rule = {
     resource: route.resource,
-    rule: creates ? 'policies.create' : `policy of ${route.method} ${route.path}`,
+    rule: isCreate ? 'policies.create' : `policy of ${route.method} ${route.path}`,
   };
   const onPolicyError = (req: Request) => refuseOnError(ruleErrors, rule, req);
 
@@ -109,11 +109,11 @@ export function createEndpoint(route: Route, parts: EndpointParts): Endpoint {
     auth: SignedIn['auth'],
     params: Record<string, string>,
   ): Promise<unknown> {
-    if (byHandler) {
+    if (authorizesInHandler) {
       // The handler does the rest, but never read the body of a caller who must sign in first.
       if (viewContext.user === undefined && requiresUser(policy)) throw new ApiError('UNAUTHORIZED');
       // A stored response must not be shown before the policy is checked either.
-      if (creates && viewContext.req.headers['idempotency-key'] !== undefined) {
+      if (isCreate && viewContext.req.headers['idempotency-key'] !== undefined) {
         await authorizeCollection(policy, 'create', viewContext, onPolicyError(viewContext.req));
       }
       return undefined;
@@ -122,14 +122,14 @@ export function createEndpoint(route: Route, parts: EndpointParts): Endpoint {
       await authorizeCollection(policy, action, viewContext, onPolicyError(viewContext.req));
       return route.load?.({ ...viewContext, auth, params });
     }
-    return loadAuthorized(item.resource, item.store, params.id!, action, policy, viewContext);
+    return loadAuthorizedRecord(item.resource, item.store, params.id!, action, policy, viewContext);
   }
 
   /**
    * Whether a missing record existed when the same user sent a request with the same key: the first request may have deleted the record,
    * and its response may be repeated to that user. A record that exists but is not visible to the user stays not found.
    */
-  async function existedBefore(req: Request, user: SignedIn['user'], error: unknown): Promise<boolean> {
+  async function existedAtFirstAttempt(req: Request, user: SignedIn['user'], error: unknown): Promise<boolean> {
     if (idempotent === undefined || item === undefined || user === undefined) return false;
     if (!(error instanceof ApiError) || error.code !== 'NOT_FOUND') return false;
     const key = readIdempotencyKey(req);
@@ -155,15 +155,15 @@ export function createEndpoint(route: Route, parts: EndpointParts): Endpoint {
       const doc = await runAs(actorOf(req, user), () => authorize(viewContext, auth, params));
       return { user, auth, doc };
     } catch (error) {
-      if (!(await existedBefore(req, user, error))) throw error;
+      if (!(await existedAtFirstAttempt(req, user, error))) throw error;
       return { user, auth, doc: undefined, missingError: error };
     }
   }
 
   /** The parsed body; undefined if there is none, or if this route does not read it. */
-  async function bodyOf(req: Request): Promise<unknown> {
+  async function readBody(req: Request): Promise<unknown> {
     if (hasMiddleware && req.readableDidRead) return req.body;
-    if (!takesJson && !(route.body === 'any' && declaresJson(req))) return undefined;
+    if (!takesJson && !(route.body === 'any' && declaresJsonBody(req))) return undefined;
     const body = await readJsonBody(req, bodyBounds);
     req.body = body;
     return body;
@@ -178,18 +178,18 @@ export function createEndpoint(route: Route, parts: EndpointParts): Endpoint {
       setResponseBytes(ctx.req, ctx.res.writableLength, true);
       return undefined;
     }
-    const serialized = await withData(value, (data) => serializeResponse(records.context, data, ctx));
+    const serialized = await mapResponseData(value, (data) => serializeResponse(records.context, data, ctx));
     return createSuccessResponse(status, withVersion(serialized, versionOf(records.entities, recordOf(value))));
   }
 
   /** Returns the record that a create stored with this id; it may have been deleted since. */
-  async function readCreated(id: string): Promise<StoredRecord | undefined> {
-    return creates ? (entity!.archive?.with ?? entity!.store).read(id) : undefined;
+  async function readCreatedRecord(id: string): Promise<StoredRecord | undefined> {
+    return isCreate ? (entity!.archive?.with ?? entity!.store).read(id) : undefined;
   }
 
   /** Rebuilds the response of a create that stored the record with this id. */
-  async function recover(id: string, ctx: RouteContext): Promise<SuccessResponse | undefined> {
-    const record = await readCreated(id);
+  async function rebuildResponse(id: string, ctx: RouteContext): Promise<SuccessResponse | undefined> {
+    const record = await readCreatedRecord(id);
     if (record === undefined) return undefined;
     return createSuccessResponse(
       status,
@@ -206,7 +206,7 @@ export function createEndpoint(route: Route, parts: EndpointParts): Endpoint {
     const key = idempotent === undefined ? undefined : readIdempotencyKey(req);
     const query = route.query === undefined ? req.query : await checkQuery(route.query, req.query);
     const startedAt = performance.now();
-    const body = await bodyOf(req);
+    const body = await readBody(req);
     // A client could delay its body beyond a logout or the loss of a role, so authorise again.
     if (performance.now() - startedAt > SLOW_BODY_MS) access = await authenticateAndAuthorize(req);
     const { user, auth, doc, missingError } = access;
@@ -240,8 +240,8 @@ export function createEndpoint(route: Route, parts: EndpointParts): Endpoint {
           reserveId(req, recordId);
           return runHandler(ctx);
         },
-        recover: (recordId) => recover(recordId, ctx),
-        isCreated: async (recordId) => (await readCreated(recordId)) !== undefined,
+        rebuildResponse: (recordId) => rebuildResponse(recordId, ctx),
+        isCreated: async (recordId) => (await readCreatedRecord(recordId)) !== undefined,
       });
     });
     if (response !== undefined) sendSuccess(res, response, tagged ? (user?.id ?? '') : undefined);

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import type { Route } from '../../declare/route.ts';
 import { ApiError } from '../../platform/errors.ts';
-import { createOnDemand, prepareContent, sendContent } from '../../platform/http/served-bytes.ts';
+import { memoizeAsync, prepareContent, sendContent } from '../../platform/http/served-bytes.ts';
 
 /** The links of the page. Links to pages that the app does not have are left out. */
 const LINKS = [
@@ -38,7 +38,7 @@ const POLICY = [
 
 const HEADERS = { 'Content-Security-Policy': POLICY, 'Cache-Control': 'no-cache', 'Referrer-Policy': 'no-referrer' };
 
-function renderPage(links: typeof LINKS): string {
+function renderHomePage(links: typeof LINKS): string {
   const items = links.map(
     ({ path, name, text }) => `<li><a href="${path}"><b>${name}</b> <code>${path}</code><p>${text}</p></a></li>`,
   );
@@ -71,12 +71,12 @@ ${items.join('\n')}
  *
  * @param routes the routes whose paths get the prefix `/api`
  */
-export function withHomePage(pages: readonly Route[], routes: readonly Route[]): readonly Route[] {
+export function addHomePage(pages: readonly Route[], routes: readonly Route[]): readonly Route[] {
   if (pages.some(({ path }) => path === '/')) return pages;
   const paths = new Set([...routes.map(({ path }) => `/api${path}`), ...pages.map(({ path }) => path)]);
   const links = LINKS.filter(({ path }) => paths.has(path));
-  const ready = createOnDemand(() =>
-    prepareContent('text/html; charset=utf-8', Buffer.from(renderPage(links)), HEADERS),
+  const ready = memoizeAsync(() =>
+    prepareContent('text/html; charset=utf-8', Buffer.from(renderHomePage(links)), HEADERS),
   );
   const home: Route = {
     method: 'GET',

@@ -51,13 +51,13 @@ function describeIssues(issues: readonly StandardIssue[], root: unknown): IssueD
   return issues.slice(0, MAX_DETAILS).flatMap((issue) => describeIssue(issue, root));
 }
 
-function fieldMessage({ kind, message }: IssueDetail): string {
+function describeFieldIssue({ kind, message }: IssueDetail): string {
   if (kind === 'unknown') return 'Unknown field';
   return kind === 'missing' ? 'Is required' : message;
 }
 
 /** The first fields of an object that has too many, so that validation stays cheap; undefined for any other value. */
-function firstFields(value: unknown, maxKeys: number): Record<string, unknown> | undefined {
+function takeFirstFields(value: unknown, maxKeys: number): Record<string, unknown> | undefined {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) return undefined;
   const names = Object.keys(value);
   if (names.length <= maxKeys) return undefined;
@@ -72,7 +72,7 @@ function firstFields(value: unknown, maxKeys: number): Record<string, unknown> |
  * @throws ApiError VALIDATION_ERROR with a message per field
  */
 export async function checkInput(schema: StandardSchema, body: unknown, maxKeys: number): Promise<unknown> {
-  const first = firstFields(body, maxKeys);
+  const first = takeFirstFields(body, maxKeys);
   const given = first ?? (body === undefined ? {} : body);
   const result = await schema['~standard'].validate(given);
   if (result.issues === undefined) {
@@ -80,11 +80,12 @@ export async function checkInput(schema: StandardSchema, body: unknown, maxKeys:
     return result.value;
   }
   const details: ErrorDetails = Object.create(null);
-  for (const one of describeIssues(result.issues, given)) details[one.path.join('.') || 'body'] ??= fieldMessage(one);
+  for (const one of describeIssues(result.issues, given))
+    details[one.path.join('.') || 'body'] ??= describeFieldIssue(one);
   throw validationError({ ...details });
 }
 
-function parameterMessage({ path, kind, message }: IssueDetail): string {
+function describeParameterIssue({ path, kind, message }: IssueDetail): string {
   if (path.length === 0) return `The query string is invalid: ${message}`;
   const name = `query parameter "${shortenForMessage(path.join('.'))}"`;
   if (kind === 'unknown') return `Unknown ${name}`;
@@ -103,5 +104,5 @@ export async function checkQuery(schema: StandardSchema, query: unknown): Promis
   const result = await schema['~standard'].validate(query);
   if (result.issues === undefined) return result.value;
   const [first] = describeIssues(result.issues, query);
-  throw new ApiError('BAD_REQUEST', first && parameterMessage(first));
+  throw new ApiError('BAD_REQUEST', first && describeParameterIssue(first));
 }

@@ -17,9 +17,9 @@ export interface RequestLimits {
    * @param route undefined: the request's path is known, its method is not
    * @param startMeanwhile starts work before the verdict; not called for a client that is known to be over a limit
    */
-  pass(route?: Route, meanwhile?: (req: Request) => void): RequestHandler;
+  createLimitHandler(route?: Route, startMeanwhile?: (req: Request) => void): RequestHandler;
   /** Lets a request pass that matched no route. */
-  passUnrouted(req: Request, res: Response): Promise<void>;
+  checkUnrouted(req: Request, res: Response): Promise<void>;
 }
 
 /** A request that has not passed the limits yet. */
@@ -38,7 +38,7 @@ function pickStricter(a: LimitDecision, b: LimitDecision): LimitDecision {
 const secondsLeft = ({ leftMs }: LimitDecision) => Math.max(1, Math.ceil(leftMs / 1000));
 
 /** Sets the three fields of draft-ietf-httpapi-ratelimit-headers up to -06; times are in seconds from now. */
-function setHeaders(res: Response, verdict: LimitDecision): void {
+function setRateLimitHeaders(res: Response, verdict: LimitDecision): void {
   res.setHeader('RateLimit-Limit', verdict.limit);
   res.setHeader('RateLimit-Remaining', verdict.remaining);
   res.setHeader('RateLimit-Reset', secondsLeft(verdict));
@@ -84,12 +84,12 @@ const clientOf = (req: Request) => clientKey(addressOf(req));
 export function createRequestLimits({ env, settings, limits }: Platform): RequestLimits | undefined {
   const { enabled = env.nodeEnv !== 'test', global: globalRule, auth: authRule } = settings.rateLimit;
   if (!enabled) return undefined;
-  const limiter = (name: string, rule: LimitRule, setting: string): RequestLimiter => ({
+  const createRequestLimiter = (name: string, rule: LimitRule, setting: string): RequestLimiter => ({
     ...limits.limiter(name, rule),
     rule,
     setting,
   });
-  const all = globalRule === false ? undefined : limiter('all', globalRule, 'settings.rateLimit.global');
+  const all = globalRule === false ? undefined : createRequestLimiter('all', globalRule, 'settings.rateLimit.global');
   const pendingChecks = createPerRequestStore<PendingCheck>('limits');
   const isExempt = (req: Request) => !env.loopbackRateLimits && isFromThisMachine(req);
 
@@ -97,11 +97,11 @@ export function createRequestLimits({ env, settings, limits }: Platform): Reques
     const rule = rateLimit === 'auth' ? authRule : rateLimit;
     const setting = rateLimit === 'auth' ? 'settings.rateLimit.auth' : 'rateLimit of the route';
     // Use the declared path, not the requested one, so that a route has a single counter.
-    return rule === undefined || rule === false ? undefined : limiter(`${method} ${path}`, rule, setting);
+    return rule === undefined || rule === false ? undefined : createRequestLimiter(`${method} ${path}`, rule, setting);
   }
 
   /** The 429 response. In production, clients get only the text of the catalogue. */
-  function createRefusal(req: Request, verdict: LimitDecision, exceeded: RequestLimiter): ApiError {
+  function createRateLimitError(req: Request, verdict: LimitDecision, exceeded: RequestLimiter): ApiError {
     const what =
       exceeded === all ? 'all routes together' : `${req.method} ${req.baseUrl}${req.route?.path ?? req.path}`;
     const text =
@@ -110,14 +110,14 @@ export function createRequestLimits({ env, settings, limits }: Platform): Reques
   }
 
   /** @throws ApiError RATE_LIMITED */
-  async function check(
+  async function checkLimits(
     req: Request,
     res: Response,
     own?: RequestLimiter,
-    meanwhile?: (req: Request) => void,
+    startMeanwhile?: (req: Request) => void,
   ): Promise<void> {
     if (isExempt(req)) {
-      meanwhile?.(req);
+      startMeanwhile?.(req);
       return;
     }
     // If the route before called `next('route')`, the request has already passed the global limit.
@@ -125,13 +125,13 @@ export function createRequestLimits({ env, settings, limits }: Platform): Reques
     pendingChecks.delete(req);
     const exceeded = all?.isExhausted(client) ?? false;
     const ownVerdict = exceeded ? undefined : own?.consume(client);
-    if (!exceeded && !own?.isExhausted(client)) meanwhile?.(req);
+    if (!exceeded && !own?.isExhausted(client)) startMeanwhile?.(req);
     const ofAll = await verdict;
     const verdicts = [ofAll, await ownVerdict].filter((one) => one !== undefined);
     if (verdicts.length === 0) return;
     const strictest = verdicts.reduce(pickStricter);
-    setHeaders(res, strictest);
-    if (!strictest.allowed) throw createRefusal(req, strictest, (strictest === ofAll ? all : own)!);
+    setRateLimitHeaders(res, strictest);
+    if (!strictest.allowed) throw createRateLimitError(req, strictest, (strictest === ofAll ? all : own)!);
   }
 
   return {
@@ -142,14 +142,14 @@ export function createRequestLimits({ env, settings, limits }: Platform): Reques
       }
       next();
     },
-    pass(route, meanwhile) {
+    createLimitHandler(route, startMeanwhile) {
       const own = route === undefined ? undefined : limiterOf(route);
       return (req, res, next) => {
-        check(req, res, own, meanwhile).then(() => next(), next);
+        checkLimits(req, res, own, startMeanwhile).then(() => next(), next);
       };
     },
-    async passUnrouted(req, res) {
-      if (pendingChecks.get(req) !== undefined) await check(req, res);
+    async checkUnrouted(req, res) {
+      if (pendingChecks.get(req) !== undefined) await checkLimits(req, res);
     },
   };
 }

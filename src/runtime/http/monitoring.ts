@@ -19,7 +19,7 @@ export type HealthChecks = Record<string, () => Promise<unknown>>;
 
 const TIMEOUT_MS = 2000;
 
-async function runCheck(check: () => Promise<unknown>): Promise<'ok' | 'failed'> {
+async function runHealthCheck(check: () => Promise<unknown>): Promise<'ok' | 'failed'> {
   try {
     await withDeadline(check(), TIMEOUT_MS);
     return 'ok';
@@ -34,7 +34,7 @@ export function createHealthRouter(checks: HealthChecks): Router {
   router.get('/healthz', (_req, res) => sendJson(res, 200, { status: 'ok' }));
   router.get('/readyz', async (_req, res) => {
     const names = Object.keys(checks);
-    const outcomes = await Promise.all(names.map((name) => runCheck(checks[name]!)));
+    const outcomes = await Promise.all(names.map((name) => runHealthCheck(checks[name]!)));
     const ready = outcomes.every((one) => one === 'ok');
     const parts = Object.fromEntries(names.map((name, i) => [name, outcomes[i]]));
     sendJson(res, ready ? 200 : 503, { status: ready ? 'ok' : 'failed', checks: parts });
@@ -42,13 +42,13 @@ export function createHealthRouter(checks: HealthChecks): Router {
   return router;
 }
 
-const digest = (text: string) => createHash('sha256').update(text).digest();
+const hashText = (text: string) => createHash('sha256').update(text).digest();
 
 /** Requires the token. Compares digests, which have the same length for any input. */
 function requireToken(token: string): RequestHandler {
-  const expected = digest(`Bearer ${token}`);
+  const expected = hashText(`Bearer ${token}`);
   return (req, _res, next) => {
-    if (!timingSafeEqual(digest(req.headers.authorization ?? ''), expected)) throw new ApiError('UNAUTHORIZED');
+    if (!timingSafeEqual(hashText(req.headers.authorization ?? ''), expected)) throw new ApiError('UNAUTHORIZED');
     next();
   };
 }

@@ -1,6 +1,6 @@
 import { isSemaphoreFull } from '../../platform/concurrency/semaphore.ts';
 import { ApiError } from '../../platform/errors.ts';
-import { publicDatabaseError } from '../../platform/postgres/errors.ts';
+import { toPublicDatabaseError } from '../../platform/postgres/errors.ts';
 import { InputError } from '../../records/access/rule-errors.ts';
 
 /** Express could not decode a path such as `%zz`. Only errors marked by Express count: a URIError of the project's code is not a 404. */
@@ -18,5 +18,5 @@ export function toPublicError(error: unknown): ApiError {
   if (error instanceof ApiError) return error;
   if (isUndecodablePath(error)) return new ApiError('NOT_FOUND', undefined, { cause: error });
   if (isSemaphoreFull(error)) return new ApiError('UNAVAILABLE', undefined, { cause: error });
-  return publicDatabaseError(error) ?? new ApiError('INTERNAL', undefined, { cause: error });
+  return toPublicDatabaseError(error) ?? new ApiError('INTERNAL', undefined, { cause: error });
 }

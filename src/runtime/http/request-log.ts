@@ -8,7 +8,7 @@ import { createTimer, type WorkLine } from '../../platform/observability/log-wor
 const MAX_PATH_LENGTH = 1000;
 
 /** The path of a request with tokens redacted and without its query, which may contain personal data. For audit events, not for the log. */
-export function redactedPath(req: IncomingMessage): string {
+export function redactPath(req: IncomingMessage): string {
   const path = ((req as { originalUrl?: string }).originalUrl ?? req.url ?? '').split('?', 1)[0]!;
   // Cut twice: redacting first keeps a token at the cut from being recorded in part, and a very long path must stay cheap.
   return redactTokens(path.slice(0, 2 * MAX_PATH_LENGTH)).slice(0, MAX_PATH_LENGTH);
@@ -17,7 +17,7 @@ export function redactedPath(req: IncomingMessage): string {
 const routePatterns = createPerRequestStore<string>('route pattern');
 
 /** Creates the handler that records which route a request matched, for its log line. */
-export function recordRoute(path: string): RequestHandler {
+export function createRouteRecorder(path: string): RequestHandler {
   return (req, _res, next) => {
     routePatterns.set(req, req.baseUrl + path);
     next();

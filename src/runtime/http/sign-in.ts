@@ -3,7 +3,7 @@ import type { Authenticator } from '../../declare/authenticator.ts';
 import { setAuthenticator } from '../../declare/authenticator.ts';
 import type { Viewer } from '../../declare/policy.ts';
 import type { Auth } from '../../declare/route.ts';
-import { invalidSession } from '../../platform/errors.ts';
+import { invalidSessionError } from '../../platform/errors.ts';
 import { createPerRequestStore } from '../../platform/http/per-request.ts';
 
 /** The identity of a request; all undefined if it is signed out. */
@@ -34,7 +34,7 @@ export async function signIn(req: Request, authenticators: readonly Authenticato
   if (header === undefined) return SIGNED_OUT;
   const token = header.length <= MAX_HEADER_LENGTH ? BEARER.exec(header)?.[1] : undefined;
   const authenticator = token === undefined ? undefined : authenticators.find((one) => one.recognizes(token));
-  if (authenticator === undefined) throw invalidSession();
+  if (authenticator === undefined) throw invalidSessionError();
   const { user, auth } = await authenticator.authenticate(token!, req);
   setAuthenticator(auth, authenticator);
   return { user, auth, authenticator };

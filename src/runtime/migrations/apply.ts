@@ -3,9 +3,9 @@ import type { Client } from 'pg';
 import { StartupError } from '../../platform/config/environment.ts';
 import type { Logger } from '../../platform/observability/log.ts';
 import { quoteIdentifier } from '../../platform/postgres/identifiers.ts';
-import { explainFailure } from './explain-failure.ts';
+import { explainStatementFailure } from './explain-failure.ts';
 import { type Migration, readMigrations } from './journal.ts';
-import { migrationState } from './state.ts';
+import { readMigrationState } from './state.ts';
 import { isSynced } from './sync.ts';
 
 // The same table as drizzle's migrator uses, so that either can continue the other's work.
@@ -15,7 +15,7 @@ const TABLE = `create schema if not exists drizzle;
 // Two seconds are shorter than any request waits; a minute and a half is longer than most transactions take.
 const LOCK_RETRY = { lockMs: 2000, pauseMs: 1000, tries: 30 };
 
-function createEditedError(edited: readonly Migration[]): StartupError {
+function createEditedMigrationError(edited: readonly Migration[]): StartupError {
   const lines = edited.map(({ name }) => `${name}.sql: restore the file, and put the change into a new migration`);
   return new StartupError('Migrations were changed after they were applied to this database:', lines);
 }
@@ -41,8 +41,8 @@ export async function applyMigrations(
     );
   }
   await client.query(TABLE);
-  const { pending, edited, unknown } = await migrationState(client, migrations);
-  if (edited.length > 0) throw createEditedError(edited);
+  const { pending, edited, unknown } = await readMigrationState(client, migrations);
+  if (edited.length > 0) throw createEditedMigrationError(edited);
   if (unknown > 0) log.warn(`newer code has migrated the database; migrations unknown to this version: ${unknown}`);
   for (const migration of pending) {
     const startedAt = performance.now();
@@ -77,7 +77,7 @@ class StatementError extends Error {
   }
 }
 
-async function run(client: Client, statement: string): Promise<void> {
+async function runStatement(client: Client, statement: string): Promise<void> {
   try {
     await client.query(statement);
   } catch (error) {
@@ -107,7 +107,7 @@ async function applyInTransaction(client: Client, migration: Migration, lockRetr
   try {
     // A statement that waits for a lock blocks every later statement on the table, so give up early and retry.
     await client.query(`set local lock_timeout = ${lockRetry.lockMs}`);
-    for (const statement of migration.statements) await run(client, statement);
+    for (const statement of migration.statements) await runStatement(client, statement);
     await client.query(RECORD_APPLIED, [migration.hash, migration.when]);
     await client.query('commit');
   } catch (error) {
@@ -136,18 +136,18 @@ async function runOutsideTransaction(client: Client, statement: string, lockMs: 
   const index = BUILDS_INDEX.exec(statement)?.[1];
   // A concurrent build waits for open transactions without blocking other sessions.
   await client.query(`set lock_timeout = ${/\bCONCURRENTLY\b/i.test(statement) ? 0 : lockMs}`);
-  if (index === undefined) return run(client, statement);
+  if (index === undefined) return runStatement(client, statement);
   await dropInvalidIndex(client, index);
   if (await isIndexValid(client, index)) return;
   try {
-    await run(client, statement);
+    await runStatement(client, statement);
   } catch (error) {
     await dropInvalidIndex(client, index).catch(() => undefined);
     throw error;
   }
 }
 
-function createFailedError({ name, transaction }: Migration, error: StatementError): StartupError {
+function createFailedMigrationError({ name, transaction }: Migration, error: StatementError): StartupError {
   const { code } = error.failure;
   const lines =
     code === LOCK_NOT_AVAILABLE || code === DEADLOCK
@@ -155,7 +155,7 @@ function createFailedError({ name, transaction }: Migration, error: StatementErr
           'other sessions held a lock that it needs. Run it again when the database is less busy',
           `to find these sessions: select pid, state, xact_start, query from pg_stat_activity where xact_start is not null order by xact_start`,
         ]
-      : explainFailure(error.statement, error.failure);
+      : explainStatementFailure(error.statement, error.failure);
   const kept = transaction ? 'none of its changes were kept' : 'the statements before the failed one were committed';
   return new StartupError(`The migration ${name} failed; ${kept}:`, lines);
 }
@@ -183,6 +183,6 @@ export async function applyMigration(
       await client.query(RECORD_APPLIED, [migration.hash, migration.when]);
     }
   } catch (error) {
-    throw error instanceof StatementError ? createFailedError(migration, error) : error;
+    throw error instanceof StatementError ? createFailedMigrationError(migration, error) : error;
   }
 }

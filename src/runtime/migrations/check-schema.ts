@@ -39,7 +39,7 @@ function uniqueIndexNames(table: PgTable): string[] {
 }
 
 /** Whether an index of a table supports substring search in arrays. */
-function searchesArrays({ indexes }: ReturnType<typeof getTableConfig>): boolean {
+function hasArraySearchIndex({ indexes }: ReturnType<typeof getTableConfig>): boolean {
   return indexes.some(({ config }) => config.columns.some((term) => expressionOf(term).includes(ARRAY_TEXT)));
 }
 
@@ -47,7 +47,7 @@ function searchesArrays({ indexes }: ReturnType<typeof getTableConfig>): boolean
  * The parts of the declarations that the database lacks: `table posts`, `column posts.title`, `column posts.age as bigint (it is
  * text)`, `unique index posts_slug_unique`. Other indexes are not checked: without them queries are slow but correct.
  */
-export async function findMissingParts(database: Database, tables: Record<string, PgTable>): Promise<string[]> {
+export async function findMissingSchemaParts(database: Database, tables: Record<string, PgTable>): Promise<string[]> {
   const configs = Object.values(tables).map((table) => ({ ...getTableConfig(table), unique: uniqueIndexNames(table) }));
   const columns = configs.flatMap(({ name, columns }) => columns.map((column) => ({ name, column })));
   const unique = configs.flatMap(({ name, unique }) => unique.map((index) => ({ name, index })));
@@ -60,7 +60,7 @@ export async function findMissingParts(database: Database, tables: Record<string
       columns.map(({ column }) => column.getSQLType()),
       unique.map(({ name }) => name),
       unique.map(({ index }) => index),
-      configs.some(searchesArrays),
+      configs.some(hasArraySearchIndex),
     ],
   });
   return rows.map(([missing]) => missing);
@@ -68,7 +68,7 @@ export async function findMissingParts(database: Database, tables: Record<string
 
 /** @throws StartupError if the database lacks declared parts, naming them and the command that adds them */
 export async function checkSchema(database: Database, tables: Record<string, PgTable>): Promise<void> {
-  const missing = await findMissingParts(database, tables);
+  const missing = await findMissingSchemaParts(database, tables);
   if (missing.length === 0) return;
   const listed = missing.slice(0, 10).join(', ') + (missing.length > 10 ? ` and ${missing.length - 10} more` : '');
   throw new StartupError('The database does not match the declarations:', [

@@ -27,7 +27,7 @@ function explainDuplicates(table: string, terms: string): string[] {
   ];
 }
 
-function explainTooLong(table: string, method: string, terms: string): string[] {
+function explainTooLongValues(table: string, method: string, terms: string): string[] {
   const columns = [...terms.matchAll(/"([^"]+)"/g)].map(([, name]) => quoteIdentifier(name!));
   const bytes = columns.map((name) => `coalesce(octet_length(${name}::text), 0)`).join(' + ');
   // The items of an array are separate index entries.
@@ -42,12 +42,12 @@ function explainTooLong(table: string, method: string, terms: string): string[] 
 }
 
 /** Explains why a statement of a migration failed and what to do, one line each. Values of rows are not shown. */
-export function explainFailure(statement: string, error: DatabaseError): string[] {
+export function explainStatementFailure(statement: string, error: DatabaseError): string[] {
   const code = error.code ?? '';
   const [, table, terms] = UNIQUE_INDEX.exec(statement) ?? [];
   if (code === UNIQUE_VIOLATION && table !== undefined) return explainDuplicates(table, terms!);
   const [, indexed, method, entries] = INDEX.exec(statement) ?? [];
-  if (code === TOO_LARGE && indexed !== undefined) return explainTooLong(indexed, method!, entries!);
+  if (code === TOO_LARGE && indexed !== undefined) return explainTooLongValues(indexed, method!, entries!);
   const [, changed, column, type] = TYPE_CHANGE.exec(statement) ?? [];
   if (changed !== undefined && code.startsWith(INVALID_VALUE))
     return [`${changed}.${column} has values that cannot be converted to ${type}`];

@@ -31,7 +31,7 @@ export interface Migration {
  * The folder of Belfry's own migrations inside a migrations folder. They have their own journal: a fork that adds
  * migrations for its resources can merge a newer Belfry, because they share no file.
  */
-export const FRAMEWORK = 'belfry';
+export const FRAMEWORK_FOLDER = 'belfry';
 
 /** `belfry/published.json`: the migrations that existing databases may have. */
 interface Published {
@@ -46,7 +46,7 @@ const NO_TRANSACTION = /^--\s*belfry:\s*no transaction\s*$/m;
 const LEADING_COMMENTS = /^(\s*--.*(\n|$))+/;
 
 /** The error for a JSON file that cannot be parsed. */
-function malformed(file: string): StartupError {
+function createMalformedFileError(file: string): StartupError {
   return new StartupError('The migrations cannot be read:', [
     `${file} was not written by npm run migration:generate. After a merge, keep one side's migrations and generate yours again`,
   ]);
@@ -69,7 +69,7 @@ export function readJson<T>(file: string): T | undefined {
   try {
     return JSON.parse(text) as T;
   } catch {
-    throw malformed(file);
+    throw createMalformedFileError(file);
   }
 }
 
@@ -85,9 +85,9 @@ export function readJournal(folder: string): Journal | undefined {
   if (journal === undefined) return undefined;
   const { entries } = journal;
   if (!Array.isArray(entries) || entries.some(({ tag, when }) => typeof tag !== 'string' || !Number.isInteger(when)))
-    throw malformed(file);
+    throw createMalformedFileError(file);
   for (const name of ['tag', 'when'] as const) {
-    if (new Set(entries.map((entry) => entry[name])).size < entries.length) throw malformed(file);
+    if (new Set(entries.map((entry) => entry[name])).size < entries.length) throw createMalformedFileError(file);
   }
   return journal;
 }
@@ -98,8 +98,8 @@ export function readJournal(folder: string): Journal | undefined {
  * @returns an empty list if there is none, as in a project without Belfry's own migrations
  * @throws StartupError if it is malformed
  */
-export function readPublished(folder: string): Published {
-  return readJson<Published>(join(folder, FRAMEWORK, 'published.json')) ?? { hashes: {}, earlier: {} };
+export function readPublishedMigrations(folder: string): Published {
+  return readJson<Published>(join(folder, FRAMEWORK_FOLDER, 'published.json')) ?? { hashes: {}, earlier: {} };
 }
 
 /** Merges two journals by time. Each keeps its own order, which after a merge of branches may differ from that of time. */
@@ -125,17 +125,17 @@ export function readMigrations(folder: string): Migration[] {
       `${folder} is empty. Generate the first migration with: npm run migration:generate`,
     ]);
   }
-  const { earlier } = readPublished(folder);
+  const { earlier } = readPublishedMigrations(folder);
   const own = journal.entries.map(({ tag, when }) => ({ name: tag, when }));
-  const framework = readJournal(join(folder, FRAMEWORK))?.entries ?? [];
+  const framework = readJournal(join(folder, FRAMEWORK_FOLDER))?.entries ?? [];
   const entries = mergeByTime(
     own,
-    framework.map(({ tag, when }) => ({ name: `${FRAMEWORK}/${tag}`, when })),
+    framework.map(({ tag, when }) => ({ name: `${FRAMEWORK_FOLDER}/${tag}`, when })),
   );
   const missing: string[] = [];
   const migrations = entries.flatMap(({ name, when }): Migration[] => {
     try {
-      return [readMigration(name, when, earlier[name] ?? [], readFileSync(join(folder, `${name}.sql`), 'utf8'))];
+      return [parseMigration(name, when, earlier[name] ?? [], readFileSync(join(folder, `${name}.sql`), 'utf8'))];
     } catch (error) {
       if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error;
       missing.push(`${name}.sql is listed in its meta/_journal.json but missing: restore it from version control`);
@@ -146,7 +146,7 @@ export function readMigrations(folder: string): Migration[] {
   return migrations;
 }
 
-function readMigration(name: string, when: number, earlier: readonly number[], text: string): Migration {
+function parseMigration(name: string, when: number, earlier: readonly number[], text: string): Migration {
   // A checkout may change the line endings of the file.
   const sql = text.replaceAll('\r\n', '\n');
   const statements = sql.split(BREAKPOINT).map((statement) => statement.replace(LEADING_COMMENTS, '').trim());

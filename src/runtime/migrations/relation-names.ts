@@ -11,7 +11,7 @@ function indexNames({ name, indexes }: ReturnType<typeof getTableConfig>): strin
 }
 
 /** The names that a table certainly uses in the schema: its own, and those of its indexes and keys. */
-export function certainNames(table: PgTable): string[] {
+export function collectTableNames(table: PgTable): string[] {
   const config = getTableConfig(table);
   const { name, columns, primaryKeys, uniqueConstraints } = config;
   const names = [
@@ -25,10 +25,10 @@ export function certainNames(table: PgTable): string[] {
 }
 
 /** The names of a table that are too long for Postgres: its own, those of its columns, indexes, keys and constraints. */
-export function overlongNames(table: PgTable): string[] {
+export function findOverlongNames(table: PgTable): string[] {
   const { columns, foreignKeys, checks } = getTableConfig(table);
   const names = [
-    ...certainNames(table),
+    ...collectTableNames(table),
     ...columns.map((column) => column.name),
     ...foreignKeys.map((key) => key.getName()),
     ...checks.map((check) => check.name),
@@ -37,10 +37,10 @@ export function overlongNames(table: PgTable): string[] {
 }
 
 /** The names that tables use in the schema, including those of possible sequences and of the `sync` table. */
-export function relationNames(tables: Record<string, PgTable>): Set<string> {
+export function collectRelationNames(tables: Record<string, PgTable>): Set<string> {
   const names = Object.values(tables).flatMap((table) => {
     const { name, columns } = getTableConfig(table);
-    return [...certainNames(table), ...columns.map((column) => sequenceName(name, column.name))];
+    return [...collectTableNames(table), ...columns.map((column) => sequenceName(name, column.name))];
   });
   return new Set([...names, 'belfry_sync', 'belfry_sync_pkey']);
 }

@@ -27,17 +27,17 @@ export async function isMigrated(client: Queryable): Promise<boolean> {
 }
 
 /** Compares a database with a folder of migrations, using the table of drizzle's migrator. */
-export async function migrationState(client: Queryable, migrations: readonly Migration[]): Promise<MigrationState> {
+export async function readMigrationState(client: Queryable, migrations: readonly Migration[]): Promise<MigrationState> {
   const rows: { hash: string; when: string }[] = (await isMigrated(client))
     ? (await client.query(`select hash, created_at::text as when from drizzle.__drizzle_migrations`)).rows
     : [];
   const hashes = new Map(rows.map(({ hash, when }) => [Number(when), hash]));
   const earlier = new Set(migrations.flatMap((migration) => migration.earlier));
-  const has = (one: Migration) => hashes.has(one.when) || one.earlier.some((when) => hashes.has(when));
+  const isApplied = (one: Migration) => hashes.has(one.when) || one.earlier.some((when) => hashes.has(when));
   const known = new Set([...migrations.map(({ when }) => when), ...earlier]);
   return {
-    applied: migrations.filter(has),
-    pending: migrations.filter((one) => !has(one)),
+    applied: migrations.filter(isApplied),
+    pending: migrations.filter((one) => !isApplied(one)),
     edited: migrations.filter(({ when, hash }) => hashes.has(when) && hashes.get(when) !== hash),
     unknown: [...hashes.keys()].filter((when) => !known.has(when)).length,
   };
@@ -47,11 +47,11 @@ export async function migrationState(client: Queryable, migrations: readonly Mig
  * Logs a warning if the database has migrations that this code does not know, for example after a deployment was rolled back. That
  * is not an error as long as everything that is declared exists.
  */
-export async function warnIfAhead(database: Database, log: Logger): Promise<void> {
+export async function warnIfDatabaseIsNewer(database: Database, log: Logger): Promise<void> {
   const folder = join(process.cwd(), 'migrations');
   if (!existsSync(join(folder, 'meta', '_journal.json'))) return;
   try {
-    const { applied, unknown } = await migrationState(database.pool, readMigrations(folder));
+    const { applied, unknown } = await readMigrationState(database.pool, readMigrations(folder));
     // A database with none of these migrations belongs to something else, as in tests.
     if (applied.length > 0 && unknown > 0)
       log.warn(`newer code has migrated the database; migrations unknown to this version: ${unknown}`);

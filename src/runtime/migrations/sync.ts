@@ -5,12 +5,12 @@ import { StartupError } from '../../platform/config/environment.ts';
 import type { Logger } from '../../platform/observability/log.ts';
 import { expressionOf, getTableConfig } from '../../platform/postgres/drizzle.ts';
 import { quoteIdentifier } from '../../platform/postgres/identifiers.ts';
-import { explainFailure } from './explain-failure.ts';
+import { explainStatementFailure } from './explain-failure.ts';
 import type { RefusedChange } from './plan/column-changes.ts';
-import { exactCast } from './plan/convert.ts';
+import { exactCastSql } from './plan/convert.ts';
 import type { DeclaredFacts } from './plan/declared.ts';
 import { confirmLosses, type MayDrop } from './plan/losses.ts';
-import { type Plan, planChange } from './plan/plan-change.ts';
+import { type Plan, planSchemaChange } from './plan/plan-change.ts';
 import { NO_REQUESTS } from './plan/requested-changes.ts';
 import { type Snapshot, takeSnapshot } from './plan/snapshot.ts';
 import { isMigrated } from './state.ts';
@@ -59,23 +59,23 @@ export async function isSynced(client: Client): Promise<boolean> {
   return rows[0].is;
 }
 
-const START_OVER = 'rename the field, or start with an empty database (npm run dev -- --fresh)';
+const START_OVER_HINT = 'rename the field, or start with an empty database (npm run dev -- --fresh)';
 
-async function run(client: Client, statements: readonly string[]): Promise<void> {
+async function runStatements(client: Client, statements: readonly string[]): Promise<void> {
   for (const statement of statements) {
     await client.query(statement).catch((error: Error) => {
       const fix = statement.includes(' SET DATA TYPE ')
-        ? START_OVER
+        ? START_OVER_HINT
         : 'change the declaration, or the rows that prevent the change';
       throw new StartupError('The database cannot be made to match the declarations; nothing was changed:', [
-        ...explainFailure(statement, error),
+        ...explainStatementFailure(statement, error),
         fix,
       ]);
     });
   }
 }
 
-async function isEmpty(client: Client, { earlierName: was }: RefusedChange): Promise<boolean> {
+async function isColumnEmpty(client: Client, { earlierName: was }: RefusedChange): Promise<boolean> {
   const [table, column] = was.split('.').map((name) => quoteIdentifier(name!));
   const { rows } = await client.query(`select exists (select 1 from ${table} where ${column} is not null) as found`);
   return !rows[0].found;
@@ -91,21 +91,21 @@ async function planSync(
   next: Snapshot,
   declared: DeclaredFacts,
 ): Promise<Plan> {
-  const first = await planChange(previous, next, declared, NO_REQUESTS);
+  const first = await planSchemaChange(previous, next, declared, NO_REQUESTS);
   if (first.refusals.length === 0) return first;
   const dropped = new Set<string>();
   const using = new Map<string, string>();
   for (const refusal of first.refusals) {
     const key = `${refusal.table}.${refusal.column}`;
-    if (await isEmpty(client, refusal)) dropped.add(key);
+    if (await isColumnEmpty(client, refusal)) dropped.add(key);
     else if (refusal.from !== undefined)
-      using.set(key, exactCast(quoteIdentifier(refusal.column), refusal.from, refusal.type));
+      using.set(key, exactCastSql(quoteIdentifier(refusal.column), refusal.from, refusal.type));
   }
-  const second = await planChange(previous, next, declared, { ...NO_REQUESTS, dropped, using });
+  const second = await planSchemaChange(previous, next, declared, { ...NO_REQUESTS, dropped, using });
   if (second.refusals.length > 0) {
     throw new StartupError('The database cannot be made to match the declarations; nothing was changed:', [
       ...second.refusals.map(({ table, column, reason: why }) => `${table}.${column}: ${why}`),
-      START_OVER,
+      START_OVER_HINT,
     ]);
   }
   const isKept = (loss: Plan['losses'][number]) =>
@@ -140,7 +140,7 @@ export async function syncDatabase(client: Client, schema: Schema, mayDrop: MayD
       const next = takeSnapshot(schema.tables, schema.declared);
       const { statements, indexes, losses } = await planSync(client, rows[0]?.snapshot, next, schema.declared);
       dropped = await confirmLosses(client, losses, mayDrop);
-      await run(client, [...statements, ...indexes]);
+      await runStatements(client, [...statements, ...indexes]);
       await client.query(
         `insert into belfry_sync (fingerprint, snapshot) values ($1, $2)
          on conflict (one) do update set fingerprint = excluded.fingerprint, snapshot = excluded.snapshot`,

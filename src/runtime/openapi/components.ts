@@ -11,7 +11,7 @@ const SUFFIX: Record<RecordView, string> = {
   register: 'Register',
 };
 
-function referenceTo(section: Section, name: string): Json {
+function componentReference(section: Section, name: string): Json {
   return { $ref: `#/components/${section}/${name}` };
 }
 
@@ -47,42 +47,45 @@ export function createComponents(
   };
   const byName = new Map(resources.map((resource) => [resource.name, resource]));
   const names = recordNames(resources);
-  const ofRecords = new Set(names.values());
+  const recordSchemaNames = new Set(names.values());
   /** The content of each part when its name was reserved. */
   const contents = new Map<string, string>();
   const { schemas } = sections;
 
   const components: Components = {
-    record({ resource: of, view }) {
-      const resource = byName.get(of);
-      if (resource === undefined) throw new Error(`a route declares a record of the unknown resource "${of}"`);
-      const name = names.get(`${of}/${view}`)!;
+    record({ resource: resourceName, view }) {
+      const resource = byName.get(resourceName);
+      if (resource === undefined)
+        throw new Error(`a route declares a record of the unknown resource "${resourceName}"`);
+      const name = names.get(`${resourceName}/${view}`)!;
       if (!schemas.has(name)) {
         // Reserve the name first, because records can refer to one another in cycles.
         schemas.set(name, {});
         schemas.set(name, recordSchema(resource, view, { unknownFields, record: components.record }));
       }
-      return referenceTo('schemas', name);
+      return componentReference('schemas', name);
     },
-    reserve(section, wanted, part) {
+    reserveName(section, wanted, part) {
       const content = JSON.stringify(part);
-      const isOther = (name: string) => {
+      const isTakenByOther = (name: string) => {
         const key = `${section}/${name}`;
-        return (section === 'schemas' && ofRecords.has(name)) || (contents.has(key) && contents.get(key) !== content);
+        return (
+          (section === 'schemas' && recordSchemaNames.has(name)) || (contents.has(key) && contents.get(key) !== content)
+        );
       };
-      const name = freeName(wanted, isOther);
+      const name = freeName(wanted, isTakenByOther);
       contents.set(`${section}/${name}`, content);
       return name;
     },
-    set(section, name, part) {
+    setPart(section, name, part) {
       sections[section].set(name, part);
     },
-    named(section, wanted, part) {
-      const name = components.reserve(section, wanted, part);
+    addPart(section, wanted, part) {
+      const name = components.reserveName(section, wanted, part);
       sections[section].set(name, part);
-      return referenceTo(section, name);
+      return componentReference(section, name);
     },
-    all() {
+    partsBySection() {
       const filled = Object.entries(sections).filter(([, parts]) => parts.size > 0);
       return Object.fromEntries(
         filled.map(([section, parts]) => [

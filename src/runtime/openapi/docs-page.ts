@@ -1,5 +1,5 @@
 import { readFile } from 'node:fs/promises';
-import { createOnDemand, prepareContent, type ServedContent } from '../../platform/http/served-bytes.ts';
+import { memoizeAsync, prepareContent, type ServedContent } from '../../platform/http/served-bytes.ts';
 
 // Everything is served from here, and nothing is inline. The package draws its icons from data: URLs.
 const POLICY = [
@@ -68,13 +68,13 @@ function pageHtml(title: string): string {
 /** The reference page and the files that it loads, by path below `/api`. Each is prepared at its first request. */
 export function docsFiles(title: string): Map<string, () => Promise<ServedContent>> {
   const text = (type: string, content: string, headers: Record<string, string>) =>
-    createOnDemand(() => prepareContent(type, Buffer.from(content), headers));
+    memoizeAsync(() => prepareContent(type, Buffer.from(content), headers));
   const packaged = Object.entries(FROM_PACKAGE).map(([name, type]) => {
     const load = async () => {
       const file = new URL(name, import.meta.resolve('swagger-ui-dist/package.json'));
       return prepareContent(type, await readFile(file), ASSET_HEADERS);
     };
-    return [`/docs/${name}`, createOnDemand(load)] as const;
+    return [`/docs/${name}`, memoizeAsync(load)] as const;
   });
   return new Map([
     ['/docs', text('text/html; charset=utf-8', pageHtml(title), PAGE_HEADERS)],

@@ -2,12 +2,12 @@ import type { Authenticator } from '../../declare/authenticator.ts';
 import type { SentEvent } from '../../declare/events.ts';
 import type { Route } from '../../declare/route.ts';
 import type { Settings } from '../../platform/config/settings.ts';
-import { createOnDemand, prepareContent, type ServedContent, sendContent } from '../../platform/http/served-bytes.ts';
+import { memoizeAsync, prepareContent, type ServedContent, sendContent } from '../../platform/http/served-bytes.ts';
 import type { CompiledResource } from '../../records/schema/compiled.ts';
 import { createComponents } from './components.ts';
 import { docsFiles } from './docs-page.ts';
-import { documentedRoutes, documentPaths, pascalCase } from './documented-routes.ts';
-import { operationOf, schemesOf, securitySchemes } from './operation.ts';
+import { createDocumentPathLookup, pascalCase, selectDocumentedRoutes } from './documented-routes.ts';
+import { buildOperation, schemesOf, securitySchemes } from './operation.ts';
 import type { Components, Json } from './schema.ts';
 import { shapeSchema } from './shape.ts';
 
@@ -23,10 +23,10 @@ export interface DocumentParts {
 }
 
 function tagsOf(operations: readonly Json[], resources: readonly CompiledResource[]): Json[] {
-  const about = new Map(resources.map(({ name, declaration }) => [name, declaration.description]));
+  const descriptions = new Map(resources.map(({ name, declaration }) => [name, declaration.description]));
   const used = [...new Set(operations.flatMap((operation) => operation.tags as string[]))].sort();
   return used.map((name) => {
-    const description = about.get(name);
+    const description = descriptions.get(name);
     return description === undefined ? { name } : { name, description };
   });
 }
@@ -37,7 +37,7 @@ const EVENT_RESPONSES = {
   },
 };
 
-function operationIdFor(name: string, taken: ReadonlySet<string>): string {
+function chooseOperationId(name: string, taken: ReadonlySet<string>): string {
   const wanted = `on${pascalCase(name)}`;
   return taken.has(wanted) ? `${wanted}Event` : wanted;
 }
@@ -50,7 +50,7 @@ function operationIdFor(name: string, taken: ReadonlySet<string>): string {
 function eventWebhooks(events: readonly SentEvent[], taken: ReadonlySet<string>, components: Components): Json {
   const items = events.map(({ name, summary, headers, data, body, tags }) => {
     const parameters = Object.entries(headers).map(([header, description]) =>
-      components.named('parameters', pascalCase(header), {
+      components.addPart('parameters', pascalCase(header), {
         name: header,
         in: 'header',
         required: true,
@@ -60,7 +60,7 @@ function eventWebhooks(events: readonly SentEvent[], taken: ReadonlySet<string>,
     );
     const schema = body(shapeSchema(data, 'output', `${pascalCase(name)}Data`, components));
     const operation = {
-      operationId: operationIdFor(name, taken),
+      operationId: chooseOperationId(name, taken),
       summary,
       tags,
       security: [],
@@ -83,11 +83,11 @@ function createDocument({ routes, resources, authenticators, sent, settings }: D
   const schemes = schemesOf(authenticators);
   const parts = { resources: new Map(resources.map((one) => [one.name, one])), schemes, settings, components };
   const paths: Record<string, Json> = {};
-  const documented = documentedRoutes(routes);
-  const pathOf = documentPaths(documented);
+  const documented = selectDocumentedRoutes(routes);
+  const pathOf = createDocumentPathLookup(documented);
   const operations = documented.map((route) => {
     const path = pathOf(route);
-    const operation = operationOf(route, path, parts);
+    const operation = buildOperation(route, path, parts);
     paths[path] = { ...paths[path], [route.method.toLowerCase()]: operation };
     return operation;
   });
@@ -99,7 +99,7 @@ function createDocument({ routes, resources, authenticators, sent, settings }: D
     tags: tagsOf(operations, resources),
     paths,
     ...(sent.length === 0 ? {} : { webhooks }),
-    components: { securitySchemes: securitySchemes(schemes), ...components.all() },
+    components: { securitySchemes: securitySchemes(schemes), ...components.partsBySection() },
   };
 }
 
@@ -124,7 +124,7 @@ function route(path: string, ready: () => Promise<ServedContent>): Route {
  */
 export function openApiRoutes({ openapi }: Settings, parts: () => DocumentParts): Route[] {
   if (!openapi.enabled) return [];
-  const document = createOnDemand(() =>
+  const document = memoizeAsync(() =>
     prepareContent(
       'application/json; charset=utf-8',
       Buffer.from(JSON.stringify(createDocument(parts()))),

@@ -29,7 +29,7 @@ function isParameter(segment: string): boolean {
 }
 
 /** Joins segments to a noun. A segment before a parameter becomes singular: `/posts/:id/history` is about a Post. */
-function nouns(segments: readonly string[]): string {
+function buildNoun(segments: readonly string[]): string {
   return segments
     .map((segment, i) => {
       if (!isParameter(segment)) {
@@ -46,21 +46,21 @@ function nouns(segments: readonly string[]): string {
  * Derives the name of a route from its method and path: `POST /posts/:id/publish` is `publishPost`, `GET /posts/feed` is
  * `getPostsFeed`. The last segment of a POST path is the verb.
  */
-function derivedId(method: HttpMethod, path: string): string {
+function deriveOperationId(method: HttpMethod, path: string): string {
   const segments = path.split('/').filter((segment) => segment !== '');
   const last = segments.at(-1)!;
   if (method !== 'POST' || isParameter(last) || segments.length === 1) {
     const one = method === 'POST' && segments.length === 1;
-    return VERBS[method] + (one ? pascalCase(singularize(last)) : nouns(segments));
+    return VERBS[method] + (one ? pascalCase(singularize(last)) : buildNoun(segments));
   }
   // Without the last segment, `posts` before it stays plural unless a parameter follows it.
-  return camelCase(last) + nouns(segments.slice(0, -1));
+  return camelCase(last) + buildNoun(segments.slice(0, -1));
 }
 
 /** The operationId of a route: its own, that of its CRUD action (`listPosts`), or one derived from method and path. */
 export function operationIdOf(route: Route): string {
   if (route.operationId !== undefined) return route.operationId;
-  if (route.crud === undefined) return derivedId(route.method, route.path);
+  if (route.crud === undefined) return deriveOperationId(route.method, route.path);
   return route.crud + pascalCase(route.crud === 'list' ? pluralName(route.resource!) : route.resource!);
 }
 
@@ -71,21 +71,21 @@ export function defaultSummary(operationId: string): string {
 }
 
 /** A path without the names of its parameters. Two routes with the same result match the same requests. */
-function shapeOf(path: string): string {
+function stripParameterNames(path: string): string {
   return path.replaceAll(/[:*]\w+/g, ':');
 }
 
 /** Expands an optional part: `/posts{/:page}` is two paths, the longer one first. */
-function variants(path: string): string[] {
+function expandPath(path: string): string[] {
   const optional = /\{([^{}]*)\}/.exec(path);
   if (optional === null) return [path];
   const [before, after] = [path.slice(0, optional.index), path.slice(optional.index + optional[0].length)];
-  return [...variants(before + optional[1] + after), ...variants(before + after)];
+  return [...expandPath(before + optional[1] + after), ...expandPath(before + after)];
 }
 
 /** Returns a route once for each path that it matches, each with its own operationId. */
 function expandOptionalParts(route: Route): Route[] {
-  const [first, ...others] = variants(route.path).map((path) => ({ ...route, path }));
+  const [first, ...others] = expandPath(route.path).map((path) => ({ ...route, path }));
   const named = others.map((one, i) => ({ ...one, operationId: `${operationIdOf(first!)}${i + 2}` }));
   return [first!, ...named];
 }
@@ -94,19 +94,19 @@ function expandOptionalParts(route: Route): Route[] {
  * The routes in the document. If two routes match the same requests, the first one is mounted first, and the second is
  * never reached, even if the first one is hidden.
  */
-export function documentedRoutes(routes: readonly Route[]): Route[] {
-  const same = (route: Route) => `${route.method} ${shapeOf(route.path)}`;
-  const reached = [...Map.groupBy(routes.flatMap(expandOptionalParts), same).values()].map(([first]) => first!);
+export function selectDocumentedRoutes(routes: readonly Route[]): Route[] {
+  const requestKeyOf = (route: Route) => `${route.method} ${stripParameterNames(route.path)}`;
+  const reached = [...Map.groupBy(routes.flatMap(expandOptionalParts), requestKeyOf).values()].map(([first]) => first!);
   return reached.filter((route) => !route.hidden);
 }
 
 /** `/posts/:id` → `/api/posts/{id}`. Routes of one path use the same parameter names: those of the CRUD routes, if there are any. */
-export function documentPaths(routes: readonly Route[]): (route: Route) => string {
+export function createDocumentPathLookup(routes: readonly Route[]): (route: Route) => string {
   const paths = new Map<string, string>();
   const named = [...routes.filter((route) => route.crud !== undefined), ...routes];
   for (const { path } of named) {
-    const shape = shapeOf(path);
+    const shape = stripParameterNames(path);
     if (!paths.has(shape)) paths.set(shape, `/api${path.replaceAll(/[:*](\w+)/g, '{$1}')}`);
   }
-  return (route) => paths.get(shapeOf(route.path))!;
+  return (route) => paths.get(stripParameterNames(route.path))!;
 }

@@ -5,8 +5,8 @@ import type { CompiledResource } from '../../records/schema/compiled.ts';
 import { isItemPath } from '../http/endpoint.ts';
 
 /** The codes that every route can return. */
-const ALWAYS: readonly ErrorCode[] = ['BAD_REQUEST', 'UNAUTHORIZED', 'INTERNAL', 'UNAVAILABLE'];
-const OF_BODIES: readonly ErrorCode[] = [
+const ALWAYS_POSSIBLE_CODES: readonly ErrorCode[] = ['BAD_REQUEST', 'UNAUTHORIZED', 'INTERNAL', 'UNAVAILABLE'];
+const BODY_CODES: readonly ErrorCode[] = [
   'INVALID_JSON',
   'PAYLOAD_TOO_LARGE',
   'UNSUPPORTED_MEDIA_TYPE',
@@ -43,21 +43,26 @@ function canForbid(policy: CompiledPolicy, route: Route): boolean {
 }
 
 /** The codes that a route can return, from the kernel, the resource's rules and the handler. */
-export function errorCodes(route: Route, { policy, written, scoped, limited }: RouteFacts): Set<ErrorCode> {
-  const codes = new Set<ErrorCode>([...ALWAYS, ...(route.errors ?? [])]);
-  const add = (condition: boolean, ...more: readonly ErrorCode[]) => {
+export function collectErrorCodes(route: Route, { policy, written, scoped, limited }: RouteFacts): Set<ErrorCode> {
+  const codes = new Set<ErrorCode>([...ALWAYS_POSSIBLE_CODES, ...(route.errors ?? [])]);
+  const addCodesIf = (condition: boolean, ...more: readonly ErrorCode[]) => {
     if (condition) for (const code of more) codes.add(code);
   };
   const changesRecord = route.crud === 'update' || route.crud === 'delete';
-  add(readsBody(route), ...OF_BODIES);
-  add(scoped || canForbid(policy, route), 'FORBIDDEN');
+  addCodesIf(readsBody(route), ...BODY_CODES);
+  addCodesIf(scoped || canForbid(policy, route), 'FORBIDDEN');
   // A path that cannot be decoded also returns 404.
-  add(/[:*]/.test(route.path), 'NOT_FOUND');
+  addCodesIf(/[:*]/.test(route.path), 'NOT_FOUND');
   const isConditional = route.method === 'GET' && !route.eventStream;
-  add(isConditional || (route.resource !== undefined && isItemPath(route.path)), 'PRECONDITION_FAILED');
-  add(route.idempotent !== undefined && route.idempotent !== false, 'CONFLICT', 'IDEMPOTENCY_KEY_REUSED', 'FORBIDDEN');
-  add(limited, 'RATE_LIMITED');
-  add(changesRecord || (written !== undefined && hasUnique(written)), 'CONFLICT');
+  addCodesIf(isConditional || (route.resource !== undefined && isItemPath(route.path)), 'PRECONDITION_FAILED');
+  addCodesIf(
+    route.idempotent !== undefined && route.idempotent !== false,
+    'CONFLICT',
+    'IDEMPOTENCY_KEY_REUSED',
+    'FORBIDDEN',
+  );
+  addCodesIf(limited, 'RATE_LIMITED');
+  addCodesIf(changesRecord || (written !== undefined && hasUnique(written)), 'CONFLICT');
   return codes;
 }
 

@@ -6,8 +6,14 @@ import { recordShapes } from '../../declare/route.ts';
 import type { Settings } from '../../platform/config/settings.ts';
 import type { CompiledResource } from '../../records/schema/compiled.ts';
 import { defaultSummary, operationIdOf, pascalCase } from './documented-routes.ts';
-import { errorCodes, mayReturnAnyError, readsBody } from './error-codes.ts';
-import { headerParameters, listParameters, pathParameters, readParameters, shapedParameters } from './parameters.ts';
+import { collectErrorCodes, mayReturnAnyError, readsBody } from './error-codes.ts';
+import {
+  declaredQueryParameters,
+  headerParameters,
+  listParameters,
+  pathParameters,
+  readParameters,
+} from './parameters.ts';
 import { errorResponses, successResponses } from './responses.ts';
 import type { Components, Json } from './schema.ts';
 import { shapeSchema } from './shape.ts';
@@ -28,7 +34,7 @@ export function securitySchemes(schemes: readonly SignInScheme[]): Json {
 }
 
 /** The scopes that a route accepts, by sign-in scheme; undefined: no scope is required. */
-function scopesBy(route: Route, schemes: readonly SignInScheme[]) {
+function scopesByScheme(route: Route, schemes: readonly SignInScheme[]) {
   return schemes.map(({ name, scopesOf }) => ({ name, scopes: scopesOf?.(route) }));
 }
 
@@ -38,19 +44,19 @@ function scopesBy(route: Route, schemes: readonly SignInScheme[]) {
  */
 function securityOf(route: Route, policy: CompiledPolicy, schemes: readonly SignInScheme[]): Json[] {
   if (policy.public) return [];
-  const usable = scopesBy(route, schemes).filter(({ scopes }) => scopes === undefined || scopes.length > 0);
+  const usable = scopesByScheme(route, schemes).filter(({ scopes }) => scopes === undefined || scopes.length > 0);
   return usable.map(({ name, scopes = [] }) => ({ [name]: scopes.slice(0, 1) }));
 }
 
 /** The narrowest scope that a route accepts from a token with scopes; the route's own scope if no sign-in scheme has scopes. */
 function requiredScope(route: Route, schemes: readonly SignInScheme[]): string | undefined {
-  const [first] = scopesBy(route, schemes).flatMap(({ scopes }) => scopes?.slice(0, 1) ?? []);
+  const [first] = scopesByScheme(route, schemes).flatMap(({ scopes }) => scopes?.slice(0, 1) ?? []);
   return first ?? route.scope;
 }
 
 /** Describes who may call a route. */
 function describeAccess(route: Route, policy: CompiledPolicy, schemes: readonly SignInScheme[]): string {
-  const scopeTexts = scopesBy(route, schemes).flatMap(({ scopes }) => {
+  const scopeTexts = scopesByScheme(route, schemes).flatMap(({ scopes }) => {
     if (scopes === undefined) return [];
     if (scopes.length === 0) return ' API keys are not accepted.';
     return ` An API key needs the scope ${scopes.map((one) => `\`${one}\``).join(' or ')}.`;
@@ -102,7 +108,7 @@ function isLimited({ rateLimit }: Route, { rateLimit: { enabled, global: all, au
  *
  * @param path the path as written in the document
  */
-export function operationOf(route: Route, path: string, parts: OperationParts): Json {
+export function buildOperation(route: Route, path: string, parts: OperationParts): Json {
   const { resources, schemes, settings, components } = parts;
   const operationId = operationIdOf(route);
   const name = pascalCase(operationId);
@@ -119,7 +125,7 @@ export function operationOf(route: Route, path: string, parts: OperationParts): 
   const parameters = [
     ...pathParameters(path, resource),
     ...queryParameters(route, resource, parts),
-    ...shapedParameters(route, name, components),
+    ...declaredQueryParameters(route, name, components),
     ...headerParameters(route, components),
   ];
   const scope = requiredScope(route, schemes);
@@ -136,7 +142,7 @@ export function operationOf(route: Route, path: string, parts: OperationParts): 
     ...requestBody(route, name, components),
     responses: {
       ...successResponses(route, name, context),
-      ...errorResponses(errorCodes(route, facts), mayReturnAnyError(route, facts), context),
+      ...errorResponses(collectErrorCodes(route, facts), mayReturnAnyError(route, facts), context),
     },
   };
 }

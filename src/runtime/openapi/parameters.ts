@@ -4,9 +4,9 @@ import { fieldJsonSchema } from '../../records/fields/field-type.ts';
 import { isFilterable, LIST_OPERATORS, MAX_LIST_VALUES, MAX_SEARCH_LENGTH } from '../../records/query/filter.ts';
 import { includablePaths, MAX_LEVELS, MAX_PATHS, type ResourceOf } from '../../records/query/include.ts';
 import { MAX_PAGES, selectableFields } from '../../records/query/parse.ts';
-import { declaredSorts, MAX_SORT_TERMS } from '../../records/query/sort.ts';
+import { declaredSortFields, MAX_SORT_TERMS } from '../../records/query/sort.ts';
 import type { CompiledField, CompiledResource } from '../../records/schema/compiled.ts';
-import { isItemPath, isTagged } from '../http/endpoint.ts';
+import { hasEntityTag, isItemPath } from '../http/endpoint.ts';
 import type { Components } from './schema.ts';
 import { ID_SCHEMA, type Json } from './schema.ts';
 import { shapeSchema } from './shape.ts';
@@ -31,13 +31,15 @@ const IF_NONE_MATCH = {
 };
 
 /** Whether a route changes one record, so that `If-Match` can guard the change. */
-function isGuarded(route: Route): boolean {
+function acceptsIfMatch(route: Route): boolean {
   return route.method !== 'GET' && route.resource !== undefined && isItemPath(route.path);
 }
 
 /** Whether the response of a route can be a 304. */
-export function isRevalidated(route: Route): boolean {
-  return route.method === 'GET' && isTagged(route) && !route.eventStream && !route.pending && route.file === undefined;
+export function canReturnNotModified(route: Route): boolean {
+  return (
+    route.method === 'GET' && hasEntityTag(route) && !route.eventStream && !route.pending && route.file === undefined
+  );
 }
 
 /**
@@ -59,7 +61,7 @@ export function pathParameters(path: string, resource: CompiledResource | undefi
 }
 
 /** The query parameters that a route declares. */
-export function shapedParameters(route: Route, name: string, components: Components): Json[] {
+export function declaredQueryParameters(route: Route, name: string, components: Components): Json[] {
   const shape = route.query ?? route.queryShape;
   if (shape === undefined) return [];
   const { properties = {}, required = [] } = shapeSchema(shape, 'input', name, components);
@@ -74,10 +76,10 @@ export function shapedParameters(route: Route, name: string, components: Compone
 
 /** The request headers that make a request conditional or repeatable. */
 export function headerParameters(route: Route, components: Components): Json[] {
-  const parameterReference = (name: string, parameter: Json) => components.named('parameters', name, parameter);
+  const parameterReference = (name: string, parameter: Json) => components.addPart('parameters', name, parameter);
   return [
-    ...(isRevalidated(route) ? [parameterReference('IfNoneMatch', IF_NONE_MATCH)] : []),
-    ...(isGuarded(route) ? [parameterReference('IfMatch', IF_MATCH)] : []),
+    ...(canReturnNotModified(route) ? [parameterReference('IfNoneMatch', IF_NONE_MATCH)] : []),
+    ...(acceptsIfMatch(route) ? [parameterReference('IfMatch', IF_MATCH)] : []),
     ...(route.idempotent ? [parameterReference('IdempotencyKey', IDEMPOTENCY_KEY)] : []),
   ];
 }
@@ -108,7 +110,7 @@ function parameter(name: string, description: string, schema: Json): Json {
 }
 
 /** A parameter that accepts several values, separated by commas. */
-function commaList(name: string, description: string, items: Json, bounds: Json): Json {
+function commaListParameter(name: string, description: string, items: Json, bounds: Json): Json {
   return {
     ...parameter(name, description, { type: 'array', items, minItems: 1, ...bounds }),
     style: 'form',
@@ -117,7 +119,7 @@ function commaList(name: string, description: string, items: Json, bounds: Json)
 }
 
 /** The schema of a value to which a field is compared: the field's type, without the limits for stored values. */
-function comparedSchema({ spec }: CompiledField): Json {
+function comparisonValueSchema({ spec }: CompiledField): Json {
   const { type, values, target } = spec.inner?.spec ?? spec;
   const bare = { type, ...(values === undefined ? {} : { values }), ...(target === undefined ? {} : { target }) };
   return fieldJsonSchema(bare, 'query');
@@ -125,18 +127,20 @@ function comparedSchema({ spec }: CompiledField): Json {
 
 function filterParameters(field: CompiledField): Json[] {
   const { name, operators, spec } = field;
-  const compared = comparedSchema(field);
+  const comparisonSchema = comparisonValueSchema(field);
   const visibilityNote = field.visibleTo === undefined ? '' : ' Matches only records in which you may see the field.';
   const operatorParameter = (parameterName: string, op: Operator): Json => {
-    const means = spec.inner !== undefined && op === 'eq' ? 'contains the value' : OPERATOR_TEXT[op];
+    const meaning = spec.inner !== undefined && op === 'eq' ? 'contains the value' : OPERATOR_TEXT[op];
     const sameFilterNote = parameterName === `${name}[eq]` ? ` Equivalent to \`${name}\`; send only one of them.` : '';
-    const text = `Records whose \`${name}\` ${means}.${visibilityNote}${sameFilterNote}`;
+    const text = `Records whose \`${name}\` ${meaning}.${visibilityNote}${sameFilterNote}`;
     if (op === 'exists') return parameter(parameterName, text, { type: 'boolean' });
-    if (!LIST_OPERATORS.has(op)) return parameter(parameterName, text, compared);
+    if (!LIST_OPERATORS.has(op)) return parameter(parameterName, text, comparisonSchema);
     // An item between commas must not be empty, and a comma is always a separator, encoded or not.
     const item =
-      compared.type === 'string' && compared.enum === undefined ? { pattern: '^[^,]+$', ...compared } : compared;
-    return commaList(parameterName, text, item, { maxItems: MAX_LIST_VALUES });
+      comparisonSchema.type === 'string' && comparisonSchema.enum === undefined
+        ? { pattern: '^[^,]+$', ...comparisonSchema }
+        : comparisonSchema;
+    return commaListParameter(parameterName, text, item, { maxItems: MAX_LIST_VALUES });
   };
   return [
     ...(operators.has('eq') ? [operatorParameter(name, 'eq')] : []),
@@ -149,12 +153,17 @@ function sortParameter(resource: CompiledResource): Json {
     .map(({ field, descending }) => (descending ? `-${field}` : field))
     .join(',');
   const text = `The fields to sort by; \`-\` before a field sorts in descending order. Default: \`${defaultOrder}\`.`;
-  const values = declaredSorts(resource).flatMap((name) => [name, `-${name}`]);
-  return commaList('sort', text, { type: 'string', enum: values }, { maxItems: MAX_SORT_TERMS, uniqueItems: true });
+  const values = declaredSortFields(resource).flatMap((name) => [name, `-${name}`]);
+  return commaListParameter(
+    'sort',
+    text,
+    { type: 'string', enum: values },
+    { maxItems: MAX_SORT_TERMS, uniqueItems: true },
+  );
 }
 
 /** The longest readable list of paths, shorter paths first; undefined if even the shortest are too many. */
-function listedPaths(resource: CompiledResource, resourceOf: ResourceOf): { paths: string[]; all: boolean } {
+function collectIncludePaths(resource: CompiledResource, resourceOf: ResourceOf): { paths: string[]; all: boolean } {
   let paths: string[] = [];
   for (let levels = 1; levels <= MAX_LEVELS; levels++) {
     const longer = includablePaths(resource, resourceOf, levels);
@@ -165,19 +174,19 @@ function listedPaths(resource: CompiledResource, resourceOf: ResourceOf): { path
 }
 
 function includeParameter(resource: CompiledResource, resourceOf: ResourceOf): Json[] {
-  const { paths, all } = listedPaths(resource, resourceOf);
+  const { paths, all } = collectIncludePaths(resource, resourceOf);
   if (all && paths.length === 0) return [];
   const text =
     'References to expand. A path joins up to three references with dots. References that you may not see stay ids.' +
     (resource.populated.length === 0 ? '' : ` Always expanded: ${resource.populated.join(', ')}.`);
   const items = all ? { type: 'string', enum: paths } : { type: 'string', examples: paths };
-  return [commaList('include', text, items, { maxItems: MAX_PATHS })];
+  return [commaListParameter('include', text, items, { maxItems: MAX_PATHS })];
 }
 
 function fieldsParameter(resource: CompiledResource): Json {
   const text =
     'Returns a subset of each record: only these fields, and always `id`. The schema of the response describes the full record.';
-  return commaList('fields', text, { type: 'string', enum: selectableFields(resource) }, {});
+  return commaListParameter('fields', text, { type: 'string', enum: selectableFields(resource) }, {});
 }
 
 /** The query parameters for reading one record. */
@@ -207,7 +216,7 @@ export function listParameters(
   return [
     ...filtered.flatMap(filterParameters),
     ...(searched.length === 0 ? [] : [parameter('q', q, { type: 'string', maxLength: MAX_SEARCH_LENGTH })]),
-    ...(declaredSorts(resource).length === 0 ? [] : [sortParameter(resource)]),
+    ...(declaredSortFields(resource).length === 0 ? [] : [sortParameter(resource)]),
     ...readParameters(resource, resourceOf),
     parameter('page', 'The page number, from 1.', positiveInteger(MAX_PAGES, 1)),
     parameter('limit', 'Records per page.', positiveInteger(maxLimit, Math.min(defaultLimit, maxLimit))),

@@ -68,7 +68,7 @@ function readSchema(resource: CompiledResource, context: RecordSchemaContext): {
 }
 
 /** Whether a client may send the field, judging by the declaration alone. */
-function isAccepted(
+function isAcceptedInBody(
   resource: CompiledResource,
   { name, spec, type, closed, writableBy }: CompiledField,
   view: RecordView,
@@ -84,8 +84,11 @@ const DESCRIPTIVE = ['description', 'examples', 'writeOnly', 'x-personal-data'];
 /** Splits a schema into its type and the descriptive keywords. */
 function splitDescription(schema: Json): [type: Json, beside: Json] {
   const entries = Object.entries(schema);
-  const isBeside = ([key]: [string, unknown]) => DESCRIPTIVE.includes(key);
-  return [Object.fromEntries(entries.filter((one) => !isBeside(one))), Object.fromEntries(entries.filter(isBeside))];
+  const isDescriptive = ([key]: [string, unknown]) => DESCRIPTIVE.includes(key);
+  return [
+    Object.fromEntries(entries.filter((one) => !isDescriptive(one))),
+    Object.fromEntries(entries.filter(isDescriptive)),
+  ];
 }
 
 function nullableSchema(schema: Json): Json {
@@ -112,23 +115,23 @@ function optionalSchema(spec: FieldSpec, { default: defaultValue, ...schema }: J
 }
 
 /** The schema of a value in a body, with the members of its objects. If unknown fields are stripped, objects may have further members. */
-function innerSchema(spec: FieldSpec, schema: Json, context: RecordSchemaContext): Json {
+function bodyValueSchema(spec: FieldSpec, schema: Json, context: RecordSchemaContext): Json {
   if (spec.inner !== undefined) {
-    return { ...schema, items: innerSchema(spec.inner.spec, schema.items as Json, context) };
+    return { ...schema, items: bodyValueSchema(spec.inner.spec, schema.items as Json, context) };
   }
   const { shape } = spec;
   if (shape === undefined) return schema;
   const { additionalProperties: _closed, ...open } = schema;
   const members = Object.entries(schema.properties as Record<string, Json>).map(([name, member]) => {
     const { spec: own } = shape[name]!;
-    return [name, optionalSchema(own, innerSchema(own, member, context))] as const;
+    return [name, optionalSchema(own, bodyValueSchema(own, member, context))] as const;
   });
   return { ...open, properties: Object.fromEntries(members), ...additionalProperties(context) };
 }
 
 /** The schema of a field in a body. In an update, null clears the field, and defaults do not apply. */
 function bodySchema(field: CompiledField, view: RecordView, context: RecordSchemaContext): Json {
-  const { default: defaultValue, ...schema } = innerSchema(field.spec, fieldSchema(field, 'input'), context);
+  const { default: defaultValue, ...schema } = bodyValueSchema(field.spec, fieldSchema(field, 'input'), context);
   return optionalSchema(
     field.spec,
     view === 'update' || defaultValue === undefined ? schema : { ...schema, default: defaultValue },
@@ -139,7 +142,7 @@ function additionalProperties({ unknownFields }: RecordSchemaContext): Json {
   return unknownFields === 'reject' ? { additionalProperties: false } : {};
 }
 
-const IGNORED = { description: 'Ignored, so that a record can be sent back as it was read.', readOnly: true };
+const IGNORED_PROPERTY = { description: 'Ignored, so that a record can be sent back as it was read.', readOnly: true };
 
 /** The schema of a resource's records in one view. */
 export function recordSchema(resource: CompiledResource, view: RecordView, context: RecordSchemaContext): Json {
@@ -153,13 +156,13 @@ export function recordSchema(resource: CompiledResource, view: RecordView, conte
     const { properties, always } = readSchema(resource, context);
     return { ...head, properties, required: always };
   }
-  const accepted = resource.fields.filter((field) => isAccepted(resource, field, view));
+  const accepted = resource.fields.filter((field) => isAcceptedInBody(resource, field, view));
   const required = accepted.filter(({ spec }) => spec.required && !('default' in spec)).map(({ name }) => name);
   return {
     ...head,
     properties: {
       ...Object.fromEntries(accepted.map((field) => [field.name, bodySchema(field, view, context)])),
-      ...Object.fromEntries(['id', 'createdAt', 'updatedAt'].map((name) => [name, IGNORED])),
+      ...Object.fromEntries(['id', 'createdAt', 'updatedAt'].map((name) => [name, IGNORED_PROPERTY])),
     },
     ...(view === 'update' || required.length === 0 ? {} : { required }),
     ...additionalProperties(context),

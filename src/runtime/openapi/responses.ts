@@ -2,8 +2,8 @@ import type { Route } from '../../declare/route.ts';
 import { recordShapes } from '../../declare/route.ts';
 import { ERROR_CODES, type ErrorCode } from '../../platform/errors.ts';
 import { isBodiless } from '../../platform/http/response.ts';
-import { isTagged } from '../http/endpoint.ts';
-import { isRevalidated } from './parameters.ts';
+import { hasEntityTag } from '../http/endpoint.ts';
+import { canReturnNotModified } from './parameters.ts';
 import type { Components, Json } from './schema.ts';
 import { shapeSchema } from './shape.ts';
 
@@ -28,7 +28,7 @@ const LIMITS = {
 };
 
 function headerReference(name: string, header: Json, components: Components): Json {
-  return { [name]: components.named('headers', name.replaceAll('-', ''), header) };
+  return { [name]: components.addPart('headers', name.replaceAll('-', ''), header) };
 }
 
 /** The headers of every response with a status. */
@@ -49,7 +49,7 @@ function limitHeaders(components: Components): Json {
 }
 
 /** The header of a response that has an entity tag. */
-function tagHeader(components: Components): Json {
+function entityTagHeader(components: Components): Json {
   return headerReference('ETag', ENTITY_TAG, components);
 }
 
@@ -79,16 +79,17 @@ const LIST_META = {
   required: ['limit'],
 };
 
-function envelope(route: Route, name: string, components: Components): Json {
+function envelopeSchema(route: Route, name: string, components: Components): Json {
   const data = route.output === undefined ? {} : shapeSchema(route.output, 'output', name, components);
-  const meta = route.crud === 'list' || route.paged ? { meta: components.named('schemas', 'ListMeta', LIST_META) } : {};
+  const meta =
+    route.crud === 'list' || route.paged ? { meta: components.addPart('schemas', 'ListMeta', LIST_META) } : {};
   const properties = { data, ...meta };
   return { type: 'object', properties, required: Object.keys(properties) };
 }
 
 /** Whether the response to a write contains a record, and therefore its entity tag. */
-function holdsRecord(route: Route): boolean {
-  return isTagged(route) && route.output !== undefined && recordShapes.has(route.output);
+function returnsRecord(route: Route): boolean {
+  return hasEntityTag(route) && route.output !== undefined && recordShapes.has(route.output);
 }
 
 /** The successful responses of a route by status. Without `output` a handler may return anything, or nothing. */
@@ -107,13 +108,14 @@ export function successResponses(
     const content = { 'text/event-stream': { schema: { type: 'string' } } };
     return { [status]: { description: 'A stream of server-sent events that stays open.', headers: shared, content } };
   }
-  const tagged = isRevalidated(route) || holdsRecord(route) ? { ...shared, ...tagHeader(components) } : shared;
+  const tagged =
+    canReturnNotModified(route) || returnsRecord(route) ? { ...shared, ...entityTagHeader(components) } : shared;
   const full = {
     description: status === 201 ? 'Created.' : 'OK.',
     headers: tagged,
     content:
       route.file === undefined
-        ? { 'application/json': { schema: envelope(route, name, components) } }
+        ? { 'application/json': { schema: envelopeSchema(route, name, components) } }
         : { [route.file]: {} },
   };
   const empty = { description: 'Done. The response has no body.', headers: shared };
@@ -130,7 +132,7 @@ export function successResponses(
         }
       : {}),
     ...(output === undefined && route.file === undefined ? { 204: empty } : {}),
-    ...(isRevalidated(route)
+    ...(canReturnNotModified(route)
       ? { 304: { description: 'The response has not changed since the one with this entity tag.', headers: tagged } }
       : {}),
   };
@@ -155,7 +157,7 @@ function errorSchema(codes: readonly ErrorCode[]): Json {
 }
 
 /** `NOT_FOUND` → `NotFound`. */
-function partName(code: ErrorCode): string {
+function componentName(code: ErrorCode): string {
   return code.toLowerCase().replaceAll(/(?:^|_)([a-z])/g, (_, letter: string) => letter.toUpperCase());
 }
 
@@ -171,8 +173,8 @@ function errorResponse(
   codes: readonly ErrorCode[],
   { limited, components }: ResponseContext,
 ): Json {
-  const ofStatuses = statuses.map((status) => responseHeaders(status, components));
-  const headers = Object.assign({}, ...ofStatuses, limited ? limitHeaders(components) : {});
+  const headersByStatus = statuses.map((status) => responseHeaders(status, components));
+  const headers = Object.assign({}, ...headersByStatus, limited ? limitHeaders(components) : {});
   return { description, headers, content: { 'application/json': { schema: errorSchema(codes) } } };
 }
 
@@ -192,11 +194,11 @@ export function errorResponses(
   const responses = [...byStatus].map(([status, own]) => {
     const text = own.map((code) => `\`${code}\`: ${ERROR_CODES[code].message}.`).join(' ');
     const part = errorResponse(text, [status], own, context);
-    return [String(status), components.named('responses', own.map(partName).join('Or'), part)] as const;
+    return [String(status), components.addPart('responses', own.map(componentName).join('Or'), part)] as const;
   });
   if (!mayReturnAnyError) return Object.fromEntries(responses);
   const clients = ALL_CODES.filter((code) => ERROR_CODES[code].status < 500);
   const statuses = clients.map((code) => ERROR_CODES[code].status);
   const any = errorResponse('Any client error that the code of this route returns.', statuses, clients, context);
-  return { ...Object.fromEntries(responses), '4XX': components.named('responses', 'AnyClientError', any) };
+  return { ...Object.fromEntries(responses), '4XX': components.addPart('responses', 'AnyClientError', any) };
 }

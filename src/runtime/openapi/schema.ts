@@ -17,11 +17,11 @@ export interface Components {
   /** Returns a reference to the schema of a resource's records. Throws for an unknown resource. */
   record(shape: RecordShape): Json;
   /** Reserves a name for a part: the wanted name, with a number appended if another part has it. An identical part gets the same name. */
-  reserve(section: Section, wanted: string, part: Json): string;
+  reserveName(section: Section, wanted: string, part: Json): string;
   /** Stores a part under the name that was reserved for it. */
-  set(section: Section, name: string, part: Json): void;
+  setPart(section: Section, name: string, part: Json): void;
   /** Stores a part under a free name, and returns a reference to it. */
-  named(section: Section, wanted: string, part: Json): Json;
+  addPart(section: Section, wanted: string, part: Json): Json;
   /** Returns all parts by section, sorted by name. */
-  all(): Json;
+  partsBySection(): Json;
 }

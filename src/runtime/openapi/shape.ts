@@ -32,14 +32,15 @@ function moveDefinitions(converted: Json, name: string, components: Components):
   const names = new Map(
     [...parts].map(([ref, part]) => {
       const own = ref.slice('#/$defs/'.length);
-      return [ref, components.reserve('schemas', own === '' || own.startsWith('__') ? name : own, part)];
+      return [ref, components.reserveName('schemas', own === '' || own.startsWith('__') ? name : own, part)];
     }),
   );
   const withReference = (one: Json): Json => {
-    const place = names.get(one.$ref as string);
-    return place === undefined ? one : { ...one, $ref: `#/components/schemas/${place}` };
+    const componentName = names.get(one.$ref as string);
+    return componentName === undefined ? one : { ...one, $ref: `#/components/schemas/${componentName}` };
   };
-  for (const [ref, part] of parts) components.set('schemas', names.get(ref)!, mapObjects(part, withReference) as Json);
+  for (const [ref, part] of parts)
+    components.setPart('schemas', names.get(ref)!, mapObjects(part, withReference) as Json);
   return recursive ? { $ref: `#/components/schemas/${names.get('#')}` } : (mapObjects(root, withReference) as Json);
 }
 
@@ -47,7 +48,7 @@ function moveDefinitions(converted: Json, name: string, components: Components):
  * Converts a zod schema. Parts that zod cannot express in JSON Schema accept anything; records become references; objects in responses may
  * gain members later.
  */
-function zodSchema(schema: z.ZodType, direction: Direction, components: Components): Json {
+function convertZodSchema(schema: z.ZodType, direction: Direction, components: Components): Json {
   return z.toJSONSchema(schema, {
     io: direction,
     unrepresentable: 'any',
@@ -65,7 +66,7 @@ function zodSchema(schema: z.ZodType, direction: Direction, components: Componen
 }
 
 function toJsonSchema(schema: StandardSchema, direction: Direction, components: Components): Json {
-  if ('_zod' in schema) return zodSchema(schema as unknown as z.ZodType, direction, components);
+  if ('_zod' in schema) return convertZodSchema(schema as unknown as z.ZodType, direction, components);
   const { jsonSchema } = schema['~standard'] as Convertible;
   try {
     return jsonSchema?.[direction]({ target: 'draft-2020-12' }) ?? OPEN_OBJECT;

@@ -1,6 +1,6 @@
 import { connect } from 'node:net';
 import { afterAll, expect, test, vi } from 'vitest';
-import { newKey } from '../../../src/extensions/api-keys/key-format.ts';
+import { generateKey } from '../../../src/extensions/api-keys/key-format.ts';
 import { apiKeys, defineResource, defineUser, f } from '../../../src/index.ts';
 import { createClient, startTestApp } from '../../support/app.ts';
 import { startTcpProxy } from '../../support/tcp-proxy.ts';
@@ -66,7 +66,7 @@ test.each([
 });
 
 test('an unknown key with a valid checksum costs one look-up', async () => {
-  expect(await costOf(() => createClient(url, newKey())('GET', '/api/notes'))).toMatchObject({ binds: 1 });
+  expect(await costOf(() => createClient(url, generateKey())('GET', '/api/notes'))).toMatchObject({ binds: 1 });
 });
 
 test('a request with a key costs one look-up for key, scopes and owner together', async () => {
@@ -93,7 +93,7 @@ test('two Authorization headers count as one attempt', async () => {
   const { hostname, port } = new URL(url);
   const socket = connect(Number(port), hostname);
   socket.write(
-    `GET /api/auth/me HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${newKey()}\r\nAuthorization: Bearer ${key}\r\nConnection: close\r\n\r\n`,
+    `GET /api/auth/me HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${generateKey()}\r\nAuthorization: Bearer ${key}\r\nConnection: close\r\n\r\n`,
   );
   let response = '';
   for await (const chunk of socket) response += chunk;

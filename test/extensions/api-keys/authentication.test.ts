@@ -1,5 +1,5 @@
 import { expect, onTestFinished, test, vi } from 'vitest';
-import { newKey } from '../../../src/extensions/api-keys/key-format.ts';
+import { generateKey } from '../../../src/extensions/api-keys/key-format.ts';
 import { createClient } from '../../support/app.ts';
 import { startKeysApp } from './app.ts';
 
@@ -52,7 +52,7 @@ test('every refused key gets the same 401, on public routes too; the event has t
   const [good, revoked, expired] = [await make(), await make(), await make()];
   await refused(`${good.key.slice(0, -1)}${good.key.endsWith('0') ? '1' : '0'}`, 'checksum');
   await refused('svc_ak_short', 'checksum');
-  await refused(newKey(), 'unknown');
+  await refused(generateKey(), 'unknown');
   await bea.call('DELETE', `/api/auth/api-keys/${revoked.id}`);
   await refused(revoked.key, 'revoked');
   await query(`update api_keys set expires_at = now() - make_interval(secs => 1) where id = $1`, [expired.id]);

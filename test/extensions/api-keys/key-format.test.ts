@@ -3,9 +3,9 @@ import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import {
   checksumOf,
+  generateKey,
+  hasKeyLabel,
   hasValidChecksum,
-  isLabelled,
-  newKey,
   prefixOf,
 } from '../../../src/extensions/api-keys/key-format.ts';
 
@@ -31,7 +31,7 @@ test('a checksum is the CRC-32 of the random part in six base62 digits', () => {
 });
 
 test('keys have the format of secret scanners, are unique, and use all characters about equally often', () => {
-  const keys = Array.from({ length: 2000 }, newKey);
+  const keys = Array.from({ length: 2000 }, generateKey);
   for (const key of keys) expect(key).toMatch(/^svc_ak_[0-9A-Za-z]{38}$/);
   expect(new Set(keys).size).toBe(keys.length);
   const counts = new Map([...ALPHABET].map((character) => [character, 0]));
@@ -43,7 +43,7 @@ test('keys have the format of secret scanners, are unique, and use all character
 test('a key with one character changed, left out, doubled or swapped with the next is not valid', () => {
   fc.assert(
     fc.property(fc.nat(37), fc.constantFrom(...ALPHABET), fc.nat(3), (at, other, how) => {
-      const key = newKey();
+      const key = generateKey();
       const i = 7 + at;
       const next = key.slice(i, i + 2);
       const changed = [
@@ -70,7 +70,7 @@ test.each([
 });
 
 test('a prefix is the label and six characters; session tokens do not have the label', () => {
-  const key = newKey();
-  expect([prefixOf(key), isLabelled(key)]).toEqual([key.slice(0, 13), true]);
-  expect(isLabelled(`svc_${'a'.repeat(64)}`)).toBe(false);
+  const key = generateKey();
+  expect([prefixOf(key), hasKeyLabel(key)]).toEqual([key.slice(0, 13), true]);
+  expect(hasKeyLabel(`svc_${'a'.repeat(64)}`)).toBe(false);
 });

@@ -68,7 +68,11 @@ test.each<[string, unknown, Record<string, unknown>]>([
     { name: 'x', scopes: ['constructor'] },
     { scopes: expect.stringContaining('Unknown') },
   ],
-  ['a repeated scope', { name: 'x', scopes: ['read', '*', 'read'] }, { scopes: 'Must not contain duplicate scopes: "read"' }],
+  [
+    'a repeated scope',
+    { name: 'x', scopes: ['read', '*', 'read'] },
+    { scopes: 'Must not contain duplicate scopes: "read"' },
+  ],
   ['an empty list of scopes', { name: 'x', scopes: [] }, { scopes: 'Must be at least 1 item' }],
   ['a text as scopes', { name: 'x', scopes: 'read' }, { scopes: 'Must be an array of scopes' }],
   ['null as scopes', { name: 'x', scopes: null }, { scopes: 'Must be an array of scopes' }],

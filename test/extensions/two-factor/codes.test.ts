@@ -3,14 +3,14 @@ import fc from 'fast-check';
 import { Secret, TOTP } from 'otpauth';
 import { expect, test } from 'vitest';
 import { prepareZXingModule, readBarcodes } from 'zxing-wasm/reader';
-import { lockDurationMs, methodOf } from '../../../src/extensions/two-factor/attempt.ts';
+import { detectMethod, lockDurationMs } from '../../../src/extensions/two-factor/attempt.ts';
 import {
+  createOtpauthUrl,
+  findTimeStep,
+  generateRecoveryCodes,
+  generateSecret,
   hashRecoveryCode,
-  newRecoveryCodes,
-  newSecret,
-  otpauthUrl,
-  qrCode,
-  timeStepOf,
+  renderQrCode,
 } from '../../../src/extensions/two-factor/codes.ts';
 
 const wasm = new URL(import.meta.resolve('zxing-wasm/reader/zxing_reader.wasm'));
@@ -26,8 +26,8 @@ test.each([
   [2_000_000_000, '279037'],
   [20_000_000_000, '353130'],
 ])('at %i seconds the code of RFC 6238 is accepted, for its own step', (seconds, code) => {
-  expect(timeStepOf(RFC_SECRET, code, seconds * 1000)).toBe(Math.floor(seconds / 30));
-  expect(timeStepOf(RFC_SECRET, ` ${code.slice(0, 3)} ${code.slice(3)}\n`, seconds * 1000)).toBe(
+  expect(findTimeStep(RFC_SECRET, code, seconds * 1000)).toBe(Math.floor(seconds / 30));
+  expect(findTimeStep(RFC_SECRET, ` ${code.slice(0, 3)} ${code.slice(3)}\n`, seconds * 1000)).toBe(
     Math.floor(seconds / 30),
   );
 });
@@ -41,21 +41,21 @@ test.each([
 ])('a code %i steps from now is accepted: %j', (steps, taken) => {
   const now = 1_800_000_000_000;
   const code = new TOTP({ secret: RFC_SECRET }).generate({ timestamp: now + steps * 30_000 });
-  expect(timeStepOf(RFC_SECRET, code, now)).toBe(taken ? now / 30_000 + steps : undefined);
+  expect(findTimeStep(RFC_SECRET, code, now)).toBe(taken ? now / 30_000 + steps : undefined);
 });
 
 test.each(['', '28708', '2870820', '２８７０８２', '28708a', '-28708', '287082.0', '0x4616a', '\0'])(
   'malformed input is not a code: %j',
   (code) => {
-    expect(timeStepOf(RFC_SECRET, code, 59_000)).toBe(undefined);
+    expect(findTimeStep(RFC_SECRET, code, 59_000)).toBe(undefined);
   },
 );
 
 test('a secret has 160 random bits, and its URL contains everything an app needs for any issuer and label', () => {
-  const secret = newSecret();
+  const secret = generateSecret();
   expect(secret).toMatch(/^[A-Z2-7]{32}$/);
-  expect(newSecret()).not.toBe(secret);
-  const url = new URL(otpauthUrl(secret, 'Acmé: & Co', 'ann+x@example.com'));
+  expect(generateSecret()).not.toBe(secret);
+  const url = new URL(createOtpauthUrl(secret, 'Acmé: & Co', 'ann+x@example.com'));
   expect([url.protocol, url.host, decodeURIComponent(url.pathname)]).toEqual([
     'otpauth:',
     'totp',
@@ -73,8 +73,8 @@ test('a secret has 160 random bits, and its URL contains everything an app needs
 test.each(['a@b.co', `${'long.'.repeat(60)}@example.com`, 'ünï@example.com'])(
   'the QR code is a PNG that contains the URL of %s',
   async (email) => {
-    const url = otpauthUrl(newSecret(), 'x'.repeat(64), email);
-    const [head, data] = qrCode(url).split(',');
+    const url = createOtpauthUrl(generateSecret(), 'x'.repeat(64), email);
+    const [head, data] = renderQrCode(url).split(',');
     expect(head).toBe('data:image/png;base64');
     const read = await readBarcodes(Buffer.from(data!, 'base64'), { formats: ['QRCode'] });
     expect(read.map(({ text }) => text)).toEqual([url]);
@@ -82,7 +82,7 @@ test.each(['a@b.co', `${'long.'.repeat(60)}@example.com`, 'ünï@example.com'])(
 );
 
 test('the QR code has an opaque background, so that it is readable on a dark page', () => {
-  const png = Buffer.from(qrCode('x').split(',')[1]!, 'base64');
+  const png = Buffer.from(renderQrCode('x').split(',')[1]!, 'base64');
   // In a PNG with a palette, tRNS lists the transparent colours.
   const at = png.indexOf('tRNS');
   if (at !== -1)
@@ -90,11 +90,11 @@ test('the QR code has an opaque background, so that it is readable on a dark pag
 });
 
 test('recovery codes have 80 random bits, are all different, and are recognized however they are typed', () => {
-  const codes = newRecoveryCodes(500);
+  const codes = generateRecoveryCodes(500);
   expect(new Set(codes).size).toBe(500);
   for (const code of codes) {
     expect(code).toMatch(/^([2-9a-hj-np-z]{4}-){3}[2-9a-hj-np-z]{4}$/);
-    expect(methodOf(code)).toBe('recovery');
+    expect(detectMethod(code)).toBe('recovery');
   }
   const [code] = codes as [string];
   const hash = hashRecoveryCode('u', code);

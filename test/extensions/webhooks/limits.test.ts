@@ -1,5 +1,5 @@
 import { afterAll, expect, test, vi } from 'vitest';
-import { cutBytes } from '../../../src/extensions/webhooks/log/delivery.ts';
+import { truncateToBytes } from '../../../src/extensions/webhooks/log/delivery.ts';
 import { completeSettings, webhookSettings } from '../../../src/extensions/webhooks/settings.ts';
 import { defineResource, defineUser, f, webhooks } from '../../../src/index.ts';
 import { startDnsServer } from '../../fakes/dns-server.ts';
@@ -143,7 +143,7 @@ test.each([
 });
 
 test('a text is cut to a number of bytes between characters', () => {
-  expect(cutBytes('aü', 2)).toBe('a');
-  expect(cutBytes('aü', 3)).toBe('aü');
-  expect(cutBytes('😀😀', 7)).toBe('😀');
+  expect(truncateToBytes('aü', 2)).toBe('a');
+  expect(truncateToBytes('aü', 3)).toBe('aü');
+  expect(truncateToBytes('😀😀', 7)).toBe('😀');
 });

@@ -33,7 +33,7 @@ test('one database query serves all gauges and all concurrent scrapes', async ()
 });
 
 test('receivers cannot create series of their own: statuses are reported by their first digit', async () => {
-  const { counted, text } = metricsOf(() => Promise.reject(new Error('away')));
+  const { countResults: counted, text } = metricsOf(() => Promise.reject(new Error('away')));
   const written: string[] = [];
   const recordResult = counted(async ({ id }) => void written.push(id));
   const at = new Date().toISOString();

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { webhooks } from '../../../src/extensions/webhooks/index.ts';
 import {
   completeSettings,
-  globalRoles,
+  globalRolesOf,
   type WebhookOptions,
   webhookSettings,
 } from '../../../src/extensions/webhooks/settings.ts';
@@ -91,5 +91,5 @@ test.each<[WebhookOptions['globalPolicy'], readonly string[] | null]>([
   [['admin', () => true], null],
 ])('the globalPolicy %s limits global endpoints to the roles %j', (globalPolicy, roles) => {
   const options = globalPolicy === undefined ? {} : { globalPolicy };
-  expect(globalRoles(completeSettings(webhookSettings.parse(options), true))).toEqual(roles);
+  expect(globalRolesOf(completeSettings(webhookSettings.parse(options), true))).toEqual(roles);
 });

@@ -2,7 +2,7 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { createHostResolver, isUnknownName } from '../../../src/platform/address-guard/resolve-host.ts';
+import { createHostResolver, isUnknownHostError } from '../../../src/platform/address-guard/resolve-host.ts';
 import { startDnsServer } from '../../fakes/dns-server.ts';
 
 let dns: Awaited<ReturnType<typeof startDnsServer>>;
@@ -47,7 +47,7 @@ describe('DNS', () => {
   });
 
   test('a name is unknown only if the responses for both address families say so', async () => {
-    const reason = (host: string) => resolver(false)(host).then(() => 'resolved', isUnknownName);
+    const reason = (host: string) => resolver(false)(host).then(() => 'resolved', isUnknownHostError);
     expect(await reason('none.example')).toBe(true);
     expect(await reason('broken.example')).toBe(false);
   });

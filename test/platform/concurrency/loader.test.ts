@@ -1,5 +1,5 @@
 import { expect, test, vi } from 'vitest';
-import { createLoader } from '../../../src/platform/concurrency/loader.ts';
+import { createBatchLoader } from '../../../src/platform/concurrency/loader.ts';
 
 const keyOf = (found: { key: string }) => found.key;
 
@@ -10,7 +10,7 @@ test('all look-ups of one turn are one query with unique keys, and each gets its
       .map((key) => ({ key }))
       .reverse(),
   );
-  const find = createLoader(load, keyOf);
+  const find = createBatchLoader(load, keyOf);
   expect(await Promise.all(['a', 'b', 'a', 'none'].map(find))).toEqual([
     { key: 'a' },
     { key: 'b' },
@@ -22,7 +22,7 @@ test('all look-ups of one turn are one query with unique keys, and each gets its
 
 test('nothing is cached: the next turn queries again', async () => {
   const load = vi.fn(async (keys: string[]) => keys.map((key) => ({ key })));
-  const find = createLoader(load, keyOf);
+  const find = createBatchLoader(load, keyOf);
   await find('a');
   await find('a');
   expect(load).toHaveBeenCalledTimes(2);
@@ -30,7 +30,7 @@ test('nothing is cached: the next turn queries again', async () => {
 
 test('a failed query fails all of its look-ups and none after it', async () => {
   const load = vi.fn(async (keys: string[]) => keys.map((key) => ({ key }))).mockRejectedValueOnce(new Error('away'));
-  const find = createLoader(load, keyOf);
+  const find = createBatchLoader(load, keyOf);
   const outcomes = await Promise.allSettled([find('a'), find('b')]);
   expect(outcomes.map((outcome) => outcome.status)).toEqual(['rejected', 'rejected']);
   expect(await find('a')).toEqual({ key: 'a' });

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { didYouMean, knownNames } from '../../../src/platform/config/did-you-mean.ts';
+import { didYouMean, suggestKnownNames } from '../../../src/platform/config/did-you-mean.ts';
 
 const known = ['title', 'body', 'createdAt', 'status'];
 
@@ -19,6 +19,6 @@ test.each(['author', 'x', '', 'ti'])('for "%s" there is no suggestion', (name) =
 });
 
 test('without a suggestion, all known names are listed', () => {
-  expect(knownNames('author', 'fields', ['title', 'body'])).toBe('; fields: title, body');
-  expect(knownNames('bdy', 'fields', ['title', 'body'])).toBe('. Did you mean "body"?');
+  expect(suggestKnownNames('author', 'fields', ['title', 'body'])).toBe('; fields: title, body');
+  expect(suggestKnownNames('bdy', 'fields', ['title', 'body'])).toBe('. Did you mean "body"?');
 });

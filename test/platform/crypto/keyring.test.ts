@@ -1,7 +1,7 @@
 import { createHash, randomBytes } from 'node:crypto';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { ciphertextHead, createKeyring, DecryptionError } from '../../../src/platform/crypto/keyring.ts';
+import { ciphertextPrefix, createKeyring, DecryptionError } from '../../../src/platform/crypto/keyring.ts';
 import { anyCharacter } from '../../support/any-text.ts';
 
 const newKey = () => randomBytes(32).toString('base64');
@@ -137,8 +137,8 @@ describe('rotation', () => {
   test('older keys still decrypt, and the newest key encrypts', () => {
     const text = before.encrypt('x', CONTEXT);
     expect(after.decrypt(text, CONTEXT)).toBe('x');
-    expect(text.startsWith(ciphertextHead(before.keyIds[0]!))).toBe(true);
-    expect(after.encrypt('x', CONTEXT).startsWith(ciphertextHead(after.keyIds[0]!))).toBe(true);
+    expect(text.startsWith(ciphertextPrefix(before.keyIds[0]!))).toBe(true);
+    expect(after.encrypt('x', CONTEXT).startsWith(ciphertextPrefix(after.keyIds[0]!))).toBe(true);
     expect(after.keyIds).toEqual([after.keyIds[0], before.keyIds[0]]);
     expect(createKeyring([old, next]).decrypt(after.encrypt('x', CONTEXT), CONTEXT)).toBe('x');
   });

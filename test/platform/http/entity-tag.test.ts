@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { createEntityTag, readEntityTags, versionIn } from '../../../src/platform/http/entity-tag.ts';
+import { createEntityTag, parseEntityTags, versionOfTag } from '../../../src/platform/http/entity-tag.ts';
 
 // The characters that RFC 9110 allows between the quotes, as Latin-1.
 const isAllowed = (code: number) => code === 0x21 || (code >= 0x23 && code <= 0x7e) || code >= 0x80;
@@ -17,7 +17,7 @@ test('a list written according to RFC 9110 is parsed, ignoring empty elements an
         (one, i) =>
           `${blanks[i % blanks.length]}${one.weak ? 'W/' : ''}"${one.opaque}"${blanks[(i + 1) % blanks.length]}`,
       );
-      expect(readEntityTags(`${texts.join(',,')},${end}`)).toEqual(tags);
+      expect(parseEntityTags(`${texts.join(',,')},${end}`)).toEqual(tags);
     }),
   );
 });
@@ -27,17 +27,17 @@ test('any text is quickly parsed or refused', () => {
     fc.property(
       fc.string({ unit: fc.constantFrom('"', ',', 'W', '/', ' ', '*', 'a', '\t'), maxLength: 40 }),
       (text) => {
-        const tags = readEntityTags(text);
+        const tags = parseEntityTags(text);
         if (Array.isArray(tags)) expect(tags.length).toBeGreaterThan(0);
       },
     ),
   );
-  expect(readEntityTags(`${'"",'.repeat(20_000)}x`)).toBeUndefined();
-  expect(readEntityTags(' '.repeat(60_000))).toBeUndefined();
+  expect(parseEntityTags(`${'"",'.repeat(20_000)}x`)).toBeUndefined();
+  expect(parseEntityTags(' '.repeat(60_000))).toBeUndefined();
 });
 
 test.each([['*'], [' *\t']])('%j matches any tag', (text) => {
-  expect(readEntityTags(text)).toBe('*');
+  expect(parseEntityTags(text)).toBe('*');
 });
 
 test.each([
@@ -57,7 +57,7 @@ test.each([
   '"\x7f"',
   '"a b"',
 ])('%j is malformed', (text) => {
-  expect(readEntityTags(text)).toBeUndefined();
+  expect(parseEntityTags(text)).toBeUndefined();
 });
 
 test('a tag contains its version, if it has one; other viewers and bodies have other tags', () => {
@@ -68,8 +68,8 @@ test('a tag contains its version, if it has one; other viewers and bodies have o
       const body = Buffer.from(bytes);
       const tag = createEntityTag(body, made, viewer);
       expect(tag).toMatch(/^[\x21\x23-\x7e]+$/);
-      expect(versionIn(tag)).toBe(made);
-      expect(versionIn(createEntityTag(body, undefined, viewer))).toBeUndefined();
+      expect(versionOfTag(tag)).toBe(made);
+      expect(versionOfTag(createEntityTag(body, undefined, viewer))).toBeUndefined();
       expect(createEntityTag(body, made)).not.toBe(tag);
       expect(createEntityTag(Buffer.concat([body, Buffer.from('x')]), made, viewer)).not.toBe(tag);
     }),

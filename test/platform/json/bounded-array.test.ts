@@ -1,13 +1,13 @@
 import { describe, expect, test } from 'vitest';
 import { z } from 'zod';
-import { boundedArray } from '../../../src/platform/json/bounded-array.ts';
+import { boundedArraySchema } from '../../../src/platform/json/bounded-array.ts';
 
 let checked = 0;
 const item = z.string({ error: 'Must be a string' }).transform((text) => {
   checked += 1;
   return text.toUpperCase();
 });
-const schema = boundedArray(item, {
+const schema = boundedArraySchema(item, {
   min: 1,
   max: 1000,
   error: ({ input }) => (input === undefined ? 'Is required' : 'Must be a list'),

@@ -1,12 +1,12 @@
 import { expect, test } from 'vitest';
 import type { ApiError } from '../../../src/platform/errors.ts';
-import { escapeHtml, readMail } from '../../../src/platform/mail/message.ts';
+import { escapeHtml, validateMail } from '../../../src/platform/mail/message.ts';
 
 const right = { to: 'ann@example.com', subject: 'Hello', text: 'Good day' };
 
 function faults(changes: object): unknown {
   try {
-    return readMail({ ...right, ...changes });
+    return validateMail({ ...right, ...changes });
   } catch (error) {
     return (error as ApiError).details;
   }
@@ -14,14 +14,14 @@ function faults(changes: object): unknown {
 
 test('missing HTML is created from the text: paragraphs and lines, with special characters escaped', () => {
   const text = 'Dear <Ann> & "Ben",\n\n1 < 2\nand 2 > 1\n\n\n\nIt\'s so\n';
-  expect(readMail({ ...right, text }).html).toBe(
+  expect(validateMail({ ...right, text }).html).toBe(
     '<p>Dear &lt;Ann&gt; &amp; &quot;Ben&quot;,</p>\n<p>1 &lt; 2<br>and 2 &gt; 1</p>\n<p>It&#39;s so</p>',
   );
   expect(escapeHtml('plain')).toBe('plain');
 });
 
 test('provided HTML is kept unchanged', () => {
-  expect(readMail({ ...right, html: '<b>x</b>' })).toEqual({ ...right, html: '<b>x</b>' });
+  expect(validateMail({ ...right, html: '<b>x</b>' })).toEqual({ ...right, html: '<b>x</b>' });
 });
 
 test.each<[string, object, object]>([
@@ -45,5 +45,5 @@ test.each<[string, object, object]>([
 });
 
 test('a value that is not an e-mail is refused', () => {
-  expect(() => readMail(undefined)).toThrow(expect.objectContaining({ code: 'VALIDATION_ERROR' }));
+  expect(() => validateMail(undefined)).toThrow(expect.objectContaining({ code: 'VALIDATION_ERROR' }));
 });

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { retryContended } from '../../../src/platform/postgres/retry.ts';
+import { retryConflicts } from '../../../src/platform/postgres/retry.ts';
 
 const failure = (code: string) => Object.assign(new Error(`failed with ${code}`), { code });
 
@@ -20,19 +20,19 @@ const CONTENDED = ['40001', '40P01', '55P03'];
 test.each(CONTENDED)('a statement that fails with %s is retried, and its result is returned', async (code) => {
   for (const failures of [1, 4]) {
     const { runs, run } = statement(failures, code);
-    expect(await retryContended(run)).toBe('done');
+    expect(await retryConflicts(run)).toBe('done');
     expect(runs.count).toBe(failures + 1);
   }
 });
 
 test.each(CONTENDED)('a statement that fails with %s five times is given up with its error', async (code) => {
   const { runs, run } = statement(5, code);
-  await expect(retryContended(run)).rejects.toThrow(`failed with ${code}`);
+  await expect(retryConflicts(run)).rejects.toThrow(`failed with ${code}`);
   expect(runs.count).toBe(5);
 });
 
 test.each(['23505', '57014', '08006', '42P01'])('a statement that fails with %s is not retried', async (code) => {
   const { runs, run } = statement(1, code);
-  await expect(retryContended(run)).rejects.toThrow(`failed with ${code}`);
+  await expect(retryConflicts(run)).rejects.toThrow(`failed with ${code}`);
   expect(runs.count).toBe(1);
 });

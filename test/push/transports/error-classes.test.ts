@@ -1,14 +1,18 @@
 import { describe, expect, test } from 'vitest';
 import { AddressRefusedError } from '../../../src/platform/address-guard/index.ts';
-import { apnsFailure, isTimeout, isNotProcessed as isUnseenByApns } from '../../../src/push/transports/apns/errors.ts';
-import { fcmFailure, isNotProcessed as isUnseenByFcm } from '../../../src/push/transports/fcm/errors.ts';
-import { webPushFailure } from '../../../src/push/transports/web-push/errors.ts';
+import {
+  classifyApnsError,
+  isTimeout,
+  isNotProcessed as isUnseenByApns,
+} from '../../../src/push/transports/apns/errors.ts';
+import { classifyFcmError, isNotProcessed as isUnseenByFcm } from '../../../src/push/transports/fcm/errors.ts';
+import { classifyWebPushResponse } from '../../../src/push/transports/web-push/errors.ts';
 
 describe('a response of a web push service', () => {
   const answer = Buffer.alloc(0);
 
   test.each([200, 201, 299])('%i is a success', (status) => {
-    expect(webPushFailure({ status, responseBody: answer })).toBeUndefined();
+    expect(classifyWebPushResponse({ status, responseBody: answer })).toBeUndefined();
   });
 
   test.each([
@@ -19,7 +23,7 @@ describe('a response of a web push service', () => {
     [499, 'permanent', 'InvalidMessage'],
     [500, 'retryable', 'ProviderUnavailable'],
   ])('%i is a failure that is %s: %s', (status, kind, name) => {
-    expect(webPushFailure({ status, responseBody: answer })).toMatchObject({
+    expect(classifyWebPushResponse({ status, responseBody: answer })).toMatchObject({
       class: kind,
       name,
       detail: `status ${status}`,
@@ -28,20 +32,23 @@ describe('a response of a web push service', () => {
 
   test('that never arrives is retryable, and the error says whether it timed out', () => {
     const lost = { class: 'retryable', name: 'ConnectionLost' };
-    expect(webPushFailure({ responseBody: answer, isTimedOut: true })).toEqual({
+    expect(classifyWebPushResponse({ responseBody: answer, isTimedOut: true })).toEqual({
       ...lost,
       detail: 'No response in time',
     });
-    expect(webPushFailure({ responseBody: answer, error: { code: 'ECONNRESET' } })).toEqual({
+    expect(classifyWebPushResponse({ responseBody: answer, error: { code: 'ECONNRESET' } })).toEqual({
       ...lost,
       detail: 'ECONNRESET',
     });
-    expect(webPushFailure({ responseBody: answer, error: undefined })).toEqual({ ...lost, detail: 'No response' });
+    expect(classifyWebPushResponse({ responseBody: answer, error: undefined })).toEqual({
+      ...lost,
+      detail: 'No response',
+    });
   });
 
   test('to a refused address is a permanent failure; a host that could not be looked up may have an address later', () => {
     const refusedFor = (cause: unknown) =>
-      webPushFailure({ responseBody: answer, error: new AddressRefusedError(cause) });
+      classifyWebPushResponse({ responseBody: answer, error: new AddressRefusedError(cause) });
     expect(refusedFor(new Error('private'))).toMatchObject({ class: 'permanent', name: 'EndpointRefused' });
     expect(refusedFor(undefined)).toMatchObject({ class: 'permanent', name: 'EndpointRefused' });
     const notFound = Object.assign(new Error('x'), { code: 'ENOTFOUND' });
@@ -57,18 +64,25 @@ describe('a response of APNs without a known reason', () => {
     [399, 'retryable', 'ConnectionLost'],
     [429, 'retryable', 'MessageRateExceeded'],
   ])('%i is a failure that is %s: %s', (status, kind, name) => {
-    expect(apnsFailure({ status, response: { reason: 'New' } })).toMatchObject({ class: kind, name, detail: 'New' });
+    expect(classifyApnsError({ status, response: { reason: 'New' } })).toMatchObject({
+      class: kind,
+      name,
+      detail: 'New',
+    });
   });
 
   test('may have its status only in the error text of the library', () => {
     const text = { message: 'stream ended unexpectedly with status 503 and empty body' };
-    expect(apnsFailure({ error: text })).toMatchObject({ name: 'ProviderUnavailable', detail: text.message });
-    expect(apnsFailure({ error: { message: 'x' } })).toMatchObject({ class: 'retryable', name: 'ConnectionLost' });
+    expect(classifyApnsError({ error: text })).toMatchObject({ name: 'ProviderUnavailable', detail: text.message });
+    expect(classifyApnsError({ error: { message: 'x' } })).toMatchObject({
+      class: 'retryable',
+      name: 'ConnectionLost',
+    });
   });
 
   test('has no goneSince without a valid time; any epoch time in ms from 1 on is valid', () => {
     const goneSince = (timestamp: unknown) =>
-      apnsFailure({ status: 410, response: { reason: 'Unregistered', timestamp } }).goneSince;
+      classifyApnsError({ status: 410, response: { reason: 'Unregistered', timestamp } }).goneSince;
     expect([undefined, 0, -1, 1].map(goneSince)).toEqual([undefined, undefined, undefined, 1]);
   });
 
@@ -91,7 +105,7 @@ describe('a response of APNs without a known reason', () => {
 
 describe('an error of FCM', () => {
   const answered = (status: number, headers: Record<string, unknown> = {}) =>
-    fcmFailure({ code: 'x', message: 'said', httpResponse: { status, headers } });
+    classifyFcmError({ code: 'x', message: 'said', httpResponse: { status, headers } });
 
   test.each([
     [400, 'permanent', 'InvalidMessage'],
@@ -115,7 +129,7 @@ describe('an error of FCM', () => {
 
   /** The library's error when it got no access token; the response of Google, if any, is somewhere in the causes. */
   const withoutToken = (message: string, cause?: unknown) =>
-    fcmFailure(Object.assign(new Error(message, { cause }), { code: 'app/invalid-credential' })).class;
+    classifyFcmError(Object.assign(new Error(message, { cause }), { code: 'app/invalid-credential' })).class;
   const answerOf = (status: number) => Object.assign(new Error('token'), { response: { status } });
 
   test.each([
@@ -138,10 +152,13 @@ describe('an error of FCM', () => {
   });
 
   test('without a response is permanent if the library found the message invalid, and retryable otherwise', () => {
-    expect(fcmFailure({ code: 'messaging/invalid-payload', message: 'x' })).toMatchObject({ class: 'permanent' });
-    expect(fcmFailure({ code: 'app/network-error', message: 'x' })).toMatchObject({ name: 'ConnectionLost' });
+    expect(classifyFcmError({ code: 'messaging/invalid-payload', message: 'x' })).toMatchObject({ class: 'permanent' });
+    expect(classifyFcmError({ code: 'app/network-error', message: 'x' })).toMatchObject({ name: 'ConnectionLost' });
     for (const nothing of [undefined, null, {}]) {
-      expect(fcmFailure(nothing)).toMatchObject({ class: 'retryable', detail: 'The FCM library reported no reason' });
+      expect(classifyFcmError(nothing)).toMatchObject({
+        class: 'retryable',
+        detail: 'The FCM library reported no reason',
+      });
     }
     expect(isUnseenByFcm(new Error('NGHTTP2_REFUSED_STREAM'))).toBe(true);
     expect([undefined, {}, new Error('x')].map(isUnseenByFcm)).toEqual([false, false, false]);

@@ -6,7 +6,7 @@ import { afterAll, describe, expect, test } from 'vitest';
 import type { AnyField } from '../../../src/declare/field.ts';
 import { defineResource, defineUser, f, softDelete } from '../../../src/index.ts';
 import { fieldJsonSchema, fieldSchema, fieldTypeOf } from '../../../src/records/fields/field-type.ts';
-import { canonicalDecimal, compareDecimals } from '../../../src/records/fields/types/decimal.ts';
+import { compareDecimals, toCanonicalDecimal } from '../../../src/records/fields/types/decimal.ts';
 import { startTestApp } from '../../support/app.ts';
 
 const NOT_A_DECIMAL = 'Must be a decimal number, such as "12.5"';
@@ -190,7 +190,7 @@ test('the canonical form of any decimal number is the text that Postgres produce
       'select array_agg(trim_scale(value::numeric)::text order by place) from unnest($1::text[]) with ordinality as given(value, place)',
       texts,
     );
-    expect(texts.map(canonicalDecimal)).toEqual(expected);
+    expect(texts.map(toCanonicalDecimal)).toEqual(expected);
   });
   await fc.assert(property, { numRuns: 40 });
 });
@@ -208,7 +208,7 @@ test('two decimal numbers have the same order in code and in Postgres', async ()
       given.map(([a]) => a),
       given.map(([, b]) => b),
     );
-    const actual = given.map(([a, b]) => Math.sign(compareDecimals(canonicalDecimal(a)!, canonicalDecimal(b)!)));
+    const actual = given.map(([a, b]) => Math.sign(compareDecimals(toCanonicalDecimal(a)!, toCanonicalDecimal(b)!)));
     expect(actual.map((one) => one + 0)).toEqual(expected);
   });
   await fc.assert(property, { numRuns: 40 });
@@ -220,7 +220,7 @@ test('any JSON number of at most 15 digits is stored with the digits that were s
     .map(([sign, whole, fraction]) => `${sign}${whole.replace(/^0+(?=\d)/, '') || '0'}.${fraction}`);
   fc.assert(
     fc.property(sent, (text) => {
-      expect(checked(f.decimal(), JSON.parse(text))).toEqual({ stored: canonicalDecimal(text) });
+      expect(checked(f.decimal(), JSON.parse(text))).toEqual({ stored: toCanonicalDecimal(text) });
     }),
   );
 });
@@ -232,7 +232,7 @@ test('a whole JSON number is stored as it was sent, or refused with a hint to se
   fc.assert(
     fc.property(sent, (text) => {
       const result = checked(f.decimal(), JSON.parse(text));
-      if (result !== INEXACT) expect(result).toEqual({ stored: canonicalDecimal(text) });
+      if (result !== INEXACT) expect(result).toEqual({ stored: toCanonicalDecimal(text) });
       else expect(text.replace('-', '').length).toBeGreaterThan(15);
     }),
   );

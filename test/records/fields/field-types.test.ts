@@ -1,8 +1,8 @@
 import { describe, expect, onTestFinished, test } from 'vitest';
 import type { AnyField } from '../../../src/declare/field.ts';
 import { f } from '../../../src/index.ts';
-import { arrayColumn, type ColumnType } from '../../../src/records/fields/column-type.ts';
-import { columnTypeNamed } from '../../../src/records/fields/f.ts';
+import { arrayColumnType, type ColumnType } from '../../../src/records/fields/column-type.ts';
+import { columnTypeBySqlName } from '../../../src/records/fields/f.ts';
 import { columnTypeOf, fieldJsonSchema, fieldSchema, fieldTypeOf } from '../../../src/records/fields/field-type.ts';
 import type { Direction } from '../../../src/records/fields/json-schema.ts';
 import { normalizeForComparison } from '../../../src/records/fields/password-strength.ts';
@@ -16,7 +16,7 @@ const DATE = 'Must be a date: an ISO 8601 string or epoch milliseconds';
 
 /** The column type for a Postgres type name. The name of an array type ends with `[]`. */
 function columnType(sql: string): ColumnType {
-  return sql.endsWith('[]') ? arrayColumn(columnTypeNamed(sql.slice(0, -2))!) : columnTypeNamed(sql)!;
+  return sql.endsWith('[]') ? arrayColumnType(columnTypeBySqlName(sql.slice(0, -2))!) : columnTypeBySqlName(sql)!;
 }
 
 /** Returns the stored value, or the first error message. */

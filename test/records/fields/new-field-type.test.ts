@@ -5,7 +5,7 @@ import { z } from 'zod';
 import { Field } from '../../../src/declare/field.ts';
 import { createApp, defineResource, defineUser, f, privacy } from '../../../src/index.ts';
 import { type ColumnType, createHold } from '../../../src/records/fields/column-type.ts';
-import { type FieldType, ORDER } from '../../../src/records/fields/field-type.ts';
+import { type FieldType, ORDER_COMPARISONS } from '../../../src/records/fields/field-type.ts';
 import { erasurePlan } from '../../../src/records/schema/erasure-plan.ts';
 import { exportOf } from '../../extensions/privacy/export/app.ts';
 import { startTestApp } from '../../support/app.ts';
@@ -48,8 +48,8 @@ const timeType: FieldType = {
   jsonSchema: () => ({ type: 'string', format: 'time-of-day' }),
   jsonType: 'string',
   modifiers: ['unique', 'index', 'filterable', 'sortable', 'encrypted'],
-  operators: ORDER,
-  comparisons: () => ORDER,
+  operators: ORDER_COMPARISONS,
+  comparisons: () => ORDER_COMPARISONS,
   indexMethod: () => 'btree',
   indexedBytes: () => 2,
   comparable: canonical,

@@ -4,8 +4,8 @@ import { expect, test } from 'vitest';
 import type { AnyField } from '../../../src/declare/field.ts';
 import { f } from '../../../src/index.ts';
 import type { DeclaredColumn } from '../../../src/runtime/migrations/plan/declared.ts';
-import { membersOf } from '../../../src/runtime/migrations/plan/members.ts';
-import { membersNote } from '../../../src/runtime/migrations/plan/stored-values.ts';
+import { describeMembers } from '../../../src/runtime/migrations/plan/members.ts';
+import { noteUncheckedMembers } from '../../../src/runtime/migrations/plan/stored-values.ts';
 import { post, withValues } from './changing-field.ts';
 
 const before = f.object({
@@ -19,8 +19,8 @@ const { shape } = before.spec as { shape: Record<string, AnyField> };
 const { city: _gone, ...rest } = shape;
 
 function noteOf(from: AnyField, to: AnyField): string | undefined {
-  const now = { members: membersOf(to.spec) } as DeclaredColumn;
-  return membersNote('posts.v', { kind: 'object', members: membersOf(from.spec)! }, now);
+  const now = { members: describeMembers(to.spec) } as DeclaredColumn;
+  return noteUncheckedMembers('posts.v', { kind: 'object', members: describeMembers(from.spec)! }, now);
 }
 
 test.each<[string, AnyField, string]>([
@@ -59,8 +59,8 @@ test.each<[string, AnyField]>([
 });
 
 test('no note is written for objects whose members were not recorded', () => {
-  const now = { members: membersOf(f.object(rest).spec) } as DeclaredColumn;
-  expect(membersNote('posts.v', { kind: 'object' }, now)).toBeUndefined();
+  const now = { members: describeMembers(f.object(rest).spec) } as DeclaredColumn;
+  expect(noteUncheckedMembers('posts.v', { kind: 'object' }, now)).toBeUndefined();
 });
 
 test('the note appears once, in a migration without statements', async () => {

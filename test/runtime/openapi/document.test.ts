@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { createApp, defineResource, defineUser, f } from '../../../src/index.ts';
 import { readEnvironment } from '../../../src/platform/config/environment.ts';
 import { readSettings } from '../../../src/platform/config/settings.ts';
-import { assemble } from '../../../src/runtime/assemble.ts';
+import { assembleApp } from '../../../src/runtime/assemble.ts';
 import { startTestApp } from '../../support/app.ts';
 import { type Json, readContract } from './contract.ts';
 import { everyApp, SECRET } from './every-app.ts';
@@ -32,7 +32,7 @@ test('two validators find no errors in the document of an app that uses every fe
 
 test('every mounted route is documented, except hidden routes and the routes that they replace', async () => {
   const options = { resources: everyApp.resources, extensions: everyApp.extensions, transports: [] };
-  const assembly = assemble(options, readEnvironment(env), readSettings({}))!;
+  const assembly = assembleApp(options, readEnvironment(env), readSettings({}))!;
   await assembly.close();
   const mounted = assembly.parts.routes!.filter((route) => !route.hidden);
   const plain = (path: string) => path.replaceAll(/[:*]\w+|\{\w+\}/g, ':');

@@ -14,21 +14,21 @@ export interface Position {
 }
 
 /** Returns the cursor of the page after a row. */
-export function nextCursor({ at, id }: Position): string {
+export function encodeCursor({ at, id }: Position): string {
   return Buffer.from(`${at} ${id}`).toString('base64url');
 }
 
 /** Parses a time of the years 1 to 9999; returns undefined if it does not exist. */
-function timeOf(text: string): string | undefined {
+function normalizeTime(text: string): string | undefined {
   const date = new Date(text);
   const year = date.getUTCFullYear();
   return year >= 1 && year <= 9999 ? date.toISOString() : undefined;
 }
 
-function positionOf(cursor: string): Position | undefined {
+function decodeCursor(cursor: string): Position | undefined {
   const [, at, id] = CURSOR.exec(Buffer.from(cursor, 'base64url').toString('latin1')) ?? [];
   // A cursor with a date such as 30 February was never issued.
-  return at === undefined || timeOf(at) !== at ? undefined : { at, id: Number(id) };
+  return at === undefined || normalizeTime(at) !== at ? undefined : { at, id: Number(id) };
 }
 
 const id = z.string().refine(isId, { error: 'Must be an id' });
@@ -36,15 +36,16 @@ const word = z.string().regex(/^[a-z][a-z0-9._-]{0,99}$/i, { error: 'Must be a n
 const timeError = { error: 'Must be a time such as 2030-01-31T12:00:00Z' };
 const time = z.iso
   .datetime({ offset: true, ...timeError })
-  .refine((text) => timeOf(text) !== undefined, timeError)
-  .transform((text) => timeOf(text)!);
+  .refine((text) => normalizeTime(text) !== undefined, timeError)
+  .transform((text) => normalizeTime(text)!);
 
 const after = z
   .string()
   .max(100, { error: 'Must be the "meta.next" of a previous page' })
   .transform((text, context) => {
-    const position = positionOf(text);
-    if (position === undefined) context.addIssue({ code: 'custom', message: 'Must be the "meta.next" of a previous page' });
+    const position = decodeCursor(text);
+    if (position === undefined)
+      context.addIssue({ code: 'custom', message: 'Must be the "meta.next" of a previous page' });
     return position!;
   });
 
@@ -84,7 +85,7 @@ const FILTERS = [
 ] as const;
 
 const PAGE_COLUMNS = `${COLUMNS}, ${VALUES_COLUMNS}`;
-const withinBytes = createPageWithinBytes(PAGE_COLUMNS, ROW_SIZE);
+const limitToBytes = createPageWithinBytes(PAGE_COLUMNS, ROW_SIZE);
 
 /**
  * Builds the statement of a page, newest first, plus one row that shows whether there is another page. Each row ends with its size in
@@ -104,5 +105,5 @@ export function pageStatement(query: ListQuery, bytes: number): { text: string; 
   }
   const where = terms.length === 0 ? '' : `where ${terms.join(' and ')}`;
   const text = `select ${PAGE_COLUMNS} from ${ENTRIES_WITH_VALUES} ${where} order by at desc, id desc limit $1`;
-  return { text: withinBytes(text, `$${values.push(bytes)}::bigint`), values };
+  return { text: limitToBytes(text, `$${values.push(bytes)}::bigint`), values };
 }

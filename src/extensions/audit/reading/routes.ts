@@ -4,7 +4,7 @@ import type { Route, RouteContext } from '../../../declare/route.ts';
 import { withMeta } from '../../../platform/http/response.ts';
 import { type MeasuredPage, readWithinRoom } from '../../../records/serialize/response-bytes.ts';
 import { type Entry, type EntryRow, readEntry, type ValuesColumns, withValues } from '../trail/entry.ts';
-import { type ListQuery, listQuery, nextCursor, pageStatement } from './query.ts';
+import { encodeCursor, type ListQuery, listQuery, pageStatement } from './query.ts';
 import { createVisibleEntries } from './visible-entries.ts';
 
 const id = z.string().nullable();
@@ -70,7 +70,7 @@ export function auditRoutes({
     const isMore = isCut || rows.length > limit;
     // The extra row may be the one that did not fit.
     const truncated = isCut && rows.length < limit ? { truncated: true } : {};
-    return withMeta(output, { limit, next: isMore ? nextCursor(page.at(-1)!) : null, ...truncated });
+    return withMeta(output, { limit, next: isMore ? encodeCursor(page.at(-1)!) : null, ...truncated });
   }
 
   return [

@@ -9,7 +9,7 @@ import type { Changes, Entry } from '../trail/entry.ts';
 type VisibleChanges = (entry: Pick<Entry, 'resource' | 'changes'>, reader: Viewer | undefined) => Changes | null;
 
 /** Returns the fields with `visibleTo`, by name. */
-function restrictedFields({ declaration }: ResourceGateway): Map<string, CompiledPolicy> {
+function restrictedFieldsOf({ declaration }: ResourceGateway): Map<string, CompiledPolicy> {
   const fields = Object.entries(declaration.fields as Fields);
   return new Map(
     fields.flatMap(([name, { spec }]) =>
@@ -20,7 +20,7 @@ function restrictedFields({ declaration }: ResourceGateway): Map<string, Compile
 
 /** Creates the function that removes values of fields with `visibleTo`, unless a role of the reader allows them for every record. */
 export function createVisibleChanges(resources: Host['resources']): VisibleChanges {
-  const restricted = new Map(resources.map((gateway) => [gateway.name, restrictedFields(gateway)]));
+  const restricted = new Map(resources.map((gateway) => [gateway.name, restrictedFieldsOf(gateway)]));
   return ({ resource, changes }, reader) => {
     const fields = restricted.get(resource ?? '');
     if (changes === null || fields === undefined || fields.size === 0) return changes;
@@ -47,7 +47,7 @@ export function createVisibleEntries(resources: Host['resources']): VisibleEntri
   const visibleChanges = createVisibleChanges(resources);
 
   /** Returns the ids of a resource's records that are outside the reader's scope. */
-  async function idsOutsideScope(
+  async function findIdsOutsideScope(
     gateway: ResourceGateway,
     entries: readonly Entry[],
     viewContext: RequestContext,
@@ -60,8 +60,8 @@ export function createVisibleEntries(resources: Host['resources']): VisibleEntri
     )
       return new Set();
     const records = await gateway.load([...all]);
-    const isIn = (record: StoredRecord) => gateway.inScope(record, viewContext);
-    const verdicts = await Promise.all(records.map(async (record) => [record.id, await isIn(record)] as const));
+    const isInScope = (record: StoredRecord) => gateway.inScope(record, viewContext);
+    const verdicts = await Promise.all(records.map(async (record) => [record.id, await isInScope(record)] as const));
     return all.difference(new Set(verdicts.flatMap(([id, is]) => (is ? [id] : []))));
   }
 
@@ -70,7 +70,7 @@ export function createVisibleEntries(resources: Host['resources']): VisibleEntri
     const hidden = new Map<string, Set<string>>();
     for (const [resource, list] of groups) {
       const gateway = gateways.get(resource ?? '');
-      if (gateway !== undefined) hidden.set(gateway.name, await idsOutsideScope(gateway, list, viewContext));
+      if (gateway !== undefined) hidden.set(gateway.name, await findIdsOutsideScope(gateway, list, viewContext));
     }
     return entries
       .filter(({ resource, record }) => record === null || hidden.get(resource ?? '')?.has(record) !== true)

@@ -8,9 +8,9 @@ type EventParts = Partial<Omit<AuditEvent, 'at' | 'action' | 'changes'>> & { ema
 // biome-ignore lint/suspicious/noExplicitAny: each event has its own payload, described in the docs of its feature
 type Payload = any;
 
-const account = ({ user, ip }: Payload): EventParts => ({ user: user.id, resource: 'user', record: user.id, ip });
+const accountEvent = ({ user, ip }: Payload): EventParts => ({ user: user.id, resource: 'user', record: user.id, ip });
 
-const attempt = ({ email, ip, ...details }: Payload): EventParts => ({
+const signInAttemptEvent = ({ email, ip, ...details }: Payload): EventParts => ({
   resource: 'user',
   email,
   ip,
@@ -18,7 +18,7 @@ const attempt = ({ email, ip, ...details }: Payload): EventParts => ({
 });
 
 /** An event about a user, caused by themselves unless `by` names another user. */
-const secondFactor = ({ userId, by = userId, ip, ...details }: Payload): EventParts => ({
+const twoFactorEvent = ({ userId, by = userId, ip, ...details }: Payload): EventParts => ({
   user: by,
   resource: 'user',
   record: userId,
@@ -27,7 +27,7 @@ const secondFactor = ({ userId, by = userId, ip, ...details }: Payload): EventPa
 });
 
 /** A wrong code. The person who entered it is unknown. */
-const wrongCode = ({ userId, ip, ...details }: Payload): EventParts => ({
+const wrongCodeEvent = ({ userId, ip, ...details }: Payload): EventParts => ({
   resource: 'user',
   record: userId,
   ip,
@@ -35,14 +35,19 @@ const wrongCode = ({ userId, ip, ...details }: Payload): EventParts => ({
 });
 
 /** An export of a user's data, requested by the user or an admin. */
-const dataExport = ({ userId, by, ip }: Payload): EventParts => ({ user: by, resource: 'user', record: userId, ip });
+const dataExportEvent = ({ userId, by, ip }: Payload): EventParts => ({
+  user: by,
+  resource: 'user',
+  record: userId,
+  ip,
+});
 
 /** Returns only the host of a URL, because the rest may contain secrets. */
 function hostOf(url: string | undefined): string | undefined {
   return url !== undefined && URL.canParse(url) ? new URL(url).host : undefined;
 }
 
-const endpoint = ({ webhook, owner, ip, reason }: Payload): EventParts => {
+const webhookEndpointEvent = ({ webhook, owner, ip, reason }: Payload): EventParts => {
   const { id, url, events, scope } = webhook;
   const automatic = reason !== undefined && reason !== 'manual';
   return {
@@ -57,21 +62,21 @@ const endpoint = ({ webhook, owner, ip, reason }: Payload): EventParts => {
 
 /** The recorded in-process events, with the parts of their payloads that are recorded. */
 const AUDITED_EVENTS: Readonly<Record<string, (payload: Payload) => EventParts | undefined>> = {
-  'auth.registered': account,
-  'auth.login': account,
-  'auth.password_changed': account,
+  'auth.registered': accountEvent,
+  'auth.login': accountEvent,
+  'auth.password_changed': accountEvent,
   // Anyone may request a link, so the user is the subject and not the actor.
-  'auth.password_reset_requested': (payload) => ({ ...account(payload), user: null }),
-  'auth.password_reset': account,
-  'security.login_failed': attempt,
-  'security.account_locked': attempt,
-  'security.locked_login_attempt': attempt,
-  'security.two_factor_enabled': secondFactor,
-  'security.two_factor_disabled': secondFactor,
-  'security.recovery_code_used': secondFactor,
-  'security.recovery_codes_renewed': secondFactor,
-  'security.two_factor_failed': wrongCode,
-  'security.two_factor_locked': wrongCode,
+  'auth.password_reset_requested': (payload) => ({ ...accountEvent(payload), user: null }),
+  'auth.password_reset': accountEvent,
+  'security.login_failed': signInAttemptEvent,
+  'security.account_locked': signInAttemptEvent,
+  'security.locked_login_attempt': signInAttemptEvent,
+  'security.two_factor_enabled': twoFactorEvent,
+  'security.two_factor_disabled': twoFactorEvent,
+  'security.recovery_code_used': twoFactorEvent,
+  'security.recovery_codes_renewed': twoFactorEvent,
+  'security.two_factor_failed': wrongCodeEvent,
+  'security.two_factor_locked': wrongCodeEvent,
   'security.api_key_created': ({ userId, keyId, ip, ...details }) => ({
     user: userId,
     resource: 'api-key',
@@ -98,9 +103,9 @@ const AUDITED_EVENTS: Readonly<Record<string, (payload: Payload) => EventParts |
     keyId === undefined
       ? undefined
       : { resource: 'api-key', record: keyId, ip, details: { owner: userId, ...details } },
-  'security.export_requested': dataExport,
+  'security.export_requested': dataExportEvent,
   // Anyone who has the link can fetch the export, so the actor is unknown.
-  'security.export_fetched': (payload) => ({ ...dataExport(payload), user: null }),
+  'security.export_fetched': (payload) => ({ ...dataExportEvent(payload), user: null }),
   'security.access_refused': ({ userId, via, credential, ip, requestId, ...details }) => ({
     user: userId,
     via,
@@ -122,11 +127,11 @@ const AUDITED_EVENTS: Readonly<Record<string, (payload: Payload) => EventParts |
     record: userId,
     details,
   }),
-  'webhook.created': endpoint,
-  'webhook.updated': endpoint,
-  'webhook.secret_rotated': endpoint,
-  'webhook.deleted': endpoint,
-  'webhook.disabled': endpoint,
+  'webhook.created': webhookEndpointEvent,
+  'webhook.updated': webhookEndpointEvent,
+  'webhook.secret_rotated': webhookEndpointEvent,
+  'webhook.deleted': webhookEndpointEvent,
+  'webhook.disabled': webhookEndpointEvent,
 };
 
 const EMPTY_EVENT = {

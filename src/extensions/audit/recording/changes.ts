@@ -4,7 +4,7 @@ import type { ResourceGateway, StoredRecord } from '../../../declare/host.ts';
 import type { OutboxRow } from '../../../platform/outbox/table.ts';
 import { fieldTypeOf } from '../../../records/fields/field-type.ts';
 import type { Changes, FieldChange } from '../trail/entry.ts';
-import { withoutPersonal } from './mask.ts';
+import { maskPersonal } from './mask.ts';
 
 /** Returns whether the values of a field must never be recorded. */
 function isSecret({ hidden, writeOnly, encrypted }: FieldSpec): boolean {
@@ -22,8 +22,8 @@ function changeOf(
   if (isDeepStrictEqual(from, to)) return undefined;
   if (isSecret(spec)) return { changed: true };
   return {
-    ...(before !== undefined && { from: withoutPersonal(name, spec, from) }),
-    ...(after !== undefined && { to: withoutPersonal(name, spec, to) }),
+    ...(before !== undefined && { from: maskPersonal(name, spec, from) }),
+    ...(after !== undefined && { to: maskPersonal(name, spec, to) }),
   };
 }
 

@@ -11,7 +11,7 @@ import { changesOf } from './changes.ts';
 import { OWN_ROW, type OwnPayload } from './event-writer.ts';
 
 /** A resource whose changes are recorded. */
-interface Audited {
+interface AuditedResource {
   gateway: ResourceGateway;
   /** Fields that an erasure removes although their names do not look personal. They are masked, because the trail cannot be changed. */
   personal: ReadonlySet<string>;
@@ -20,7 +20,7 @@ interface Audited {
   ownerColumn: string | undefined;
 }
 
-function compileAudited(gateway: ResourceGateway, isUser: boolean): Audited {
+function compileAuditedResource(gateway: ResourceGateway, isUser: boolean): AuditedResource {
   const { personal, action, ownerColumn } = erasurePlan(gateway.declaration, isUser);
   // Fields that look personal by name are masked more precisely, for example only one member of an object.
   const others = personal.filter(({ name, spec }) => !isPersonal(name, spec));
@@ -47,8 +47,8 @@ interface Origin {
 }
 
 /** Returns the changes and the fields that an erasure can remove. Values of a record deleted by an erasure are not stored. */
-function changesIn(
-  { gateway, personal, erasable, ownerColumn }: Audited,
+function erasableChangesOf(
+  { gateway, personal, erasable, ownerColumn }: AuditedResource,
   row: OutboxRow,
 ): Pick<AuditEvent, 'changes' | 'erasable'> {
   const changes = changesOf(gateway, row, personal);
@@ -60,7 +60,7 @@ function changesIn(
   return { changes, erasable: typeof owner === 'string' ? { owner, fields: erasable } : undefined };
 }
 
-function toAuditEvent(audited: Audited, row: OutboxRow): AuditEvent {
+function toAuditEvent(audited: AuditedResource, row: OutboxRow): AuditEvent {
   const { createdAt, name, recordId, userId, requestId, payload } = row;
   const { via = null, id = null, ip = null } = (payload.origin ?? {}) as Origin;
   return {
@@ -73,7 +73,7 @@ function toAuditEvent(audited: Audited, row: OutboxRow): AuditEvent {
     credential: id,
     ip,
     requestId,
-    ...changesIn(audited, row),
+    ...erasableChangesOf(audited, row),
     details: null,
   };
 }
@@ -98,15 +98,15 @@ export function createAuditConsumer({ resources, users }: Pick<Host, 'resources'
   const audited = new Map(
     resources
       .filter((gateway) => gateway.declaration.audit === true)
-      .map((gateway) => [gateway.name, compileAudited(gateway, gateway === users)]),
+      .map((gateway) => [gateway.name, compileAuditedResource(gateway, gateway === users)]),
   );
-  const find = createUserFinder(users);
+  const findUserIds = createUserFinder(users);
 
   return {
     last: true,
     wants: (row) => row.name === OWN_ROW || (isRecordChange(row) && audited.has(row.resource!)),
     async handle(rows, tx) {
-      const found = await find(rows, tx);
+      const found = await findUserIds(rows, tx);
       const events = rows.map((row): AuditEvent => {
         if (row.name !== OWN_ROW) return toAuditEvent(audited.get(row.resource!)!, row);
         const { email, ...event } = row.payload as unknown as OwnPayload;

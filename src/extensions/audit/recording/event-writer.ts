@@ -33,7 +33,7 @@ export function createEventWriter({ database, wake, log }: Pick<Host, 'database'
   let batchSize = ROWS_AT_ONCE;
   let running: Promise<void> | undefined;
 
-  async function writeSome(): Promise<void> {
+  async function writeBatch(): Promise<void> {
     const batch = waiting.slice(0, batchSize);
     const values = [batch.map(() => newId()), OWN_ROW, batch.map((one) => JSON.stringify(one))];
     await database.write({ name: 'audit_outbox', text: INSERT_OUTBOX, values });
@@ -42,10 +42,10 @@ export function createEventWriter({ database, wake, log }: Pick<Host, 'database'
     wake.hint();
   }
 
-  async function run(): Promise<void> {
+  async function drainWaiting(): Promise<void> {
     while (waiting.length > 0) {
       try {
-        await writeSome();
+        await writeBatch();
       } catch (error) {
         log.error({ err: error, waiting: waiting.length, lost }, 'Could not write events to the audit trail');
         if (!isTransient(error)) {
@@ -69,7 +69,7 @@ export function createEventWriter({ database, wake, log }: Pick<Host, 'database'
       }
       waiting.push(payload);
       // Events of the same tick go into one statement.
-      running ??= Promise.resolve().then(run);
+      running ??= Promise.resolve().then(drainWaiting);
     },
     async stop() {
       stopping.abort();

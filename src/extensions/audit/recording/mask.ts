@@ -12,23 +12,23 @@ export function maskText(text: string): string {
   return letters.length < MIN_LENGTH ? MASK : `${letters[0]}${MASK}`;
 }
 
-function masked(value: unknown, spec: FieldSpec): unknown {
+function maskValue(value: unknown, spec: FieldSpec): unknown {
   if (value === null || value === undefined) return value;
   return typeof value === 'string' && !fieldTypeOf(spec).maskedWhole ? maskText(value) : MASK;
 }
 
 /** Returns a value with its personal parts masked. */
-export function withoutPersonal(name: string, spec: FieldSpec, value: unknown): unknown {
+export function maskPersonal(name: string, spec: FieldSpec, value: unknown): unknown {
   const { shape, ...own } = spec;
-  if (isPersonal(name, own)) return masked(value, spec);
+  if (isPersonal(name, own)) return maskValue(value, spec);
   if (spec.inner !== undefined && Array.isArray(value)) {
     const item = spec.inner.spec;
-    return value.map((one) => withoutPersonal(name, item, one));
+    return value.map((one) => maskPersonal(name, item, one));
   }
   if (shape === undefined || typeof value !== 'object' || value === null) return value;
   const members = Object.entries(value).map(([member, held]) => {
     const field = Object.hasOwn(shape, member) ? shape[member] : undefined;
-    return [member, field === undefined ? held : withoutPersonal(member, field.spec, held)];
+    return [member, field === undefined ? held : maskPersonal(member, field.spec, held)];
   });
   return Object.fromEntries(members);
 }

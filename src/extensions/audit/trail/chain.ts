@@ -1,5 +1,5 @@
 import { hash, randomBytes } from 'node:crypto';
-import { canonicalJson } from '../../../platform/json/canonical-json.ts';
+import { toCanonicalJson } from '../../../platform/json/canonical-json.ts';
 import type { Executor } from '../../../platform/postgres/database.ts';
 import { HEAD, INSERT, INSERT_VALUES, LOCK } from '../sql.ts';
 import type { AuditEvent, Changes, Entry, FieldChange } from './entry.ts';
@@ -8,14 +8,14 @@ import type { AuditEvent, Changes, Entry, FieldChange } from './entry.ts';
 export const GENESIS = '0'.repeat(64);
 
 /** Returns the hash of a row: SHA-256 (hex) of the canonical JSON of all its values, including the hash of the previous row. */
-export function hashOf(entry: Omit<Entry, 'hash'> & { hash?: string }): string {
+export function hashEntry(entry: Omit<Entry, 'hash'> & { hash?: string }): string {
   const { hash: _, ...content } = entry;
-  return hash('sha256', canonicalJson(content));
+  return hash('sha256', toCanonicalJson(content));
 }
 
 /** Returns the seal that an entry has in place of an erasable value: SHA-256 (hex) with the salt of the row. */
-export function sealOf(salt: string, field: string, change: FieldChange): string {
-  return hash('sha256', canonicalJson([salt, field, change]));
+export function createSeal(salt: string, field: string, change: FieldChange): string {
+  return hash('sha256', toCanonicalJson([salt, field, change]));
 }
 
 /** The position and hash of a row in the chain. */
@@ -33,7 +33,7 @@ export async function lockChain(tx: Executor): Promise<void> {
 }
 
 /** Returns the last row of the chain, or the last removed one if no rows remain. */
-async function headOf(database: Executor): Promise<Link> {
+async function readHead(database: Executor): Promise<Link> {
   const [row] = await database.write<[id: number, hash: string]>({ name: 'audit_head', text: HEAD, values: [] });
   return row === undefined ? { id: 0, hash: GENESIS } : { id: row[0], hash: row[1] };
 }
@@ -57,7 +57,7 @@ function sealValues({
     const change = changes[field];
     if (change === undefined || 'changed' in change) continue;
     values[field] = change;
-    changes[field] = { sha256: sealOf(salt, field, change) };
+    changes[field] = { sha256: createSeal(salt, field, change) };
   }
   const isAny = Object.keys(values).length > 0;
   return [{ ...event, changes }, isAny ? { owner: erasable.owner, salt, values } : undefined];
@@ -67,19 +67,19 @@ function sealValues({
 export async function appendToChain(tx: Executor, events: readonly AuditEvent[]): Promise<void> {
   await lockChain(tx);
   // Use a separate statement: the one that waited for the lock does not see rows that were committed meanwhile.
-  let last = await headOf(tx);
+  let last = await readHead(tx);
   const removable: (Erasable & { id: number })[] = [];
   const entries = events.map((whole): Entry => {
     const [event, values] = sealValues(whole);
     if (values !== undefined) removable.push({ ...values, id: last.id + 1 });
     const entry = { ...event, id: last.id + 1, previousHash: last.hash };
-    const hash = hashOf(entry);
+    const hash = hashEntry(entry);
     last = { id: entry.id, hash };
     return { ...entry, hash };
   });
   for (let from = 0; from < entries.length; from += ROWS_AT_ONCE) {
     const some = entries.slice(from, from + ROWS_AT_ONCE);
-    const json = (value: unknown) => (value === null ? null : JSON.stringify(value));
+    const toJson = (value: unknown) => (value === null ? null : JSON.stringify(value));
     const columns = [
       some.map((one) => one.id),
       some.map((one) => one.at),
@@ -91,8 +91,8 @@ export async function appendToChain(tx: Executor, events: readonly AuditEvent[])
       some.map((one) => one.credential),
       some.map((one) => one.ip),
       some.map((one) => one.requestId),
-      some.map((one) => json(one.changes)),
-      some.map((one) => json(one.details)),
+      some.map((one) => toJson(one.changes)),
+      some.map((one) => toJson(one.details)),
       some.map((one) => one.previousHash),
       some.map((one) => one.hash),
     ];

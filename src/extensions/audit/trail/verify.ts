@@ -1,7 +1,7 @@
 import type { Database } from '../../../platform/postgres/database.ts';
 import { ANCHOR, PAGE, TRIGGERS } from '../sql.ts';
 import type { Link } from './chain.ts';
-import { GENESIS, hashOf, sealOf } from './chain.ts';
+import { createSeal, GENESIS, hashEntry } from './chain.ts';
 import { type EntryRow, readEntry, type ValuesColumns } from './entry.ts';
 
 const ROWS_AT_ONCE = 500;
@@ -48,7 +48,7 @@ function matchSeals(row: PageRow): boolean {
   if (salt === null) return true;
   return Object.entries(values ?? {}).every(([field, value]) => {
     const change = changes[field];
-    return change !== undefined && 'sha256' in change && change.sha256 === sealOf(salt, field, value);
+    return change !== undefined && 'sha256' in change && change.sha256 === createSeal(salt, field, value);
   });
 }
 
@@ -56,7 +56,7 @@ function findProblem(row: PageRow, before: Link): BrokenRow | undefined {
   const entry = readEntry(row.slice(0, 14) as EntryRow);
   if (entry.id > before.id + 1) return { id: before.id + 1, fault: 'missing' };
   if (entry.id <= before.id || entry.previousHash !== before.hash) return { id: entry.id, fault: 'unlinked' };
-  return hashOf(entry) === entry.hash && matchSeals(row) ? undefined : { id: entry.id, fault: 'changed' };
+  return hashEntry(entry) === entry.hash && matchSeals(row) ? undefined : { id: entry.id, fault: 'changed' };
 }
 
 /** Creates the function that verifies the hash chain of the trail. */
@@ -67,7 +67,7 @@ export function createTrailVerifier(database: Pick<Database, 'readSlowly'>): Ver
     return row === undefined ? { id: 0, hash: GENESIS } : { id: row[0], hash: row[1] };
   }
 
-  const pageAfter = (id: number) =>
+  const readPageAfter = (id: number) =>
     database.readSlowly<PageRow>({ name: 'audit_page', text: PAGE, values: [id, ROWS_AT_ONCE] });
 
   async function isGuarded(): Promise<boolean> {
@@ -80,15 +80,15 @@ export function createTrailVerifier(database: Pick<Database, 'readSlowly'>): Ver
     let expectedState: Verification['expected'];
     let rows = 0;
     let last: Link;
-    const reach = (link: Link) => {
+    const advanceTo = (link: Link) => {
       last = link;
       if (expected?.id === link.id) expectedState = expected.hash === link.hash ? 'there' : 'gone';
     };
-    const beginAt = (anchor: Link) => {
+    const startAt = (anchor: Link) => {
       if (expected !== undefined && expected.id < anchor.id) expectedState ??= 'removed';
-      reach(anchor);
+      advanceTo(anchor);
     };
-    const endAt = (broken?: BrokenRow) => ({
+    const createResult = (broken?: BrokenRow) => ({
       rows,
       head: last,
       broken,
@@ -96,26 +96,26 @@ export function createTrailVerifier(database: Pick<Database, 'readSlowly'>): Ver
       guarded,
     });
 
-    beginAt(await readAnchor());
+    startAt(await readAnchor());
     // Start at the very first row: rows that the anchor says are removed must not exist.
-    for (let page = await pageAfter(0); page.length > 0; page = await pageAfter(last!.id)) {
+    for (let page = await readPageAfter(0); page.length > 0; page = await readPageAfter(last!.id)) {
       for (const row of page) {
         let broken = findProblem(row, last!);
         if (broken !== undefined) {
           const anchor = await readAnchor();
           // Retention may have removed this row or rows before it since the page was read.
           if (anchor.id > last!.id) {
-            beginAt(anchor);
+            startAt(anchor);
             if (row[0] <= anchor.id) continue;
             broken = findProblem(row, anchor);
           }
         }
-        if (broken !== undefined) return endAt(broken);
-        reach({ id: row[0], hash: row[13] });
+        if (broken !== undefined) return createResult(broken);
+        advanceTo({ id: row[0], hash: row[13] });
         rows++;
       }
       onProgress?.(rows);
     }
-    return endAt();
+    return createResult();
   };
 }

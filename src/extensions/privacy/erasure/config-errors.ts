@@ -5,7 +5,7 @@ import type { ConfigErrors } from '../../../platform/config/config-errors.ts';
 import { type ErasurePlan, erasurePlan } from '../../../records/schema/erasure-plan.ts';
 
 /** Returns the unique indexes in which anonymized records of several owners would have the same values. */
-function clashingIndexes({ indexes = [] }: AnyResource, { ownerField, personal }: ErasurePlan): string[] {
+function findClashingIndexes({ indexes = [] }: AnyResource, { ownerField, personal }: ErasurePlan): string[] {
   const values = new Map(personal.map(({ name, replacement }) => [name, replacement]));
   return indexes.flatMap(({ fields, unique = false }) => {
     const names = fields.map((field) => field.replace(/^-/, ''));
@@ -21,7 +21,7 @@ function checkAnonymize(declaration: AnyResource, plan: ErasurePlan, errors: Con
     errors.report(
       `onOwnerDelete: 'anonymize' needs an owner field: these records own themselves; use 'delete' or 'keep'`,
     );
-  for (const names of clashingIndexes(declaration, plan)) {
+  for (const names of findClashingIndexes(declaration, plan)) {
     errors.report(
       `indexes: ${names}: onOwnerDelete: 'anonymize' would leave the same values in many records; remove unique, remove required() from the personal field, or use 'delete' or 'keep'`,
     );

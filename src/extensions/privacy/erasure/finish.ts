@@ -10,10 +10,10 @@ import { COUNT, FINISH, NOTICE } from './sql.ts';
 /**
  * Returns the e-mail that confirms the erasure: the last use of the user's address.
  *
- * @param place the host of the app, if it is known
+ * @param appHost the host of the app, if it is known
  */
-function erasedNotice(to: string, place: string | undefined, kept: readonly Kept[]): MailMessage {
-  const at = place === undefined ? '' : ` at ${place}`;
+function composeErasureNotice(to: string, appHost: string | undefined, kept: readonly Kept[]): MailMessage {
+  const at = appHost === undefined ? '' : ` at ${appHost}`;
   const stays = kept.map(({ name, why }) => `- ${name}: ${why}`);
   return {
     to,
@@ -38,11 +38,11 @@ export function createErasureFinisher(
 ): Finish {
   const table = quoteIdentifier(users.table);
   const lockUser = `select ${users.columns('_row')} from ${table} _row where "id" = $1 for update`;
-  const emailOf = (from: string) => `select "email" from ${quoteIdentifier(from)} where "id" = $1`;
+  const selectEmailSql = (from: string) => `select "email" from ${quoteIdentifier(from)} where "id" = $1`;
   const archive = users.archiveTable;
-  const place = env.appUrl === undefined ? undefined : new URL(env.appUrl).host;
+  const appHost = env.appUrl === undefined ? undefined : new URL(env.appUrl).host;
 
-  async function keptOf(userId: string): Promise<Kept[]> {
+  async function listKeptData(userId: string): Promise<Kept[]> {
     const kept: Kept[] = userData().flatMap(({ name, kept: why }) =>
       why === undefined ? [] : [{ name, count: null, why }],
     );
@@ -55,14 +55,14 @@ export function createErasureFinisher(
   }
 
   return async function finish({ id, userId }, recheckDelayMs) {
-    const kept = await keptOf(userId);
+    const kept = await listKeptData(userId);
     await user.runRemoval(async (tx, remove) => {
       const { database } = tx;
       const values = [id, JSON.stringify(kept), recheckDelayMs];
       if ((await database.write({ text: FINISH, values })).length === 0) return;
       const rows = await database.write({ text: lockUser, values: [userId] });
       const [found] = await database.write<[unknown]>({
-        text: archive === undefined || rows.length > 0 ? emailOf(users.table) : emailOf(archive),
+        text: archive === undefined || rows.length > 0 ? selectEmailSql(users.table) : selectEmailSql(archive),
         values: [userId],
       });
       if (rows.length > 0) await remove(rows);
@@ -73,7 +73,7 @@ export function createErasureFinisher(
       await database.write({ text: COUNT, values: [id, `deleted:${users.name}`, 1] });
       const email = found?.[0];
       if (typeof email === 'string') {
-        const notice = await mail.send(erasedNotice(email, place, kept), tx);
+        const notice = await mail.send(composeErasureNotice(email, appHost, kept), tx);
         await database.write({ text: NOTICE, values: [id, notice.id] });
       }
       tx.afterCommit(() => events.emit('security.account_erased', { userId, erasureId: id }));

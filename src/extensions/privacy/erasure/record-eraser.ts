@@ -2,8 +2,8 @@ import type { Host, ResourceGateway, StoredRecord } from '../../../declare/host.
 import type { Hooks } from '../../../declare/resource.ts';
 import type { Transaction } from '../../../declare/service.ts';
 import { newId } from '../../../platform/ids.ts';
-import { isTooSlow, isTransient } from '../../../platform/postgres/errors.ts';
-import { scan } from '../../../platform/postgres/scan.ts';
+import { isStatementTimeout, isTransient } from '../../../platform/postgres/errors.ts';
+import { scanRows } from '../../../platform/postgres/scan.ts';
 import type { ErasurePlan } from '../../../records/schema/erasure-plan.ts';
 import { createRecordStatements } from './record-statements.ts';
 import { COUNT } from './sql.ts';
@@ -88,7 +88,7 @@ export function createRecordEraser(host: Parts, gateway: ResourceGateway, plan: 
   }
 
   /** @param withoutHook ids of records whose `beforeDelete` has thrown; it does not run again */
-  async function removeWithin(
+  async function removeInTransaction(
     tx: Transaction,
     rows: readonly unknown[][],
     withoutHook: ReadonlySet<string>,
@@ -120,7 +120,7 @@ export function createRecordEraser(host: Parts, gateway: ResourceGateway, plan: 
     });
   }
 
-  async function anonymizeWithin(tx: Transaction, rows: readonly unknown[][]): Promise<void> {
+  async function anonymizeInTransaction(tx: Transaction, rows: readonly unknown[][]): Promise<void> {
     const ids = rows.map(([id]) => id as string);
     const values = [ids, ids.map(() => newId()), ...statements.replacementValues(ids)];
     const changed = await tx.database.write<Json[]>({ text: statements.anonymize, values });
@@ -134,7 +134,7 @@ export function createRecordEraser(host: Parts, gateway: ResourceGateway, plan: 
     const withoutHook = new Set<string>();
     for (;;) {
       try {
-        return await host.transaction((tx) => work(tx, (rows) => removeWithin(tx, rows, withoutHook)));
+        return await host.transaction((tx) => work(tx, (rows) => removeInTransaction(tx, rows, withoutHook)));
       } catch (error) {
         if (!(error instanceof HookFailure)) throw error;
         // A hook cannot prevent an erasure: delete the record without it.
@@ -144,11 +144,11 @@ export function createRecordEraser(host: Parts, gateway: ResourceGateway, plan: 
     }
   }
 
-  const eraseBatch = (erasing: RunningErasure, take: string) =>
+  const eraseBatch = (erasing: RunningErasure, lockBatchSql: string) =>
     runRemoval(async (tx, remove) => {
-      const rows = await tx.database.write({ text: take, values: [erasing.userId, atOnce] });
+      const rows = await tx.database.write({ text: lockBatchSql, values: [erasing.userId, atOnce] });
       if (rows.length === 0) return 0;
-      await (anonymizes ? anonymizeWithin(tx, rows) : remove(rows));
+      await (anonymizes ? anonymizeInTransaction(tx, rows) : remove(rows));
       await addToCount(tx, erasing, rows.length);
       return rows.length;
     });
@@ -178,17 +178,17 @@ export function createRecordEraser(host: Parts, gateway: ResourceGateway, plan: 
     runRemoval,
     async erase(erasing) {
       let total = 0;
-      for (const take of [statements.lockBatch, statements.lockBatchWaiting]) {
-        for (let found = 1; found > 0; total += found) found = await eraseBatch(erasing, take);
+      for (const lockBatchSql of [statements.lockBatch, statements.lockBatchWaiting]) {
+        for (let found = 1; found > 0; total += found) found = await eraseBatch(erasing, lockBatchSql);
       }
       return total + (await eraseArchived(erasing));
     },
     async count(userId) {
       const count = { text: statements.count, values: [userId] };
       try {
-        for await (const [row] of scan<[number]>(database, count)) return Number(row![0]);
+        for await (const [row] of scanRows<[number]>(database, count)) return Number(row![0]);
       } catch (error) {
-        if (!isTooSlow(error)) throw error;
+        if (!isStatementTimeout(error)) throw error;
         // An account must not stay forever because its kept records are too many to count.
         log.warn(
           { err: error, resource: gateway.name },

@@ -38,18 +38,18 @@ function erasedColumns({ declaration }: ResourceGateway, { personal }: ErasurePl
 }
 
 /** Returns whether the emptied value differs for each record: an encrypted value is bound to its record. */
-function isPerRecord({ spec, replacement }: EmptiedField): boolean {
+function differsPerRecord({ spec, replacement }: EmptiedField): boolean {
   return spec.encrypted === true && replacement !== null;
 }
 
 /** Returns the parameter with the emptied value of a field for records with these ids. */
-function replacementOf(gateway: ResourceGateway, field: EmptiedField, ids: readonly string[]): unknown {
-  const of = (id: string) => gateway.toColumn(field.name, field.replacement, id);
-  return isPerRecord(field) ? ids.map(of) : of('');
+function replacementParameter(gateway: ResourceGateway, field: EmptiedField, ids: readonly string[]): unknown {
+  const encodeReplacement = (id: string) => gateway.toColumn(field.name, field.replacement, id);
+  return differsPerRecord(field) ? ids.map(encodeReplacement) : encodeReplacement('');
 }
 
 /** Returns a list of column names as a SQL array. */
-function textArray(names: readonly string[]): string {
+function textArraySql(names: readonly string[]): string {
   return `array[${names.map(quoteLiteral).join(', ')}]::text[]`;
 }
 
@@ -57,67 +57,68 @@ function textArray(names: readonly string[]): string {
 export function createRecordStatements(gateway: ResourceGateway, plan: ErasurePlan): RecordStatements {
   const table = quoteIdentifier(gateway.table);
   const owner = quoteIdentifier(plan.ownerColumn!);
-  const erasedNames = textArray(erasedColumns(gateway, plan));
-  const passwords = textArray(erasedColumns(gateway, { ...plan, personal: [] }));
+  const erasedNames = textArraySql(erasedColumns(gateway, plan));
+  const passwords = textArraySql(erasedColumns(gateway, { ...plan, personal: [] }));
   const json = gateway.rowJson;
   const origin = gateway.declaration.audit === true ? `, 'origin', '{"via":"system"}'::jsonb` : '';
   // `erased` marks changes by an erasure: streams that resume later get only the id of such a record.
-  const outbox = (action: string, parts: string, from: string) => `_outbox as (
+  const insertOutboxSql = (action: string, parts: string, from: string) => `_outbox as (
     insert into outbox (event_id, name, resource, record_id, created_at, payload)
     select _event.id, '${gateway.name}.${action}', '${gateway.name}', _new."id", clock_timestamp(), jsonb_build_object(${parts}, 'erased', true${origin})
     from ${from} join unnest($1::text[], $2::text[]) _event(record_id, id) on _event.record_id = _new."id")`;
   const lockBatch = `select ${gateway.columns('_row')} from ${table} _row where _row.${owner} = $1`;
-  const sets = (given: number, time: string) => {
+  const setClauseSql = (given: number, time: string) => {
     const values = plan.personal.map((field, i) => {
       const name = quoteIdentifier(field.column);
-      return `${name} = ${isPerRecord(field) ? `_left.${name}` : `$${given + i + 1}`}`;
+      return `${name} = ${differsPerRecord(field) ? `_left.${name}` : `$${given + i + 1}`}`;
     });
     const own = plan.ownerColumn === 'id' ? [] : [`${owner} = null`];
     return [...values, ...own, ...(gateway.declaration.timestamps === false || time === '' ? [] : [time])].join(', ');
   };
-  const lefts = (given: number) => {
+  const replacementTableSql = (given: number) => {
     const each = plan.personal.flatMap((field, i) =>
-      isPerRecord(field) ? [[field.column, given + i + 1] as const] : [],
+      differsPerRecord(field) ? [[field.column, given + i + 1] as const] : [],
     );
     const values = ['$1::text[]', ...each.map(([, at]) => `$${at}::text[]`)];
     const names = ['id', ...each.map(([column]) => column)].map(quoteIdentifier);
     return `unnest(${values.join(', ')}) _left(${names.join(', ')})`;
   };
-  const later = `"updated_at" = greatest(now(), _row."updated_at" + interval '1 millisecond')`;
+  const touchUpdatedAtSql = `"updated_at" = greatest(now(), _row."updated_at" + interval '1 millisecond')`;
   const archive = gateway.archiveTable === undefined ? undefined : quoteIdentifier(gateway.archiveTable);
   return {
     lockBatch: `${lockBatch} limit $2 for update skip locked`,
     lockBatchWaiting: `${lockBatch} order by _row."id" limit $2 for update`,
     remove: `with _new as (delete from ${table} where "id" = any($1) returning *),
-  ${outbox('deleted', `'record', (${json('_new')}) - ${erasedNames}`, '_new')}
+  ${insertOutboxSql('deleted', `'record', (${json('_new')}) - ${erasedNames}`, '_new')}
   select (${json('_new')}) - ${erasedNames} from _new`,
     anonymize: `with _old as (select * from ${table} where "id" = any($1)),
-  _new as (update ${table} _row set ${sets(2, later)} from _old join ${lefts(2)} on _left."id" = _old."id"
+  _new as (update ${table} _row set ${setClauseSql(2, touchUpdatedAtSql)} from _old join ${replacementTableSql(2)} on _left."id" = _old."id"
     where _row."id" = _old."id" returning _row.*),
-  ${outbox('updated', `'record', (${json('_new')}) - ${passwords}, 'previous', (${json('_old')}) - ${erasedNames}`, '_new join _old on _old."id" = _new."id"')}
+  ${insertOutboxSql('updated', `'record', (${json('_new')}) - ${passwords}, 'previous', (${json('_old')}) - ${erasedNames}`, '_new join _old on _old."id" = _new."id"')}
   select (${json('_new')}) - ${passwords}, (${json('_old')}) - ${erasedNames} from _new join _old on _old."id" = _new."id"`,
     findArchived: archive && `select "id" from ${archive} where ${owner} = $1 and "id" > $2 order by "id" limit $3`,
     removeArchived: archive && `delete from ${archive} where "id" = any($1) returning 1`,
     anonymizeArchived:
       archive &&
-      `update ${archive} _row set ${sets(1, '')} from ${lefts(1)}
+      `update ${archive} _row set ${setClauseSql(1, '')} from ${replacementTableSql(1)}
     where _row."id" = any($1) and _row."id" = _left."id" returning 1`,
     count: `select ${[table, ...(archive === undefined ? [] : [archive])]
       .map((from) => `(select count(*) from ${from} where ${owner} = $1)`)
       .join(' + ')}`,
-    replacementValues: (ids) => plan.personal.map((field) => replacementOf(gateway, field, ids)),
+    replacementValues: (ids) => plan.personal.map((field) => replacementParameter(gateway, field, ids)),
   };
 }
 
 /** $1 owner. Removes personal data from events of the owner's records that wait in the outbox. Waits for a relay that has locked them. */
 function redactSql(gateway: ResourceGateway, plan: ErasurePlan): string {
-  const erased = textArray(erasedColumns(gateway, plan));
+  const erased = textArraySql(erasedColumns(gateway, plan));
   const owner = `'${plan.ownerColumn}'`;
-  const theirs = (part: string) => `(payload->'${part}'->>${owner} = $1 and payload->'${part}' ?| ${erased})`;
+  const belongsToOwnerSql = (part: string) =>
+    `(payload->'${part}'->>${owner} = $1 and payload->'${part}' ?| ${erased})`;
   return `
   update outbox set payload = payload || jsonb_build_object('record', (payload->'record') - ${erased})
     || case when payload ? 'previous' then jsonb_build_object('previous', (payload->'previous') - ${erased}) else '{}' end
-  where resource = '${gateway.name}' and (${theirs('record')} or ${theirs('previous')}) returning 1`;
+  where resource = '${gateway.name}' and (${belongsToOwnerSql('record')} or ${belongsToOwnerSql('previous')}) returning 1`;
 }
 
 /**

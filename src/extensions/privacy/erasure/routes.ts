@@ -4,7 +4,7 @@ import type { Accounts } from '../../../declare/accounts.ts';
 import type { Host } from '../../../declare/host.ts';
 import type { Route, RouteContext } from '../../../declare/route.ts';
 import { createKeyedQueue } from '../../../platform/concurrency/serial-queue.ts';
-import { ApiError, invalidSession } from '../../../platform/errors.ts';
+import { ApiError, invalidSessionError } from '../../../platform/errors.ts';
 import { addressOf } from '../../../platform/http/client-address.ts';
 import { withMeta } from '../../../platform/http/response.ts';
 import { isId } from '../../../platform/ids.ts';
@@ -38,7 +38,7 @@ const listQuery = z.strictObject({
 export function erasureRoutes(
   { database }: Pick<Host, 'database'>,
   accounts: Accounts,
-  request: RequestErasure,
+  requestErasure: RequestErasure,
 ): Route[] {
   const tags = ['privacy'];
   const oneAtATime = createKeyedQueue();
@@ -48,9 +48,9 @@ export function erasureRoutes(
   function eraseMe(ctx: RouteContext<z.output<typeof eraseInput>>) {
     const userId = ctx.user!.id;
     return oneAtATime(userId, async () => {
-      if ((await database.read({ text: OF_USER, values: [userId] })).length > 0) throw invalidSession();
+      if ((await database.read({ text: OF_USER, values: [userId] })).length > 0) throw invalidSessionError();
       await accounts.confirmIdentity(ctx, ctx.input, { password: 'password', code: 'code' });
-      const { id, status } = await request({ userId, by: userId, ip: addressOf(ctx.req) });
+      const { id, status } = await requestErasure({ userId, by: userId, ip: addressOf(ctx.req) });
       return { id, status };
     });
   }
@@ -59,17 +59,17 @@ export function erasureRoutes(
     const [by, userId] = [ctx.user!.id, ctx.params.id!];
     // A stolen admin session must not bypass the password.
     if (by === userId) throw new ApiError('FORBIDDEN', 'Erase your own account with POST /api/auth/me/erase');
-    return request({ userId, by, ip: addressOf(ctx.req) });
+    return requestErasure({ userId, by, ip: addressOf(ctx.req) });
   }
 
-  async function list(ctx: RouteContext) {
+  async function listErasures(ctx: RouteContext) {
     const { user, status, after, limit } = ctx.query as unknown as z.output<typeof listQuery>;
     const rows = await database.readList<ErasureRow>({ text: LIST, values: [user, status, after, limit + 1] });
     const page = rows.slice(0, limit).map(toErasure);
     return withMeta(page, { limit, next: rows.length > limit ? page.at(-1)!.id : null });
   }
 
-  async function read({ params: { id } }: RouteContext) {
+  async function readErasure({ params: { id } }: RouteContext) {
     const rows = isId(id) ? await database.read<ErasureRow>({ text: READ, values: [id] }) : [];
     if (rows[0] === undefined) throw new ApiError('NOT_FOUND');
     return toErasure(rows[0]);
@@ -115,7 +115,7 @@ export function erasureRoutes(
       operationId: 'listErasures',
       tags,
       summary: 'List erasures of accounts, newest first',
-      handler: list,
+      handler: listErasures,
     },
     {
       method: 'GET',
@@ -126,7 +126,7 @@ export function erasureRoutes(
       operationId: 'readErasure',
       tags,
       summary: 'Read what an erasure deleted, what it kept, and why',
-      handler: read,
+      handler: readErasure,
     },
   ];
 }

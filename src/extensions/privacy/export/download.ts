@@ -5,7 +5,7 @@ import type { RouteContext } from '../../../declare/route.ts';
 import { ApiError } from '../../../platform/errors.ts';
 import { addressOf } from '../../../platform/http/client-address.ts';
 import { findAllowedRequester } from './links.ts';
-import { isToken } from './seal.ts';
+import { isExportToken } from './seal.ts';
 import type { Export, ExportStore } from './store.ts';
 
 /** Creates the handler that serves the file of a link. The link alone authorizes the download. */
@@ -26,7 +26,7 @@ export function createDownloadHandler(
 
   return async ({ req, res, params }: RouteContext): Promise<void> => {
     const { token } = params;
-    const dataExport = isToken(token) ? await exports.find(token) : undefined;
+    const dataExport = isExportToken(token) ? await exports.find(token) : undefined;
     if (dataExport === undefined || (await findAllowedRequester(dataExport, users)) === undefined)
       throw new ApiError('NOT_FOUND');
     const first = await exports.readChunk(dataExport, 0);

@@ -44,7 +44,7 @@ interface FileEntry extends ZipEntry {
 }
 
 /** Returns the size of the next batch, so that memory use stays about the same for rows of any size. */
-function nextBatchRows(rows: number, bytes: number): number {
+function computeNextBatchRows(rows: number, bytes: number): number {
   const fitting = Math.floor((rows * BATCH_BYTES) / Math.max(bytes, 1));
   return Math.max(1, Math.min(fitting, rows * 2, MAX_ROWS));
 }
@@ -70,7 +70,7 @@ export function createFileEntry({ path, holds, description, rows }: ExportFile, 
         const lines = Buffer.from(batch.map((row) => `${JSON.stringify(row)}\n`).join(''));
         written.records += batch.length;
         written.deleted += batch.filter((row) => row.deletedAt !== undefined).length;
-        batchRows = nextBatchRows(batch.length, lines.length);
+        batchRows = computeNextBatchRows(batch.length, lines.length);
         yield lines;
       }
       written.leftOut = [...leftOut];

@@ -10,7 +10,7 @@ const SECRETS = [
   /(password|passcode|passphrase|token|hash|digest|secret|salt|credential|recovery_?code|backup_?code)s?$/i,
   /((^|_)(key|seed|pin|otp|nonce)|(Key|Seed|Pin|Otp|OTP|Nonce))s?$/,
 ];
-const isSecret = (name: string) => SECRETS.some((secret) => secret.test(name));
+const isSecretName = (name: string) => SECRETS.some((secret) => secret.test(name));
 
 /** A field of a resource, from the viewpoint of the user that a record is about. */
 export interface ExportedField {
@@ -27,13 +27,13 @@ export interface ExportedField {
  *
  * @param isUser whether it is the user resource, whose text fields are all personal
  */
-export function exportedFields(resource: AnyResource, isUser: boolean): ExportedField[] {
+export function listExportedFields(resource: AnyResource, isUser: boolean): ExportedField[] {
   const personal = new Set(erasurePlan(resource, isUser).personal.map(({ name }) => name));
   return Object.entries(resource.fields as Fields).flatMap(([name, { spec }]) => {
     if (fieldTypeOf(spec).concealed) return [];
     const isConcealed = spec.hidden === true || spec.writeOnly === true;
-    const isMarkedPersonal = isMarked(resource, name);
-    const isAlwaysExported = isMarkedPersonal || (personal.has(name) && !isSecret(name));
+    const isMarkedPersonal = isDeclaredPersonal(resource, name);
+    const isAlwaysExported = isMarkedPersonal || (personal.has(name) && !isSecretName(name));
     return [{ name, isAlwaysExported, isConcealed }];
   });
 }
@@ -50,14 +50,14 @@ export function toExportedRecord(
   return exported;
 }
 
-function hasMark({ pii, inner, shape }: FieldSpec): boolean {
-  if (pii || (inner !== undefined && hasMark(inner.spec))) return true;
-  return Object.values(shape ?? {}).some((member) => hasMark(member.spec));
+function hasPiiMark({ pii, inner, shape }: FieldSpec): boolean {
+  if (pii || (inner !== undefined && hasPiiMark(inner.spec))) return true;
+  return Object.values(shape ?? {}).some((member) => hasPiiMark(member.spec));
 }
 
 /** Whether a declaration marks a field, or something in it, as personal: by `pii()` or in `personalFields`. */
-function isMarked({ fields, personalFields = [] }: AnyResource, name: string): boolean {
-  return personalFields.includes(name) || hasMark((fields as Fields)[name]!.spec);
+function isDeclaredPersonal({ fields, personalFields = [] }: AnyResource, name: string): boolean {
+  return personalFields.includes(name) || hasPiiMark((fields as Fields)[name]!.spec);
 }
 
 /** A field that refers to users: a reference, or a field that contains references. */
@@ -91,7 +91,7 @@ function createReferenceTest({ target, inner, shape }: FieldSpec): RefersTo | un
     members.some(([member, find]) => find((value as Record<string, unknown>)[member], userId));
 }
 
-function condition(name: string, { target, inner, encrypted }: FieldSpec): string {
+function referenceConditionSql(name: string, { target, inner, encrypted }: FieldSpec): string {
   const column = columnOf(name);
   // SQL cannot search ciphertexts, so each record is read and decrypted.
   if (encrypted) return `(${column} is not null and $1::text is not null)`;
@@ -105,10 +105,17 @@ function condition(name: string, { target, inner, encrypted }: FieldSpec): strin
  *
  * @param owner the owner field, which is left out
  */
-export function referringFields(declaration: AnyResource, owner: string | undefined): ReferringField[] {
+export function listReferringFields(declaration: AnyResource, owner: string | undefined): ReferringField[] {
   return Object.entries(declaration.fields as Fields).flatMap(([name, { spec }]): ReferringField[] => {
     const refersTo = name === owner ? undefined : createReferenceTest(spec);
     if (refersTo === undefined) return [];
-    return [{ name, where: condition(name, spec), refersTo, isMarkedPersonal: isMarked(declaration, name) }];
+    return [
+      {
+        name,
+        where: referenceConditionSql(name, spec),
+        refersTo,
+        isMarkedPersonal: isDeclaredPersonal(declaration, name),
+      },
+    ];
   });
 }

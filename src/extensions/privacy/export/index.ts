@@ -7,7 +7,7 @@ import type { Host, ResourceGateway, UserData } from '../../../declare/host.ts';
 import { createReclaimSweep, createRetentionSweep } from '../../../platform/leased-work/sweeps.ts';
 import type { Sweep } from '../../../platform/outbox/relay.ts';
 import { quoteIdentifier } from '../../../platform/postgres/identifiers.ts';
-import { rowsInPages } from '../../../platform/postgres/scan.ts';
+import { readRowsInPages } from '../../../platform/postgres/scan.ts';
 import { createExportMailComposer, createLinks, EXPORT_MAIL } from './links.ts';
 import { checkUserDataNames, listExportFiles } from './list-files.ts';
 import { createExportJob } from './make-export.ts';
@@ -34,7 +34,7 @@ export { privacyExportChunks, privacyExports } from './tables.ts';
 const JOB = 'export';
 
 /** Removes the exports that a user requested, with their links; for a deleted user, also exports of the user that an admin requested. */
-const revocationStep: RevocationStep = async ({ cause, userIds }, tx) => {
+const revokeExports: RevocationStep = async ({ cause, userIds }, tx) => {
   if (cause === 'key_revoked') return;
   await tx.database.write({
     text: cause === 'user_deleted' ? REMOVE_OF_USERS : REMOVE_REQUESTED_BY,
@@ -54,15 +54,15 @@ export function exportParts(
   const enqueue = (...ids: string[]) => host.jobs.add(JOB, ids);
   const parts = { exports, users, links, holdCredential, perDay: exportsPerDay, enqueue };
   // The user data of features is known only after all of them are set up.
-  let make: ReturnType<typeof createExportJob> | undefined;
+  let exportJob: ReturnType<typeof createExportJob> | undefined;
   const run = (id: string) => {
-    make ??= createExportJob(host, {
+    exportJob ??= createExportJob(host, {
       exports,
       users,
       files: listExportFiles(host, users, host.userData()),
       hours: exportHours,
     });
-    return make(id);
+    return exportJob(id);
   };
   return {
     routes: exportRoutes(host, parts),
@@ -72,7 +72,7 @@ export function exportParts(
     mails: { [EXPORT_MAIL]: createExportMailComposer(exports, users, links) },
     userData: [exportUserData(host)],
     checkConfig: (errors) => checkUserDataNames(host.userData(), errors),
-    revocationStep,
+    revocationStep: revokeExports,
     encrypted: [{ name: 'privacy_exports.secret', table: 'privacy_exports', column: 'secret', context: secretContext }],
   };
 }
@@ -90,7 +90,7 @@ export function exportSweeps(
     createReclaimSweep({
       name: 'exports that wait',
       everyMs: 5000,
-      find: exports.overdue,
+      find: exports.findOverdue,
       addJobs: (ids) => enqueue(...ids),
     }),
     createRetentionSweep(database, {
@@ -118,7 +118,7 @@ function exportUserData({ database }: Pick<Host, 'database'>): UserData {
     name: 'exports',
     description: "Exports of the user's data, and exports that the user requested as an admin",
     tables: ['privacy_exports', 'privacy_export_chunks'],
-    rows: (userId) => rowsInPages(database, ROWS_OF, USER_DATA_FIELDS, [userId]),
+    rows: (userId) => readRowsInPages(database, ROWS_OF, USER_DATA_FIELDS, [userId]),
     erase: async (userId) =>
       (await database.write({ text: `${REMOVE_OF_USERS} returning 1`, values: [[userId]] })).length,
   };

@@ -7,7 +7,9 @@ import { createOwnRecordsFile, createReferencesFile } from './resource-files.ts'
 const ROWS_AT_ONCE = 20;
 const NAME = /^[a-z][a-zA-Z0-9]{0,60}$/;
 
-async function* inBatches(rows: AsyncIterable<Record<string, unknown>>): AsyncGenerator<Record<string, unknown>[]> {
+async function* groupIntoBatches(
+  rows: AsyncIterable<Record<string, unknown>>,
+): AsyncGenerator<Record<string, unknown>[]> {
   let batch: Record<string, unknown>[] = [];
   for await (const row of rows) {
     batch.push(row);
@@ -19,7 +21,7 @@ async function* inBatches(rows: AsyncIterable<Record<string, unknown>>): AsyncGe
 }
 
 /** Converts a name to a file name: `apiKeys` → `api-keys`. */
-const fileName = (name: string) => name.replaceAll(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
+const toFileName = (name: string) => name.replaceAll(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
 
 /** Makes the paths unique: two resources may have the same plural, such as `datum` and `data`. */
 function withUniquePaths(files: readonly ExportFile[]): ExportFile[] {
@@ -52,10 +54,10 @@ export function listExportFiles(
     ...parts.resources.flatMap((gateway) => createOwnRecordsFile(parts, gateway, users) ?? []),
     ...parts.resources.flatMap((gateway) => createReferencesFile(parts, gateway, users) ?? []),
     ...userData.map((data) => ({
-      path: `account/${fileName(data.name)}.ndjson`,
+      path: `account/${toFileName(data.name)}.ndjson`,
       holds: data.name,
       description: data.description,
-      rows: (user: Viewer) => inBatches(data.rows(user.id)),
+      rows: (user: Viewer) => groupIntoBatches(data.rows(user.id)),
     })),
   ]);
 }

@@ -6,7 +6,7 @@ import type { ExportFile } from './export-file.ts';
 import { createFileEntry, createManifestEntry } from './export-file.ts';
 import { EXPORT_MAIL } from './links.ts';
 import type { ClaimedExport, ExportStore } from './store.ts';
-import { inChunks, streamZip } from './zip.ts';
+import { splitIntoChunks, streamZip } from './zip.ts';
 
 const CHUNK_BYTES = 256 * 1024;
 const RENEW_MS = 8000;
@@ -34,7 +34,7 @@ export function createExportJob(
   { log, mail, settings }: Pick<Host, 'log' | 'mail' | 'settings'>,
   { exports, users, files, hours }: ExportJobParts,
 ): (id: string) => Promise<void> {
-  async function make(attempt: ClaimedExport, lost: AbortSignal) {
+  async function buildExport(attempt: ClaimedExport, lost: AbortSignal) {
     const { userId, createdAt } = attempt;
     const [user] = await users.load([userId]);
     if (!isExportable(user)) throw new LeaseLostError('the user was deleted or is being erased');
@@ -42,7 +42,7 @@ export function createExportJob(
     const records = () => entries.reduce((sum, { written }) => sum + written.records, 0);
     const manifest = createManifestEntry({ user: userId, requestedAt: createdAt }, entries);
     let [position, bytes] = [0, 0];
-    for await (const chunk of inChunks(streamZip([...entries, manifest], new Date()), CHUNK_BYTES)) {
+    for await (const chunk of splitIntoChunks(streamZip([...entries, manifest], new Date()), CHUNK_BYTES)) {
       lost.throwIfAborted();
       await attempt.storeChunk(chunk, position, records());
       position += 1;
@@ -59,7 +59,7 @@ export function createExportJob(
       unit: 'export',
       claim: exports.claim,
       renewals: createLeaseRenewals({ everyMs: RENEW_MS, what: 'exports', log, renew: exports.renew }),
-      run: make,
+      run: buildExport,
       fail: async (attempt) => ({ outcome: (await attempt.fail()) ? 'failed' : 'retry' }),
       describe: ({ id, userId, attempt }) => ({ export: id, user: userId, attempt }),
     },

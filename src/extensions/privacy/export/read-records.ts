@@ -4,7 +4,7 @@ import { snakeCase } from '../../../declare/naming.ts';
 import { DecryptionError } from '../../../platform/crypto/keyring.ts';
 import type { Database } from '../../../platform/postgres/database.ts';
 import { quoteIdentifier } from '../../../platform/postgres/identifiers.ts';
-import { scan } from '../../../platform/postgres/scan.ts';
+import { scanRows } from '../../../platform/postgres/scan.ts';
 
 /** Which records to read, and how. */
 export interface ReadOptions {
@@ -48,13 +48,15 @@ export async function* readRecords(
     }
   }
 
-  const part = (table: string, deletedAt: string) =>
+  const selectFromSql = (table: string, deletedAt: string) =>
     `select ${deletedAt}, ${columns} from ${quoteIdentifier(table)} r where ${where}`;
-  const live = part(gateway.table, 'null::timestamptz(3)');
+  const live = selectFromSql(gateway.table, 'null::timestamptz(3)');
   // One statement reads both tables in one snapshot, so a record that is deleted or restored meanwhile appears exactly once.
   const text =
-    gateway.archiveTable === undefined ? live : `${live} union all ${part(gateway.archiveTable, 'r.deleted_at')}`;
-  for await (const rows of scan<[string | null, ...unknown[]]>(database, { text, values }, batchRows)) {
+    gateway.archiveTable === undefined
+      ? live
+      : `${live} union all ${selectFromSql(gateway.archiveTable, 'r.deleted_at')}`;
+  for await (const rows of scanRows<[string | null, ...unknown[]]>(database, { text, values }, batchRows)) {
     yield rows.map(([deleted, ...row]) => {
       const record = decodeRow(row);
       if (deleted !== null) record.deletedAt = deleted;

@@ -3,13 +3,13 @@ import type { Host, ResourceGateway, StoredRecord } from '../../../declare/host.
 import { pluralName } from '../../../declare/naming.ts';
 import { ownerFieldOf } from '../../../records/schema/compile.ts';
 import type { ExportFile, WriteContext } from './export-file.ts';
-import { type ExportedField, exportedFields, referringFields, toExportedRecord } from './fields.ts';
+import { type ExportedField, listExportedFields, listReferringFields, toExportedRecord } from './fields.ts';
 import { columnOf, readRecords } from './read-records.ts';
 
 type Parts = Pick<Host, 'database' | 'service'>;
 
 /** Returns the field that holds the owner of a record. Users own themselves. */
-function ownerOf(gateway: ResourceGateway, users: ResourceGateway): string | undefined {
+function exportOwnerFieldOf(gateway: ResourceGateway, users: ResourceGateway): string | undefined {
   return gateway === users ? 'id' : ownerFieldOf(gateway.declaration);
 }
 
@@ -27,14 +27,14 @@ export function createOwnRecordsFile(
   gateway: ResourceGateway,
   users: ResourceGateway,
 ): ExportFile | undefined {
-  const owner = ownerOf(gateway, users);
+  const owner = exportOwnerFieldOf(gateway, users);
   if (owner === undefined) return undefined;
-  const fields = exportedFields(gateway.declaration, gateway === users);
+  const fields = listExportedFields(gateway.declaration, gateway === users);
   const alwaysOmitted = omittedFieldsOf(gateway, fields);
   const exportedIfVisible = new Set(fields.filter(({ isAlwaysExported }) => !isAlwaysExported).map(({ name }) => name));
   const times = gateway.declaration.timestamps !== false;
 
-  async function toExported(
+  async function exportRecord(
     record: StoredRecord,
     visible: ReadonlySet<string>,
     leftOut: Set<string>,
@@ -58,7 +58,7 @@ export function createOwnRecordsFile(
       const visibleFields = gateway.visibleFields(exportedIfVisible, { user });
       for await (const records of readRecords(parts.database, gateway, reading)) {
         yield await Promise.all(
-          records.map(async (record) => toExported(record, await visibleFields(record), leftOut)),
+          records.map(async (record) => exportRecord(record, await visibleFields(record), leftOut)),
         );
       }
     },
@@ -75,17 +75,17 @@ export function createReferencesFile(
   gateway: ResourceGateway,
   users: ResourceGateway,
 ): ExportFile | undefined {
-  const owner = ownerOf(gateway, users);
-  const referring = referringFields(gateway.declaration, owner);
+  const owner = exportOwnerFieldOf(gateway, users);
+  const referring = listReferringFields(gateway.declaration, owner);
   if (referring.length === 0) return undefined;
-  const fields = exportedFields(gateway.declaration, gateway === users);
+  const fields = listExportedFields(gateway.declaration, gateway === users);
   const times = gateway.declaration.timestamps !== false;
   const named = referring.map(({ where }) => where).join(' or ');
   const where = owner === undefined ? named : `(${named}) and ${columnOf(owner)} is distinct from $1`;
 
   const exported = new Set(fields.map(({ name }) => name));
 
-  async function toExported(
+  async function exportRecord(
     record: StoredRecord,
     user: Viewer,
     visibleFields: ReturnType<ResourceGateway['visibleFields']>,
@@ -112,7 +112,7 @@ export function createReferencesFile(
       const reading = { where, values: [user.id], batchRows, onUnreadable };
       const visibleFields = gateway.visibleFields(exported, { user });
       for await (const records of readRecords(parts.database, gateway, reading)) {
-        yield (await Promise.all(records.map((record) => toExported(record, user, visibleFields)))).flat();
+        yield (await Promise.all(records.map((record) => exportRecord(record, user, visibleFields)))).flat();
       }
     },
   };

@@ -46,15 +46,15 @@ export interface ExportParts {
   enqueue(id: string): Promise<void>;
 }
 
-function toResponse({ status, seal, ...one }: Export, links: Links) {
+function toResponse({ status, seal, ...dataExport }: Export, links: Links) {
   return {
-    id: one.id,
+    id: dataExport.id,
     status: status === 'waiting' || status === 'running' ? 'preparing' : status,
-    records: one.records,
-    bytes: one.bytes,
-    requestedAt: one.createdAt,
-    finishedAt: one.finishedAt,
-    expiresAt: one.expiresAt,
+    records: dataExport.records,
+    bytes: dataExport.bytes,
+    requestedAt: dataExport.createdAt,
+    finishedAt: dataExport.finishedAt,
+    expiresAt: dataExport.expiresAt,
     url: status === 'ready' ? links.urlOf({ seal }) : null,
   };
 }
@@ -88,8 +88,8 @@ export function exportRoutes(host: Host, parts: ExportParts): Route[] {
 
   /** Responds with the state of the export. The first call starts the export. */
   async function respondWithState(userId: string, ctx: RouteContext): Promise<unknown> {
-    const one = (await exports.read(userId, ctx.user!.id)) ?? (await startExport(userId, ctx));
-    const shown = toResponse(one, links);
+    const dataExport = (await exports.read(userId, ctx.user!.id)) ?? (await startExport(userId, ctx));
+    const shown = toResponse(dataExport, links);
     ctx.res.setHeader('Cache-Control', 'no-store');
     if (shown.status !== 'preparing') return shown;
     ctx.res.setHeader('Retry-After', POLL_SECONDS);
@@ -97,7 +97,7 @@ export function exportRoutes(host: Host, parts: ExportParts): Route[] {
     return undefined;
   }
 
-  async function exportableUserId(id: string | undefined): Promise<string> {
+  async function findExportableUserId(id: string | undefined): Promise<string> {
     const [user] = isId(id) ? await users.load([id]) : [];
     if (user === undefined) throw new ApiError('NOT_FOUND');
     if (!isExportable(user)) throw new ApiError('CONFLICT', 'The account is being erased');
@@ -138,7 +138,7 @@ export function exportRoutes(host: Host, parts: ExportParts): Route[] {
       description: 'Like `GET /api/auth/me/export`. The link is sent to the admin who made the request.',
       errors: ['NOT_FOUND', 'CONFLICT', 'RATE_LIMITED'],
       operationId: 'exportUser',
-      handler: async (ctx) => respondWithState(await exportableUserId(ctx.params.id), ctx),
+      handler: async (ctx) => respondWithState(await findExportableUserId(ctx.params.id), ctx),
     },
     {
       ...removal,

@@ -16,12 +16,12 @@ export interface ExportCipher {
 }
 
 /** Creates the secret of a new seal. */
-export function newSecret(): string {
+export function generateExportSecret(): string {
   return randomBytes(SECRET_BYTES).toString('base64');
 }
 
 /** Whether a text has the form of a token. Invalid links are refused without a query. */
-export function isToken(text: string | undefined): text is string {
+export function isExportToken(text: string | undefined): text is string {
   return text !== undefined && TOKEN.test(text);
 }
 
@@ -31,18 +31,22 @@ export function createExportCipher(exportId: string, secret: string): ExportCiph
   const derive = (purpose: string) =>
     Buffer.from(hkdfSync('sha256', Buffer.from(secret, 'base64'), exportId, `belfry export ${purpose}`, 32));
   const key = derive('chunks');
-  const place = (position: number) => Buffer.from(`${exportId}/${position}`);
+  const additionalDataOf = (position: number) => Buffer.from(`${exportId}/${position}`);
   return {
     // The prefix is that of all tokens of this service, so that logs redact it in paths.
     token: `svc_ex_${derive('link').toString('hex')}`,
     encrypt(data, position) {
       const iv = randomBytes(IV_BYTES);
-      const cipher = createCipheriv('aes-256-gcm', key, iv, { authTagLength: TAG_BYTES }).setAAD(place(position));
+      const cipher = createCipheriv('aes-256-gcm', key, iv, { authTagLength: TAG_BYTES }).setAAD(
+        additionalDataOf(position),
+      );
       return Buffer.concat([iv, cipher.update(data), cipher.final(), cipher.getAuthTag()]);
     },
     decrypt(data, position) {
       const iv = data.subarray(0, IV_BYTES);
-      const decipher = createDecipheriv('aes-256-gcm', key, iv, { authTagLength: TAG_BYTES }).setAAD(place(position));
+      const decipher = createDecipheriv('aes-256-gcm', key, iv, { authTagLength: TAG_BYTES }).setAAD(
+        additionalDataOf(position),
+      );
       decipher.setAuthTag(data.subarray(-TAG_BYTES));
       return Buffer.concat([decipher.update(data.subarray(IV_BYTES, -TAG_BYTES)), decipher.final()]);
     },

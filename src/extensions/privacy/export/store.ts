@@ -4,7 +4,7 @@ import { newId } from '../../../platform/ids.ts';
 import { LeaseLostError } from '../../../platform/leased-work/lease.ts';
 import type { MailTransaction } from '../../../platform/mail/sender.ts';
 import type { Executor } from '../../../platform/postgres/queryable.ts';
-import { createExportCipher, type ExportCipher, newSecret } from './seal.ts';
+import { createExportCipher, type ExportCipher, generateExportSecret } from './seal.ts';
 import {
   CLAIM,
   CREATE,
@@ -73,7 +73,7 @@ export interface ExportStore {
   /** Extends the leases of claimed exports. Returns the exports whose leases are still held. */
   renew(attempts: readonly ClaimedExport[]): Promise<ClaimedExport[]>;
   /** Returns the ids of exports that are due and have no lease. */
-  overdue(): Promise<string[]>;
+  findOverdue(): Promise<string[]>;
 }
 
 const MAX_ATTEMPTS = 5;
@@ -124,7 +124,7 @@ export function createExportStore({ database, keyring }: Pick<Host, 'database' |
     read: async (userId, requestedBy) =>
       one(await database.read<ExportRow>({ text: READ, values: [userId, requestedBy] })),
     async create(userId, requestedBy, hold) {
-      const [id, secret] = [newId(), newSecret()];
+      const [id, secret] = [newId(), generateExportSecret()];
       const hash = hashToken(createExportCipher(id, secret).token);
       const values = [id, userId, requestedBy, keyring.encrypt(secret, secretContext(id)), hash];
       return database.transaction(async (tx) => {
@@ -157,6 +157,6 @@ export function createExportStore({ database, keyring }: Pick<Host, 'database' |
       const held = new Set((await database.write<[id: string]>({ text: RENEW, values })).flat());
       return attempts.filter(({ id }) => held.has(id));
     },
-    overdue: async () => (await database.read<[string]>({ text: OVERDUE, values: [] })).map(([id]) => id),
+    findOverdue: async () => (await database.read<[string]>({ text: OVERDUE, values: [] })).map(([id]) => id),
   };
 }

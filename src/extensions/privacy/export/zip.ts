@@ -39,7 +39,7 @@ export async function* streamZip(entries: readonly ZipEntry[], at: Date): AsyncG
 }
 
 /** Splits the same bytes into chunks of one size; the last one may be shorter. */
-export async function* inChunks(source: AsyncIterable<Buffer>, bytes: number): AsyncGenerator<Buffer> {
+export async function* splitIntoChunks(source: AsyncIterable<Buffer>, bytes: number): AsyncGenerator<Buffer> {
   let held: Buffer[] = [];
   let size = 0;
   for await (const chunk of source) {

@@ -1,7 +1,7 @@
 import type { Host } from '../../../declare/host.ts';
 import { createRedisBreaker } from '../../../platform/redis/circuit-breaker.ts';
 import type { RealtimeSettings } from '../settings.ts';
-import { FIELDS, streamKey } from './entry.ts';
+import { ENTRY_FIELDS, streamKey } from './entry.ts';
 
 /** Adds entries to the Redis stream. */
 export interface Appender {
@@ -48,7 +48,7 @@ export function createAppender(
     waitForTrial: true,
   });
 
-  async function send(entries: readonly (readonly [string, string])[]): Promise<void> {
+  async function sendPart(entries: readonly (readonly [string, string])[]): Promise<void> {
     const pipeline = redis.commands.pipeline();
     for (const [field, text] of entries) pipeline.xadd(key, 'MAXLEN', '~', windowEvents, '*', field, text);
     const results = await pipeline.exec();
@@ -58,7 +58,7 @@ export function createAppender(
 
   async function addWithin(deadlineMs: number, entries: readonly (readonly [string, string])[]): Promise<boolean> {
     try {
-      for (const part of splitIntoParts(entries)) await breaker.run(() => send(part), deadlineMs);
+      for (const part of splitIntoParts(entries)) await breaker.run(() => sendPart(part), deadlineMs);
       return true;
     } catch {
       // The circuit breaker has logged the error.
@@ -69,7 +69,7 @@ export function createAppender(
   return {
     add: (entries, deadlineMs = DEADLINE_MS) => addWithin(deadlineMs, entries),
     async tick() {
-      if (!(await addWithin(TICK_DEADLINE_MS, [[FIELDS.tick, '']]))) return;
+      if (!(await addWithin(TICK_DEADLINE_MS, [[ENTRY_FIELDS.tick, '']]))) return;
       const trim = () => redis.commands.xtrim(key, 'MINID', '~', Date.now() - windowSeconds * 1000);
       await breaker.run(trim, TICK_DEADLINE_MS).catch(() => undefined);
     },

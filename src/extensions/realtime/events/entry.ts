@@ -14,7 +14,7 @@ export function streamKey(prefix: string): string {
  * The kinds of entries in the Redis stream, by the name of their only field. `tick`: empty, it only advances the stream. `lost`:
  * events were dropped here. `erased`: an erasure removed earlier entries.
  */
-export const FIELDS = { event: 'e', tick: 't', lost: 'x', erased: 'd' } as const;
+export const ENTRY_FIELDS = { event: 'e', tick: 't', lost: 'x', erased: 'd' } as const;
 
 /**
  * Returns the key of a sorted set with one member, `gap`. Its score is the position of the newest entry that an erasure removed
@@ -54,13 +54,13 @@ export interface RecordChange {
 }
 
 /** Returns the record before an update or deletion. */
-export function recordBefore({ action, record, previous }: RecordChange): StoredRecord | undefined {
+export function recordBeforeChange({ action, record, previous }: RecordChange): StoredRecord | undefined {
   return action === 'deleted' ? record : previous;
 }
 
 type Columns = Record<string, unknown>;
 /** A change as it is stored in an entry. */
-export type Packed = [
+export type PackedEvent = [
   eventId: string,
   name: string,
   resource: string,
@@ -73,7 +73,7 @@ export type Packed = [
 /** Converts a change to text. Columns stay as stored, so encrypted values stay encrypted. */
 export function packEvent({ eventId, name, resource, createdAt, payload }: OutboxRow): string {
   const { record, previous = null, erased } = payload as { record: Columns; previous?: Columns; erased?: true };
-  const packed: Packed = [eventId, name, resource!, createdAt, record, previous];
+  const packed: PackedEvent = [eventId, name, resource!, createdAt, record, previous];
   if (erased) packed.push(true);
   return JSON.stringify(packed);
 }
@@ -85,7 +85,7 @@ type FieldColumn = readonly [field: string, column: string];
 const columnsByResource = new WeakMap<ResourceGateway, readonly FieldColumn[]>();
 
 /** Returns the fields in a resource's events with their columns. Password fields are never in events. */
-function columnsOf(gateway: ResourceGateway): readonly FieldColumn[] {
+function fieldColumnsOf(gateway: ResourceGateway): readonly FieldColumn[] {
   let columns = columnsByResource.get(gateway);
   if (columns === undefined) {
     const fields = Object.entries(gateway.declaration.fields as Fields).filter(
@@ -98,9 +98,9 @@ function columnsOf(gateway: ResourceGateway): readonly FieldColumn[] {
 }
 
 /** Returns the fields that are absent from an event (not even null). */
-function missingFields(gateway: ResourceGateway, columns: Columns | null): ReadonlySet<string> {
+function findMissingFields(gateway: ResourceGateway, columns: Columns | null): ReadonlySet<string> {
   if (columns === null) return NO_FIELDS;
-  const names = columnsOf(gateway).filter(([, column]) => !Object.hasOwn(columns, column));
+  const names = fieldColumnsOf(gateway).filter(([, column]) => !Object.hasOwn(columns, column));
   return names.length === 0 ? NO_FIELDS : new Set(names.map(([name]) => name));
 }
 
@@ -108,10 +108,10 @@ function missingFields(gateway: ResourceGateway, columns: Columns | null): Reado
  * Returns the erased fields of the record before the change. If the new state of an update has erased fields, the result is empty,
  * because the erasure emits an event of its own for the record.
  */
-function erasedFieldsOf(gateway: ResourceGateway, action: RecordAction, record: Columns, previous: Columns | null) {
-  const missingNow = missingFields(gateway, record);
+function findErasedFields(gateway: ResourceGateway, action: RecordAction, record: Columns, previous: Columns | null) {
+  const missingNow = findMissingFields(gateway, record);
   if (action === 'deleted') return missingNow;
-  return missingNow.size === 0 ? missingFields(gateway, previous) : NO_FIELDS;
+  return missingNow.size === 0 ? findMissingFields(gateway, previous) : NO_FIELDS;
 }
 
 /** Parses an entry; returns undefined if its resource does not exist. */
@@ -119,7 +119,7 @@ export function unpackEvent(
   { id, text }: Entry,
   gateways: ReadonlyMap<string, ResourceGateway>,
 ): RecordChange | undefined {
-  const [eventId, name, resource, at, record, previous, byErasure = false] = JSON.parse(text) as Packed;
+  const [eventId, name, resource, at, record, previous, byErasure = false] = JSON.parse(text) as PackedEvent;
   const gateway = gateways.get(resource);
   if (gateway === undefined) return undefined;
   const action = name.slice(name.lastIndexOf('.') + 1) as RecordAction;
@@ -131,13 +131,13 @@ export function unpackEvent(
     gateway,
     record: gateway.fromOutbox(record),
     previous: previous === null ? undefined : gateway.fromOutbox(previous),
-    erasedFields: erasedFieldsOf(gateway, action, record, previous),
+    erasedFields: findErasedFields(gateway, action, record, previous),
     byErasure,
   };
 }
 
 /** Returns the first entries up to a total size in bytes, but at least one. */
-export function firstWithin(entries: readonly Entry[], bytes: number): readonly Entry[] {
+export function takeWithinBytes(entries: readonly Entry[], bytes: number): readonly Entry[] {
   let sum = 0;
   const end = entries.findIndex(({ text }, i) => {
     sum += Buffer.byteLength(text);

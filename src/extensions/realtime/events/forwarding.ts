@@ -6,7 +6,7 @@ import { removeInBatches } from '../../../platform/postgres/write-in-batches.ts'
 import type { RealtimeSettings } from '../settings.ts';
 import { ADD_WAITING, DROP_OLD, IS_ANY_WAITING, REMOVE_TICKETS, TAKE_WAITING, TRY_LOCK } from '../sql.ts';
 import type { Appender } from './appender.ts';
-import { FIELDS, packEvent } from './entry.ts';
+import { ENTRY_FIELDS, packEvent } from './entry.ts';
 
 /**
  * Creates the relay consumer that adds changes of records to the Redis stream before the relay's transaction commits. While Redis is
@@ -19,7 +19,8 @@ export function createForwardingConsumer({ resources }: Pick<Host, 'resources'>,
     async handle(rows, tx) {
       const entries = rows.map(packEvent);
       const [waiting] = await tx.write({ name: 'realtime_is_waiting', text: IS_ANY_WAITING, values: [] });
-      if (waiting === undefined && (await appender.add(entries.map((text) => [FIELDS.event, text])))) return undefined;
+      if (waiting === undefined && (await appender.add(entries.map((text) => [ENTRY_FIELDS.event, text]))))
+        return undefined;
       const values = [rows.map((row) => row.eventId), rows.map((row) => row.id), entries];
       await tx.write({ name: 'realtime_wait', text: ADD_WAITING, values });
       return undefined;
@@ -36,7 +37,7 @@ const BYTES_AT_ONCE = 8_000_000;
 // Bounds the time that a stopping relay waits for the current run.
 const BATCHES_A_RUN = 100;
 /** The id of the row that marks dropped events. No event has this id. */
-export const DROPPED = 'dropped';
+export const DROPPED_MARKER_ID = 'dropped';
 
 /** Rolls a move back. The appender has logged the reason. */
 class RedisAwayError extends Error {
@@ -52,24 +53,24 @@ export function createSweeps(
   const isAnyWaiting = async () => (await database.read({ text: IS_ANY_WAITING, values: [] })).length > 0;
 
   /** Returns the number of rows moved. Rolled back if Redis becomes unreachable meanwhile: entries that it already has are added twice. */
-  const moveSome = () =>
+  const moveBatch = () =>
     database.transaction(async (tx) => {
       const [lock] = await tx.write<[boolean]>({ text: TRY_LOCK, values: [] });
       if (lock?.[0] !== true) return 0;
       const values = [MOVED_AT_ONCE, BYTES_AT_ONCE];
       const rows = await tx.write<[position: number, entry: string]>({ text: TAKE_WAITING, values });
       const sorted = rows.sort(([a], [b]) => a - b);
-      const entries = sorted.map(([, text]) => [text === '' ? FIELDS.lost : FIELDS.event, text] as const);
+      const entries = sorted.map(([, text]) => [text === '' ? ENTRY_FIELDS.lost : ENTRY_FIELDS.event, text] as const);
       if (entries.length > 0 && !(await appender.add(entries, MOVE_DEADLINE_MS))) throw new RedisAwayError();
       return rows.length;
     });
 
-  async function move(): Promise<number> {
+  async function moveWaiting(): Promise<number> {
     if (!(await isAnyWaiting())) return 0;
-    let total = await removeInBatches(database, DROP_OLD, [DROPPED, windowSeconds]);
+    let total = await removeInBatches(database, DROP_OLD, [DROPPED_MARKER_ID, windowSeconds]);
     try {
       for (let batch = 0; batch < BATCHES_A_RUN; batch++) {
-        const moved = await moveSome();
+        const moved = await moveBatch();
         if (moved === 0) break;
         total += moved;
       }
@@ -80,7 +81,7 @@ export function createSweeps(
   }
 
   return [
-    { name: 'events that wait for Redis', everyMs: MOVE_EVERY_MS, run: move },
+    { name: 'events that wait for Redis', everyMs: MOVE_EVERY_MS, run: moveWaiting },
     { name: 'the window of events', everyMs: TICK_EVERY_MS, run: appender.tick },
     createRetentionSweep(database, { name: 'expired tickets of streams', removals: [{ text: REMOVE_TICKETS }] }),
   ];

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Host } from '../../../declare/host.ts';
-import { type Entry, FIELDS, gapKey, isBefore, positionOf, streamKey } from './entry.ts';
+import { ENTRY_FIELDS, type Entry, gapKey, isBefore, positionOf, streamKey } from './entry.ts';
 
 /** Reads the Redis stream while this process has open streams. */
 export interface Reader {
@@ -31,12 +31,12 @@ export interface Reader {
  * @param upTo the id of the last entry, or the start position
  * @param lost whether entries before these may be missing
  */
-type Take = (entries: readonly Entry[], upTo: string, lost: boolean) => Promise<void>;
+type EntryHandler = (entries: readonly Entry[], upTo: string, lost: boolean) => Promise<void>;
 
-type Raw = [id: string, fields: string[]];
-type Reply = [key: string, entries: Raw[]][] | null;
+type RawEntry = [id: string, fields: string[]];
+type ReadReply = [key: string, entries: RawEntry[]][] | null;
 
-const AT_ONCE = 200;
+const ENTRIES_PER_READ = 200;
 const BLOCK_MS = 5000;
 // After this time without a reply, the connection is replaced.
 const SILENCE_MS = BLOCK_MS + 5000;
@@ -44,14 +44,17 @@ const RETRY_MS = 200;
 // A busy process pauses as long as it writes, up to this limit, so that the next read returns more entries at once.
 const LONGEST_PAUSE_MS = 50;
 
-const toEntry = ([id, [field = '', text = '']]: Raw): Entry => ({ id, field, text });
+const toEntry = ([id, [field = '', text = '']]: RawEntry): Entry => ({ id, field, text });
 
 /**
  * Creates the reader.
  *
- * @param take handles entries; the next ones are read after it resolves
+ * @param onEntries handles entries; the next ones are read after it resolves
  */
-export function createReader({ redis, env, log }: Pick<Host, 'redis' | 'env' | 'log'>, take: Take): Reader {
+export function createReader(
+  { redis, env, log }: Pick<Host, 'redis' | 'env' | 'log'>,
+  onEntries: EntryHandler,
+): Reader {
   const [key, gaps] = [streamKey(env.redisPrefix), gapKey(env.redisPrefix)];
   let stopping = new AbortController();
   let client: ReturnType<typeof redis.createBlockingConnection> | undefined;
@@ -62,7 +65,7 @@ export function createReader({ redis, env, log }: Pick<Host, 'redis' | 'env' | '
    * Resolves with the reply to a command, or rejects when reading stops. A client that is closed between two connections never
    * replies to its commands.
    */
-  async function untilStopped<T>(command: Promise<T>): Promise<T> {
+  async function awaitUntilStopped<T>(command: Promise<T>): Promise<T> {
     const { signal } = stopping;
     const { promise, resolve, reject } = Promise.withResolvers<T>();
     command.then(resolve, reject);
@@ -76,21 +79,24 @@ export function createReader({ redis, env, log }: Pick<Host, 'redis' | 'env' | '
     }
   }
 
-  const oldestEntry = async (on: ReturnType<typeof redis.createBlockingConnection>) =>
-    (await on.xrange(key, '-', '+', 'COUNT', 1))[0];
+  const readOldestEntry = async (connection: ReturnType<typeof redis.createBlockingConnection>) =>
+    (await connection.xrange(key, '-', '+', 'COUNT', 1))[0];
 
   /** Returns the id of the newest entry. An empty stream first gets a tick, so that the position can be found again. */
-  async function newestId(on: ReturnType<typeof redis.createBlockingConnection>): Promise<string> {
-    const [last] = await on.xrevrange(key, '+', '-', 'COUNT', 1);
-    return last?.[0] ?? (await on.xadd(key, '*', FIELDS.tick, ''))!;
+  async function readNewestId(connection: ReturnType<typeof redis.createBlockingConnection>): Promise<string> {
+    const [last] = await connection.xrevrange(key, '+', '-', 'COUNT', 1);
+    return last?.[0] ?? (await connection.xadd(key, '*', ENTRY_FIELDS.tick, ''))!;
   }
 
   /** Reads and handles entries after `from`. Returns the position for the next read. */
-  async function readSome(on: ReturnType<typeof redis.createBlockingConnection>, from: string): Promise<string> {
-    const [reply, oldest] = await untilStopped(
+  async function readSome(
+    connection: ReturnType<typeof redis.createBlockingConnection>,
+    from: string,
+  ): Promise<string> {
+    const [reply, oldest] = await awaitUntilStopped(
       Promise.all([
-        on.xread('COUNT', AT_ONCE, 'BLOCK', BLOCK_MS, 'STREAMS', key, from) as Promise<Reply>,
-        oldestEntry(on),
+        connection.xread('COUNT', ENTRIES_PER_READ, 'BLOCK', BLOCK_MS, 'STREAMS', key, from) as Promise<ReadReply>,
+        readOldestEntry(connection),
       ]),
     );
     const entries = (reply?.[0]?.[1] ?? []).map(toEntry);
@@ -99,25 +105,25 @@ export function createReader({ redis, env, log }: Pick<Host, 'redis' | 'env' | '
     const lost = oldest === undefined || isBefore(from, oldest[0]);
     const takenAt = performance.now();
     const upTo = entries.at(-1)!.id;
-    await take(entries, upTo, lost);
+    await onEntries(entries, upTo, lost);
     await sleep(Math.min(performance.now() - takenAt, LONGEST_PAUSE_MS));
     return upTo;
   }
 
-  async function run(on: ReturnType<typeof redis.createBlockingConnection>): Promise<void> {
+  async function run(connection: ReturnType<typeof redis.createBlockingConnection>): Promise<void> {
     let position: string | undefined;
     let answered = performance.now();
     const watch = setInterval(() => {
-      if (performance.now() - answered > SILENCE_MS) on.disconnect(true);
+      if (performance.now() - answered > SILENCE_MS) connection.disconnect(true);
     }, BLOCK_MS);
     while (!stopping.signal.aborted) {
       try {
         if (position === undefined) {
-          position = await untilStopped(newestId(on));
+          position = await awaitUntilStopped(readNewestId(connection));
           if (stopping.signal.aborted) break;
-          await take([], position, false);
+          await onEntries([], position, false);
         }
-        position = await readSome(on, position);
+        position = await readSome(connection, position);
         answered = performance.now();
       } catch (error) {
         if (stopping.signal.aborted) break;
@@ -130,10 +136,10 @@ export function createReader({ redis, env, log }: Pick<Host, 'redis' | 'env' | '
 
   function startRun(): void {
     stopping = new AbortController();
-    const on = redis.createBlockingConnection();
-    client = on;
-    running = run(on).finally(() => {
-      on.disconnect();
+    const connection = redis.createBlockingConnection();
+    client = connection;
+    running = run(connection).finally(() => {
+      connection.disconnect();
       [client, running] = [undefined, undefined];
       // `start` was called again while this run was stopping.
       if (isWanted) startRun();
@@ -155,7 +161,7 @@ export function createReader({ redis, env, log }: Pick<Host, 'redis' | 'env' | '
     async range(after, upTo, limit) {
       const [rows, oldest, [newest], gap] = await Promise.all([
         redis.commands.xrange(key, `(${after}`, upTo, 'COUNT', limit),
-        oldestEntry(redis.commands),
+        readOldestEntry(redis.commands),
         redis.commands.xrevrange(key, '+', '-', 'COUNT', 1),
         redis.commands.zscore(gaps, 'gap'),
       ]);

@@ -1,7 +1,7 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { ViewContext } from '../../../declare/host.ts';
 import type { Viewer } from '../../../declare/policy.ts';
-import { isBefore, type RecordChange, recordBefore } from '../events/entry.ts';
+import { isBefore, type RecordChange, recordBeforeChange } from '../events/entry.ts';
 import { changeFrame, encodeFrames, type Frame } from '../streams/frame.ts';
 import type { Bundle, Group, Listener, Subscription } from './groups.ts';
 import type { ViewerCache, VisibleChanges } from './visible-change.ts';
@@ -15,7 +15,7 @@ interface GroupFrames {
 
 const GROUPS_AT_ONCE = 32;
 
-function merged(lists: readonly (readonly Frame[])[]): readonly Frame[] {
+function mergeFrames(lists: readonly (readonly Frame[])[]): readonly Frame[] {
   if (lists.length < 2) return lists[0] ?? [];
   return lists.flat().sort((a, b) => (isBefore(a.id, b.id) ? -1 : Number(isBefore(b.id, a.id))));
 }
@@ -29,7 +29,7 @@ function mayConcern(
   if (change.gateway !== gateway || (id !== undefined && record.id !== id)) return false;
   if (recordSubscription.includes(record) || (previous !== undefined && recordSubscription.includes(previous)))
     return true;
-  const before = recordBefore(change);
+  const before = recordBeforeChange(change);
   return (
     change.erasedFields.size > 0 && before !== undefined && recordSubscription.mayInclude(before, change.erasedFields)
   );
@@ -57,7 +57,7 @@ export function createBroadcast(visibleChanges: VisibleChanges) {
     return [...new Set([...gateway.ownersIn(record), ...(previous === undefined ? [] : gateway.ownersIn(previous))])];
   }
 
-  async function framesFor(
+  async function computeGroupFrames(
     group: Group,
     all: readonly RecordChange[],
     cacheFor: ViewerCaches,
@@ -68,8 +68,8 @@ export function createBroadcast(visibleChanges: VisibleChanges) {
     // Copy the viewers: one who leaves meanwhile must not be treated as a non-owner.
     const viewers = new Map(group.viewers);
     const owners = new Map(changes.map((one) => [one, ownersOf(one, gateway).filter((id) => viewers.has(id))]));
-    const framesSeenBy = async (id: string, isOwner: boolean, list: readonly RecordChange[]) => {
-      const found = await visibleChanges.of(
+    const computeFramesFor = async (id: string, isOwner: boolean, list: readonly RecordChange[]) => {
+      const found = await visibleChanges.selectVisible(
         gateway,
         recordSubscription,
         list,
@@ -84,12 +84,12 @@ export function createBroadcast(visibleChanges: VisibleChanges) {
     const common = new Map<RecordChange, Frame>();
     for (const [id, list] of changesByRepresentative) {
       if (id === undefined) continue;
-      for (const [change, frame] of await framesSeenBy(id, false, list)) common.set(change, frame);
+      for (const [change, frame] of await computeFramesFor(id, false, list)) common.set(change, frame);
     }
     const own = new Map<string, readonly Frame[]>();
     for (const id of new Set([...owners.values()].flat())) {
       const list = changes.filter((one) => owners.get(one)!.includes(id));
-      const frames = new Map(await framesSeenBy(id, true, list));
+      const frames = new Map(await computeFramesFor(id, true, list));
       const frameOf = (one: RecordChange) => (list.includes(one) ? frames.get(one) : common.get(one));
       own.set(
         id,
@@ -99,14 +99,14 @@ export function createBroadcast(visibleChanges: VisibleChanges) {
     return { common: changes.flatMap((one) => common.get(one) ?? []), own };
   }
 
-  function write({ groups, listeners }: Bundle, framesByGroup: ReadonlyMap<Group, GroupFrames>): void {
+  function writeBundle({ groups, listeners }: Bundle, framesByGroup: ReadonlyMap<Group, GroupFrames>): void {
     const parts = groups.flatMap((group) => framesByGroup.get(group) ?? []);
     let common: Buffer | undefined;
     for (const { stream, viewer } of listeners) {
       const id = viewer.user?.id ?? '';
       const isOwn = parts.some(({ own }) => own.has(id));
-      if (!isOwn) common ??= encodeFrames(merged(parts.map((part) => part.common)));
-      const bytes = isOwn ? encodeFrames(merged(parts.map((part) => part.own.get(id) ?? part.common))) : common!;
+      if (!isOwn) common ??= encodeFrames(mergeFrames(parts.map((part) => part.common)));
+      const bytes = isOwn ? encodeFrames(mergeFrames(parts.map((part) => part.own.get(id) ?? part.common))) : common!;
       if (bytes.length > 0) stream.write(bytes);
     }
   }
@@ -122,7 +122,7 @@ export function createBroadcast(visibleChanges: VisibleChanges) {
       const cacheFor = createViewerCaches();
       for (let at = 0; at < groups.length; at += GROUPS_AT_ONCE) {
         const some = groups.slice(at, at + GROUPS_AT_ONCE);
-        const found = await Promise.all(some.map((group) => framesFor(group, changes, cacheFor)));
+        const found = await Promise.all(some.map((group) => computeGroupFrames(group, changes, cacheFor)));
         for (const [i, one] of found.entries()) if (one !== undefined) framesByGroup.set(some[i]!, one);
         // Let requests run in between: policies without I/O would otherwise block the event loop.
         await nextTurn();
@@ -130,7 +130,7 @@ export function createBroadcast(visibleChanges: VisibleChanges) {
       const bundles = new Set([...framesByGroup.keys()].flatMap((group) => [...group.bundles]));
       let written = 0;
       for (const bundle of bundles) {
-        write(bundle, framesByGroup);
+        writeBundle(bundle, framesByGroup);
         if (++written % GROUPS_AT_ONCE === 0) await nextTurn();
       }
     },
@@ -150,10 +150,11 @@ export function createBroadcast(visibleChanges: VisibleChanges) {
       const lists = subscriptions.map(async (subscription) => {
         const { gateway, recordSubscription, text } = subscription;
         const own = changes.filter((change) => mayConcern(subscription, change));
-        const found = own.length === 0 ? [] : await visibleChanges.of(gateway, recordSubscription, own, cache);
+        const found =
+          own.length === 0 ? [] : await visibleChanges.selectVisible(gateway, recordSubscription, own, cache);
         return found.map((one) => changeFrame(one, text));
       });
-      const bytes = encodeFrames(merged(await Promise.all(lists)));
+      const bytes = encodeFrames(mergeFrames(await Promise.all(lists)));
       if (!isCurrent()) return false;
       if (bytes.length > 0) stream.write(bytes);
       return true;

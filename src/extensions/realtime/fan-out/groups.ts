@@ -33,7 +33,7 @@ export interface Group extends Pick<Subscription, 'text' | 'gateway' | 'id' | 'r
    * Viewers by user id (`''` for anonymous clients), with the number of their subscriptions. `user` is the state when they joined: a
    * viewer may represent the group, so a change of roles must not take effect here before the viewer is regrouped.
    */
-  viewers: Map<string, { user: Viewer | undefined; times: number }>;
+  viewers: Map<string, { user: Viewer | undefined; subscriptionCount: number }>;
   bundles: Set<Bundle>;
 }
 
@@ -53,7 +53,7 @@ export interface Groups {
   remove(listener: Listener): void;
   all(): Iterable<Listener>;
   /** Returns the groups that any of these changes may concern. */
-  affectedBy(changes: readonly RecordChange[]): Group[];
+  findAffected(changes: readonly RecordChange[]): Group[];
 }
 
 /** The groups of one resource. */
@@ -63,7 +63,7 @@ interface ResourceGroups {
   records: Map<string, Set<Group>>;
 }
 
-const idOf = ({ user }: CurrentViewer) => user?.id ?? '';
+const viewerIdOf = ({ user }: CurrentViewer) => user?.id ?? '';
 
 function groupKey({ text, gateway, id, recordSubscription }: Subscription, { user }: CurrentViewer): string {
   return JSON.stringify([
@@ -102,15 +102,18 @@ export function createGroups(): Groups {
       groups.set(key, group);
       groupSetOf(group).add(group);
     }
-    const member = group.viewers.get(idOf(viewer));
-    group.viewers.set(idOf(viewer), { user: viewer.user, times: (member?.times ?? 0) + 1 });
+    const member = group.viewers.get(viewerIdOf(viewer));
+    group.viewers.set(viewerIdOf(viewer), {
+      user: viewer.user,
+      subscriptionCount: (member?.subscriptionCount ?? 0) + 1,
+    });
     return group;
   }
 
   function leaveGroup(group: Group, viewerId: string): void {
     const member = group.viewers.get(viewerId)!;
-    member.times -= 1;
-    if (member.times === 0) group.viewers.delete(viewerId);
+    member.subscriptionCount -= 1;
+    if (member.subscriptionCount === 0) group.viewers.delete(viewerId);
     if (group.viewers.size > 0) return;
     groups.delete(group.key);
     groupSetOf(group).delete(group);
@@ -144,10 +147,10 @@ export function createGroups(): Groups {
         bundles.delete(bundle.key);
         for (const group of bundle.groups) group.bundles.delete(bundle);
       }
-      for (const group of bundle.groups) leaveGroup(group, idOf(listener.viewer));
+      for (const group of bundle.groups) leaveGroup(group, viewerIdOf(listener.viewer));
     },
     all: () => bundleOf.keys(),
-    affectedBy(changes) {
+    findAffected(changes) {
       const touched = new Set<Group>();
       for (const [{ name }, changesOfResource] of Map.groupBy(changes, ({ gateway }) => gateway)) {
         const resourceGroups = byResource.get(name);

@@ -2,7 +2,14 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Host } from '../../../declare/host.ts';
 import { createSemaphore } from '../../../platform/concurrency/semaphore.ts';
 import { createSerialQueue } from '../../../platform/concurrency/serial-queue.ts';
-import { type Entry, FIELDS, firstWithin, isBefore, type RecordChange, unpackEvent } from '../events/entry.ts';
+import {
+  ENTRY_FIELDS,
+  type Entry,
+  isBefore,
+  type RecordChange,
+  takeWithinBytes,
+  unpackEvent,
+} from '../events/entry.ts';
 import { createReader } from '../events/reader.ts';
 import type { RealtimeSettings } from '../settings.ts';
 import { type EndReason, heartbeatFrame, readyFrame, resetFrame } from '../streams/frame.ts';
@@ -13,7 +20,7 @@ import { createVisibleChanges } from './visible-change.ts';
 const MAX_REMEMBERED_EVENTS = 20_000;
 
 /** Creates a filter that drops duplicate changes, because a relay may add a change twice. It remembers the last 20,000 events. */
-function createDeduplicate(): (changes: readonly RecordChange[]) => RecordChange[] {
+function createDeduplicator(): (changes: readonly RecordChange[]) => RecordChange[] {
   // A Set keeps the order of insertion.
   const known = new Set<string>();
   return (changes) => {
@@ -54,7 +61,7 @@ const MAX_PAGE_ENTRIES = 200;
 const MAX_PAGE_BYTES = 1_048_576;
 // The frames of a batch stay in memory until they are computed for all groups. This bounds groups × changes.
 const MAX_VISIBILITY_CHECKS = 10_000;
-const EMPTY = Buffer.alloc(0);
+const NO_BYTES = Buffer.alloc(0);
 
 /** Creates the hub. It reads Redis only while a stream is open. */
 export function createHub(
@@ -65,10 +72,10 @@ export function createHub(
   const gateways = new Map(host.resources.map((gateway) => [gateway.name, gateway]));
   const broadcast = createBroadcast(createVisibleChanges(host));
   const groups = createGroups();
-  const deduplicate = createDeduplicate();
+  const deduplicate = createDeduplicator();
   const catchUpSlots = createSemaphore(MAX_CATCH_UPS);
   /** Runs sends and joins one after the other, so that a joining listener misses no change. */
-  const inOrder = createSerialQueue();
+  const runInOrder = createSerialQueue();
   const opened = new Set<Listener>();
   const reader = createReader(host, (entries, upTo, lost) => handleEntries(entries, upTo, lost));
   let position: string | undefined;
@@ -83,8 +90,8 @@ export function createHub(
   function parseEntries(entries: readonly Entry[]): { changes: RecordChange[]; lost: boolean } {
     let lost = false;
     const changes = entries.flatMap((entry) => {
-      lost ||= entry.field === FIELDS.lost;
-      if (entry.field !== FIELDS.event) return [];
+      lost ||= entry.field === ENTRY_FIELDS.lost;
+      if (entry.field !== ENTRY_FIELDS.event) return [];
       try {
         return unpackEvent(entry, gateways) ?? [];
       } catch (error) {
@@ -96,7 +103,7 @@ export function createHub(
     return { changes, lost };
   }
 
-  function reset(id: string): void {
+  function sendReset(id: string): void {
     const bytes = resetFrame(id);
     for (const { stream } of groups.all()) stream.write(bytes);
   }
@@ -107,7 +114,7 @@ export function createHub(
       try {
         const kept = await reader.findRemaining(changes.map(({ id }) => id));
         const gone = changes.find(({ id }) => !kept.has(id));
-        if (gone !== undefined) reset(gone.id);
+        if (gone !== undefined) sendReset(gone.id);
         return changes.filter(({ id }) => kept.has(id));
       } catch (error) {
         log.warn({ err: error }, 'Redis is unreachable; open streams wait');
@@ -119,16 +126,16 @@ export function createHub(
 
   /** Disconnects clients with unsent bytes, which may contain erased values. When they reconnect, they get the remaining events. */
   function noteErasures(entries: readonly Entry[]): void {
-    if (!entries.some(({ field }) => field === FIELDS.erased)) return;
+    if (!entries.some(({ field }) => field === ENTRY_FIELDS.erased)) return;
     erasures += 1;
-    for (const { stream } of opened) stream.cutIfWaiting();
+    for (const { stream } of opened) stream.disconnectIfUnsent();
   }
 
   /** Sends changes; retries until the database is reachable. */
-  async function send(changes: readonly RecordChange[]): Promise<void> {
+  async function sendChanges(changes: readonly RecordChange[]): Promise<void> {
     let rest = changes;
     while (!stopped && groups.size > 0 && rest.length > 0) {
-      const affected = groups.affectedBy(rest);
+      const affected = groups.findAffected(rest);
       const some = rest.slice(0, Math.max(1, Math.floor(MAX_VISIBILITY_CHECKS / affected.length)));
       try {
         await broadcast.toGroups(affected, some);
@@ -143,12 +150,12 @@ export function createHub(
 
   function handleEntries(entries: readonly Entry[], upTo: string, lost: boolean): Promise<void> {
     const readingAtCall = readingNumber;
-    return inOrder(async () => {
+    return runInOrder(async () => {
       if (groups.size > 0) {
         const found = parseEntries(entries);
-        if (lost || found.lost) reset(entries[0]!.id);
+        if (lost || found.lost) sendReset(entries[0]!.id);
         const changes = deduplicate(found.changes);
-        if (changes.length > 0) await send(changes);
+        if (changes.length > 0) await sendChanges(changes);
       }
       noteErasures(entries);
       // All streams have closed meanwhile.
@@ -158,18 +165,18 @@ export function createHub(
     });
   }
 
-  function beat(): void {
-    const bytes = position === undefined ? EMPTY : heartbeatFrame(position);
-    for (const listener of opened) listener.stream.beat(groups.has(listener) ? bytes : EMPTY);
+  function sendHeartbeats(): void {
+    const bytes = position === undefined ? NO_BYTES : heartbeatFrame(position);
+    for (const listener of opened) listener.stream.sendHeartbeat(groups.has(listener) ? bytes : NO_BYTES);
   }
 
   function startReading(): void {
     positionKnown = Promise.withResolvers();
     reader.start();
-    heartbeatTimer = setInterval(beat, heartbeatSeconds * 1000);
+    heartbeatTimer = setInterval(sendHeartbeats, heartbeatSeconds * 1000);
   }
 
-  function pause(): void {
+  function pauseReading(): void {
     clearInterval(heartbeatTimer);
     readingNumber += 1;
     position = undefined;
@@ -177,7 +184,7 @@ export function createHub(
   }
 
   /** Adds a listener to the groups, at the position up to which the other listeners have got all changes. */
-  function join(listener: Listener, isReset: boolean): void {
+  function joinListener(listener: Listener, isReset: boolean): void {
     const { stream } = listener;
     if (!stream.isOpen) return;
     if (isReset) stream.write(resetFrame(position!));
@@ -196,19 +203,19 @@ export function createHub(
     after: string,
     limit: number,
   ): Promise<{ cursor: string; entries: number } | undefined> {
-    const upTo = await inOrder(async () => {
+    const upTo = await runInOrder(async () => {
       if (position !== after) return position!;
-      join(listener, false);
+      joinListener(listener, false);
       return undefined;
     });
     if (upTo === undefined) return undefined;
     const erasuresBefore = erasures;
     const entries = await reader.range(after, upTo, limit);
     if (entries === undefined) {
-      await inOrder(async () => join(listener, true));
+      await runInOrder(async () => joinListener(listener, true));
       return undefined;
     }
-    const some = firstWithin(entries, MAX_PAGE_BYTES);
+    const some = takeWithinBytes(entries, MAX_PAGE_BYTES);
     const { changes, lost } = parseEntries(some);
     if (lost) listener.stream.write(resetFrame(after));
     // The record has been erased, so do not send its values again.
@@ -221,13 +228,13 @@ export function createHub(
     return { cursor: isBefore(upTo, after) ? after : upTo, entries: 0 };
   }
 
-  async function admit(listener: Listener, after: string | undefined): Promise<void> {
+  async function catchUpAndJoin(listener: Listener, after: string | undefined): Promise<void> {
     const { stream } = listener;
     let cursor = after;
     let limit = FIRST_PAGE_ENTRIES;
     while (stream.isOpen && !stopped) {
       await positionKnown.promise;
-      if (cursor === undefined) return inOrder(async () => join(listener, false));
+      if (cursor === undefined) return runInOrder(async () => joinListener(listener, false));
       try {
         const from: string = cursor;
         const progress = await catchUpSlots.run(() => catchUp(listener, from, limit));
@@ -235,7 +242,7 @@ export function createHub(
         cursor = progress.cursor;
         // Read fewer entries at a time when they are large.
         limit = Math.min(MAX_PAGE_ENTRIES, Math.max(1, 2 * progress.entries));
-        await stream.drained();
+        await stream.waitUntilDrained();
       } catch (error) {
         log.warn({ err: error }, 'Could not send missed changes to a resuming stream; will retry');
         await sleep(RETRY_MS);
@@ -243,7 +250,7 @@ export function createHub(
     }
   }
 
-  function end(reason: EndReason): void {
+  function endStreams(reason: EndReason): void {
     for (const { stream } of opened) stream.end(reason);
   }
 
@@ -257,15 +264,15 @@ export function createHub(
       listener.stream.onClose(() => {
         opened.delete(listener);
         groups.remove(listener);
-        if (opened.size === 0) pause();
+        if (opened.size === 0) pauseReading();
       });
-      admit(listener, after).catch((error) => {
+      catchUpAndJoin(listener, after).catch((error) => {
         log.error({ err: error }, 'A stream could not be started');
         listener.stream.end('shutdown');
       });
     },
     regroup: (listener) =>
-      inOrder(async () => {
+      runInOrder(async () => {
         if (!groups.has(listener)) return;
         groups.remove(listener);
         groups.add(listener);
@@ -273,7 +280,7 @@ export function createHub(
     async stop() {
       stopped = true;
       clearInterval(heartbeatTimer);
-      end('shutdown');
+      endStreams('shutdown');
       positionKnown.resolve();
       await reader.stop();
     },

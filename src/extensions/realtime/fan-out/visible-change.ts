@@ -1,7 +1,7 @@
 import type { Host, RecordSubscription, ResourceGateway, StoredRecord, ViewContext } from '../../../declare/host.ts';
 import type { Viewer } from '../../../declare/policy.ts';
-import { isTooSlow, isTransient } from '../../../platform/postgres/errors.ts';
-import { type RecordChange, recordBefore } from '../events/entry.ts';
+import { isStatementTimeout, isTransient } from '../../../platform/postgres/errors.ts';
+import { type RecordChange, recordBeforeChange } from '../events/entry.ts';
 
 type SerializedRecord = Record<string, unknown>;
 
@@ -32,7 +32,7 @@ export interface ViewerCache {
 
 /** Whether to retry. A statement that timed out would most likely time out again, and every stream would wait for it. */
 function isWorthRetrying(error: unknown): boolean {
-  return isTransient(error) && !isTooSlow(error);
+  return isTransient(error) && !isStatementTimeout(error);
 }
 
 /**
@@ -44,11 +44,11 @@ function isWorthRetrying(error: unknown): boolean {
 function planChange(change: RecordChange, before: boolean, after: boolean): Plan | undefined {
   const { action, record, previous } = change;
   if (after) return { change, action, record, previous: before ? previous : undefined };
-  return before ? idOnlyPlan(change) : undefined;
+  return before ? planIdOnly(change) : undefined;
 }
 
 /** The plan that sends only the id of the record. */
-function idOnlyPlan(change: RecordChange): Plan {
+function planIdOnly(change: RecordChange): Plan {
   return { change, action: change.action === 'deleted' ? 'deleted' : 'left', record: undefined, previous: undefined };
 }
 
@@ -67,28 +67,28 @@ export function createVisibleChanges({ service, log }: Pick<Host, 'service' | 'l
     return known;
   }
 
-  async function planFor(
+  async function planForViewer(
     change: RecordChange,
     recordSubscription: RecordSubscription,
     cache: ViewerCache,
   ): Promise<Plan | undefined> {
     const { gateway, record, previous } = change;
-    const sees = async (one: StoredRecord) =>
+    const canSee = async (one: StoredRecord) =>
       recordSubscription.includes(one) && (await isReadable(gateway, one, cache));
-    const plan = planChange(change, previous !== undefined && (await sees(previous)), await sees(record));
-    if (plan !== undefined && change.idOnly) return idOnlyPlan(change);
+    const plan = planChange(change, previous !== undefined && (await canSee(previous)), await canSee(record));
+    if (plan !== undefined && change.idOnly) return planIdOnly(change);
     if (plan !== undefined || change.erasedFields.size === 0) return plan;
     // An erased value may have matched the filter before, so the viewer may have seen the record.
-    const before = recordBefore(change);
+    const before = recordBeforeChange(change);
     const mayHaveSeen =
       before !== undefined &&
       recordSubscription.mayInclude(before, change.erasedFields) &&
       (await isReadable(gateway, before, cache));
-    return mayHaveSeen ? idOnlyPlan(change) : undefined;
+    return mayHaveSeen ? planIdOnly(change) : undefined;
   }
 
   /** Returns the result of `work`; undefined if a policy throws, because then the viewer must not get the change. */
-  async function withoutPolicyErrors<T>(work: () => Promise<T>): Promise<T | undefined> {
+  async function skipOnPolicyError<T>(work: () => Promise<T>): Promise<T | undefined> {
     try {
       return await work();
     } catch (error) {
@@ -108,11 +108,11 @@ export function createVisibleChanges({ service, log }: Pick<Host, 'service' | 'l
     if (missing.length === 0) return;
     const together = gateway.serialize(missing, viewContext);
     for (const [i, record] of missing.entries()) {
-      const alone = async (error: unknown) => {
+      const serializeAlone = async (error: unknown) => {
         if (missing.length === 1 || isWorthRetrying(error)) throw error;
         return (await gateway.serialize([record], viewContext))[0]!;
       };
-      const one = together.then((all) => all[i]!, alone);
+      const one = together.then((all) => all[i]!, serializeAlone);
       // Every reader of the promise handles its rejection. This handler covers the case that there is no reader.
       one.catch(() => undefined);
       serialized.set(record, one);
@@ -131,7 +131,7 @@ export function createVisibleChanges({ service, log }: Pick<Host, 'service' | 'l
      *
      * @throws if the database is unreachable
      */
-    async of(
+    async selectVisible(
       gateway: ResourceGateway,
       recordSubscription: RecordSubscription,
       changes: readonly RecordChange[],
@@ -139,7 +139,7 @@ export function createVisibleChanges({ service, log }: Pick<Host, 'service' | 'l
     ): Promise<VisibleChange[]> {
       const plans: Plan[] = [];
       for (const change of changes) {
-        const plan = await withoutPolicyErrors(() => planFor(change, recordSubscription, cache));
+        const plan = await skipOnPolicyError(() => planForViewer(change, recordSubscription, cache));
         if (plan !== undefined) plans.push(plan);
       }
       startSerializing(
@@ -150,7 +150,7 @@ export function createVisibleChanges({ service, log }: Pick<Host, 'service' | 'l
       const serializedOf = async (record: StoredRecord | undefined) => record && cache.serialized.get(record);
       const visible: VisibleChange[] = [];
       for (const { change, action, record, previous } of plans) {
-        const one = await withoutPolicyErrors(async () => ({
+        const one = await skipOnPolicyError(async () => ({
           change,
           action,
           data: await serializedOf(record),

@@ -8,7 +8,7 @@ import type { Viewer } from '../../../declare/policy.ts';
 import type { Auth } from '../../../declare/route.ts';
 import { quoteIdentifier } from '../../../platform/postgres/identifiers.ts';
 import type { CurrentViewer, Listener } from '../fan-out/groups.ts';
-import { changedUsers } from '../sql.ts';
+import { changedUsersSql } from '../sql.ts';
 
 /** Ends the open streams of users who have lost access. */
 export interface AccessWatch {
@@ -19,7 +19,7 @@ export interface AccessWatch {
   stop(): Promise<void>;
 }
 
-interface Watched {
+interface WatchedUser {
   viewer: CurrentViewer;
   /** The version of the user's row (xmin) at the last check; empty before the first. */
   version: string;
@@ -36,18 +36,18 @@ const EVERY_MS = 400;
  * Creates the watch. While users have open streams, it polls the database for changed users and ended credentials with three small
  * queries, regardless of the number of streams. Most return no rows. It does not need Redis.
  *
- * @param changed called for each listener whose user has changed but is still active
+ * @param onChanged called for each listener whose user has changed but is still active
  */
 export function createAccessWatch(
   host: Pick<ExtensionHost, 'database' | 'users' | 'log'>,
-  changed: (listener: Listener) => void,
+  onChanged: (listener: Listener) => void,
 ): AccessWatch {
   const { database, users, log } = host;
-  const text = users && changedUsers(quoteIdentifier(users.table), users.columns('u'));
+  const text = users && changedUsersSql(quoteIdentifier(users.table), users.columns('u'));
   // JSON.stringify of a record leaves out restricted fields such as roles, so name all fields.
   const names = ['id', ...Object.keys(users?.declaration.fields ?? {})];
-  const comparable = (user: Viewer) => JSON.stringify(names.map((name) => user[name]));
-  const watched = new Map<string, Watched>();
+  const fingerprintOf = (user: Viewer) => JSON.stringify(names.map((name) => user[name]));
+  const watched = new Map<string, WatchedUser>();
   let running: Promise<void> | undefined;
   let stopped = false;
   let failing = false;
@@ -57,7 +57,7 @@ export function createAccessWatch(
     return database.read<UserRow>({ name: 'realtime_users', text: text!, values });
   }
 
-  async function endedCredentials(): Promise<Set<Auth>> {
+  async function findEndedCredentials(): Promise<Set<Auth>> {
     const open = new Map<NonNullable<Authenticator['watch']>, Auth[]>();
     for (const { listeners } of watched.values()) {
       for (const auth of listeners.values()) {
@@ -75,7 +75,7 @@ export function createAccessWatch(
     return new Set((await Promise.all(checks)).flat());
   }
 
-  function endAll({ listeners }: Watched, reason: 'signed_out' | 'access_changed'): void {
+  function endAll({ listeners }: WatchedUser, reason: 'signed_out' | 'access_changed'): void {
     for (const { stream } of listeners.keys()) stream.end(reason);
   }
 
@@ -89,15 +89,15 @@ export function createAccessWatch(
     entry.version = version;
     const before = entry.viewer.user!;
     const user: StoredRecord & Viewer = users!.fromRow(columns);
-    if (comparable(user) === comparable(before)) return;
+    if (fingerprintOf(user) === fingerprintOf(before)) return;
     entry.viewer.user = user;
     if (!isActive(user)) endAll(entry, 'signed_out');
     else if (before.roles?.some((role) => user.roles?.includes(role) !== true)) endAll(entry, 'access_changed');
-    else for (const listener of entry.listeners.keys()) changed(listener);
+    else for (const listener of entry.listeners.keys()) onChanged(listener);
   }
 
   async function check(): Promise<void> {
-    const [rows, ended] = await Promise.all([readChangedUsers(), endedCredentials()]);
+    const [rows, ended] = await Promise.all([readChangedUsers(), findEndedCredentials()]);
     for (const row of rows) applyUserRow(row);
     if (ended.size === 0) return;
     for (const { listeners } of watched.values()) {

@@ -4,17 +4,17 @@ import type { Metrics } from '../../../platform/observability/metrics.ts';
 /** Counters of streams. */
 export interface RealtimeMetrics {
   /** Counts a client that was disconnected for reading too slowly. */
-  cutOff(): void;
+  countCutOff(): void;
 }
 
-/** @param open returns the number of open streams of this process */
-export function createRealtimeMetrics({ registry }: Metrics, open: () => number): RealtimeMetrics {
+/** @param countOpen returns the number of open streams of this process */
+export function createRealtimeMetrics({ registry }: Metrics, countOpen: () => number): RealtimeMetrics {
   new Gauge({
     name: 'belfry_realtime_streams',
     help: 'Open streams of this process.',
     registers: [registry],
     collect() {
-      this.set(open());
+      this.set(countOpen());
     },
   });
   const cut = new Counter({
@@ -22,5 +22,5 @@ export function createRealtimeMetrics({ registry }: Metrics, open: () => number)
     help: 'Streams that were disconnected because their clients read too slowly.',
     registers: [registry],
   });
-  return { cutOff: () => cut.inc() };
+  return { countCutOff: () => cut.inc() };
 }

@@ -112,7 +112,7 @@ export function createStreamOpener(
           return;
         }
         if (parts.hub.isStopped) throw new ApiError('UNAVAILABLE');
-        const stream = openStream(res, settings.maxBufferedBytes, parts.metrics.cutOff);
+        const stream = openStream(res, settings.maxBufferedBytes, parts.metrics.countCutOff);
         stream.onClose(release);
         const listener: Listener = { stream, viewer: parts.watch.viewerOf(user), subscriptions };
         if (auth !== undefined) parts.watch.add(listener, auth);

@@ -22,7 +22,7 @@ export interface StreamRequest {
 const MAX_LENGTH = 4000;
 const OLDEST_ID = '0-0';
 
-function textOf(name: string, value: unknown): string | undefined {
+function readSingleText(name: string, value: unknown): string | undefined {
   if (value === undefined || typeof value === 'string') return value;
   throw new ApiError('BAD_REQUEST', `The query parameter "${name}" must be given once`);
 }
@@ -75,10 +75,10 @@ export function readStreamRequest(
     }
     subscriptions[0] = { ...only!, filters };
   }
-  const after = lastEventId ?? textOf('lastEventId', given);
+  const after = lastEventId ?? readSingleText('lastEventId', given);
   return {
     subscriptions,
-    ticket: textOf('ticket', ticket),
+    ticket: readSingleText('ticket', ticket),
     after: after === undefined || after === '' ? undefined : isEntryId(after) ? after : OLDEST_ID,
   };
 }

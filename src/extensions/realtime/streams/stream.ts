@@ -7,18 +7,18 @@ export interface Stream {
   /** Sends bytes, or disconnects the client if it has too many unsent bytes. */
   write(bytes: Buffer): void;
   /** Disconnects the client if it has unsent bytes, because they may contain erased values. */
-  cutIfWaiting(): void;
+  disconnectIfUnsent(): void;
   /** Resolves when the client has few unsent bytes or the stream has ended. */
-  drained(): Promise<void>;
+  waitUntilDrained(): Promise<void>;
   /** Sends a heartbeat, or disconnects the client if it had unsent bytes and has read nothing since the last heartbeat. */
-  beat(bytes: Buffer): void;
+  sendHeartbeat(bytes: Buffer): void;
   /** Ends the stream with a last event that contains the reason. */
   end(reason: EndReason): void;
   /** Runs `work` when the stream has ended for any reason. */
   onClose(work: () => void): void;
 }
 
-const NOTHING = Buffer.from(':\n\n');
+const EMPTY_COMMENT = Buffer.from(':\n\n');
 const FIRST_RETRY_MS = 1000;
 // Spreads reconnects of clients that are disconnected together.
 const SPREAD_MS = 2000;
@@ -32,9 +32,9 @@ const retryMs = () => Math.round(FIRST_RETRY_MS + Math.random() * SPREAD_MS);
  * clients.
  *
  * @param maxBufferedBytes maximum number of unsent bytes
- * @param cutOff called when the client was disconnected for reading too slowly
+ * @param onCutOff called when the client was disconnected for reading too slowly
  */
-export function openStream(res: Response, maxBufferedBytes: number, cutOff: () => void): Stream {
+export function openStream(res: Response, maxBufferedBytes: number, onCutOff: () => void): Stream {
   res.removeHeader('Transfer-Encoding');
   res.writeHead(200, {
     'Content-Type': 'text/event-stream',
@@ -54,8 +54,8 @@ export function openStream(res: Response, maxBufferedBytes: number, cutOff: () =
   // A broken connection also emits `close`, which is handled above.
   res.on('error', () => undefined);
 
-  function cut(): void {
-    cutOff();
+  function disconnect(): void {
+    onCutOff();
     res.destroy();
   }
 
@@ -63,7 +63,7 @@ export function openStream(res: Response, maxBufferedBytes: number, cutOff: () =
     if (!isOpen) return;
     if (res.writableLength > maxBufferedBytes) {
       isOpen = false;
-      cut();
+      disconnect();
       return;
     }
     bytesWritten += bytes.length;
@@ -75,40 +75,40 @@ export function openStream(res: Response, maxBufferedBytes: number, cutOff: () =
       return isOpen;
     },
     write,
-    cutIfWaiting() {
+    disconnectIfUnsent() {
       if (!isOpen || res.writableLength === 0) return;
       isOpen = false;
-      cut();
+      disconnect();
     },
-    async drained() {
+    async waitUntilDrained() {
       if (!isOpen || !res.writableNeedDrain) return;
       await new Promise<void>((resolve) => {
-        const done = () => {
-          res.off('drain', done).off('close', done);
+        const finishWaiting = () => {
+          res.off('drain', finishWaiting).off('close', finishWaiting);
           resolve();
         };
-        res.once('drain', done).once('close', done);
+        res.once('drain', finishWaiting).once('close', finishWaiting);
       });
     },
-    beat(bytes) {
+    sendHeartbeat(bytes) {
       if (!isOpen) return;
       const read = bytesWritten - res.writableLength;
       const waits = res.writableLength > 0;
       if (waits && waitedAtLastBeat && read <= sentAtLastBeat) {
         isOpen = false;
-        cut();
+        disconnect();
         return;
       }
       [sentAtLastBeat, waitedAtLastBeat] = [read, waits];
-      write(bytes.length > 0 ? bytes : NOTHING);
+      write(bytes.length > 0 ? bytes : EMPTY_COMMENT);
     },
     end(reason) {
       if (!isOpen) return;
       isOpen = false;
       res.end(endFrame(reason, retryMs()));
-      const late = setTimeout(() => res.destroy(), LONGEST_END_MS);
-      late.unref();
-      res.once('close', () => clearTimeout(late));
+      const destroyTimer = setTimeout(() => res.destroy(), LONGEST_END_MS);
+      destroyTimer.unref();
+      res.once('close', () => clearTimeout(destroyTimer));
     },
     onClose(work) {
       res.once('close', work);

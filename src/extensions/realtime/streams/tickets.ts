@@ -21,10 +21,10 @@ export interface Tickets {
 }
 
 // Starts like a token, so that the log redacts it.
-const LABEL = 'svc_rt_';
-const TICKET = /^svc_rt_[0-9a-f]{64}$/;
+const TICKET_PREFIX = 'svc_rt_';
+const TICKET_PATTERN = /^svc_rt_[0-9a-f]{64}$/;
 
-const refusal = () => new ApiError('UNAUTHORIZED', 'This ticket has been used or has expired');
+const ticketError = () => new ApiError('UNAUTHORIZED', 'This ticket has been used or has expired');
 
 /** Creates the tickets of an app. */
 export function createTickets(
@@ -32,30 +32,30 @@ export function createTickets(
   { ticketSeconds }: Pick<RealtimeSettings, 'ticketSeconds'>,
 ): Tickets {
   // Looked up on use, because extensions are set up before all authenticators are known. The sessions of accounts come first.
-  const bySession = () => authenticators().find((one) => one.watch?.via === 'session');
+  const findSessionAuthenticator = () => authenticators().find((one) => one.watch?.via === 'session');
 
-  async function isOver(session: string): Promise<boolean> {
-    const watch = bySession()?.watch;
+  async function hasSessionEnded(session: string): Promise<boolean> {
+    const watch = findSessionAuthenticator()?.watch;
     return watch === undefined || (await watch.ended([session])).length > 0;
   }
 
   return {
     async create(user, session) {
-      const ticket = generateToken().replace(/^svc_/, LABEL);
+      const ticket = generateToken().replace(/^svc_/, TICKET_PREFIX);
       const values = [hashToken(ticket), user.id, session, ticketSeconds];
       const [row] = await database.write<[expiresAt: string]>({ text: ADD_TICKET, values });
       return { ticket, expiresAt: row![0] };
     },
     async use(ticket) {
-      if (!TICKET.test(ticket)) throw refusal();
+      if (!TICKET_PATTERN.test(ticket)) throw ticketError();
       const statement = { text: USE_TICKET, values: [hashToken(ticket)] };
       const [row] = await database.write<[userId: string, session: string, good: boolean]>(statement);
-      if (row === undefined || users === undefined) throw refusal();
+      if (row === undefined || users === undefined) throw ticketError();
       const [userId, session, isFresh] = row;
-      const [[user], isSessionOver] = await Promise.all([users.load([userId]), isOver(session)]);
-      if (!isFresh || isSessionOver || user === undefined || !isActive(user)) throw refusal();
+      const [[user], isSessionOver] = await Promise.all([users.load([userId]), hasSessionEnded(session)]);
+      if (!isFresh || isSessionOver || user === undefined || !isActive(user)) throw ticketError();
       const auth: Auth = { via: 'session', scopes: ['*'], id: session };
-      setAuthenticator(auth, bySession()!);
+      setAuthenticator(auth, findSessionAuthenticator()!);
       return { user, auth };
     },
   };

@@ -2,11 +2,11 @@ import type { KeyObject } from 'node:crypto';
 import type { Dispatcher } from 'undici';
 import { AddressRefusedError, checkUrl } from '../../../platform/address-guard/index.ts';
 import { DecryptionError } from '../../../platform/crypto/keyring.ts';
-import { MAX_RESPONSE_BYTES, type PostResult, post } from '../../../platform/http/post.ts';
+import { MAX_RESPONSE_BYTES, type PostResult, sendPost } from '../../../platform/http/post.ts';
 import { parseRetryAfter } from '../../../platform/http/retry-after.ts';
 import type { Logger } from '../../../platform/observability/log.ts';
 import { type SigningKeys, sign } from '../endpoints/signing.ts';
-import { cutBytes } from '../log/delivery.ts';
+import { truncateToBytes } from '../log/delivery.ts';
 
 /** Errors of receivers that could not be reached or sent no valid response. They are shown to the endpoint's owner. */
 const TIMEOUT = 'timeout';
@@ -29,7 +29,7 @@ const FAILURE_CLASSES: readonly [RegExp, string][] = [
 ];
 
 /** Returns the class of a request error. Unknown errors are blamed on the receiver: its response is not valid HTTP. */
-export function failureClass(error: unknown): string {
+export function classifyFailure(error: unknown): string {
   if (error instanceof AddressRefusedError) return NOT_ALLOWED;
   if (error instanceof DecryptionError) return 'signing secret not readable';
   const code = String((error as { code?: unknown } | null)?.code ?? '');
@@ -37,7 +37,7 @@ export function failureClass(error: unknown): string {
 }
 
 /** Returns the class of a response status; null for a success. */
-export function statusClass(status: number): string | null {
+export function classifyStatus(status: number): string | null {
   if (status >= 200 && status < 300) return null;
   return status >= 300 && status < 400 ? 'redirect' : `status ${status}`;
 }
@@ -117,11 +117,11 @@ export interface Sender extends TargetParts {
 }
 
 /** Whether a reused connection ended before the first byte of this response: the receiver closed it as idle. */
-function wasIdleConnection({ status, error }: PostResult): boolean {
+function wasClosedWhileIdle({ status, error }: PostResult): boolean {
   const read = (error as { bytesRead?: number; socket?: { bytesRead?: number } } | undefined) ?? {};
   return (
     status === undefined &&
-    failureClass(error) === 'connection closed' &&
+    classifyFailure(error) === 'connection closed' &&
     (read.bytesRead ?? read.socket?.bytesRead ?? 0) > 0
   );
 }
@@ -137,26 +137,28 @@ async function send(sender: Sender, target: Target, { messageId, body }: Message
     'webhook-timestamp': String(seconds),
     'webhook-signature': sign(target.keys, messageId, seconds, body),
   };
-  const first = await post(sender.agent, { url: target.url, headers, body, timeoutMs });
-  if (first.error === undefined || !wasIdleConnection(first)) return first;
+  const first = await sendPost(sender.agent, { url: target.url, headers, body, timeoutMs });
+  if (first.error === undefined || !wasClosedWhileIdle(first)) return first;
   const left = timeoutMs - (performance.now() - began);
   if (left < 1) return first;
-  return post(sender.freshAgent, { url: target.url, headers, body, timeoutMs: left, closeConnection: true });
+  return sendPost(sender.freshAgent, { url: target.url, headers, body, timeoutMs: left, closeConnection: true });
 }
 
-function errorOf({ isTimedOut: late, error, status }: PostResult): string | null {
-  if (late) return TIMEOUT;
-  const byStatus = status === undefined ? null : statusClass(status);
-  return byStatus ?? (error === undefined ? null : failureClass(error));
+function classifyResult({ isTimedOut: timedOut, error, status }: PostResult): string | null {
+  if (timedOut) return TIMEOUT;
+  const byStatus = status === undefined ? null : classifyStatus(status);
+  return byStatus ?? (error === undefined ? null : classifyFailure(error));
 }
 
 /** Converts a response to text that Postgres can store: invalid UTF-8 and NUL become U+FFFD. */
-function responseText(body: Buffer): string {
-  return body.length === 0 ? '' : cutBytes(body.toString('utf8').replaceAll('\0', '\u{FFFD}'), MAX_RESPONSE_BYTES);
+function toStorableText(body: Buffer): string {
+  return body.length === 0
+    ? ''
+    : truncateToBytes(body.toString('utf8').replaceAll('\0', '\u{FFFD}'), MAX_RESPONSE_BYTES);
 }
 
 /** Returns the outcome of an attempt that is refused before its request. */
-export function refusedOutcome(error: string): Outcome {
+export function createRefusedOutcome(error: string): Outcome {
   return {
     ok: false,
     at: new Date().toISOString(),
@@ -178,14 +180,14 @@ export async function makeAttempt(sender: Sender, target: Target | Error, messag
   const posted: PostResult =
     target instanceof Error ? { responseBody: EMPTY, error: target } : await send(sender, target, message, at);
   const durationMs = Math.round(performance.now() - began);
-  const error = errorOf(posted);
+  const error = classifyResult(posted);
   return {
     ok: error === null,
     at: at.toISOString(),
     statusCode: posted.status ?? null,
     durationMs,
     error,
-    response: posted.status === undefined ? null : responseText(posted.responseBody),
+    response: posted.status === undefined ? null : toStorableText(posted.responseBody),
     retryAfterMs: parseRetryAfter(posted.retryAfter, Date.now()),
     gone: posted.status === 410,
     slow: error !== null || durationMs > SLOW_MS,

@@ -3,7 +3,7 @@ import type { Logger } from '../../../platform/observability/log.ts';
 import { type Audience, type CheckReadability, NOT_READABLE } from '../readability/readability.ts';
 import { readBody } from '../readability/stored-body.ts';
 import type { Target } from './attempt.ts';
-import { makeAttempt, type Outcome, refusedOutcome, type Sender } from './attempt.ts';
+import { createRefusedOutcome, makeAttempt, type Outcome, type Sender } from './attempt.ts';
 import type { ClaimedDelivery } from './claim.ts';
 
 /**
@@ -30,12 +30,12 @@ export interface CheckedAttempts {
    * Makes an attempt if the endpoint's owner may read the body now; otherwise returns a refused outcome. Rejects if the database is
    * unavailable.
    *
-   * @param targetNow called after the check; returns undefined if the attempt must not begin any more
+   * @param getTarget called after the check; returns undefined if the attempt must not begin any more
    * @param waiting the claimed deliveries that come next; they are checked together with this one
    * @returns undefined if no attempt was made and the delivery stays unchanged, because the endpoint must not be sent to at all
    */
-  make(
-    targetNow: () => Target | Error | undefined,
+  attemptIfReadable(
+    getTarget: () => Target | Error | undefined,
     delivery: ClaimedDelivery,
     waiting: readonly ClaimedDelivery[],
   ): Promise<Outcome | undefined>;
@@ -59,7 +59,7 @@ export function createCheckedAttempts(
 ): CheckedAttempts {
   const checks = new Map<string, Checked>();
   /** How many waiting deliveries the next check includes: about as many as began after the last check. */
-  let ahead = MAX_PER_CHECK - 1;
+  let lookaheadCount = MAX_PER_CHECK - 1;
   let startedSinceCheck = 0;
 
   function isFresh({ id }: ClaimedDelivery): boolean {
@@ -67,7 +67,7 @@ export function createCheckedAttempts(
     return checked !== undefined && (checked.until === undefined || performance.now() <= checked.until);
   }
 
-  function open(delivery: ClaimedDelivery): OpenedDelivery {
+  function decryptBody(delivery: ClaimedDelivery): OpenedDelivery {
     try {
       return { delivery, body: readBody(keyring, delivery.id, delivery) };
     } catch (error) {
@@ -80,7 +80,7 @@ export function createCheckedAttempts(
     }
   }
 
-  function checkTogether(opened: readonly OpenedDelivery[]): void {
+  function checkBodies(opened: readonly OpenedDelivery[]): void {
     const began = performance.now();
     const readable = opened.filter((one) => 'body' in one);
     const checking = check(
@@ -103,21 +103,21 @@ export function createCheckedAttempts(
   }
 
   return {
-    async make(targetNow, delivery, waiting) {
-      const opened = open(delivery);
+    async attemptIfReadable(getTarget, delivery, waiting) {
+      const opened = decryptBody(delivery);
       if ('error' in opened) return makeAttempt(sender, opened.error, { messageId: delivery.messageId, body: '' });
       if (!isFresh(delivery)) {
-        const next = waiting.filter((one) => !isFresh(one)).slice(0, ahead);
-        checkTogether([opened, ...next.map(open)]);
+        const next = waiting.filter((one) => !isFresh(one)).slice(0, lookaheadCount);
+        checkBodies([opened, ...next.map(decryptBody)]);
         startedSinceCheck = 0;
       }
       startedSinceCheck += 1;
-      ahead = Math.min(2 * startedSinceCheck, MAX_PER_CHECK - 1);
+      lookaheadCount = Math.min(2 * startedSinceCheck, MAX_PER_CHECK - 1);
       const readable = await checks.get(delivery.id)!.readable;
       checks.delete(delivery.id);
       if (readable === undefined) return undefined;
-      if (!readable) return refusedOutcome(NOT_READABLE);
-      const target = targetNow();
+      if (!readable) return createRefusedOutcome(NOT_READABLE);
+      const target = getTarget();
       return target && makeAttempt(sender, target, { messageId: delivery.messageId, body: opened.body });
     },
   };

@@ -1,6 +1,6 @@
 import type { Auth } from '../../../declare/route.ts';
 import { mayReceiveSql, OLD_SECRETS, RATE_RULE, type UsersSql } from '../endpoints/endpoints-sql.ts';
-import { OWN_ROW } from '../fanout/outgoing-event.ts';
+import { OWN_ROW_NAME } from '../fanout/outgoing-event.ts';
 import type { RateRule, RateState } from './rate-limit.ts';
 
 /** An endpoint as a claim returns it. */
@@ -62,7 +62,7 @@ interface ClaimKind {
 }
 
 /** Any due deliveries, the earliest first, except requested ones. Uses webhook_deliveries_due_index. */
-const ANY: ClaimKind = {
+const CLAIM_ANY: ClaimKind = {
   endpoints: 'slow = $4 and not ordered',
   due: `due as materialized (
     select d.id, d.message_id, d.type, d.body, d.encrypted_body, d.attempts, d.schedule_attempts, d.next_attempt_at, d.event_id
@@ -78,7 +78,7 @@ const ANY: ClaimKind = {
  * it is due and nothing can still come before it: the relay has handled all earlier events, and no delivery of an expired lease may
  * still be in flight. The rows are locked and read again, so that a delivery that another process is writing is waited for, not skipped.
  */
-const ORDERED: ClaimKind = {
+const CLAIM_ORDERED: ClaimKind = {
   endpoints: 'slow = $4 and ordered',
   due: `next as materialized (
     select d.id, row_number() over (order by d.position nulls first, d.event_id) as place from webhook_deliveries d
@@ -90,8 +90,8 @@ const ORDERED: ClaimKind = {
     select d.* from webhook_deliveries d where d.id = any(array(select id from next)) and d.status = 'pending' for update
   ), placed as materialized (
     select l.*, n.place, bool_and(l.next_attempt_at <= now() and (l.position is null or l.position < least(
-        (select min(id) from outbox where resource is not null or name = '${OWN_ROW}'),
-        (select min((payload ->> 'position')::bigint) from outbox where name = '${OWN_ROW}'), 9223372036854775807)))
+        (select min(id) from outbox where resource is not null or name = '${OWN_ROW_NAME}'),
+        (select min((payload ->> 'position')::bigint) from outbox where name = '${OWN_ROW_NAME}'), 9223372036854775807)))
       over (order by n.place) as ready
     from locked l join next n on n.id = l.id
   ), due as materialized (
@@ -103,7 +103,7 @@ const ORDERED: ClaimKind = {
  * The requested delivery that has waited longest, regardless of the endpoint's lane and order; $4 is null. Drops a request whose delivery
  * can no longer be claimed this way; if that delivery is still pending, it is claimed like any other. Uses the primary key.
  */
-const REQUESTED: ClaimKind = {
+const CLAIM_REQUESTED: ClaimKind = {
   endpoints: 'slow = coalesce($4, slow)',
   due: `due as materialized (
     select d.id, d.message_id, d.type, d.body, d.encrypted_body, d.attempts, d.schedule_attempts, d.next_attempt_at, d.event_id
@@ -174,9 +174,9 @@ export interface ClaimTexts {
 /** Creates the statements that claim deliveries under a lease. */
 export function createClaimTexts(users: UsersSql): ClaimTexts {
   return {
-    any: claimSql(users, ANY),
-    ordered: claimSql(users, ORDERED),
-    requested: claimSql(users, REQUESTED),
+    any: claimSql(users, CLAIM_ANY),
+    ordered: claimSql(users, CLAIM_ORDERED),
+    requested: claimSql(users, CLAIM_REQUESTED),
   };
 }
 

@@ -17,7 +17,7 @@ export function endpointOf({ id, owner = id }: JobData): EndpointOfOwner {
 }
 
 /** The queue of a lane. */
-export const QUEUES: Record<Lane, string> = { fast: 'webhooks', slow: 'webhooks-slow' };
+export const LANE_QUEUES: Record<Lane, string> = { fast: 'webhooks', slow: 'webhooks-slow' };
 
 /** Names of jobs: `process` means that the endpoint has work; `retry` adds such a job when a retry is due. */
 export type JobName = 'process' | 'retry';
@@ -31,28 +31,31 @@ export function laneOf(slow: boolean): Lane {
  * The job that processes an endpoint. At most one per endpoint waits. One that is added while another runs comes after it, and finds what
  * the running job no longer saw. It never has a delay, so nothing can postpone it.
  */
-function processJob({ id, owner }: EndpointOfOwner): NewJob {
+function createProcessJob({ id, owner }: EndpointOfOwner): NewJob {
   const deduplication = { id: `we_${id}`, keepLastIfActive: true };
   return { name: 'process' satisfies JobName, data: { id, owner }, opts: { deduplication } };
 }
 
 /** Adds jobs that process endpoints. */
-export async function wakeUp(queues: Queues, endpoints: Iterable<EndpointOfOwner & { lane: Lane }>): Promise<void> {
+export async function wakeEndpoints(
+  queues: Queues,
+  endpoints: Iterable<EndpointOfOwner & { lane: Lane }>,
+): Promise<void> {
   const byLane = Map.groupBy(endpoints, (endpoint) => endpoint.lane);
-  await Promise.all([...byLane].map(([lane, list]) => queues.add(QUEUES[lane], list.map(processJob))));
+  await Promise.all([...byLane].map(([lane, list]) => queues.add(LANE_QUEUES[lane], list.map(createProcessJob))));
 }
 
 /**
  * Adds a job that processes an endpoint later. It has an id of its own, so that it cannot postpone deliveries that are due now. A later
  * call moves it, so `delayMs` must be the time until the earliest delivery in the database.
  */
-export async function wakeUpLater(
+export async function wakeEndpointLater(
   queues: Queues,
   { id, owner, lane }: EndpointOfOwner & { lane: Lane },
   delayMs: number,
 ): Promise<void> {
   const deduplication = { id: `wr_${id}`, reschedule: true, keepLastIfActive: true };
-  await queues.add(QUEUES[lane], [
+  await queues.add(LANE_QUEUES[lane], [
     { name: 'retry' satisfies JobName, data: { id, owner }, opts: { delay: delayMs, deduplication } },
   ]);
 }
@@ -61,7 +64,7 @@ export async function wakeUpLater(
 export const REQUESTED_QUEUE = 'webhooks-requested';
 
 /** Adds jobs that send the requested deliveries of endpoints. @param requestId distinguishes the requests of one endpoint */
-async function wakeUpRequests(
+async function addRequestedJobs(
   queues: Queues,
   requests: readonly (EndpointOfOwner & { requestId: string })[],
 ): Promise<void> {
@@ -73,8 +76,8 @@ async function wakeUpRequests(
 }
 
 /** Adds jobs for the requested deliveries that were still unsent when the leases of their endpoints were released. */
-export async function wakeUpRequested(queues: Queues, endpoints: readonly EndpointOfOwner[]): Promise<void> {
-  await wakeUpRequests(
+export async function wakeRequestedEndpoints(queues: Queues, endpoints: readonly EndpointOfOwner[]): Promise<void> {
+  await addRequestedJobs(
     queues,
     endpoints.map((endpoint) => ({ ...endpoint, requestId: endpoint.id })),
   );
@@ -93,5 +96,5 @@ export async function requestDelivery(
 ): Promise<void> {
   const statement = { name: 'webhook_request', text: REQUEST_DELIVERY, values: [endpoint.id, deliveryId] };
   await database.write(statement);
-  await wakeUpRequests(queues, [{ ...endpoint, requestId: deliveryId }]);
+  await addRequestedJobs(queues, [{ ...endpoint, requestId: deliveryId }]);
 }

@@ -10,8 +10,8 @@ import {
   CREATE_LEASE_ROW,
   type CurrentEndpoint,
   LEASE_MS,
-  type ReleasedLease,
-  type RenewedLease,
+  type LeaseToRelease,
+  type LeaseToRenew,
 } from './lease-store.ts';
 import { createRateCounter, type RateCounter } from './rate-limit.ts';
 
@@ -25,8 +25,8 @@ export interface LeaseParts {
   globalRoles: readonly string[] | null;
   /** Called before each claim if functions decide who may have global endpoints. */
   mayBeGlobal: GlobalAccessCheck | undefined;
-  releaseLease: AddToBatch<ReleasedLease>;
-  renewals: LeaseRenewals<RenewedLease>;
+  releaseLease: AddToBatch<LeaseToRelease>;
+  renewals: LeaseRenewals<LeaseToRenew>;
 }
 
 /** The exclusive right to send to an endpoint. The first claim that returns a delivery acquires it. */
@@ -41,7 +41,7 @@ export interface EndpointLease {
   /** Registers a listener that is called when a renewal finds unclaimed requested deliveries. */
   onRequested(listener: () => void): void;
   /** Counts one more request against the endpoint's rate limit and returns true; returns false if the request has to wait. */
-  mayBegin(): boolean;
+  tryCountRequest(): boolean;
   /** ms until the rate limit allows another request; 0 if it does so now. */
   waitMs(): number;
   /**
@@ -78,13 +78,13 @@ export function createEndpointLease(parts: LeaseParts, endpointId: string): Endp
   const unwritten = new Map<string, number>();
   let rate: RateCounter | undefined;
   /** How far the clock of Postgres is ahead of `performance.now()`. Workers that share an endpoint's rate limit need one common clock. */
-  let aheadMs = 0;
+  let postgresAheadMs = 0;
   let ordered = false;
   let latest: ClaimedEndpoint | undefined;
   let isOutdated = false;
   let claimedAt = 0;
-  let requestedListener = () => {};
-  const renewed: RenewedLease = {
+  let notifyRequested = () => {};
+  const renewed: LeaseToRenew = {
     endpointId,
     holder,
     get claimedAt() {
@@ -92,18 +92,18 @@ export function createEndpointLease(parts: LeaseParts, endpointId: string): Endp
     },
     onRenewed(endpoint) {
       isOutdated ||= !hasSameSettings(endpoint, latest!);
-      if (endpoint.requested) requestedListener();
+      if (endpoint.requested) notifyRequested();
     },
   };
   let isAcquired = false;
   // One claim at a time, because each claim writes everything that the lease has claimed.
   const claimOneByOne = createSerialQueue();
 
-  const now = () => performance.now() + aheadMs;
+  const estimatePostgresTime = () => performance.now() + postgresAheadMs;
 
   /** Continues counting requests. The rate limit may have changed since the last claim. */
-  function continueRate({ rateLimit, rate: before, now: postgresNow }: ClaimedEndpoint): void {
-    aheadMs = postgresNow - performance.now();
+  function continueRateCounter({ rateLimit, rate: before, now: postgresNow }: ClaimedEndpoint): void {
+    postgresAheadMs = postgresNow - performance.now();
     const state = rate?.state(postgresNow) ?? before ?? {};
     rate = rateLimit === null ? undefined : createRateCounter(rateLimit, state, postgresNow);
   }
@@ -111,7 +111,7 @@ export function createEndpointLease(parts: LeaseParts, endpointId: string): Endp
   async function runClaim(name: string, text: string, chunk: number, slow: boolean | null): Promise<Claim | undefined> {
     if (parts.mayBeGlobal !== undefined && !(await parts.mayBeGlobal(endpointId))) return undefined;
     const before = JSON.stringify(Object.fromEntries(claimed));
-    const known = rate === undefined ? null : JSON.stringify(rate.state(now()));
+    const known = rate === undefined ? null : JSON.stringify(rate.state(estimatePostgresTime()));
     const values = [endpointId, chunk, LEASE_MS, slow, parts.globalRoles, holder, before, known];
     const claim = readClaim(await database.write<ClaimRow>({ name, text, values }));
     if (claim?.endpoint.lease === 'none') {
@@ -142,7 +142,7 @@ export function createEndpointLease(parts: LeaseParts, endpointId: string): Endp
       ordered = found.endpoint.ordered;
       return claim(lane);
     }
-    continueRate(found.endpoint);
+    continueRateCounter(found.endpoint);
     latest = found.endpoint;
     isOutdated = false;
     storeClaim(found);
@@ -159,10 +159,10 @@ export function createEndpointLease(parts: LeaseParts, endpointId: string): Endp
     claim: (lane) => claimOneByOne(() => claim(lane)),
     claimRequested: () => claimOneByOne(claimRequested),
     onRequested: (listener) => {
-      requestedListener = listener;
+      notifyRequested = listener;
     },
-    mayBegin: () => rate === undefined || rate.take(now()),
-    waitMs: () => rate?.waitMs(now()) ?? 0,
+    tryCountRequest: () => rate === undefined || rate.take(estimatePostgresTime()),
+    waitMs: () => rate?.waitMs(estimatePostgresTime()) ?? 0,
     isOutdated: () => isOutdated,
     noteResult(deliveryId, isWritten) {
       if (!isWritten) unwritten.set(deliveryId, claimed.get(deliveryId)!);
@@ -171,7 +171,13 @@ export function createEndpointLease(parts: LeaseParts, endpointId: string): Endp
     async release() {
       parts.renewals.remove(renewed);
       if (!isAcquired) return;
-      await parts.releaseLease({ endpointId, owner: latest!.owner, holder, unwritten, rate: rate?.state(now()) });
+      await parts.releaseLease({
+        endpointId,
+        owner: latest!.owner,
+        holder,
+        unwritten,
+        rate: rate?.state(estimatePostgresTime()),
+      });
     },
   };
 }

@@ -4,7 +4,7 @@ import { createLeaseRenewals, type LeaseRenewals, STORE_RESULT_RETRY_MS } from '
 import { retryTransient } from '../../../platform/postgres/retry.ts';
 import { plainArrayLiteral, textArrayLiteral } from '../../../platform/postgres/values.ts';
 import { mayReceiveSql, RATE_RULE, type UsersSql, usersSql } from '../endpoints/endpoints-sql.ts';
-import { globalRoles, type WebhookSettings } from '../settings.ts';
+import { globalRolesOf, type WebhookSettings } from '../settings.ts';
 import type { RateRule, RateState } from './rate-limit.ts';
 
 /**
@@ -76,7 +76,7 @@ export interface CurrentEndpoint {
  * the endpoints that may still be sent to. It skips locked rows: a claim locks the row and renews the lease anyway, and waiting could
  * deadlock with a process that releases leases in another order.
  */
-function renewLeases(users: UsersSql): string {
+function renewLeasesSql(users: UsersSql): string {
   return `
   with own as (
     select t.endpoint_id, t.requested from webhook_turns t
@@ -92,7 +92,7 @@ function renewLeases(users: UsersSql): string {
 }
 
 /** A lease to renew. */
-export interface RenewedLease {
+export interface LeaseToRenew {
   readonly endpointId: string;
   readonly holder: string;
   /** Time of the last claim, by `performance.now()`. A claim also renews the lease. */
@@ -109,11 +109,11 @@ export function createEndpointLeaseRenewals(
   { database, log }: Pick<Host, 'database' | 'log'>,
   users: ResourceGateway,
   settings: Pick<WebhookSettings, 'globalPolicy'>,
-): LeaseRenewals<RenewedLease> {
-  const text = renewLeases(usersSql(users));
-  const roles = globalRoles(settings);
+): LeaseRenewals<LeaseToRenew> {
+  const text = renewLeasesSql(usersSql(users));
+  const roles = globalRolesOf(settings);
 
-  async function renew(leases: readonly RenewedLease[]): Promise<readonly RenewedLease[]> {
+  async function renew(leases: readonly LeaseToRenew[]): Promise<readonly LeaseToRenew[]> {
     const due = leases.filter(({ claimedAt }) => performance.now() - claimedAt >= RENEW_EVERY_MS);
     if (due.length === 0) return leases;
     const values = [due.map(({ endpointId }) => endpointId), due.map(({ holder }) => holder), LEASE_MS, roles];
@@ -131,7 +131,7 @@ export function createEndpointLeaseRenewals(
 }
 
 /** A lease that its holder releases. */
-export interface ReleasedLease {
+export interface LeaseToRelease {
   endpointId: string;
   /** The owner of the endpoint. */
   owner: string;
@@ -153,8 +153,8 @@ const MAX_RELEASED = 500;
 export function createLeaseRelease(
   { database, log }: Pick<Host, 'database' | 'log'>,
   onRequested: (endpoints: { id: string; owner: string }[]) => Promise<void>,
-): AddToBatch<ReleasedLease> {
-  async function write(leases: ReleasedLease[]): Promise<void> {
+): AddToBatch<LeaseToRelease> {
+  async function releaseLeases(leases: LeaseToRelease[]): Promise<void> {
     const values = [
       plainArrayLiteral(leases.map(({ endpointId }) => endpointId)),
       plainArrayLiteral(leases.map(({ holder }) => holder)),
@@ -176,5 +176,5 @@ export function createLeaseRelease(
       );
     }
   }
-  return createMicroBatch(write, MAX_RELEASED);
+  return createMicroBatch(releaseLeases, MAX_RELEASED);
 }

@@ -1,7 +1,7 @@
 import type { Host } from '../../../declare/host.ts';
-import { EARLIEST, NEXT } from '../log/deliveries-sql.ts';
+import { EARLIEST_DUE_MS, NEXT_DUE_MS } from '../log/deliveries-sql.ts';
 import type { Claim } from './claim.ts';
-import { type EndpointOfOwner, type Lane, laneOf, wakeUp, wakeUpLater } from './endpoint-jobs.ts';
+import { type EndpointOfOwner, type Lane, laneOf, wakeEndpointLater, wakeEndpoints } from './endpoint-jobs.ts';
 import { createEndpointLease, type EndpointLease } from './endpoint-lease.ts';
 import type { SlotKind } from './request-slots.ts';
 import { type FirstSlot, type SendParts, sendUnderLease } from './send-under-lease.ts';
@@ -28,16 +28,18 @@ async function sendAndReschedule(parts: WorkerParts, lease: EndpointLease, lane:
   const { more, slow, waitMs } = await sendUnderLease(parts, lease, lane, first, slot);
   await lease.release();
   const next = { id, owner, lane: laneOf(slow) };
-  if (waitMs > 0) return wakeUpLater(queues, next, waitMs);
-  if (more) return wakeUp(queues, [next]);
-  const statement = ordered ? { name: 'webhook_next', text: NEXT } : { name: 'webhook_earliest', text: EARLIEST };
+  if (waitMs > 0) return wakeEndpointLater(queues, next, waitMs);
+  if (more) return wakeEndpoints(queues, [next]);
+  const statement = ordered
+    ? { name: 'webhook_next', text: NEXT_DUE_MS }
+    : { name: 'webhook_earliest', text: EARLIEST_DUE_MS };
   const [earliest] = await database.read<[number]>({ ...statement, values: [id] });
   if (earliest === undefined) return;
   // A delivery is due but was not claimed: an earlier event may still produce a delivery.
   const isHeldUp = ordered && first.deliveries.length === 0;
   const delayMs = Math.max(earliest[0], isHeldUp ? HELD_UP_RETRY_MS : 0);
-  if (delayMs === 0) await wakeUp(queues, [next]);
-  else await wakeUpLater(queues, next, delayMs);
+  if (delayMs === 0) await wakeEndpoints(queues, [next]);
+  else await wakeEndpointLater(queues, next, delayMs);
 }
 
 async function claimAndSend(parts: WorkerParts, endpointId: string, lane: Lane, release?: () => void): Promise<void> {
@@ -45,7 +47,7 @@ async function claimAndSend(parts: WorkerParts, endpointId: string, lane: Lane, 
   const claim = await lease.claim(lane);
   if (claim === undefined) return;
   const { id, owner, slow, lease: holder } = claim.endpoint;
-  if (laneOf(slow) !== lane) return wakeUp(parts.host.queues, [{ id, owner, lane: laneOf(slow) }]);
+  if (laneOf(slow) !== lane) return wakeEndpoints(parts.host.queues, [{ id, owner, lane: laneOf(slow) }]);
   if (holder === 'taken') return;
   await sendAndReschedule(parts, lease, lane, claim, release && { release });
 }
@@ -115,7 +117,7 @@ export async function processEndpoint(parts: WorkerParts, endpoint: EndpointOfOw
  * them under that lease at once. If another process holds the lease, that process finds them when it renews the lease.
  */
 export async function processRequested(parts: WorkerParts, endpoint: EndpointOfOwner): Promise<void> {
-  const sendRequested = parts.leased.get(endpoint.id);
+  const sendRequested = parts.requestedSenders.get(endpoint.id);
   if (sendRequested !== undefined) return sendRequested();
   await runInSlot(parts, 'requested', endpoint, (release) => claimRequestedAndSend(parts, endpoint.id, release));
 }

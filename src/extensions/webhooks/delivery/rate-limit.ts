@@ -43,11 +43,11 @@ export function createRateCounter({ limit, windowSeconds }: RateRule, before: Ra
   if (before.lost) add(sliceOf(now), before.lost);
 
   /** When the requests of a slice stop counting. */
-  const endOf = (slice: number) => (slice + 1) * sliceMs + windowMs;
-  function counted(time: number): number {
+  const expiryOf = (slice: number) => (slice + 1) * sliceMs + windowMs;
+  function countRequests(time: number): number {
     let sum = 0;
     for (const [slice, count] of counts) {
-      if (endOf(slice) <= time) counts.delete(slice);
+      if (expiryOf(slice) <= time) counts.delete(slice);
       else sum += count;
     }
     return sum;
@@ -55,21 +55,21 @@ export function createRateCounter({ limit, windowSeconds }: RateRule, before: Ra
 
   return {
     take(time) {
-      if (counted(time) >= limit) return false;
+      if (countRequests(time) >= limit) return false;
       add(sliceOf(time), 1);
       return true;
     },
     waitMs(time) {
-      let over = counted(time) - limit;
+      let over = countRequests(time) - limit;
       for (const [slice, count] of [...counts].sort(([a], [b]) => a - b)) {
         if (over < 0) break;
         over -= count;
-        if (over < 0) return Math.ceil(endOf(slice) - time);
+        if (over < 0) return Math.ceil(expiryOf(slice) - time);
       }
       return 0;
     },
     state(time) {
-      counted(time);
+      countRequests(time);
       return { slices: Object.fromEntries(counts), sliceMs };
     },
   };

@@ -11,7 +11,7 @@ import { TEST_EVENT } from '../events.ts';
 import type { DeliveryStatus } from '../log/deliveries-sql.ts';
 import { encryptResponse } from '../readability/stored-body.ts';
 import type { Outcome } from './attempt.ts';
-import { nextAttemptDelay } from './retry-schedule.ts';
+import { computeAttemptDelay } from './retry-schedule.ts';
 
 /**
  * Writes the results of attempts and updates their endpoints, in one statement. Returns the endpoints that it disabled.
@@ -105,50 +105,50 @@ export interface CompletedAttempt extends RecordableAttempt {
 const MAX_BATCH = 500;
 
 /** The status of a delivery after an attempt, and the time of the next attempt. */
-interface AfterAttempt {
+interface NextStep {
   status: DeliveryStatus;
   delayMs: number | null;
 }
 
 /** Decides what happens after an attempt. */
-export function afterAttempt(
+export function decideNextStep(
   { outcome, scheduleAttempt }: Pick<RecordableAttempt, 'outcome' | 'scheduleAttempt'>,
   schedule: readonly number[],
-): AfterAttempt {
+): NextStep {
   if (outcome.ok) return { status: 'succeeded', delayMs: null };
   const { retryAfterMs } = outcome;
   const delayMs =
-    outcome.gone || outcome.refused ? null : nextAttemptDelay({ schedule, attempt: scheduleAttempt, retryAfterMs });
+    outcome.gone || outcome.refused ? null : computeAttemptDelay({ schedule, attempt: scheduleAttempt, retryAfterMs });
   return { status: delayMs === null ? 'failed' : 'pending', delayMs };
 }
 
 /** The parameters of `RECORD_RESULTS`. */
-function resultParameters(
+function createResultParameters(
   keyring: Keyring,
   results: readonly RecordableAttempt[],
-  after: readonly AfterAttempt[],
+  nextSteps: readonly NextStep[],
   disableAfter: number,
 ): unknown[] {
   const plain = (value: (result: RecordableAttempt) => string | number | boolean | null) =>
     plainArrayLiteral(results.map(value));
   const text = (value: (result: RecordableAttempt) => string | null) => textArrayLiteral(results.map(value));
-  const encrypted = ({ id, isEncrypted, outcome: { response } }: RecordableAttempt) =>
+  const encryptedResponseOf = ({ id, isEncrypted, outcome: { response } }: RecordableAttempt) =>
     isEncrypted && response ? encryptResponse(keyring, id, response) : null;
   return [
     plain(({ id }) => id),
     plain(({ attempt }) => attempt),
     plain(({ outcome }) => outcome.at),
-    plainArrayLiteral(after.map(({ status }) => status)),
+    plainArrayLiteral(nextSteps.map(({ status }) => status)),
     plain(({ outcome }) => outcome.statusCode),
     plain(({ outcome }) => outcome.durationMs),
     text(({ outcome }) => outcome.error),
-    plainArrayLiteral(after.map(({ delayMs }) => delayMs)),
+    plainArrayLiteral(nextSteps.map(({ delayMs }) => delayMs)),
     text(({ isEncrypted, outcome }) => (isEncrypted && outcome.response ? null : outcome.response)),
     plain(({ outcome }) => outcome.slow),
     plain(({ outcome }) => outcome.gone),
     plain(({ outcome }) => outcome.refused === true),
     disableAfter,
-    text(encrypted),
+    text(encryptedResponseOf),
   ];
 }
 
@@ -161,15 +161,16 @@ const statusClassOf = (status: number | null) => (status === null ? null : `${St
 /**
  * The log line of an attempt. It contains only ids and classes: no URL, header, body or response.
  *
- * @param ended the endpoints that this attempt may have disabled; undefined if the result could not be written
+ * @param disabledEndpoints the endpoints that this attempt may have disabled; undefined if the result could not be written
  */
-function attemptLine(
+function createAttemptLine(
   { id, endpointId, eventId, attempt, outcome }: RecordableAttempt,
-  { status, delayMs }: AfterAttempt,
-  ended: ReadonlySet<string> | undefined,
+  { status, delayMs }: NextStep,
+  disabledEndpoints: ReadonlySet<string> | undefined,
 ): WorkLine {
   const decisions: Record<string, string> = { succeeded: 'delivered', pending: 'retry' };
-  const decision = !outcome.ok && ended?.has(endpointId) ? 'endpoint disabled' : (decisions[status] ?? 'failed');
+  const decision =
+    !outcome.ok && disabledEndpoints?.has(endpointId) ? 'endpoint disabled' : (decisions[status] ?? 'failed');
   return {
     outcome: outcome.error ?? 'succeeded',
     delivery: id,
@@ -177,7 +178,7 @@ function attemptLine(
     event: eventId,
     attempt,
     statusClass: statusClassOf(outcome.statusCode),
-    decision: ended === undefined ? 'result not written' : decision,
+    decision: disabledEndpoints === undefined ? 'result not written' : decision,
     ...(delayMs === null ? {} : { retryAt: new Date(Date.now() + delayMs).toISOString() }),
     durationMs: outcome.durationMs ?? 0,
   };
@@ -193,27 +194,27 @@ export function createResultWriter(
 
   function logAttempts(
     results: readonly RecordableAttempt[],
-    after: readonly AfterAttempt[],
-    ended: ReadonlySet<string> | undefined,
+    nextSteps: readonly NextStep[],
+    disabledEndpoints: ReadonlySet<string> | undefined,
   ): void {
     results.forEach((result, i) => {
-      const sampled = result.outcome.ok && ended !== undefined;
-      logWork('webhook attempt', attemptLine(result, after[i]!, ended), { sampled });
+      const sampled = result.outcome.ok && disabledEndpoints !== undefined;
+      logWork('webhook attempt', createAttemptLine(result, nextSteps[i]!, disabledEndpoints), { sampled });
     });
   }
 
   return async (results) => {
-    const after = results.map((result) => afterAttempt(result, settings.retrySchedule));
-    const values = resultParameters(host.keyring, results, after, settings.disableAfterFailures);
+    const nextSteps = results.map((result) => decideNextStep(result, settings.retrySchedule));
+    const values = createResultParameters(host.keyring, results, nextSteps, settings.disableAfterFailures);
     const statement = { name: 'webhook_record_results', text: RECORD_RESULTS, values };
     let disabled: EndpointRow[];
     try {
       disabled = await retryTransient(() => host.database.write<EndpointRow>(statement), STORE_RESULT_RETRY_MS);
     } catch (error) {
-      logAttempts(results, after, undefined);
+      logAttempts(results, nextSteps, undefined);
       throw error;
     }
-    logAttempts(results, after, new Set(disabled.map(([id]) => id)));
+    logAttempts(results, nextSteps, new Set(disabled.map(([id]) => id)));
     if (disabled.length > 0) await notifyDisabled(disabled);
   };
 }

@@ -46,18 +46,18 @@ interface SlotPool {
 function createSlotPool(size: number, maxPerOwner: number): SlotPool {
   const usedByOwner = new Map<string, number>();
   let used = 0;
-  const usedBy = (owner: string) => usedByOwner.get(owner) ?? 0;
+  const countSlotsOf = (owner: string) => usedByOwner.get(owner) ?? 0;
   return {
     isFull: () => used >= size,
-    isOwnerFull: (owner) => usedBy(owner) >= maxPerOwner,
+    isOwnerFull: (owner) => countSlotsOf(owner) >= maxPerOwner,
     add(owner) {
       used += 1;
-      usedByOwner.set(owner, usedBy(owner) + 1);
+      usedByOwner.set(owner, countSlotsOf(owner) + 1);
     },
     remove(owner) {
       used -= 1;
-      if (usedBy(owner) === 1) usedByOwner.delete(owner);
-      else usedByOwner.set(owner, usedBy(owner) - 1);
+      if (countSlotsOf(owner) === 1) usedByOwner.delete(owner);
+      else usedByOwner.set(owner, countSlotsOf(owner) - 1);
     },
   };
 }
@@ -88,7 +88,7 @@ export function createRequestSlots(size: number, limits: SlotLimits): RequestSlo
     requested: new Map(),
   };
   // Under full load the kinds alternate, so that none of them starves.
-  const order: SlotKind[] = ['fast', 'untried', 'slow'];
+  const kindOrder: SlotKind[] = ['fast', 'untried', 'slow'];
   let admitting = false;
 
   const isKindFull = (kind: SlotKind) => pools[kind].some((pool) => pool.isFull());
@@ -96,12 +96,12 @@ export function createRequestSlots(size: number, limits: SlotLimits): RequestSlo
   const isFull = (kind: SlotKind, owner: string) =>
     admitting || waiting[kind].has(owner) || isKindFull(kind) || isOwnerFull(kind, owner);
 
-  function enter(kind: SlotKind, owner: string, begin: BeginWithSlot): void {
+  function occupySlot(kind: SlotKind, owner: string, begin: BeginWithSlot): void {
     for (const pool of pools[kind]) pool.add(owner);
     begin(() => release(kind, owner));
   }
 
-  function admit(kind: SlotKind): boolean {
+  function admitWaitingOwner(kind: SlotKind): boolean {
     if (isKindFull(kind)) return false;
     for (const [owner, calls] of waiting[kind]) {
       if (isOwnerFull(kind, owner)) continue;
@@ -110,17 +110,17 @@ export function createRequestSlots(size: number, limits: SlotLimits): RequestSlo
       // The owner goes to the end of the queue.
       waiting[kind].delete(owner);
       if (calls.size > 0) waiting[kind].set(owner, calls);
-      enter(kind, owner, first!.begin);
+      occupySlot(kind, owner, first!.begin);
       return true;
     }
     return false;
   }
 
-  function admitNext(): boolean {
-    if (admit('requested')) return true;
-    const admitted = order.find(admit);
+  function admitNextKind(): boolean {
+    if (admitWaitingOwner('requested')) return true;
+    const admitted = kindOrder.find(admitWaitingOwner);
     if (admitted === undefined) return false;
-    order.push(...order.splice(order.indexOf(admitted), 1));
+    kindOrder.push(...kindOrder.splice(kindOrder.indexOf(admitted), 1));
     return true;
   }
 
@@ -129,14 +129,14 @@ export function createRequestSlots(size: number, limits: SlotLimits): RequestSlo
     // A call may release its slot at once. Loop instead of recursing for each such call.
     if (admitting) return;
     admitting = true;
-    while (admitNext());
+    while (admitNextKind());
     admitting = false;
   }
 
   return {
     acquire(kind, owner, begin) {
       if (!isFull(kind, owner)) {
-        enter(kind, owner, begin);
+        occupySlot(kind, owner, begin);
         return;
       }
       const calls = waiting[kind].get(owner) ?? new Set();

@@ -43,7 +43,7 @@ function parseWait(entry: unknown): number | null {
  *   24 hours or the schedule's longest wait, whichever is longer; null if the schedule is used up
  * @throws RangeError if `attempt` is not a positive integer
  */
-export function nextAttemptDelay({
+export function computeAttemptDelay({
   schedule,
   attempt,
   retryAfterMs,

@@ -1,7 +1,7 @@
 import type { Host } from '../../../declare/host.ts';
 import type { AddToBatch } from '../../../platform/concurrency/micro-batch.ts';
 import { type CheckReadability, NOT_READABLE } from '../readability/readability.ts';
-import { createTarget, type Outcome, refusedOutcome, type Sender } from './attempt.ts';
+import { createRefusedOutcome, createTarget, type Outcome, type Sender } from './attempt.ts';
 import { createCheckedAttempts } from './checked-attempts.ts';
 import type { Claim, ClaimedDelivery } from './claim.ts';
 import { type Lane, laneOf } from './endpoint-jobs.ts';
@@ -11,7 +11,7 @@ import type { CompletedAttempt } from './record-results.ts';
 import type { RequestSlots } from './request-slots.ts';
 
 /** ms until an endpoint is processed again after its deliveries could not be checked. */
-const CHECK_AGAIN_MS = 1000;
+const RECHECK_DELAY_MS = 1000;
 
 /** Dependencies of sending. Each worker has one set. */
 export interface SendParts extends LeaseParts {
@@ -27,7 +27,7 @@ export interface SendParts extends LeaseParts {
   /** Allowed concurrent requests per endpoint, for endpoints whose last response was good. */
   concurrencyLimits: Map<string, number>;
   /** The endpoints whose leases this worker holds, each with a function that sends its requested deliveries. */
-  leased: Map<string, () => void>;
+  requestedSenders: Map<string, () => void>;
   isStopping(): boolean;
 }
 
@@ -66,7 +66,7 @@ export async function sendUnderLease(
   first: Claim,
   firstSlot?: FirstSlot,
 ): Promise<LeaseSummary> {
-  const { concurrencyLimits, slots, maxInFlight, leased, host, sender, check } = parts;
+  const { concurrencyLimits, slots, maxInFlight, requestedSenders, host, sender, check } = parts;
   const { id: endpointId } = first.endpoint;
   const startedAt = performance.now();
   const queue: ClaimedDelivery[] = [...first.deliveries];
@@ -101,14 +101,14 @@ export async function sendUnderLease(
 
   /** Registers this lease as the sender of the endpoint's requested deliveries. Returns a function that unregisters it. */
   function registerAsSender(claimRequested: () => void): () => void {
-    leased.set(endpointId, claimRequested);
+    requestedSenders.set(endpointId, claimRequested);
     lease.onRequested(claimRequested);
     // A later lease of the same endpoint may have registered meanwhile.
-    return () => void (leased.get(endpointId) === claimRequested && leased.delete(endpointId));
+    return () => void (requestedSenders.get(endpointId) === claimRequested && requestedSenders.delete(endpointId));
   }
 
   /** Returns the target, or undefined if the check took so long that the attempt must not begin any more. */
-  const targetNow = () => (lease.isOutdated() || elapsedMs() >= BEGIN_REQUESTS_MS ? undefined : target);
+  const getUsableTarget = () => (lease.isOutdated() || elapsedMs() >= BEGIN_REQUESTS_MS ? undefined : target);
 
   function noteOutcome(outcome: Outcome): void {
     // A refused attempt says nothing about the receiver.
@@ -149,32 +149,32 @@ export async function sendUnderLease(
   }
 
   await new Promise<void>((resolve) => {
-    function send(claimed: ClaimedDelivery, release: () => void): void {
-      void attemptOf(claimed).then((outcome) => {
-        if (outcome !== undefined) record(claimed, outcome);
+    function sendClaimed(claimed: ClaimedDelivery, release: () => void): void {
+      void attemptDelivery(claimed).then((outcome) => {
+        if (outcome !== undefined) recordOutcome(claimed, outcome);
         inFlight -= 1;
         release();
-        pump();
+        fillSlots();
       });
     }
 
     /** Makes an attempt. Returns undefined if none was made; the delivery can be claimed again after the lease is released. */
-    async function attemptOf(claimed: ClaimedDelivery): Promise<Outcome | undefined> {
+    async function attemptDelivery(claimed: ClaimedDelivery): Promise<Outcome | undefined> {
       const current = attempts;
       try {
         // Do not send what was checked for one API key to a URL that was set with another key meanwhile.
-        const targetOfCheck = () => (current === attempts ? targetNow() : undefined);
-        const outcome = await current.make(targetOfCheck, claimed, queue);
+        const getCheckedTarget = () => (current === attempts ? getUsableTarget() : undefined);
+        const outcome = await current.attemptIfReadable(getCheckedTarget, claimed, queue);
         if (outcome === undefined) more = true;
         halted ||= outcome === undefined;
         return outcome;
       } catch (error) {
-        noteUnchecked(error);
+        noteFailedCheck(error);
         return undefined;
       }
     }
 
-    function noteUnchecked(error: unknown): void {
+    function noteFailedCheck(error: unknown): void {
       host.log.error(
         { err: error, endpoint: endpointId },
         'webhook deliveries could not be checked; they will be retried',
@@ -183,30 +183,30 @@ export async function sendUnderLease(
       hasUnchecked = true;
     }
 
-    function record(claimed: ClaimedDelivery, outcome: Outcome): void {
+    function recordOutcome(claimed: ClaimedDelivery, outcome: Outcome): void {
       const { id, eventId, attempt, scheduleAttempt, dueAt } = claimed;
       const isEncrypted = claimed.encryptedBody !== null;
       noteOutcome(outcome);
       unwritten += 1;
       parts.recordResult({ id, endpointId, eventId, isEncrypted, attempt, scheduleAttempt, dueAt, outcome }).then(
-        () => afterResult(id, true),
+        () => handleResultWritten(id, true),
         (error: unknown) => {
           host.log.error(
             { err: error, endpoint: endpointId },
             'the result of a webhook delivery could not be stored; it may be sent again',
           );
-          afterResult(id, false);
+          handleResultWritten(id, false);
         },
       );
     }
 
-    function afterResult(id: string, isWritten: boolean): void {
+    function handleResultWritten(id: string, isWritten: boolean): void {
       lease.noteResult(id, isWritten);
       unwritten -= 1;
       // An ordered endpoint must not continue before this result is stored.
       halted ||= endpoint.ordered && !isWritten;
-      if (endpoint.ordered) pump();
-      else finish();
+      if (endpoint.ordered) fillSlots();
+      else resolveIfIdle();
     }
 
     /** Sends a requested delivery, with the endpoint settings that its own claim returned. */
@@ -216,15 +216,15 @@ export async function sendUnderLease(
       try {
         const own = createCheckedAttempts({ check, sender, ...host }, claimedFor);
         const ownTarget = createTarget(sender, claimedFor);
-        const outcome = await own.make(() => ownTarget, claimed, []);
+        const outcome = await own.attemptIfReadable(() => ownTarget, claimed, []);
         // Undefined: sending to the endpoint was stopped since the claim, a moment ago.
-        record(claimed, outcome ?? refusedOutcome(NOT_READABLE));
+        recordOutcome(claimed, outcome ?? createRefusedOutcome(NOT_READABLE));
       } catch (error) {
-        noteUnchecked(error);
+        noteFailedCheck(error);
       }
       requestedInFlight -= 1;
       release();
-      pump();
+      fillSlots();
     }
 
     /**
@@ -255,42 +255,42 @@ export async function sendUnderLease(
       claimingRequested = false;
       if (claim === undefined || claim.deliveries.length === 0) {
         release();
-        finish();
+        resolveIfIdle();
         return;
       }
       void sendRequested(claim, release);
       claimRequested();
     }
 
-    function begin(release: () => void): void {
+    function beginInSlot(release: () => void): void {
       awaitingSlot -= 1;
       // The delivery may have waited for its slot, so check again.
       const goesOn = mayBegin() && queue.length > 0;
-      isRateLimited ||= goesOn && !lease.mayBegin();
+      isRateLimited ||= goesOn && !lease.tryCountRequest();
       const next = goesOn && !isRateLimited ? queue.shift() : undefined;
       if (next !== undefined) {
-        send(next, release);
+        sendClaimed(next, release);
         return;
       }
       inFlight -= 1;
       release();
-      finish();
+      resolveIfIdle();
     }
 
     /** How many requests may be in flight now, not counting requested deliveries. */
-    function limitNow(): number {
+    function getInFlightLimit(): number {
       if (!endpoint.ordered) return concurrencyLimit;
       return requestedInFlight > 0 ? 0 : 1 - unwritten;
     }
 
-    function pump(): void {
-      while (inFlight < limitNow() && awaitingSlot < queue.length && mayBegin()) {
+    function fillSlots(): void {
+      while (inFlight < getInFlightLimit() && awaitingSlot < queue.length && mayBegin()) {
         inFlight += 1;
         awaitingSlot += 1;
         const own = slot;
         slot = undefined;
-        if (own === undefined) slots.acquire(lane, endpoint.owner, begin);
-        else begin(own);
+        if (own === undefined) slots.acquire(lane, endpoint.owner, beginInSlot);
+        else beginInSlot(own);
       }
       const isLow = endpoint.ordered
         ? queue.length + inFlight + requestedInFlight + unwritten === 0
@@ -300,13 +300,13 @@ export async function sendUnderLease(
         void claimMore().then(() => {
           claiming = false;
           if (endpoint.requested) claimRequested();
-          pump();
+          fillSlots();
         });
       }
-      finish();
+      resolveIfIdle();
     }
 
-    function finish(): void {
+    function resolveIfIdle(): void {
       const isIdle = inFlight === 0 && requestedInFlight === 0 && unwritten === 0;
       if (!isIdle || claiming || claimingRequested) return;
       ended = true;
@@ -316,12 +316,12 @@ export async function sendUnderLease(
     unregister = registerAsSender(claimRequested);
     if (firstSlot?.requested !== undefined) void sendRequested(firstSlot.requested, firstSlot.release);
     if (endpoint.requested) claimRequested();
-    pump();
+    fillSlots();
   });
   unregister();
   concurrencyLimits.delete(endpointId);
   if (hasRespondedWell) concurrencyLimits.set(endpointId, concurrencyLimit);
   if (concurrencyLimits.size > MAX_CONCURRENCY_LIMITS) concurrencyLimits.delete(concurrencyLimits.keys().next().value!);
   const waitMs = isRateLimited ? lease.waitMs() : 0;
-  return { more: more || queue.length > 0, slow, waitMs: hasUnchecked ? Math.max(waitMs, CHECK_AGAIN_MS) : waitMs };
+  return { more: more || queue.length > 0, slow, waitMs: hasUnchecked ? Math.max(waitMs, RECHECK_DELAY_MS) : waitMs };
 }

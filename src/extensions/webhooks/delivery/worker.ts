@@ -6,16 +6,16 @@ import { createSigningKeys } from '../endpoints/signing.ts';
 import type { WebhookMetrics } from '../metrics.ts';
 import type { CheckReadability } from '../readability/readability.ts';
 import { createGlobalAccessCheck } from '../readability/readability.ts';
-import { globalRoles, type WebhookSettings } from '../settings.ts';
+import { globalRolesOf, type WebhookSettings } from '../settings.ts';
 import { createClaimTexts } from './claim.ts';
 import {
   endpointOf,
   type JobName,
+  LANE_QUEUES,
   type Lane,
-  QUEUES,
   REQUESTED_QUEUE,
-  wakeUp,
-  wakeUpRequested,
+  wakeEndpoints,
+  wakeRequestedEndpoints,
 } from './endpoint-jobs.ts';
 import { createEndpointLeaseRenewals, createLeaseRelease } from './lease-store.ts';
 import { processEndpoint, processRequested, type WorkerParts } from './process-endpoint.ts';
@@ -39,7 +39,7 @@ export function startWebhookWorker(
   const { concurrency, timeoutMs, allowPrivate, nameServers } = settings;
   const slowConcurrency = Math.max(1, Math.floor(concurrency / 2));
   const requestedConcurrency = Math.max(1, Math.floor(concurrency / 4));
-  const halfOf = (count: number) => Math.max(1, Math.ceil(count / 2));
+  const halve = (count: number) => Math.max(1, Math.ceil(count / 2));
   const agentOptions = { allowPrivate, nameServers, connectTimeoutMs: timeoutMs, connections: concurrency };
   const agents = [createGuardedAgent(agentOptions), createGuardedAgent(agentOptions)] as const;
   const renewals = createEndpointLeaseRenewals(host, users, settings);
@@ -52,40 +52,40 @@ export function startWebhookWorker(
     slots: createRequestSlots(concurrency, {
       slow: slowConcurrency,
       untried: slowConcurrency,
-      slowOrUntried: Math.max(1, concurrency - halfOf(slowConcurrency)),
+      slowOrUntried: Math.max(1, concurrency - halve(slowConcurrency)),
       requested: requestedConcurrency,
     }),
-    recordResult: metrics.counted(createResultRecorder(host, settings)),
-    releaseLease: createLeaseRelease(host, (endpoints) => wakeUpRequested(host.queues, endpoints)),
-    maxInFlight: { fast: halfOf(concurrency), slow: halfOf(slowConcurrency) },
-    chunk: { fast: Math.max(DELIVERIES_PER_CLAIM, halfOf(concurrency)), slow: SLOW_DELIVERIES_PER_CLAIM },
+    recordResult: metrics.countResults(createResultRecorder(host, settings)),
+    releaseLease: createLeaseRelease(host, (endpoints) => wakeRequestedEndpoints(host.queues, endpoints)),
+    maxInFlight: { fast: halve(concurrency), slow: halve(slowConcurrency) },
+    chunk: { fast: Math.max(DELIVERIES_PER_CLAIM, halve(concurrency)), slow: SLOW_DELIVERIES_PER_CLAIM },
     claimingMs: CLAIMING_MS,
     renewals,
     claimTexts: createClaimTexts(usersSql(users)),
-    globalRoles: globalRoles(settings),
+    globalRoles: globalRolesOf(settings),
     mayBeGlobal: createGlobalAccessCheck(host, users, settings),
     concurrencyLimits: new Map(),
     waitingEndpoints: new Set(),
     detached: new Set(),
-    leased: new Map(),
+    requestedSenders: new Map(),
     isStopping: () => stopping,
   };
-  const work = (lane: Lane, atOnce: number) =>
+  const startLaneWorker = (lane: Lane, concurrentJobs: number) =>
     host.queues.work(
-      QUEUES[lane],
+      LANE_QUEUES[lane],
       ({ name, data }) => {
         const endpoint = endpointOf(data);
         return (name as JobName) === 'retry'
-          ? wakeUp(host.queues, [{ ...endpoint, lane }])
+          ? wakeEndpoints(host.queues, [{ ...endpoint, lane }])
           : processEndpoint(parts, endpoint, lane);
       },
-      atOnce,
+      concurrentJobs,
       CRASH_DETECTION,
     );
   const workers = [
     // Twice as many jobs as requests: jobs of untried endpoints must not fill all of them.
-    work('fast', 2 * concurrency),
-    work('slow', slowConcurrency),
+    startLaneWorker('fast', 2 * concurrency),
+    startLaneWorker('slow', slowConcurrency),
     host.queues.work(
       REQUESTED_QUEUE,
       ({ data }) => processRequested(parts, endpointOf(data)),

@@ -5,10 +5,10 @@ import { createScopeCheck } from '../../../declare/scope.ts';
 import { ApiError } from '../../../platform/errors.ts';
 import { isId } from '../../../platform/ids.ts';
 import type { Database } from '../../../platform/postgres/database.ts';
-import { sentResources, TEST_EVENT } from '../events.ts';
+import { listSentResources, TEST_EVENT } from '../events.ts';
 import type { WebhookSettings } from '../settings.ts';
 import { type EndpointRow, serializeEndpoint } from './endpoint.ts';
-import { READ } from './endpoints-sql.ts';
+import { READ_ENDPOINT } from './endpoints-sql.ts';
 
 type Endpoint = ReturnType<typeof serializeEndpoint>;
 
@@ -16,7 +16,7 @@ type Endpoint = ReturnType<typeof serializeEndpoint>;
 const ANY_READ: Route = { method: 'GET', path: '/', handler: () => undefined };
 
 /** Reasons for which an endpoint was disabled that only its signed-in owner may override. */
-export const FOR_OWNER: readonly string[] = ['key_ended', 'password_reset'];
+export const OWNER_ONLY_REASONS: readonly string[] = ['key_ended', 'password_reset'];
 
 /** Limits what API keys may do with endpoints. A session has no limits. */
 export interface KeyLimits {
@@ -35,13 +35,13 @@ export interface KeyLimits {
    *
    * @throws ApiError FORBIDDEN
    */
-  assertManages(asking: Pick<AuthorizationRequest, 'auth'>, endpoint: Endpoint): void;
+  assertMayManage(asking: Pick<AuthorizationRequest, 'auth'>, endpoint: Endpoint): void;
   /**
    * Checks that no key enables an endpoint that was disabled because credentials ended.
    *
    * @throws ApiError FORBIDDEN
    */
-  assertEnables(asking: Pick<AuthorizationRequest, 'auth'>, endpoint: Endpoint): void;
+  assertMayEnable(asking: Pick<AuthorizationRequest, 'auth'>, endpoint: Endpoint): void;
   /** Returns the ids of those keys that have ended. */
   ended(ids: readonly string[]): Promise<readonly string[]>;
   /** Returns when a key expires; null if it never does. */
@@ -54,19 +54,19 @@ export function isKey(auth: Auth | undefined): auth is Auth {
 }
 
 /** Returns the key that an endpoint is bound to, with its scopes; undefined if the endpoint is bound to none. */
-export function bindingOf({ apiKeyId, scopes = [] }: Pick<Endpoint, 'apiKeyId' | 'scopes'>): Auth | undefined {
+export function boundKeyOf({ apiKeyId, scopes = [] }: Pick<Endpoint, 'apiKeyId' | 'scopes'>): Auth | undefined {
   return apiKeyId === undefined ? undefined : { via: 'api-key', scopes, id: apiKeyId };
 }
 
 /** Creates the limits. A key needs the scopes of the list and read routes of an event's resource. */
 export function createKeyLimits(host: Pick<ExtensionHost, 'resources' | 'routes' | 'authenticators'>): KeyLimits {
-  const sent = sentResources(host.resources).map(({ name }) => name);
-  const views = new Set(host.resources.map(({ name }) => name));
+  const sent = listSentResources(host.resources).map(({ name }) => name);
+  const resourceNames = new Set(host.resources.map(({ name }) => name));
   const watch = () => host.authenticators().find((one) => one.watch?.via === 'api-key')?.watch;
 
   const checks = new Map<string, (auth: Auth) => void>();
 
-  function checksOf(resource: string): (auth: Auth) => void {
+  function createResourceCheck(resource: string): (auth: Auth) => void {
     const isRead = ({ crud }: Route) => crud === 'list' || crud === 'read';
     const routes = host.routes().filter((route) => route.resource === resource && isRead(route));
     const all = (routes.length === 0 ? [ANY_READ] : routes).map((route) =>
@@ -78,8 +78,8 @@ export function createKeyLimits(host: Pick<ExtensionHost, 'resources' | 'routes'
   }
 
   /** Returns the check of a resource; for any other name, the check of `ANY_READ`. */
-  function checkOf(resource: string): (auth: Auth) => void {
-    const check = checks.get(resource) ?? checksOf(resource);
+  function getResourceCheck(resource: string): (auth: Auth) => void {
+    const check = checks.get(resource) ?? createResourceCheck(resource);
     checks.set(resource, check);
     return check;
   }
@@ -89,8 +89,8 @@ export function createKeyLimits(host: Pick<ExtensionHost, 'resources' | 'routes'
     for (const name of list) {
       const group = name.slice(0, name.indexOf('.'));
       if (name === TEST_EVENT) continue;
-      if (name === '*') for (const resource of sent) checkOf(resource)(auth);
-      checkOf(views.has(group) ? group : '')(auth);
+      if (name === '*') for (const resource of sent) getResourceCheck(resource)(auth);
+      getResourceCheck(resourceNames.has(group) ? group : '')(auth);
     }
   }
 
@@ -105,15 +105,15 @@ export function createKeyLimits(host: Pick<ExtensionHost, 'resources' | 'routes'
         throw error;
       }
     },
-    assertManages({ auth }, { apiKeyId, events }) {
+    assertMayManage({ auth }, { apiKeyId, events }) {
       if (!isKey(auth)) return;
       if (apiKeyId !== undefined && apiKeyId !== auth.id) {
         throw new ApiError('FORBIDDEN', 'The webhook is bound to another API key; use that key or a session');
       }
       assertReads(auth, events);
     },
-    assertEnables({ auth }, { enabled, disabledReason }) {
-      if (!isKey(auth) || enabled || !FOR_OWNER.includes(disabledReason ?? '')) return;
+    assertMayEnable({ auth }, { enabled, disabledReason }) {
+      if (!isKey(auth) || enabled || !OWNER_ONLY_REASONS.includes(disabledReason ?? '')) return;
       throw new ApiError('FORBIDDEN', 'The webhook was disabled when credentials ended; use a session to enable it');
     },
     // Without an authenticator of API keys, all keys count as ended.
@@ -140,7 +140,7 @@ export function createOwnEndpointLoader(database: Database): NonNullable<Route['
     const owner = ownerOf(asking);
     const { id } = asking.params;
     if (!isId(id)) throw new ApiError('NOT_FOUND');
-    const [row] = await database.read<EndpointRow>({ name: 'webhook_read', text: READ, values: [id, owner] });
+    const [row] = await database.read<EndpointRow>({ name: 'webhook_read', text: READ_ENDPOINT, values: [id, owner] });
     if (row === undefined) throw new ApiError('NOT_FOUND');
     return row;
   };
@@ -154,13 +154,13 @@ export function createManagedEndpointLoader(database: Database, limits: KeyLimit
   const load = createOwnEndpointLoader(database);
   return async (asking) => {
     const row = (await load(asking)) as EndpointRow;
-    limits.assertManages(asking, serializeEndpoint(row));
+    limits.assertMayManage(asking, serializeEndpoint(row));
     return row;
   };
 }
 
 /** Serializes the endpoint that a route has loaded for its owner. */
-export function ownEndpoint(ctx: RouteContext): ReturnType<typeof serializeEndpoint> {
+export function getLoadedEndpoint(ctx: RouteContext): ReturnType<typeof serializeEndpoint> {
   return serializeEndpoint(ctx.doc as EndpointRow);
 }
 
@@ -174,11 +174,11 @@ export function disabledError(): ApiError {
  *
  * @throws ApiError BAD_REQUEST if it is disabled; FORBIDDEN if it is global and its owner may no longer have global endpoints
  */
-export async function enabledEndpoint(
+export async function requireEnabledEndpoint(
   settings: Pick<WebhookSettings, 'globalPolicy'>,
   ctx: RouteContext,
 ): Promise<ReturnType<typeof serializeEndpoint>> {
-  const endpoint = ownEndpoint(ctx);
+  const endpoint = getLoadedEndpoint(ctx);
   if (!endpoint.enabled) throw disabledError();
   const { user, req, service } = ctx;
   const args = { user, action: 'webhook', doc: undefined, req, service };

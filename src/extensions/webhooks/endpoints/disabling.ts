@@ -4,7 +4,13 @@ import type { CallerTransaction } from '../../../declare/service.ts';
 import type { Sweep } from '../../../platform/outbox/relay.ts';
 import type { KeyLimits } from './access.ts';
 import { type EndpointRow, serializeEndpoint } from './endpoint.ts';
-import { BOUND_KEYS, DISABLE_OF_KEYS, DISABLE_OF_OWNERS, REMOVE_OF_OWNERS, REMOVED_AT_ONCE } from './endpoints-sql.ts';
+import {
+  BOUND_KEYS,
+  DISABLE_BY_KEYS,
+  DISABLE_BY_OWNERS,
+  MAX_DELIVERIES_REMOVED,
+  REMOVE_BY_OWNERS,
+} from './endpoints-sql.ts';
 import { DISABLED_MAIL } from './mails.ts';
 
 /** Reports endpoints that were disabled automatically. Never rejects. */
@@ -49,7 +55,7 @@ export function createDisabledNotifier(host: Parts, { notifyOwner }: { notifyOwn
  */
 export function createRevocationStep(host: Parts, { notifyOwner }: { notifyOwner: boolean }): RevocationStep {
   /** @param mails the disabled endpoints, grouped by e-mail; the endpoints of a group have one owner */
-  async function report(mails: Iterable<readonly EndpointRow[]>, tx: CallerTransaction): Promise<void> {
+  async function reportDisabled(mails: Iterable<readonly EndpointRow[]>, tx: CallerTransaction): Promise<void> {
     for (const rows of mails) {
       tx.afterCommit(() => {
         for (const row of rows) emitDisabled(host, row);
@@ -61,16 +67,16 @@ export function createRevocationStep(host: Parts, { notifyOwner }: { notifyOwner
 
   return async ({ cause, userIds, disableWebhooks, keyIds }, tx) => {
     if (cause === 'user_deleted') {
-      await tx.database.write({ text: REMOVE_OF_OWNERS, values: [userIds, REMOVED_AT_ONCE] });
+      await tx.database.write({ text: REMOVE_BY_OWNERS, values: [userIds, MAX_DELIVERIES_REMOVED] });
     } else if (cause === 'key_revoked') {
-      const rows = await tx.database.write<EndpointRow>({ text: DISABLE_OF_KEYS, values: [keyIds] });
-      await report(
+      const rows = await tx.database.write<EndpointRow>({ text: DISABLE_BY_KEYS, values: [keyIds] });
+      await reportDisabled(
         rows.map((row) => [row]),
         tx,
       );
     } else if (cause !== 'logout_all' || disableWebhooks) {
-      const rows = await tx.database.write<EndpointRow>({ text: DISABLE_OF_OWNERS, values: [userIds] });
-      await report(Map.groupBy(rows, ([, ownerId]) => ownerId).values(), tx);
+      const rows = await tx.database.write<EndpointRow>({ text: DISABLE_BY_OWNERS, values: [userIds] });
+      await reportDisabled(Map.groupBy(rows, ([, ownerId]) => ownerId).values(), tx);
     }
   };
 }
@@ -82,7 +88,7 @@ const EVERY_MS = 5000;
  * Disables the endpoints of keys that have expired, and of revoked keys that no revocation step has handled. Deliveries stop at the expiry
  * even without this sweep, because every claim checks it.
  */
-export function endedKeysSweep(
+export function createEndedKeysSweep(
   { database }: Pick<Host, 'database'>,
   { ended }: Pick<KeyLimits, 'ended'>,
   notifyDisabled: NotifyDisabled,
@@ -99,7 +105,7 @@ export function endedKeysSweep(
         after = keys.at(-1) ?? after;
         const gone = found > 0 ? await ended(keys) : [];
         if (gone.length === 0) continue;
-        const disabled = await database.write<EndpointRow>({ text: DISABLE_OF_KEYS, values: [gone] });
+        const disabled = await database.write<EndpointRow>({ text: DISABLE_BY_KEYS, values: [gone] });
         total += disabled.length;
         await notifyDisabled(disabled);
       }

@@ -25,17 +25,17 @@ export function usersSql(users: ResourceGateway): UsersSql {
 const COLUMNS = ENDPOINT_COLUMNS.join(', ');
 
 /** Maximum number of deliveries deleted together with their endpoints; a sweep deletes the rest. */
-export const REMOVED_AT_ONCE = 1000;
+export const MAX_DELIVERIES_REMOVED = 1000;
 
 /** The assignments that remove an endpoint. They delete its secrets at once; the row stays until its log is deleted. */
-export const REMOVED = `removed_at = now(), enabled = false, secret = '', previous_secret = null, previous_secret_until = null,
+export const REMOVAL_ASSIGNMENTS = `removed_at = now(), enabled = false, secret = '', previous_secret = null, previous_secret_until = null,
       older_secret = null, older_secret_until = null`;
 
 /**
  * Sets the API key that endpoint `e` is bound to. Takes four parameters, numbered from `first`: `keep`, `bind` or `drop`; the key; its
  * scopes; its expiry.
  */
-function bind(first: number): string {
+function bindKeySql(first: number): string {
   const set = (column: string, value: string) =>
     `${column} = case $${first} when 'bind' then ${value} when 'drop' then null else e.${column} end`;
   return [
@@ -46,7 +46,7 @@ function bind(first: number): string {
 }
 
 /** The condition for the same parameters: a key cannot bind an endpoint that another key is bound to. */
-function mayBind(alias: string, first: number): string {
+function mayBindKeySql(alias: string, first: number): string {
   return `($${first} <> 'bind' or coalesce(${alias}api_key_id, $${first + 1}) = $${first + 1})`;
 }
 
@@ -56,7 +56,7 @@ export const BOUND_KEYS = `
   where api_key_id is not null and enabled and removed_at is null and api_key_id > $1 order by 1 limit $2`;
 
 /** $1 keys. Returns the endpoints that it disables. Uses webhook_endpoints_api_key_index. */
-export const DISABLE_OF_KEYS = `
+export const DISABLE_BY_KEYS = `
   update webhook_endpoints set enabled = false, disabled_reason = 'key_ended', updated_at = now()
   where id in (
     select id from webhook_endpoints
@@ -69,7 +69,7 @@ export const DISABLE_OF_KEYS = `
  * $11 limit of its rate, $12 window in seconds, $13 API key that it is bound to, $14 scopes of the key, $15 expiry of the key.
  * No row: the owner's limit is reached. The owner's row is locked, so that the count is exact.
  */
-export const CREATE = `
+export const CREATE_ENDPOINT = `
   insert into webhook_endpoints (id, owner_id, url, events, description, scope, secret, public_key, ordered, rate_limit, rate_window_seconds,
     api_key_id, key_scopes, key_expires_at)
   select $1, $2, $3, $4::text[], $5, $6, $7, $9, $10::boolean, $11::int, $12::int, $13, $14::text[], $15::timestamptz
@@ -77,15 +77,15 @@ export const CREATE = `
   returning ${COLUMNS}`;
 
 /** $1 owner. Uses webhook_endpoints_owner_id_index. */
-export const LIST = `
+export const LIST_ENDPOINTS = `
   select ${COLUMNS} from webhook_endpoints where owner_id = $1 and removed_at is null order by created_at desc, id desc`;
 
 /** $1 id, $2 owner. */
-export const READ = `
+export const READ_ENDPOINT = `
   select ${COLUMNS} from webhook_endpoints where id = $1 and owner_id = $2 and removed_at is null`;
 
 /** $1 ids, $2 owner. */
-export const READ_SOME = `
+export const READ_ENDPOINTS = `
   select ${COLUMNS} from webhook_endpoints where id = any($1) and owner_id = $2 and removed_at is null order by id`;
 
 /**
@@ -95,10 +95,10 @@ export const READ_SOME = `
  * was deleted, it is bound to another key by now, or it was disabled for one of the reasons meanwhile. Enabling resets its counters.
  * Enabling and a new URL move it to the fast lane.
  */
-export const UPDATE = `
+export const UPDATE_ENDPOINT = `
   with old as (
     select id, enabled from webhook_endpoints where id = $1 and owner_id = $2 and removed_at is null
-      and ${mayBind('', 12)} and (enabled or $7 is distinct from true or not coalesce(disabled_reason = any($16::text[]), false))
+      and ${mayBindKeySql('', 12)} and (enabled or $7 is distinct from true or not coalesce(disabled_reason = any($16::text[]), false))
     for update
   )
   update webhook_endpoints e set
@@ -111,7 +111,7 @@ export const UPDATE = `
     ordered = coalesce($8::boolean, e.ordered),
     rate_limit = case when $9::boolean then $10::int else e.rate_limit end,
     rate_window_seconds = case when $9::boolean then $11::int else e.rate_window_seconds end,
-    ${bind(12)},
+    ${bindKeySql(12)},
     slow = e.slow and $3 is null and not coalesce($7 and not old.enabled, false),
     updated_at = now()
   from old where e.id = old.id
@@ -121,9 +121,9 @@ export const UPDATE = `
  * $1 id, $2 owner, $3 maximum number of deliveries to delete at once; the sweep deletes the rest and the row itself.
  * Uses webhook_deliveries_endpoint_event_unique.
  */
-export const REMOVE = `
+export const REMOVE_ENDPOINT = `
   with removed as (
-    update webhook_endpoints set ${REMOVED}
+    update webhook_endpoints set ${REMOVAL_ASSIGNMENTS}
     where id = $1 and owner_id = $2 and removed_at is null returning id
   ), emptied as (
     delete from webhook_deliveries where id in (
@@ -138,9 +138,9 @@ export const OWNER_OF_GLOBAL = `select owner_id from webhook_endpoints where id 
  * Removes the endpoints of deleted owners, and starts to delete their logs; a sweep deletes the rest. $1 owners, $2 maximum number of
  * deliveries to delete. It skips deliveries that a worker is writing, because that worker may be waiting for the endpoint's row.
  */
-export const REMOVE_OF_OWNERS = `
+export const REMOVE_BY_OWNERS = `
   with removed as (
-    update webhook_endpoints set ${REMOVED}
+    update webhook_endpoints set ${REMOVAL_ASSIGNMENTS}
     where id in (
       select id from webhook_endpoints where owner_id = any($1::text[]) and removed_at is null order by id for no key update)
     returning id
@@ -151,7 +151,7 @@ export const REMOVE_OF_OWNERS = `
     limit $2)`;
 
 /** $1 owners. Returns the endpoints that it disables. Uses webhook_endpoints_owner_id_index. */
-export const DISABLE_OF_OWNERS = `
+export const DISABLE_BY_OWNERS = `
   update webhook_endpoints set enabled = false, disabled_reason = 'password_reset', updated_at = now()
   where id in (
     select id from webhook_endpoints where owner_id = any($1::text[]) and enabled and removed_at is null order by id for no key update)
@@ -165,7 +165,7 @@ export const OLD_SECRETS = `case when e.previous_secret_until > now() then e.pre
  * $1 id, $2 owner, $3 the new secret, $4 ms for which the old one is still used, 0: it is deleted at once, $5 the new public key,
  * $6 to $9 see `bindKeySql`. All secrets of an endpoint have the same encryption context, so that a ciphertext can move between columns.
  */
-export const ROTATE = `
+export const ROTATE_SECRET = `
   update webhook_endpoints e set
     secret = $3,
     public_key = $5,
@@ -174,9 +174,9 @@ export const ROTATE = `
     older_secret = case when $4 > 0 and e.previous_secret_until > now() then e.previous_secret end,
     older_secret_until = case when $4 > 0 and e.previous_secret_until > now()
       then least(e.previous_secret_until, now() + $4 * interval '1 millisecond') end,
-    ${bind(6)},
+    ${bindKeySql(6)},
     updated_at = now()
-  where e.id = $1 and e.owner_id = $2 and e.removed_at is null and ${mayBind('e.', 6)}
+  where e.id = $1 and e.owner_id = $2 and e.removed_at is null and ${mayBindKeySql('e.', 6)}
   returning ${ENDPOINT_COLUMNS.map((column) => `e.${column}`).join(', ')}`;
 
 /** Deletes old secrets whose grace period is over. Uses webhook_endpoints_previous_secret_index: older ones never outlive the previous. */

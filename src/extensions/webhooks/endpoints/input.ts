@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { checkUrl, createHostCheck } from '../../../platform/address-guard/index.ts';
 import { validationError } from '../../../platform/errors.ts';
-import { boundedArray } from '../../../platform/json/bounded-array.ts';
+import { boundedArraySchema } from '../../../platform/json/bounded-array.ts';
 import { isStorable } from '../../../platform/postgres/values.ts';
 import type { WebhookSettings } from '../settings.ts';
 import { SIGNINGS } from './signing.ts';
@@ -23,14 +23,14 @@ const URL_ERRORS: Record<string, string> = {
 /** Maximum ms that saving an endpoint waits for name servers. */
 const RESOLVE_MS = 2000;
 
-const required = (what: string) => ({
+const createRequiredError = (what: string) => ({
   error: (issue: { input?: unknown }) =>
     issue.input === undefined || issue.input === null ? 'Is required' : `Must be ${what}`,
 });
 
 function urlSchema(settings: WebhookSettings) {
   return z
-    .string(required('a string'))
+    .string(createRequiredError('a string'))
     .trim()
     .max(settings.maxUrlLength, { error: `Must be at most ${settings.maxUrlLength} characters`, abort: true })
     .superRefine((text, context) => {
@@ -54,10 +54,10 @@ export function createUrlCheck(settings: WebhookSettings): (url: string) => Prom
 
 function eventsSchema(settings: WebhookSettings, names: readonly string[]) {
   const valid = new Set(names);
-  return boundedArray(z.string({ error: 'Must be a string' }).meta({ enum: names }), {
+  return boundedArraySchema(z.string({ error: 'Must be a string' }).meta({ enum: names }), {
     min: 1,
     max: settings.maxEventsPerEndpoint,
-    ...required('an array of event names'),
+    ...createRequiredError('an array of event names'),
   })
     .superRefine((list, context) => {
       const unknown = [...new Set(list.filter((name) => !valid.has(name)))];
@@ -81,14 +81,14 @@ const ordered = z.boolean({ error: 'Must be true or false' }).meta({
   description:
     'Sends one delivery at a time, in the order of the events. The next starts when the previous has succeeded or failed for good.',
 });
-const whole = (most: number) =>
+const wholeNumberSchema = (most: number) =>
   z
     .int({ error: `Must be a whole number from 1 to ${most}` })
     .min(1, { error: `Must be a whole number from 1 to ${most}` })
     .max(most, { error: `Must be a whole number from 1 to ${most}` });
 const rateLimit = z
   .strictObject(
-    { limit: whole(10_000), windowSeconds: whole(3600).default(1) },
+    { limit: wholeNumberSchema(10_000), windowSeconds: wholeNumberSchema(3600).default(1) },
     { error: 'Must be { limit, windowSeconds }' },
   )
   .nullable()

@@ -4,7 +4,7 @@ import type { RouteContext } from '../../../declare/route.ts';
 import type { MailContent } from '../../../platform/mail/message.ts';
 import type { MailComposer } from '../../../platform/mail/worker.ts';
 import { type EndpointRow, serializeEndpoint } from './endpoint.ts';
-import { READ_SOME } from './endpoints-sql.ts';
+import { READ_ENDPOINTS } from './endpoints-sql.ts';
 
 /** The kind of the e-mail about disabled endpoints of one owner. Its data: `{ webhooks, owner }`, ids. */
 export const DISABLED_MAIL = 'webhook-disabled';
@@ -15,16 +15,16 @@ const MAX_DISABLED_MAILS = { limit: 10, windowMs: 86_400_000 };
 type Webhook = ReturnType<typeof serializeEndpoint>;
 
 /** Returns ` at app.example.com`, or an empty text without `APP_URL`. */
-function placeOf(appUrl: string | undefined): string {
+function describeHost(appUrl: string | undefined): string {
   return appUrl === undefined ? '' : ` at ${new URL(appUrl).host}`;
 }
 
-function describe({ id, events, createdAt }: Webhook, place: string): string {
+function describeEndpoint({ id, events, createdAt }: Webhook, place: string): string {
   return `${id}${place}, created on ${createdAt.slice(0, 10)} for ${events.join(', ')}`;
 }
 
 /** The text of the e-mail. Like `composeCreatedMail`, it contains no text that the owner chose. */
-function disabledContentOf(webhook: Webhook, appUrl: string | undefined): MailContent {
+function composeDisabledMail(webhook: Webhook, appUrl: string | undefined): MailContent {
   const { id, disabledReason, consecutiveFailures, lastError } = webhook;
   const why =
     disabledReason === 'gone'
@@ -35,7 +35,7 @@ function disabledContentOf(webhook: Webhook, appUrl: string | undefined): MailCo
   return {
     subject: 'Your webhook endpoint was disabled',
     text: [
-      `Your webhook endpoint ${describe(webhook, placeOf(appUrl))}, was disabled.`,
+      `Your webhook endpoint ${describeEndpoint(webhook, describeHost(appUrl))}, was disabled.`,
       why,
       `Nothing more is sent to it. When its receiver works again, enable it: PATCH /api/webhooks/${id} with { "enabled": true }. Changes until then are not sent later.`,
     ].join('\n\n'),
@@ -43,15 +43,15 @@ function disabledContentOf(webhook: Webhook, appUrl: string | undefined): MailCo
 }
 
 /** The text for endpoints that were disabled together because their owner's credentials were revoked. */
-function revokedContentOf(webhooks: readonly Webhook[], appUrl: string | undefined): MailContent {
-  const place = placeOf(appUrl);
+function composeRevokedMail(webhooks: readonly Webhook[], appUrl: string | undefined): MailContent {
+  const place = describeHost(appUrl);
   const [what, them, urls] =
     webhooks.length === 1 ? ['endpoint was', 'it', 'its URL'] : ['endpoints were', 'them', 'their URLs'];
   return {
     subject: `Your webhook ${what} disabled`,
     text: [
       `The password of your account${place} was reset or changed, or you signed out everywhere. Therefore your webhook ${what} disabled:`,
-      webhooks.map((webhook) => `- ${describe(webhook, '')}`).join('\n'),
+      webhooks.map((webhook) => `- ${describeEndpoint(webhook, '')}`).join('\n'),
       `Anyone who was signed in to your account before may have created ${them}, or changed ${urls}. Nothing is sent until you enable ${them}. Changes that happen before that are not sent later.`,
       'Check the URL of each: GET /api/webhooks. To enable one that is yours: PATCH /api/webhooks/<id> with { "enabled": true }. To delete one that is not: DELETE /api/webhooks/<id>.',
     ].join('\n\n'),
@@ -73,7 +73,7 @@ export function createDisabledComposer(
       owner,
     } = data as { webhook?: string; webhooks?: string[]; owner: string };
     const [rows, [user]] = await Promise.all([
-      host.database.read<EndpointRow>({ name: 'webhook_read_some', text: READ_SOME, values: [ids, owner] }),
+      host.database.read<EndpointRow>({ name: 'webhook_read_some', text: READ_ENDPOINTS, values: [ids, owner] }),
       users.load([owner]),
     ]);
     const disabled = rows.map(serializeEndpoint).filter((one) => !one.enabled);
@@ -82,7 +82,9 @@ export function createDisabledComposer(
     if (attempt === 1 && limiter !== undefined && !(await limiter.consume(owner)).allowed) return undefined;
     const { appUrl } = host.env;
     const content =
-      first.disabledReason === 'password_reset' ? revokedContentOf(disabled, appUrl) : disabledContentOf(first, appUrl);
+      first.disabledReason === 'password_reset'
+        ? composeRevokedMail(disabled, appUrl)
+        : composeDisabledMail(first, appUrl);
     return { ...content, to: user.email };
   };
 }
@@ -102,7 +104,7 @@ interface CreatedMail {
 }
 
 /** Returns the data of the e-mail about an endpoint that this request has created. */
-export function createdMailOf(row: EndpointRow, { auth }: Pick<RouteContext, 'auth'>): Record<string, unknown> {
+export function createdMailDataOf(row: EndpointRow, { auth }: Pick<RouteContext, 'auth'>): Record<string, unknown> {
   const { id, events, scope, createdAt } = serializeEndpoint(row);
   const data: CreatedMail = {
     owner: row[1],
@@ -116,7 +118,7 @@ export function createdMailOf(row: EndpointRow, { auth }: Pick<RouteContext, 'au
  * The text of the e-mail. It contains neither the URL nor any other text that the owner chose: an attacker who registers with another
  * person's address could otherwise send that person a message.
  */
-function createdContentOf({ webhook, byKey }: CreatedMail, appUrl: string | undefined): MailContent {
+function composeCreatedMail({ webhook, byKey }: CreatedMail, appUrl: string | undefined): MailContent {
   const { id, events, scope, createdAt } = webhook;
   const reach = scope === 'global' ? 'every record of these events' : 'the records of these events that you may read';
   const remedy = byKey
@@ -125,7 +127,7 @@ function createdContentOf({ webhook, byKey }: CreatedMail, appUrl: string | unde
   return {
     subject: 'A webhook endpoint was created in your account',
     text: [
-      `The webhook endpoint ${id} was created in your account${placeOf(appUrl)} on ${createdAt.slice(0, 10)}, ${byKey ? 'with one of your API keys' : 'by a signed-in session'}. It receives ${events.join(', ')}: ${reach}.`,
+      `The webhook endpoint ${id} was created in your account${describeHost(appUrl)} on ${createdAt.slice(0, 10)}, ${byKey ? 'with one of your API keys' : 'by a signed-in session'}. It receives ${events.join(', ')}: ${reach}.`,
       `If it was you, do nothing. To see where it sends: GET /api/webhooks/${id}.`,
       `${remedy}: DELETE /api/webhooks/${id}. A new password disables all your webhook endpoints.`,
     ].join('\n\n'),
@@ -144,6 +146,6 @@ export function createCreatedComposer(
     const [user] = await users.load([created.owner]);
     if (typeof user?.email !== 'string' || !isActive(user)) return undefined;
     if (attempt === 1 && limiter !== undefined && !(await limiter.consume(user.id)).allowed) return undefined;
-    return { ...createdContentOf(created, host.env.appUrl), to: user.email };
+    return { ...composeCreatedMail(created, host.env.appUrl), to: user.email };
   };
 }

@@ -6,17 +6,17 @@ import type { Auth, Route, RouteContext } from '../../../declare/route.ts';
 import { ApiError, validationError } from '../../../platform/errors.ts';
 import { addressOf } from '../../../platform/http/client-address.ts';
 import { newId } from '../../../platform/ids.ts';
-import { laneOf, wakeUp } from '../delivery/endpoint-jobs.ts';
-import { eventNames } from '../events.ts';
+import { laneOf, wakeEndpoints } from '../delivery/endpoint-jobs.ts';
+import { listSubscribableNames } from '../events.ts';
 import type { WebhookSettings } from '../settings.ts';
 import {
-  bindingOf,
+  boundKeyOf,
   createManagedEndpointLoader,
   createOwnEndpointLoader,
-  FOR_OWNER,
+  getLoadedEndpoint,
   isKey,
   type KeyLimits,
-  ownEndpoint,
+  OWNER_ONLY_REASONS,
   ownerOf,
 } from './access.ts';
 import {
@@ -26,10 +26,17 @@ import {
   secretContext,
   serializeEndpoint,
 } from './endpoint.ts';
-import { CREATE, LIST, REMOVE, REMOVED_AT_ONCE, ROTATE, UPDATE } from './endpoints-sql.ts';
+import {
+  CREATE_ENDPOINT,
+  LIST_ENDPOINTS,
+  MAX_DELIVERIES_REMOVED,
+  REMOVE_ENDPOINT,
+  ROTATE_SECRET,
+  UPDATE_ENDPOINT,
+} from './endpoints-sql.ts';
 import { createSchema, createUrlCheck, rotateSchema, updateSchema } from './input.ts';
-import { CREATED_MAIL, createdMailOf } from './mails.ts';
-import { newSigningSecrets } from './signing.ts';
+import { CREATED_MAIL, createdMailDataOf } from './mails.ts';
+import { generateSigningSecrets } from './signing.ts';
 
 const HOUR_MS = 3_600_000;
 
@@ -48,19 +55,19 @@ const KEEP: Binding = ['keep', null, null, null];
 /** The routes of endpoints. All of them respond with 404 for another user's endpoint. */
 export function endpointRoutes(host: Host, accounts: Accounts, settings: WebhookSettings, limits: KeyLimits): Route[] {
   const { database, keyring, queues, events } = host;
-  const names = eventNames(host.resources, Object.keys(settings.events));
+  const names = listSubscribableNames(host.resources, Object.keys(settings.events));
   const graceMs = Math.round(settings.secretGraceHours * HOUR_MS);
   const common = { policy: settings.policy, tags: ['webhooks'] };
   const checkUrl = createUrlCheck(settings);
-  const ofOwn = { ...common, load: createOwnEndpointLoader(database) };
-  const ofManaged = { ...common, load: createManagedEndpointLoader(database, limits) };
+  const ownEndpointRoute = { ...common, load: createOwnEndpointLoader(database) };
+  const managedEndpointRoute = { ...common, load: createManagedEndpointLoader(database, limits) };
 
-  function emit(what: string, webhook: { id: string }, ctx: RouteContext): void {
+  function emitWebhookEvent(what: string, webhook: { id: string }, ctx: RouteContext): void {
     events.emit(`webhook.${what}`, { webhook, owner: ownerOf(ctx), ip: addressOf(ctx.req) });
   }
 
   /** Returns the binding of an endpoint that a request creates: an API key binds the endpoint to itself. */
-  async function bindingFor(auth: Auth | undefined): Promise<Binding> {
+  async function createBinding(auth: Auth | undefined): Promise<Binding> {
     if (!isKey(auth)) return KEEP;
     // The expiry and revocation of credentials from other extensions cannot be detected.
     if (credentialWatchOf(auth) === undefined) {
@@ -73,12 +80,12 @@ export function endpointRoutes(host: Host, accounts: Accounts, settings: Webhook
   }
 
   /** Returns how an update changes the binding. A key that redirects or enables an endpoint binds it; a session may remove the binding. */
-  async function bindingAfter({ auth, input }: RouteContext, endpoint: Endpoint): Promise<Binding> {
+  async function decideBinding({ auth, input }: RouteContext, endpoint: Endpoint): Promise<Binding> {
     const { url, events: subscribed, enabled, apiKeyId } = input;
     if (isKey(auth)) {
       if (apiKeyId !== undefined) throw new ApiError('FORBIDDEN', 'An API key cannot change apiKeyId; use a session');
       const redirects = url !== undefined || subscribed !== undefined || enabled === true;
-      return redirects ? bindingFor(auth) : KEEP;
+      return redirects ? createBinding(auth) : KEEP;
     }
     const { apiKeyId: bound } = endpoint;
     const isOver = enabled === true && bound !== undefined && (await limits.ended([bound])).length > 0;
@@ -89,7 +96,10 @@ export function endpointRoutes(host: Host, accounts: Accounts, settings: Webhook
    * Runs a statement that changes an endpoint, unless the session or key of the request was revoked meanwhile. The revocation may have
    * disabled the endpoint after the request was authenticated.
    */
-  async function writeHeld<Row extends unknown[]>(ctx: RouteContext, statement: { text: string; values: unknown[] }) {
+  async function writeIfCredentialHeld<Row extends unknown[]>(
+    ctx: RouteContext,
+    statement: { text: string; values: unknown[] },
+  ) {
     return database.transaction(async (tx) => {
       await accounts.holdCredential(ctx, tx);
       return tx.write<Row>(statement);
@@ -101,7 +111,7 @@ export function endpointRoutes(host: Host, accounts: Accounts, settings: Webhook
     const { events: subscribed } = input;
     if (subscribed === undefined) return;
     if (isKey(auth)) limits.assertReads(auth, subscribed);
-    const binding = change === 'keep' && !isKey(auth) ? bindingOf(endpoint) : undefined;
+    const binding = change === 'keep' && !isKey(auth) ? boundKeyOf(endpoint) : undefined;
     if (binding === undefined || limits.reads(binding, subscribed)) return;
     throw validationError({
       events: `Must be within the scopes of the API key that the webhook is bound to (${binding.scopes.join(', ')}); set apiKeyId to null to lift that limit`,
@@ -118,18 +128,18 @@ export function endpointRoutes(host: Host, accounts: Accounts, settings: Webhook
     }
     if (ctx.auth !== undefined) limits.assertReads(ctx.auth, subscribed);
     await checkUrl(url);
-    const [, ...key] = await bindingFor(ctx.auth);
+    const [, ...key] = await createBinding(ctx.auth);
     const id = newId();
-    const { secret, publicKey, kept } = newSigningSecrets(signing);
+    const { secret, publicKey, kept } = generateSigningSecrets(signing);
     const stored = keyring.encrypt(kept, secretContext(id));
     const row = await host.transaction(async (tx) => {
       await accounts.holdCredential(ctx, tx.database);
       const most = settings.maxEndpointsPerUser;
       const pace = [ordered, rateLimit?.limit ?? null, rateLimit?.windowSeconds ?? null];
       const values = [id, owner, url, subscribed, description, scope, stored, most, publicKey, ...pace, ...key];
-      const [made] = await tx.database.write<EndpointRow>({ text: CREATE, values });
+      const [made] = await tx.database.write<EndpointRow>({ text: CREATE_ENDPOINT, values });
       if (made !== undefined && settings.notifyOwner) {
-        await host.mail.sendComposed(CREATED_MAIL, createdMailOf(made, ctx), tx);
+        await host.mail.sendComposed(CREATED_MAIL, createdMailDataOf(made, ctx), tx);
       }
       return made;
     });
@@ -137,48 +147,54 @@ export function endpointRoutes(host: Host, accounts: Accounts, settings: Webhook
       throw new ApiError('LIMIT_REACHED', `You can have at most ${settings.maxEndpointsPerUser} webhooks`);
     }
     ctx.res.setHeader('Cache-Control', 'no-store');
-    emit('created', serializeEndpoint(row), ctx);
+    emitWebhookEvent('created', serializeEndpoint(row), ctx);
     return { ...serializeEndpoint(row), secret };
   }
 
   async function update(ctx: RouteContext) {
-    const endpoint = ownEndpoint(ctx);
+    const endpoint = getLoadedEndpoint(ctx);
     const { id } = endpoint;
     const owner = ownerOf(ctx);
     const { url = null, events: subscribed = null, description, enabled = null, ordered = null, rateLimit } = ctx.input;
-    if (enabled) limits.assertEnables(ctx, endpoint);
-    const binding = await bindingAfter(ctx, endpoint);
+    if (enabled) limits.assertMayEnable(ctx, endpoint);
+    const binding = await decideBinding(ctx, endpoint);
     assertEvents(ctx, endpoint, binding);
     if (url !== null) await checkUrl(url);
     const rate = [rateLimit !== undefined, rateLimit?.limit ?? null, rateLimit?.windowSeconds ?? null];
     const described = [description !== undefined, description ?? null];
-    const final = isKey(ctx.auth) ? FOR_OWNER : [];
+    const final = isKey(ctx.auth) ? OWNER_ONLY_REASONS : [];
     const values = [id, owner, url, subscribed, ...described, enabled, ordered, ...rate, ...binding, final];
-    const [row] = await writeHeld<[...EndpointRow, boolean, boolean]>(ctx, { text: UPDATE, values });
+    const [row] = await writeIfCredentialHeld<[...EndpointRow, boolean, boolean]>(ctx, {
+      text: UPDATE_ENDPOINT,
+      values,
+    });
     if (row === undefined) throw new ApiError('NOT_FOUND');
     const [wasEnabled, slow] = row.slice(-2) as [boolean, boolean];
     const webhook = serializeEndpoint(row.slice(0, -2) as EndpointRow);
-    emit('updated', webhook, ctx);
-    if (webhook.enabled) await wakeUp(queues, [{ id, owner, lane: laneOf(slow) }]);
+    emitWebhookEvent('updated', webhook, ctx);
+    if (webhook.enabled) await wakeEndpoints(queues, [{ id, owner, lane: laneOf(slow) }]);
     else if (wasEnabled) events.emit('webhook.disabled', { webhook, owner, reason: 'manual' });
     return webhook;
   }
 
   async function remove(ctx: RouteContext): Promise<void> {
-    const rows = await database.write({ text: REMOVE, values: [ownEndpoint(ctx).id, ownerOf(ctx), REMOVED_AT_ONCE] });
+    const rows = await database.write({
+      text: REMOVE_ENDPOINT,
+      values: [getLoadedEndpoint(ctx).id, ownerOf(ctx), MAX_DELIVERIES_REMOVED],
+    });
     if (rows.length === 0) throw new ApiError('NOT_FOUND');
-    emit('deleted', { id: ctx.params.id! }, ctx);
+    emitWebhookEvent('deleted', { id: ctx.params.id! }, ctx);
   }
 
   async function rotateSecret(ctx: RouteContext) {
-    const { id, signing: now = 'v1' } = ownEndpoint(ctx);
-    const { secret, publicKey, kept } = newSigningSecrets(ctx.input.signing ?? now);
-    const binding = await bindingFor(ctx.auth);
+    const { id, signing: now = 'v1' } = getLoadedEndpoint(ctx);
+    const { secret, publicKey, kept } = generateSigningSecrets(ctx.input.signing ?? now);
+    const binding = await createBinding(ctx.auth);
     const values = [id, ownerOf(ctx), keyring.encrypt(kept, secretContext(id)), graceMs, publicKey, ...binding];
-    const [row] = await writeHeld<EndpointRow>(ctx, { text: ROTATE, values });
+    const [row] = await writeIfCredentialHeld<EndpointRow>(ctx, { text: ROTATE_SECRET, values });
     if (row === undefined) throw new ApiError('NOT_FOUND');
     ctx.res.setHeader('Cache-Control', 'no-store');
-    emit('secret_rotated', serializeEndpoint(row), ctx);
+    emitWebhookEvent('secret_rotated', serializeEndpoint(row), ctx);
     return { ...serializeEndpoint(row), secret };
   }
 
@@ -204,22 +220,26 @@ export function endpointRoutes(host: Host, accounts: Accounts, settings: Webhook
       operationId: 'listWebhooks',
       output: endpointShape.array(),
       handler: async (ctx) => {
-        const rows = await database.read<EndpointRow>({ name: 'webhook_list', text: LIST, values: [ownerOf(ctx)] });
+        const rows = await database.read<EndpointRow>({
+          name: 'webhook_list',
+          text: LIST_ENDPOINTS,
+          values: [ownerOf(ctx)],
+        });
         return rows.map(serializeEndpoint);
       },
     },
     {
-      ...ofOwn,
+      ...ownEndpointRoute,
       method: 'GET',
       path: '/webhooks/:id',
       summary: 'Get a webhook endpoint',
       errors: ['NOT_FOUND'],
       operationId: 'readWebhook',
       output: endpointShape,
-      handler: ownEndpoint,
+      handler: getLoadedEndpoint,
     },
     {
-      ...ofManaged,
+      ...managedEndpointRoute,
       method: 'PATCH',
       path: '/webhooks/:id',
       summary: 'Update a webhook endpoint; enabling it resets its failure count',
@@ -230,7 +250,7 @@ export function endpointRoutes(host: Host, accounts: Accounts, settings: Webhook
       handler: update,
     },
     {
-      ...ofOwn,
+      ...ownEndpointRoute,
       method: 'DELETE',
       path: '/webhooks/:id',
       summary: 'Delete a webhook endpoint and its delivery log',
@@ -240,7 +260,7 @@ export function endpointRoutes(host: Host, accounts: Accounts, settings: Webhook
       handler: remove,
     },
     {
-      ...ofManaged,
+      ...managedEndpointRoute,
       method: 'POST',
       path: '/webhooks/:id/rotate-secret',
       summary: 'Rotate the secret of a webhook endpoint; the new secret is shown only once',

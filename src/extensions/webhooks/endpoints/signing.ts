@@ -22,7 +22,7 @@ const SECRET = /^whsec_([A-Za-z0-9+/]+={0,2})$/;
 const PRIVATE_KEY = /^whsk_([A-Za-z0-9+/]{86}==)$/;
 
 /** Creates a signing secret: `whsec_` and the base64 of 32 random bytes (Standard Webhooks requires 24 to 64). */
-export function newSecret(): string {
+export function generateSecret(): string {
   return `whsec_${randomBytes(32).toString('base64')}`;
 }
 
@@ -30,7 +30,7 @@ export function newSecret(): string {
  * Creates an ed25519 key pair (RFC 8032): `whsk_` and the base64 of seed and public key, the private key format of libsodium, and
  * `whpk_` and the base64 of the public key.
  */
-export function newKeyPair(): { privateKey: string; publicKey: string } {
+export function generateKeyPair(): { privateKey: string; publicKey: string } {
   const { d, x } = generateKeyPairSync('ed25519').privateKey.export({ format: 'jwk' });
   const [seed, point] = [d!, x!].map((part) => Buffer.from(part, 'base64url')) as [Buffer, Buffer];
   return {
@@ -49,10 +49,10 @@ export interface SigningSecrets {
 }
 
 /** Creates the secrets that an endpoint signs with. */
-export function newSigningSecrets(signing: Signing): SigningSecrets {
-  const secret = newSecret();
+export function generateSigningSecrets(signing: Signing): SigningSecrets {
+  const secret = generateSecret();
   if (signing === 'v1') return { secret, publicKey: null, kept: secret };
-  const { privateKey, publicKey } = newKeyPair();
+  const { privateKey, publicKey } = generateKeyPair();
   return { secret, publicKey, kept: `${secret} ${privateKey}` };
 }
 
@@ -62,7 +62,7 @@ export function newSigningSecrets(signing: Signing): SigningSecrets {
  * @param secret `whsec_` and the base64 of 24 to 64 bytes
  * @throws Error without the secret in its message if the secret has another form
  */
-export function signingKey(secret: string): KeyObject {
+export function parseSigningSecret(secret: string): KeyObject {
   const encoded = SECRET.exec(secret)?.[1];
   const bytes = Buffer.from(encoded ?? '', 'base64');
   if (bytes.toString('base64') !== encoded || bytes.length < 24 || bytes.length > 64) {
@@ -77,7 +77,7 @@ export function signingKey(secret: string): KeyObject {
  * @param privateKey `whsk_…`, as `generateKeyPair` returns it
  * @throws Error without the key in its message if the key has another form, or its halves do not match
  */
-export function privateSigningKey(privateKey: string): KeyObject {
+export function parsePrivateSigningKey(privateKey: string): KeyObject {
   const bytes = Buffer.from(PRIVATE_KEY.exec(privateKey)?.[1] ?? '', 'base64');
   const [d, x] = [bytes.subarray(0, 32), bytes.subarray(32)].map((half) => half.toString('base64url'));
   if (bytes.length === 64) {
@@ -88,9 +88,9 @@ export function privateSigningKey(privateKey: string): KeyObject {
 }
 
 /** Parses the keys of an endpoint from its stored secrets. Throws like `parseSigningSecret` and `parsePrivateSigningKey`. */
-export function signingKeys(kept: string): KeyObject[] {
+export function parseSigningKeys(kept: string): KeyObject[] {
   const [secret, privateKey] = kept.split(' ');
-  return [signingKey(secret!), ...(privateKey === undefined ? [] : [privateSigningKey(privateKey)])];
+  return [parseSigningSecret(secret!), ...(privateKey === undefined ? [] : [parsePrivateSigningKey(privateKey)])];
 }
 
 /**
@@ -105,11 +105,11 @@ export function signingKeys(kept: string): KeyObject[] {
  */
 export function sign(keys: KeyObject[], id: string, timestampSeconds: number, body: string | Buffer): string {
   const start = `${id}.${timestampSeconds}.`;
-  const one = (key: KeyObject) =>
+  const signWithKey = (key: KeyObject) =>
     key.type === 'private'
       ? `v1a,${signWith(null, Buffer.concat([Buffer.from(start), Buffer.from(body)]), key).toString('base64')}`
       : `v1,${createHmac('sha256', key).update(start).update(body).digest('base64')}`;
-  return keys.map(one).join(' ');
+  return keys.map(signWithKey).join(' ');
 }
 
 /** Returns the keys of an endpoint from its stored secret. */
@@ -127,12 +127,12 @@ export function createSigningKeys(keyring: Keyring): SigningKeys {
   const keys = new Map<string, KeyObject[]>();
   return (endpointId, storedSecret) => {
     // Include the endpoint: a ciphertext copied from another endpoint must not be found in the cache.
-    const place = `${endpointId}/${storedSecret}`;
-    const kept = keys.get(place);
-    const found = kept ?? signingKeys(keyring.decrypt(storedSecret, secretContext(endpointId)));
+    const cacheKey = `${endpointId}/${storedSecret}`;
+    const kept = keys.get(cacheKey);
+    const found = kept ?? parseSigningKeys(keyring.decrypt(storedSecret, secretContext(endpointId)));
     // Insert again to move it to the end: the map is ordered from the least to the most recently used key.
-    keys.delete(place);
-    keys.set(place, found);
+    keys.delete(cacheKey);
+    keys.set(cacheKey, found);
     if (keys.size > MAX_KEPT_KEYS) keys.delete(keys.keys().next().value!);
     return found;
   };

@@ -1,6 +1,6 @@
 import type { ResourceGateway } from '../../../declare/host.ts';
 import type { UsersSql } from '../endpoints/endpoints-sql.ts';
-import { subscribableAs } from '../events.ts';
+import { listMatchingNames } from '../events.ts';
 import type { OutgoingEvent } from './outgoing-event.ts';
 
 /** How an endpoint may receive: its owner owns the record, its owner has a role, anyone may read the record, or the endpoint is global. */
@@ -72,18 +72,18 @@ export interface Candidate {
 /** A page of candidates for an event. */
 export interface CandidatePage {
   /** The endpoints. Whether their owners may receive the event is checked later. */
-  candidatesSql: Candidate[];
+  candidates: Candidate[];
   /** The last endpoint that this page covers; undefined if there are no more. */
   end: string | undefined;
 }
 
 /** Whether a read policy may allow users about whom nothing is known in advance. */
-function opensToAnybody({ readPolicy }: ResourceGateway): boolean {
+function isReadableByAnyone({ readPolicy }: ResourceGateway): boolean {
   return readPolicy.public || readPolicy.authenticated || readPolicy.functions.length > 0;
 }
 
 /** Returns the ways in which owners of own endpoints may receive an event. */
-function possibleSources(event: OutgoingEvent): {
+function findPossibleSources(event: OutgoingEvent): {
   anybody: boolean;
   roles: readonly string[];
   owner: string | undefined;
@@ -91,32 +91,32 @@ function possibleSources(event: OutgoingEvent): {
   const { gateway } = event;
   if (gateway === undefined) return { anybody: false, roles: [], owner: event.owner ?? undefined };
   const { owner, roles } = gateway.readPolicy;
-  return { anybody: opensToAnybody(gateway), roles, owner: owner ? gateway.ownerOf(event.record) : undefined };
+  return { anybody: isReadableByAnyone(gateway), roles, owner: owner ? gateway.ownerOf(event.record) : undefined };
 }
 
-const namesOf = (event: OutgoingEvent) => subscribableAs(event.name);
+const namesOf = (event: OutgoingEvent) => listMatchingNames(event.name);
 
 /**
  * Returns the parameters of `candidatesSql`.
  *
  * @param events all with the same `after`
  */
-export function candidateQuery(events: readonly OutgoingEvent[]): unknown[] {
-  const narrow = events.filter((event) => !possibleSources(event).anybody);
-  const names = (list: readonly OutgoingEvent[]) => [...new Set(list.flatMap(namesOf))];
-  const byRole = narrow.filter((event) => possibleSources(event).roles.length > 0);
+export function createCandidateParameters(events: readonly OutgoingEvent[]): unknown[] {
+  const narrow = events.filter((event) => !findPossibleSources(event).anybody);
+  const collectNames = (list: readonly OutgoingEvent[]) => [...new Set(list.flatMap(namesOf))];
+  const byRole = narrow.filter((event) => findPossibleSources(event).roles.length > 0);
   return [
-    [...new Set(narrow.flatMap((event) => possibleSources(event).owner ?? []))],
-    [...new Set(byRole.flatMap((event) => possibleSources(event).roles))],
-    names(events),
-    names(byRole),
-    names(events.filter((event) => possibleSources(event).anybody)),
+    [...new Set(narrow.flatMap((event) => findPossibleSources(event).owner ?? []))],
+    [...new Set(byRole.flatMap((event) => findPossibleSources(event).roles))],
+    collectNames(events),
+    collectNames(byRole),
+    collectNames(events.filter((event) => findPossibleSources(event).anybody)),
     events[0]!.after,
   ];
 }
 
 /** Returns the last endpoint of each source that has more endpoints than the page. */
-function endsOf(rows: readonly CandidateRow[]): Map<Source, string> {
+function findPageEnds(rows: readonly CandidateRow[]): Map<Source, string> {
   const ends = new Map<Source, string>();
   for (const [source, list] of Map.groupBy(rows, ([source]) => source)) {
     const most = MAX_CANDIDATES[source];
@@ -131,13 +131,14 @@ function endsOf(rows: readonly CandidateRow[]): Map<Source, string> {
  */
 export function matchCandidates(rows: readonly CandidateRow[]): (event: OutgoingEvent) => CandidatePage {
   const bySource = new Map<Source, Map<string, Candidate[]>>();
-  const ends = endsOf(rows);
-  const key = (source: Source, name: string, ownerId: string) => (source === 'owner' ? `${name} ${ownerId}` : name);
+  const ends = findPageEnds(rows);
+  const sourceKey = (source: Source, name: string, ownerId: string) =>
+    source === 'owner' ? `${name} ${ownerId}` : name;
   for (const [source, id, ownerId, slow, events] of rows) {
     const byName = bySource.get(source) ?? new Map<string, Candidate[]>();
     bySource.set(source, byName);
     for (const name of new Set(events)) {
-      const at = key(source, name, ownerId);
+      const at = sourceKey(source, name, ownerId);
       const list = byName.get(at) ?? [];
       list.push({ id, ownerId, slow, global: source === 'global' });
       byName.set(at, list);
@@ -145,17 +146,17 @@ export function matchCandidates(rows: readonly CandidateRow[]): (event: Outgoing
   }
 
   return (event) => {
-    const { anybody, owner = '' } = possibleSources(event);
+    const { anybody, owner = '' } = findPossibleSources(event);
     const sources: Source[] = anybody ? ['anybody', 'global'] : ['owner', 'role', 'global'];
     const end = sources.flatMap((source) => ends.get(source) ?? []).sort()[0];
     const found = new Map<string, Candidate>();
     for (const source of sources) {
       for (const name of namesOf(event)) {
-        for (const one of bySource.get(source)?.get(key(source, name, owner)) ?? []) {
+        for (const one of bySource.get(source)?.get(sourceKey(source, name, owner)) ?? []) {
           if (end === undefined || one.id <= end) found.set(one.id, one);
         }
       }
     }
-    return { candidatesSql: [...found.values()], end };
+    return { candidates: [...found.values()], end };
   };
 }

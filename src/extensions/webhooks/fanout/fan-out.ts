@@ -1,17 +1,23 @@
-import { stillDeletedUsers } from '../../../accounts/users/user-state.ts';
+import { lockStillDeletedUsers } from '../../../accounts/users/user-state.ts';
 import { isActive } from '../../../declare/actor.ts';
 import type { Host, ResourceGateway } from '../../../declare/host.ts';
 import { createLogWork, createTimer } from '../../../platform/observability/log-work.ts';
 import type { OutboxConsumer } from '../../../platform/outbox/relay.ts';
 import type { OutboxRow } from '../../../platform/outbox/table.ts';
 import type { Executor } from '../../../platform/postgres/database.ts';
-import { type EndpointOfOwner, type Lane, laneOf, wakeUp } from '../delivery/endpoint-jobs.ts';
-import { REMOVE_OF_OWNERS, REMOVED_AT_ONCE, usersSql } from '../endpoints/endpoints-sql.ts';
+import { type EndpointOfOwner, type Lane, laneOf, wakeEndpoints } from '../delivery/endpoint-jobs.ts';
+import { MAX_DELIVERIES_REMOVED, REMOVE_BY_OWNERS, usersSql } from '../endpoints/endpoints-sql.ts';
 import { INSERT_DELIVERIES } from '../log/deliveries-sql.ts';
 import type { DeletedRecords } from '../readability/deleted-records.ts';
 import type { WebhookSettings } from '../settings.ts';
-import { type CandidatePage, type CandidateRow, candidateQuery, candidatesSql, matchCandidates } from './candidates.ts';
-import { type OutgoingEvent, OWN_ROW, type OwnPayload, readOutgoing } from './outgoing-event.ts';
+import {
+  type CandidatePage,
+  type CandidateRow,
+  candidatesSql,
+  createCandidateParameters,
+  matchCandidates,
+} from './candidates.ts';
+import { type OutgoingEvent, OWN_ROW_NAME, type OwnPayload, readOutgoingEvent } from './outgoing-event.ts';
 import { type CandidatesByEvent, createOwnerDeliveries, type NewDelivery } from './owner-deliveries.ts';
 
 /**
@@ -30,7 +36,7 @@ const REQUEUE = `
  *
  * @param rest events, each with the last endpoint that has been handled
  */
-async function requeueRest(tx: Executor, rest: readonly [event: OutgoingEvent, after: string][]): Promise<void> {
+async function requeueUnfinished(tx: Executor, rest: readonly [event: OutgoingEvent, after: string][]): Promise<void> {
   const payloads = rest.map(([event, after]): OwnPayload => {
     const { name, position } = event;
     if (event.gateway === undefined) return { name, after, position, data: event.data, owner: event.owner };
@@ -38,7 +44,7 @@ async function requeueRest(tx: Executor, rest: readonly [event: OutgoingEvent, a
   });
   const events = rest.map(([event]) => event);
   const values = [
-    OWN_ROW,
+    OWN_ROW_NAME,
     events.map(({ id }) => id),
     events.map(({ gateway }) => gateway?.name ?? null),
     events.map((event) => (event.gateway === undefined ? null : event.record.id)),
@@ -66,7 +72,7 @@ function createBatch(events: readonly OutgoingEvent[], pageOf: (event: OutgoingE
   const batch: Batch = { byOwner: new Map(), rest: [] };
   let room = MAX_DELIVERIES_PER_TRANSACTION;
   for (const event of events) {
-    const { candidatesSql: found, end } = pageOf(event);
+    const { candidates: found, end } = pageOf(event);
     if (room < found.length && room < MAX_DELIVERIES_PER_TRANSACTION) {
       batch.rest.push([event, event.after]);
       continue;
@@ -97,23 +103,23 @@ export function createFanOut(
   const deliveriesOf = createOwnerDeliveries(host, settings);
   const logWork = createLogWork(host);
   const isSent = (name: string) => gateways.has(name) && gateways.get(name)!.declaration.webhooks !== false;
-  const isEvent = ({ name, resource }: OutboxRow) => (resource === null ? name === OWN_ROW : isSent(resource));
+  const isEvent = ({ name, resource }: OutboxRow) => (resource === null ? name === OWN_ROW_NAME : isSent(resource));
   const isDeletedUser = (row: OutboxRow) => row.name === `${users.name}.deleted`;
 
-  async function insert(tx: Executor, rows: readonly NewDelivery[]): Promise<void> {
+  async function insertDeliveries(tx: Executor, rows: readonly NewDelivery[]): Promise<void> {
     const columns = [0, 1, 2, 3, 4, 5, 6, 7, 8].map((column) => rows.map((row) => row[column]));
     await tx.write({ name: 'webhook_deliveries_insert', text: INSERT_DELIVERIES, values: columns });
   }
 
   /** Stores deliveries of events with the same `after`. Returns the endpoints that got a delivery, and the rest of large events. */
-  async function store(
+  async function storeDeliveries(
     events: readonly OutgoingEvent[],
     tx: Executor,
   ): Promise<{ reached: ReachedEndpoints; deliveries: number; rest: Batch['rest'] }> {
     const found = await tx.write<CandidateRow>({
       name: 'webhook_candidates',
       text: candidatesText,
-      values: candidateQuery(events),
+      values: createCandidateParameters(events),
     });
     const { byOwner, rest } = createBatch(events, matchCandidates(found));
     const endpoints = new Map(found.map(([, id, owner, slow]) => [id, { id, owner, lane: laneOf(slow) }]));
@@ -129,7 +135,7 @@ export function createFanOut(
       while (gathered.length >= INSERT_ROWS || (owners.length === 0 && gathered.length > 0)) {
         const rows = gathered.slice(0, INSERT_ROWS);
         gathered = gathered.slice(INSERT_ROWS);
-        await insert(tx, rows);
+        await insertDeliveries(tx, rows);
         deliveries += rows.length;
         for (const [, endpointId] of rows) reached.set(endpointId, endpoints.get(endpointId)!);
       }
@@ -141,27 +147,27 @@ export function createFanOut(
     wants: (row) => isEvent(row) || isDeletedUser(row),
     async handle(rows, tx) {
       const elapsed = createTimer();
-      const gone = await stillDeletedUsers(rows.filter(isDeletedUser), tx, users);
-      if (gone.length > 0) await tx.write({ text: REMOVE_OF_OWNERS, values: [gone, REMOVED_AT_ONCE] });
+      const gone = await lockStillDeletedUsers(rows.filter(isDeletedUser), tx, users);
+      if (gone.length > 0) await tx.write({ text: REMOVE_BY_OWNERS, values: [gone, MAX_DELIVERIES_REMOVED] });
       const sent = rows.filter(isEvent);
       await deleted.keep(sent, tx);
-      const events = sent.map((row) => readOutgoing(row, gateways));
+      const events = sent.map((row) => readOutgoingEvent(row, gateways));
       const reached: ReachedEndpoints = new Map();
       let deliveries = 0;
       const rest: Batch['rest'] = [];
       for (const list of Map.groupBy(events, (event) => event.after).values()) {
-        const stored = await store(list, tx);
+        const stored = await storeDeliveries(list, tx);
         for (const [id, endpoint] of stored.reached) reached.set(id, endpoint);
         deliveries += stored.deliveries;
         rest.push(...stored.rest);
       }
-      if (rest.length > 0) await requeueRest(tx, rest);
+      if (rest.length > 0) await requeueUnfinished(tx, rest);
       if (reached.size === 0 && rest.length === 0) return undefined;
       const counts = { events: events.length, endpoints: reached.size, deliveries, deferredEvents: rest.length };
       return async () => {
         logWork('webhook fan-out', { outcome: 'done', ...counts, durationMs: elapsed() }, { sampled: true });
         if (rest.length > 0) host.wake.hint();
-        await wakeUp(host.queues, reached.values());
+        await wakeEndpoints(host.queues, reached.values());
       };
     },
   };

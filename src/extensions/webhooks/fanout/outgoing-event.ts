@@ -5,7 +5,7 @@ import type { OutboxRow } from '../../../platform/outbox/table.ts';
  * The name of this extension's own outbox rows: events that the app published, and the rest of any event that has more endpoints than one
  * transaction handles. The payload contains the name of the event itself.
  */
-export const OWN_ROW = 'webhooks.event';
+export const OWN_ROW_NAME = 'webhooks.event';
 
 interface Outgoing {
   id: string;
@@ -46,8 +46,8 @@ export type OwnPayload = { name: string; after?: string; position?: number } & (
 );
 
 /** Reads an outbox row: a change of a record of one of the `gateways`, or one of the extension's own rows. */
-export function readOutgoing(row: OutboxRow, gateways: ReadonlyMap<string, ResourceGateway>): OutgoingEvent {
-  const own = row.name === OWN_ROW ? (row.payload as OwnPayload) : undefined;
+export function readOutgoingEvent(row: OutboxRow, gateways: ReadonlyMap<string, ResourceGateway>): OutgoingEvent {
+  const own = row.name === OWN_ROW_NAME ? (row.payload as OwnPayload) : undefined;
   const common = {
     id: row.eventId,
     name: own?.name ?? row.name,

@@ -2,8 +2,8 @@ import type { Host } from '../../../declare/host.ts';
 import { allows, type Viewer } from '../../../declare/policy.ts';
 import { newId } from '../../../platform/ids.ts';
 import { isTransient } from '../../../platform/postgres/errors.ts';
-import { newMessageId } from '../log/delivery.ts';
-import { storeBody } from '../readability/stored-body.ts';
+import { generateMessageId } from '../log/delivery.ts';
+import { toStoredBody } from '../readability/stored-body.ts';
 import type { WebhookSettings } from '../settings.ts';
 import type { Candidate } from './candidates.ts';
 import type { OutgoingEvent, RecordEvent } from './outgoing-event.ts';
@@ -46,12 +46,12 @@ export function createOwnerDeliveries(
     // One context for all events, so that the scope of each resource is evaluated once.
     const viewContext = { user, req: undefined, service: host.service };
     const hasGlobal = [...share.values()].some((list) => list.some((one) => one.global));
-    const global =
+    const isGlobalAllowed =
       hasGlobal && (await allows(settings.globalPolicy, { ...viewContext, action: 'webhook', doc: undefined }, false));
     const kept: CandidatesByEvent = new Map();
     for (const [event, list] of share) {
       const own = list.some((one) => !one.global);
-      const all = global && list.some((one) => one.global);
+      const all = isGlobalAllowed && list.some((one) => one.global);
       const { gateway } = event;
       const readable =
         own && (gateway === undefined ? event.owner === user.id : await gateway.readableBy(event.record, viewContext));
@@ -63,7 +63,10 @@ export function createOwnerDeliveries(
   }
 
   /** Serializes events for the owner. Each record is serialized once, for all endpoints of the owner. */
-  async function dataFor(events: readonly OutgoingEvent[], user: Viewer): Promise<Map<OutgoingEvent, EventData>> {
+  async function serializeForOwner(
+    events: readonly OutgoingEvent[],
+    user: Viewer,
+  ): Promise<Map<OutgoingEvent, EventData>> {
     const data = new Map<OutgoingEvent, EventData>();
     for (const [gateway, list] of Map.groupBy(events.filter(isRecordEvent), (event) => event.gateway)) {
       const serialized = await gateway.serialize(
@@ -79,9 +82,9 @@ export function createOwnerDeliveries(
     return data;
   }
 
-  async function deliveriesFor(share: CandidatesByEvent, user: Viewer): Promise<NewDelivery[]> {
+  async function createDeliveries(share: CandidatesByEvent, user: Viewer): Promise<NewDelivery[]> {
     const kept = await findReceived(share, user);
-    const data = await dataFor([...kept.keys()], user);
+    const data = await serializeForOwner([...kept.keys()], user);
     return [...kept].flatMap(([event, list]) => {
       const { json, isEncrypted } = data.get(event)!;
       const text = `{"type":${JSON.stringify(event.name)},"timestamp":"${event.at}","data":${json}}`;
@@ -89,15 +92,15 @@ export function createOwnerDeliveries(
       const subject = event.gateway === undefined ? undefined : event.gateway.ownerOf(event.record);
       return list.map((endpoint): NewDelivery => {
         const id = newId();
-        const { body, encryptedBody } = storeBody(host.keyring, id, text, isEncrypted);
-        return [id, endpoint.id, event.id, newMessageId(), name, body, encryptedBody, position, subject];
+        const { body, encryptedBody } = toStoredBody(host.keyring, id, text, isEncrypted);
+        return [id, endpoint.id, event.id, generateMessageId(), name, body, encryptedBody, position, subject];
       });
     });
   }
 
   return async function deliveriesOf(share: CandidatesByEvent, user: Viewer): Promise<NewDelivery[]> {
     try {
-      return await deliveriesFor(share, user);
+      return await createDeliveries(share, user);
     } catch (error) {
       if (isTransient(error)) throw error;
       if (share.size > 1) {

@@ -5,7 +5,7 @@ import { createRetentionSweep } from '../../../platform/leased-work/sweeps.ts';
 import type { Sweep } from '../../../platform/outbox/relay.ts';
 import type { EventData, EventDeclarations } from '../events.ts';
 import type { WebhookSettings } from '../settings.ts';
-import { OWN_ROW, type OwnPayload } from './outgoing-event.ts';
+import { OWN_ROW_NAME, type OwnPayload } from './outgoing-event.ts';
 
 /**
  * $1 event, $2 name of the outbox row, $3 its payload, $4 name of the event, $5 owner. Stores the outbox row and the event in one
@@ -54,7 +54,7 @@ export function createEventPublisher(
 ): WebhooksApi['publish'] {
   const maxBytes = settings.http.bodyLimit;
 
-  async function jsonOf(name: string, data: unknown): Promise<string> {
+  async function serializeEventData(name: string, data: unknown): Promise<string> {
     const refuse = (why: string): never => {
       throw new Error(`webhooks.publish('${name}', data): ${why}`);
     };
@@ -84,12 +84,12 @@ export function createEventPublisher(
     const transaction = currentTransaction();
     if (owner !== undefined && !isId(owner))
       throw new Error(`webhooks.publish('${name}'): owner must be the id of a user`);
-    const payload: OwnPayload = { name, data: await jsonOf(name, data), owner: owner ?? null };
+    const payload: OwnPayload = { name, data: await serializeEventData(name, data), owner: owner ?? null };
     const id = newId();
     const statement = {
       name: 'webhook_publish',
       text: PUBLISH,
-      values: [id, OWN_ROW, JSON.stringify(payload), name, owner],
+      values: [id, OWN_ROW_NAME, JSON.stringify(payload), name, owner],
     };
     await (transaction?.database ?? database).write(statement);
     if (transaction === undefined) wake.hint();

@@ -31,12 +31,12 @@ const COLUMNS = `d.id, d.type, d.message_id, case when ${IS_LEASED} then 'sendin
     octet_length(d.body) + coalesce(octet_length(d.encrypted_body), 0), d.attempt_log, d.encrypted_response`;
 
 /** A condition: clients see delivery `d` with this status. */
-function hasStatus(status: DeliveryStatus): string {
+function hasStatusSql(status: DeliveryStatus): string {
   if (status === 'pending') return `d.status = 'pending' and not ${IS_LEASED}`;
   return status === 'sending' ? `(d.status = 'sending' or ${IS_LEASED})` : `d.status = '${status}'`;
 }
 
-const IS_SENT = hasStatus('sending');
+const IS_SENT = hasStatusSql('sending');
 
 // $1 endpoint. Looking up the few deliveries being sent avoids a scan of the endpoint's log. Uses webhook_deliveries_lease_index.
 const BEING_SENT = `d.id = any(array(
@@ -49,11 +49,11 @@ const BEING_SENT = `d.id = any(array(
  * begin with the time; for failed deliveries webhook_deliveries_failed_index. The status is in the text, not in a parameter, so that the
  * planner sees that the partial index matches.
  */
-export function listDeliveries(status: DeliveryStatus | undefined): string {
+export function listDeliveriesSql(status: DeliveryStatus | undefined): string {
   const few = status === 'sending' ? `and ${BEING_SENT}` : '';
   const order = status === 'failed' ? 'd.created_at desc, d.id desc' : 'd.event_id desc';
   return `
-  select ${COLUMNS} from webhook_deliveries d where d.endpoint_id = $1 ${few} ${status === undefined ? '' : `and ${hasStatus(status)}`}
+  select ${COLUMNS} from webhook_deliveries d where d.endpoint_id = $1 ${few} ${status === undefined ? '' : `and ${hasStatusSql(status)}`}
   order by ${order} limit $2`;
 }
 
@@ -68,7 +68,7 @@ export const INSERT_DELIVERIES = `
   on conflict (endpoint_id, event_id) do nothing`;
 
 /** $1 endpoint. Returns the ms until its earliest delivery is due, negative if it is overdue. Uses webhook_deliveries_due_index. */
-export const EARLIEST = `
+export const EARLIEST_DUE_MS = `
   select ceil(extract(epoch from next_attempt_at - now()) * 1000)::bigint
   from webhook_deliveries where endpoint_id = $1 and status = 'pending' order by next_attempt_at limit 1`;
 
@@ -80,7 +80,7 @@ export const READ_BODIES = `
   select id, type, body, encrypted_body from webhook_deliveries where id = any($1::text[])`;
 
 /** $1 endpoint. Like `EARLIEST_DUE_MS`, for the next delivery of an ordered endpoint. */
-export const NEXT = `
+export const NEXT_DUE_MS = `
   select ceil(extract(epoch from next_attempt_at - now()) * 1000)::bigint
   from webhook_deliveries where endpoint_id = $1 and status = 'pending' order by position nulls first, event_id limit 1`;
 
@@ -108,7 +108,7 @@ export const SEND_AGAIN = `
   returning ${COLUMNS}`;
 
 /** Ends a delivery without an attempt. $1 delivery, $2 endpoint, $3 error. No row: a worker is sending it, and makes the same check. */
-export const REFUSE = `
+export const REFUSE_DELIVERY = `
   update webhook_deliveries d set
     status = 'failed', next_attempt_at = null, finished_at = now(),
     status_code = null, duration_ms = null, response = null, encrypted_response = null, error = $3

@@ -10,7 +10,7 @@ import { DELIVERY_STATUSES, type DeliveryRow, READ_BODIES } from './deliveries-s
 const PREVIEW_BYTES = 2048;
 
 /** Returns the longest start of a text that fits into `bytes` of UTF-8, cut between characters. */
-export function cutBytes(text: string, bytes: number): string {
+export function truncateToBytes(text: string, bytes: number): string {
   const encoded = Buffer.from(text);
   if (encoded.length <= bytes) return text;
   let end = bytes;
@@ -54,7 +54,7 @@ export function serializeDelivery(row: DeliveryRow, preview: DeliveryPreview | u
 }
 
 /** Creates a `webhook-id`: `msg_` and 32 random hex digits. */
-export function newMessageId(): string {
+export function generateMessageId(): string {
   return `msg_${randomBytes(16).toString('hex')}`;
 }
 
@@ -124,7 +124,7 @@ export function createDeliverySerializer(
       const payloads = new Map<string, Omit<DeliveryPreview, 'response'>>();
       for (const ids of splitByBytes(rows)) {
         for (const [id, body] of await readableBodies(audience, ids)) {
-          const payload = cutBytes(body, PREVIEW_BYTES);
+          const payload = truncateToBytes(body, PREVIEW_BYTES);
           payloads.set(id, { payload, payloadTruncated: payload.length < body.length });
         }
       }

@@ -8,14 +8,14 @@ import { OUTBOX_COLUMNS, type RawOutboxRow, readOutboxRow } from '../../../platf
 import { isTransient } from '../../../platform/postgres/errors.ts';
 import {
   createOwnEndpointLoader,
+  getLoadedEndpoint,
   isKey,
   type KeyLimits,
-  ownEndpoint,
   REQUEST_RATE_LIMIT,
 } from '../endpoints/access.ts';
 import type { serializeEndpoint } from '../endpoints/endpoint.ts';
-import { sentResources, subscribableAs, TEST_EVENT } from '../events.ts';
-import { type OutgoingEvent, OWN_ROW, readOutgoing } from '../fanout/outgoing-event.ts';
+import { listMatchingNames, listSentResources, TEST_EVENT } from '../events.ts';
+import { type OutgoingEvent, OWN_ROW_NAME, readOutgoingEvent } from '../fanout/outgoing-event.ts';
 import type { WebhookSettings } from '../settings.ts';
 import { DELIVERY_STATUSES, type DeliveryRow, READ_DELIVERY } from './deliveries-sql.ts';
 import { type DeliverySerializer, serializeDelivery } from './delivery.ts';
@@ -55,7 +55,7 @@ type DeliveredRow = [
  * $1 owner, $2 an event, or a delivery to one of the owner's endpoints. Returns the deliveries of that event to the owner's endpoints. Uses
  * webhook_endpoints_owner_id_index and the unique index on event and endpoint.
  */
-const DELIVERED = `
+const DELIVERIES_OF_EVENT = `
   with asked as materialized (
     select coalesce((
       select d.event_id from webhook_deliveries d join webhook_endpoints e on e.id = d.endpoint_id
@@ -66,10 +66,10 @@ const DELIVERED = `
   where e.owner_id = $1 and e.removed_at is null order by e.id`;
 
 /** $1 event, published by the app. */
-const PUBLISHED = 'select name, owner_id, created_at from webhook_events where id = $1';
+const PUBLISHED_EVENT = 'select name, owner_id, created_at from webhook_events where id = $1';
 
 /** $1 event that waits in the outbox. The outbox has an index only by age. */
-const WAITING = `
+const WAITING_EVENT = `
   select ${OUTBOX_COLUMNS} from outbox where event_id = $1 limit 1`;
 
 /** Why an event was or was not delivered to an endpoint, and what that means. */
@@ -99,7 +99,7 @@ interface Explanation {
 type Endpoint = ReturnType<typeof serializeEndpoint>;
 
 /** What is stored about an event. */
-interface Known {
+interface KnownEvent {
   id: string;
   name: string;
   /** When the event was turned into deliveries; until that is known, when it happened. */
@@ -109,20 +109,20 @@ interface Known {
 }
 
 const DAY_MS = 86_400_000;
-const secondsOf = (id: string) => Number.parseInt(id.slice(0, 8), 16);
+const createdSecondsOf = (id: string) => Number.parseInt(id.slice(0, 8), 16);
 
 /** Creates the explainer. It reads stored deliveries; for an event without one, it decides as a fan-out would now. */
-function createExplain(
+function createExplainer(
   host: Host,
   settings: WebhookSettings,
   { readableBodies }: Pick<DeliverySerializer, 'readableBodies'>,
 ) {
   const { database, service } = host;
   const gateways = new Map(host.resources.map((gateway) => [gateway.name, gateway]));
-  const sent = new Set(sentResources(host.resources).map(({ name }) => name));
+  const sent = new Set(listSentResources(host.resources).map(({ name }) => name));
 
   /** Whether a fan-out would deliver the event to the endpoint, according to the given record or the owner of a published event. */
-  async function wouldReceive(
+  async function canReceive(
     { scope }: Endpoint,
     user: Viewer,
     event: { resource: string; record: StoredRecord | undefined } | { owner: string | null },
@@ -147,30 +147,30 @@ function createExplain(
     }
   }
 
-  const eventOf = (event: OutgoingEvent) =>
+  const subjectOf = (event: OutgoingEvent) =>
     event.gateway === undefined ? { owner: event.owner } : { resource: event.gateway.name, record: event.record };
 
-  async function fromOutbox(id: string, endpoint: Endpoint, user: Viewer): Promise<Known | undefined> {
-    const [raw] = await database.readSlowly<RawOutboxRow>({ text: WAITING, values: [id] });
+  async function findWaitingEvent(id: string, endpoint: Endpoint, user: Viewer): Promise<KnownEvent | undefined> {
+    const [raw] = await database.readSlowly<RawOutboxRow>({ text: WAITING_EVENT, values: [id] });
     if (raw === undefined) return undefined;
     const row = readOutboxRow(raw);
-    if (row.resource === null ? row.name !== OWN_ROW : !sent.has(row.resource)) return undefined;
-    const event = readOutgoing(row, gateways);
+    if (row.resource === null ? row.name !== OWN_ROW_NAME : !sent.has(row.resource)) return undefined;
+    const event = readOutgoingEvent(row, gateways);
     // The relay has handled only some endpoints of a large event so far.
     const waits = endpoint.id > event.after;
-    return { ...event, waits, isReadable: () => wouldReceive(endpoint, user, eventOf(event)) };
+    return { ...event, waits, isReadable: () => canReceive(endpoint, user, subjectOf(event)) };
   }
 
-  async function fromPublished(id: string, endpoint: Endpoint, user: Viewer): Promise<Known | undefined> {
-    const statement = { text: PUBLISHED, values: [id] };
+  async function findPublishedEvent(id: string, endpoint: Endpoint, user: Viewer): Promise<KnownEvent | undefined> {
+    const statement = { text: PUBLISHED_EVENT, values: [id] };
     const [row] = await database.read<[name: string, owner: string | null, at: string]>(statement);
     if (row === undefined) return undefined;
     const [name, owner, at] = row;
-    return { id, name, at, waits: false, isReadable: () => wouldReceive(endpoint, user, { owner }) };
+    return { id, name, at, waits: false, isReadable: () => canReceive(endpoint, user, { owner }) };
   }
 
   /** Reads an event from its deliveries to other endpoints of the caller. */
-  function fromDeliveries(rows: readonly DeliveredRow[], endpoint: Endpoint, user: Viewer): Known | undefined {
+  function findDeliveredEvent(rows: readonly DeliveredRow[], endpoint: Endpoint, user: Viewer): KnownEvent | undefined {
     const [first] = rows;
     if (first === undefined) return undefined;
     const [id, , , deliveryId, name, at] = first;
@@ -180,10 +180,10 @@ function createExplain(
     return { id, name, at, waits: false, isReadable };
   }
 
-  function reasonOf({ name, at, waits }: Known, { events, enabled, createdAt }: Endpoint): Reason {
+  function reasonOf({ name, at, waits }: KnownEvent, { events, enabled, createdAt }: Endpoint): Reason {
     // A waiting event is delivered to the endpoints that exist when the relay handles it.
     if (!waits && Date.parse(createdAt) > Date.parse(at)) return 'created_later';
-    if (!subscribableAs(name).some((one) => events.includes(one))) return 'filtered';
+    if (!listMatchingNames(name).some((one) => events.includes(one))) return 'filtered';
     if (!enabled) return 'disabled';
     return waits ? 'waiting' : 'changed_since';
   }
@@ -197,18 +197,18 @@ function createExplain(
   return async function explain(endpoint: Endpoint, user: Viewer, asked: string): Promise<Explanation> {
     const rows = await database.read<DeliveredRow>({
       name: 'webhook_delivered',
-      text: DELIVERED,
+      text: DELIVERIES_OF_EVENT,
       values: [user.id, asked],
     });
     const own = rows.find(([, endpointId]) => endpointId === endpoint.id);
     if (own !== undefined) return { event: own[0], reason: 'delivered', name: own[4], deliveryId: own[3] };
     const id = rows[0]?.[0] ?? asked;
     const known =
-      (await fromOutbox(id, endpoint, user)) ??
-      (await fromPublished(id, endpoint, user)) ??
-      fromDeliveries(rows, endpoint, user);
+      (await findWaitingEvent(id, endpoint, user)) ??
+      (await findPublishedEvent(id, endpoint, user)) ??
+      findDeliveredEvent(rows, endpoint, user);
     if (known === undefined) {
-      if (secondsOf(id) * 1000 < Date.now() - settings.keepDeliveriesDays * DAY_MS)
+      if (createdSecondsOf(id) * 1000 < Date.now() - settings.keepDeliveriesDays * DAY_MS)
         return { event: id, reason: 'too_old' };
       throw new ApiError('NOT_FOUND');
     }
@@ -226,7 +226,7 @@ export function explainRoute(
   deliverySerializer: Pick<DeliverySerializer, 'readableBodies'>,
 ): Route {
   const { database } = host;
-  const explain = createExplain(host, settings, deliverySerializer);
+  const explain = createExplainer(host, settings, deliverySerializer);
   return {
     method: 'GET',
     path: '/webhooks/:id/explain',
@@ -244,7 +244,7 @@ export function explainRoute(
     operationId: 'explainWebhookEvent',
     async handler(ctx) {
       const asked = readExplainQuery(ctx.query);
-      const endpoint = ownEndpoint(ctx);
+      const endpoint = getLoadedEndpoint(ctx);
       if (!isId(asked)) throw new ApiError('NOT_FOUND');
       const { event, reason, name, deliveryId } = await explain(endpoint, ctx.user!, asked);
       if (name !== undefined && reason !== 'delivered' && isKey(ctx.auth) && !limits.reads(ctx.auth, [name])) {

@@ -10,12 +10,12 @@ import {
   createManagedEndpointLoader,
   createOwnEndpointLoader,
   disabledError,
-  enabledEndpoint,
+  getLoadedEndpoint,
   isKey,
   type KeyLimits,
-  ownEndpoint,
   ownerOf,
   REQUEST_RATE_LIMIT,
+  requireEnabledEndpoint,
 } from '../endpoints/access.ts';
 import { TEST_EVENT } from '../events.ts';
 import { type Audience, NOT_READABLE } from '../readability/readability.ts';
@@ -25,12 +25,12 @@ import {
   type DeliveryRow,
   type DeliveryStatus,
   INSERT_TEST,
-  listDeliveries,
+  listDeliveriesSql,
   READ_DELIVERY,
-  REFUSE,
+  REFUSE_DELIVERY,
   SEND_AGAIN,
 } from './deliveries-sql.ts';
-import { type DeliverySerializer, deliveryShape, newMessageId } from './delivery.ts';
+import { type DeliverySerializer, deliveryShape, generateMessageId } from './delivery.ts';
 
 const DEFAULT_LIMIT = 50;
 
@@ -71,14 +71,14 @@ const FIRST_PAUSE_MS = 20;
 const LONGEST_PAUSE_MS = 250;
 
 /** Waits until a delivery was attempted, and returns its row. `hasClientLeft` returns whether the client has closed the connection. */
-type AwaitAttempt = (id: string, endpointId: string, isLeft: () => boolean) => Promise<DeliveryRow>;
+type AwaitAttempt = (id: string, endpointId: string, hasClientLeft: () => boolean) => Promise<DeliveryRow>;
 
 /**
  * Creates the function that waits for attempts. It polls the row at growing intervals, which works whichever worker makes the attempt, and
  * without Redis. It rejects with NOT_FOUND if the delivery is deleted meanwhile.
  */
 function createAwaitAttempt(database: Database, { timeoutMs }: { timeoutMs: number }): AwaitAttempt {
-  return async (id, endpointId, isLeft) => {
+  return async (id, endpointId, hasClientLeft) => {
     const end = performance.now() + timeoutMs + MARGIN_MS;
     for (let pause = FIRST_PAUSE_MS; ; pause = Math.min(pause * 1.5, LONGEST_PAUSE_MS)) {
       await sleep(pause);
@@ -86,8 +86,8 @@ function createAwaitAttempt(database: Database, { timeoutMs }: { timeoutMs: numb
       const [row] = await database.read<DeliveryRow>(statement);
       if (row === undefined) throw new ApiError('NOT_FOUND');
       const [, , , status, attempts] = row;
-      const isMade = attempts > 0 && status !== 'sending';
-      if (isMade || isLeft() || performance.now() >= end) return row;
+      const isAttempted = attempts > 0 && status !== 'sending';
+      if (isAttempted || hasClientLeft() || performance.now() >= end) return row;
     }
   };
 }
@@ -97,7 +97,7 @@ export function deliveryRoutes(
   host: Host,
   settings: WebhookSettings,
   limits: KeyLimits,
-  { serialize: show, readableBodies }: DeliverySerializer,
+  { serialize: serializeRows, readableBodies }: DeliverySerializer,
 ): Route[] {
   const { database, queues } = host;
   const awaitAttempt = createAwaitAttempt(database, settings);
@@ -106,24 +106,24 @@ export function deliveryRoutes(
 
   const audienceOf = (ctx: RouteContext): Audience => ({
     owner: ownerOf(ctx),
-    scope: ownEndpoint(ctx).scope,
+    scope: getLoadedEndpoint(ctx).scope,
     key: isKey(ctx.auth) ? ctx.auth : undefined,
   });
-  const serializeOne = async (ctx: RouteContext, row: DeliveryRow) => (await show(audienceOf(ctx), [row]))[0]!;
+  const serializeOne = async (ctx: RouteContext, row: DeliveryRow) => (await serializeRows(audienceOf(ctx), [row]))[0]!;
 
-  async function list(ctx: RouteContext) {
+  async function listLog(ctx: RouteContext) {
     const { status, limit } = readLogQuery(ctx.query);
-    const { id } = ownEndpoint(ctx);
-    const rows = await database.read<DeliveryRow>({ text: listDeliveries(status), values: [id, limit] });
-    return show(audienceOf(ctx), rows);
+    const { id } = getLoadedEndpoint(ctx);
+    const rows = await database.read<DeliveryRow>({ text: listDeliveriesSql(status), values: [id, limit] });
+    return serializeRows(audienceOf(ctx), rows);
   }
 
-  async function test(ctx: RouteContext) {
-    const { id: endpointId } = await enabledEndpoint(settings, ctx);
+  async function sendTest(ctx: RouteContext) {
+    const { id: endpointId } = await requireEnabledEndpoint(settings, ctx);
     const id = newId();
     const timestamp = new Date().toISOString();
     const body = JSON.stringify({ type: TEST_EVENT, timestamp, data: { webhook: endpointId } });
-    const values = [id, endpointId, newMessageId(), body];
+    const values = [id, endpointId, generateMessageId(), body];
     const inserted = await database.write({ text: INSERT_TEST, values });
     // The endpoint was disabled or deleted a moment ago.
     if (inserted.length === 0) throw disabledError();
@@ -131,8 +131,8 @@ export function deliveryRoutes(
     return serializeOne(ctx, await awaitAttempt(id, endpointId, () => ctx.res.closed));
   }
 
-  async function retry(ctx: RouteContext) {
-    const { id: endpointId } = await enabledEndpoint(settings, ctx);
+  async function retryDelivery(ctx: RouteContext) {
+    const { id: endpointId } = await requireEnabledEndpoint(settings, ctx);
     const { deliveryId } = ctx.params;
     if (!isId(deliveryId)) throw new ApiError('NOT_FOUND');
     const values = [deliveryId, endpointId];
@@ -143,7 +143,7 @@ export function deliveryRoutes(
       limits.assertReads(ctx.auth, [found[1]]);
     }
     if (!(await readableBodies(audienceOf(ctx), [deliveryId])).has(deliveryId)) {
-      const [refused] = await database.write<DeliveryRow>({ text: REFUSE, values: [...values, NOT_READABLE] });
+      const [refused] = await database.write<DeliveryRow>({ text: REFUSE_DELIVERY, values: [...values, NOT_READABLE] });
       if (refused !== undefined) return serializeOne(ctx, refused);
     }
     const [row] = await database.write<DeliveryRow>({ text: SEND_AGAIN, values });
@@ -165,7 +165,7 @@ export function deliveryRoutes(
       errors: ['NOT_FOUND'],
       operationId: 'listWebhookDeliveries',
       output: deliveryShape.array(),
-      handler: list,
+      handler: listLog,
     },
     {
       ...common,
@@ -180,7 +180,7 @@ export function deliveryRoutes(
       output: deliveryShape,
       errors: ['BAD_REQUEST', 'FORBIDDEN', 'NOT_FOUND'],
       operationId: 'testWebhook',
-      handler: test,
+      handler: sendTest,
     },
     {
       ...common,
@@ -196,7 +196,7 @@ export function deliveryRoutes(
       output: deliveryShape,
       errors: ['BAD_REQUEST', 'FORBIDDEN', 'NOT_FOUND'],
       operationId: 'retryWebhookDelivery',
-      handler: retry,
+      handler: retryDelivery,
     },
   ];
 }

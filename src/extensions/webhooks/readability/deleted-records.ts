@@ -22,15 +22,15 @@ const KEPT = `
     join webhook_deleted_records d on d.record_id = r.record_id and d.resource = r.resource`;
 
 /** The newest copy of each record: a restored record can be deleted again. */
-const newest = (from: string) => `
+const newestSql = (from: string) => `
   select distinct on (resource, record_id) resource, id, record, encrypted_record
   from (${from}) found order by resource, record_id, id desc`;
 
 /** $1 resources, $2 records. Uses webhook_deleted_records_record_id_index. */
-const READ_DELETED = newest(KEPT);
+const READ_DELETED = newestSql(KEPT);
 
 /** Like `READ_DELETED`, with deletions that wait in the outbox. The outbox has no index by record, so use it for few records only. */
-const READ_DELETED_OR_WAITING = newest(`${KEPT}
+const READ_DELETED_OR_WAITING = newestSql(`${KEPT}
   union all
   select o.resource, o.event_id, o.payload -> 'record', null, o.record_id
   from unnest($1::text[], $2::text[]) as r(resource, record_id)
@@ -40,7 +40,7 @@ const READ_DELETED_OR_WAITING = newest(`${KEPT}
  * $1 ms that copies are kept, $2 maximum number of rows. Uses the primary key, because ids begin with the second of their creation.
  * Returns a row for each deleted copy.
  */
-export const DELETE_DELETED = `
+export const DELETE_OLD_COPIES = `
   delete from webhook_deleted_records where id in (
     select id from webhook_deleted_records
     where id < to_hex(floor(extract(epoch from now() - $1 * interval '1 millisecond'))::bigint)
@@ -80,13 +80,13 @@ export const encryptedRecords: EncryptedColumn = {
 };
 
 /** The encrypted fields of a resource, with their columns. */
-function encryptedFields({ declaration }: ResourceGateway): [name: string, column: string][] {
+function encryptedFieldsOf({ declaration }: ResourceGateway): [name: string, column: string][] {
   const fields = Object.entries(declaration.fields as Fields).filter(([, { spec }]) => spec.encrypted);
   return fields.map(([name]) => [name, snakeCase(name)]);
 }
 
 // A viewer without roles: if access to a resource ignores the record for this viewer, it does so for all viewers.
-const NO_ROLE = { id: '', roles: [] };
+const VIEWER_WITHOUT_ROLES = { id: '', roles: [] };
 
 /** Creates the store of deleted records. */
 export function createDeletedRecords({
@@ -101,32 +101,32 @@ export function createDeletedRecords({
   const isKept = ({ name, resource }: OutboxRow) =>
     resource !== null &&
     name === `${resource}.deleted` &&
-    (gateways.get(resource)?.needsRecord(NO_ROLE, false) ?? false);
+    (gateways.get(resource)?.needsRecord(VIEWER_WITHOUT_ROLES, false) ?? false);
 
   /** A record with encrypted values is encrypted as a whole: a key rotation would not reach ciphertexts inside the JSON. */
-  function stored(row: OutboxRow): [record: string | null, encrypted: string | null] {
+  function encodeRecord(row: OutboxRow): [record: string | null, encrypted: string | null] {
     const gateway = gateways.get(row.resource!)!;
     const columns = row.payload.record as Record<string, unknown>;
-    const encrypted = encryptedFields(gateway).filter(([, column]) => (columns[column] ?? null) !== null);
+    const encrypted = encryptedFieldsOf(gateway).filter(([, column]) => (columns[column] ?? null) !== null);
     if (encrypted.length === 0) return [JSON.stringify(columns), null];
     const record = gateway.fromOutbox(columns);
     const opened = Object.fromEntries(encrypted.map(([name, column]) => [column, record[name] ?? null]));
     return [null, keyring.encrypt(JSON.stringify({ ...columns, ...opened }), recordContext(row.eventId))];
   }
 
-  function open([resource, eventId, plain, encrypted]: Row): DeletedRecord {
+  function decodeRecord([resource, eventId, plain, encrypted]: Row): DeletedRecord {
     const gateway = gateways.get(resource)!;
     if (encrypted === null) return { resource, record: gateway.fromOutbox(plain!) };
     const columns: Record<string, unknown> = JSON.parse(keyring.decrypt(encrypted, recordContext(eventId)));
-    for (const [name, column] of encryptedFields(gateway)) {
+    for (const [name, column] of encryptedFieldsOf(gateway)) {
       columns[column] = gateway.toColumn(name, columns[column], columns.id as string);
     }
     return { resource, record: gateway.fromOutbox(columns) };
   }
 
-  function readable(row: Row): DeletedRecord[] {
+  function decodeIfPossible(row: Row): DeletedRecord[] {
     try {
-      return [open(row)];
+      return [decodeRecord(row)];
     } catch (error) {
       if (!(error instanceof DecryptionError)) throw error;
       const [resource, event] = row;
@@ -139,7 +139,7 @@ export function createDeletedRecords({
     async keep(rows, tx) {
       const kept = rows.filter(isKept);
       if (kept.length === 0) return;
-      const records = kept.map(stored);
+      const records = kept.map(encodeRecord);
       const owners = kept.map(({ resource, payload }) => {
         const gateway = gateways.get(resource!)!;
         return gateway.ownerOf(gateway.fromOutbox(payload.record as Record<string, unknown>));
@@ -165,7 +165,7 @@ export function createDeletedRecords({
         text: READ_DELETED,
         values: valuesOf(records),
       });
-      const known = kept.flatMap(readable);
+      const known = kept.flatMap(decodeIfPossible);
       const unknown = records.filter(
         ({ resource, id }) => !known.some((one) => one.resource === resource && one.record.id === id),
       );
@@ -176,7 +176,7 @@ export function createDeletedRecords({
         text: READ_DELETED_OR_WAITING,
         values: valuesOf(unknown),
       });
-      return [...known, ...waiting.flatMap(readable)];
+      return [...known, ...waiting.flatMap(decodeIfPossible)];
     },
   };
 }

@@ -15,7 +15,7 @@ import type { DeletedRecords } from './deleted-records.ts';
  * Creates the check whether a user may have global endpoints. If a function of the policy throws, access is denied and the error logged.
  * Rejects only if the database is unavailable.
  */
-function createGlobalCheck(
+function createGlobalPolicyCheck(
   { service, log }: Pick<Host, 'service' | 'log'>,
   { globalPolicy }: Pick<WebhookSettings, 'globalPolicy'>,
 ): (user: Viewer) => Promise<boolean> {
@@ -41,7 +41,7 @@ export function createGlobalAccessCheck(
   { globalPolicy }: Pick<WebhookSettings, 'globalPolicy'>,
 ): GlobalAccessCheck | undefined {
   if (globalPolicy.functions.length === 0) return undefined;
-  const isAllowed = createGlobalCheck({ service, log }, { globalPolicy });
+  const isAllowed = createGlobalPolicyCheck({ service, log }, { globalPolicy });
   return async (endpointId) => {
     const statement = { name: 'webhook_owner_of_global', text: OWNER_OF_GLOBAL, values: [endpointId] };
     const [row] = await database.read<[ownerId: string]>(statement);
@@ -83,14 +83,14 @@ export type CheckReadability = (
 ) => Promise<readonly boolean[] | undefined>;
 
 type Data = Record<string, unknown>;
-type Find = (resource: string, id: string) => StoredRecord | undefined;
+type FindRecord = (resource: string, id: string) => StoredRecord | undefined;
 
 /** The loaded records that the check needs. */
 interface Lookup {
   /** Finds the record that a delivery is about: its current version, or, if it was deleted, its last version. */
-  subject: Find;
+  findSubject: FindRecord;
   /** Finds the current version of a record that is expanded in the body. */
-  current: Find;
+  findCurrent: FindRecord;
 }
 
 const resourceOf = (type: string) => type.slice(0, type.indexOf('.'));
@@ -102,7 +102,7 @@ function dataOf(body: string): Data {
 }
 
 /** Loads records by id. A record that cannot be decrypted is logged and left out, so that the others are still loaded. */
-async function loadEach(
+async function loadDecryptable(
   gateway: ResourceGateway,
   ids: readonly string[],
   log: Pick<Host, 'log'>['log'],
@@ -111,7 +111,7 @@ async function loadEach(
     return await gateway.load(ids);
   } catch (error) {
     if (!(error instanceof DecryptionError)) throw error;
-    if (ids.length > 1) return (await Promise.all(ids.map((id) => loadEach(gateway, [id], log)))).flat();
+    if (ids.length > 1) return (await Promise.all(ids.map((id) => loadDecryptable(gateway, [id], log)))).flat();
     log.error(
       { err: error, resource: gateway.name, record: ids[0] },
       'a record cannot be decrypted; it is not readable',
@@ -121,7 +121,7 @@ async function loadEach(
 }
 
 /** Creates the check. */
-export function createReadability(
+export function createReadabilityCheck(
   { resources, service, log }: Pick<Host, 'resources' | 'service' | 'log'>,
   users: Pick<ResourceGateway, 'load'>,
   { globalPolicy, events }: Pick<WebhookSettings, 'globalPolicy' | 'events'>,
@@ -129,10 +129,10 @@ export function createReadability(
   limits: Pick<KeyLimits, 'reads' | 'ended'>,
 ): CheckReadability {
   const gateways = new Map(resources.map((gateway) => [gateway.name, gateway]));
-  const isGlobalAllowed = createGlobalCheck({ service, log }, { globalPolicy });
+  const isGlobalAllowed = createGlobalPolicyCheck({ service, log }, { globalPolicy });
 
   /** Whether the app publishes the event itself. Its name may begin with the name of a resource although no record has changed. */
-  const isOfApp = (type: string) => type === TEST_EVENT || Object.hasOwn(events, type);
+  const isAppEvent = (type: string) => type === TEST_EVENT || Object.hasOwn(events, type);
 
   /** If the check of one body throws, that body is unreadable; the endpoint's other deliveries are not affected. */
   async function refuseOnError(where: object, decide: () => Promise<boolean>): Promise<boolean> {
@@ -148,12 +148,12 @@ export function createReadability(
     }
   }
 
-  async function lookUp(needed: readonly ExpandedRecord[], expanded: readonly ExpandedRecord[]): Promise<Lookup> {
+  async function loadRecords(needed: readonly ExpandedRecord[], expanded: readonly ExpandedRecord[]): Promise<Lookup> {
     const found = new Map<string, StoredRecord>();
     const ids = Map.groupBy([...needed, ...expanded], ({ resource }) => resource);
     await Promise.all(
       Array.from(ids, async ([resource, list]) => {
-        const records = await loadEach(gateways.get(resource)!, [...new Set(list.map(({ id }) => id))], log);
+        const records = await loadDecryptable(gateways.get(resource)!, [...new Set(list.map(({ id }) => id))], log);
         for (const record of records) found.set(keyOf(resource, record.id), record);
       }),
     );
@@ -161,8 +161,8 @@ export function createReadability(
     const last = new Map<string, StoredRecord>();
     if (missing.length > 0)
       for (const one of await deleted.read(missing)) last.set(keyOf(one.resource, one.record.id), one.record);
-    const current: Find = (resource, id) => found.get(keyOf(resource, id));
-    return { current, subject: (resource, id) => current(resource, id) ?? last.get(keyOf(resource, id)) };
+    const findCurrent: FindRecord = (resource, id) => found.get(keyOf(resource, id));
+    return { findCurrent, findSubject: (resource, id) => findCurrent(resource, id) ?? last.get(keyOf(resource, id)) };
   }
 
   return async ({ owner, scope, key }, bodies) => {
@@ -173,7 +173,7 @@ export function createReadability(
     const viewContext = { user, req: undefined, service };
     if (isGlobal && !(await isGlobalAllowed(user))) return undefined;
     const sent = bodies.map(({ type, body }) => {
-      const gateway = isOfApp(type) ? undefined : gateways.get(resourceOf(type));
+      const gateway = isAppEvent(type) ? undefined : gateways.get(resourceOf(type));
       return { type, gateway: gateway, data: gateway === undefined ? {} : dataOf(body) };
     });
     const needed: ExpandedRecord[] = [];
@@ -184,16 +184,16 @@ export function createReadability(
         needed.push({ resource: gateway.name, id: data.id });
       expanded.push(...gateway.expandedIn(data));
     }
-    const { subject, current } = await lookUp(needed, expanded);
+    const { findSubject, findCurrent } = await loadRecords(needed, expanded);
     const verdicts: boolean[] = [];
     for (const { type, gateway, data } of sent) {
       // An app's own event belongs to one user, which never changes, so only the key is checked.
       if (key && !limits.reads(key, [type])) verdicts.push(false);
-      else if (gateway === undefined) verdicts.push(isOfApp(type));
+      else if (gateway === undefined) verdicts.push(isAppEvent(type));
       else {
-        const record = subject(gateway.name, String(data.id));
+        const record = findSubject(gateway.name, String(data.id));
         const where = { resource: gateway.name, record: data.id, user: owner };
-        const before = { data, record, find: current };
+        const before = { data, record, find: findCurrent };
         verdicts.push(await refuseOnError(where, () => gateway.stillReadable(before, viewContext, isGlobal)));
       }
     }

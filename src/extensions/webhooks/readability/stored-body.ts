@@ -42,7 +42,7 @@ export function decryptResponse(keyring: Keyring, deliveryId: string, encrypted:
 }
 
 /** Converts a body to its stored form. */
-export function storeBody(keyring: Keyring, deliveryId: string, body: string, isEncrypted: boolean): StoredBody {
+export function toStoredBody(keyring: Keyring, deliveryId: string, body: string, isEncrypted: boolean): StoredBody {
   if (!isEncrypted) return { body, encryptedBody: null };
   return { body: '', encryptedBody: keyring.encrypt(body, bodyContext(deliveryId)) };
 }

@@ -2,11 +2,11 @@ import type { Host, ResourceGateway } from '../../../declare/host.ts';
 import { createReclaimSweep } from '../../../platform/leased-work/sweeps.ts';
 import type { Sweep } from '../../../platform/outbox/relay.ts';
 import { writeInBatches } from '../../../platform/postgres/write-in-batches.ts';
-import { laneOf, wakeUp } from '../delivery/endpoint-jobs.ts';
+import { laneOf, wakeEndpoints } from '../delivery/endpoint-jobs.ts';
 import { deliveryLeaseMs, LEASE_MS } from '../delivery/lease-store.ts';
 import type { WriteResults } from '../delivery/record-results.ts';
 import { mayReceiveSql, type UsersSql, usersSql } from '../endpoints/endpoints-sql.ts';
-import { globalRoles, type WebhookSettings } from '../settings.ts';
+import { globalRolesOf, type WebhookSettings } from '../settings.ts';
 
 /**
  * Reclaims leases that were not renewed, so that their endpoints continue at once. Deliveries that they had claimed may be in flight, and
@@ -44,14 +44,14 @@ const LOST_DELIVERIES = `
  * may be sent to now, by how many ms its earliest delivery is overdue, and the owner.
  */
 function pendingEndpointsSql(users: UsersSql): string {
-  const first = (after: string) => `
+  const firstPendingSql = (after: string) => `
     select endpoint_id, next_attempt_at from webhook_deliveries where status = 'pending' and endpoint_id > ${after}
     order by endpoint_id, next_attempt_at limit 1`;
   return `
   with recursive waiting as (
-    (${first('$1')})
+    (${firstPendingSql('$1')})
     union all
-    select next.* from waiting w cross join lateral (${first('w.endpoint_id')}) next
+    select next.* from waiting w cross join lateral (${firstPendingSql('w.endpoint_id')}) next
   ), page as materialized (select * from waiting limit $2)
   select p.endpoint_id, coalesce(e.slow, false), coalesce(${mayReceiveSql(users, '$3')}, false),
     floor(extract(epoch from now() - p.next_attempt_at) * 1000)::bigint, e.owner_id
@@ -62,7 +62,7 @@ function pendingEndpointsSql(users: UsersSql): string {
 const PAGE_SIZE = 500;
 
 /** The outcome of an attempt whose worker died. It says nothing about the receiver. */
-const workerLost = () => ({
+const createLostOutcome = () => ({
   ok: false,
   at: new Date().toISOString(),
   statusCode: null,
@@ -86,13 +86,13 @@ type PendingRow = [endpointId: string, slow: boolean, open: boolean, overdueMs: 
 export type PendingEndpoints = () => AsyncGenerator<PendingRow[]>;
 
 /** Creates the reader. */
-export function createPendingEndpoints(
+export function createPendingEndpointReader(
   { database }: Pick<Host, 'database'>,
   users: ResourceGateway,
   settings: Pick<WebhookSettings, 'globalPolicy'>,
 ): PendingEndpoints {
   const text = pendingEndpointsSql(usersSql(users));
-  const roles = globalRoles(settings);
+  const roles = globalRolesOf(settings);
   return async function* pending() {
     for (let after = ''; ; ) {
       const page = await database.write<PendingRow>({
@@ -114,20 +114,20 @@ export function createReclaimSweeps(
   pending: PendingEndpoints,
   writeResults: WriteResults,
 ): Sweep[] {
-  async function reclaimExpired(): Promise<number> {
+  async function reclaimExpiredLeases(): Promise<number> {
     const values = [deliveryLeaseMs(settings) - LEASE_MS];
     const reclaimed = await writeInBatches(database, RECLAIM_EXPIRED_LEASES, values, { rowsPerBatch: PAGE_SIZE });
-    return reclaimed + (await failLost());
+    return reclaimed + (await failLostAttempts());
   }
 
   /** Fails the attempts of dead workers. A lost attempt counts for the schedule, and towards disabling its endpoint. */
-  async function failLost(): Promise<number> {
+  async function failLostAttempts(): Promise<number> {
     let total = 0;
     for (let found = PAGE_SIZE; found === PAGE_SIZE; total += found) {
       const statement = { name: 'webhook_lost', text: LOST_DELIVERIES, values: [PAGE_SIZE] };
       const rows = await database.write<LostRow>(statement);
       found = rows.length;
-      const outcome = workerLost();
+      const outcome = createLostOutcome();
       const attempts = rows.map(([id, endpointId, eventId, attempt, scheduleAttempt]) => {
         return { id, endpointId, eventId, attempt, scheduleAttempt, outcome };
       });
@@ -136,20 +136,20 @@ export function createReclaimSweeps(
     return total;
   }
 
-  async function* overduePages() {
+  async function* readOverduePages() {
     for await (const page of pending()) {
       yield page.filter(([, , open, overdueMs]) => open && overdueMs >= settings.pollMs);
     }
   }
 
   return [
-    { name: 'webhooks: lost workers', everyMs: settings.pollMs, run: reclaimExpired },
+    { name: 'webhooks: lost workers', everyMs: settings.pollMs, run: reclaimExpiredLeases },
     createReclaimSweep({
       name: 'webhooks: overdue deliveries',
       everyMs: settings.pollMs,
-      find: overduePages,
+      find: readOverduePages,
       addJobs: (rows) =>
-        wakeUp(
+        wakeEndpoints(
           queues,
           rows.map(([id, slow, , , owner]) => ({ id, owner: owner!, lane: laneOf(slow) })),
         ),

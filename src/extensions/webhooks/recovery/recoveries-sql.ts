@@ -23,7 +23,8 @@ const RECOVERY_COLUMNS = ['id', 'endpoint_id', 'status', 'since', 'total', 'rese
 const COLUMNS = RECOVERY_COLUMNS.join(', ');
 
 /** A condition: delivery `d` had failed when the recovery was requested, and is not a test. */
-const failedBy = (asked: string) => `d.status = 'failed' and d.type <> '${TEST_EVENT}' and d.finished_at <= ${asked}`;
+const failedBySql = (asked: string) =>
+  `d.status = 'failed' and d.type <> '${TEST_EVENT}' and d.finished_at <= ${asked}`;
 
 /**
  * $1 id, $2 endpoint, $3 start time. Counts failed deliveries and starts a recovery. Returns it, or the one that is already running. No
@@ -35,7 +36,7 @@ export const BEGIN_RECOVERY = `
   ), made as (
     insert into webhook_recoveries (id, endpoint_id, since, after_at, created_at, total)
     select $1, a.id, $3, $3, a.at, (
-      select count(*) from webhook_deliveries d where d.endpoint_id = a.id and d.created_at >= $3 and ${failedBy('a.at')})
+      select count(*) from webhook_deliveries d where d.endpoint_id = a.id and d.created_at >= $3 and ${failedBySql('a.at')})
     from asked a
     on conflict (endpoint_id) where status = 'running' do nothing returning ${COLUMNS}
   )
@@ -56,7 +57,7 @@ export const RUNNING_RECOVERIES = `select id from webhook_recoveries where statu
  *
  * Returns the endpoint's lane and owner, the number of resent deliveries, whether another page may follow at once, and the recovery.
  */
-export function recoverPage(users: UsersSql): string {
+export function recoverPageSql(users: UsersSql): string {
   return `
   with seen as materialized (
     select after_at, after_id from webhook_recoveries where id = $1
@@ -76,11 +77,11 @@ export function recoverPage(users: UsersSql): string {
     from r join seen on (seen.after_at, seen.after_id) = (r.after_at, r.after_id)
   ), page as (
     select d.id, d.created_at from webhook_deliveries d join current t on t.endpoint_id = d.endpoint_id
-    where t.ready and (d.created_at, d.id) > (t.after_at, t.after_id) and ${failedBy('t.created_at')}
+    where t.ready and (d.created_at, d.id) > (t.after_at, t.after_id) and ${failedBySql('t.created_at')}
     order by d.created_at, d.id limit $2
   ), again as (
     update webhook_deliveries d set status = 'pending', next_attempt_at = now(), schedule_attempts = 0, finished_at = null
-    from page, current t where d.id = page.id and ${failedBy('t.created_at')}
+    from page, current t where d.id = page.id and ${failedBySql('t.created_at')}
     returning d.id
   ), done as (
     select count(*)::int as seen, (select count(*)::int from again) as sent, max(created_at) as last_at,

@@ -3,9 +3,9 @@ import type { Host, ResourceGateway } from '../../../declare/host.ts';
 import { newId } from '../../../platform/ids.ts';
 import { createRetentionSweep } from '../../../platform/leased-work/sweeps.ts';
 import type { Sweep } from '../../../platform/outbox/relay.ts';
-import { laneOf, wakeUp } from '../delivery/endpoint-jobs.ts';
+import { laneOf, wakeEndpoints } from '../delivery/endpoint-jobs.ts';
 import { usersSql } from '../endpoints/endpoints-sql.ts';
-import { globalRoles, type WebhookSettings } from '../settings.ts';
+import { globalRolesOf, type WebhookSettings } from '../settings.ts';
 import {
   BEGIN_RECOVERY,
   DELETE_RECOVERIES,
@@ -13,7 +13,7 @@ import {
   RECOVERY_STATUSES,
   type RecoveryRow,
   RUNNING_RECOVERIES,
-  recoverPage,
+  recoverPageSql,
 } from './recoveries-sql.ts';
 
 /** The shape of a recovery in responses. */
@@ -35,7 +35,7 @@ export function serializeRecovery([id, , status, since, total, resent, createdAt
 }
 
 const PAGE_SIZE = 500;
-const AT_ONCE = 100;
+const RECOVERIES_AT_ONCE = 100;
 const DAY_MS = 86_400_000;
 
 type PageRow = [slow: boolean, owner: string, sent: number, more: boolean, ...RecoveryRow];
@@ -43,7 +43,7 @@ type PageRow = [slow: boolean, owner: string, sent: number, more: boolean, ...Re
 /** Resends failed deliveries page by page. If a process dies, any relay continues its recoveries. */
 export interface Recoveries {
   /** Resends one page. Returns the recovery's new state; undefined if it has ended or another process is working on it. */
-  page(id: string): Promise<{ recovery: RecoveryRow; sent: number; more: boolean } | undefined>;
+  resendPage(id: string): Promise<{ recovery: RecoveryRow; sent: number; more: boolean } | undefined>;
   sweeps: Sweep[];
 }
 
@@ -53,24 +53,24 @@ export function createRecoveries(
   users: ResourceGateway,
   settings: WebhookSettings,
 ): Recoveries {
-  const text = recoverPage(usersSql(users));
-  const roles = globalRoles(settings);
+  const text = recoverPageSql(usersSql(users));
+  const roles = globalRolesOf(settings);
 
-  const page: Recoveries['page'] = async (id) => {
+  const resendPage: Recoveries['resendPage'] = async (id) => {
     const [row] = await database.write<PageRow>({ name: 'webhook_recover', text, values: [id, PAGE_SIZE, roles] });
     if (row === undefined) return undefined;
     const [slow, owner, sent, more, ...recovery] = row;
-    if (sent > 0) await wakeUp(queues, [{ id: recovery[1], owner, lane: laneOf(slow) }]);
+    if (sent > 0) await wakeEndpoints(queues, [{ id: recovery[1], owner, lane: laneOf(slow) }]);
     return { recovery, sent, more };
   };
 
   /** Continues running recoveries. Returns the number of pages in which deliveries were resent. */
-  async function continueRunning(): Promise<number> {
+  async function continueRecoveries(): Promise<number> {
     let pages = 0;
-    const running = await database.write<[string]>({ text: RUNNING_RECOVERIES, values: [AT_ONCE] });
+    const running = await database.write<[string]>({ text: RUNNING_RECOVERIES, values: [RECOVERIES_AT_ONCE] });
     for (const [id] of running) {
       for (let more = true; more; ) {
-        const done = await page(id);
+        const done = await resendPage(id);
         more = done?.more ?? false;
         if (done !== undefined && done.sent > 0) pages += 1;
       }
@@ -79,9 +79,9 @@ export function createRecoveries(
   }
 
   return {
-    page,
+    resendPage,
     sweeps: [
-      { name: 'webhooks: recoveries', everyMs: settings.pollMs, run: continueRunning },
+      { name: 'webhooks: recoveries', everyMs: settings.pollMs, run: continueRecoveries },
       createRetentionSweep(database, {
         name: 'webhooks: old recoveries',
         everyMs: settings.cleanMs,
@@ -114,7 +114,7 @@ export type RecoverFailed = (which: {
 const EARLIEST_TIME = '1970-01-01T00:00:00.000Z';
 
 /** Creates `app.webhooks.recoverFailed`. */
-export function createRecoverFailed({ database }: Pick<Host, 'database'>, { page }: Recoveries): RecoverFailed {
+export function createRecoverFailed({ database }: Pick<Host, 'database'>, { resendPage }: Recoveries): RecoverFailed {
   return async ({ since = EARLIEST_TIME, endpoint }) => {
     const found = await database.write<[string]>({ text: FAILED_ENDPOINTS, values: [since, endpoint ?? null] });
     const recovered: RecoveredEndpoint[] = [];
@@ -125,7 +125,7 @@ export function createRecoverFailed({ database }: Pick<Host, 'database'>, { page
       else {
         recovered.push({ endpoint: id, state: 'begun', total: row[4] });
         // Send the first page at once; the relay sends the rest.
-        await page(row[0]);
+        await resendPage(row[0]);
       }
     }
     return recovered;

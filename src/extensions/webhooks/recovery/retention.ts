@@ -2,8 +2,8 @@ import type { Host, ResourceGateway } from '../../../declare/host.ts';
 import { createRetentionSweep } from '../../../platform/leased-work/sweeps.ts';
 import type { Sweep } from '../../../platform/outbox/relay.ts';
 import { writeInBatches } from '../../../platform/postgres/write-in-batches.ts';
-import { FORGET_OLD_SECRETS, REMOVED, type UsersSql, usersSql } from '../endpoints/endpoints-sql.ts';
-import { DELETE_DELETED } from '../readability/deleted-records.ts';
+import { FORGET_OLD_SECRETS, REMOVAL_ASSIGNMENTS, type UsersSql, usersSql } from '../endpoints/endpoints-sql.ts';
+import { DELETE_OLD_COPIES } from '../readability/deleted-records.ts';
 import type { WebhookSettings } from '../settings.ts';
 import type { PendingEndpoints } from './reclaim.ts';
 
@@ -55,9 +55,9 @@ const DELETE_ENDPOINTS = `
   select 1 from gone`;
 
 /** Marks endpoints as removed if their owner no longer exists, for whatever reason. */
-function removeOwnerless(users: UsersSql): string {
+function removeOwnerlessSql(users: UsersSql): string {
   return `
-  update webhook_endpoints e set ${REMOVED}
+  update webhook_endpoints e set ${REMOVAL_ASSIGNMENTS}
   where e.removed_at is null and not exists (select from ${users.table} u where u.id = e.owner_id) returning 1`;
 }
 
@@ -72,13 +72,13 @@ export function createRetentionSweeps(
   settings: WebhookSettings,
   pending: PendingEndpoints,
 ): Sweep[] {
-  const removeOwnerlessText = removeOwnerless(usersSql(users));
+  const removeOwnerlessText = removeOwnerlessSql(usersSql(users));
   const keepMs = settings.keepDeliveriesDays * DAY_MS;
   // A delivery about the record may use the whole schedule, with each wait up to 20% longer, and then stay in the log.
   const keepDeletedMs = keepMs + 1.2 * settings.retrySchedule.reduce((sum, wait) => sum + wait, 0);
 
   /** Deletes waiting deliveries of endpoints that stay disabled. They are kept as long as finished ones. */
-  async function deleteStale(): Promise<number> {
+  async function deleteStaleDeliveries(): Promise<number> {
     let total = 0;
     for await (const page of pending()) {
       for (const [id, , open, overdueMs] of page) {
@@ -99,7 +99,7 @@ export function createRetentionSweeps(
       everyMs: settings.cleanMs,
       removals: [
         { text: DELETE_FINISHED, values: [keepMs], maxBatches: Number.POSITIVE_INFINITY },
-        { text: DELETE_DELETED, values: [keepDeletedMs], maxBatches: Number.POSITIVE_INFINITY },
+        { text: DELETE_OLD_COPIES, values: [keepDeletedMs], maxBatches: Number.POSITIVE_INFINITY },
         { text: DELETE_ENDPOINTS },
       ],
     }),
@@ -107,7 +107,7 @@ export function createRetentionSweeps(
       name: 'webhooks: unused endpoints',
       everyMs: settings.cleanMs,
       async run() {
-        const stale = await deleteStale();
+        const stale = await deleteStaleDeliveries();
         const ownerless = await database.write({ text: removeOwnerlessText, values: [] });
         const secrets = await database.write({ text: FORGET_OLD_SECRETS, values: [] });
         return stale + ownerless.length + secrets.length;

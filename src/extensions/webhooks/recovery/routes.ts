@@ -7,10 +7,10 @@ import {
   createManagedEndpointLoader,
   createOwnEndpointLoader,
   disabledError,
-  enabledEndpoint,
+  getLoadedEndpoint,
   type KeyLimits,
-  ownEndpoint,
   REQUEST_RATE_LIMIT,
+  requireEnabledEndpoint,
 } from '../endpoints/access.ts';
 import type { WebhookSettings } from '../settings.ts';
 import { type Recoveries, recoveryShape, serializeRecovery } from './recoveries.ts';
@@ -40,32 +40,32 @@ export function recoveryRoutes(
   host: Host,
   settings: WebhookSettings,
   limits: KeyLimits,
-  { page }: Recoveries,
+  { resendPage }: Recoveries,
 ): Route[] {
   const { database } = host;
   const common = { policy: settings.policy, tags: ['webhooks'] };
 
-  async function read(id: string, endpointId: string): Promise<RecoveryRow> {
+  async function readRecovery(id: string, endpointId: string): Promise<RecoveryRow> {
     const [row] = await database.read<RecoveryRow>({ text: READ_RECOVERY, values: [id, endpointId] });
     if (row === undefined) throw new ApiError('NOT_FOUND');
     return row;
   }
 
   async function recover(ctx: RouteContext) {
-    const { id: endpointId } = await enabledEndpoint(settings, ctx);
+    const { id: endpointId } = await requireEnabledEndpoint(settings, ctx);
     const since: string = ctx.input.since;
     const id = newId();
-    const begin = () => database.write<RecoveryRow>({ text: BEGIN_RECOVERY, values: [id, endpointId, since] });
-    let [recovery] = await begin();
+    const beginRecovery = () => database.write<RecoveryRow>({ text: BEGIN_RECOVERY, values: [id, endpointId, since] });
+    let [recovery] = await beginRecovery();
     // Another request has just started one, which the statement could not see yet; or the endpoint is disabled.
-    if (recovery === undefined) [recovery] = await begin();
+    if (recovery === undefined) [recovery] = await beginRecovery();
     if (recovery === undefined) throw disabledError();
-    const [runningId, , , itsSince] = recovery;
-    if (itsSince !== since) {
-      throw new ApiError('CONFLICT', `A recovery since ${itsSince} is running; try again after it has finished`);
+    const [runningId, , , runningSince] = recovery;
+    if (runningSince !== since) {
+      throw new ApiError('CONFLICT', `A recovery since ${runningSince} is running; try again after it has finished`);
     }
     if (runningId !== id) return serializeRecovery(recovery);
-    return serializeRecovery((await page(id))?.recovery ?? (await read(id, endpointId)));
+    return serializeRecovery((await resendPage(id))?.recovery ?? (await readRecovery(id, endpointId)));
   }
 
   return [
@@ -98,10 +98,10 @@ export function recoveryRoutes(
       errors: ['NOT_FOUND'],
       operationId: 'readWebhookRecovery',
       async handler(ctx) {
-        const { id: endpointId } = ownEndpoint(ctx);
+        const { id: endpointId } = getLoadedEndpoint(ctx);
         const { recoveryId } = ctx.params;
         if (!isId(recoveryId)) throw new ApiError('NOT_FOUND');
-        return serializeRecovery(await read(recoveryId, endpointId));
+        return serializeRecovery(await readRecovery(recoveryId, endpointId));
       },
     },
   ];

@@ -43,11 +43,11 @@ export interface EncryptedPlace {
   /** Returns the rows that exist now, so that the traversal of a growing table ends; undefined if there are none. */
   allRows(): Promise<RowRange | undefined>;
   /** Counts the values of the first rows of a range. `at` is the last of these rows; undefined if there was none. */
-  count(stretch: RowRange): Promise<{ counts: KeyCount[]; at: string | undefined }>;
+  count(range: RowRange): Promise<{ counts: KeyCount[]; at: string | undefined }>;
   /** Returns a batch of values that are not under `keyId`, in row order and only for whole rows; empty if the first rows have none. */
-  findStale(stretch: RowRange, keyId: string): Promise<StoredValue[]>;
+  findStale(range: RowRange, keyId: string): Promise<StoredValue[]>;
   /** Returns the last row that `findStale` read without finding a value; undefined if it read all rows. */
-  lastScannedRow(stretch: RowRange): Promise<string | undefined>;
+  lastScannedRow(range: RowRange): Promise<string | undefined>;
   /**
    * Replaces ciphertexts in one statement. A row that changed since it was read, or that is locked, stays unchanged. Returns the number of
    * values replaced.

@@ -1,6 +1,6 @@
 import type { Database } from '../../postgres/database.ts';
 import type { EncryptedColumn } from '../encrypted-column.ts';
-import { CIPHERTEXT_HEAD, ciphertextHead } from '../keyring.ts';
+import { CIPHERTEXT_PREFIX, ciphertextPrefix } from '../keyring.ts';
 import type { EncryptedPlace, Replacement } from './encrypted-place.ts';
 
 /** The number of rows that one statement reads; each contains one or two records. */
@@ -26,14 +26,14 @@ const VALUES = `
 // The row without a column returns the last id of the page.
 const COUNT = `
   with ${VALUES}
-  select n, substring(left(text, ${CIPHERTEXT_HEAD.length}) from '${CIPHERTEXT_HEAD.pattern}') as key, count(*)::int, null::bigint
+  select n, substring(left(text, ${CIPHERTEXT_PREFIX.length}) from '${CIPHERTEXT_PREFIX.pattern}') as key, count(*)::int, null::bigint
   from stored group by 1, 2
   union all select null, null, null, max(id) from page`;
 
 // $6: head of the newest key.
 const STALE = `
   with ${VALUES}
-  select id, record_id, n, part, text from stored where left(text, ${CIPHERTEXT_HEAD.length}) <> $6 order by id`;
+  select id, record_id, n, part, text from stored where left(text, ${CIPHERTEXT_PREFIX.length}) <> $6 order by id`;
 
 const SKIP = `select id from ${REST} offset ${PAGE - 1} limit 1`;
 
@@ -54,7 +54,11 @@ const REPLACE = `
   returning o.id`;
 
 /** A JSON object that maps column names to ciphertexts. */
-function patch(values: readonly Replacement[], part: string, text: (value: Replacement) => string | null): string {
+function buildColumnPatch(
+  values: readonly Replacement[],
+  part: string,
+  text: (value: Replacement) => string | null,
+): string {
   const ofPart = values.filter(({ slot }) => slot === part);
   return JSON.stringify(Object.fromEntries(ofPart.map((value) => [value.column.column, text(value)])));
 }
@@ -92,7 +96,7 @@ export function createOutboxPlace(database: Database, columns: readonly Encrypte
     async findStale({ after, last }, keyId) {
       const rows = await database.write<[number, string, number, string, string]>({
         text: STALE,
-        values: [after, last, PAGE, ...where, ciphertextHead(keyId)],
+        values: [after, last, PAGE, ...where, ciphertextPrefix(keyId)],
       });
       return rows.map(([id, recordId, n, part, text]) => ({
         row: String(id),
@@ -110,8 +114,8 @@ export function createOutboxPlace(database: Database, columns: readonly Encrypte
 
     async replace(replacements) {
       const rows = [...Map.groupBy(replacements, ({ row }) => row)];
-      const before = (part: string) => rows.map(([, values]) => patch(values, part, ({ text }) => text));
-      const after = (part: string) => rows.map(([, values]) => patch(values, part, ({ next }) => next));
+      const before = (part: string) => rows.map(([, values]) => buildColumnPatch(values, part, ({ text }) => text));
+      const after = (part: string) => rows.map(([, values]) => buildColumnPatch(values, part, ({ next }) => next));
       const replaced = await database.write<[number]>({
         text: REPLACE,
         values: [rows.map(([id]) => id), before('record'), after('record'), before('previous'), after('previous')],

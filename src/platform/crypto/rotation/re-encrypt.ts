@@ -1,4 +1,4 @@
-import { ciphertextHead, DecryptionError, type Keyring } from '../keyring.ts';
+import { ciphertextPrefix, DecryptionError, type Keyring } from '../keyring.ts';
 import type { EncryptedPlace, Replacement, StoredValue } from './encrypted-place.ts';
 
 /** Callbacks for re-encryption. */
@@ -14,7 +14,7 @@ export interface RotationCallbacks {
   isStopped(): boolean;
 }
 
-function encryptAgain(
+function reEncryptValues(
   keyring: Keyring,
   values: readonly StoredValue[],
   callbacks: RotationCallbacks,
@@ -26,7 +26,7 @@ function encryptAgain(
       return [{ ...value, next: keyring.encrypt(keyring.decrypt(value.text, context), context) }];
     } catch (error) {
       if (!(error instanceof DecryptionError)) throw error;
-      if (lostKeyId !== undefined && value.text.startsWith(ciphertextHead(lostKeyId)))
+      if (lostKeyId !== undefined && value.text.startsWith(ciphertextPrefix(lostKeyId)))
         return [{ ...value, next: null }];
       callbacks.undecryptable(value);
       return [];
@@ -40,22 +40,27 @@ function encryptAgain(
  *
  * @param lostKeyId a key that is permanently missing from the ring: values under it are given up if the place allows it
  */
-export async function reEncrypt(
+export async function reEncryptPlace(
   place: EncryptedPlace,
   keyring: Keyring,
   callbacks: RotationCallbacks,
   lostKeyId: string | undefined,
 ): Promise<void> {
-  let stretch = await place.allRows();
-  while (stretch !== undefined && !callbacks.isStopped()) {
-    const values = await place.findStale(stretch, keyring.keyIds[0]!);
-    const replacementsAndDiscards = encryptAgain(keyring, values, callbacks, place.canDiscard ? lostKeyId : undefined);
+  let range = await place.allRows();
+  while (range !== undefined && !callbacks.isStopped()) {
+    const values = await place.findStale(range, keyring.keyIds[0]!);
+    const replacementsAndDiscards = reEncryptValues(
+      keyring,
+      values,
+      callbacks,
+      place.canDiscard ? lostKeyId : undefined,
+    );
     const discards = replacementsAndDiscards.filter(({ next }) => next === null);
     const replacements = replacementsAndDiscards.filter(({ next }) => next !== null);
     if (replacementsAndDiscards.length > 0) await callbacks.beforeWriting();
     if (replacements.length > 0) callbacks.replaced(place, await place.replace(replacements));
     if (discards.length > 0) callbacks.gaveUp(await place.replace(discards));
-    const at: string | undefined = values.length > 0 ? values.at(-1)!.row : await place.lastScannedRow(stretch);
-    stretch = at === undefined ? undefined : { ...stretch, after: at };
+    const at: string | undefined = values.length > 0 ? values.at(-1)!.row : await place.lastScannedRow(range);
+    range = at === undefined ? undefined : { ...range, after: at };
   }
 }

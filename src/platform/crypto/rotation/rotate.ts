@@ -4,8 +4,8 @@ import type { Database } from '../../postgres/database.ts';
 import { lockKeyRecords, readKeyRecords, recordFoundKeys, recordNewestKey, retireKeys } from '../key-records.ts';
 import type { Keyring } from '../keyring.ts';
 import type { EncryptedPlace, StoredValue } from './encrypted-place.ts';
-import { type RotationCallbacks, reEncrypt } from './re-encrypt.ts';
-import { countStale, type EncryptionSurvey, surveyEncryption } from './survey.ts';
+import { type RotationCallbacks, reEncryptPlace } from './re-encrypt.ts';
+import { countStaleValues, type EncryptionSurvey, surveyEncryption } from './survey.ts';
 
 export interface RotationOptions {
   /** Stops the rotation: the current batch is finished, and no further batch begins. */
@@ -51,12 +51,12 @@ export interface Rotation {
   removable: string[];
 }
 
-const MAX_IDS = 100;
+const MAX_REPORTED_IDS = 100;
 const MAX_IDLE_PASSES = 20;
 const IDLE_MS = 250;
 
 /** Refuses to rotate if running processes lack the newest key. @throws StartupError with their number and what to do first */
-function assertNewestKeyEverywhere({ processes }: EncryptionSurvey, newest: string): void {
+function assertProcessesHaveKey({ processes }: EncryptionSurvey, newest: string): void {
   const without = processes.filter(({ hasKey }) => !hasKey).reduce((sum, { count }) => sum + count, 0);
   if (without === 0) return;
   throw new StartupError(`Key ${newest} is not available in every running process yet:`, [
@@ -66,7 +66,7 @@ function assertNewestKeyEverywhere({ processes }: EncryptionSurvey, newest: stri
 }
 
 /** One pass over all places. */
-async function runPass(
+async function runRotationPass(
   { database, keyring, places }: RotationParts,
   options: RotationOptions,
   survey: EncryptionSurvey,
@@ -89,11 +89,11 @@ async function runPass(
       failures.set(column.name, failure);
       failure.count += 1;
       // A record occurs in one event for each of its changes.
-      if (failure.ids.length < MAX_IDS && !failure.ids.includes(id)) failure.ids.push(id);
+      if (failure.ids.length < MAX_REPORTED_IDS && !failure.ids.includes(id)) failure.ids.push(id);
     },
     isStopped: () => options.signal?.aborted ?? false,
   };
-  for (const place of places) await reEncrypt(place, keyring, callbacks, options.giveUp);
+  for (const place of places) await reEncryptPlace(place, keyring, callbacks, options.giveUp);
   return [...failures.values()];
 }
 
@@ -110,7 +110,7 @@ export interface RotationParts {
  *
  * @throws StartupError if a running process could not read the result, or if the key to give up is not lost; nothing is changed then
  */
-export async function rotate(parts: RotationParts, options: RotationOptions): Promise<Rotation> {
+export async function rotateToNewestKey(parts: RotationParts, options: RotationOptions): Promise<Rotation> {
   const { database, keyring, places } = parts;
   const keyId = keyring.keyIds[0]!;
   const done = new Map<EncryptedPlace, number>();
@@ -120,29 +120,29 @@ export async function rotate(parts: RotationParts, options: RotationOptions): Pr
       'it is in SVC_ENCRYPTION_KEYS, so its values can be decrypted',
     ]);
   let survey = await surveyEncryption(database, places, keyId);
-  const totals = new Map([...survey.counts].map(([place, counts]) => [place, countStale(counts, keyId)]));
+  const totals = new Map([...survey.counts].map(([place, counts]) => [place, countStaleValues(counts, keyId)]));
   let undecryptable: Undecryptable[] = [];
   let rotated = 0;
   let givenUp = 0;
 
-  const replaced = (place: EncryptedPlace, values: number) => {
+  const countReplaced = (place: EncryptedPlace, values: number) => {
     const sum = (done.get(place) ?? 0) + values;
     done.set(place, sum);
     rotated += values;
     options.onProgress?.({ table: place.table, done: sum, total: Math.max(totals.get(place)!, sum) });
   };
-  const gaveUp = (values: number) => {
+  const countGivenUp = (values: number) => {
     givenUp += values;
   };
   const left = () => {
     const failed = undecryptable.reduce((sum, { count }) => sum + count, 0);
-    return Math.max(0, countStale([...survey.counts.values()].flat(), keyId) - failed);
+    return Math.max(0, countStaleValues([...survey.counts.values()].flat(), keyId) - failed);
   };
 
   for (let idle = 0; left() > 0 && idle < MAX_IDLE_PASSES && !isStopped(); ) {
-    assertNewestKeyEverywhere(survey, keyId);
+    assertProcessesHaveKey(survey, keyId);
     const before = rotated + givenUp;
-    undecryptable = await runPass(parts, options, survey, { replaced, gaveUp });
+    undecryptable = await runRotationPass(parts, options, survey, { replaced: countReplaced, gaveUp: countGivenUp });
     if (isStopped()) break;
     survey = await surveyEncryption(database, places, keyId);
     // The remaining rows are locked by a long transaction or by another rotation.
@@ -151,11 +151,11 @@ export async function rotate(parts: RotationParts, options: RotationOptions): Pr
   }
   const outcome = { keyId, rotated, givenUp, undecryptable, left: left() };
   if (isStopped()) return { ...outcome, stopped: true, busy: [], removable: [] };
-  return { ...outcome, stopped: false, ...(await retireUnused(parts, survey)) };
+  return { ...outcome, stopped: false, ...(await retireUnusedKeys(parts, survey)) };
 }
 
 /** Retires keys that no value uses, unless a process may have written with them since the survey began. */
-async function retireUnused(
+async function retireUnusedKeys(
   { database, keyring }: RotationParts,
   survey: EncryptionSurvey,
 ): Promise<Pick<Rotation, 'busy' | 'removable'>> {

@@ -1,20 +1,20 @@
 import type { Database } from '../../postgres/database.ts';
-import { type RunningProcesses, runningProcesses } from '../processes.ts';
+import { type RunningProcesses, readRunningProcesses } from '../processes.ts';
 import type { EncryptedPlace, KeyCount } from './encrypted-place.ts';
 
 /** The number of values of a place, by column and key. Reads the head of every ciphertext, in pages. */
-export async function countByKey(place: EncryptedPlace): Promise<KeyCount[]> {
+export async function countValuesByKey(place: EncryptedPlace): Promise<KeyCount[]> {
   const totals = new Map<string, KeyCount>();
-  let stretch = await place.allRows();
-  while (stretch !== undefined) {
-    const page = await place.count(stretch);
-    for (const one of page.counts) {
-      const key = `${one.name}\n${one.keyId}`;
+  let range = await place.allRows();
+  while (range !== undefined) {
+    const page = await place.count(range);
+    for (const keyCount of page.counts) {
+      const key = `${keyCount.name}\n${keyCount.keyId}`;
       const total = totals.get(key);
-      if (total === undefined) totals.set(key, one);
-      else total.count += one.count;
+      if (total === undefined) totals.set(key, keyCount);
+      else total.count += keyCount.count;
     }
-    stretch = page.at === undefined ? undefined : { ...stretch, after: page.at };
+    range = page.at === undefined ? undefined : { ...range, after: page.at };
   }
   return [...totals.values()];
 }
@@ -35,13 +35,13 @@ export async function surveyEncryption(
   newest: string,
 ): Promise<EncryptionSurvey> {
   const [now] = await database.write<[string]>({ text: 'select now()', values: [] });
-  const processes = await runningProcesses(database, newest);
+  const processes = await readRunningProcesses(database, newest);
   const counts = new Map<EncryptedPlace, KeyCount[]>();
-  for (const place of places) counts.set(place, await countByKey(place));
+  for (const place of places) counts.set(place, await countValuesByKey(place));
   return { from: now![0], counts, processes };
 }
 
 /** The number of counted values that are not under the newest key. */
-export function countStale(counts: readonly KeyCount[], newest: string): number {
+export function countStaleValues(counts: readonly KeyCount[], newest: string): number {
   return counts.reduce((sum, { keyId, count }) => (keyId === newest ? sum : sum + count), 0);
 }

@@ -1,7 +1,7 @@
 import type { Database } from '../../postgres/database.ts';
 import { quoteIdentifier } from '../../postgres/identifiers.ts';
 import type { EncryptedColumn } from '../encrypted-column.ts';
-import { CIPHERTEXT_HEAD, ciphertextHead } from '../keyring.ts';
+import { CIPHERTEXT_PREFIX, ciphertextPrefix } from '../keyring.ts';
 import type { EncryptedPlace } from './encrypted-place.ts';
 
 /** The number of rows that one statement reads. */
@@ -21,21 +21,21 @@ export function createTablePlace(database: Database, columns: readonly Encrypted
   const id = quoteIdentifier(key);
   const names = columns.map(({ column }) => quoteIdentifier(column));
   // `left` fetches only the start of a long value.
-  const head = (name: string) => `left(${name}, ${CIPHERTEXT_HEAD.length})`;
-  const isStale = (name: string) => `(${name} <> '' and ${head(name)} <> $3)`;
+  const prefixSql = (name: string) => `left(${name}, ${CIPHERTEXT_PREFIX.length})`;
+  const isStaleSql = (name: string) => `(${name} <> '' and ${prefixSql(name)} <> $3)`;
 
   const WHOLE = `select ${id} from ${from} order by ${id} desc limit 1`;
 
   // In all statements $1 and $2 are the range. $3: rows. The row without a column returns the last id of the page.
-  const rest = `${from} where ${id} > $1 and ${id} <= $2 order by ${id}`;
+  const remainingRowsSql = `${from} where ${id} > $1 and ${id} <= $2 order by ${id}`;
   const COUNT = `
   with page as materialized (
-    select ${id} as id, ${names.map((name, i) => `${head(name)} as h${i}`).join(', ')} from ${rest} limit $3
+    select ${id} as id, ${names.map((name, i) => `${prefixSql(name)} as h${i}`).join(', ')} from ${remainingRowsSql} limit $3
   ), heads as (
     select n, head, count(*) as count
     from page cross join lateral (values ${names.map((_, i) => `(${i}, h${i})`).join(', ')}) as v(n, head) where head <> '' group by 1, 2
   )
-  select n, substring(head from '${CIPHERTEXT_HEAD.pattern}') as key, sum(count)::int, null as last from heads group by 1, 2
+  select n, substring(head from '${CIPHERTEXT_PREFIX.pattern}') as key, sum(count)::int, null as last from heads group by 1, 2
   union all select null, null, null, max(id) from page`;
 
   // $3: head of the newest key, $4: rows to read, $5: maximum rows, $6: maximum bytes (at least one row). Stops reading once it has its
@@ -44,26 +44,27 @@ export function createTablePlace(database: Database, columns: readonly Encrypted
   select id, ${names.map((_, i) => `c${i}`).join(', ')} from (
     select id, ${names.map((_, i) => `c${i}`).join(', ')}, row_number() over (order by id) as place, sum(bytes) over (order by id) as bytes
     from (
-      select id, ${names.map((name, i) => `case when ${isStale(name)} then ${name} end as c${i}`).join(', ')},
+      select id, ${names.map((name, i) => `case when ${isStaleSql(name)} then ${name} end as c${i}`).join(', ')},
         ${names.map((name) => `coalesce(octet_length(${name}), 0)`).join(' + ')} as bytes
-      from (select ${id} as id, ${names.join(', ')} from ${rest} limit $4) page
-      where ${names.map(isStale).join(' or ')} order by id limit $5
+      from (select ${id} as id, ${names.join(', ')} from ${remainingRowsSql} limit $4) page
+      where ${names.map(isStaleSql).join(' or ')} order by id limit $5
     ) found
   ) counted where place = 1 or bytes <= $6 order by id`;
 
-  const SKIP = `select ${id} from ${rest} offset ${PAGE - 1} limit 1`;
+  const SKIP = `select ${id} from ${remainingRowsSql} offset ${PAGE - 1} limit 1`;
 
   // $1: ids, then old and new values by column; null: the column stays unchanged. Skips rows that are locked.
   const pairs = columns.map((_, i) => [`o${i}`, `n${i}`] as const);
   const places = Array.from({ length: 1 + 2 * columns.length }, (_, i) => `$${i + 1}::text[]`);
-  const unchanged = (found: string) => names.map((name, i) => `(${found}.o${i} is null or r.${name} = ${found}.o${i})`);
+  const unchangedConditions = (found: string) =>
+    names.map((name, i) => `(${found}.o${i} is null or r.${name} = ${found}.o${i})`);
   const REPLACE = `
   with free as materialized (
     select v.* from unnest(${places.join(', ')}) as v(id, ${pairs.flat().join(', ')}) join ${from} r on r.${id} = v.id
-    where ${unchanged('v').join(' and ')} order by r.${id} for no key update of r skip locked
+    where ${unchangedConditions('v').join(' and ')} order by r.${id} for no key update of r skip locked
   )
   update ${from} r set ${names.map((name, i) => `${name} = coalesce(free.n${i}, r.${name})`).join(', ')}
-  from free where r.${id} = free.id and ${unchanged('free').join(' and ')}
+  from free where r.${id} = free.id and ${unchangedConditions('free').join(' and ')}
   returning ${pairs.map(([, next]) => `(free.${next} is not null)::int`).join(' + ')}`;
 
   return {
@@ -88,7 +89,7 @@ export function createTablePlace(database: Database, columns: readonly Encrypted
     },
 
     async findStale({ after, last }, keyId) {
-      const values = [after, last, ciphertextHead(keyId), PAGE, BATCH, BATCH_BYTES];
+      const values = [after, last, ciphertextPrefix(keyId), PAGE, BATCH, BATCH_BYTES];
       const rows = await database.write<[string, ...(string | null)[]]>({ text: STALE, values });
       return rows.flatMap(([row, ...texts]) =>
         texts.flatMap((text, i) =>
@@ -104,10 +105,10 @@ export function createTablePlace(database: Database, columns: readonly Encrypted
 
     async replace(replacements) {
       const rows = Map.groupBy(replacements, ({ row }) => row);
-      const ofSlot = columns.map((_, i) =>
+      const valuesBySlot = columns.map((_, i) =>
         [...rows.values()].map((values) => values.find(({ slot }) => slot === String(i))),
       );
-      const texts = ofSlot.flatMap((slots) => [
+      const texts = valuesBySlot.flatMap((slots) => [
         slots.map((value) => value?.text ?? null),
         slots.map((value) => value?.next ?? null),
       ]);

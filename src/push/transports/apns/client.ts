@@ -1,5 +1,5 @@
 import type { Notification, ProviderOptions } from '@parse/node-apn';
-import { resolveWithin } from '../../../platform/concurrency/deadline.ts';
+import { withTimeoutFallback } from '../../../platform/concurrency/deadline.ts';
 import type { ApnsCredentials } from './credentials.ts';
 import { type ApnsError, isNotProcessed, isTimeout } from './errors.ts';
 
@@ -44,11 +44,11 @@ export async function openApnsClient(
     maxSessionMemory: 100,
   };
   let provider = new apn.Provider(options);
-  let answeredAt = performance.now();
+  let lastResponseAt = performance.now();
 
-  function end(one: typeof provider): Promise<unknown> {
+  function closeProvider(one: typeof provider): Promise<unknown> {
     const ended = new Promise<void>((resolve) => void one.shutdown(resolve));
-    return resolveWithin(ended, CLOSE_TIMEOUT_MS, undefined);
+    return withTimeoutFallback(ended, CLOSE_TIMEOUT_MS, undefined);
   }
 
   async function sendOnce(notification: Notification, token: string): Promise<ApnsResult> {
@@ -57,14 +57,14 @@ export async function openApnsClient(
     const { sent, failed } = await own.send(notification, token);
     const [error] = failed as ApnsError[];
     if (error === undefined) {
-      answeredAt = performance.now();
+      lastResponseAt = performance.now();
       return { id: (sent[0] as { 'apns-id'?: string } | undefined)?.['apns-id'] };
     }
-    if (error.status !== undefined) answeredAt = performance.now();
+    if (error.status !== undefined) lastResponseAt = performance.now();
     // A connection that a firewall dropped silently looks open for minutes, and the library would keep using it.
-    if (isTimeout(error) && answeredAt < since && own === provider) {
+    if (isTimeout(error) && lastResponseAt < since && own === provider) {
       provider = new apn.Provider(options);
-      void end(own);
+      void closeProvider(own);
     }
     return { error };
   }
@@ -78,7 +78,7 @@ export async function openApnsClient(
       }
     },
     async close() {
-      await end(provider);
+      await closeProvider(provider);
     },
   };
 }

@@ -71,7 +71,7 @@ export function isTimeout({ error }: ApnsError): boolean {
 }
 
 /** Classifies an error of APNs. */
-export function apnsFailure({ status, response, error, code }: ApnsError): Failure {
+export function classifyApnsError({ status, response, error, code }: ApnsError): Failure {
   const reason = response?.reason ?? (error?.message === EXPIRED_PROVIDER_TOKEN ? EXPIRED_PROVIDER_TOKEN : undefined);
   const known = reason === undefined ? undefined : FAILURE_BY_REASON[reason];
   if (known !== undefined) {

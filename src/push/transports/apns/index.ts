@@ -3,7 +3,7 @@ import type { SendContext, Transport, TransportDevice, TransportResult } from '.
 import { MAX_WAIT_MS, NOT_SENT_IN_TIME, toFailedResult } from '../failure.ts';
 import { type ApnsClient, type ApnsResult, openApnsClient, RESPONSE_TIMEOUT_MS } from './client.ts';
 import type { ApnsCredentials } from './credentials.ts';
-import { apnsFailure, isApnsToken } from './errors.ts';
+import { classifyApnsError, isApnsToken } from './errors.ts';
 import { APNS_LIMIT_BYTES, apnsHeaders, apnsId, apnsMessageError, apnsPayload } from './message.ts';
 
 /** Concurrent notifications: where the library's throughput peaks, below the 1,000 streams that APNs allows. */
@@ -15,7 +15,7 @@ const UNREGISTERED_TOKEN = '0'.repeat(64);
 const PLACEHOLDER_ID = '0'.repeat(24);
 
 function toTransportResult(result: ApnsResult, device: TransportDevice): TransportResult {
-  if ('error' in result) return toFailedResult(apnsFailure(result.error), device);
+  if ('error' in result) return toFailedResult(classifyApnsError(result.error), device);
   return result.id === undefined ? { ok: true } : { ok: true, id: result.id };
 }
 
@@ -80,7 +80,7 @@ export function createApnsTransport(
       };
       const result = await opened.send(opened.notification(silent), UNREGISTERED_TOKEN);
       if (!('error' in result)) return;
-      const { class: kind, name, detail } = apnsFailure(result.error);
+      const { class: kind, name, detail } = classifyApnsError(result.error);
       if (kind === 'misconfigured') throw new Error(`${where} refuses the credentials: ${name}: ${detail}`);
     },
     async close() {

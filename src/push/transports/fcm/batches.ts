@@ -3,9 +3,9 @@ export interface BatchOptions<Item, Result> {
   /** Sends a batch. Resolves with one result per item, in order; never rejects. */
   send(items: Item[]): Promise<Result[]>;
   /** Maximum items per batch. */
-  most: number;
+  maxPerBatch: number;
   /** Maximum concurrent batches. */
-  atOnce: number;
+  maxConcurrent: number;
   /** ms that an item waits for others to fill its batch. */
   gatherMs: number;
   /** ms after which an item that is still waiting is not sent. */
@@ -29,20 +29,20 @@ interface WaitingCall<Item, Result> {
 export function createBatcher<Item, Result>(
   options: BatchOptions<Item, Result>,
 ): (items: readonly Item[]) => Promise<Result[]> {
-  const { most, atOnce, gatherMs, maxWaitMs } = options;
+  const { maxPerBatch, maxConcurrent, gatherMs, maxWaitMs } = options;
   let waiting: WaitingCall<Item, Result>[] = [];
-  let running = 0;
+  let batchesInProgress = 0;
   let timer: NodeJS.Timeout | undefined;
 
-  async function run(batch: WaitingCall<Item, Result>[]): Promise<void> {
-    running += 1;
+  async function sendBatch(batch: WaitingCall<Item, Result>[]): Promise<void> {
+    batchesInProgress += 1;
     const results = await options.send(batch.map(({ item }) => item));
-    running -= 1;
+    batchesInProgress -= 1;
     for (const [i, { resolve }] of batch.entries()) resolve(results[i]!);
-    if (waiting.length > 0) start();
+    if (waiting.length > 0) sendWaiting();
   }
 
-  function start(): void {
+  function sendWaiting(): void {
     clearTimeout(timer);
     timer = undefined;
     const oldest = performance.now() - maxWaitMs;
@@ -52,14 +52,14 @@ export function createBatcher<Item, Result>(
     ];
     for (const { resolve } of late) resolve(options.late);
     waiting = inTime;
-    while (running < atOnce && waiting.length > 0) void run(waiting.splice(0, most));
+    while (batchesInProgress < maxConcurrent && waiting.length > 0) void sendBatch(waiting.splice(0, maxPerBatch));
   }
 
   return (items) => {
     const since = performance.now();
     const results = items.map((item) => new Promise<Result>((resolve) => waiting.push({ item, since, resolve })));
-    if (waiting.length >= most) start();
-    else timer ??= setTimeout(start, gatherMs);
+    if (waiting.length >= maxPerBatch) sendWaiting();
+    else timer ??= setTimeout(sendWaiting, gatherMs);
     return Promise.all(results);
   };
 }

@@ -32,12 +32,12 @@ export function isNotProcessed(error: unknown): boolean {
 }
 
 function retryAfterMsOf({ headers }: NonNullable<FcmError['httpResponse']>): number | undefined {
-  const wish = headers['retry-after'];
-  return (typeof wish === 'string' ? parseRetryAfter(wish, Date.now()) : null) ?? undefined;
+  const retryAfterHeader = headers['retry-after'];
+  return (typeof retryAfterHeader === 'string' ? parseRetryAfter(retryAfterHeader, Date.now()) : null) ?? undefined;
 }
 
 /** Classifies a response with status 400: the token or the message is invalid. */
-function badRequestFailure(text: string, details: readonly Detail[]): Failure {
+function classifyBadRequest(text: string, details: readonly Detail[]): Failure {
   const violations = findDetail(details, 'google.rpc.BadRequest')?.fieldViolations ?? [];
   const isToken =
     /not a valid FCM registration token/i.test(text) || violations.some(({ field }) => field === 'message.token');
@@ -47,7 +47,7 @@ function badRequestFailure(text: string, details: readonly Detail[]): Failure {
   return { class: 'permanent', name, detail: fields || text };
 }
 
-function responseFailure(response: NonNullable<FcmError['httpResponse']>, message: string): Failure {
+function classifyFcmResponse(response: NonNullable<FcmError['httpResponse']>, message: string): Failure {
   const body = response.data as ErrorBody | undefined;
   const details = Array.isArray(body?.error?.details) ? body.error.details : [];
   const code = findDetail(details, 'google.firebase.fcm.v1.FcmError')?.errorCode;
@@ -57,7 +57,7 @@ function responseFailure(response: NonNullable<FcmError['httpResponse']>, messag
   if (code === 'UNREGISTERED') return { class: 'gone', name: 'DeviceNotRegistered', detail };
   if (code === 'SENDER_ID_MISMATCH') return { class: 'misconfigured', name: 'MismatchSenderId', detail };
   if (code === 'THIRD_PARTY_AUTH_ERROR') return { class: 'misconfigured', name: 'ThirdPartyAuthError', detail };
-  if (status === 400) return badRequestFailure(detail, details);
+  if (status === 400) return classifyBadRequest(detail, details);
   if (status === 401 || status === 403 || status === 404) {
     return { class: 'misconfigured', name: 'InvalidCredentials', detail };
   }
@@ -82,7 +82,7 @@ function isCredentialRefused(error: FcmError): boolean {
 }
 
 /** Classifies an error of firebase-admin. */
-export function fcmFailure(thrown: unknown): Failure {
+export function classifyFcmError(thrown: unknown): Failure {
   const error = (thrown ?? {}) as FcmError;
   const { code = '', message = 'The FCM library reported no reason', httpResponse } = error;
   if (code === 'app/invalid-credential') {
@@ -90,7 +90,7 @@ export function fcmFailure(thrown: unknown): Failure {
       ? { class: 'misconfigured', name: 'InvalidCredentials', detail: 'Google refused the key of the service account' }
       : { class: 'retryable', name: 'ProviderUnavailable', detail: 'oauth2.googleapis.com could not be reached' };
   }
-  if (httpResponse !== undefined) return responseFailure(httpResponse, message);
+  if (httpResponse !== undefined) return classifyFcmResponse(httpResponse, message);
   // Without a response, these are the library's own validation errors.
   if (/^messaging\/invalid-/.test(code)) return { class: 'permanent', name: 'InvalidMessage', detail: message };
   return { class: 'retryable', name: 'ConnectionLost', detail: message };

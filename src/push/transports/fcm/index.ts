@@ -5,7 +5,7 @@ import { isApnsToken } from '../apns/errors.ts';
 import { type Failure, MAX_WAIT_MS, NOT_SENT_IN_TIME, toFailedResult } from '../failure.ts';
 import { createBatcher } from './batches.ts';
 import { CALL_TIMEOUT_MS, type FcmClient, type FcmResult, openFcmClient } from './client.ts';
-import { fcmFailure } from './errors.ts';
+import { classifyFcmError } from './errors.ts';
 import { FCM_LIMIT_BYTES, fcmMessage, fcmMessageError, fcmSize } from './message.ts';
 import type { ServiceAccount } from './service-account.ts';
 
@@ -18,7 +18,7 @@ const COLLECT_MS = 5;
 const UNREGISTERED_TOKEN = 'belfry-credentials-check';
 
 function toTransportResult({ messageId, error }: FcmResult, device: TransportDevice): TransportResult {
-  if (error !== undefined) return toFailedResult(fcmFailure(error), device);
+  if (error !== undefined) return toFailedResult(classifyFcmError(error), device);
   return messageId === undefined ? { ok: true } : { ok: true, id: messageId };
 }
 
@@ -38,14 +38,14 @@ export function createFcmTransport(
     return client;
   };
   const late: FcmResult | Failure = NOT_SENT_IN_TIME;
-  const add = createBatcher<TokenMessage, FcmResult | typeof late>({
+  const addToBatch = createBatcher<TokenMessage, FcmResult | typeof late>({
     send: (messages) =>
       open().then(
         (opened) => opened.send(messages),
         (error: unknown) => messages.map(() => ({ error })),
       ),
-    most: MESSAGES_PER_CALL,
-    atOnce: CONCURRENT_CALLS,
+    maxPerBatch: MESSAGES_PER_CALL,
+    maxConcurrent: CONCURRENT_CALLS,
     gatherMs: COLLECT_MS,
     maxWaitMs,
     late,
@@ -65,11 +65,11 @@ export function createFcmTransport(
         );
       }
       const byPlatform = new Map<string, ReturnType<typeof fcmMessage>>();
-      const results = await add(
+      const results = await addToBatch(
         devices.map(({ platform, token }) => {
-          const made = byPlatform.get(platform) ?? fcmMessage(message, platform, context);
-          byPlatform.set(platform, made);
-          return { ...made, token };
+          const platformMessage = byPlatform.get(platform) ?? fcmMessage(message, platform, context);
+          byPlatform.set(platform, platformMessage);
+          return { ...platformMessage, token };
         }),
       );
       return results.map((result, i) =>
@@ -79,7 +79,7 @@ export function createFcmTransport(
     async check() {
       const [result] = await (await open()).send([{ token: UNREGISTERED_TOKEN, data: { check: 'credentials' } }], true);
       if (result?.error === undefined) return;
-      const { class: kind, name, detail } = fcmFailure(result.error);
+      const { class: kind, name, detail } = classifyFcmError(result.error);
       if (kind === 'misconfigured') {
         throw new Error(`FCM refuses the credentials of project "${account.projectId}": ${name}: ${detail}`);
       }

@@ -50,12 +50,12 @@ const MAX_CACHED_ORIGINS = 1000;
 /** Opens the client. The library is loaded here, so that processes without Web Push do not load it. */
 export async function openWebPushClient({ publicKey, privateKey, subject }: VapidCredentials): Promise<WebPushClient> {
   const { default: webpush } = await import('web-push');
-  const signed = new Map<string, { authorization: string; until: number }>();
+  const authorizations = new Map<string, { authorization: string; until: number }>();
 
-  function authorizationFor(origin: string): string {
-    const known = signed.get(origin);
+  function findOrCreateAuthorization(origin: string): string {
+    const known = authorizations.get(origin);
     if (known !== undefined && known.until > Date.now()) return known.authorization;
-    if (signed.size >= MAX_CACHED_ORIGINS) signed.clear();
+    if (authorizations.size >= MAX_CACHED_ORIGINS) authorizations.clear();
     const { Authorization: authorization } = webpush.getVapidHeaders(
       origin,
       subject,
@@ -63,23 +63,23 @@ export async function openWebPushClient({ publicKey, privateKey, subject }: Vapi
       privateKey,
       'aes128gcm',
     );
-    signed.set(origin, { authorization, until: Date.now() + RENEW_AFTER_MS });
+    authorizations.set(origin, { authorization, until: Date.now() + RENEW_AFTER_MS });
     return authorization;
   }
 
   return {
     request(subscription, payload, options) {
       const url = new URL(subscription.endpoint);
-      const made = webpush.generateRequestDetails(subscription, payload, {
+      const requestDetails = webpush.generateRequestDetails(subscription, payload, {
         ...options,
         // Otherwise the library signs every message again, with VAPID details that any code in the process can set globally.
         vapidDetails: null as never,
-        headers: { Authorization: authorizationFor(url.origin) },
+        headers: { Authorization: findOrCreateAuthorization(url.origin) },
       });
       // undici sets the content length itself.
-      const { 'Content-Length': _length, ...headers } = made.headers as Record<string, string | number>;
+      const { 'Content-Length': _length, ...headers } = requestDetails.headers as Record<string, string | number>;
       const texts = Object.entries(headers).map(([name, value]) => [name, String(value)]);
-      return { url, headers: Object.fromEntries(texts), body: made.body };
+      return { url, headers: Object.fromEntries(texts), body: requestDetails.body };
     },
   };
 }

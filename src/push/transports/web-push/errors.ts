@@ -12,12 +12,12 @@ const MISMATCHED_KEY_TEXT = /VapidPkHashMismatch|do not correspond/i;
 const REFUSED_SENDER_TEXT = /vapid|jwt|UnauthorizedRegistration|authorization/i;
 
 /** A host without a public address is refused for good; a failed DNS lookup may succeed later. */
-function addressFailure({ cause, message }: AddressRefusedError): Failure {
+function classifyAddressError({ cause, message }: AddressRefusedError): Failure {
   const isLookUp = typeof (cause as { code?: unknown } | undefined)?.code === 'string';
   return { class: isLookUp ? 'retryable' : 'permanent', name: 'EndpointRefused', detail: message };
 }
 
-function badRequestFailure(detail: string): Failure {
+function classifyBadRequest(detail: string): Failure {
   if (MISMATCHED_KEY_TEXT.test(detail)) return { class: 'misconfigured', name: 'MismatchedVapidKey', detail };
   if (REFUSED_SENDER_TEXT.test(detail)) return { class: 'misconfigured', name: 'InvalidCredentials', detail };
   return { class: 'permanent', name: 'InvalidMessage', detail };
@@ -27,14 +27,14 @@ function badRequestFailure(detail: string): Failure {
  * Classifies the response of a push service, or a missing one; undefined for a success. Based on RFC 8030 and the documentation of
  * the services (docs/push.md).
  */
-export function webPushFailure({
+export function classifyWebPushResponse({
   status,
   retryAfter,
   responseBody: answer,
   isTimedOut: late,
   error,
 }: PostResult): Failure | undefined {
-  if (error instanceof AddressRefusedError) return addressFailure(error);
+  if (error instanceof AddressRefusedError) return classifyAddressError(error);
   if (status === undefined) {
     const detail = late
       ? 'No response in time'
@@ -51,7 +51,7 @@ export function webPushFailure({
     case 413:
       return { class: 'permanent', name: 'MessageTooBig', detail };
     case 400:
-      return badRequestFailure(detail);
+      return classifyBadRequest(detail);
     case 401:
     case 403:
       return {

@@ -1,11 +1,11 @@
 import type { Dispatcher } from 'undici';
 import { type EndpointRule, endpointError, readSubscription } from '../../../accounts/devices/index.ts';
 import { createGuardedAgent } from '../../../platform/address-guard/index.ts';
-import { post } from '../../../platform/http/post.ts';
+import { sendPost } from '../../../platform/http/post.ts';
 import type { SendContext, Transport, TransportDevice, TransportResult } from '../../transport.ts';
 import { type Failure, MAX_WAIT_MS, NOT_SENT_IN_TIME, toFailedResult } from '../failure.ts';
 import { createOriginLimit, openWebPushClient, type WebPushClient } from './client.ts';
-import { webPushFailure } from './errors.ts';
+import { classifyWebPushResponse } from './errors.ts';
 import { WEB_PUSH_LIMIT_BYTES, webPushMessageError, webPushOptions, webPushPayload, webPushSize } from './message.ts';
 import type { VapidCredentials } from './vapid.ts';
 
@@ -36,7 +36,7 @@ export function createWebPushTransport(
     }),
   }: { rule: EndpointRule; timeoutMs?: number; maxWaitMs?: number; agent?: Dispatcher },
 ): Transport {
-  const limited = createOriginLimit(REQUESTS_PER_ORIGIN);
+  const runWithinOriginLimit = createOriginLimit(REQUESTS_PER_ORIGIN);
   let client: Promise<WebPushClient> | undefined;
   const open = () => {
     client ??= openWebPushClient(vapid);
@@ -48,27 +48,27 @@ export function createWebPushTransport(
     requestTo: (subscription: NonNullable<ReturnType<typeof readSubscription>>) => ReturnType<WebPushClient['request']>,
     giveUpAt: number,
   ): Promise<TransportResult> {
-    const failed = (failure: Failure) => toFailedResult(failure, device);
+    const failWith = (failure: Failure) => toFailedResult(failure, device);
     const subscription = readSubscription(device.token);
     if (subscription === undefined) {
-      return failed({ class: 'gone', name: 'InvalidRegistration', detail: 'The token is not a PushSubscription' });
+      return failWith({ class: 'gone', name: 'InvalidRegistration', detail: 'The token is not a PushSubscription' });
     }
     const { endpoint } = subscription;
     const refusal = endpointError(endpoint, rule);
-    if (refusal !== undefined) return failed({ class: 'permanent', name: 'EndpointRefused', detail: refusal });
+    if (refusal !== undefined) return failWith({ class: 'permanent', name: 'EndpointRefused', detail: refusal });
 
-    return limited(new URL(endpoint).origin, async () => {
-      if (performance.now() > giveUpAt) return failed(NOT_SENT_IN_TIME);
+    return runWithinOriginLimit(new URL(endpoint).origin, async () => {
+      if (performance.now() > giveUpAt) return failWith(NOT_SENT_IN_TIME);
       let request: ReturnType<WebPushClient['request']>;
       try {
         request = requestTo(subscription);
       } catch (error) {
         // The message is the same for all devices, so only the keys of the subscription can cause the error.
-        return failed({ class: 'gone', name: 'InvalidRegistration', detail: (error as Error).message });
+        return failWith({ class: 'gone', name: 'InvalidRegistration', detail: (error as Error).message });
       }
-      const posted = await post(agent, { ...request, timeoutMs });
-      const failure = webPushFailure(posted);
-      if (failure !== undefined) return failed(failure);
+      const posted = await sendPost(agent, { ...request, timeoutMs });
+      const failure = classifyWebPushResponse(posted);
+      if (failure !== undefined) return failWith(failure);
       return posted.location === undefined ? { ok: true } : { ok: true, id: posted.location };
     });
   }

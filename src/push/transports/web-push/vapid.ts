@@ -43,10 +43,13 @@ export function readVapid(
 ): VapidCredentials {
   const { VAPID_PUBLIC_KEY = '', VAPID_PRIVATE_KEY = '', VAPID_SUBJECT = '' } = variables;
   const [publicKey, privateKey] = [decodeBase64url(VAPID_PUBLIC_KEY), decodeBase64url(VAPID_PRIVATE_KEY)];
-  const [isPublic, isPrivate] = [publicKey.length === 65 && publicKey[0] === 4, privateKey.length === 32];
-  if (!isPublic) reportError(`VAPID_PUBLIC_KEY must be 65 bytes in base64url; ${HOW_TO_GENERATE_KEYS}`);
-  if (!isPrivate) reportError(`VAPID_PRIVATE_KEY must be 32 bytes in base64url; ${HOW_TO_GENERATE_KEYS}`);
-  if (isPublic && isPrivate && !isKeyPair(publicKey, privateKey)) {
+  const [isValidPublicKey, isValidPrivateKey] = [
+    publicKey.length === 65 && publicKey[0] === 4,
+    privateKey.length === 32,
+  ];
+  if (!isValidPublicKey) reportError(`VAPID_PUBLIC_KEY must be 65 bytes in base64url; ${HOW_TO_GENERATE_KEYS}`);
+  if (!isValidPrivateKey) reportError(`VAPID_PRIVATE_KEY must be 32 bytes in base64url; ${HOW_TO_GENERATE_KEYS}`);
+  if (isValidPublicKey && isValidPrivateKey && !isKeyPair(publicKey, privateKey)) {
     reportError('VAPID_PUBLIC_KEY and VAPID_PRIVATE_KEY are not a key pair');
   }
   if (!isValidSubject(VAPID_SUBJECT)) {

@@ -29,7 +29,7 @@ export function componentsOf({ size, next }: Nfa): readonly (ReadonlySet<number>
 }
 
 /** Breadth-first search: the labels of the shortest path from some nodes to an end node; undefined if there is none. */
-function search<Node extends string | number, Step>(
+function findShortestPath<Node extends string | number, Step>(
   starts: readonly Node[],
   isEnd: (node: Node) => boolean,
   stepsFrom: (node: Node) => Iterable<{ to: Node; step: Step }>,
@@ -39,7 +39,7 @@ function search<Node extends string | number, Step>(
   for (let at = 0; at < queue.length; at++) {
     const node = queue[at]!;
     for (const { to, step } of stepsFrom(node)) {
-      if (isEnd(to)) return { end: to, steps: [...walkedTo(cameFrom, node), step] };
+      if (isEnd(to)) return { end: to, steps: [...traceStepsTo(cameFrom, node), step] };
       if (cameFrom.has(to)) continue;
       cameFrom.set(to, { node, step });
       queue.push(to);
@@ -48,7 +48,7 @@ function search<Node extends string | number, Step>(
   return undefined;
 }
 
-function walkedTo<Node, Step>(cameFrom: Map<Node, { node: Node; step: Step } | undefined>, node: Node): Step[] {
+function traceStepsTo<Node, Step>(cameFrom: Map<Node, { node: Node; step: Step } | undefined>, node: Node): Step[] {
   const steps: Step[] = [];
   for (let last = cameFrom.get(node); last !== undefined; last = cameFrom.get(last.node)) steps.push(last.step);
   return steps.reverse();
@@ -57,13 +57,13 @@ function walkedTo<Node, Step>(cameFrom: Map<Node, { node: Node; step: Step } | u
 /** The word on the shortest path from one state to another; undefined if there is none, empty from a state to itself. */
 export function pathBetween(nfa: Nfa, from: number, to: number): number[] | undefined {
   if (from === to) return [];
-  return cycleBetween(nfa, from, to);
+  return nonEmptyPathBetween(nfa, from, to);
 }
 
 /** Like `pathBetween`, with at least one step. */
-function cycleBetween({ next, anyLetter }: Nfa, from: number, to: number): number[] | undefined {
+function nonEmptyPathBetween({ next, anyLetter }: Nfa, from: number, to: number): number[] | undefined {
   const steps = (state: number) => next[state]!.map((following) => ({ to: following, step: anyLetter(following) }));
-  return search([from], (state) => state === to, steps)?.steps;
+  return findShortestPath([from], (state) => state === to, steps)?.steps;
 }
 
 /** A word that leads from a state back to itself and, by another path, to `to`. Attack strings repeat it. */
@@ -79,23 +79,23 @@ type Components = readonly (ReadonlySet<number> | undefined)[];
 const MAX_STEPS = 400_000;
 
 /** Thrown when an expression has too many paths to search all of them. */
-export class TooAmbiguous extends Error {}
+export class TooAmbiguousError extends Error {}
 
-function counter(): () => void {
+function createStepCounter(): () => void {
   let steps = 0;
   return () => {
-    if (++steps > MAX_STEPS) throw new TooAmbiguous();
+    if (++steps > MAX_STEPS) throw new TooAmbiguousError();
   };
 }
 
 /** Searches pairs of states for a path from (p, p) over a pair of different states back to (p, p). */
-function loopWithin(nfa: Nfa, component: ReadonlySet<number>, count: () => void): Pump | undefined {
+function findAmbiguousLoop(nfa: Nfa, component: ReadonlySet<number>, count: () => void): Pump | undefined {
   const { size, next, common, isDouble } = nfa;
-  const inside = (state: number) => next[state]!.filter((following) => component.has(following));
+  const successorsInside = (state: number) => next[state]!.filter((following) => component.has(following));
   for (const from of component) {
-    for (const to of inside(from)) {
+    for (const to of successorsInside(from)) {
       if (isDouble(from, to)) {
-        const back = to === from ? [] : cycleBetween(nfa, to, from)!;
+        const back = to === from ? [] : nonEmptyPathBetween(nfa, to, from)!;
         return { from, to: from, word: [nfa.anyLetter(to), ...back] };
       }
     }
@@ -105,8 +105,8 @@ function loopWithin(nfa: Nfa, component: ReadonlySet<number>, count: () => void)
   function* steps(node: number) {
     const pair = node % apart;
     const [a, b] = [Math.floor(pair / size), pair % size];
-    for (const nextA of inside(a)) {
-      for (const nextB of inside(b)) {
+    for (const nextA of successorsInside(a)) {
+      for (const nextB of successorsInside(b)) {
         count();
         const step = common(nextA, nextB);
         if (step === undefined) continue;
@@ -117,19 +117,19 @@ function loopWithin(nfa: Nfa, component: ReadonlySet<number>, count: () => void)
   }
   const start = component.values().next().value!;
   const goal = start * size + start;
-  const walk = search([goal], (node) => node === goal + apart, steps);
+  const walk = findShortestPath([goal], (node) => node === goal + apart, steps);
   return walk === undefined ? undefined : { from: start, to: start, word: walk.steps };
 }
 
 /** Exponential ambiguity: in each component, a loop that one word can take by two paths, so that n rounds have 2^n paths. */
-export function exponentialPumps(nfa: Nfa, components: Components): Pump[] {
-  const count = counter();
+export function findExponentialPumps(nfa: Nfa, components: Components): Pump[] {
+  const count = createStepCounter();
   const distinct = new Set(components.filter((component) => component !== undefined));
-  return [...distinct].flatMap((component) => loopWithin(nfa, component, count) ?? []);
+  return [...distinct].flatMap((component) => findAmbiguousLoop(nfa, component, count) ?? []);
 }
 
 /** Searches triples of states for a word from (p, p, q) to (p, q, q). */
-function pumpBetween(
+function findPumpBetween(
   nfa: Nfa,
   [from, to]: readonly [number, number],
   components: Components,
@@ -153,7 +153,7 @@ function pumpBetween(
   }
   const node = (a: number, b: number, c: number) => (a * size + b) * size + c;
   const goal = node(from, to, to);
-  const walk = search([node(from, from, to)], (one) => one === goal, steps);
+  const walk = findShortestPath([node(from, from, to)], (one) => one === goal, steps);
   return walk === undefined ? undefined : { from, to, word: walk.steps };
 }
 
@@ -161,8 +161,8 @@ function pumpBetween(
  * Polynomial ambiguity: loops that a word can leave for another loop in any round, so that n rounds have n paths. Returns one per pair of
  * components.
  */
-export function polynomialPumps(nfa: Nfa, components: Components): Pump[] {
-  const count = counter();
+export function findPolynomialPumps(nfa: Nfa, components: Components): Pump[] {
+  const count = createStepCounter();
   const looping = components.flatMap((component, state) => (component === undefined ? [] : [state]));
   const found = new Map<string, Pump>();
   const names = new Map([...new Set(components)].map((component, i) => [component, i]));
@@ -170,7 +170,7 @@ export function polynomialPumps(nfa: Nfa, components: Components): Pump[] {
     for (const to of looping) {
       const key = `${names.get(components[from])} ${names.get(components[to])}`;
       if (components[from] === components[to] || found.has(key)) continue;
-      const pump = pumpBetween(nfa, [from, to], components, count);
+      const pump = findPumpBetween(nfa, [from, to], components, count);
       if (pump !== undefined) found.set(key, pump);
     }
   }

@@ -1,20 +1,21 @@
 import { type AST, RegExpParser } from '@eslint-community/regexpp';
 
 /** Maximum rounds of a repetition that are expanded. A repetition with more counts as unbounded, which includes all of its paths. */
-const MAX_COPIES = 3;
+const MAX_EXPANDED_ROUNDS = 3;
 /** Maximum states for the minimum rounds of a repetition; with more, it counts as unbounded. */
-const MAX_NEEDED = 40;
+const MAX_REQUIRED_STATES = 40;
 /** Maximum states of an NFA; with more, the search for ambiguity would take too long. */
-const MAX_POSITIONS = 600;
+const MAX_STATES = 600;
 /** Paths are counted up to two: more make no difference. */
-const SEVERAL = 2;
+const MAX_COUNTED_PATHS = 2;
 
 /** Letters of other scripts, white space, and letters with unusual case mappings. */
-const FOREIGN = '\u00e9\u00df\u017f\u212a\u0130\u0131\u03c2\u03a3\u0416\u4e2d\u3042\u0627\u05d0\u00a0\u2028\ufeff';
+const UNUSUAL_CHARACTERS =
+  '\u00e9\u00df\u017f\u212a\u0130\u0131\u03c2\u03a3\u0416\u4e2d\u3042\u0627\u05d0\u00a0\u2028\ufeff';
 const BEYOND_BMP = '\u{1f600}\u{1d538}';
 
 /** Characters of every block: all characters with upper and lower case, and every seventh of the others. */
-function* ofEveryBlock(): Generator<string> {
+function* sampleUnicodeCharacters(): Generator<string> {
   for (let code = 0; code <= 0xffff; code += code < 0x3000 ? 1 : 7) {
     if (code < 0xd800 || code > 0xdfff) yield String.fromCharCode(code);
   }
@@ -22,10 +23,10 @@ function* ofEveryBlock(): Generator<string> {
 }
 
 /** Characters that an expression may distinguish: ASCII, the characters that it contains, and their neighbours. */
-function candidates(source: string, unicode: boolean): Set<string> {
+function candidateCharacters(source: string, unicode: boolean): Set<string> {
   // Only the regex engine knows the characters of a Unicode property.
-  if (/\\[pP]\{/.test(source)) return new Set(ofEveryBlock());
-  const found = new Set([...FOREIGN, ...(unicode ? BEYOND_BMP : [])]);
+  if (/\\[pP]\{/.test(source)) return new Set(sampleUnicodeCharacters());
+  const found = new Set([...UNUSUAL_CHARACTERS, ...(unicode ? BEYOND_BMP : [])]);
   for (let code = 0; code < 128; code++) found.add(String.fromCharCode(code));
   const escaped = source.replace(/\\(?:u\{([0-9a-f]+)\}|u([0-9a-f]{4})|x([0-9a-f]{2}))/gi, (_all, ...hex) =>
     String.fromCodePoint(
@@ -52,7 +53,7 @@ function candidates(source: string, unicode: boolean): Set<string> {
  * @param atoms the parts that match one character
  * @returns a character for each class, a common one if possible; and for each atom, the bit set of its classes
  */
-function classify(
+function classifyCharacters(
   atoms: readonly { source: string; flags: string }[],
   source: string,
 ): { letters: string[]; classesOf: bigint[] } {
@@ -63,7 +64,7 @@ function classify(
   }));
   const unicode = atoms.some(({ flags }) => /[uv]/.test(flags));
   const letters = new Map<string, string>();
-  for (const character of candidates(source, unicode)) {
+  for (const character of candidateCharacters(source, unicode)) {
     const signature = distinct.map(({ reads }) => (reads.test(character) ? '1' : '0')).join('');
     const known = letters.get(signature);
     if (known === undefined || (/\W/.test(known) && /\w/.test(character))) letters.set(signature, character);
@@ -81,7 +82,7 @@ function classify(
 type PathCounts = Map<number, number>;
 
 /** A part of an expression: its first and last states, and the number of paths by which it matches the empty string. */
-interface Part {
+interface PatternPart {
   empty: number;
   first: PathCounts;
   last: PathCounts;
@@ -115,52 +116,53 @@ export interface Nfa {
 }
 
 /** Thrown when an expression has too many states. */
-export class TooLarge extends Error {}
+export class NfaTooLargeError extends Error {}
 
-const nothing = (empty = 1): Part => ({ empty, first: new Map(), last: new Map() });
+const emptyPart = (empty = 1): PatternPart => ({ empty, first: new Map(), last: new Map() });
 
 function addPaths(to: PathCounts, from: PathCounts, factor: number): void {
   if (factor === 0) return;
-  for (const [position, ways] of from) to.set(position, Math.min(SEVERAL, (to.get(position) ?? 0) + ways * factor));
+  for (const [position, ways] of from)
+    to.set(position, Math.min(MAX_COUNTED_PATHS, (to.get(position) ?? 0) + ways * factor));
 }
 
-function sum(a: PathCounts, b: PathCounts, factor: number): PathCounts {
+function sumPaths(a: PathCounts, b: PathCounts, factor: number): PathCounts {
   const both = new Map(a);
   addPaths(both, b, factor);
   return both;
 }
 
 /** Builds the parts of an expression, with the successors of each state. */
-class Builder {
+class NfaBuilder {
   readonly atoms: { source: string; flags: string }[] = [];
   readonly follow: PathCounts[] = [];
   approximate = false;
   readonly #within = new Set<AST.Node>();
 
-  position(source: string, flags: string): Part {
-    if (this.atoms.length >= MAX_POSITIONS) throw new TooLarge();
+  position(source: string, flags: string): PatternPart {
+    if (this.atoms.length >= MAX_STATES) throw new NfaTooLargeError();
     const position = this.atoms.push({ source, flags }) - 1;
     this.follow.push(new Map());
     return { empty: 0, first: new Map([[position, 1]]), last: new Map([[position, 1]]) };
   }
 
-  #link(from: Part, to: Part): void {
+  #link(from: PatternPart, to: PatternPart): void {
     for (const [position, ways] of from.last) addPaths(this.follow[position]!, to.first, ways);
   }
 
-  joined(a: Part, b: Part): Part {
+  concatenate(a: PatternPart, b: PatternPart): PatternPart {
     this.#link(a, b);
     return {
-      empty: Math.min(SEVERAL, a.empty * b.empty),
-      first: sum(a.first, b.first, a.empty),
-      last: sum(b.last, a.last, b.empty),
+      empty: Math.min(MAX_COUNTED_PATHS, a.empty * b.empty),
+      first: sumPaths(a.first, b.first, a.empty),
+      last: sumPaths(b.last, a.last, b.empty),
     };
   }
 
-  either(parts: readonly Part[]): Part {
-    const all = nothing(0);
+  buildAlternation(parts: readonly PatternPart[]): PatternPart {
+    const all = emptyPart(0);
     for (const part of parts) {
-      all.empty = Math.min(SEVERAL, all.empty + part.empty);
+      all.empty = Math.min(MAX_COUNTED_PATHS, all.empty + part.empty);
       addPaths(all.first, part.first, 1);
       addPaths(all.last, part.last, 1);
     }
@@ -168,36 +170,36 @@ class Builder {
   }
 
   // An empty round of a repetition does not count, so that only one path reads the empty string.
-  optional(part: Part): Part {
+  allowEmpty(part: PatternPart): PatternPart {
     return { ...part, empty: 1 };
   }
 
-  repeated(part: Part): Part {
+  allowRepetition(part: PatternPart): PatternPart {
     this.#link(part, part);
     return part;
   }
 
-  alternatives(alternatives: readonly AST.Alternative[], flags: string): Part {
-    return this.either(
+  alternatives(alternatives: readonly AST.Alternative[], flags: string): PatternPart {
+    return this.buildAlternation(
       alternatives.map(({ elements }) =>
-        elements.reduce((before, element) => this.joined(before, this.element(element, flags)), nothing()),
+        elements.reduce((before, element) => this.concatenate(before, this.element(element, flags)), emptyPart()),
       ),
     );
   }
 
-  element(node: AST.Element, flags: string): Part {
+  element(node: AST.Element, flags: string): PatternPart {
     switch (node.type) {
       case 'Group':
-        return this.alternatives(node.alternatives, changedFlags(flags, node.modifiers));
+        return this.alternatives(node.alternatives, applyModifiers(flags, node.modifiers));
       case 'CapturingGroup':
         return this.alternatives(node.alternatives, flags);
       case 'Quantifier':
-        return this.quantified(node, flags);
+        return this.buildQuantifier(node, flags);
       case 'Backreference':
-        return this.backreference(node, flags);
+        return this.buildBackreference(node, flags);
       case 'Assertion':
         if (node.kind !== 'start' && node.kind !== 'end') this.approximate = true;
-        if (!('alternatives' in node)) return nothing();
+        if (!('alternatives' in node)) return emptyPart();
         // A look-around also reads from here, but no path continues after it.
         return { ...this.alternatives(node.alternatives, flags), empty: 1, last: new Map() };
       default:
@@ -205,52 +207,54 @@ class Builder {
     }
   }
 
-  quantified({ element, min, max }: AST.Quantifier, flags: string): Part {
-    if (max === 0) return nothing();
+  buildQuantifier({ element, min, max }: AST.Quantifier, flags: string): PatternPart {
+    if (max === 0) return emptyPart();
     const copy = () => this.element(element, flags);
     const before = this.atoms.length;
     const one = copy();
-    const room = Math.floor(MAX_NEEDED / Math.max(1, this.atoms.length - before));
-    const exact = max <= MAX_COPIES || (max === min && min <= room);
+    const room = Math.floor(MAX_REQUIRED_STATES / Math.max(1, this.atoms.length - before));
+    const exact = max <= MAX_EXPANDED_ROUNDS || (max === min && min <= room);
     const needed = min <= room ? min : 1;
     const copies = exact ? max : Math.max(1, needed);
     if (!exact && (max !== Infinity || needed < min)) this.approximate = true;
-    let all = exact ? one : this.repeated(one);
-    if (min < copies) all = this.optional(all);
+    let all = exact ? one : this.allowRepetition(one);
+    if (min < copies) all = this.allowEmpty(all);
     for (let nth = copies - 1; nth > 0; nth--) {
-      all = this.joined(copy(), all);
-      if (nth > min) all = this.optional(all);
+      all = this.concatenate(copy(), all);
+      if (nth > min) all = this.allowEmpty(all);
     }
     return all;
   }
 
-  backreference(node: AST.Backreference, flags: string): Part {
+  buildBackreference(node: AST.Backreference, flags: string): PatternPart {
     this.approximate = true;
-    if (this.#within.has(node)) return nothing();
+    if (this.#within.has(node)) return emptyPart();
     this.#within.add(node);
     const groups = [node.resolved].flat().filter((group) => group.start > node.end || group.end < node.start);
-    const part = this.optional(this.either(groups.map((group) => this.alternatives(group.alternatives, flags))));
+    const part = this.allowEmpty(
+      this.buildAlternation(groups.map((group) => this.alternatives(group.alternatives, flags))),
+    );
     this.#within.delete(node);
     return part;
   }
 }
 
-function changedFlags(flags: string, modifiers: AST.Modifiers | null): string {
+function applyModifiers(flags: string, modifiers: AST.Modifiers | null): string {
   const { add, remove } = modifiers ?? {};
   const kept = [...flags].filter((flag) => !(remove?.raw ?? '').includes(flag));
   return [...new Set([...kept, ...(add?.raw ?? '')])].join('');
 }
 
-function begins({ elements: [first] }: AST.Alternative): boolean {
+function startsWithAnchor({ elements: [first] }: AST.Alternative): boolean {
   return first?.type === 'Assertion' && first.kind === 'start';
 }
 
-function ends({ elements }: AST.Alternative): boolean {
+function endsWithAnchor({ elements }: AST.Alternative): boolean {
   const last = elements.at(-1);
   return last?.type === 'Assertion' && last.kind === 'end';
 }
 
-function lowest(bits: bigint): number | undefined {
+function lowestSetBit(bits: bigint): number | undefined {
   return bits === 0n ? undefined : (bits & -bits).toString(2).length - 1;
 }
 
@@ -263,24 +267,24 @@ export function nfaOf({ source, flags }: RegExp): Nfa {
   const unicode = { unicode: flags.includes('u'), unicodeSets: flags.includes('v') };
   const pattern = new RegExpParser().parsePattern(source, 0, source.length, unicode);
   const plain = flags.replace(/[dgy]/g, '');
-  const builder = new Builder();
+  const builder = new NfaBuilder();
   const whole = builder.alternatives(pattern.alternatives, plain);
   // Without ^, a match can begin at every position of the text.
-  const anchored = flags.includes('y') || (!flags.includes('m') && pattern.alternatives.every(begins));
-  const searched = () => builder.optional(builder.repeated(builder.position('[^]', plain)));
-  const root = anchored ? whole : builder.joined(searched(), whole);
-  const { letters, classesOf } = classify(builder.atoms, source);
+  const anchored = flags.includes('y') || (!flags.includes('m') && pattern.alternatives.every(startsWithAnchor));
+  const buildAnyPrefix = () => builder.allowEmpty(builder.allowRepetition(builder.position('[^]', plain)));
+  const root = anchored ? whole : builder.concatenate(buildAnyPrefix(), whole);
+  const { letters, classesOf } = classifyCharacters(builder.atoms, source);
   return {
     size: builder.atoms.length,
     first: [...root.first.keys()],
     last: new Set(whole.last.keys()),
     next: builder.follow.map((ways) => [...ways.keys()]),
-    isDouble: (from, to) => builder.follow[from]!.get(to) === SEVERAL,
-    common: (a, b) => lowest(classesOf[a]! & classesOf[b]!),
+    isDouble: (from, to) => builder.follow[from]!.get(to) === MAX_COUNTED_PATHS,
+    common: (a, b) => lowestSetBit(classesOf[a]! & classesOf[b]!),
     reads: (state, letter) => (classesOf[state]! & (1n << BigInt(letter))) !== 0n,
-    anyLetter: (state) => lowest(classesOf[state]!) ?? 0,
+    anyLetter: (state) => lowestSetBit(classesOf[state]!) ?? 0,
     letters,
-    endAnchored: pattern.alternatives.every(ends),
+    endAnchored: pattern.alternatives.every(endsWithAnchor),
     approximate: builder.approximate,
   };
 }

@@ -1,6 +1,13 @@
 import { createContext, Script } from 'node:vm';
-import { componentsOf, exponentialPumps, type Pump, pathBetween, polynomialPumps, TooAmbiguous } from './ambiguity.ts';
-import { type Nfa, nfaOf, TooLarge } from './nfa.ts';
+import {
+  componentsOf,
+  findExponentialPumps,
+  findPolynomialPumps,
+  type Pump,
+  pathBetween,
+  TooAmbiguousError,
+} from './ambiguity.ts';
+import { type Nfa, NfaTooLargeError, nfaOf } from './nfa.ts';
 
 /**
  * Attack strings that make an expression backtrack: `head`, then each pump repeated many times with the text that joins it to the next,
@@ -16,10 +23,10 @@ interface Attack {
 }
 
 /** Maximum number of state sets to search for a tail. */
-const MAX_SETS = 300;
+const MAX_STATE_SETS = 300;
 
 /** The states reached from the given states after reading a text. */
-function after(nfa: Nfa, states: ReadonlySet<number>, text: readonly number[]): Set<number> {
+function statesAfter(nfa: Nfa, states: ReadonlySet<number>, text: readonly number[]): Set<number> {
   let now = new Set(states);
   for (const letter of text) {
     const reads = (state: number) => nfa.reads(state, letter);
@@ -32,29 +39,29 @@ function after(nfa: Nfa, states: ReadonlySet<number>, text: readonly number[]): 
 const MAX_ROUNDS = 20;
 
 /** Every state that some number of rounds of a loop can reach. */
-function afterRounds(nfa: Nfa, states: ReadonlySet<number>, word: readonly number[]): Set<number> {
+function statesAfterRounds(nfa: Nfa, states: ReadonlySet<number>, word: readonly number[]): Set<number> {
   const all = new Set<number>();
   let now: ReadonlySet<number> = states;
   for (let round = 0; round < MAX_ROUNDS; round++) {
-    now = after(nfa, now, word);
+    now = statesAfter(nfa, now, word);
     for (const state of now) all.add(state);
   }
   return all;
 }
 
 /** The shortest tail after which no path matches; undefined if there is none. */
-function failingTail(nfa: Nfa, from: Set<number>): string | undefined {
-  const matched = (states: ReadonlySet<number>) => [...states].some((state) => nfa.last.has(state));
+function findFailingTail(nfa: Nfa, from: Set<number>): string | undefined {
+  const canMatch = (states: ReadonlySet<number>) => [...states].some((state) => nfa.last.has(state));
   const seen = new Set<string>();
   let level: { states: Set<number>; text: string }[] = [{ states: from, text: '' }];
-  while (level.length > 0 && seen.size < MAX_SETS) {
+  while (level.length > 0 && seen.size < MAX_STATE_SETS) {
     const deeper: typeof level = [];
     for (const { states, text } of level) {
-      if (!matched(states)) return text;
+      if (!canMatch(states)) return text;
       // Without $, a match is found already.
       if (!nfa.endAnchored) continue;
       for (const [letter, character] of nfa.letters.entries()) {
-        const following = after(nfa, states, [letter]);
+        const following = statesAfter(nfa, states, [letter]);
         const key = [...following].sort().join();
         if (seen.has(key)) continue;
         seen.add(key);
@@ -72,12 +79,12 @@ interface Round {
 }
 
 /** The attack with this head and these pumps, given as letters. */
-function attackOf(nfa: Nfa, head: readonly number[], rounds: readonly Round[], maxLength: number): Attack {
+function buildAttack(nfa: Nfa, head: readonly number[], rounds: readonly Round[], maxLength: number): Attack {
   const write = (letters: readonly number[]) => letters.map((letter) => nfa.letters[letter]!).join('');
   const starts = nfa.first.filter((first) => nfa.reads(first, head[0]!));
-  let states = after(nfa, new Set(starts), head.slice(1));
-  for (const { word, join } of rounds) states = after(nfa, afterRounds(nfa, states, word), join);
-  const tail = failingTail(nfa, states);
+  let states = statesAfter(nfa, new Set(starts), head.slice(1));
+  for (const { word, join } of rounds) states = statesAfter(nfa, statesAfterRounds(nfa, states, word), join);
+  const tail = findFailingTail(nfa, states);
   // The parts that the NFA leaves out may still make the match fail.
   const guesses = nfa.approximate || tail === undefined ? ['', ...nfa.letters] : [];
   return {
@@ -89,7 +96,7 @@ function attackOf(nfa: Nfa, head: readonly number[], rounds: readonly Round[], m
 }
 
 /** The word that leads to the first loop of a chain. */
-function headOf(nfa: Nfa, { from }: Pump): number[] {
+function wordLeadingTo(nfa: Nfa, { from }: Pump): number[] {
   for (const first of nfa.first) {
     const path = pathBetween(nfa, first, from);
     if (path !== undefined) return [nfa.anyLetter(first), ...path];
@@ -97,16 +104,16 @@ function headOf(nfa: Nfa, { from }: Pump): number[] {
   throw new Error('every state can be reached');
 }
 
-function chainAttack(nfa: Nfa, chain: readonly Pump[]): Attack {
+function buildChainAttack(nfa: Nfa, chain: readonly Pump[]): Attack {
   const rounds = chain.map(({ to, word }, i) => {
     const next = chain[i + 1];
     return { word, join: next === undefined ? [] : pathBetween(nfa, to, next.from)! };
   });
-  return attackOf(nfa, headOf(nfa, chain[0]!), rounds, Number.POSITIVE_INFINITY);
+  return buildAttack(nfa, wordLeadingTo(nfa, chain[0]!), rounds, Number.POSITIVE_INFINITY);
 }
 
 /** The longest chain of loops that a text can take one after the other. Each loop multiplies the number of paths by the text's length. */
-function longestChain(nfa: Nfa, pumps: readonly Pump[]): Pump[] {
+function findLongestChain(nfa: Nfa, pumps: readonly Pump[]): Pump[] {
   const best = new Map<Pump, Pump[]>();
   const from = (pump: Pump): Pump[] => {
     const known = best.get(pump);
@@ -125,22 +132,22 @@ function longestChain(nfa: Nfa, pumps: readonly Pump[]): Pump[] {
 }
 
 /** Letters that are also repeated in pairs. */
-const MAX_PAIRED = 5;
+const MAX_PAIRED_LETTERS = 5;
 const MAX_TAILS = 2;
 /** Long enough for worse than quadratic time to show. */
-const PLAIN_LENGTH = 1000;
+const MAX_SIMPLE_LENGTH = 1000;
 
 /** The simplest repetitions after the same head: for short texts, they are slower than the longer pumps that the criteria find. */
-function plainAttacks(nfa: Nfa, pump: Pump): Attack[] {
+function buildSimpleAttacks(nfa: Nfa, pump: Pump): Attack[] {
   const letters = nfa.letters.map((_character, letter) => letter);
-  const few = letters.slice(0, MAX_PAIRED);
+  const few = letters.slice(0, MAX_PAIRED_LETTERS);
   const words = [
     ...letters.map((letter) => [letter]),
     ...few.flatMap((a) => few.filter((b) => b !== a).map((b) => [a, b])),
   ];
-  const head = headOf(nfa, pump);
+  const head = wordLeadingTo(nfa, pump);
   return words.map((word) => {
-    const attack = attackOf(nfa, head, [{ word, join: [] }], PLAIN_LENGTH);
+    const attack = buildAttack(nfa, head, [{ word, join: [] }], MAX_SIMPLE_LENGTH);
     return { ...attack, tails: attack.tails.slice(0, MAX_TAILS) };
   });
 }
@@ -151,28 +158,28 @@ function plainAttacks(nfa: Nfa, pump: Pump): Attack[] {
  *
  * @throws TooAmbiguous
  */
-function attacksOn(nfa: Nfa): Attack[] {
+function buildAttacks(nfa: Nfa): Attack[] {
   const components = componentsOf(nfa);
-  const doubled = exponentialPumps(nfa, components).map((pump) => [pump]);
-  const chains = doubled.length > 0 ? doubled : [longestChain(nfa, polynomialPumps(nfa, components))];
+  const doubled = findExponentialPumps(nfa, components).map((pump) => [pump]);
+  const chains = doubled.length > 0 ? doubled : [findLongestChain(nfa, findPolynomialPumps(nfa, components))];
   // The criteria assume unbounded repetitions.
   const inexact = nfa.approximate || doubled.length > 0;
   return chains.flatMap((chain) => {
     const [first] = chain;
     if (first === undefined) return [];
-    return [chainAttack(nfa, chain), ...(inexact ? plainAttacks(nfa, first) : [])];
+    return [buildChainAttack(nfa, chain), ...(inexact ? buildSimpleAttacks(nfa, first) : [])];
   });
 }
 
 /** Whether a text of at most `maxLength` characters can make an expression backtrack for longer than a request may take. */
-export type SlowPattern = (regex: RegExp, maxLength: number) => boolean;
+export type SlowPatternCheck = (regex: RegExp, maxLength: number) => boolean;
 
 // On a busy machine a fast expression may time out once; one that backtracks times out in every trial.
 const TRIALS_MS: readonly number[] = [50, 100, 250, 1000];
 /** The length of attack strings for fields without a declared maximum. */
 const MAX_ATTACK_LENGTH = 5000;
 /** Attack strings for expressions that are too large to analyse. */
-const GUESSES: readonly Attack[] = [...'aA0 -_.:/@,"'].map((repeated) => ({
+const GENERIC_ATTACKS: readonly Attack[] = [...'aA0 -_.:/@,"'].map((repeated) => ({
   head: '',
   pumps: [{ repeated, join: '' }],
   tails: ['', '\u0001'],
@@ -181,18 +188,19 @@ const GUESSES: readonly Attack[] = [...'aA0 -_.:/@,"'].map((repeated) => ({
 
 const script = new Script('regex.test(text)');
 
-function attacks(regex: RegExp): readonly Attack[] {
+function findAttacks(regex: RegExp): readonly Attack[] {
   try {
-    return attacksOn(nfaOf(regex));
+    return buildAttacks(nfaOf(regex));
   } catch (error) {
     // The parser may not know the newest syntax of the engine.
-    if (error instanceof TooLarge || error instanceof TooAmbiguous || error instanceof SyntaxError) return GUESSES;
+    if (error instanceof NfaTooLargeError || error instanceof TooAmbiguousError || error instanceof SyntaxError)
+      return GENERIC_ATTACKS;
     throw error;
   }
 }
 
 /** The attack strings of an attack, with as many rounds as fit. */
-function* textsOf({ head, pumps, tails }: Attack, length: number): Generator<string> {
+function* generateAttackStrings({ head, pumps, tails }: Attack, length: number): Generator<string> {
   const sum = (texts: readonly string[]) => texts.reduce((all, text) => all + text.length, 0);
   const round = sum(pumps.map(({ repeated }) => repeated));
   const room =
@@ -207,7 +215,7 @@ function* textsOf({ head, pumps, tails }: Attack, length: number): Generator<str
  * measured. An expression that is ambiguous but harmless (a repetition with a low limit, a short text) passes the measurement.
  */
 function isSlowPattern(regex: RegExp, maxLength: number, trialsMs: readonly number[]): boolean {
-  const found = attacks(regex);
+  const found = findAttacks(regex);
   if (found.length === 0) return false;
   const sandbox = createContext({ regex: new RegExp(regex.source, regex.flags.replace('g', '')), text: '' });
   const finishesWithin = (budget: number) => {
@@ -219,7 +227,7 @@ function isSlowPattern(regex: RegExp, maxLength: number, trialsMs: readonly numb
     }
   };
   for (const attack of found) {
-    for (const text of textsOf(attack, Math.min(maxLength, attack.maxLength, MAX_ATTACK_LENGTH))) {
+    for (const text of generateAttackStrings(attack, Math.min(maxLength, attack.maxLength, MAX_ATTACK_LENGTH))) {
       sandbox.text = text;
       if (!trialsMs.some(finishesWithin)) return true;
     }
@@ -235,7 +243,7 @@ function isSlowPattern(regex: RegExp, maxLength: number, trialsMs: readonly numb
  *
  * @param trialsMs the time limit of each trial, in milliseconds
  */
-export function createSlowPatternCheck(trialsMs = TRIALS_MS): SlowPattern {
+export function createSlowPatternCheck(trialsMs = TRIALS_MS): SlowPatternCheck {
   const known = new Map<string, boolean>();
   return (regex, maxLength) => {
     const key = `${maxLength} ${regex}`;

@@ -1,6 +1,6 @@
 import { type Access, Field, type FieldSpec, type Presence } from '../../../declare/field.ts';
-import { boundedArray } from '../../../platform/json/bounded-array.ts';
-import { arrayColumn } from '../column-type.ts';
+import { boundedArraySchema } from '../../../platform/json/bounded-array.ts';
+import { arrayColumnType } from '../column-type.ts';
 import { columnTypeOf, type FieldType, fieldTypeOf } from '../field-type.ts';
 import { boundKeywords } from '../json-schema.ts';
 import { requiredSchema } from '../missing-values.ts';
@@ -10,17 +10,17 @@ import { JSONB } from './json.ts';
 // Far more than any list needs, and few enough that validating them cannot block a server.
 const MAX_ITEMS = 10_000;
 
-const itemOf = ({ inner }: FieldSpec) => inner!.spec;
+const itemSpecOf = ({ inner }: FieldSpec) => inner!.spec;
 
 /** Whether the items are stored as jsonb, because their type has no Postgres array. */
 function holdsJson(spec: FieldSpec): boolean {
-  const item = columnTypeOf(itemOf(spec));
+  const item = columnTypeOf(itemSpecOf(spec));
   return item === JSONB || item.item !== undefined;
 }
 
 /** Converts each item with a conversion of its type, if there is one and the column holds the items themselves. */
-function eachItem(conversion: 'toColumn' | 'fromColumn' | 'fromJson', value: unknown, spec: FieldSpec): unknown {
-  const item = itemOf(spec);
+function convertItems(conversion: 'toColumn' | 'fromColumn' | 'fromJson', value: unknown, spec: FieldSpec): unknown {
+  const item = itemSpecOf(spec);
   const type = fieldTypeOf(item);
   if (type[conversion] === undefined || holdsJson(spec)) return value;
   return (value as unknown[]).map((one) => type[conversion]!(one, item));
@@ -31,13 +31,13 @@ export const arrayType = {
   kind: 'array',
   field: <T, I, C>(inner: Field<T, Presence, I, C, Access>): Field<T[], 'optional', I[]> =>
     new Field({ type: arrayType, inner }),
-  column: (spec) => (holdsJson(spec) ? JSONB : arrayColumn(columnTypeOf(itemOf(spec)))),
+  column: (spec) => (holdsJson(spec) ? JSONB : arrayColumnType(columnTypeOf(itemSpecOf(spec)))),
   schema: (spec, context) => {
     const min = spec.min === undefined ? 0 : Number(spec.min.value);
     const max = spec.max === undefined ? MAX_ITEMS : Number(spec.max.value);
-    const item = itemOf(spec);
+    const item = itemSpecOf(spec);
     const schema = context.inner(item, holdsJson(spec) ? undefined : maxBytesInIndex(spec, undefined));
-    return boundedArray(requiredSchema(item, schema), {
+    return boundedArraySchema(requiredSchema(item, schema), {
       min,
       max,
       tooFew: spec.min?.message,
@@ -47,7 +47,7 @@ export const arrayType = {
   },
   jsonSchema: (spec, inner) => ({
     type: 'array',
-    items: inner(itemOf(spec)),
+    items: inner(itemSpecOf(spec)),
     maxItems: MAX_ITEMS,
     ...boundKeywords(spec, 'minItems', 'maxItems'),
   }),
@@ -61,19 +61,21 @@ export const arrayType = {
       ? [`min(${spec.min?.value}) exceeds ${MAX_ITEMS}, the default maximum number of items; set max() as well`]
       : []),
     ...(spec.index && holdsJson(spec)
-      ? [`index() does nothing on an array of ${itemOf(spec).type.kind} fields: items are never compared; remove it`]
+      ? [
+          `index() does nothing on an array of ${itemSpecOf(spec).type.kind} fields: items are never compared; remove it`,
+        ]
       : []),
-    ...(spec.searchable && !fieldTypeOf(itemOf(spec)).textual
+    ...(spec.searchable && !fieldTypeOf(itemSpecOf(spec)).textual
       ? [`searchable() requires an array of text fields; remove it, or use filterable()`]
       : []),
-    ...(spec.populate && itemOf(spec).target === undefined
+    ...(spec.populate && itemSpecOf(spec).target === undefined
       ? ['populate() requires an array of references; remove it']
       : []),
   ],
   indexMethod: (spec) => (holdsJson(spec) ? undefined : 'gin'),
-  comparable: (value, spec) => fieldTypeOf(itemOf(spec)).comparable?.(value, itemOf(spec)),
-  toColumn: (value, spec) => (holdsJson(spec) ? JSON.stringify(value) : eachItem('toColumn', value, spec)),
-  fromColumn: (value, spec) => eachItem('fromColumn', value, spec),
-  fromJson: (value, spec) => eachItem('fromJson', value, spec),
-  fromQuery: (text, spec) => fieldTypeOf(itemOf(spec)).fromQuery?.(text, itemOf(spec)),
+  comparable: (value, spec) => fieldTypeOf(itemSpecOf(spec)).comparable?.(value, itemSpecOf(spec)),
+  toColumn: (value, spec) => (holdsJson(spec) ? JSON.stringify(value) : convertItems('toColumn', value, spec)),
+  fromColumn: (value, spec) => convertItems('fromColumn', value, spec),
+  fromJson: (value, spec) => convertItems('fromJson', value, spec),
+  fromQuery: (text, spec) => fieldTypeOf(itemSpecOf(spec)).fromQuery?.(text, itemSpecOf(spec)),
 } satisfies FieldType;

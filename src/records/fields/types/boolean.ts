@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { Field } from '../../../declare/field.ts';
 import { type ColumnType, createHold } from '../column-type.ts';
-import { EQUALITY, type FieldType } from '../field-type.ts';
+import { EQUALITY_COMPARISONS, type FieldType } from '../field-type.ts';
 
 const BOOLEAN: ColumnType = {
   sql: 'boolean',
@@ -23,8 +23,8 @@ export const booleanType = {
   schema: () => z.boolean({ error: 'Must be true or false' }),
   jsonSchema: () => ({ type: 'boolean' }),
   jsonType: 'boolean',
-  operators: EQUALITY,
-  comparisons: () => EQUALITY,
+  operators: EQUALITY_COMPARISONS,
+  comparisons: () => EQUALITY_COMPARISONS,
   modifiers: ['unique', 'index', 'filterable', 'sortable', 'encrypted'],
   indexMethod: () => 'btree',
   indexedBytes: () => 1,

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { Field } from '../../../declare/field.ts';
 import type { ColumnType } from '../column-type.ts';
-import { type FieldType, ORDER } from '../field-type.ts';
+import { type FieldType, ORDER_COMPARISONS } from '../field-type.ts';
 
 /** Message for a value that is not a date. */
 export const NOT_A_DATE = 'Must be a date: an ISO 8601 string or epoch milliseconds';
@@ -16,7 +16,7 @@ const MAX_TIME = Date.parse('9999-12-31T23:59:59.999Z');
 export function parseDate(value: string | number | Date): string | undefined {
   if (typeof value === 'string') {
     const match = ISO.exec(value);
-    if (match === null || !dayExists(Number(match[1]), Number(match[2]), Number(match[3]))) return undefined;
+    if (match === null || !isCalendarDay(Number(match[1]), Number(match[2]), Number(match[3]))) return undefined;
   }
   const zoneless = typeof value === 'string' && value.length > 10 && !/(?:Z|[+-]\d{2}:\d{2})$/.test(value);
   const ms = typeof value === 'string' ? Date.parse(zoneless ? `${value}Z` : value) : Number(value);
@@ -24,11 +24,11 @@ export function parseDate(value: string | number | Date): string | undefined {
 }
 
 // Date.parse converts 30 February to a day in March.
-function dayExists(year: number, month: number, day: number): boolean {
+function isCalendarDay(year: number, month: number, day: number): boolean {
   return month >= 1 && month <= 12 && day >= 1 && day <= new Date(Date.UTC(2000 + (year % 400), month, 0)).getUTCDate();
 }
 
-function boundText(bound: string | number | Date): string {
+function formatBound(bound: string | number | Date): string {
   return parseDate(bound) ?? String(bound);
 }
 
@@ -63,10 +63,10 @@ export const dateType = {
           return date ?? z.NEVER;
         })
         .refine((date) => min === undefined || date >= min, {
-          error: spec.min?.message ?? `Must be on or after ${boundText(spec.min?.value ?? '')}`,
+          error: spec.min?.message ?? `Must be on or after ${formatBound(spec.min?.value ?? '')}`,
         })
         .refine((date) => max === undefined || date <= max, {
-          error: spec.max?.message ?? `Must be on or before ${boundText(spec.max?.value ?? '')}`,
+          error: spec.max?.message ?? `Must be on or before ${formatBound(spec.max?.value ?? '')}`,
         })
     );
   },
@@ -80,8 +80,8 @@ export const dateType = {
   jsonType: 'string',
   freeText: true,
   bound: (value) => parseDate(value)!,
-  operators: ORDER,
-  comparisons: () => ORDER,
+  operators: ORDER_COMPARISONS,
+  comparisons: () => ORDER_COMPARISONS,
   modifiers: ['min', 'max', 'unique', 'index', 'filterable', 'sortable', 'encrypted'],
   errors: ({ min, max }) =>
     Object.entries({ min, max })

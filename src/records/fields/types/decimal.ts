@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { Field, type FieldSpec } from '../../../declare/field.ts';
-import type { ColumnType, Held } from '../column-type.ts';
-import { type FieldType, ORDER } from '../field-type.ts';
+import type { ColumnType, HoldResult } from '../column-type.ts';
+import { type FieldType, ORDER_COMPARISONS } from '../field-type.ts';
 import type { JsonSchema } from '../json-schema.ts';
 
 /** The precision and scale of a decimal field. */
@@ -35,29 +35,29 @@ interface Digits {
   fraction: string;
 }
 
-function withoutLeadingZeros(digits: string): string {
+function dropLeadingZeros(digits: string): string {
   let start = 0;
   while (digits[start] === '0') start++;
   return digits.slice(start);
 }
 
-function withoutTrailingZeros(digits: string): string {
+function dropTrailingZeros(digits: string): string {
   let end = digits.length;
   while (digits[end - 1] === '0') end--;
   return digits.slice(0, end);
 }
 
 /** Parses a decimal number, also in scientific notation; undefined for anything else, and for a number with too many digits. */
-function parse(text: string): Digits | undefined {
+function parseDecimal(text: string): Digits | undefined {
   if (text.length > MAX_CHARACTERS) return undefined;
   const match = DECIMAL.exec(text);
   if (match === null) return undefined;
   const [, sign, before = '', after, alone, exponent = '0'] = match;
   const fractional = after ?? alone ?? '';
   // The digits without the point, and the position of the point.
-  const significant = withoutLeadingZeros(before + fractional);
+  const significant = dropLeadingZeros(before + fractional);
   const point = significant.length - fractional.length + Number(exponent);
-  const digits = withoutTrailingZeros(significant);
+  const digits = dropTrailingZeros(significant);
   if (digits === '') return { negative: false, whole: '', fraction: '' };
   // A short text can represent a number with very many digits: `1e9999`.
   if (point > MAX_DIGITS || digits.length - point > MAX_DIGITS) return undefined;
@@ -68,27 +68,27 @@ function parse(text: string): Digits | undefined {
   };
 }
 
-function write({ negative, whole, fraction }: Digits): string {
+function formatDecimal({ negative, whole, fraction }: Digits): string {
   return `${negative ? '-' : ''}${whole || '0'}${fraction === '' ? '' : `.${fraction}`}`;
 }
 
 /** Whether a number from JSON is the number that the client wrote: `JSON.parse` rounds numbers with more digits than a double holds. */
 function isExactJsonNumber(value: number): boolean {
   if (Number.isInteger(value) && !Number.isSafeInteger(value)) return false;
-  const digits = parse(String(value));
+  const digits = parseDecimal(String(value));
   if (digits === undefined) return false;
-  const significant = withoutLeadingZeros(digits.whole + digits.fraction);
-  return withoutTrailingZeros(significant).length <= EXACT_JSON_DIGITS;
+  const significant = dropLeadingZeros(digits.whole + digits.fraction);
+  return dropTrailingZeros(significant).length <= EXACT_JSON_DIGITS;
 }
 
 /**
  * A decimal number in its one canonical form: `-12.5`; undefined for any other value, or an inexact number. Numbers from code may be any
  * safe integer: they were not parsed from JSON.
  */
-export function canonicalDecimal(value: unknown): string | undefined {
+export function toCanonicalDecimal(value: unknown): string | undefined {
   if (typeof value === 'number' && !Number.isSafeInteger(value) && !isExactJsonNumber(value)) return undefined;
-  const digits = typeof value === 'string' || typeof value === 'number' ? parse(String(value)) : undefined;
-  return digits && write(digits);
+  const digits = typeof value === 'string' || typeof value === 'number' ? parseDecimal(String(value)) : undefined;
+  return digits && formatDecimal(digits);
 }
 
 /** Compares two canonical decimal numbers of any size by their value. */
@@ -117,8 +117,8 @@ const NUMERIC: ColumnType = {
   number: true,
   castsToText: true,
   jsonAsText: true,
-  hold(value): Held {
-    const decimal = canonicalDecimal(value);
+  hold(value): HoldResult {
+    const decimal = toCanonicalDecimal(value);
     if (decimal !== undefined) return { value: decimal };
     const isKind = typeof value === 'string' || typeof value === 'number';
     return { path: [], message: isKind ? NOT_A_DECIMAL : undefined };
@@ -133,10 +133,10 @@ const NUMERIC: ColumnType = {
 /** Converts a value from Postgres: removes the trailing zeros of values that SQL stored. */
 function fromNumeric(value: unknown): unknown {
   const text = String(value);
-  return text.endsWith('0') && text.includes('.') ? canonicalDecimal(text) : text;
+  return text.endsWith('0') && text.includes('.') ? toCanonicalDecimal(text) : text;
 }
 
-function plural(count: number, one: string): string {
+function formatCount(count: number, one: string): string {
   return `${count} ${one}${count === 1 ? '' : 's'}`;
 }
 
@@ -150,7 +150,7 @@ interface DigitLimits {
  * The JSON Schema of decimal numbers as texts. It is exact in plain notation. For scientific notation, a pattern cannot count the digits,
  * nor can it compare with bounds other than zero: there, the schema accepts more than the server.
  */
-function textSchema({ whole, scale }: DigitLimits, canBeNegative = true, canBePositive = true): JsonSchema {
+function stringJsonSchema({ whole, scale }: DigitLimits, canBeNegative = true, canBePositive = true): JsonSchema {
   const wholePart = whole === 0 ? '0+' : `(0+|0*[1-9]\\d{0,${whole - 1}})`;
   const plain = `${wholePart}(\\.\\d{0,${scale}}0*)?|\\.${scale === 0 ? '0+' : `\\d{1,${scale}}0*`}`;
   const exponent = '[eE][+-]?\\d{1,4}';
@@ -171,9 +171,9 @@ function maxJsonNumber({ whole, scale }: DigitLimits): number {
  * The JSON Schema of decimal numbers as JSON numbers. The number of digits is in words: validators compute `multipleOf` with doubles, so
  * that 0.3 is no multiple of 0.1.
  */
-function numberSchema(limits: DigitLimits, { min, max }: FieldSpec): JsonSchema {
+function numberJsonSchema(limits: DigitLimits, { min, max }: FieldSpec): JsonSchema {
   const most = maxJsonNumber(limits);
-  const places = limits.scale === 0 ? '' : `, at most ${plural(limits.scale, 'decimal place')}`;
+  const places = limits.scale === 0 ? '' : `, at most ${formatCount(limits.scale, 'decimal place')}`;
   return {
     type: limits.scale === 0 ? 'integer' : 'number',
     minimum: Math.max(Number(min?.value ?? -most), -most),
@@ -189,19 +189,19 @@ function createDecimalRules({ precision = 38, scale = Math.min(18, precision) }:
   const pattern = `^-?${wholeDigits === 0 ? '0' : `(0|[1-9]\\d{0,${wholeDigits - 1}})`}${scale === 0 ? '' : `(\\.\\d{0,${scale - 1}}[1-9])?`}$`;
 
   function schema(spec: FieldSpec) {
-    const [min, max] = [spec.min, spec.max].map((bound) => bound && canonicalDecimal(bound.value));
+    const [min, max] = [spec.min, spec.max].map((bound) => bound && toCanonicalDecimal(bound.value));
     return z.union([z.string(), z.number()], { error: NOT_A_DECIMAL }).transform((value, context) => {
       const refuse = (message: string) => {
         context.addIssue({ code: 'custom', message });
         return z.NEVER;
       };
       if (typeof value === 'number' && Number.isFinite(value) && !isExactJsonNumber(value)) return refuse(INEXACT);
-      const digits = parse(String(value));
+      const digits = parseDecimal(String(value));
       if (digits === undefined) return refuse(NOT_A_DECIMAL);
-      if (digits.fraction.length > scale) return refuse(`Must have at most ${plural(scale, 'decimal place')}`);
+      if (digits.fraction.length > scale) return refuse(`Must have at most ${formatCount(scale, 'decimal place')}`);
       if (digits.whole.length > wholeDigits)
-        return refuse(`Must have at most ${plural(wholeDigits, 'digit')} before the decimal point`);
-      const decimal = write(digits);
+        return refuse(`Must have at most ${formatCount(wholeDigits, 'digit')} before the decimal point`);
+      const decimal = formatDecimal(digits);
       if (min !== undefined && compareDecimals(decimal, min) < 0)
         return refuse(spec.min?.message ?? `Must be at least ${min}`);
       if (max !== undefined && compareDecimals(decimal, max) > 0)
@@ -218,7 +218,7 @@ function createDecimalRules({ precision = 38, scale = Math.min(18, precision) }:
     if (!isDigits(scale, 0, precision))
       return [`decimal() takes a scale from 0 to its precision, ${precision}, not ${scale}`];
     return Object.entries({ min, max })
-      .filter(([, bound]) => bound !== undefined && canonicalDecimal(bound.value) === undefined)
+      .filter(([, bound]) => bound !== undefined && toCanonicalDecimal(bound.value) === undefined)
       .map(([name, bound]) => `${name}(${String(bound!.value)}) is not an exact decimal number; give it as a string`);
   }
 
@@ -227,16 +227,16 @@ function createDecimalRules({ precision = 38, scale = Math.min(18, precision) }:
     errors,
     jsonSchema: (spec, _inner, direction) => {
       if (direction === 'output') return { type: 'string', format: 'decimal', pattern };
-      if (direction === 'query') return textSchema({ whole: MAX_DIGITS, scale: MAX_DIGITS });
-      const [min, max] = [spec.min, spec.max].map((bound) => bound && canonicalDecimal(bound.value));
-      const text = textSchema(
+      if (direction === 'query') return stringJsonSchema({ whole: MAX_DIGITS, scale: MAX_DIGITS });
+      const [min, max] = [spec.min, spec.max].map((bound) => bound && toCanonicalDecimal(bound.value));
+      const text = stringJsonSchema(
         limits,
         min === undefined || compareDecimals(min, '0') < 0,
         max === undefined || compareDecimals(max, '0') > 0,
       );
       const bounds = [min && `at least ${min}`, max && `at most ${max}`].filter((bound) => bound !== undefined);
       const described = bounds.length === 0 ? text : { ...text, description: `A number of ${bounds.join(' and ')}.` };
-      return { anyOf: [described, numberSchema(limits, spec)] };
+      return { anyOf: [described, numberJsonSchema(limits, spec)] };
     },
     // https://www.postgresql.org/docs/current/datatype-numeric.html: two bytes for four digits, and a header.
     indexedBytes: () => 2 * (Math.ceil(wholeDigits / 4) + Math.ceil(scale / 4)) + 8,
@@ -251,14 +251,14 @@ const decimalOfAnySize = {
   jsonType: 'string',
   // Even the first digit would reveal much.
   maskedWhole: true,
-  operators: ORDER,
-  comparisons: () => ORDER,
+  operators: ORDER_COMPARISONS,
+  comparisons: () => ORDER_COMPARISONS,
   modifiers: ['min', 'max', 'unique', 'index', 'filterable', 'sortable', 'encrypted'],
-  bound: (value) => canonicalDecimal(value)!,
+  bound: (value) => toCanonicalDecimal(value)!,
   order: (a, b) => compareDecimals(a as string, b as string),
   indexMethod: () => 'btree',
-  comparable: canonicalDecimal,
-  fromQuery: canonicalDecimal,
+  comparable: toCanonicalDecimal,
+  fromQuery: toCanonicalDecimal,
 } satisfies Omit<FieldType, 'schema' | 'jsonSchema'>;
 
 /**

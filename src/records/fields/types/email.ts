@@ -1,9 +1,9 @@
 import { z } from 'zod';
 import { Field } from '../../../declare/field.ts';
 import { TEXT } from '../column-type.ts';
-import { EQUALITY, type FieldType, ORDER } from '../field-type.ts';
+import { EQUALITY_COMPARISONS, type FieldType, ORDER_COMPARISONS } from '../field-type.ts';
 import { textKeywords } from '../json-schema.ts';
-import { comparableText, normalize, shortTextSchema, TEXT_MODIFIERS, textErrors } from '../text-rules.ts';
+import { normalizeText, shortTextSchema, TEXT_MODIFIERS, textErrors, toComparableText } from '../text-rules.ts';
 
 // RFC 5321 §4.5.3.1.3: a path has at most 256 octets, including its angle brackets.
 const MAX_LENGTH = 254;
@@ -30,8 +30,8 @@ export const emailType = {
   plainText: true,
   freeText: true,
   personal: 'always',
-  operators: EQUALITY,
-  comparisons: () => ORDER,
+  operators: EQUALITY_COMPARISONS,
+  comparisons: () => ORDER_COMPARISONS,
   modifiers: [...TEXT_MODIFIERS, 'lowercase'],
   errors: (spec) => [
     ...textErrors(spec),
@@ -42,6 +42,6 @@ export const emailType = {
   textual: true,
   indexMethod: () => 'btree',
   indexedBytes: () => MAX_LENGTH,
-  comparable: comparableText,
-  fromQuery: normalize,
+  comparable: toComparableText,
+  fromQuery: normalizeText,
 } satisfies FieldType;

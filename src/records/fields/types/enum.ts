@@ -2,8 +2,8 @@ import { z } from 'zod';
 import { Field } from '../../../declare/field.ts';
 import { isStorable } from '../../../platform/postgres/values.ts';
 import { TEXT } from '../column-type.ts';
-import { EQUALITY, type FieldType, ORDER } from '../field-type.ts';
-import { comparableText } from '../text-rules.ts';
+import { EQUALITY_COMPARISONS, type FieldType, ORDER_COMPARISONS } from '../field-type.ts';
+import { toComparableText } from '../text-rules.ts';
 
 /** One of the declared values. */
 export const enumType = {
@@ -18,8 +18,8 @@ export const enumType = {
   plainText: true,
   // With few possible values, the first letter identifies it.
   maskedWhole: true,
-  operators: EQUALITY,
-  comparisons: () => ORDER,
+  operators: EQUALITY_COMPARISONS,
+  comparisons: () => ORDER_COMPARISONS,
   modifiers: ['unique', 'index', 'filterable', 'sortable', 'searchable', 'encrypted'],
   errors({ values }) {
     if (!Array.isArray(values) || values.length === 0 || new Set(values).size < values.length)
@@ -30,6 +30,6 @@ export const enumType = {
   textual: true,
   indexMethod: () => 'btree',
   indexedBytes: ({ values }) => Math.max(...values!.map((value) => Buffer.byteLength(value))),
-  comparable: comparableText,
+  comparable: toComparableText,
   fromQuery: (text, spec) => (spec.values!.includes(text) ? text : undefined),
 } satisfies FieldType;

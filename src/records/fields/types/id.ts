@@ -1,8 +1,8 @@
 import { z } from 'zod';
 import { Field } from '../../../declare/field.ts';
 import { TEXT } from '../column-type.ts';
-import { EQUALITY, type FieldType, ORDER } from '../field-type.ts';
-import { comparableText } from '../text-rules.ts';
+import { EQUALITY_COMPARISONS, type FieldType, ORDER_COMPARISONS } from '../field-type.ts';
+import { toComparableText } from '../text-rules.ts';
 
 const ID = /^[0-9a-f]{24}$/i;
 
@@ -24,11 +24,11 @@ export const idType = {
   plainText: true,
   // The id of a record elsewhere is not personal data by itself.
   personal: 'never',
-  operators: EQUALITY,
-  comparisons: () => ORDER,
+  operators: EQUALITY_COMPARISONS,
+  comparisons: () => ORDER_COMPARISONS,
   modifiers: ['unique', 'index', 'filterable', 'sortable'],
   indexMethod: () => 'btree',
   indexedBytes: () => 24,
-  comparable: (value) => comparableText(value)?.toLowerCase(),
+  comparable: (value) => toComparableText(value)?.toLowerCase(),
   fromQuery: (text) => (ID.test(text) ? text.toLowerCase() : undefined),
 } satisfies FieldType;

@@ -1,9 +1,9 @@
 import { z } from 'zod';
 import { Field } from '../../../declare/field.ts';
 import { type ColumnType, createHold } from '../column-type.ts';
-import { type FieldType, ORDER } from '../field-type.ts';
+import { type FieldType, ORDER_COMPARISONS } from '../field-type.ts';
 import { boundKeywords } from '../json-schema.ts';
-import { boundedNumber, numberErrors, numberFromQuery } from './number.ts';
+import { numberErrors, parseQueryNumber, withNumberBounds } from './number.ts';
 
 const BIGINT: ColumnType = {
   sql: 'bigint',
@@ -25,7 +25,7 @@ export const integerType = {
   field: (): Field<number> => new Field({ type: integerType }),
   column: BIGINT,
   schema: (spec) =>
-    boundedNumber(z.number({ error: 'Must be a whole number' }).int({ error: 'Must be a whole number' }), spec),
+    withNumberBounds(z.number({ error: 'Must be a whole number' }).int({ error: 'Must be a whole number' }), spec),
   jsonSchema: (spec) => ({
     type: 'integer',
     minimum: Number.MIN_SAFE_INTEGER,
@@ -33,8 +33,8 @@ export const integerType = {
     ...boundKeywords(spec, 'minimum', 'maximum'),
   }),
   jsonType: 'number',
-  operators: ORDER,
-  comparisons: () => ORDER,
+  operators: ORDER_COMPARISONS,
+  comparisons: () => ORDER_COMPARISONS,
   modifiers: ['min', 'max', 'unique', 'index', 'filterable', 'sortable', 'encrypted'],
   errors(spec) {
     const [min, max] = [spec.min, spec.max].map((bound) => bound?.value as number | undefined);
@@ -50,7 +50,7 @@ export const integerType = {
   indexedBytes: () => 8,
   comparable: (value) => (Number.isSafeInteger(value) ? (value as number) : undefined),
   fromQuery: (text) => {
-    const value = numberFromQuery(text);
+    const value = parseQueryNumber(text);
     return Number.isSafeInteger(value) ? value : undefined;
   },
 } satisfies FieldType;

@@ -1,13 +1,13 @@
 import { z } from 'zod';
 import { Field, type FieldSpec } from '../../../declare/field.ts';
 import { type ColumnType, createHold } from '../column-type.ts';
-import { type FieldType, ORDER } from '../field-type.ts';
+import { type FieldType, ORDER_COMPARISONS } from '../field-type.ts';
 import { boundKeywords } from '../json-schema.ts';
 
 const DECIMAL = /^-?(\d+(\.\d*)?|\.\d+)(e[+-]?\d+)?$/i;
 
 /** Checks the bounds of a number field. */
-export function boundedNumber(schema: z.ZodType<number>, spec: FieldSpec): z.ZodType<number> {
+export function withNumberBounds(schema: z.ZodType<number>, spec: FieldSpec): z.ZodType<number> {
   const min = spec.min === undefined ? -Infinity : Number(spec.min.value);
   const max = spec.max === undefined ? Infinity : Number(spec.max.value);
   return (
@@ -27,7 +27,7 @@ export function numberErrors({ min, max }: FieldSpec): string[] {
 }
 
 /** Parses a decimal number in a query parameter; undefined for anything else. */
-export function numberFromQuery(text: string): number | undefined {
+export function parseQueryNumber(text: string): number | undefined {
   const value = DECIMAL.test(text) ? Number(text) : Number.NaN;
   return Number.isFinite(value) ? value : undefined;
 }
@@ -52,16 +52,16 @@ export const numberType = {
   kind: 'number',
   field: (): Field<number> => new Field({ type: numberType }),
   column: DOUBLE,
-  schema: (spec) => boundedNumber(z.number({ error: 'Must be a number' }), spec),
+  schema: (spec) => withNumberBounds(z.number({ error: 'Must be a number' }), spec),
   jsonSchema: (spec) => ({ type: 'number', ...boundKeywords(spec, 'minimum', 'maximum') }),
   jsonType: 'number',
   takesAll: true,
-  operators: ORDER,
-  comparisons: () => ORDER,
+  operators: ORDER_COMPARISONS,
+  comparisons: () => ORDER_COMPARISONS,
   modifiers: ['min', 'max', 'unique', 'index', 'filterable', 'sortable', 'encrypted'],
   errors: numberErrors,
   indexMethod: () => 'btree',
   indexedBytes: () => 8,
   comparable: (value) => (Number.isFinite(value) ? (value as number) : undefined),
-  fromQuery: numberFromQuery,
+  fromQuery: parseQueryNumber,
 } satisfies FieldType;

@@ -2,20 +2,20 @@ import { z } from 'zod';
 import { type AnyField, Field, type FieldSpec, type Fields } from '../../../declare/field.ts';
 import type { CreateInput, DataOf } from '../../../declare/infer.ts';
 import type { FieldType, SchemaContext } from '../field-type.ts';
-import { checkedDefault, missingMessage, requiredSchema } from '../missing-values.ts';
+import { createValidDefault, missingMessage, requiredSchema } from '../missing-values.ts';
 import { JSONB } from './json.ts';
 
 /** The schema of a member that may be left out: its default replaces it; a required member without a default is reported as missing. */
 function memberSchema(name: string, spec: FieldSpec, context: SchemaContext): z.ZodType {
   const schema = context.inner(spec);
   // Null counts as left out unless a value is required.
-  const sentValue = (sent: unknown) => (spec.required ? sent : (sent ?? undefined));
+  const omitNull = (sent: unknown) => (spec.required ? sent : (sent ?? undefined));
   const checked = requiredSchema(spec, schema);
-  if (!('default' in spec)) return z.preprocess(sentValue, spec.required ? checked : schema.optional());
+  if (!('default' in spec)) return z.preprocess(omitNull, spec.required ? checked : schema.optional());
   const filled = checked
-    .default(() => checkedDefault(name, spec, schema))
+    .default(() => createValidDefault(name, spec, schema))
     .refine((value) => !spec.required || value !== undefined, { error: missingMessage(spec) });
-  return z.preprocess(sentValue, filled);
+  return z.preprocess(omitNull, filled);
 }
 
 /** Objects of a declared shape; unknown keys are refused. */

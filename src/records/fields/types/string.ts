@@ -1,14 +1,14 @@
 import { Field } from '../../../declare/field.ts';
 import { TEXT } from '../column-type.ts';
-import { EQUALITY, type FieldType, ORDER } from '../field-type.ts';
+import { EQUALITY_COMPARISONS, type FieldType, ORDER_COMPARISONS } from '../field-type.ts';
 import { textKeywords } from '../json-schema.ts';
 import {
-  comparableText,
-  indexedTextBytes,
-  normalize,
+  maxIndexedTextBytes,
+  normalizeText,
   shortTextSchema,
   TEXT_MODIFIERS,
   textErrors,
+  toComparableText,
 } from '../text-rules.ts';
 
 /** Short strings, trimmed unless the declaration says `trim(false)`. */
@@ -22,14 +22,14 @@ export const stringType = {
   takesAll: true,
   plainText: true,
   freeText: true,
-  operators: EQUALITY,
-  comparisons: () => ORDER,
+  operators: EQUALITY_COMPARISONS,
+  comparisons: () => ORDER_COMPARISONS,
   modifiers: [...TEXT_MODIFIERS, 'lowercase', 'uppercase'],
   errors: textErrors,
   textual: true,
   indexMethod: () => 'btree',
-  indexedBytes: indexedTextBytes,
-  comparable: comparableText,
+  indexedBytes: maxIndexedTextBytes,
+  comparable: toComparableText,
   // Stored values are normalised, so only a normalised value can be equal.
-  fromQuery: normalize,
+  fromQuery: normalizeText,
 } satisfies FieldType;

@@ -1,8 +1,15 @@
 import { Field } from '../../../declare/field.ts';
 import { TEXT } from '../column-type.ts';
-import { type FieldType, ORDER } from '../field-type.ts';
+import { type FieldType, ORDER_COMPARISONS } from '../field-type.ts';
 import { textKeywords } from '../json-schema.ts';
-import { comparableText, declaredTextBytes, normalize, TEXT_MODIFIERS, textErrors, textSchema } from '../text-rules.ts';
+import {
+  maxDeclaredTextBytes,
+  normalizeText,
+  TEXT_MODIFIERS,
+  textErrors,
+  textSchema,
+  toComparableText,
+} from '../text-rules.ts';
 
 /** Long strings, stored unchanged. */
 export const textType = {
@@ -17,14 +24,14 @@ export const textType = {
   plainText: true,
   freeText: true,
   operators: [],
-  comparisons: () => ORDER,
+  comparisons: () => ORDER_COMPARISONS,
   modifiers: [...TEXT_MODIFIERS, 'lowercase', 'uppercase'],
   errors: textErrors,
   textual: true,
   // A long text does not fit into a btree; a hash index finds equal texts of any length.
   indexMethod: () => 'hash',
-  indexedBytes: declaredTextBytes,
+  indexedBytes: maxDeclaredTextBytes,
   indexedByExpression: true,
-  comparable: comparableText,
-  fromQuery: normalize,
+  comparable: toComparableText,
+  fromQuery: normalizeText,
 } satisfies FieldType;

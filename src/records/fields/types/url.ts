@@ -2,16 +2,16 @@ import { Field, type FieldSpec } from '../../../declare/field.ts';
 import { parseUrl } from '../../../platform/http/parse-url.ts';
 import { isStorable } from '../../../platform/postgres/values.ts';
 import { TEXT } from '../column-type.ts';
-import { EQUALITY, type FieldType, ORDER } from '../field-type.ts';
+import { EQUALITY_COMPARISONS, type FieldType, ORDER_COMPARISONS } from '../field-type.ts';
 import { textKeywords } from '../json-schema.ts';
 import {
-  comparableText,
-  indexedTextBytes,
   isLongerThan,
-  normalize,
+  maxIndexedTextBytes,
+  normalizeText,
   shortTextSchema,
   TEXT_MODIFIERS,
   textErrors,
+  toComparableText,
 } from '../text-rules.ts';
 
 // biome-ignore lint/suspicious/noControlCharactersInRegex: these are what the URL parser drops or escapes
@@ -38,11 +38,11 @@ function isWebUrl(text: string): boolean {
  * tabs, line ends) are stored as the parser writes them, so that every reader sees the same host.
  */
 function normalizeUrl(text: string, spec: FieldSpec): string {
-  const normalized = normalize(text, spec);
+  const normalized = normalizeText(text, spec);
   const isTooLong = spec.max !== undefined && isLongerThan(normalized, Number(spec.max.value));
   if (isTooLong || PLAIN.test(normalized) || !isStorable(normalized)) return normalized;
   const url = parseWebUrl(normalized);
-  return url === undefined ? normalized : normalize(url.href, spec);
+  return url === undefined ? normalized : normalizeText(url.href, spec);
 }
 
 /**
@@ -63,13 +63,13 @@ export const urlType = {
   jsonType: 'string',
   plainText: true,
   freeText: true,
-  operators: EQUALITY,
-  comparisons: () => ORDER,
+  operators: EQUALITY_COMPARISONS,
+  comparisons: () => ORDER_COMPARISONS,
   modifiers: [...TEXT_MODIFIERS, 'lowercase', 'uppercase'],
   errors: textErrors,
   textual: true,
   indexMethod: () => 'btree',
-  indexedBytes: indexedTextBytes,
-  comparable: comparableText,
+  indexedBytes: maxIndexedTextBytes,
+  comparable: toComparableText,
   fromQuery: normalizeUrl,
 } satisfies FieldType;

@@ -10,7 +10,7 @@ import { addressOf, clientKey } from '../../../platform/http/client-address.ts';
 import { hasBody } from '../../../platform/http/json-body.ts';
 import type { SuccessResponse } from '../../../platform/http/response.ts';
 import { newId } from '../../../platform/ids.ts';
-import { canonicalJson } from '../../../platform/json/canonical-json.ts';
+import { toCanonicalJson } from '../../../platform/json/canonical-json.ts';
 import { toPublicError } from '../public-error.ts';
 import { createKeyLeases, type KeyLease, type StoredKey } from './key-leases.ts';
 import { decryptResponse, encryptResponse, type Outcome } from './stored-response.ts';
@@ -25,7 +25,7 @@ interface Attempt {
   /** Runs the handler. Undefined: the handler has sent the response itself. */
   run(recordId: string): Promise<SuccessResponse | undefined>;
   /** The response for the record with the reserved id; undefined while there is no such record. */
-  recover(recordId: string): Promise<SuccessResponse | undefined>;
+  rebuildResponse(recordId: string): Promise<SuccessResponse | undefined>;
   /** Whether the record with the reserved id exists. */
   isCreated(recordId: string): Promise<boolean>;
 }
@@ -59,10 +59,10 @@ export function createIdempotentRequests(
   const { keyring, log } = host;
   const keys = createKeyLeases(host);
   const keyedHashes = createKeyedHashes(host.env.encryptionKeys);
-  const isKept = ({ status, retryAfter }: ApiError) =>
+  const shouldStoreError = ({ status, retryAfter }: ApiError) =>
     route.idempotent !== 'create' && status < 500 && !KEY_FREEING_STATUSES.has(status) && retryAfter === undefined;
 
-  function idOf({ req, user, key }: Pick<Attempt, 'req' | 'user' | 'key'>): string {
+  function computeKeyId({ req, user, key }: Pick<Attempt, 'req' | 'user' | 'key'>): string {
     const client = user === undefined ? `ip ${clientKey(addressOf(req))}` : `user ${user.id}`;
     return hash('sha256', JSON.stringify([client, route.method, route.path, req.params, key]));
   }
@@ -75,7 +75,7 @@ export function createIdempotentRequests(
   }
 
   /** A key whose record was created stays bound to its request; otherwise a request with another body would get that record. */
-  async function release(attempt: Attempt, lease: KeyLease, recordId: string, status: number): Promise<void> {
+  async function releaseKey(attempt: Attempt, lease: KeyLease, recordId: string, status: number): Promise<void> {
     await keys.release(lease, status < 500 && !(await attempt.isCreated(recordId)));
   }
 
@@ -90,7 +90,7 @@ export function createIdempotentRequests(
     const storeOutcome = (status: number, outcome: Outcome) =>
       tryToStore(keys.finish(lease, status, encryptResponse(keyring, lease.id, outcome, attempt, before)));
     try {
-      const recovered = isReclaimed ? await attempt.recover(recordId) : undefined;
+      const recovered = isReclaimed ? await attempt.rebuildResponse(recordId) : undefined;
       if (recovered !== undefined) markReplayed(attempt.res);
       const answer = recovered ?? (await attempt.run(recordId));
       if (answer === undefined) await tryToStore(keys.release(lease, true));
@@ -99,15 +99,15 @@ export function createIdempotentRequests(
     } catch (error) {
       const apiError = toPublicError(error);
       const { status, code, message, details } = apiError;
-      if (isKept(apiError)) await storeOutcome(status, { error: { code, message, details } });
-      else await tryToStore(release(attempt, lease, recordId, status));
+      if (shouldStoreError(apiError)) await storeOutcome(status, { error: { code, message, details } });
+      else await tryToStore(releaseKey(attempt, lease, recordId, status));
       throw error;
     } finally {
       keys.renewals.remove(lease);
     }
   }
 
-  function replay({ id }: KeyLease, { response }: StoredKey, { res, user }: Attempt): SuccessResponse {
+  function replayStoredResponse({ id }: KeyLease, { response }: StoredKey, { res, user }: Attempt): SuccessResponse {
     if (response === null) {
       throw new ApiError('CONFLICT', 'This request was already processed, but its response was too large to be stored');
     }
@@ -124,8 +124,8 @@ export function createIdempotentRequests(
   }
 
   async function run(attempt: Attempt): Promise<SuccessResponse | undefined> {
-    const lease = { id: idOf(attempt), fence: newId() };
-    const sent = canonicalRequest(attempt.req, attempt.body);
+    const lease = { id: computeKeyId(attempt), fence: newId() };
+    const sent = canonicalizeRequest(attempt.req, attempt.body);
     const fingerprint = keyedHashes.hash(sent, lease.id);
     const recordId = newId();
     const deadline = performance.now() + WAIT_MS;
@@ -142,7 +142,7 @@ export function createIdempotentRequests(
           details: { 'Idempotency-Key': 'Was used with a different request' },
         });
       }
-      if (storedKey.status !== null) return replay(lease, storedKey, attempt);
+      if (storedKey.status !== null) return replayStoredResponse(lease, storedKey, attempt);
       if (storedKey.expired && (await keys.reclaim(lease, fingerprint, storedKey.fingerprint))) {
         return runUnderLease(attempt, lease, storedKey.recordId, true);
       }
@@ -151,12 +151,12 @@ export function createIdempotentRequests(
     }
   }
 
-  return { run, isRepeated: async (attempt) => (await keys.read(idOf(attempt))) !== undefined };
+  return { run, isRepeated: async (attempt) => (await keys.read(computeKeyId(attempt))) !== undefined };
 }
 
 /** Rebuilds the response after a long wait: the process that created the record may have died before it stored one. */
 async function recoverOrConflict(attempt: Attempt, { recordId }: StoredKey): Promise<SuccessResponse> {
-  const recovered = await attempt.recover(recordId);
+  const recovered = await attempt.rebuildResponse(recordId);
   if (recovered === undefined) {
     throw new ApiError('CONFLICT', 'The first request with this Idempotency-Key is still in progress', {
       retryAfter: RETRY_AFTER_SECONDS,
@@ -197,7 +197,7 @@ export function readIdempotencyKey({ headers }: Request): string | undefined {
 }
 
 /** Whether JSON can represent all of a value: a Map or URLSearchParams would become an empty object. */
-function isJson(value: unknown): boolean {
+function isJsonCompatible(value: unknown): boolean {
   if (typeof value !== 'object' || value === null || Array.isArray(value) || 'toJSON' in value) return true;
   const prototype: unknown = Object.getPrototypeOf(value);
   return prototype === null || prototype === Object.prototype;
@@ -207,9 +207,10 @@ function isJson(value: unknown): boolean {
  * The body of a route that leaves parsing to its middleware, as stored in `req.body`. Uploaded files are not part of it, because each
  * middleware stores them elsewhere.
  */
-function bodyParsedByMiddleware(req: Request): unknown {
+function readMiddlewareBody(req: Request): unknown {
   const parsed: unknown = req.body;
-  const comparable = parsed !== undefined && isJson(parsed) && !/^multipart\//i.test(req.headers['content-type'] ?? '');
+  const comparable =
+    parsed !== undefined && isJsonCompatible(parsed) && !/^multipart\//i.test(req.headers['content-type'] ?? '');
   if (!comparable && hasBody(req)) {
     throw new ApiError(
       'BAD_REQUEST',
@@ -225,8 +226,8 @@ function bodyParsedByMiddleware(req: Request): unknown {
  * @param body the parsed body; undefined if the route has not read it, or if there is none
  * @throws ApiError BAD_REQUEST if the request has a body that has not been parsed
  */
-export function canonicalRequest(req: Request, body: unknown): string {
+export function canonicalizeRequest(req: Request, body: unknown): string {
   // Convert through JSON, because middleware may have left values such as dates.
-  const sent = body === undefined ? JSON.parse(JSON.stringify(bodyParsedByMiddleware(req)) ?? 'null') : body;
-  return canonicalJson([req.query, sent]);
+  const sent = body === undefined ? JSON.parse(JSON.stringify(readMiddlewareBody(req)) ?? 'null') : body;
+  return toCanonicalJson([req.query, sent]);
 }

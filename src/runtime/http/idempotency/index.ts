@@ -4,7 +4,7 @@ import type { Sweep } from '../../../platform/outbox/relay.ts';
 import type { Platform } from '../../../platform/platform.ts';
 import { index, integer, pgTable, text, timestamptz } from '../../../platform/postgres/drizzle.ts';
 import { REMOVE_OLD_KEYS } from './key-leases.ts';
-import { responseContext } from './stored-response.ts';
+import { responseEncryptionContext } from './stored-response.ts';
 
 export { createIdempotentRequests, readIdempotencyKey } from './idempotent-requests.ts';
 
@@ -16,7 +16,10 @@ export function createIdempotencySweep(database: Platform['database']): Sweep {
 /** The sweep and the encrypted column of the keys. */
 export function createIdempotencyParts({ database }: Pick<Platform, 'database'>): FeatureParts {
   const responses = { name: 'idempotency_keys.answer', table: 'idempotency_keys', column: 'answer' };
-  return { sweeps: [createIdempotencySweep(database)], encrypted: [{ ...responses, context: responseContext }] };
+  return {
+    sweeps: [createIdempotencySweep(database)],
+    encrypted: [{ ...responses, context: responseEncryptionContext }],
+  };
 }
 
 /** Requests with an `Idempotency-Key`, and their responses. */

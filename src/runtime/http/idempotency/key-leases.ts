@@ -1,4 +1,4 @@
-import { createLoader } from '../../../platform/concurrency/loader.ts';
+import { createBatchLoader } from '../../../platform/concurrency/loader.ts';
 import { createLeaseRenewals, type LeaseRenewals } from '../../../platform/leased-work/lease.ts';
 import type { Platform } from '../../../platform/platform.ts';
 
@@ -80,7 +80,7 @@ type Row = [id: string, string | null, string, number | null, string | null, boo
 
 /** Creates the store of keys. */
 export function createKeyLeases({ database, log }: Pick<Platform, 'database' | 'log'>): KeyLeases {
-  const load = createLoader(
+  const load = createBatchLoader(
     (ids) => database.read<Row>({ name: 'idempotency_read', text: READ, values: [ids] }),
     ([id]) => id,
   );

@@ -20,7 +20,7 @@ export interface StoredResponse {
 }
 
 /** The encryption context of a stored response. */
-export function responseContext(id: string): string {
+export function responseEncryptionContext(id: string): string {
   return `idempotency_keys/answer/${id}`;
 }
 
@@ -35,16 +35,16 @@ export function encryptResponse(
   id: string,
   outcome: Outcome,
   sentBy: { res: Response; user: Viewer | undefined },
-  before: ReadonlySet<string>,
+  headersBefore: ReadonlySet<string>,
 ): string | null {
-  const names = sentBy.res.getHeaderNames().filter((name) => !before.has(name));
+  const names = sentBy.res.getHeaderNames().filter((name) => !headersBefore.has(name));
   const headers = Object.fromEntries(names.map((name) => [name, sentBy.res.getHeader(name)!]));
   const stored: StoredResponse = { outcome, headers, roles: sentBy.user?.roles ?? [] };
   const text = JSON.stringify(stored);
-  return text.length > MAX_LENGTH ? null : keyring.encrypt(text, responseContext(id));
+  return text.length > MAX_LENGTH ? null : keyring.encrypt(text, responseEncryptionContext(id));
 }
 
 /** Decrypts a result of `encryptResponse`. */
 export function decryptResponse(keyring: Keyring, id: string, ciphertext: string): StoredResponse {
-  return JSON.parse(keyring.decrypt(ciphertext, responseContext(id)));
+  return JSON.parse(keyring.decrypt(ciphertext, responseEncryptionContext(id)));
 }

@@ -4,7 +4,7 @@ import type { DeclaredColumn, DeclaredFacts } from './declared.ts';
 import type { Renames } from './renames.ts';
 import type { RequestedChanges } from './requested-changes.ts';
 import { NAMED_PARTS, type NamedShape, type Snapshot, type StoredColumn, type TableShape } from './snapshot.ts';
-import { findMisshapenReason, membersNote, uncheckedNote } from './stored-values.ts';
+import { findShapeMismatchReason, noteUncheckedMembers, noteUncheckedValues } from './stored-values.ts';
 
 /** A column that cannot change to its declaration without losing or breaking its values. */
 export interface RefusedChange {
@@ -93,7 +93,7 @@ function removeColumn(snapshot: Snapshot, table: TableShape, column: string): vo
 }
 
 /** The earlier names of a table and a column that were renamed. */
-export function namesBefore(renames: Renames, table: string, column: string): { table: string; column: string } {
+export function findEarlierNames(renames: Renames, table: string, column: string): { table: string; column: string } {
   return {
     table: renames.tables.find(({ to }) => to === table)?.from ?? table,
     column: renames.columns.find((one) => one.table === table && one.to === column)?.from ?? column,
@@ -115,9 +115,9 @@ export function changeColumns(
   const changes: ColumnChanges = { statements: [], refusals: [], replaced: [], notes: [], unchecked: [], unused: [] };
   const unused = new Set(requested.using.keys());
 
-  function change(table: TableShape, column: string, type: string): void {
+  function changeColumn(table: TableShape, column: string, type: string): void {
     const key = `${table.name}.${column}`;
-    const before = namesBefore(renames, table.name, column);
+    const before = findEarlierNames(renames, table.name, column);
     const earlierName = `${before.table}.${before.column}`;
     const from = table.columns[column]!.type;
     const now = declared.columns.get(key);
@@ -136,7 +136,7 @@ export function changeColumns(
 
     const unreadableReason = findUnreadableReason(kept, now, earlierName !== key);
     const misshapenReason =
-      unreadableReason === undefined && from === type ? findMisshapenReason(kept, now) : undefined;
+      unreadableReason === undefined && from === type ? findShapeMismatchReason(kept, now) : undefined;
     // SQL can convert JSON to other JSON, but not one ciphertext to another.
     const isEncrypted = now?.bound !== undefined;
     let conversionFound = from === type ? undefined : findConversion(quoteIdentifier(column), from, type, now?.spec);
@@ -167,7 +167,7 @@ export function changeColumns(
       };
       changes.refusals.push({ ...refusal, from: undefined });
     } else if (conversionFound === undefined) {
-      const note = uncheckedNote(key, kept, now) ?? membersNote(key, kept, now);
+      const note = noteUncheckedValues(key, kept, now) ?? noteUncheckedMembers(key, kept, now);
       if (note === undefined) return;
       changes.notes.push(note);
       if (now?.values !== undefined && !isEncrypted)
@@ -192,7 +192,7 @@ export function changeColumns(
 
   for (const [key, table] of Object.entries(snapshot.tables)) {
     for (const wanted of Object.values(next.tables[key]?.columns ?? {})) {
-      if (table.columns[wanted.name] !== undefined) change(table, wanted.name, wanted.type);
+      if (table.columns[wanted.name] !== undefined) changeColumn(table, wanted.name, wanted.type);
     }
   }
   changes.unused.push(...unused);

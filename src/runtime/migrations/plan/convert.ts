@@ -1,6 +1,6 @@
 import type { FieldSpec } from '../../../declare/field.ts';
-import { arrayColumn, type ColumnType } from '../../../records/fields/column-type.ts';
-import { columnTypeNamed } from '../../../records/fields/f.ts';
+import { arrayColumnType, type ColumnType } from '../../../records/fields/column-type.ts';
+import { columnTypeBySqlName } from '../../../records/fields/f.ts';
 import { columnTypeOf, fieldTypeOf } from '../../../records/fields/field-type.ts';
 import { kindOf } from './members.ts';
 
@@ -24,79 +24,79 @@ interface Target {
 const TIMESTAMP = /^timestamp[^[]*$/;
 
 // Formats a timestamp as the API does.
-const isoText = (column: string) => `to_char(${column} AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')`;
+const isoTextSql = (column: string) => `to_char(${column} AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')`;
 
-const isArray = (sql: string) => sql.endsWith('[]');
-const itemOf = (sql: string) => (isArray(sql) ? sql.slice(0, -2) : sql);
+const isArrayType = (sql: string) => sql.endsWith('[]');
+const itemTypeOf = (sql: string) => (isArrayType(sql) ? sql.slice(0, -2) : sql);
 
-function columnTypeOfName(sql: string): ColumnType | undefined {
-  const item = columnTypeNamed(itemOf(sql));
-  return item !== undefined && isArray(sql) ? arrayColumn(item) : item;
+function findColumnType(sql: string): ColumnType | undefined {
+  const item = columnTypeBySqlName(itemTypeOf(sql));
+  return item !== undefined && isArrayType(sql) ? arrayColumnType(item) : item;
 }
 
 /** Looks up the target type by name; the field's own type takes precedence. */
 function findTarget(sql: string, spec: FieldSpec | undefined): Target {
   const own = spec === undefined ? undefined : columnTypeOf(spec);
-  return { sql, type: own?.sql === sql ? own : columnTypeOfName(sql) };
+  return { sql, type: own?.sql === sql ? own : findColumnType(sql) };
 }
 
 // Types that extensions may use, but no field does.
 const WHOLE = new Set(['smallint', 'integer']);
 const WIDENED: Record<string, string> = { integer: 'smallint', 'integer[]': 'smallint[]' };
 
-function castsToText(from: string): boolean {
-  return WHOLE.has(from) || columnTypeNamed(from)?.castsToText === true;
+function canCastToText(from: string): boolean {
+  return WHOLE.has(from) || columnTypeBySqlName(from)?.castsToText === true;
 }
 
 /** A cast that loses nothing, or undefined. */
 function findCast(column: string, from: string, to: Target): string | undefined {
   const casts = to.type?.exactCasts?.(from) ?? (WIDENED[to.sql] === from ? [to.sql] : undefined);
   if (casts !== undefined) return [column, ...casts].join('::');
-  const toText = isArray(from) ? to.sql === 'text[]' : to.sql === 'text';
-  return toText && castsToText(itemOf(from)) ? `${column}::${to.sql}` : undefined;
+  const toText = isArrayType(from) ? to.sql === 'text[]' : to.sql === 'text';
+  return toText && canCastToText(itemTypeOf(from)) ? `${column}::${to.sql}` : undefined;
 }
 
 /** The argument of `to_jsonb` for a value. */
-function jsonSource(column: string, from: string): string {
-  if (TIMESTAMP.test(from)) return isoText(column);
-  return columnTypeOfName(from)?.jsonAsText ? `${column}::text${isArray(from) ? '[]' : ''}` : column;
+function jsonSourceSql(column: string, from: string): string {
+  if (TIMESTAMP.test(from)) return isoTextSql(column);
+  return findColumnType(from)?.jsonAsText ? `${column}::text${isArrayType(from) ? '[]' : ''}` : column;
 }
 
 function findLosslessCast(column: string, from: string, to: Target): string | undefined {
   const plain = findCast(column, from, to);
   if (plain !== undefined) return plain;
-  if (TIMESTAMP.test(from) && to.sql === 'text') return isoText(column);
+  if (TIMESTAMP.test(from) && to.sql === 'text') return isoTextSql(column);
   if (to.sql === `${from}[]`) return `CASE WHEN ${column} IS NULL THEN NULL ELSE ARRAY[${column}] END`;
-  return to.sql === 'jsonb' ? `to_jsonb(${jsonSource(column, from)})` : undefined;
+  return to.sql === 'jsonb' ? `to_jsonb(${jsonSourceSql(column, from)})` : undefined;
 }
 
-const isNumber = (sql: string) => columnTypeNamed(sql)?.number === true;
-const isKnown = (sql: string) => isArray(sql) || TIMESTAMP.test(sql) || columnTypeNamed(sql) !== undefined;
+const isNumberType = (sql: string) => columnTypeBySqlName(sql)?.number === true;
+const isKnownType = (sql: string) => isArrayType(sql) || TIMESTAMP.test(sql) || columnTypeBySqlName(sql) !== undefined;
 
 /** Converts a value that is neither text nor JSON; undefined if some values have no meaning in the other type. */
-function recast(column: string, from: string, to: string): string | undefined {
-  if (from === 'boolean' && isNumber(to)) return `${column}::int::${to}`;
-  if (isNumber(from) && to === 'boolean') return `${column} <> 0`;
-  if (isNumber(from) && TIMESTAMP.test(to)) return `to_timestamp(${column} / 1000.0)`;
-  if (TIMESTAMP.test(from) && isNumber(to)) return `(extract(epoch FROM ${column}) * 1000)::${to}`;
+function convertValueSql(column: string, from: string, to: string): string | undefined {
+  if (from === 'boolean' && isNumberType(to)) return `${column}::int::${to}`;
+  if (isNumberType(from) && to === 'boolean') return `${column} <> 0`;
+  if (isNumberType(from) && TIMESTAMP.test(to)) return `to_timestamp(${column} / 1000.0)`;
+  if (TIMESTAMP.test(from) && isNumberType(to)) return `(extract(epoch FROM ${column}) * 1000)::${to}`;
   // Extensions may use other types, about which Belfry knows too little.
-  return isKnown(from) && isKnown(to) && to !== 'text' ? undefined : `${column}::text::${to}`;
+  return isKnownType(from) && isKnownType(to) && to !== 'text' ? undefined : `${column}::text::${to}`;
 }
 
 /** Converts the items of an array. Postgres allows no subquery here, so only casts are possible. */
-function recastItems(column: string, from: string, to: string): string | undefined {
-  if (from === 'text' || to === 'text' || (isNumber(from) && isNumber(to))) return `${column}::${to}[]`;
-  return from === 'boolean' && isNumber(to) ? `${column}::int[]::${to}[]` : undefined;
+function convertItemsSql(column: string, from: string, to: string): string | undefined {
+  if (from === 'text' || to === 'text' || (isNumberType(from) && isNumberType(to))) return `${column}::${to}[]`;
+  return from === 'boolean' && isNumberType(to) ? `${column}::int[]::${to}[]` : undefined;
 }
 
 function findLossyCast(column: string, from: string, to: Target): Extract<Conversion, { loss: string }> {
   const known = to.type?.lossyCast?.(column, from);
   if (known !== undefined) return known;
   const wanted = to.type?.item === undefined ? (to.type?.noun ?? to.sql) : to.sql;
-  const [item, items] = [itemOf(from), itemOf(to.sql)];
+  const [item, items] = [itemTypeOf(from), itemTypeOf(to.sql)];
   const failure = `a value that is not ${TIMESTAMP.test(to.sql) ? 'a date' : wanted} would fail`;
   if (item !== from && items === to.sql)
-    return { loss: 'all items but the first would be lost', example: expression(`${column}[1]`, item, to) };
+    return { loss: 'all items but the first would be lost', example: conversionSql(`${column}[1]`, item, to) };
   if (from === 'text') {
     const example =
       items === to.sql ? `nullif(${column}, '')::${to.sql}` : `string_to_array(${column}, ',')::${to.sql}`;
@@ -106,19 +106,19 @@ function findLossyCast(column: string, from: string, to: Target): Extract<Conver
     return { loss: failure, example: `translate(${column}::text, '[]', '{}')::${to.sql}` };
   if (from === 'jsonb') return { loss: failure, example: `(${column} #>> '{}')::${to.sql}` };
   const loss = 'there is no conversion that keeps every value';
-  if (item !== from) return { loss, example: recastItems(column, item, items) };
-  return { loss, example: recast(column, from, to.sql) };
+  if (item !== from) return { loss, example: convertItemsSql(column, item, items) };
+  return { loss, example: convertValueSql(column, from, to.sql) };
 }
 
 /** An expression that converts the values, even if it is lossy or may fail; undefined if there is none. */
-function expression(column: string, from: string, to: Target): string | undefined {
+function conversionSql(column: string, from: string, to: Target): string | undefined {
   if (from === to.sql) return column;
   return findLosslessCast(column, from, to) ?? findLossyCast(column, from, to).example;
 }
 
 /** An expression that converts each value to an equal value of another type, or fails. */
-export function exactCast(column: string, from: string, to: string): string {
-  return from === 'boolean' && isNumber(to) ? recast(column, from, to)! : `${column}::text::${to}`;
+export function exactCastSql(column: string, from: string, to: string): string {
+  return from === 'boolean' && isNumberType(to) ? convertValueSql(column, from, to)! : `${column}::text::${to}`;
 }
 
 /**
@@ -145,7 +145,7 @@ export function findConversion(column: string, from: string, to: string, spec: F
   if (textual && to !== `${from}[]` && !acceptsAnyText(spec)) {
     return {
       loss: `a value that is not a valid ${kindOf(spec!)} would stay unchanged`,
-      example: expression(column, from, target),
+      example: conversionSql(column, from, target),
     };
   }
   const using = findLosslessCast(column, from, target);

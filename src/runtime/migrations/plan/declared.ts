@@ -3,10 +3,10 @@ import { pluralName, resourceName, snakeCase } from '../../../declare/naming.ts'
 import { formerNames } from '../../../declare/resource.ts';
 import { quoteLiteral } from '../../../platform/postgres/values.ts';
 import { fieldTypeOf } from '../../../records/fields/field-type.ts';
-import { freshDefault } from '../../../records/fields/missing-values.ts';
+import { createDefault } from '../../../records/fields/missing-values.ts';
 import type { CompiledField, CompiledResource } from '../../../records/schema/compiled.ts';
 import { archiveTable } from '../../../records/schema/table-names.ts';
-import { kindOf, membersOf, type StoredMembers, valuesOf } from './members.ts';
+import { describeMembers, enumValuesOf, kindOf, type StoredMembers } from './members.ts';
 
 /** Facts about a column beyond its SQL. */
 export interface DeclaredColumn {
@@ -44,35 +44,38 @@ export interface DeclaredFacts {
 }
 
 /** The maximum size of a column's texts, and the size that fits into its indexes. */
-function bytesOf({ spec, maxBytes }: CompiledField): Pick<DeclaredColumn, 'longest' | 'room'> {
+function textSizeLimitsOf({ spec, maxBytes }: CompiledField): Pick<DeclaredColumn, 'longest' | 'room'> {
   const item = spec.inner?.spec ?? spec;
   const declared = fieldTypeOf(item).indexedBytes?.(item) ?? Number.POSITIVE_INFINITY;
   const longest = Math.min(declared, maxBytes ?? Number.POSITIVE_INFINITY);
   return { longest: Number.isFinite(longest) ? longest : undefined, room: maxBytes };
 }
 
-function hasStandard(spec: CompiledField['spec']): boolean {
+function usesStandardSchema(spec: CompiledField['spec']): boolean {
   if (spec.standard !== undefined) return true;
   const inside = [...Object.values(spec.shape ?? {}), ...(spec.inner === undefined ? [] : [spec.inner])];
-  return inside.some((field) => hasStandard(field.spec));
+  return inside.some((field) => usesStandardSchema(field.spec));
 }
 
-function findFill(field: CompiledField): Pick<DeclaredColumn, 'fill' | 'unfilled'> {
+function findFillValue(field: CompiledField): Pick<DeclaredColumn, 'fill' | 'unfilled'> {
   const { spec } = field;
-  const nothing = (unfilled: string | undefined) => ({ fill: undefined, unfilled });
-  if (!('default' in spec)) return nothing(spec.required ? 'it is required and has no default' : undefined);
-  if (typeof spec.default === 'function') return nothing('its default is a function');
-  if (spec.default === undefined || spec.default === null) return nothing(undefined);
-  if (spec.encrypted) return nothing('it is encrypted');
-  if (field.type.concealed) return nothing('it is a password');
-  if (hasStandard(spec)) return nothing('its default passes through schema()');
-  const parsed = field.schema.parse(freshDefault(spec));
+  const withoutFill = (unfilled: string | undefined) => ({ fill: undefined, unfilled });
+  if (!('default' in spec)) return withoutFill(spec.required ? 'it is required and has no default' : undefined);
+  if (typeof spec.default === 'function') return withoutFill('its default is a function');
+  if (spec.default === undefined || spec.default === null) return withoutFill(undefined);
+  if (spec.encrypted) return withoutFill('it is encrypted');
+  if (field.type.concealed) return withoutFill('it is a password');
+  if (usesStandardSchema(spec)) return withoutFill('its default passes through schema()');
+  const parsed = field.schema.parse(createDefault(spec));
   const stored = field.type.toColumn === undefined ? parsed : field.type.toColumn(parsed, spec);
-  return { fill: literal(stored, field.columnType.sql), unfilled: undefined };
+  return { fill: sqlLiteral(stored, field.columnType.sql), unfilled: undefined };
 }
 
 /** Collects the facts about the tables of compiled declarations. @param statements the statements of the extensions */
-export function declaredTables(resources: readonly CompiledResource[], statements: readonly string[]): DeclaredFacts {
+export function collectDeclaredFacts(
+  resources: readonly CompiledResource[],
+  statements: readonly string[],
+): DeclaredFacts {
   const columns = resources.flatMap((resource) =>
     resource.fields.map((field): [string, DeclaredColumn] => [
       `${resource.table}.${field.column}`,
@@ -80,12 +83,12 @@ export function declaredTables(resources: readonly CompiledResource[], statement
         field: `${resource.name}.${field.name}`,
         spec: field.spec,
         kind: kindOf(field.spec),
-        values: valuesOf(field.spec),
-        members: membersOf(field.spec),
-        ...bytesOf(field),
+        values: enumValuesOf(field.spec),
+        members: describeMembers(field.spec),
+        ...textSizeLimitsOf(field),
         bound: field.spec.encrypted ? `${resource.name}/${field.name}` : undefined,
         earlier: (field.spec.renamedFrom ?? []).map(snakeCase).filter((name) => name !== field.column),
-        ...findFill(field),
+        ...findFillValue(field),
       },
     ]),
   );
@@ -99,12 +102,12 @@ export function declaredTables(resources: readonly CompiledResource[], statement
 }
 
 /** A stored value as an SQL literal with the column's type, for statements that take no parameters. */
-function literal(value: unknown, type: string): string {
-  if (Array.isArray(value)) return `ARRAY[${value.map(scalar).join(', ')}]::${type}`;
-  return `${scalar(value)}::${type}`;
+function sqlLiteral(value: unknown, type: string): string {
+  if (Array.isArray(value)) return `ARRAY[${value.map(scalarLiteral).join(', ')}]::${type}`;
+  return `${scalarLiteral(value)}::${type}`;
 }
 
-function scalar(value: unknown): string {
+function scalarLiteral(value: unknown): string {
   if (value === null || value === undefined) return 'NULL';
   if (typeof value === 'number' || typeof value === 'boolean') return String(value);
   return quoteLiteral(String(value));

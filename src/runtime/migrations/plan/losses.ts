@@ -1,7 +1,7 @@
 import type { Client } from 'pg';
 import { StartupError } from '../../../platform/config/environment.ts';
 import { quoteIdentifier } from '../../../platform/postgres/identifiers.ts';
-import { namesBefore } from './column-changes.ts';
+import { findEarlierNames } from './column-changes.ts';
 import type { DeclaredFacts } from './declared.ts';
 import type { Renames } from './renames.ts';
 import type { Snapshot, TableShape } from './snapshot.ts';
@@ -18,33 +18,33 @@ export interface Loss {
 // Columns that every table has say nothing about where a table came from.
 const COMMON = new Set(['id', 'created_at', 'updated_at']);
 
-function ownColumns(table: TableShape): Set<string> {
+function listDistinctiveColumns(table: TableShape): Set<string> {
   return new Set(Object.keys(table.columns).filter((name) => !COMMON.has(name)));
 }
 
 /** Whether at least half of a table's columns exist in another table with the same name and type. */
-function hasSimilarColumns(gone: TableShape, made: TableShape): boolean {
-  const own = [...ownColumns(gone)];
-  const shared = own.filter((name) => made.columns[name]?.type === gone.columns[name]!.type);
+function hasSimilarColumns(removed: TableShape, added: TableShape): boolean {
+  const own = [...listDistinctiveColumns(removed)];
+  const shared = own.filter((name) => added.columns[name]?.type === removed.columns[name]!.type);
   return shared.length > 0 && shared.length * 2 >= own.length;
 }
 
 /** New columns of a table that might be a renamed dropped column: those of its type, and of its kind if there are any. */
-function columnCandidates(
+function findRenameCandidates(
   before: Snapshot,
   table: TableShape,
-  gone: string,
+  removed: string,
   after: TableShape,
   declared: DeclaredFacts,
 ) {
-  const kept = before.belfry?.columns[`${table.name}.${gone}`];
+  const kept = before.belfry?.columns[`${table.name}.${removed}`];
   if (kept?.bound !== undefined) return [];
-  const made = Object.values(after.columns).filter(({ name, type }) => {
-    if (table.columns[name] !== undefined || type !== table.columns[gone]!.type) return false;
+  const added = Object.values(after.columns).filter(({ name, type }) => {
+    if (table.columns[name] !== undefined || type !== table.columns[removed]!.type) return false;
     return declared.columns.get(`${table.name}.${name}`)?.bound === undefined;
   });
-  const alike = made.filter(({ name }) => declared.columns.get(`${table.name}.${name}`)?.kind === kept?.kind);
-  return (alike.length > 0 ? alike : made).map(({ name }) => name);
+  const alike = added.filter(({ name }) => declared.columns.get(`${table.name}.${name}`)?.kind === kept?.kind);
+  return (alike.length > 0 ? alike : added).map(({ name }) => name);
 }
 
 /**
@@ -53,19 +53,19 @@ function columnCandidates(
  * @param before the earlier description, with all renames applied
  */
 export function findLosses(before: Snapshot, after: Snapshot, declared: DeclaredFacts, renames: Renames): Loss[] {
-  const made = Object.entries(after.tables).flatMap(([key, table]) =>
+  const added = Object.entries(after.tables).flatMap(([key, table]) =>
     before.tables[key] === undefined ? [table] : [],
   );
   return Object.entries(before.tables).flatMap(([key, table]): Loss[] => {
     const next = after.tables[key];
     if (next === undefined) {
-      const candidates = made.filter((one) => hasSimilarColumns(table, one)).map(({ name }) => name);
+      const candidates = added.filter((one) => hasSimilarColumns(table, one)).map(({ name }) => name);
       return [{ table: table.name, column: undefined, candidates }];
     }
-    const gone = Object.keys(table.columns).filter((name) => next.columns[name] === undefined);
-    return gone.map((name) => ({
-      ...namesBefore(renames, table.name, name),
-      candidates: columnCandidates(before, table, name, next, declared),
+    const removed = Object.keys(table.columns).filter((name) => next.columns[name] === undefined);
+    return removed.map((name) => ({
+      ...findEarlierNames(renames, table.name, name),
+      candidates: findRenameCandidates(before, table, name, next, declared),
     }));
   });
 }
@@ -78,7 +78,7 @@ interface CountedLoss extends Loss {
   rows: number;
 }
 
-async function countRows(client: Client, losses: readonly Loss[]): Promise<CountedLoss[]> {
+async function countLostRows(client: Client, losses: readonly Loss[]): Promise<CountedLoss[]> {
   const found: CountedLoss[] = [];
   for (const [table, own] of Map.groupBy(losses, (loss) => loss.table)) {
     const counts = own.map(({ column }) => (column === undefined ? 'count(*)' : `count(${quoteIdentifier(column)})`));
@@ -89,7 +89,7 @@ async function countRows(client: Client, losses: readonly Loss[]): Promise<Count
   return found;
 }
 
-function nameOf({ table, column }: Loss): string {
+function formatLossName({ table, column }: Loss): string {
   return column === undefined ? `table ${table}` : `${table}.${column}`;
 }
 
@@ -98,7 +98,7 @@ function explainLoss(loss: CountedLoss): string {
   const count = `${rows} ${rows === 1 ? 'row' : 'rows'}`;
   const held = column === undefined ? `it has ${count}` : `${count} ${rows === 1 ? 'holds' : 'hold'} a value`;
   const now = candidates.length > 0 ? `was renamed to ${candidates.join(' or ')}` : 'was renamed';
-  return `${nameOf(loss)}: ${held}; if it ${now}, declare that with renamedFrom('${column ?? table}')`;
+  return `${formatLossName(loss)}: ${held}; if it ${now}, declare that with renamedFrom('${column ?? table}')`;
 }
 
 /**
@@ -108,9 +108,10 @@ function explainLoss(loss: CountedLoss): string {
  * @throws StartupError listing what must not be dropped, with possible solutions
  */
 export async function confirmLosses(client: Client, losses: readonly Loss[], mayDrop: MayDrop): Promise<string[]> {
-  const all = await countRows(client, losses);
+  const all = await countLostRows(client, losses);
   const lost = mayDrop === 'nothing' ? all : all.filter(({ rows }) => rows > 0);
-  if (lost.length === 0 || mayDrop === 'anything') return lost.map((loss) => `${nameOf(loss)} (${loss.rows} rows)`);
+  if (lost.length === 0 || mayDrop === 'anything')
+    return lost.map((loss) => `${formatLossName(loss)} (${loss.rows} rows)`);
   const freshHint = mayDrop === 'empty' ? ', or npm run dev -- --fresh, which empties the database' : '';
   throw new StartupError(
     'The database has tables or columns that are no longer declared. Dropping them would lose data:',

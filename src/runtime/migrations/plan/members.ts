@@ -20,12 +20,12 @@ export function kindOf(spec: FieldSpec): string {
 }
 
 /** The values of an enum, or of an array of them. */
-export function valuesOf(spec: FieldSpec): readonly string[] | undefined {
-  return spec.inner === undefined ? spec.values : valuesOf(spec.inner.spec);
+export function enumValuesOf(spec: FieldSpec): readonly string[] | undefined {
+  return spec.inner === undefined ? spec.values : enumValuesOf(spec.inner.spec);
 }
 
-function memberOf({ spec }: AnyField): StoredMember {
-  const [values, members] = [valuesOf(spec), membersOf(spec)];
+function describeMember({ spec }: AnyField): StoredMember {
+  const [values, members] = [enumValuesOf(spec), describeMembers(spec)];
   return {
     kind: kindOf(spec),
     ...(spec.required && !('default' in spec) && { required: true }),
@@ -35,8 +35,8 @@ function memberOf({ spec }: AnyField): StoredMember {
 }
 
 /** The members of an object, or of an array of them; undefined for any other field. */
-export function membersOf(spec: FieldSpec): StoredMembers | undefined {
-  if (spec.inner !== undefined) return membersOf(spec.inner.spec);
+export function describeMembers(spec: FieldSpec): StoredMembers | undefined {
+  if (spec.inner !== undefined) return describeMembers(spec.inner.spec);
   if (spec.shape === undefined) return undefined;
-  return Object.fromEntries(Object.entries(spec.shape).map(([name, field]) => [name, memberOf(field)]));
+  return Object.fromEntries(Object.entries(spec.shape).map(([name, field]) => [name, describeMember(field)]));
 }

@@ -1,12 +1,12 @@
 import { StartupError } from '../../../platform/config/environment.ts';
 import { quoteIdentifier } from '../../../platform/postgres/identifiers.ts';
 import { ARRAY_TEXT, CREATE_ARRAY_TEXT } from '../../../records/fields/index-expressions.ts';
-import { changeColumns, namesBefore, type RefusedChange, type UncheckedColumn } from './column-changes.ts';
+import { changeColumns, findEarlierNames, type RefusedChange, type UncheckedColumn } from './column-changes.ts';
 import type { DeclaredFacts } from './declared.ts';
 import { findLosses, type Loss } from './losses.ts';
-import { applyRenames, findRenames, type Renames, renameParts } from './renames.ts';
+import { applyRenames, findRenames, type Renames, renameIndexesAndConstraints } from './renames.ts';
 import type { RequestedChanges } from './requested-changes.ts';
-import { drizzleStatements, emptySnapshot, type Snapshot } from './snapshot.ts';
+import { createEmptySnapshot, generateStatements, type Snapshot } from './snapshot.ts';
 
 /** The changes that turn one description of the tables into another. */
 export interface Plan {
@@ -95,13 +95,13 @@ function findNewStatements(previous: Snapshot, { statements }: DeclaredFacts): r
  * @param previous undefined for an empty database
  * @throws StartupError if a requested change is impossible
  */
-export async function planChange(
+export async function planSchemaChange(
   previous: Snapshot | undefined,
   next: Snapshot,
   declared: DeclaredFacts,
   requested: RequestedChanges,
 ): Promise<Plan> {
-  const from = previous ?? emptySnapshot();
+  const from = previous ?? createEmptySnapshot();
   const renames = findRenames(from, next, declared, requested);
   const { statements: renaming, renamed } = applyRenames(from, renames);
   const losses = findLosses(renamed, next, declared, renames);
@@ -112,32 +112,33 @@ export async function planChange(
     const lines = columns.unused.map((column) => `--using ${column}=…: its type does not change`);
     throw new StartupError('These options have no effect:', lines);
   }
-  renaming.push(...renameParts(before, next));
+  renaming.push(...renameIndexesAndConstraints(before, next));
 
   const middle = mergeSnapshots(before, next);
-  const added = (await drizzleStatements(before, middle)).map((statement) => statement.trim());
-  const removed = await drizzleStatements(middle, next);
-  const isThere = (table: string | undefined) => table !== undefined && before.tables[`public.${table}`] !== undefined;
-  const indexes = added.filter((statement) => isThere(INDEX.exec(statement)?.[1]));
+  const added = (await generateStatements(before, middle)).map((statement) => statement.trim());
+  const removed = await generateStatements(middle, next);
+  const tableExists = (table: string | undefined) =>
+    table !== undefined && before.tables[`public.${table}`] !== undefined;
+  const indexes = added.filter((statement) => tableExists(INDEX.exec(statement)?.[1]));
   const drops = added.filter((statement) => DROPS_PART.test(statement));
-  const rest = added.filter((statement) => !indexes.includes(statement) && !drops.includes(statement));
-  const tight = findTightIndexes(before, indexes, declared, renames);
-  const searchesArrays = [...rest, ...indexes].some((statement) => statement.includes(ARRAY_TEXT));
+  const otherAdditions = added.filter((statement) => !indexes.includes(statement) && !drops.includes(statement));
+  const sizeLimited = findSizeLimitedIndexes(before, indexes, declared, renames);
+  const needsArrayText = [...otherAdditions, ...indexes].some((statement) => statement.includes(ARRAY_TEXT));
   return {
     statements: [
-      ...(searchesArrays ? [CREATE_ARRAY_TEXT] : []),
+      ...(needsArrayText ? [CREATE_ARRAY_TEXT] : []),
       ...renaming,
       ...drops,
       ...columns.statements,
-      ...rest.flatMap((statement) => addDefault(statement, declared)),
+      ...otherAdditions.flatMap((statement) => addDefault(statement, declared)),
       ...removed.map((statement) => statement.trim()),
       ...findNewStatements(from, declared),
     ],
     indexes,
     losses: [...losses, ...columns.replaced.map((replaced) => ({ ...replaced, candidates: [] }))],
     refusals: columns.refusals,
-    notes: [...notes, ...columns.notes, ...tight.map(({ note }) => note)],
-    unchecked: [...columns.unchecked, ...tight],
+    notes: [...notes, ...columns.notes, ...sizeLimited.map(({ note }) => note)],
+    unchecked: [...columns.unchecked, ...sizeLimited],
   };
 }
 
@@ -150,7 +151,7 @@ const INDEX_TERMS = /^CREATE (?:UNIQUE )?INDEX "[^"]+" ON "([^"]+)" USING (?:btr
  * @param before the earlier description, with all renames applied
  * @param indexes the statements that create the indexes
  */
-function findTightIndexes(
+function findSizeLimitedIndexes(
   before: Snapshot,
   indexes: readonly string[],
   declared: DeclaredFacts,
@@ -168,7 +169,7 @@ function findTightIndexes(
       if (room === undefined || (longest !== undefined && longest <= room)) continue;
       if (type !== 'text' && type !== 'text[]') continue;
       const note = `${key} gets an index with at most ${room} bytes per text: longer existing texts would stop the migration`;
-      found.set(key, { ...namesBefore(renames, table, column!), note, room, array: type === 'text[]' });
+      found.set(key, { ...findEarlierNames(renames, table, column!), note, room, array: type === 'text[]' });
     }
   }
   return [...found.values()];

@@ -64,7 +64,7 @@ function columnNames(snapshot: Snapshot, table: string): ReadonlySet<string> {
 }
 
 /** Why a requested rename is impossible; undefined if it is possible. */
-function requestError(
+function findRequestError(
   option: string,
   from: string,
   to: string,
@@ -86,7 +86,7 @@ function findTableRenames(
   const names = { before: tableNames(previous), after: tableNames(next), label: (name: string) => `table ${name}` };
   const earlier = new Map([...declared.tables].map(([table, { earlier }]) => [table, earlier]));
   for (const { from, to } of requested.renamedTables) {
-    const error = requestError(`--rename-table ${from}=${to}`, from, to, names);
+    const error = findRequestError(`--rename-table ${from}=${to}`, from, to, names);
     if (error === undefined) earlier.set(to, [from]);
     else errors.push(error);
   }
@@ -115,7 +115,7 @@ function findColumnRenames(
     const earlier = new Map<string, readonly string[]>();
     for (const column of names.after) earlier.set(column, declared.columns.get(label(column))?.earlier ?? []);
     for (const { from, to } of byTable.get(table) ?? []) {
-      const error = requestError(`--rename ${table}.${from}=${to}`, from, to, names);
+      const error = findRequestError(`--rename ${table}.${from}=${to}`, from, to, names);
       if (error === undefined) earlier.set(to, [from]);
       else errors.push(error);
     }
@@ -156,14 +156,14 @@ function renamePrefix<T>(record: Record<string, T>, from: string, to: string): R
   return Object.fromEntries(Object.entries(record).map(([key, value]) => [renamed(key), value]));
 }
 
-function allForeignKeys(snapshot: Snapshot): NamedShape[] {
+function listForeignKeys(snapshot: Snapshot): NamedShape[] {
   return Object.values(snapshot.tables).flatMap((table) => Object.values(table.foreignKeys));
 }
 
 function renameTable(snapshot: Snapshot, from: string, to: string): void {
   snapshot.tables = renameKey(snapshot.tables, `public.${from}`, `public.${to}`);
   snapshot.tables[`public.${to}`]!.name = to;
-  for (const key of allForeignKeys(snapshot)) {
+  for (const key of listForeignKeys(snapshot)) {
     for (const end of ['tableFrom', 'tableTo']) if (key[end] === from) key[end] = to;
   }
   if (snapshot.belfry === undefined) return;
@@ -186,7 +186,7 @@ function renameColumn(snapshot: Snapshot, table: string, from: string, to: strin
   for (const part of ['compositePrimaryKeys', 'uniqueConstraints'] as const) {
     for (const each of Object.values(shape[part])) each.columns = renamed(each.columns);
   }
-  for (const key of allForeignKeys(snapshot)) {
+  for (const key of listForeignKeys(snapshot)) {
     if (key.tableFrom === table) key.columnsFrom = renamed(key.columnsFrom);
     if (key.tableTo === table) key.columnsTo = renamed(key.columnsTo);
   }
@@ -251,7 +251,7 @@ function applyPartRename({ table, part, from, to }: PartRename): string {
  *
  * @param snapshot changed in place
  */
-export function renameParts(snapshot: Snapshot, next: Snapshot): string[] {
+export function renameIndexesAndConstraints(snapshot: Snapshot, next: Snapshot): string[] {
   const moves = Object.entries(snapshot.tables).flatMap(([key, table]) => {
     const after = next.tables[key];
     return after === undefined ? [] : findPartRenames(table, after);

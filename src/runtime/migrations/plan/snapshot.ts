@@ -59,7 +59,7 @@ export interface Snapshot {
 }
 
 /** The functions of drizzle-kit that are used. */
-interface Kit {
+interface DrizzleKit {
   generateDrizzleJson(tables: Record<string, PgTable>): Snapshot;
   generateMigration(from: Snapshot, to: Snapshot): Promise<string[]>;
 }
@@ -67,11 +67,11 @@ interface Kit {
 // A development dependency that is needed only when tables are compared. Load its CommonJS build: the ESM build loads that of drizzle-orm,
 // whose large package.json Node reads again for each module, for more than a second.
 const load = createRequire(import.meta.url);
-const kit = (): Kit => load('drizzle-kit/api');
+const loadDrizzleKit = (): DrizzleKit => load('drizzle-kit/api');
 
 /** Creates the description of tables. */
 export function takeSnapshot(tables: Record<string, PgTable>, declared: DeclaredFacts): Snapshot {
-  const { generateDrizzleJson } = kit();
+  const { generateDrizzleJson } = loadDrizzleKit();
   // Convert to the form that is read back from a file: without keys that have no value.
   const described: Snapshot = JSON.parse(JSON.stringify(generateDrizzleJson(tables)));
   const columns = [...declared.columns].map(([key, { kind, bound, values, members, longest }]) => [
@@ -97,11 +97,11 @@ export function takeSnapshot(tables: Record<string, PgTable>, declared: Declared
 }
 
 /** The description of a database without tables. */
-export function emptySnapshot(): Snapshot {
-  return kit().generateDrizzleJson({});
+export function createEmptySnapshot(): Snapshot {
+  return loadDrizzleKit().generateDrizzleJson({});
 }
 
 /** The statements that turn one description into another, from drizzle-kit. It must not need to ask: see `planSchemaChange`. */
-export function drizzleStatements(from: Snapshot, to: Snapshot): Promise<string[]> {
-  return kit().generateMigration(from, to);
+export function generateStatements(from: Snapshot, to: Snapshot): Promise<string[]> {
+  return loadDrizzleKit().generateMigration(from, to);
 }

@@ -1,10 +1,10 @@
-import { fieldTypeNamed } from '../../../records/fields/f.ts';
+import { fieldTypeByKind } from '../../../records/fields/f.ts';
 import { type FieldType, fieldTypeOf } from '../../../records/fields/field-type.ts';
 import type { DeclaredColumn } from './declared.ts';
 import type { StoredMember, StoredMembers } from './members.ts';
 import type { StoredColumn } from './snapshot.ts';
 
-const itemOf = (kind: string) => (kind.startsWith('array of ') ? kind.slice('array of '.length) : undefined);
+const itemKindOf = (kind: string) => (kind.startsWith('array of ') ? kind.slice('array of '.length) : undefined);
 
 /** Finds the type of a kind. */
 type TypeOf = (kind: string) => FieldType | undefined;
@@ -12,7 +12,7 @@ type TypeOf = (kind: string) => FieldType | undefined;
 /** Whether every value of a kind has the form of another kind: a text, a number, a list of these. */
 function hasSameForm(from: string, to: string, typeOf: TypeOf): boolean {
   if (from === to || typeOf(to)?.jsonType === 'any') return true;
-  const [items, wanted] = [itemOf(from), itemOf(to)];
+  const [items, wanted] = [itemKindOf(from), itemKindOf(to)];
   if (items !== undefined && wanted !== undefined) return hasSameForm(items, wanted, typeOf);
   const [source, target] = [typeOf(from), typeOf(to)];
   if (source === undefined || target === undefined || source.jsonType !== target.jsonType) return false;
@@ -21,27 +21,27 @@ function hasSameForm(from: string, to: string, typeOf: TypeOf): boolean {
 
 /** Whether a kind accepts every value of its form. */
 function acceptsEveryValue(kind: string, typeOf: TypeOf): boolean {
-  const item = itemOf(kind);
+  const item = itemKindOf(kind);
   return item === undefined ? typeOf(kind)?.takesAll === true : acceptsEveryValue(item, typeOf);
 }
 
 /** Whether every value of a kind is a valid value of another kind. */
 function acceptsAll(from: string, to: string): boolean {
-  return from === to || (hasSameForm(from, to, fieldTypeNamed) && acceptsEveryValue(to, fieldTypeNamed));
+  return from === to || (hasSameForm(from, to, fieldTypeByKind) && acceptsEveryValue(to, fieldTypeByKind));
 }
 
 /** Finds types by kind, including that of a column, which may come from outside Belfry. */
 function createTypeLookup({ spec }: DeclaredColumn): TypeOf {
   let own = spec;
   while (own.inner !== undefined) own = own.inner.spec;
-  return (kind) => (kind === own.type.kind ? fieldTypeOf(own) : fieldTypeNamed(kind));
+  return (kind) => (kind === own.type.kind ? fieldTypeOf(own) : fieldTypeByKind(kind));
 }
 
 /**
  * Why values could not be read as another kind although the column's type stays the same: values of jsonb columns and ciphertexts have
  * an inner form. Undefined if they can, or if their earlier kind is not known.
  */
-export function findMisshapenReason(
+export function findShapeMismatchReason(
   kept: StoredColumn | undefined,
   now: DeclaredColumn | undefined,
 ): string | undefined {
@@ -54,7 +54,7 @@ export function findMisshapenReason(
 /**
  * A note on values that are kept although they may now be invalid: a sentence without its period; undefined if there is nothing to note.
  */
-export function uncheckedNote(key: string, kept: StoredColumn | undefined, now: DeclaredColumn | undefined) {
+export function noteUncheckedValues(key: string, kept: StoredColumn | undefined, now: DeclaredColumn | undefined) {
   if (kept === undefined || now === undefined) return undefined;
   if (kept.kind !== now.kind && !acceptsEveryValue(now.kind, createTypeLookup(now)))
     return `${key} becomes ${now.kind}: existing values are kept without a check`;
@@ -74,11 +74,11 @@ function findMemberChanges(path: string, before: StoredMember | undefined, now: 
   if (!acceptsAll(before.kind, now.kind)) return [...changes, `${name} was ${before.kind} and is ${now.kind}`];
   const gone = before.values?.filter((value) => now.values?.includes(value) === false) ?? [];
   if (gone.length > 0) changes.push(`${name} no longer allows ${quoteNames(gone)}`);
-  return [...changes, ...memberChanges(before.members, now.members, `${path}.`)];
+  return [...changes, ...findShapeChanges(before.members, now.members, `${path}.`)];
 }
 
 /** The changes between two shapes that make stored objects invalid, in a few words each; empty if either shape is unknown. */
-function memberChanges(before: StoredMembers | undefined, now: StoredMembers | undefined, path: string): string[] {
+function findShapeChanges(before: StoredMembers | undefined, now: StoredMembers | undefined, path: string): string[] {
   if (before === undefined || now === undefined) return [];
   const names = new Set([...Object.keys(before), ...Object.keys(now)]);
   return [...names].flatMap((name) => findMemberChanges(path + name, before[name], now[name]));
@@ -87,12 +87,12 @@ function memberChanges(before: StoredMembers | undefined, now: StoredMembers | u
 /**
  * A note on objects that are kept although they may now be invalid: a sentence without its period; undefined if there is nothing to note.
  */
-export function membersNote(
+export function noteUncheckedMembers(
   key: string,
   kept: StoredColumn | undefined,
   now: DeclaredColumn | undefined,
 ): string | undefined {
-  const changes = memberChanges(kept?.members, now?.members, '');
+  const changes = findShapeChanges(kept?.members, now?.members, '');
   if (changes.length === 0) return undefined;
   return `${key}: ${changes.join(', ')}: existing values are kept without a check`;
 }

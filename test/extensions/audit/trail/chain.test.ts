@@ -1,7 +1,7 @@
 import { Client } from 'pg';
 import { afterAll, afterEach, beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest';
 import type { AuditApi } from '../../../../src/extensions/audit/index.ts';
-import { appendToChain, hashOf } from '../../../../src/extensions/audit/trail/chain.ts';
+import { appendToChain, hashEntry } from '../../../../src/extensions/audit/trail/chain.ts';
 import { COLUMNS, readEntry } from '../../../../src/extensions/audit/trail/entry.ts';
 import { createTrailRetention } from '../../../../src/extensions/audit/trail/retention.ts';
 import { audit, createApp, defineResource, defineUser, f } from '../../../../src/index.ts';
@@ -185,8 +185,8 @@ describe('verification names the first broken row', () => {
     } as never);
     const row = rows[0] as unknown[];
     const entry = readEntry([2, (row[1] as Date).toISOString(), ...row.slice(2)] as never);
-    expect(hashOf(entry)).toBe(entry.hash);
-    const forged = hashOf({ ...entry, user: 'a'.repeat(24) });
+    expect(hashEntry(entry)).toBe(entry.hash);
+    const forged = hashEntry({ ...entry, user: 'a'.repeat(24) });
     await tamper(`update audit_entries set user_id = '${'a'.repeat(24)}', hash = '${forged}' where id = 2`);
     expect((await verify()).broken).toEqual({ id: 3, fault: 'unlinked' });
   });

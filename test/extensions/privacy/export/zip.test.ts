@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { setImmediate as turn } from 'node:timers/promises';
 import { expect, test } from 'vitest';
-import { inChunks, streamZip } from '../../../../src/extensions/privacy/export/zip.ts';
+import { splitIntoChunks, streamZip } from '../../../../src/extensions/privacy/export/zip.ts';
 import { readZip } from '../../../support/zip.ts';
 
 const AT = new Date('2030-01-01T00:00:00Z');
@@ -78,7 +78,7 @@ test('reading runs ahead of the consumer only by the size of the buffers, so mem
     },
   };
   let taken = 0;
-  for await (const piece of inChunks(streamZip([endless], AT), 262_144)) {
+  for await (const piece of splitIntoChunks(streamZip([endless], AT), 262_144)) {
     taken += piece.length;
     // A slow consumer.
     for (let wait = 0; wait < 200; wait++) await turn();
@@ -94,7 +94,7 @@ test.each([[[]], [[3]], [[10]], [[4, 4, 4]], [[25, 1, 0, 30]]])(
       for (const size of sizes) yield randomBytes(size);
     };
     const lengths: number[] = [];
-    for await (const piece of inChunks(source(), 10)) lengths.push(piece.length);
+    for await (const piece of splitIntoChunks(source(), 10)) lengths.push(piece.length);
     const total = sizes.reduce((sum: number, size) => sum + size, 0);
     expect(lengths).toEqual([...Array(Math.floor(total / 10)).fill(10), ...(total % 10 === 0 ? [] : [total % 10])]);
   },

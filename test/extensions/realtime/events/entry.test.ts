@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { firstWithin, unpackEvent } from '../../../../src/extensions/realtime/events/entry.ts';
+import { takeWithinBytes, unpackEvent } from '../../../../src/extensions/realtime/events/entry.ts';
 import { defineResource, f } from '../../../../src/index.ts';
 
 test.each([
@@ -12,7 +12,7 @@ test.each([
   [[1, 50, 1], 1],
 ])('of entries with %j bytes, the first that fit into 10 bytes are %i', (sizes, count) => {
   const entries = sizes.map((size, i) => ({ id: `1-${i}`, field: 'e', text: 'x'.repeat(size) }));
-  expect(firstWithin(entries, 10)).toEqual(entries.slice(0, count));
+  expect(takeWithinBytes(entries, 10)).toEqual(entries.slice(0, count));
 });
 
 const fields = { homeCity: f.string(), name: f.string(), secret: f.password() };

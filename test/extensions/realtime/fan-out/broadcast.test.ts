@@ -79,7 +79,7 @@ test.each(['ada', 'bob'])(
       { id: '1', owner: 'bob', note: 'of bob' },
       { id: '1', owner: 'ada', note: 'of ada' },
     );
-    const sending = broadcast.toGroups(groups.affectedBy([change]), [change]);
+    const sending = broadcast.toGroups(groups.findAffected([change]), [change]);
     await going.promise;
     groups.remove(people[gone as 'ada'].listener);
     go.resolve();
@@ -107,7 +107,7 @@ test('viewers with the same visibility are checked once, however many subscripti
   const nobody = [0, 1, 2].map((n) => enter(groups, gateway, undefined, ...texts.map((text) => text + n)));
   const [ada, bob] = [enter(groups, gateway, 'ada', ...texts), enter(groups, gateway, 'bob', 'post')];
   const change = changeOf(gateway, { id: '1', owner: 'ada', note: 'of ada' });
-  await broadcast.toGroups(groups.affectedBy([change]), [change]);
+  await broadcast.toGroups(groups.findAffected([change]), [change]);
   // One check for anonymous viewers, one for the owner and one for all other signed-in users.
   expect([asked, shown]).toEqual([3, 3]);
   expect(ada.told().map(({ data }) => data.note)).toEqual(texts.map(() => 'of ada'));
@@ -127,7 +127,7 @@ test('other requests run while a policy function is evaluated for a thousand use
     if (!isOver) setImmediate(count);
   };
   setImmediate(count);
-  await broadcast.toGroups(groups.affectedBy(changes), changes);
+  await broadcast.toGroups(groups.findAffected(changes), changes);
   isOver = true;
   expect(turns).toBeGreaterThan(20);
 });
@@ -144,7 +144,7 @@ test.each([
     const groups = createGroups();
     const { told } = enter(groups, gateway, 'ada', 'post');
     const change = changeOf(gateway, { id: '1' });
-    const all = broadcast.toGroups(groups.affectedBy([change]), [change]);
+    const all = broadcast.toGroups(groups.findAffected([change]), [change]);
     await (isShownNothing ? all : expect(all).rejects.toBe(thrown));
     expect(told()).toEqual([]);
   }
@@ -161,6 +161,6 @@ test('changes that cannot be serialized together are serialized one by one', asy
   const groups = createGroups();
   const { told } = enter(groups, gateway, 'ada', 'post');
   const changes = ['1', 'bad', '2'].map((id) => changeOf(gateway, { id }));
-  await broadcast.toGroups(groups.affectedBy(changes), changes);
+  await broadcast.toGroups(groups.findAffected(changes), changes);
   expect(told().map(({ id }) => id)).toEqual(['1', '2']);
 });

@@ -28,7 +28,7 @@ test('viewers who get the same events share a group and a bundle, and others do 
     listenerOf({ user: undefined }, 'post'),
   ];
   for (const one of listeners) groups.add(one);
-  const touched = groups.affectedBy([change('1')]);
+  const touched = groups.findAffected([change('1')]);
   expect(touched.map(({ viewers: people }) => [...people.keys()])).toEqual([['a', 'b'], ['c'], ['']]);
   expect(touched.flatMap(({ bundles }) => [...bundles].map((bundle) => bundle.listeners.size))).toEqual([2, 1, 1]);
 });
@@ -40,12 +40,12 @@ test('a viewer with changed roles represents the group with the old roles until 
   groups.add(one);
   groups.add(listenerOf(user('b', 'user'), 'post'));
   person.user = { id: 'a', roles: ['user', 'admin'] };
-  const [shared] = groups.affectedBy([change('1')]);
+  const [shared] = groups.findAffected([change('1')]);
   expect(shared!.viewers.get('a')!.user!.roles).toEqual(['user']);
   groups.remove(one);
   groups.add(one);
   expect([...shared!.viewers.keys()]).toEqual(['b']);
-  expect(groups.affectedBy([change('1')])).toHaveLength(2);
+  expect(groups.findAffected([change('1')])).toHaveLength(2);
 });
 
 test('a change affects only subscribers of its record, and nothing remains of a removed listener', () => {
@@ -53,11 +53,11 @@ test('a change affects only subscribers of its record, and nothing remains of a 
   const [one, two] = [listenerOf(user('a'), 'post/1'), listenerOf(user('a'), 'post/2', 'post/1')];
   groups.add(one);
   groups.add(two);
-  expect(groups.affectedBy([change('1')]).map(({ text }) => text)).toEqual(['post/1']);
-  expect(groups.affectedBy([change('3')])).toEqual([]);
+  expect(groups.findAffected([change('1')]).map(({ text }) => text)).toEqual(['post/1']);
+  expect(groups.findAffected([change('3')])).toEqual([]);
   groups.remove(one);
-  expect(groups.affectedBy([change('1')])).toHaveLength(1);
+  expect(groups.findAffected([change('1')])).toHaveLength(1);
   groups.remove(two);
   groups.remove(two);
-  expect([groups.size, groups.affectedBy([change('1'), change('2')])]).toEqual([0, []]);
+  expect([groups.size, groups.findAffected([change('1'), change('2')])]).toEqual([0, []]);
 });

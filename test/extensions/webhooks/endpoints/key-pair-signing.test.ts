@@ -4,11 +4,11 @@ import { Client } from 'pg';
 import { Webhook } from 'standardwebhooks';
 import { afterAll, describe, expect, test } from 'vitest';
 import {
-  newKeyPair,
-  newSecret,
-  privateSigningKey,
+  generateKeyPair,
+  generateSecret,
+  parsePrivateSigningKey,
+  parseSigningSecret,
   sign,
-  signingKey,
 } from '../../../../src/extensions/webhooks/endpoints/signing.ts';
 import { verifyWebhook, type WebhookVerificationError } from '../../../../src/extensions/webhooks/verify-webhook.ts';
 import { defineResource, defineUser, f, webhooks } from '../../../../src/index.ts';
@@ -43,17 +43,17 @@ const codeOf = (act: () => unknown) => {
 
 describe('a signature', () => {
   test('matches the reference vector, for text and for bytes', () => {
-    const key = privateSigningKey(vector.privateKey);
+    const key = parsePrivateSigningKey(vector.privateKey);
     expect(sign([key], vector.id, vector.timestamp, vector.body)).toBe(vector.signature);
     expect(sign([key], vector.id, vector.timestamp, Buffer.from(vector.body))).toBe(vector.signature);
   });
 
   test('of a new key pair is verified here and by node:crypto, and by neither with another key', () => {
-    const [pair, other] = [newKeyPair(), newKeyPair()];
+    const [pair, other] = [generateKeyPair(), generateKeyPair()];
     fc.assert(
       fc.property(fc.string({ unit: anyCharacter }), (text) => {
         const body = JSON.stringify({ text });
-        const signature = sign([privateSigningKey(pair.privateKey)], 'msg_a', vector.timestamp, body);
+        const signature = sign([parsePrivateSigningKey(pair.privateKey)], 'msg_a', vector.timestamp, body);
         const headers = headersOf(signature, 'msg_a');
         expect(verifyWebhook(pair.publicKey, headers, body, options)).toEqual({ text });
         expect(codeOf(() => verifyWebhook(other.publicKey, headers, body, options))).toBe('SIGNATURE_MISMATCH');
@@ -68,13 +68,13 @@ describe('a signature', () => {
   });
 
   test('uses a private key of whsk_ and 64 bytes and a public key of whpk_ and its last 32 bytes, different in each pair', () => {
-    const { privateKey, publicKey } = newKeyPair();
+    const { privateKey, publicKey } = generateKeyPair();
     expect([privateKey, publicKey]).toEqual([
       expect.stringMatching(/^whsk_[A-Za-z0-9+/]{86}==$/),
       expect.stringMatching(/^whpk_[A-Za-z0-9+/]{43}=$/),
     ]);
     expect(Buffer.from(privateKey.slice(5), 'base64').subarray(32)).toEqual(Buffer.from(publicKey.slice(5), 'base64'));
-    expect(newKeyPair().privateKey).not.toBe(privateKey);
+    expect(generateKeyPair().privateKey).not.toBe(privateKey);
   });
 
   test.each([
@@ -83,7 +83,7 @@ describe('a signature', () => {
     ['cut short', vector.privateKey.slice(0, -4)],
     ['a key whose halves do not belong together', vector.privateKey.replace('LlX0dR', 'LlaaaR')],
   ])('a private key that is %s is refused without being printed', (_, key) => {
-    expect(() => privateSigningKey(key)).toThrow(/^A private signing key is whsk_ followed by [^+/]+$/);
+    expect(() => parsePrivateSigningKey(key)).toThrow(/^A private signing key is whsk_ followed by [^+/]+$/);
   });
 });
 
@@ -91,8 +91,8 @@ describe('verifying', () => {
   const { id, timestamp, body, signature, publicKey } = vector;
   const check = (headers: object, key = publicKey, raw: string | Uint8Array = body) =>
     codeOf(() => verifyWebhook(key, headers as Headers, raw, options));
-  const secret = newSecret();
-  const shared = sign([signingKey(secret)], id, timestamp, body);
+  const secret = generateSecret();
+  const shared = sign([parseSigningSecret(secret)], id, timestamp, body);
 
   test.each([
     ['alone', signature, 'accepted'],
@@ -106,7 +106,7 @@ describe('verifying', () => {
     ['only one made with the secret', shared, 'SIGNATURE_MISMATCH'],
     [
       'a MAC keyed with the public key',
-      sign([signingKey(`whsec_${publicKey.slice(5)}`)], id, timestamp, body),
+      sign([parseSigningSecret(`whsec_${publicKey.slice(5)}`)], id, timestamp, body),
       'SIGNATURE_MISMATCH',
     ],
   ])('a signature that is %s has the expected result', (_, header, expected) => {

@@ -1,24 +1,24 @@
 import { describe, expect, test } from 'vitest';
-import { newSecret, sign, signingKey } from '../../../../src/extensions/webhooks/endpoints/signing.ts';
+import { generateSecret, parseSigningSecret, sign } from '../../../../src/extensions/webhooks/endpoints/signing.ts';
 import vectors from '../../../data/webhook-vectors.json' with { type: 'json' };
 
 describe('published vectors', () => {
   test.each(vectors)('$id $body', ({ secret, id, timestamp, body, signature }) => {
-    expect(sign([signingKey(secret)], id, timestamp, body)).toBe(signature);
-    expect(sign([signingKey(secret)], id, timestamp, Buffer.from(body))).toBe(signature);
+    expect(sign([parseSigningSecret(secret)], id, timestamp, body)).toBe(signature);
+    expect(sign([parseSigningSecret(secret)], id, timestamp, Buffer.from(body))).toBe(signature);
   });
 });
 
 test('two keys produce two signatures, in order, separated by a space', () => {
-  const [next, old] = [signingKey(newSecret()), signingKey(newSecret())];
+  const [next, old] = [parseSigningSecret(generateSecret()), parseSigningSecret(generateSecret())];
   expect(sign([next, old], 'msg_a', 1, '{}')).toBe(
     `${sign([next], 'msg_a', 1, '{}')} ${sign([old], 'msg_a', 1, '{}')}`,
   );
 });
 
 test('a new secret is whsec_ and the base64 of 32 bytes, different each time', () => {
-  expect(newSecret()).toMatch(/^whsec_[A-Za-z0-9+/]{43}=$/);
-  expect(newSecret()).not.toBe(newSecret());
+  expect(generateSecret()).toMatch(/^whsec_[A-Za-z0-9+/]{43}=$/);
+  expect(generateSecret()).not.toBe(generateSecret());
 });
 
 test.each([
@@ -31,10 +31,10 @@ test.each([
   `whsec_${Buffer.alloc(32).toString('base64')}\n`,
   `whsec_${Buffer.alloc(32).toString('base64').replace('=', '')}`,
 ])('the secret %j is refused without being printed', (secret) => {
-  const act = () => signingKey(secret);
+  const act = () => parseSigningSecret(secret);
   expect(act).toThrow('A signing secret is whsec_ followed by the base64 of 24 to 64 bytes');
 });
 
 test.each([24, 64])('a secret of %i bytes is accepted', (length) => {
-  expect(signingKey(`whsec_${Buffer.alloc(length, 7).toString('base64')}`).symmetricKeySize).toBe(length);
+  expect(parseSigningSecret(`whsec_${Buffer.alloc(length, 7).toString('base64')}`).symmetricKeySize).toBe(length);
 });

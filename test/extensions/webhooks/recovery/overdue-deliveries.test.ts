@@ -1,6 +1,9 @@
 import { afterAll, expect, test } from 'vitest';
 import type { ResourceGateway } from '../../../../src/declare/host.ts';
-import { createPendingEndpoints, createReclaimSweeps } from '../../../../src/extensions/webhooks/recovery/reclaim.ts';
+import {
+  createPendingEndpointReader,
+  createReclaimSweeps,
+} from '../../../../src/extensions/webhooks/recovery/reclaim.ts';
 import { completeSettings, webhookSettings } from '../../../../src/extensions/webhooks/settings.ts';
 import { defineUser, webhooks } from '../../../../src/index.ts';
 import { createLog } from '../../../../src/platform/observability/log.ts';
@@ -41,7 +44,7 @@ test('one run finds all overdue deliveries page by page, each in its lane, and n
   } as Queues;
   const gateway = { table: 'users', declaration: user } as unknown as ResourceGateway;
   const settings = completeSettings(webhookSettings.parse({}), false);
-  const pending = createPendingEndpoints({ database }, gateway, settings);
+  const pending = createPendingEndpointReader({ database }, gateway, settings);
   const sweeps = createReclaimSweeps({ database, queues }, settings, pending, async () => undefined);
   await sweeps.find(({ name }) => name === 'webhooks: overdue deliveries')!.run();
 

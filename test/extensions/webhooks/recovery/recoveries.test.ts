@@ -241,12 +241,12 @@ describe('pages', () => {
     const { id } = (await recover()).body.data;
     await deliverAll();
     // One page, after which its process is gone.
-    expect(await recovering().page(id)).toMatchObject({ more: true });
+    expect(await recovering().resendPage(id)).toMatchObject({ more: true });
     expect(await progress(id)).toMatchObject({ status: 'running', resent: 1000 });
     await deliverAll();
-    expect(await recovering().page(id)).toMatchObject({ more: false });
+    expect(await recovering().resendPage(id)).toMatchObject({ more: false });
     expect(await progress(id)).toMatchObject({ status: 'finished', total: 1250, resent: 1250 });
-    expect(await recovering().page(id)).toBeUndefined();
+    expect(await recovering().resendPage(id)).toBeUndefined();
     expect(await counts()).toEqual({ succeeded: 1000, pending: 250 });
     expect(woken).toEqual([endpoint, endpoint]);
   });
@@ -256,7 +256,7 @@ describe('pages', () => {
     const { id } = (await recover()).body.data;
     for (let resent = 500; resent < 1250; ) {
       await deliverAll();
-      await Promise.all(Array.from({ length: 5 }, () => recovering().page(id)));
+      await Promise.all(Array.from({ length: 5 }, () => recovering().resendPage(id)));
       const now = await progress(id);
       expect(now.resent).toBe(Math.min(resent + 500, 1250));
       resent = now.resent;
@@ -267,10 +267,10 @@ describe('pages', () => {
   test('while 500 deliveries of the endpoint are overdue, none is added, so that new events do not wait for old ones', async () => {
     await failed(600);
     const { id } = (await recover()).body.data;
-    expect(await recovering().page(id)).toMatchObject({ more: false });
+    expect(await recovering().resendPage(id)).toMatchObject({ more: false });
     expect(await progress(id)).toMatchObject({ status: 'running', resent: 500 });
     await deliverAll();
-    await recovering().page(id);
+    await recovering().resendPage(id);
     expect(await progress(id)).toMatchObject({ status: 'finished', resent: 600 });
   });
 
@@ -284,7 +284,7 @@ describe('pages', () => {
       [endpoint],
     );
     await failed(7, { finished_at: ago(-1000) });
-    await recovering().page(id);
+    await recovering().resendPage(id);
     expect(await progress(id)).toMatchObject({ status: 'finished', total: 600, resent: 560 });
     expect((await counts()).failed).toBe(7);
   });
@@ -302,7 +302,7 @@ describe('pages', () => {
     const { id } = (await recover()).body.data;
     await deliverAll();
     await act();
-    expect(await recovering().page(id)).toMatchObject({ more: false });
+    expect(await recovering().resendPage(id)).toMatchObject({ more: false });
     const { rows } = await client.query('select status, resent, finished_at from webhook_recoveries where id = $1', [
       id,
     ]);

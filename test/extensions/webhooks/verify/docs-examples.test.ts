@@ -3,7 +3,11 @@ import { createServer, type RequestListener } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { afterAll, describe, expect, onTestFinished, test, vi } from 'vitest';
-import { newSigningSecrets, sign, signingKeys } from '../../../../src/extensions/webhooks/endpoints/signing.ts';
+import {
+  generateSigningSecrets,
+  parseSigningKeys,
+  sign,
+} from '../../../../src/extensions/webhooks/endpoints/signing.ts';
 
 const root = join(import.meta.dirname, '../../../..');
 const examples = [...readFileSync(join(root, 'docs/webhooks.md'), 'utf8').matchAll(/```ts\n(import [\s\S]*?)```/g)]
@@ -21,7 +25,7 @@ async function example<Module>(holding: string): Promise<Module> {
   return import(file);
 }
 
-const { secret, publicKey, kept } = newSigningSecrets('v1a');
+const { secret, publicKey, kept } = generateSigningSecrets('v1a');
 const event = { type: 'note.created', timestamp: '2030-01-01T00:00:00.000Z', data: { text: 'Zoë '.repeat(50_000) } };
 const body = JSON.stringify(event);
 function headers(timestamp = Math.floor(Date.now() / 1000)): Record<string, string> {
@@ -29,7 +33,7 @@ function headers(timestamp = Math.floor(Date.now() / 1000)): Record<string, stri
     'content-type': 'application/json',
     'webhook-id': 'msg_abc',
     'webhook-timestamp': String(timestamp),
-    'webhook-signature': sign(signingKeys(kept), 'msg_abc', timestamp, body),
+    'webhook-signature': sign(parseSigningKeys(kept), 'msg_abc', timestamp, body),
   };
 }
 

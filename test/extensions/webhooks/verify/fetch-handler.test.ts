@@ -2,11 +2,11 @@ import { execFile } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { promisify } from 'node:util';
 import { expect, test } from 'vitest';
-import { newSecret, sign, signingKey } from '../../../../src/extensions/webhooks/endpoints/signing.ts';
+import { generateSecret, parseSigningSecret, sign } from '../../../../src/extensions/webhooks/endpoints/signing.ts';
 import { verifyWebhook, WebhookVerificationError } from '../../../../src/extensions/webhooks/verify-webhook.ts';
 
 const file = new URL('../../../../src/extensions/webhooks/verify-webhook.ts', import.meta.url);
-const secret = newSecret();
+const secret = generateSecret();
 const body = JSON.stringify({ type: 'post.created', timestamp: '2030-01-01T00:00:00.000Z', data: { title: 'Zoë 😀' } });
 
 function request(text = body): Request {
@@ -14,7 +14,7 @@ function request(text = body): Request {
   const headers = {
     'webhook-id': 'msg_abc',
     'webhook-timestamp': String(now),
-    'webhook-signature': sign([signingKey(secret)], 'msg_abc', now, body),
+    'webhook-signature': sign([parseSigningSecret(secret)], 'msg_abc', now, body),
   };
   return new Request('https://receiver.example.com/', { method: 'POST', headers, body: text });
 }

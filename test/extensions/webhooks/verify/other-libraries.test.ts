@@ -3,12 +3,12 @@ import fc from 'fast-check';
 import * as standard from 'standardwebhooks';
 import * as svix from 'svix';
 import { describe, expect, test } from 'vitest';
-import { newSecret, sign, signingKey } from '../../../../src/extensions/webhooks/endpoints/signing.ts';
+import { generateSecret, parseSigningSecret, sign } from '../../../../src/extensions/webhooks/endpoints/signing.ts';
 import { verifyWebhook } from '../../../../src/extensions/webhooks/verify-webhook.ts';
 import vectors from '../../../data/webhook-vectors.json' with { type: 'json' };
 import { anyCharacter } from '../../../support/any-text.ts';
 
-const [secret, foreign] = [newSecret(), newSecret()];
+const [secret, foreign] = [generateSecret(), generateSecret()];
 const headersOf = (timestamp: number, signature: string) => ({
   'webhook-id': 'msg_abc',
   'webhook-timestamp': String(timestamp),
@@ -28,11 +28,11 @@ describe.each([
       fc.property(bodies, (body) => {
         const now = Math.floor(Date.now() / 1000);
         for (const keys of [[secret], [secret, foreign], [foreign, secret]]) {
-          const headers = headersOf(now, sign(keys.map(signingKey), 'msg_abc', now, body));
+          const headers = headersOf(now, sign(keys.map(parseSigningSecret), 'msg_abc', now, body));
           expect(() => new Webhook(secret).verify(body, headers)).not.toThrow();
           expect(() => new Webhook(secret).verify(`${body} `, headers)).toThrow();
         }
-        const headers = headersOf(now, sign([signingKey(foreign)], 'msg_abc', now, body));
+        const headers = headersOf(now, sign([parseSigningSecret(foreign)], 'msg_abc', now, body));
         expect(() => new Webhook(secret).verify(body, headers)).toThrow();
       }),
     );
@@ -53,7 +53,7 @@ describe.each([
   test.each(vectors)('computes the same signature: $id $body', (vector) => {
     const { id, timestamp, body } = vector;
     const theirs = new Webhook(vector.secret).sign(id, new Date(timestamp * 1000), body);
-    expect([theirs, sign([signingKey(vector.secret)], id, timestamp, body)]).toEqual([
+    expect([theirs, sign([parseSigningSecret(vector.secret)], id, timestamp, body)]).toEqual([
       vector.signature,
       vector.signature,
     ]);

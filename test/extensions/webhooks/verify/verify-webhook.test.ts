@@ -1,11 +1,11 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { newSecret, sign, signingKey } from '../../../../src/extensions/webhooks/endpoints/signing.ts';
+import { generateSecret, parseSigningSecret, sign } from '../../../../src/extensions/webhooks/endpoints/signing.ts';
 import { verifyWebhook, WebhookVerificationError } from '../../../../src/extensions/webhooks/verify-webhook.ts';
 import vectors from '../../../data/webhook-vectors.json' with { type: 'json' };
 import { anyCharacter } from '../../../support/any-text.ts';
 
-const SECRET = newSecret();
+const SECRET = generateSecret();
 const NOW = 1_700_000_000;
 const BODY = JSON.stringify({ type: 'post.created', timestamp: '2023-11-14T22:13:20.000Z', data: { title: 'Zoë 😀' } });
 const options = { now: NOW * 1000 };
@@ -14,7 +14,7 @@ function signed(body: string | Buffer = BODY, timestamp = NOW, secret = SECRET) 
   return {
     'webhook-id': 'msg_abc',
     'webhook-timestamp': String(timestamp),
-    'webhook-signature': sign([signingKey(secret)], 'msg_abc', timestamp, body),
+    'webhook-signature': sign([parseSigningSecret(secret)], 'msg_abc', timestamp, body),
   };
 }
 
@@ -75,7 +75,7 @@ describe('forms of the input', () => {
 
 describe('several signatures', () => {
   const own = signed()['webhook-signature'];
-  const foreign = signed(BODY, NOW, newSecret())['webhook-signature'];
+  const foreign = signed(BODY, NOW, generateSecret())['webhook-signature'];
   test.each([
     ['own last', `${foreign} ${own}`, 'accepted'],
     ['own first', `${own} ${foreign}`, 'accepted'],
@@ -145,7 +145,7 @@ describe('malformed input', () => {
     const headers = {
       'webhook-id': 'msg_a.1699999999',
       'webhook-timestamp': String(NOW),
-      'webhook-signature': sign([signingKey(SECRET)], 'msg_a', 1_699_999_999, `${NOW}.5`),
+      'webhook-signature': sign([parseSigningSecret(SECRET)], 'msg_a', 1_699_999_999, `${NOW}.5`),
     };
     expect(codeOf(() => verifyWebhook(SECRET, headers, '5', options))).toBe('INVALID_HEADER');
   });

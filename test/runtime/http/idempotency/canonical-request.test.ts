@@ -2,11 +2,11 @@ import { isDeepStrictEqual } from 'node:util';
 import type { Request } from 'express';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { canonicalRequest } from '../../../../src/runtime/http/idempotency/idempotent-requests.ts';
+import { canonicalizeRequest } from '../../../../src/runtime/http/idempotency/idempotent-requests.ts';
 import { scaleRuns } from '../../../support/vitest/fuzz-runs.ts';
 
 const request = (query: object, more: object = {}) => ({ query, headers: {}, ...more }) as unknown as Request;
-const textOf = (body: unknown) => canonicalRequest(request({}), body);
+const textOf = (body: unknown) => canonicalizeRequest(request({}), body);
 
 /** JSON with few distinct keys and values, so that equal values are common. */
 const { json } = fc.letrec((tie) => ({
@@ -53,16 +53,18 @@ test('two bodies have the same canonical text exactly when they are equal, regar
 });
 
 test('the canonical text depends on the query and on whether there is a body', () => {
-  expect(canonicalRequest(request({ a: '1', b: '2' }), { x: 1 })).toBe(
-    canonicalRequest(request({ b: '2', a: '1' }), { x: 1 }),
+  expect(canonicalizeRequest(request({ a: '1', b: '2' }), { x: 1 })).toBe(
+    canonicalizeRequest(request({ b: '2', a: '1' }), { x: 1 }),
   );
-  expect(canonicalRequest(request({ a: '1' }), { x: 1 })).not.toBe(canonicalRequest(request({ a: '2' }), { x: 1 }));
-  expect(canonicalRequest(request({}), undefined)).toBe(canonicalRequest(request({}), null));
-  expect(canonicalRequest(request({}), {})).not.toBe(canonicalRequest(request({}), undefined));
+  expect(canonicalizeRequest(request({ a: '1' }), { x: 1 })).not.toBe(
+    canonicalizeRequest(request({ a: '2' }), { x: 1 }),
+  );
+  expect(canonicalizeRequest(request({}), undefined)).toBe(canonicalizeRequest(request({}), null));
+  expect(canonicalizeRequest(request({}), {})).not.toBe(canonicalizeRequest(request({}), undefined));
 });
 
 test('a body parsed by middleware is compared as JSON', () => {
-  const parsed = (body: unknown) => canonicalRequest(request({}, { body }), undefined);
+  const parsed = (body: unknown) => canonicalizeRequest(request({}, { body }), undefined);
   const at = new Date('2026-01-02T03:04:05.678Z');
   expect(parsed({ b: 1, a: { at, left: undefined } })).toBe(textOf({ a: { at: at.toISOString() }, b: 1 }));
   expect(parsed(Buffer.from('a'))).toBe(textOf({ base64: 'YQ==' }));
@@ -73,6 +75,6 @@ test.each([new URLSearchParams('a=1'), new Map([['a', 1]])])(
   'a body that JSON cannot represent is refused: %s',
   (body) => {
     const sent = request({}, { body, headers: { 'content-length': '3' } });
-    expect(() => canonicalRequest(sent, undefined)).toThrow('cannot recognize a repetition');
+    expect(() => canonicalizeRequest(sent, undefined)).toThrow('cannot recognize a repetition');
   },
 );

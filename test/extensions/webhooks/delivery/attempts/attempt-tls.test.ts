@@ -1,7 +1,7 @@
 import { afterAll, expect, test } from 'vitest';
 import { createTarget, makeAttempt } from '../../../../../src/extensions/webhooks/delivery/attempt.ts';
 import { secretContext } from '../../../../../src/extensions/webhooks/endpoints/endpoint.ts';
-import { createSigningKeys, newSecret } from '../../../../../src/extensions/webhooks/endpoints/signing.ts';
+import { createSigningKeys, generateSecret } from '../../../../../src/extensions/webhooks/endpoints/signing.ts';
 import { createGuardedAgent } from '../../../../../src/platform/address-guard/index.ts';
 import { createKeyring } from '../../../../../src/platform/crypto/keyring.ts';
 import { createLog } from '../../../../../src/platform/observability/log.ts';
@@ -10,7 +10,7 @@ import { startTlsReceiver } from '../../../../fakes/receiver-tls.ts';
 
 const TIMEOUT_MS = 2000;
 const keyring = createKeyring([Buffer.alloc(32, 1).toString('base64')]);
-const secret = keyring.encrypt(newSecret(), secretContext('e'));
+const secret = keyring.encrypt(generateSecret(), secretContext('e'));
 const closers: (() => unknown)[] = [];
 afterAll(() => Promise.all(closers.map((close) => close())));
 

@@ -3,7 +3,7 @@ import { gzipSync } from 'node:zlib';
 import { afterAll, expect, test } from 'vitest';
 import { createTarget, makeAttempt, type Sender } from '../../../../../src/extensions/webhooks/delivery/attempt.ts';
 import { secretContext } from '../../../../../src/extensions/webhooks/endpoints/endpoint.ts';
-import { createSigningKeys, newSecret } from '../../../../../src/extensions/webhooks/endpoints/signing.ts';
+import { createSigningKeys, generateSecret } from '../../../../../src/extensions/webhooks/endpoints/signing.ts';
 import { createGuardedAgent } from '../../../../../src/platform/address-guard/index.ts';
 import { createKeyring } from '../../../../../src/platform/crypto/keyring.ts';
 import { createLog } from '../../../../../src/platform/observability/log.ts';
@@ -13,7 +13,7 @@ import { type RawReceiver, startRawReceiver } from '../../../../fakes/receiver-r
 const TIMEOUT_MS = 600;
 const PATIENT_MS = 30_000;
 const keyring = createKeyring([Buffer.alloc(32, 1).toString('base64')]);
-const secret = keyring.encrypt(newSecret(), secretContext('e'));
+const secret = keyring.encrypt(generateSecret(), secretContext('e'));
 const closers: (() => unknown)[] = [];
 afterAll(() => Promise.all(closers.map((close) => close())));
 

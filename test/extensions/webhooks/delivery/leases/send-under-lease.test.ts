@@ -49,7 +49,7 @@ test('an endpoint that an API key redirects in the middle of a lease gets only r
       claim: async () => claims.shift(),
       claimRequested: async () => undefined,
       onRequested: () => undefined,
-      mayBegin: () => true,
+      tryCountRequest: () => true,
       waitMs: () => 0,
       isOutdated: () => false,
       noteResult: () => undefined,
@@ -75,7 +75,7 @@ test('an endpoint that an API key redirects in the middle of a lease gets only r
     chunk: { fast: CHUNK, slow: CHUNK },
     claimingMs: 60_000,
     concurrencyLimits: new Map(),
-    leased: new Map(),
+    requestedSenders: new Map(),
     isStopping: () => false,
   };
 

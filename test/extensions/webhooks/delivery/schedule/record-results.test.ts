@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { afterAttempt } from '../../../../../src/extensions/webhooks/delivery/record-results.ts';
+import { decideNextStep } from '../../../../../src/extensions/webhooks/delivery/record-results.ts';
 
 const failed = { ok: false, gone: false, retryAfterMs: null } as never;
 
@@ -9,5 +9,5 @@ test.each([
   ['a failure after the last wait', failed, 3, { status: 'failed', delayMs: null }],
   ['a receiver that is gone', { ok: false, gone: true }, 1, { status: 'failed', delayMs: null }],
 ])('the next status and delay are right after %s', (_, outcome, scheduleAttempt, expected) => {
-  expect(afterAttempt({ outcome: outcome as never, scheduleAttempt }, [100, 200])).toEqual(expected);
+  expect(decideNextStep({ outcome: outcome as never, scheduleAttempt }, [100, 200])).toEqual(expected);
 });

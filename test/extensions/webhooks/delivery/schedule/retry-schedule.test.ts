@@ -1,8 +1,8 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import {
+  computeAttemptDelay,
   DEFAULT_RETRY_SCHEDULE,
-  nextAttemptDelay,
   parseSchedule,
 } from '../../../../../src/extensions/webhooks/delivery/retry-schedule.ts';
 
@@ -82,15 +82,15 @@ describe('nextAttemptDelay', () => {
     ['for a Retry-After of null', { attempt: 1, retryAfterMs: null }, 1_000],
     ['for a negative Retry-After', { attempt: 1, retryAfterMs: -1 }, 1_000],
   ])('is correct %s', (_, plan, expected) => {
-    expect(nextAttemptDelay({ schedule, random: middle, ...plan })).toBe(expected);
+    expect(computeAttemptDelay({ schedule, random: middle, ...plan })).toBe(expected);
   });
 
   test('never retries with an empty schedule', () => {
-    expect(nextAttemptDelay({ schedule: [], attempt: 1, retryAfterMs: 5 })).toBeNull();
+    expect(computeAttemptDelay({ schedule: [], attempt: 1, retryAfterMs: 5 })).toBeNull();
   });
 
   test.each([0, -1, 1.5, Number.NaN])('treats attempt %s as an error of the caller', (attempt) => {
-    expect(() => nextAttemptDelay({ schedule, attempt })).toThrow(RangeError);
+    expect(() => computeAttemptDelay({ schedule, attempt })).toThrow(RangeError);
   });
 
   test('is a whole number, within 20% of the schedule or exactly what the receiver may request', () => {
@@ -102,7 +102,7 @@ describe('nextAttemptDelay', () => {
         const attempt = (index % schedule.length) + 1;
         const wait = schedule[attempt - 1]!;
         const allowed = Math.min(retryAfterMs ?? 0, Math.max(DAY, ...schedule));
-        const delay = nextAttemptDelay({ schedule, attempt, retryAfterMs, random: () => drawn })!;
+        const delay = computeAttemptDelay({ schedule, attempt, retryAfterMs, random: () => drawn })!;
         expect(Number.isInteger(delay)).toBe(true);
         expect(delay).toBeGreaterThanOrEqual(Math.max(wait * 0.8, allowed));
         expect(delay).toBeLessThanOrEqual(Math.max(wait * 1.2, allowed));
@@ -112,7 +112,7 @@ describe('nextAttemptDelay', () => {
 
   test('allows 1 + length(schedule) attempts in a row', () => {
     let attempts = 1;
-    while (nextAttemptDelay({ schedule: DEFAULT_RETRY_SCHEDULE, attempt: attempts }) !== null) attempts += 1;
+    while (computeAttemptDelay({ schedule: DEFAULT_RETRY_SCHEDULE, attempt: attempts }) !== null) attempts += 1;
     expect(attempts).toBe(8);
   });
 });
