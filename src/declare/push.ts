@@ -9,7 +9,7 @@ export interface PushSender {
    * @throws ApiError VALIDATION_ERROR with a message per field
    */
   send(message: unknown): Promise<PushResult>;
-  /** Stores a push message for sending and does not wait. */
+  /** Stores a push message and returns its id, without waiting until it is sent. */
   enqueue(message: unknown): Promise<{ id: string }>;
 }
 

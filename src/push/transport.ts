@@ -20,7 +20,7 @@ export function redactTokens(text: string, devices: readonly { platform: DeviceP
   return secrets.reduce((redacted, secret) => redacted.replaceAll(secret, '…'), text);
 }
 
-/** Maximum depth of error causes, because a cause can be its own cause. */
+/** How many `cause` links of an error to follow: a chain of causes can be circular. */
 const MAX_CAUSE_DEPTH = 4;
 
 /** Handles every thrown value, including one whose conversion to a string throws. */

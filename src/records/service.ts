@@ -20,9 +20,9 @@ import { versionOfTime } from './operations/versions.ts';
  *
  * @param bySystem whether the call was made as the system
  */
-export function serviceError(error: unknown, bySystem: boolean): unknown {
+export function toServiceError(error: unknown, bySystem: boolean): unknown {
   if (error instanceof InputError) {
-    // The innermost call decides: a hook may have made it.
+    // Keep the value of the innermost service call: a hook may have made the call that failed.
     error.bySystem ??= bySystem;
     return error;
   }
@@ -30,7 +30,7 @@ export function serviceError(error: unknown, bySystem: boolean): unknown {
   if (isSemaphoreFull(error)) return new ApiError('UNAVAILABLE', undefined, { cause: error });
   const known = toPublicDatabaseError(error);
   if (known?.code === 'VALIDATION_ERROR') {
-    return serviceError(new InputError(known.code, known.message, { cause: error }), bySystem);
+    return toServiceError(new InputError(known.code, known.message, { cause: error }), bySystem);
   }
   return known ?? (isDatabaseError(error) ? new ApiError('INTERNAL', undefined, { cause: error }) : error);
 }
@@ -67,7 +67,7 @@ export function createService(context: RecordsContext, entity: Entity): AnyServi
       const result = as === undefined ? work(operation) : runAs(actorOf(operation), () => work(operation));
       return (await result) as StoredRecord & never;
     } catch (error) {
-      throw serviceError(error, operation.system);
+      throw toServiceError(error, operation.system);
     }
   }
 
@@ -78,7 +78,7 @@ export function createService(context: RecordsContext, entity: Entity): AnyServi
         context.assertOutsideTransaction();
       }
     } catch (error) {
-      throw serviceError(error, operation.system);
+      throw toServiceError(error, operation.system);
     }
   }
 

@@ -22,7 +22,7 @@ interface ExtensionJobs {
  *
  * @param extension the name of the extension
  */
-export function createExtensionJobs(queues: Queues, extension: string): ExtensionJobs {
+export function createJobsOfExtension(queues: Queues, extension: string): ExtensionJobs {
   let declaredJobs: FeatureParts['jobs'] = {};
   // Job names cannot contain the slash (see checkJobs), so two extensions never share a queue: "mail" may have the job "sync-now" and
   // "mail-sync" the job "now". A colon does not work, because BullMQ reserves it.

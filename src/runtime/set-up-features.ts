@@ -9,7 +9,7 @@ import { encryptedColumns } from '../records/store/codec.ts';
 import { checkApis, checkJobs, checkOperationIds, isFeatureParts, mergeMails } from './config-errors.ts';
 import type { Core } from './core.ts';
 import type { Declarations } from './declarations.ts';
-import { createExtensionJobs } from './extension-jobs.ts';
+import { createJobsOfExtension } from './extension-jobs.ts';
 import { createIdempotencyParts } from './http/idempotency/index.ts';
 import { openApiRoutes } from './openapi/document.ts';
 
@@ -47,7 +47,7 @@ export function setUpFeatures(
   };
   const features = extensions.map((extension) => {
     const { name } = extension;
-    const jobs = createExtensionJobs(queues, name);
+    const jobs = createJobsOfExtension(queues, name);
     const parts = setUpExtension(
       () => extension.setup({ ...extensionHost, jobs: jobs.api }),
       errors.at(`extension "${name}"`),

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { createChunkSender } from '../../src/push/delivery/chunk-sender.ts';
-import { createClaimChunks } from '../../src/push/delivery/claim-chunks.ts';
+import { createChunkClaimer } from '../../src/push/delivery/claim-chunks.ts';
 import type { Transport } from '../../src/push/transport.ts';
 
 const KEY = { pushId: 'p', chunk: 0, size: 1 };
@@ -22,7 +22,7 @@ function hangingSender() {
     database: { write: () => claimed.promise, read: async () => [DEVICE] },
     log: { warn: () => undefined },
     claims: { add: () => undefined, remove: () => undefined, stop: () => undefined },
-    claimChunks: createClaimChunks(undefined),
+    claimChunks: createChunkClaimer(undefined),
     handleAnswers: async () => undefined,
   };
   const sender = createChunkSender(parts as unknown as Parameters<typeof createChunkSender>[0], () => hanging);

@@ -4,12 +4,12 @@ import { Client } from 'pg';
 import { afterAll, expect, test } from 'vitest';
 import { defineUser } from '../../src/index.ts';
 import { prepareDevices } from '../../src/push/delivery/chunk-sender.ts';
-import { createClaimChunks, renewClaims } from '../../src/push/delivery/claim-chunks.ts';
+import { createChunkClaimer, renewClaims } from '../../src/push/delivery/claim-chunks.ts';
 import { startTestApp } from '../support/app.ts';
 import { startProcess } from '../support/processes/app-process.ts';
 import { openPlatform } from './platform.ts';
 
-const claimChunks = createClaimChunks(undefined);
+const claimChunks = createChunkClaimer(undefined);
 
 const CALLS_ANSWERED = 3;
 const TOKENS = 6000;

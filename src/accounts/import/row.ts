@@ -39,7 +39,7 @@ function parseLine(line: string): Record<string, unknown> {
   return parsed as Record<string, unknown>;
 }
 
-function readId(value: unknown): string {
+function readOrCreateId(value: unknown): string {
   if (value === undefined || value === null) return newId();
   const id = String(value).toLowerCase();
   return isId(id) ? id : rejectRow({ id: 'Must be 24 hexadecimal digits, or omitted' });
@@ -84,7 +84,7 @@ export function createRowParser(
       updating: false,
     });
     return {
-      id: readId(id ?? _id),
+      id: readOrCreateId(id ?? _id),
       values,
       hash: readPasswordHash(passwordHash),
       createdAt: readTime(createdAt, 'createdAt'),

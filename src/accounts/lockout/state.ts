@@ -121,7 +121,7 @@ export function recordFailure(
 }
 
 /** Returns the ms until everything in a state has expired; 0 if it already has. */
-export function msUntilExpired(
+export function msUntilStateExpires(
   { failures, flights, lockedUntil }: LockoutState,
   { windowMs }: LockoutRule,
   now: number,

@@ -1,7 +1,7 @@
 import type { Redis } from 'ioredis';
 import { z } from 'zod';
 import type { RedisBreaker } from '../../platform/redis/circuit-breaker.ts';
-import { EMPTY_STATE, type LockoutRule, type LockoutState, msUntilExpired, type Transition } from './state.ts';
+import { EMPTY_STATE, type LockoutRule, type LockoutState, msUntilStateExpires, type Transition } from './state.ts';
 
 /** Computes the next state. It may be called several times, because another process can change the state in between. */
 type Decide<T> = (held: LockoutState, now: number) => Transition<T>;
@@ -49,7 +49,7 @@ function createMemoryStates() {
       const now = Date.now();
       const { state, result } = decide(states.get(key) ?? EMPTY_STATE, now);
       states.delete(key);
-      if (msUntilExpired(state, rule, now) > 0) states.set(key, state);
+      if (msUntilStateExpires(state, rule, now) > 0) states.set(key, state);
       // A flood of new names must not fill the memory: drop the state that was used least recently.
       if (states.size > MAX_KEYS) states.delete(states.keys().next().value!);
       return result;
@@ -84,7 +84,7 @@ export function createLockoutStore(
       const held = parseState(text);
       const { state, result } = decide(held, now);
       if (state === held) return result;
-      const left = Math.ceil(msUntilExpired(state, rule, now));
+      const left = Math.ceil(msUntilStateExpires(state, rule, now));
       const next = left > 0 ? [text, JSON.stringify(state), left] : [text, ''];
       // When the swap fails, another process made progress: the loop ends because every state has a bounded number of attempts.
       if ((await breaker.run(() => (redis as RedisWithSwap).belfryLockoutSwap(key, ...next))) === 1) return result;

@@ -5,7 +5,7 @@ import { isId } from '../../platform/ids.ts';
 import { markForSerialization } from '../../records/serialize/serialize.ts';
 import { listQueryShape, readListQuery } from './input.ts';
 import { type ApiKeyRow, ownedKeyShape, toKeyRecord } from './record.ts';
-import { EXISTS, listAllSql } from './sql.ts';
+import { adminListSql, EXISTS } from './sql.ts';
 import type { Keys } from './store.ts';
 
 /** The fields of an owner that the list contains. They are null if the account no longer exists. */
@@ -22,7 +22,7 @@ export function adminKeyRoutes({ database }: Pick<Host, 'database'>, users: Reso
 
   async function list(ctx: RouteContext) {
     const { status, user, limit } = readListQuery(ctx.query);
-    const rows = await database.readSlowly<OwnedRow>({ text: listAllSql(status), values: [user, limit] });
+    const rows = await database.readSlowly<OwnedRow>({ text: adminListSql(status), values: [user, limit] });
     const ownerIds = new Set(rows.map((row) => row.at(-1) as string));
     const records = ownerIds.size === 0 ? [] : await users.load([...ownerIds]);
     const owners = new Map(records.map((record) => [record.id, markForSerialization(users.name, record, OWNER)]));

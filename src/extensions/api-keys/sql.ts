@@ -82,7 +82,7 @@ const OF_STATUS = {
 };
 
 /** $1 user or null, $2 limit. Newest first, by the primary key, because ids are ordered by time. The last column is the user. */
-export const listAllSql = (status: keyof typeof OF_STATUS | undefined) => `
+export const adminListSql = (status: keyof typeof OF_STATUS | undefined) => `
   select ${API_KEY_COLUMNS}, user_id from api_keys
   where ($1::text is null or user_id = $1) and ${status === undefined ? 'true' : OF_STATUS[status]}
   order by id desc limit $2`;

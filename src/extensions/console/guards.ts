@@ -3,8 +3,8 @@ import { ApiError } from '../../platform/errors.ts';
 import { isFromThisMachine } from '../../platform/http/client-address.ts';
 
 /**
- * Whether a host name belongs to this console. The owner of any other name can point it to this machine (DNS rebinding), so that the
- * browser takes the owner's page for one of this origin. That is impossible with a loopback address.
+ * Whether a host name belongs to this console. Anyone who controls another name can point it at this machine (DNS rebinding), and
+ * the browser then treats their page as same-origin with the console. A loopback address cannot be abused in this way.
  */
 function isConsoleHost(host: string, own: string | undefined): boolean {
   if (host === own) return true;

@@ -1,6 +1,6 @@
 import { defineExtension, type Extension } from '../../declare/extension.ts';
 import { createAppender } from './events/appender.ts';
-import { createForwardingConsumer, createSweeps } from './events/forwarding.ts';
+import { createRealtimeForwarder, createSweeps } from './events/forwarding.ts';
 import type { Listener } from './fan-out/groups.ts';
 import { createHub } from './fan-out/hub.ts';
 import { realtimeRoutes } from './routes.ts';
@@ -11,7 +11,7 @@ import { createStreamOpener } from './streams/open.ts';
 import { createStreamSlots } from './streams/slots.ts';
 import { createTickets } from './streams/tickets.ts';
 import { realtimeTickets, realtimeWaiting } from './tables.ts';
-import { eventData, ticketData } from './user-data.ts';
+import { eventUserData, ticketUserData } from './user-data.ts';
 
 export type { RealtimeOptions } from './settings.ts';
 
@@ -39,9 +39,12 @@ export function realtime(options: RealtimeOptions = {}): Extension<'realtime'> {
       };
       return {
         routes: realtimeRoutes(opener.open, tickets),
-        consumers: [createForwardingConsumer(host, appender)],
+        consumers: [createRealtimeForwarder(host, appender)],
         sweeps: createSweeps(host, appender, settings),
-        userData: [ticketData(host.database), ...(host.users === undefined ? [] : [eventData(host, host.users)])],
+        userData: [
+          ticketUserData(host.database),
+          ...(host.users === undefined ? [] : [eventUserData(host, host.users)]),
+        ],
         // The server waits for open streams when it stops, so they must end here.
         workers: { web: () => ({ stop }) },
       };

@@ -78,7 +78,7 @@ function createEraseEvents(
 const REMOVE = 'delete from realtime_tickets where user_id = $1 returning 1';
 
 /** Describes the tickets of a user. They expire within seconds, so they are not exported. */
-export function ticketData(database: Database): UserData {
+export function ticketUserData(database: Database): UserData {
   return {
     name: 'streamTickets',
     description: 'Tickets that open a stream and expire within seconds; not exported',
@@ -89,7 +89,7 @@ export function ticketData(database: Database): UserData {
 }
 
 /** Describes the stored changes of a user's records. They are not exported, because the records themselves are. */
-export function eventData(
+export function eventUserData(
   host: Pick<Host, 'database' | 'redis' | 'env' | 'resources'>,
   users: ResourceGateway,
 ): UserData {

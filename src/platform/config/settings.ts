@@ -79,7 +79,7 @@ const settingsSchema = z.strictObject({
         .int()
         .positive()
         .default(2 * MEBIBYTE),
-      /** Bytes of unread responses that one client may keep in memory. */
+      /** Maximum bytes of responses that the server holds in memory for one client that has not read them yet. */
       pendingBytesPerClient: z
         .number()
         .int()

@@ -103,8 +103,8 @@ type DeviceRow = [
 /** Claims chunks for this worker. Returns no chunks that are finished, not due, deleted, or claimed by another worker. */
 export type ClaimChunks = (database: Database, keys: readonly ChunkKey[]) => Promise<ClaimedChunk[]>;
 
-/** Creates the function that claims chunks. @param users undefined in an app without accounts */
-export function createClaimChunks(users: UserTable | undefined): ClaimChunks {
+/** Creates the function that claims due chunks of a push for this worker. @param users undefined in an app without accounts */
+export function createChunkClaimer(users: UserTable | undefined): ClaimChunks {
   const devices = selectDueDevices(users);
   return (database, keys) => claimChunks(database, keys, devices);
 }

@@ -18,7 +18,7 @@ export interface ChunkKey {
   chunk: number;
 }
 
-/** A chunk to enqueue. */
+/** A chunk of the devices of a push, to be enqueued as one job. */
 export interface ChunkToSend extends ChunkKey {
   transport: string | null;
   /** Maximum number of its devices. */

@@ -9,7 +9,7 @@ import type { FinishedSignals } from '../send/finished.ts';
 import { emitOutcome } from '../status.ts';
 import type { Transport, TransportResult } from '../transport.ts';
 import { createChunkSender } from './chunk-sender.ts';
-import { createClaimChunks, createClaimRenewals } from './claim-chunks.ts';
+import { createChunkClaimer, createClaimRenewals } from './claim-chunks.ts';
 import { createResultHandler } from './handle-results.ts';
 import {
   AUDIENCE_QUEUE,
@@ -73,7 +73,7 @@ export async function startPushWorker(
     ? { ok: true }
     : { ok: false, error: 'No push transport accepts this device' };
   const findDevices = createFindDevices(users);
-  const claimChunks = createClaimChunks(users);
+  const claimChunks = createChunkClaimer(users);
   let stopping = false;
 
   function transportOf(name: string | null): Transport | TransportResult {

@@ -125,7 +125,7 @@ interface NewPush {
   message: PushMessage;
   /** The chunks of its first devices. */
   chunks: readonly NewChunk[];
-  /** Start of the rest of the audience; undefined if the first page is complete. */
+  /** Where the rest of the audience starts; undefined if the first page holds the whole audience. */
   rest: AudienceCursor | undefined;
 }
 

@@ -14,7 +14,7 @@ export interface VisibilityKey {
 }
 
 /** The policies of the fields that only some viewers see. */
-function fieldPolicies(resource: CompiledResource): CompiledPolicy[] {
+function readPoliciesOfFields(resource: CompiledResource): CompiledPolicy[] {
   return resource.fields.flatMap(({ secret, visibleTo }) => (secret || visibleTo === undefined ? [] : [visibleTo]));
 }
 
@@ -30,10 +30,10 @@ export function createVisibilityKey(
   resource: CompiledResource,
   resourceOf: (name: string) => CompiledResource,
 ): VisibilityKey {
-  const policies = [resource.policies.read, ...fieldPolicies(resource)];
+  const policies = [resource.policies.read, ...readPoliciesOfFields(resource)];
   const populatedTargets = resource.populated.map((name) => {
     const target = resourceOf(resource.field.get(name)!.target!);
-    return { name, target, policies: [target.policies.reference, ...fieldPolicies(target)] };
+    return { name, target, policies: [target.policies.reference, ...readPoliciesOfFields(target)] };
   });
   // Only the id of an expanded record is known here. Its owner is known if the record owns itself.
   const isOfUnknownOwner = ({ target, policies }: (typeof populatedTargets)[number]) =>

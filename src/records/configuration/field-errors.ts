@@ -109,15 +109,15 @@ function checkDefault(spec: FieldSpec, testable: boolean, errors: ConfigErrors):
 /** The error of custom rules for a default. Rules that need a record or are asynchronous are skipped. */
 function findCustomRuleError({ checks = [], standard }: FieldSpec, value: unknown): string | undefined {
   for (const { check, message } of checks) {
-    const verdict = check.length > 1 ? true : callSynchronously(() => (check as (value: unknown) => unknown)(value));
+    const verdict = check.length > 1 ? true : tryCallSync(() => (check as (value: unknown) => unknown)(value));
     if (verdict === false || typeof verdict === 'string') return message ?? (verdict || 'Must be valid');
   }
-  const result = standard === undefined ? undefined : callSynchronously(() => standard['~standard'].validate(value));
+  const result = standard === undefined ? undefined : tryCallSync(() => standard['~standard'].validate(value));
   return (result as { issues?: readonly { message: string }[] } | undefined)?.issues?.[0]?.message;
 }
 
 /** The result of a synchronous function; undefined if it returns a promise or throws. */
-function callSynchronously(run: () => unknown): unknown {
+function tryCallSync(run: () => unknown): unknown {
   try {
     const result = run();
     if (!(result instanceof Promise)) return result;

@@ -49,7 +49,7 @@ export function versionOf(entities: ReadonlyMap<string, { versionOf: VersionOf }
 export type IfMatch = '*' | readonly string[];
 
 /**
- * Parses `If-Match`. Only the version in a tag counts: another writer of a record may have seen more or fewer of its fields. A weak tag
+ * Parses `If-Match`. Only the version in a tag is compared: users who see different fields have different tags for the same version. A weak tag
  * never matches (RFC 9110 §13.1.1).
  *
  * @returns undefined if the header is missing

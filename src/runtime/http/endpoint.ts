@@ -129,7 +129,7 @@ export function createEndpoint(route: Route, parts: EndpointParts): Endpoint {
    * Whether a missing record existed when the same user sent a request with the same key: the first request may have deleted the record,
    * and its response may be repeated to that user. A record that exists but is not visible to the user stays not found.
    */
-  async function existedAtFirstAttempt(req: Request, user: SignedIn['user'], error: unknown): Promise<boolean> {
+  async function isGoneSinceFirstAttempt(req: Request, user: SignedIn['user'], error: unknown): Promise<boolean> {
     if (idempotent === undefined || item === undefined || user === undefined) return false;
     if (!(error instanceof ApiError) || error.code !== 'NOT_FOUND') return false;
     const key = readIdempotencyKey(req);
@@ -155,7 +155,7 @@ export function createEndpoint(route: Route, parts: EndpointParts): Endpoint {
       const doc = await runAs(actorOf(req, user), () => authorize(viewContext, auth, params));
       return { user, auth, doc };
     } catch (error) {
-      if (!(await existedAtFirstAttempt(req, user, error))) throw error;
+      if (!(await isGoneSinceFirstAttempt(req, user, error))) throw error;
       return { user, auth, doc: undefined, missingError: error };
     }
   }
@@ -188,7 +188,7 @@ export function createEndpoint(route: Route, parts: EndpointParts): Endpoint {
   }
 
   /** Rebuilds the response of a create that stored the record with this id. */
-  async function rebuildResponse(id: string, ctx: RouteContext): Promise<SuccessResponse | undefined> {
+  async function rebuildCreateResponse(id: string, ctx: RouteContext): Promise<SuccessResponse | undefined> {
     const record = await readCreatedRecord(id);
     if (record === undefined) return undefined;
     return createSuccessResponse(
@@ -240,7 +240,7 @@ export function createEndpoint(route: Route, parts: EndpointParts): Endpoint {
           reserveId(req, recordId);
           return runHandler(ctx);
         },
-        rebuildResponse: (recordId) => rebuildResponse(recordId, ctx),
+        rebuildCreateResponse: (recordId) => rebuildCreateResponse(recordId, ctx),
         isCreated: async (recordId) => (await readCreatedRecord(recordId)) !== undefined,
       });
     });

@@ -85,7 +85,7 @@ export async function checkInput(schema: StandardSchema, body: unknown, maxKeys:
   throw validationError({ ...details });
 }
 
-function describeParameterIssue({ path, kind, message }: IssueDetail): string {
+function describeQueryIssue({ path, kind, message }: IssueDetail): string {
   if (path.length === 0) return `The query string is invalid: ${message}`;
   const name = `query parameter "${shortenForMessage(path.join('.'))}"`;
   if (kind === 'unknown') return `Unknown ${name}`;
@@ -104,5 +104,5 @@ export async function checkQuery(schema: StandardSchema, query: unknown): Promis
   const result = await schema['~standard'].validate(query);
   if (result.issues === undefined) return result.value;
   const [first] = describeIssues(result.issues, query);
-  throw new ApiError('BAD_REQUEST', first && describeParameterIssue(first));
+  throw new ApiError('BAD_REQUEST', first && describeQueryIssue(first));
 }

@@ -54,7 +54,7 @@ function requireToken(token: string): RequestHandler {
 }
 
 /**
- * `GET /metrics` in the text format of Prometheus.
+ * `GET /metrics` in the Prometheus text format.
  *
  * @param token required from clients; undefined: no token is required
  */

@@ -39,7 +39,7 @@ function uniqueIndexNames(table: PgTable): string[] {
 }
 
 /** Whether an index of a table supports substring search in arrays. */
-function hasArraySearchIndex({ indexes }: ReturnType<typeof getTableConfig>): boolean {
+function tableHasArraySearchIndex({ indexes }: ReturnType<typeof getTableConfig>): boolean {
   return indexes.some(({ config }) => config.columns.some((term) => expressionOf(term).includes(ARRAY_TEXT)));
 }
 
@@ -60,7 +60,7 @@ export async function findMissingSchemaParts(database: Database, tables: Record<
       columns.map(({ column }) => column.getSQLType()),
       unique.map(({ name }) => name),
       unique.map(({ index }) => index),
-      configs.some(hasArraySearchIndex),
+      configs.some(tableHasArraySearchIndex),
     ],
   });
   return rows.map(([missing]) => missing);

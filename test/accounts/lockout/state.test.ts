@@ -4,7 +4,7 @@ import {
   clearFailures,
   EMPTY_STATE,
   type LockoutState,
-  msUntilExpired,
+  msUntilStateExpires,
   recordFailure,
   recordSuccess,
   releaseReservation,
@@ -101,11 +101,11 @@ test('clearing the failures restarts the count and keeps locks and running attem
 });
 
 test('a lockout state expires when everything in it has expired', () => {
-  expect(msUntilExpired(EMPTY_STATE, rule, 5)).toBe(0);
-  expect(msUntilExpired(failing([0, 10]), rule, 20)).toBe(rule.windowMs - 10);
-  expect(msUntilExpired(failing([0, 1, 2, 3, 4]), rule, 4)).toBe(rule.lockMs);
+  expect(msUntilStateExpires(EMPTY_STATE, rule, 5)).toBe(0);
+  expect(msUntilStateExpires(failing([0, 10]), rule, 20)).toBe(rule.windowMs - 10);
+  expect(msUntilStateExpires(failing([0, 1, 2, 3, 4]), rule, 4)).toBe(rule.lockMs);
   expect(
-    msUntilExpired(recordSuccess(reserveAttempt(EMPTY_STATE, rule, 'a', 0).state, rule, 'a', 1).state, rule, 1),
+    msUntilStateExpires(recordSuccess(reserveAttempt(EMPTY_STATE, rule, 'a', 0).state, rule, 'a', 1).state, rule, 1),
   ).toBe(0);
 });
 

@@ -201,7 +201,9 @@ test.each([
 
 test('the console needs accounts', () => {
   const env = { NODE_ENV: 'test', DATABASE_URL: 'postgres://u@127.0.0.1:1/x', REDIS_URL: 'redis://127.0.0.1:1' };
-  expect(() => createApp({ resources: [], extensions: [developerConsole()] }, env)).toThrow(/needs accounts/);
+  expect(() => createApp({ resources: [], extensions: [developerConsole()] }, env)).toThrow(
+    /declare a user resource with defineUser/,
+  );
 });
 
 test('the console does not exist in production', { timeout: 240_000 }, async () => {

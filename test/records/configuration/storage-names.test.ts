@@ -23,7 +23,7 @@ test.each([
   const message = getStartupErrorOfOptions({ collection });
   expect(message).toContain(`resource "thing": collection: "${collection}"`);
   expect(message).toContain(text);
-  expect(message).toContain('set collection to another name');
+  expect(message).toContain('choose another collection');
 });
 
 test('a field whose column name Postgres would truncate is refused, because two such fields could collide', () => {

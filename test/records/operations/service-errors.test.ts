@@ -1,7 +1,7 @@
 import pg from 'pg';
 import { expect, test } from 'vitest';
 import { ApiError, defineResource, f } from '../../../src/index.ts';
-import { serviceError } from '../../../src/records/service.ts';
+import { toServiceError } from '../../../src/records/service.ts';
 import { startTestApp } from '../../support/app.ts';
 
 const { app, env } = await startTestApp({ resources: [defineResource('gone', { fields: { name: f.string() } })] });
@@ -36,10 +36,10 @@ test.each([
   ['22003', 'VALIDATION_ERROR'],
 ])('an error of the class %s becomes %s', (code, expected) => {
   const error = Object.assign(new Error('of the database'), { code });
-  expect(serviceError(error, false)).toMatchObject({ code: expected, cause: error });
+  expect(toServiceError(error, false)).toMatchObject({ code: expected, cause: error });
 });
 
 test('errors thrown by project code stay unchanged', () => {
   const error = new RangeError('mine');
-  expect(serviceError(error, false)).toBe(error);
+  expect(toServiceError(error, false)).toBe(error);
 });

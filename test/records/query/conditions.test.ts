@@ -136,11 +136,11 @@ describe('the conditions of a scope', () => {
     [{ deletedAt: null }, 'names the unknown field "deletedAt"'],
     [null, 'returned null'],
     [true, 'returned true'],
-    [[undefined], 'returned a list with undefined in it'],
+    [[undefined], 'returned a list that contains undefined'],
     [7, 'returned a number'],
     [new (class {})(), 'returned an object'],
     [new (class Filter {})(), 'returned a Filter'],
-    [[[{ n: 1 }]], 'returned a list with an Array in it'],
+    [[[{ n: 1 }]], 'returned a list that contains an Array'],
   ])('%#: are an error for an invalid filter: %j', (given, message) => {
     expect(() => conditionsOf(given)).toThrow(message);
   });

@@ -342,7 +342,7 @@ describe('fields and include', () => {
     [counted!, 'id, count'],
   ])('refuse a field that cannot be selected, and list the ones that can', (resource, fields) => {
     expect(refusal(() => list({ fields: 'secret' }, undefined, resource))).toBe(
-      `Cannot select the field "secret"; fields: ${fields}`,
+      `Cannot select the field "secret"; selectable fields: ${fields}`,
     );
   });
 

@@ -9,7 +9,7 @@ import { createRecordStatements } from './record-statements.ts';
 import { COUNT } from './sql.ts';
 
 const AT_ONCE = 500;
-// Small, because hooks may be slow and the transaction locks its records meanwhile.
+// Records per transaction. Small, because hooks may be slow, and the records stay locked while they run.
 const AT_ONCE_WITH_HOOKS = 50;
 
 /** A hook that threw. */

@@ -159,7 +159,7 @@ export function positionOf(id: string): number {
   return ms! * 1000 + Math.min(count!, 999);
 }
 
-/** Returns whether the entry `a` comes before the entry `b`. */
+/** Returns whether the stream entry with the id `a` comes before the one with the id `b`. */
 export function isBefore(a: string, b: string): boolean {
   const [, ms, count] = ID.exec(a)!.map(Number);
   const [, otherMs, otherCount] = ID.exec(b)!.map(Number);

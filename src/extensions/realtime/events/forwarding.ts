@@ -12,7 +12,7 @@ import { ENTRY_FIELDS, packEvent } from './entry.ts';
  * Creates the relay consumer that adds changes of records to the Redis stream before the relay's transaction commits. While Redis is
  * unreachable, and until all waiting events are moved, changes wait in Postgres.
  */
-export function createForwardingConsumer({ resources }: Pick<Host, 'resources'>, appender: Appender): OutboxConsumer {
+export function createRealtimeForwarder({ resources }: Pick<Host, 'resources'>, appender: Appender): OutboxConsumer {
   const names = new Set(resources.map((gateway) => gateway.name));
   return {
     wants: (row) => isRecordChange(row) && names.has(row.resource!),

@@ -125,7 +125,7 @@ export function createHub(
   }
 
   /** Disconnects clients with unsent bytes, which may contain erased values. When they reconnect, they get the remaining events. */
-  function noteErasures(entries: readonly Entry[]): void {
+  function disconnectOnErasure(entries: readonly Entry[]): void {
     if (!entries.some(({ field }) => field === ENTRY_FIELDS.erased)) return;
     erasures += 1;
     for (const { stream } of opened) stream.disconnectIfUnsent();
@@ -157,7 +157,7 @@ export function createHub(
         const changes = deduplicate(found.changes);
         if (changes.length > 0) await sendChanges(changes);
       }
-      noteErasures(entries);
+      disconnectOnErasure(entries);
       // All streams have closed meanwhile.
       if (readingAtCall !== readingNumber) return;
       position = upTo;

@@ -22,8 +22,8 @@ export const LANE_QUEUES: Record<Lane, string> = { fast: 'webhooks', slow: 'webh
 /** Names of jobs: `process` means that the endpoint has work; `retry` adds such a job when a retry is due. */
 export type JobName = 'process' | 'retry';
 
-/** Returns the lane of an endpoint. */
-export function laneOf(slow: boolean): Lane {
+/** Returns the lane of an endpoint that is slow, or not. */
+export function laneFor(slow: boolean): Lane {
   return slow ? 'slow' : 'fast';
 }
 

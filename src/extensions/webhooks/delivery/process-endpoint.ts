@@ -1,7 +1,7 @@
 import type { Host } from '../../../declare/host.ts';
 import { EARLIEST_DUE_MS, NEXT_DUE_MS } from '../log/deliveries-sql.ts';
 import type { Claim } from './claim.ts';
-import { type EndpointOfOwner, type Lane, laneOf, wakeEndpointLater, wakeEndpoints } from './endpoint-jobs.ts';
+import { type EndpointOfOwner, type Lane, laneFor, wakeEndpointLater, wakeEndpoints } from './endpoint-jobs.ts';
 import { createEndpointLease, type EndpointLease } from './endpoint-lease.ts';
 import type { SlotKind } from './request-slots.ts';
 import { type FirstSlot, type SendParts, sendUnderLease } from './send-under-lease.ts';
@@ -27,7 +27,7 @@ async function sendAndReschedule(parts: WorkerParts, lease: EndpointLease, lane:
   const { id, owner, ordered } = first.endpoint;
   const { more, slow, waitMs } = await sendUnderLease(parts, lease, lane, first, slot);
   await lease.release();
-  const next = { id, owner, lane: laneOf(slow) };
+  const next = { id, owner, lane: laneFor(slow) };
   if (waitMs > 0) return wakeEndpointLater(queues, next, waitMs);
   if (more) return wakeEndpoints(queues, [next]);
   const statement = ordered
@@ -47,7 +47,7 @@ async function claimAndSend(parts: WorkerParts, endpointId: string, lane: Lane, 
   const claim = await lease.claim(lane);
   if (claim === undefined) return;
   const { id, owner, slow, lease: holder } = claim.endpoint;
-  if (laneOf(slow) !== lane) return wakeEndpoints(parts.host.queues, [{ id, owner, lane: laneOf(slow) }]);
+  if (laneFor(slow) !== lane) return wakeEndpoints(parts.host.queues, [{ id, owner, lane: laneFor(slow) }]);
   if (holder === 'taken') return;
   await sendAndReschedule(parts, lease, lane, claim, release && { release });
 }
@@ -57,7 +57,7 @@ async function claimRequestedAndSend(parts: WorkerParts, endpointId: string, rel
   const requested = await lease.claimRequested();
   if (requested === undefined || requested.deliveries.length === 0) return;
   const { endpoint } = requested;
-  await sendAndReschedule(parts, lease, laneOf(endpoint.slow), { endpoint, deliveries: [] }, { release, requested });
+  await sendAndReschedule(parts, lease, laneFor(endpoint.slow), { endpoint, deliveries: [] }, { release, requested });
 }
 
 /**

@@ -4,13 +4,13 @@ import { type CheckReadability, NOT_READABLE } from '../readability/readability.
 import { createRefusedOutcome, createTarget, type Outcome, type Sender } from './attempt.ts';
 import { createCheckedAttempts } from './checked-attempts.ts';
 import type { Claim, ClaimedDelivery } from './claim.ts';
-import { type Lane, laneOf } from './endpoint-jobs.ts';
+import { type Lane, laneFor } from './endpoint-jobs.ts';
 import type { EndpointLease, LeaseParts } from './endpoint-lease.ts';
 import { BEGIN_REQUESTS_MS } from './lease-store.ts';
 import type { CompletedAttempt } from './record-results.ts';
 import type { RequestSlots } from './request-slots.ts';
 
-/** ms until an endpoint is processed again after its deliveries could not be checked. */
+/** ms until an endpoint is processed again after the check of its deliveries failed, for example because Postgres was unavailable. */
 const RECHECK_DELAY_MS = 1000;
 
 /** Dependencies of sending. Each worker has one set. */
@@ -141,7 +141,7 @@ export async function sendUnderLease(
     endpoint = claim.endpoint;
     target = createTarget(sender, endpoint);
     queue.push(...claim.deliveries);
-    if (laneOf(endpoint.slow) === lane) return;
+    if (laneFor(endpoint.slow) === lane) return;
     // A requested delivery, or the worker that held the lease before, found it slow meanwhile.
     slow = endpoint.slow;
     halted = true;

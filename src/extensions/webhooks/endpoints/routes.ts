@@ -6,7 +6,7 @@ import type { Auth, Route, RouteContext } from '../../../declare/route.ts';
 import { ApiError, validationError } from '../../../platform/errors.ts';
 import { addressOf } from '../../../platform/http/client-address.ts';
 import { newId } from '../../../platform/ids.ts';
-import { laneOf, wakeEndpoints } from '../delivery/endpoint-jobs.ts';
+import { laneFor, wakeEndpoints } from '../delivery/endpoint-jobs.ts';
 import { listSubscribableNames } from '../events.ts';
 import type { WebhookSettings } from '../settings.ts';
 import {
@@ -172,7 +172,7 @@ export function endpointRoutes(host: Host, accounts: Accounts, settings: Webhook
     const [wasEnabled, slow] = row.slice(-2) as [boolean, boolean];
     const webhook = serializeEndpoint(row.slice(0, -2) as EndpointRow);
     emitWebhookEvent('updated', webhook, ctx);
-    if (webhook.enabled) await wakeEndpoints(queues, [{ id, owner, lane: laneOf(slow) }]);
+    if (webhook.enabled) await wakeEndpoints(queues, [{ id, owner, lane: laneFor(slow) }]);
     else if (wasEnabled) events.emit('webhook.disabled', { webhook, owner, reason: 'manual' });
     return webhook;
   }

@@ -5,7 +5,7 @@ import { createLogWork, createTimer } from '../../../platform/observability/log-
 import type { OutboxConsumer } from '../../../platform/outbox/relay.ts';
 import type { OutboxRow } from '../../../platform/outbox/table.ts';
 import type { Executor } from '../../../platform/postgres/database.ts';
-import { type EndpointOfOwner, type Lane, laneOf, wakeEndpoints } from '../delivery/endpoint-jobs.ts';
+import { type EndpointOfOwner, type Lane, laneFor, wakeEndpoints } from '../delivery/endpoint-jobs.ts';
 import { MAX_DELIVERIES_REMOVED, REMOVE_BY_OWNERS, usersSql } from '../endpoints/endpoints-sql.ts';
 import { INSERT_DELIVERIES } from '../log/deliveries-sql.ts';
 import type { DeletedRecords } from '../readability/deleted-records.ts';
@@ -122,7 +122,7 @@ export function createFanOut(
       values: createCandidateParameters(events),
     });
     const { byOwner, rest } = createBatch(events, matchCandidates(found));
-    const endpoints = new Map(found.map(([, id, owner, slow]) => [id, { id, owner, lane: laneOf(slow) }]));
+    const endpoints = new Map(found.map(([, id, owner, slow]) => [id, { id, owner, lane: laneFor(slow) }]));
     const reached: ReachedEndpoints = new Map();
     let deliveries = 0;
     if (byOwner.size === 0) return { reached, deliveries, rest };

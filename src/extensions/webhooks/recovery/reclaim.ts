@@ -2,7 +2,7 @@ import type { Host, ResourceGateway } from '../../../declare/host.ts';
 import { createReclaimSweep } from '../../../platform/leased-work/sweeps.ts';
 import type { Sweep } from '../../../platform/outbox/relay.ts';
 import { writeInBatches } from '../../../platform/postgres/write-in-batches.ts';
-import { laneOf, wakeEndpoints } from '../delivery/endpoint-jobs.ts';
+import { laneFor, wakeEndpoints } from '../delivery/endpoint-jobs.ts';
 import { deliveryLeaseMs, LEASE_MS } from '../delivery/lease-store.ts';
 import type { WriteResults } from '../delivery/record-results.ts';
 import { mayReceiveSql, type UsersSql, usersSql } from '../endpoints/endpoints-sql.ts';
@@ -151,7 +151,7 @@ export function createReclaimSweeps(
       addJobs: (rows) =>
         wakeEndpoints(
           queues,
-          rows.map(([id, slow, , , owner]) => ({ id, owner: owner!, lane: laneOf(slow) })),
+          rows.map(([id, slow, , , owner]) => ({ id, owner: owner!, lane: laneFor(slow) })),
         ),
     }),
   ];

@@ -25,12 +25,12 @@ interface Attempt {
   /** Runs the handler. Undefined: the handler has sent the response itself. */
   run(recordId: string): Promise<SuccessResponse | undefined>;
   /** The response for the record with the reserved id; undefined while there is no such record. */
-  rebuildResponse(recordId: string): Promise<SuccessResponse | undefined>;
+  rebuildCreateResponse(recordId: string): Promise<SuccessResponse | undefined>;
   /** Whether the record with the reserved id exists. */
   isCreated(recordId: string): Promise<boolean>;
 }
 
-/** Runs each request only once. */
+/** Runs a request only once, even if the client repeats it. */
 interface IdempotentRequests {
   /** Returns the response of this run or of an earlier one. Undefined if the handler has sent the response itself. */
   run(attempt: Attempt): Promise<SuccessResponse | undefined>;
@@ -90,7 +90,7 @@ export function createIdempotentRequests(
     const storeOutcome = (status: number, outcome: Outcome) =>
       tryToStore(keys.finish(lease, status, encryptResponse(keyring, lease.id, outcome, attempt, before)));
     try {
-      const recovered = isReclaimed ? await attempt.rebuildResponse(recordId) : undefined;
+      const recovered = isReclaimed ? await attempt.rebuildCreateResponse(recordId) : undefined;
       if (recovered !== undefined) markReplayed(attempt.res);
       const answer = recovered ?? (await attempt.run(recordId));
       if (answer === undefined) await tryToStore(keys.release(lease, true));
@@ -156,7 +156,7 @@ export function createIdempotentRequests(
 
 /** Rebuilds the response after a long wait: the process that created the record may have died before it stored one. */
 async function recoverOrConflict(attempt: Attempt, { recordId }: StoredKey): Promise<SuccessResponse> {
-  const recovered = await attempt.rebuildResponse(recordId);
+  const recovered = await attempt.rebuildCreateResponse(recordId);
   if (recovered === undefined) {
     throw new ApiError('CONFLICT', 'The first request with this Idempotency-Key is still in progress', {
       retryAfter: RETRY_AFTER_SECONDS,

@@ -70,7 +70,7 @@ export interface KeyLeases {
   reclaim(lease: KeyLease, fingerprint: string, before: string | null): Promise<boolean>;
   /** Renews leases while their requests run. */
   renewals: LeaseRenewals<KeyLease>;
-  /** Stores a response. */
+  /** Stores the response and ends the lease. `null`: the response was too large to store. */
   finish(lease: KeyLease, status: number, response: string | null): Promise<void>;
   /** Ends a lease without a response. @param forget whether another request may be sent with the key */
   release(lease: KeyLease, forget: boolean): Promise<void>;

@@ -4,7 +4,7 @@ import { ARRAY_TEXT, CREATE_ARRAY_TEXT } from '../../../records/fields/index-exp
 import { changeColumns, findEarlierNames, type RefusedChange, type UncheckedColumn } from './column-changes.ts';
 import type { DeclaredFacts } from './declared.ts';
 import { findLosses, type Loss } from './losses.ts';
-import { applyRenames, findRenames, type Renames, renameIndexesAndConstraints } from './renames.ts';
+import { applyRenames, findRenames, planIndexAndConstraintRenames, type Renames } from './renames.ts';
 import type { RequestedChanges } from './requested-changes.ts';
 import { createEmptySnapshot, generateStatements, type Snapshot } from './snapshot.ts';
 
@@ -112,7 +112,7 @@ export async function planSchemaChange(
     const lines = columns.unused.map((column) => `--using ${column}=…: its type does not change`);
     throw new StartupError('These options have no effect:', lines);
   }
-  renaming.push(...renameIndexesAndConstraints(before, next));
+  renaming.push(...planIndexAndConstraintRenames(before, next));
 
   const middle = mergeSnapshots(before, next);
   const added = (await generateStatements(before, middle)).map((statement) => statement.trim());

@@ -251,7 +251,7 @@ function applyPartRename({ table, part, from, to }: PartRename): string {
  *
  * @param snapshot changed in place
  */
-export function renameIndexesAndConstraints(snapshot: Snapshot, next: Snapshot): string[] {
+export function planIndexAndConstraintRenames(snapshot: Snapshot, next: Snapshot): string[] {
   const moves = Object.entries(snapshot.tables).flatMap(([key, table]) => {
     const after = next.tables[key];
     return after === undefined ? [] : findPartRenames(table, after);

@@ -116,7 +116,7 @@ test('the event contains the endpoint without its secret, its owner and the reas
 });
 
 test.each([
-  ['gone', 410, 1, 'answered 410 Gone'],
+  ['gone', 410, 1, 'responded with 410 Gone'],
   ['failing', 503, 3, 'The last 3 deliveries failed on every attempt. The last error: status 503.'],
 ])(
   'an owner gets an e-mail when an endpoint is disabled as %s, without any text that the owner chose',
