@@ -41,12 +41,12 @@ function checkPathAndTable(resource: AnyResource, taken: ReadonlySet<string>, er
   if (table.startsWith('pg_'))
     errors
       .at('collection')
-      .report(`"${table}": names that begin with pg_ are reserved by Postgres; set collection to another name`);
+      .report(`"${table}": names that begin with pg_ are reserved by Postgres; choose another collection`);
   if (taken.has(table))
     errors
       .at('collection')
       .report(
-        `"${table}" is already the name of a table, an index or a key of Belfry or of an extension; set collection to another name`,
+        `"${table}" is already the name of a table, an index or a key of Belfry or of an extension; choose another collection`,
       );
 }
 

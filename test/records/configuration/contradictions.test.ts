@@ -4,9 +4,17 @@ import { f } from '../../../src/index.ts';
 import { getStartupErrorOfField, getStartupErrorOfOptions } from '../../support/startup-error.ts';
 
 test.each<[string, AnyField, string]>([
-  ['an integer with no whole number between its bounds', f.integer().min(0.2).max(0.8), 'no whole number between min() and max()'],
+  [
+    'an integer with no whole number between its bounds',
+    f.integer().min(0.2).max(0.8),
+    'no whole number between min() and max()',
+  ],
   ['an integer above the largest safe integer', f.integer().min(2 ** 60), 'no whole number between min() and max()'],
-  ['an integer below the smallest safe integer', f.integer().max(-(2 ** 60)), 'no whole number between min() and max()'],
+  [
+    'an integer below the smallest safe integer',
+    f.integer().max(-(2 ** 60)),
+    'no whole number between min() and max()',
+  ],
   ...[f.string(), f.text(), f.email(), f.url()].map((field): [string, AnyField, string] => [
     `a required ${field.spec.type.kind} of no characters`,
     field.max(0).required(),

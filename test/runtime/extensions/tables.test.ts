@@ -35,7 +35,7 @@ test.each([
 
 test('an extension table with the name of a resource table is refused', () => {
   expect(mistakesOf(extension('mine', { x: table('notes') }))).toEqual([
-    '  - resource "note": collection: "notes" is already the name of a table, an index or a key of Belfry or of an extension; set collection to another name',
+    '  - resource "note": collection: "notes" is already the name of a table, an index or a key of Belfry or of an extension; choose another collection',
   ]);
 });
 
