@@ -68,7 +68,14 @@ test('an added transport sends to the devices that it accepts; the default trans
   expect(defaultNames).toEqual(['web-push']);
   expect(sent).toMatchObject({ status: 'partial', devices: 2 });
   expect(sent.results).toContainEqual({ device, ok: true, id: 'ticket-1' });
-  const notification = { to: TOKEN, title: 'Hi', data: { url: '/posts/1' }, priority: 'high', sound: null, ttl: 0 };
+  const notification = {
+    to: TOKEN,
+    title: 'Hi',
+    data: { url: '/posts/1', pushId: sent.id },
+    priority: 'high',
+    sound: null,
+    ttl: 0,
+  };
   expect(requests).toEqual([{ authorization: 'Bearer secret-of-expo', body: [notification] }]);
   const admin = await person('Cay', ['user', 'admin']);
   const { body } = await admin.call('GET', `/api/push/${sent.id}`);
