@@ -214,9 +214,13 @@ function chooseTransports(
   if (Array.isArray(transports)) return transports;
   const defaults = env && settings && tryReportingErrors(errors, () => createDefaultTransports(env, settings));
   if (defaults === undefined || typeof transports !== 'function') return defaults ?? [];
-  const chosen: unknown = transports(defaults);
-  if (Array.isArray(chosen)) return chosen;
-  errors.at('transports').report('the function must return a list of transports');
+  try {
+    const chosen: unknown = transports(defaults);
+    if (Array.isArray(chosen)) return chosen;
+    errors.at('transports').report('the function must return a list of transports');
+  } catch (error) {
+    errors.at('transports').report(`the function threw ${String(error)}`);
+  }
   return [];
 }
 

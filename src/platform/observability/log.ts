@@ -14,8 +14,9 @@ const SECRET_NAMES = [
   'cookie',
 ];
 
-// Session tokens and API keys (svc_…), secrets of webhook endpoints, JSON Web Tokens, and 256 bits in hex.
-const TOKENS = /(svc_)[\w-]+|(whsec_)[\w+/=-]+|eyJ[\w-]+\.[\w-]+\.[\w-]*|(?<![0-9a-f])[0-9a-f]{64}(?![0-9a-f])/gi;
+// Session tokens and API keys (svc_ and at least 20 characters), secrets of webhook endpoints, JSON Web Tokens, and 256 bits in hex.
+const TOKENS =
+  /(?<!\w)(?:(svc_)[\w-]{20,}|(whsec_)[\w+/=-]+|eyJ[\w-]+\.[\w-]+\.[\w-]*)|(?<![0-9a-f])[0-9a-f]{64}(?![0-9a-f])/gi;
 
 /** Replaces everything in a text that has the form of a token: a client may send one in the wrong place, such as a path. */
 export function redactTokens(text: string): string {

@@ -30,10 +30,14 @@ test.each([
   expect(lineOf(requestId)).toMatchObject({ msg: 'request', requestId: logged });
 });
 
-test.each(['0b9c6f1e-8a52-4f0e-9f0c-2f6e1c1f8a52', '4bf92f3577b34da6a3ce929d0e0e4736', 'a'.repeat(128), 'checkout.42'])(
-  'the request id %s is logged unchanged',
-  (requestId) => expect(lineOf(requestId).requestId).toBe(requestId),
-);
+test.each([
+  '0b9c6f1e-8a52-4f0e-9f0c-2f6e1c1f8a52',
+  '4bf92f3577b34da6a3ce929d0e0e4736',
+  'a'.repeat(128),
+  'checkout.42',
+  'svc_orders-8f3a',
+  'mysvc_request_0123456789abcdef',
+])('the request id %s is logged unchanged', (requestId) => expect(lineOf(requestId).requestId).toBe(requestId));
 
 test('a path keeps the segments around a token', () => {
   expect(redactTokens(`/api/svc_${HEX}/posts`)).toBe('/api/svc_[redacted]/posts');

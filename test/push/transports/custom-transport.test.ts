@@ -113,6 +113,12 @@ test('a transports function that does not return a list is a configuration error
   expect(() => createApp({ resources, transports: (() => undefined) as never }, env)).toThrow(
     'transports: the function must return a list of transports',
   );
+  const transports = () => {
+    throw new Error('no access token');
+  };
+  expect(() => createApp({ resources, transports }, env)).toThrow(
+    'transports: the function threw Error: no access token',
+  );
   const wrong = { ...env, VAPID_SUBJECT: 'nobody' };
   expect(() => createApp({ resources, transports: (defaults) => defaults }, wrong)).toThrow('VAPID_SUBJECT');
 });

@@ -1,6 +1,6 @@
 import type { Host, ResourceGateway } from '../../../declare/host.ts';
 import { type AddToBatch, createMicroBatch } from '../../../platform/concurrency/micro-batch.ts';
-import { createLeaseRenewals, type LeaseRenewals, STORE_RESULT_RETRY_MS } from '../../../platform/leased-work/lease.ts';
+import { createLeaseRenewals, type LeaseRenewals } from '../../../platform/leased-work/lease.ts';
 import { retryTransient } from '../../../platform/postgres/retry.ts';
 import { plainArrayLiteral, textArrayLiteral } from '../../../platform/postgres/values.ts';
 import { mayReceiveSql, RATE_RULE, type UsersSql, usersSql } from '../endpoints/endpoints-sql.ts';
@@ -20,6 +20,11 @@ const RENEW_EVERY_MS = 500;
 export const BEGIN_REQUESTS_MS = 5000;
 
 const MARGIN_MS = 10_000;
+/**
+ * ms between attempts to write results and releases. Short, because a worker writes them one batch after the other: a long pause would hold
+ * back the results of all its endpoints, and its shutdown.
+ */
+export const WRITE_RETRY_MS: readonly number[] = [100, 1000];
 
 /**
  * ms after a worker's last renewal until its deliveries count as lost and are sent again. A request may begin at the last moment and
@@ -165,7 +170,7 @@ export function createLeaseRelease(
     ];
     try {
       const statement = { name: 'webhook_release_leases', text: RELEASE_LEASES, values };
-      const rows = await retryTransient(() => database.write<[string, boolean]>(statement), STORE_RESULT_RETRY_MS);
+      const rows = await retryTransient(() => database.write<[string, boolean]>(statement), WRITE_RETRY_MS);
       const requested = new Set(rows.flatMap(([endpointId, isRequested]) => (isRequested ? [endpointId] : [])));
       const endpoints = leases.filter(({ endpointId }) => requested.has(endpointId));
       if (endpoints.length > 0) await onRequested(endpoints.map(({ endpointId: id, owner }) => ({ id, owner })));

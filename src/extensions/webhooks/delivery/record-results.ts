@@ -1,7 +1,6 @@
 import type { Host } from '../../../declare/host.ts';
 import { type AddToBatch, createMicroBatch } from '../../../platform/concurrency/micro-batch.ts';
 import type { Keyring } from '../../../platform/crypto/keyring.ts';
-import { STORE_RESULT_RETRY_MS } from '../../../platform/leased-work/lease.ts';
 import { createLogWork, type WorkLine } from '../../../platform/observability/log-work.ts';
 import { retryTransient } from '../../../platform/postgres/retry.ts';
 import { plainArrayLiteral, textArrayLiteral } from '../../../platform/postgres/values.ts';
@@ -11,6 +10,7 @@ import { TEST_EVENT } from '../events.ts';
 import type { DeliveryStatus } from '../log/deliveries-sql.ts';
 import { encryptResponse } from '../readability/stored-body.ts';
 import type { Outcome } from './attempt.ts';
+import { WRITE_RETRY_MS } from './lease-store.ts';
 import { computeAttemptDelay } from './retry-schedule.ts';
 
 /**
@@ -209,7 +209,7 @@ export function createResultWriter(
     const statement = { name: 'webhook_record_results', text: RECORD_RESULTS, values };
     let disabled: EndpointRow[];
     try {
-      disabled = await retryTransient(() => host.database.write<EndpointRow>(statement), STORE_RESULT_RETRY_MS);
+      disabled = await retryTransient(() => host.database.write<EndpointRow>(statement), WRITE_RETRY_MS);
     } catch (error) {
       logAttempts(results, nextSteps, undefined);
       throw error;
