@@ -72,7 +72,7 @@ export function completeSettings(settings: z.output<typeof webhookSettings>, pro
   };
 }
 
-/** Returns the roles that alone decide who may have global endpoints; null if anything else decides too. */
+/** Returns the roles that allow global endpoints; null if the policy has other conditions too. */
 export function globalRolesOf({ globalPolicy }: Pick<WebhookSettings, 'globalPolicy'>): readonly string[] | null {
   const { functions, roles } = globalPolicy;
   return globalPolicy.public || globalPolicy.authenticated || functions.length > 0 ? null : roles;

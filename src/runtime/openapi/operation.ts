@@ -54,7 +54,7 @@ function requiredScope(route: Route, schemes: readonly SignInScheme[]): string |
   return first ?? route.scope;
 }
 
-/** Describes who may call a route. */
+/** Describes the callers that the policy of a route allows. */
 function describeAccess(route: Route, policy: CompiledPolicy, schemes: readonly SignInScheme[]): string {
   const scopeTexts = scopesByScheme(route, schemes).flatMap(({ scopes }) => {
     if (scopes === undefined) return [];

@@ -20,7 +20,7 @@ const BODY_DESCRIPTIONS: Record<RecordView, (name: string) => string> = {
   register: (name) => `The body that registers a ${name} without signing in.`,
 };
 
-/** The schema of a field's value in the given direction: its declaration, and who may see or set it. */
+/** The schema of a field's value in the given direction: its declaration, and the viewers that may see or set it. */
 function fieldSchema(field: CompiledField, direction: Direction): Json {
   const schema: Json = fieldJsonSchema(field.spec, direction);
   const policy = direction === 'input' ? field.writableBy : field.visibleTo;
