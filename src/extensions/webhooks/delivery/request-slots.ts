@@ -16,7 +16,7 @@ type BeginWithSlot = (release: () => void) => void;
 export interface RequestSlots {
   /**
    * Calls `begin` as soon as a slot of the kind is free for the owner, possibly synchronously. The calls of an owner get their slots in
-   * order; owners that wait for slots of the same kind alternate.
+   * order; owners that wait for slots of the same kind take turns.
    */
   acquire(kind: SlotKind, owner: string, begin: BeginWithSlot): void;
   /** Whether a call of `acquire` would have to wait. */
@@ -31,6 +31,11 @@ interface SlotLimits {
   untried: number;
   slowOrUntried: number;
   requested: number;
+}
+
+interface WaitingOwner {
+  calls: Set<{ begin: BeginWithSlot }>;
+  slotsInARow: number;
 }
 
 /** Slots that are limited together. */
@@ -80,13 +85,16 @@ export function createRequestSlots(size: number, limits: SlotLimits): RequestSlo
     untried: [common, createSharedPool(limits.untried), slowOrUntried],
     requested: [common, createSharedPool(limits.requested)],
   };
-  /** The waiting calls of each owner. Owners and calls in the order in which they get slots. */
-  const waiting: Record<SlotKind, Map<string, Set<{ begin: BeginWithSlot }>>> = {
+  /** The waiting calls of each owner, and how many slots the owner just got in a row. Owners and calls in their order. */
+  const waiting: Record<SlotKind, Map<string, WaitingOwner>> = {
     fast: new Map(),
     untried: new Map(),
     slow: new Map(),
     requested: new Map(),
   };
+  // In the fast lane as many as one endpoint may have, because deliveries that begin together are checked in one query. One elsewhere,
+  // because those slots may stay occupied for long.
+  const maxInARow: Record<SlotKind, number> = { fast: Math.ceil(size / 2), untried: 1, slow: 1, requested: 1 };
   // Under full load the kinds alternate, so that none of them starves.
   const kindOrder: SlotKind[] = ['fast', 'untried', 'slow'];
   let admitting = false;
@@ -103,13 +111,17 @@ export function createRequestSlots(size: number, limits: SlotLimits): RequestSlo
 
   function admitWaitingOwner(kind: SlotKind): boolean {
     if (isKindFull(kind)) return false;
-    for (const [owner, calls] of waiting[kind]) {
+    for (const [owner, entry] of waiting[kind]) {
       if (isOwnerFull(kind, owner)) continue;
-      const [first] = calls;
-      calls.delete(first!);
-      // The owner goes to the end of the queue.
-      waiting[kind].delete(owner);
-      if (calls.size > 0) waiting[kind].set(owner, calls);
+      const [first] = entry.calls;
+      entry.calls.delete(first!);
+      entry.slotsInARow += 1;
+      if (entry.calls.size === 0) waiting[kind].delete(owner);
+      else if (entry.slotsInARow === maxInARow[kind]) {
+        // The owner goes to the end of the queue.
+        waiting[kind].delete(owner);
+        waiting[kind].set(owner, { calls: entry.calls, slotsInARow: 0 });
+      }
       occupySlot(kind, owner, first!.begin);
       return true;
     }
@@ -139,8 +151,9 @@ export function createRequestSlots(size: number, limits: SlotLimits): RequestSlo
         occupySlot(kind, owner, begin);
         return;
       }
-      const calls = waiting[kind].get(owner) ?? new Set();
-      waiting[kind].set(owner, calls.add({ begin }));
+      const entry = waiting[kind].get(owner) ?? { calls: new Set(), slotsInARow: 0 };
+      entry.calls.add({ begin });
+      waiting[kind].set(owner, entry);
     },
     isFull,
     hasUsedUpShare: (kind, owner) => waiting[kind].has(owner) || isOwnerFull(kind, owner),

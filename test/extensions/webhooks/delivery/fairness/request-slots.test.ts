@@ -75,6 +75,21 @@ test.each(['untried', 'slow', 'requested'] as const)(
   },
 );
 
+test('in the fast lane, waiting calls of one owner begin together, up to half of all slots, and then other owners follow', () => {
+  const slots = createRequestSlots(6, { slow: 2, untried: 2, slowOrUntried: 3, requested: 1 });
+  const begun: string[] = [];
+  const releases: (() => void)[] = [];
+  const acquire = (owner: string) =>
+    slots.acquire('fast', owner, (release) => {
+      begun.push(owner);
+      releases.push(release);
+    });
+  for (let i = 0; i < 6; i++) acquire('x');
+  for (let i = 0; i < 5; i++) for (const owner of ['a', 'b', 'c']) acquire(owner);
+  while (releases.length > 0) releases.shift()!();
+  expect(begun.slice(6).join('')).toBe('aaabbbcccaabbcc');
+});
+
 test('an owner with slow and untried endpoints gets at most half of the slots for both together', () => {
   const slots = createRequestSlots(10, { slow: 5, untried: 5, slowOrUntried: 7, requested: 2 });
   const begun: string[] = [];
