@@ -16,7 +16,7 @@ export function isExportable(user: StoredRecord | undefined): user is StoredReco
   return user !== undefined && user.status !== 'deleting';
 }
 
-/** Dependencies of the job. */
+/** Dependencies of the job that builds an export. */
 interface ExportJobParts {
   exports: ExportStore;
   users: ResourceGateway;
