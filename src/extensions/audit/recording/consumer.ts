@@ -39,7 +39,7 @@ function compileAuditedResource(gateway: ResourceGateway, isUser: boolean): Audi
   };
 }
 
-/** The origin of a change, as stored in the outbox. */
+/** The origin of a change as stored in the outbox: how the caller was authenticated, id of the session or key, IP address. */
 interface Origin {
   via?: string;
   id?: string;
@@ -78,7 +78,7 @@ function toAuditEvent(audited: AuditedResource, row: OutboxRow): AuditEvent {
   };
 }
 
-/** Creates the look-up of users by the e-mails in events, so that failed sign-ins appear in the trail of the user. */
+/** Creates the function that finds users by the e-mails in events, so that failed sign-ins appear in the trail of the user. */
 function createUserFinder(users: ResourceGateway | undefined) {
   const text = users && `select email, id from ${quoteIdentifier(users.table)} where email = any($1::text[])`;
   return async (rows: readonly OutboxRow[], tx: Executor): Promise<Map<string, string>> => {
