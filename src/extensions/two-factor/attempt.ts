@@ -32,7 +32,7 @@ function codesLockedError(leftMs: number): ApiError {
 /** The kinds of code: from the authenticator app, or a recovery code. */
 export const METHODS = ['totp', 'recovery'] as const;
 
-/** A value of `METHODS`. */
+/** One of these kinds of code. */
 export type Method = (typeof METHODS)[number];
 
 /** A code from a request. */

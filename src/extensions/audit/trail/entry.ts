@@ -38,7 +38,7 @@ export interface Entry extends Omit<AuditEvent, 'erasable'> {
   hash: string;
 }
 
-/** A row in the order of `COLUMNS`. */
+/** A row of `audit_entries`, with its columns in the order of the select list below. */
 export type EntryRow = [
   id: number,
   at: string,

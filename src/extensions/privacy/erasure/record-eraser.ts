@@ -46,7 +46,7 @@ export interface RecordEraser {
 }
 
 /**
- * Deletes records in the transaction of `runRemoval`.
+ * Deletes records in the transaction of an erasure.
  *
  * @param rows locked rows with the columns of `gateway.columns`
  */

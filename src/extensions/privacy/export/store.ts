@@ -34,6 +34,7 @@ export interface Export {
   createdAt: string;
   finishedAt: string | null;
   expiresAt: string | null;
+  /** The token of the link, and the encryption of the chunks. */
   seal: ExportCipher;
 }
 
