@@ -127,7 +127,7 @@ export async function tryCode(
   return { kind: 'passed', userId, method, recoveryCodesLeft: row![0] };
 }
 
-/** The error of a wrong code. It does not reveal whether the code was right earlier. */
+/** The error text for a wrong code. It does not reveal whether the code was right at an earlier time. */
 export const WRONG_CODE = 'Must be a current code that has not been used';
 
 /**

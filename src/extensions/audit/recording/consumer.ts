@@ -13,7 +13,7 @@ import { OWN_ROW, type OwnPayload } from './event-writer.ts';
 /** A resource whose changes are recorded. */
 interface AuditedResource {
   gateway: ResourceGateway;
-  /** Fields that an erasure removes although their names do not look personal. They are masked, because the trail cannot be changed. */
+  /** Fields to mask although their names do not look personal: an erasure removes their values, but cannot change the trail. */
   personal: ReadonlySet<string>;
   /** Fields whose values an erasure of the owner's account removes from the trail, as it does from the records. */
   erasable: readonly string[];
@@ -92,7 +92,7 @@ function createUserFinder(users: ResourceGateway | undefined) {
 
 /**
  * Creates the relay consumer that appends changes of audited records, and the extension's own rows, to the audit trail exactly once.
- * It runs last, because it locks the end of the chain until the transaction ends.
+ * The consumer runs last, because it locks the end of the chain until the transaction ends.
  */
 export function createAuditConsumer({ resources, users }: Pick<Host, 'resources' | 'users'>): OutboxConsumer {
   const audited = new Map(

@@ -13,7 +13,7 @@ const RECHECK_DELAYS_MS = [60_000, 60 * 60_000];
 interface Erasers {
   /** Erases the record of the user. */
   user: RecordEraser;
-  /** Erase the user's records of the other resources that have an owner. */
+  /** Erase the user's records of the other resources whose records have an owner. */
   owned: readonly RecordEraser[];
   redact: ReturnType<typeof createOutboxRedactor>;
 }
@@ -41,7 +41,7 @@ export function createEraseAccount(
         const count = await erase(userId);
         if (count > 0) await database.write({ text: COUNT, values: [id, `erased:${name}`, count] });
       } catch (error) {
-        // Erase the data of the other features nevertheless. The job fails and is retried; the account stays until all succeed.
+        // Continue with the data of the other features. The job then fails and is retried; the user record stays until all succeed.
         log.error({ err: error, erasure: id, data: name }, 'Could not erase data of a user');
         failures.push(error);
       }

@@ -8,7 +8,7 @@ import type { RecordEraser, RunningErasure } from './record-eraser.ts';
 import { COUNT, FINISH, NOTICE } from './sql.ts';
 
 /**
- * Returns the e-mail that confirms an erasure to its user. It is the last use of the user's address.
+ * Returns the e-mail that confirms an erasure to its user. This e-mail is the last use of the user's address.
  *
  * @param appHost the host name of APP_URL; undefined if APP_URL is not set
  */

@@ -92,7 +92,7 @@ export function createRecordEraser(host: Parts, gateway: ResourceGateway, plan: 
     });
   }
 
-  /** @param withoutHook ids of records whose `beforeDelete` hook threw in an earlier attempt; it is skipped for them */
+  /** @param withoutHook ids of records whose `beforeDelete` hook threw in an earlier attempt; the hook is skipped for these */
   async function removeInTransaction(
     tx: Transaction,
     rows: readonly unknown[][],
