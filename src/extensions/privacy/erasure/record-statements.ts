@@ -116,7 +116,7 @@ export function createRecordStatements(gateway: ResourceGateway, plan: ErasurePl
   };
 }
 
-/** $1 owner. Removes personal data from events of the owner's records that are in the outbox. Waits for a relay that has locked these events. */
+/** $1 owner. Removes personal data from outbox events of the owner's records. Waits for a relay that has locked these events. */
 function redactSql(gateway: ResourceGateway, plan: ErasurePlan): string {
   const erased = textArraySql(erasedColumns(gateway, plan));
   const owner = `'${plan.ownerColumn}'`;
