@@ -70,8 +70,8 @@ const stop = async () => {
 onStopRequest(stop);
 
 /**
- * The attempts that workers held at disruptions, whose result may be lost. Each counts once, although dead workers hold it until
- * the lease expires.
+ * The attempts that workers held at disruptions, whose results may be lost. Each attempt counts once, although a dead worker holds it
+ * until its lease expires.
  */
 const held = new Map<string, HeldDelivery>();
 
@@ -129,7 +129,7 @@ async function causeDisruptions(disruptions: readonly Disruption[], runMs: numbe
     const at = (performance.now() - startedAt) / 1000;
     printLine(`  ${at.toFixed(1).padStart(6)} s  ${await causeDisruption(disruption)}`);
   }
-  // Without this, the jobs of a killed worker would be taken over only after 20 s.
+  // Without an empty Redis, other workers would take over the jobs of a killed worker only after 20 s.
   if (hurry) await flushRedis();
 }
 

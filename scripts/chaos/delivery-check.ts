@@ -10,7 +10,7 @@ export interface DeliveryCheck {
   lost: number;
   /** Messages whose `webhook-id` had been accepted before. */
   duplicates: number;
-  /** The part of them that a worker held when it was killed or Postgres was stopped: at most one for each time. */
+  /** Duplicates of deliveries that a worker held when it was killed or Postgres was stopped: at most one for each time. */
   explained: number;
   unexplained: number;
   /** Deliveries that arrived under more than one `webhook-id`. */

@@ -17,7 +17,7 @@ async function withClient<T>(databaseUrl: string, work: (client: pg.Client) => P
 export interface HeldDelivery {
   /** The `webhook-id`. */
   messageId: string;
-  /** Attempts before this one. */
+  /** Number of attempts before the one that the worker makes. */
   attempts: number;
 }
 

@@ -84,7 +84,7 @@ export async function prepareLoad(
     sum += published ? endpointNames.length : ENDPOINTS;
   }
 
-  /** Retries with the same key until it is acknowledged, so that it is created once. */
+  /** Creates a record. Repeats the request with the same idempotency key until the server confirms it, so that one record is created. */
   async function create({ author, published }: PlannedRecord, number: number): Promise<string> {
     const key = randomUUID();
     const record = {

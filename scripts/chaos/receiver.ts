@@ -25,7 +25,7 @@ export interface Receivers {
 }
 
 const SLOW_MS = 60;
-/** One out of this many messages gets 503 at first, if the endpoint is `failing`. */
+/** A `failing` endpoint responds with 503 to the first attempt of one in this many messages. */
 const FAILING_ONE_IN = 10;
 
 interface Endpoint {

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 /** The file with the environment of a running `npm run dev`, readable by its user only. Relative to the root of the clone. */
 export const DEVELOPMENT_ENVIRONMENT = '.data/environment.json';
 
-/** Writes the file, and removes it when this process exits. */
+/** Writes the file with the environment, and removes it when this process exits. */
 export function writeEnvironmentFile(root: string, environment: Record<string, string>): void {
   const file = join(root, DEVELOPMENT_ENVIRONMENT);
   rmSync(file, { force: true });

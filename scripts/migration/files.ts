@@ -4,7 +4,7 @@ import { type Journal, readJournal, readJson } from '../../src/runtime/migration
 import type { Plan } from '../../src/runtime/migrations/plan/plan-change.ts';
 import type { Snapshot } from '../../src/runtime/migrations/plan/snapshot.ts';
 
-/** A file to be written. `snapshot` describes the tables after it. */
+/** A migration file to be written. `snapshot` describes the tables after the migration. */
 interface NewMigration {
   name: string;
   /** The lines above the first statement. */

@@ -17,7 +17,7 @@ export interface Service {
 export interface StartedServer {
   port: number;
   stop(): Promise<void>;
-  /** Stops it, waits for `downMs`, and starts it again on the same port. Only for servers that keep their data. */
+  /** Stops the server, waits for `downMs`, and starts it again on the same port. Only for servers that keep their data. */
   restart(downMs: number, onStopped?: () => void): Promise<void>;
 }
 
@@ -83,7 +83,7 @@ export async function startServer(settings: ServerSettings): Promise<StartedServ
           pidIn: folder,
           ...(throwAway && { throwAway: folder }),
         },
-        // Without this, a setting of the shell (PGDATA, PGPORT) would change the server.
+        // Pass only these variables: others of the shell (PGDATA, PGPORT) would change the server.
         { PATH: process.env.PATH, HOME: '/', LC_ALL: 'C' },
         output,
       );

@@ -19,7 +19,7 @@ const temporaryRoots = [...new Set([tmpdir(), '/tmp', '/var/tmp'])].filter((plac
 
 /** The in-memory file system of Linux. */
 const MEMORY_FOLDER = '/dev/shm';
-/** Bytes that must be free, both there and in memory. A run of all tests uses about one gigabyte. */
+/** Bytes that must be free in `/dev/shm` and in memory. A run of all tests uses about one gigabyte. */
 const MIN_FREE_BYTES = 4 * 2 ** 30;
 
 function hasRoomInMemory(): boolean {

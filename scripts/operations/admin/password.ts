@@ -2,7 +2,7 @@ import { randomInt } from 'node:crypto';
 import { createInterface } from 'node:readline';
 import { Writable } from 'node:stream';
 
-// Without characters that are easily confused: 31 characters, 99 bits in twenty of them.
+// Without characters that are easily confused: 32 characters, so a password of twenty of them has 100 bits.
 const ALPHABET = 'abcdefghijkmnpqrstuvwxyz23456789';
 const GROUPS = 4;
 const GROUP_LENGTH = 5;

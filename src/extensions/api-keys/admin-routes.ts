@@ -8,7 +8,7 @@ import { type ApiKeyRow, ownedKeyShape, toKeyRecord } from './record.ts';
 import { adminListSql, EXISTS } from './sql.ts';
 import type { Keys } from './store.ts';
 
-/** The fields of an owner that the list contains. They are null if the account no longer exists. */
+/** The fields of a key's owner in the admins' list. Name and e-mail are null if the account no longer exists. */
 const OWNER = {
   selection: { fields: new Set(['name', 'email']), include: new Map() },
   defaults: { name: null, email: null },

@@ -48,7 +48,7 @@ export function createAuthenticator(
     log.warn({ err: error }, 'Could not refresh lastUsedAt of an API key'),
   );
 
-  /** Refuses with the same response for every reason. Only the event contains the reason. */
+  /** Emits an event with the reason and throws. The response is the same for every reason. */
   function refuse(
     req: Request,
     reason: RefusalReason,

@@ -82,7 +82,7 @@ export function createKeySchema(settings: ApiKeySettings, scopes: () => Scopes):
 const DEFAULT_LIMIT = 50;
 const MAX_LIMIT = 200;
 
-/** The query of the list of all keys. */
+/** The query parameters of the admins' list of all keys. */
 export const listQueryShape = z.object({
   status: z.enum(STATUSES).optional(),
   user: z.string().meta({ description: 'The id of the owner' }).optional(),
@@ -90,7 +90,7 @@ export const listQueryShape = z.object({
 });
 
 /**
- * Reads the query of the list of all keys.
+ * Validates the query parameters of the admins' list of all keys.
  *
  * @throws ApiError BAD_REQUEST naming the parameter that is unknown, malformed or given twice
  */

@@ -7,13 +7,13 @@ const ALPHABET = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz
 const BASE = ALPHABET.length;
 const RANDOM_CHARACTERS = 32;
 const CHECKSUM_CHARACTERS = 6;
-/** Larger bytes are discarded; they would make some characters more likely than others. */
+/** Random bytes from this value on are discarded: they would make some characters more likely than others. */
 const FAIR_BYTES = 256 - (256 % BASE);
 
 /** Length of the visible part of a key: the label and 6 more characters. */
 const PREFIX_LENGTH = LABEL.length + 6;
 
-/** 32 random characters: 190 bits. */
+/** Returns 32 random letters and digits: 190 bits. */
 function generateRandomPart(): string {
   let text = '';
   while (text.length < RANDOM_CHARACTERS) {
@@ -30,7 +30,7 @@ function generateRandomPart(): string {
  */
 export function checksumOf(random: string): string {
   let text = '';
-  for (let rest = crc32(random); rest > 0; rest = Math.floor(rest / BASE)) text = ALPHABET[rest % BASE] + text;
+  for (let left = crc32(random); left > 0; left = Math.floor(left / BASE)) text = ALPHABET[left % BASE] + text;
   return text.padStart(CHECKSUM_CHARACTERS, '0');
 }
 

@@ -6,7 +6,7 @@ export const STATUSES = ['active', 'expired', 'revoked'] as const;
 /** A value of `STATUSES`. */
 export type KeyStatus = (typeof STATUSES)[number];
 
-/** The columns of a key that responses use. They do not include its hash. */
+/** The columns of a key that responses contain: all but its owner, its hash and the time of its revocation. */
 export const API_KEY_COLUMNS = `
   id, name, prefix, scopes,
   case when revoked_at is not null then 'revoked' when expires_at <= now() then 'expired' else 'active' end,

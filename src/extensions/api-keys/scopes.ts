@@ -11,10 +11,10 @@ function routeKey({ method, path, crud }: RouteKeyParts): string {
 }
 
 /**
- * Finds the routes that the setting `routeScopes` names.
+ * Reads the setting `routeScopes`, and reports routes in it that do not exist or accept no keys.
  *
  * @param routes all routes of the app
- * @returns the scope that a route requires: from the setting, or its own; undefined if it has neither
+ * @returns a function for the scope that a route requires: from the setting, or its own; undefined if it has neither
  */
 function readRouteScopes(
   routes: readonly Route[],
@@ -103,14 +103,14 @@ export function createScopes(
   { routeScopes, defaultScopes }: Pick<ApiKeySettings, 'routeScopes' | 'defaultScopes'>,
   errors = new ConfigErrors(),
 ): Scopes {
-  const given = readRouteScopes(routes, routeScopes, errors.at('apiKeys.routeScopes'));
-  const all = listScopes(routes, given);
+  const scopeOf = readRouteScopes(routes, routeScopes, errors.at('apiKeys.routeScopes'));
+  const all = listScopes(routes, scopeOf);
   for (const scope of defaultScopes) {
     if (all.has(scope)) continue;
     errors.at('apiKeys.defaultScopes').report(`unknown scope "${scope}"; valid scopes: ${[...all.keys()].join(', ')}`);
   }
   return {
     all,
-    scopesFor: (route) => acceptedScopes(route, given(route)),
+    scopesFor: (route) => acceptedScopes(route, scopeOf(route)),
   };
 }

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { policySetting } from '../../declare/extension.ts';
 import { isScope, SCOPE_FORMAT } from '../../declare/scope.ts';
 
-/** A century. A larger number is most likely a typo. */
+/** A century in days. A larger number is most likely a typo. */
 const MAX_DAYS = 36_500;
 
 const days = z.number().int().min(1).max(MAX_DAYS);
@@ -14,7 +14,7 @@ export const apiKeySettings = z
     policy: policySetting.default('authenticated'),
     /** Maximum number of active keys per user. */
     maxKeysPerUser: z.number().int().positive().default(20),
-    /** Lifetime of a key that is created without `expiresInDays`. */
+    /** Lifetime in days of a key that is created without `expiresInDays`. */
     defaultExpiryDays: days.default(90),
     maxLifetimeDays: days.default(365),
     /** Whether `expiresInDays: null` creates a key that never expires. */

@@ -26,20 +26,20 @@ export const apiKeyTable = pgTable(
   ],
 );
 
-/** Whether last_used_at needs a refresh. Uses the database clock, which is the same for all processes. */
+/** SQL condition: last_used_at needs a refresh. Uses the database clock, which is the same for all processes. */
 const usageIsStaleSql = (key: string) => `coalesce(${key}.last_used_at < now() - interval '1 minute', true)`;
 const ACTIVE = 'revoked_at is null and (expires_at is null or expires_at > now())';
 
 /**
- * $1 key. Locks its owner before the key itself, as every revocation does, so that nothing is stored for the key while it is being
- * revoked.
+ * $1 key id. Locks the owner of the key. Every revocation does so before it locks the key, so that nothing is stored for a key while it
+ * is being revoked.
  */
 export const lockOwnerSql = (users: string) =>
   `select from ${users} where id = (select user_id from api_keys where id = $1) for no key update`;
 
 /**
- * $1 id, $2 user, $3 hash, $4 name, $5 prefix, $6 scopes, $7 lifetime in days or null, $8 maximum active keys of a user. No row: the
- * limit is reached. Uses api_keys_user_id_index.
+ * $1 key id, $2 owner, $3 hash, $4 name, $5 prefix, $6 scopes, $7 lifetime in days or null, $8 maximum active keys of a user. No row: the
+ * user has reached that maximum. Uses api_keys_user_id_index.
  */
 export const CREATE = `
   insert into api_keys (id, user_id, key_hash, name, prefix, scopes, expires_at)
@@ -48,25 +48,26 @@ export const CREATE = `
   returning ${API_KEY_COLUMNS}`;
 
 /**
- * $1 hashes. Also returns the owner's record: one round trip for all requests that arrive together. Uses api_keys_key_hash_unique.
+ * $1 hashes of keys. Returns the keys and their owners' records in one round trip for all requests that arrive
+ * together. Uses api_keys_key_hash_unique.
  *
  * @param users the table of users
- * @param columns of the user `u`
+ * @param columns columns of the table of users, whose alias is `u`
  */
 export const findKeysSql = (users: string, columns: string) => `
   select k.key_hash, k.id, k.user_id, k.prefix, k.scopes, ${usageIsStaleSql('k')}, k.revoked_at is not null,
     coalesce(k.expires_at <= now(), false), u.id is not null, ${columns}
   from api_keys k left join ${users} u on u.id = k.user_id where k.key_hash = any($1)`;
 
-/** $1 ids. Returns those that are no longer active. Uses the primary key. */
+/** $1 key ids. Returns the ids of keys that are no longer active. Uses the primary key. */
 export const ENDED = `
-  select asked.id from unnest($1::text[]) as asked(id)
-  where not exists (select from api_keys where api_keys.id = asked.id and ${ACTIVE})`;
+  select checked.id from unnest($1::text[]) as checked(id)
+  where not exists (select from api_keys where api_keys.id = checked.id and ${ACTIVE})`;
 
-/** $1 id. Uses the primary key. */
+/** $1 key id. Uses the primary key. */
 export const EXPIRY = 'select expires_at from api_keys where id = $1';
 
-/** $1 id, $2 address. Does not change a revoked key. */
+/** Records the last use of a key, unless the key is revoked. $1 key id, $2 IP address of the client. */
 export const TOUCH = `
   update api_keys set last_used_at = now(), last_used_ip = $2
   where id = $1 and revoked_at is null and ${usageIsStaleSql('api_keys')}`;
@@ -87,26 +88,26 @@ export const adminListSql = (status: keyof typeof OF_STATUS | undefined) => `
   where ($1::text is null or user_id = $1) and ${status === undefined ? 'true' : OF_STATUS[status]}
   order by id desc limit $2`;
 
-/** $1 id, $2 its owner, or null for any owner. No row: there is no such active key. */
+/** $1 key id, $2 its owner, or null for any owner. No row: there is no such key, or it is already revoked. */
 export const REVOKE = `
   update api_keys set revoked_at = now()
   where id = $1 and ($2::text is null or user_id = $2) and revoked_at is null
   returning user_id, prefix`;
 
-/** $1 id. */
+/** $1 key id. */
 export const EXISTS = 'select 1 from api_keys where id = $1';
 
-/** $1 users. Revokes all their active keys. */
+/** Revokes all active keys of users. $1 users. */
 export const REVOKE_ALL = `
   update api_keys set revoked_at = now()
   where id in (select id from api_keys where user_id = any($1) and ${ACTIVE} order by id for no key update)
   returning user_id, id`;
 
-/** $1 deleted users. Also removes the address that a key was last used from. */
+/** Revokes all keys of deleted users and removes the IP addresses of their last use. $1 deleted users. */
 export const REVOKE_OF_DELETED = `
   update api_keys set revoked_at = coalesce(revoked_at, now()), last_used_ip = null where user_id = any($1)`;
 
-/** $1 days that keys are kept, $2 maximum number of rows. Uses api_keys_expires_at_index and api_keys_revoked_at_index. */
+/** $1 days to keep revoked and expired keys, $2 maximum number of rows. Uses api_keys_expires_at_index and api_keys_revoked_at_index. */
 export const DELETE_OLD = `
   delete from api_keys where id in (
     select id from api_keys

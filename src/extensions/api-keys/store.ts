@@ -18,7 +18,7 @@ import { API_KEY_COLUMNS, type ApiKeyRecord, type ApiKeyRow, toKeyRecord } from 
 import type { ApiKeySettings } from './settings.ts';
 import { CREATE, DELETE_OLD, lockOwnerSql, REVOKE, REVOKE_ALL, REVOKE_OF_DELETED } from './sql.ts';
 
-/** Who revoked a key. */
+/** Who revoked a key; `by` is the id of that user. */
 type RevokedBy = { reason: 'user' | 'admin'; by: string } | { reason: 'script'; by: null };
 
 /** Creates and revokes keys. */
@@ -94,7 +94,7 @@ export function createKeys(
   };
 }
 
-// Index api_keys_user_id_index.
+// Uses api_keys_user_id_index. $1 user, $2 the last id of the previous page, $3 page size.
 const ROWS = `select ${API_KEY_COLUMNS} from api_keys where user_id = $1 and id > $2 order by id limit $3`;
 const USER_DATA_FIELDS = [
   'id',

@@ -1,6 +1,6 @@
 import { COLUMNS, ENTRIES_WITH_VALUES, VALUES_COLUMNS } from './trail/entry.ts';
 
-/** Makes transactions that add or remove rows run one after the other. The lock ends with the transaction. */
+/** Makes transactions that add or remove audit entries run one after the other. The lock ends with the transaction. */
 export const LOCK = `select pg_advisory_xact_lock(hashtextextended('audit_entries', 0))`;
 
 /** The end of the chain. No row: the chain is empty and has never had rows. */
@@ -26,7 +26,7 @@ export const INSERT_VALUES = `
 export const ERASE_VALUES = `
   delete from audit_values where entry_id in (select entry_id from audit_values where owner_id = $1 limit $2) returning 1`;
 
-/** $1 ids (array), $2 the name of the rows, $3 payloads (array). */
+/** $1 event ids (array), $2 the event name of all rows, $3 payloads (array). */
 export const INSERT_OUTBOX = `
   insert into outbox (event_id, name, payload)
   select event_id, $2, payload from unnest($1::text[], $3::jsonb[]) as rows(event_id, payload)`;
@@ -35,24 +35,24 @@ export const INSERT_OUTBOX = `
 export const PAGE = `
   select ${COLUMNS}, ${VALUES_COLUMNS} from ${ENTRIES_WITH_VALUES} where id > $1 order by id limit $2`;
 
-/** The last row that was removed. */
+/** Id and hash of the last audit entry that retention removed. */
 export const ANCHOR = 'select id, hash from audit_anchors order by id desc limit 1';
 
-/** The oldest rows. $1 days after which a row is old, $2 maximum number of rows. */
+/** The oldest audit entries, each with whether it is old. $1 days after which an entry is old, $2 maximum number of rows. */
 export const OLDEST = `
   select id, hash, at <= now() - $1 * interval '1 day' from audit_entries order by id limit $2`;
 
-/** $1 the last row to remove, $2 its hash. */
+/** Stores where the chain will start. $1 id of the last audit entry to remove, $2 its hash. */
 export const ANCHOR_AT = 'insert into audit_anchors (id, hash) values ($1, $2)';
 
-/** $1 the last row to remove. */
+/** Removes audit entries and their values. $1 id of the last entry to remove. */
 export const REMOVE_ENTRIES = `
   with gone as (delete from audit_values where entry_id <= $1) delete from audit_entries where id <= $1`;
 
-/** $1 the newest anchor. */
+/** Removes older anchors. $1 id of the newest anchor. */
 export const REMOVE_ANCHORS = 'delete from audit_anchors where id < $1';
 
-/** The number of triggers that exist and are enabled. */
+/** The number of triggers that make the audit tables append-only and are enabled. */
 export const TRIGGERS = `
   select count(*)::int from pg_trigger t join pg_class c on c.oid = t.tgrelid
    where c.relnamespace = (select oid from pg_namespace where nspname = current_schema())

@@ -62,8 +62,8 @@ export const auditAnchors = pgTable('audit_anchors', {
 
 /**
  * Returns the SQL that makes the audit trail append-only for every role: rows cannot be changed, or removed before they are
- * `keepDays` old, and the newest anchor stays. The days are part of the function and not in a table, so that the app cannot shorten
- * them. The search path is fixed; otherwise a role that may create operators could replace the comparison of times.
+ * `keepDays` old, and the newest anchor stays. The days are part of the SQL function and not in a table, so that the app cannot
+ * shorten the time. The search path is fixed; otherwise a role that may create operators could replace the comparison of times.
  *
  * @param keepDays a whole number
  */

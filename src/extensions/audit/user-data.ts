@@ -6,7 +6,7 @@ import { type Changes, ENTRIES_WITH_VALUES, withValues } from './trail/entry.ts'
 
 const ROWS_AT_ONCE = 500;
 
-// Index audit_entries_user_id_index.
+// Uses the index audit_entries_user_id_index. $1 user, $2 and $3 time and id of the last row of the previous page.
 const ROWS = `
   select id, at, action, resource, record_id, via, credential_id, ip, request_id, changes, details, values_by_field
   from ${ENTRIES_WITH_VALUES}

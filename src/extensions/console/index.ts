@@ -9,7 +9,7 @@ import { createStateReader } from './state.ts';
 const HOME = '/console';
 const PATH = `${HOME}/push`;
 
-/** Events after which the page's data is read again. */
+/** In-process events after which the console page's data is read again. */
 const EVENTS = ['push.sent', 'push.failed', 'push.receipt', 'push.opened', 'push.simulated'];
 
 /**

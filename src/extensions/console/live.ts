@@ -11,11 +11,11 @@ const RETRY_MS = 1000;
 
 /** Streams of server-sent events that keep open pages up to date. */
 export interface LiveUpdates {
-  /** Responds with a stream of the events `state`, when the data has changed, and `beat`. */
+  /** Responds with a stream of the events `state` (the page's data, when it has changed) and `beat` (a heartbeat). */
   open(req: Request, res: Response): void;
-  /** Reads the data again because something has changed. */
+  /** Reads the page's data again and sends it to the open pages if it has changed. */
   refresh(): void;
-  /** Ends all streams. */
+  /** Ends all streams; new ones get 503. Resolves when no read is in progress. */
   stop(): Promise<void>;
 }
 
@@ -31,7 +31,7 @@ export function createLiveUpdates(read: () => Promise<unknown>, log: Logger): Li
 
   function sendState(text: string): void {
     for (const [res, shown] of streams) {
-      // A slow reader gets the newest state after the previous one has been sent.
+      // Skip a client that has not received the previous state yet: a later read sends it the newest state.
       if (shown === text || res.writableNeedDrain) continue;
       streams.set(res, text);
       res.write(`event: state\ndata: ${text}\n\n`);

@@ -34,7 +34,7 @@ export function consoleRoutes(
   },
 ): Route[] {
   const common = { policy: 'public', middleware };
-  /** Updates open pages at once after an action. */
+  /** Wraps a handler so that open pages are updated right after its action. */
   const withPageRefresh = (handler: Route['handler']) => async (ctx: RouteContext) => {
     const value = await handler(ctx);
     live.refresh();

@@ -13,7 +13,7 @@ interface ShownUser {
   label: string;
 }
 
-/** The data of the page. */
+/** The data of the console page. */
 export interface ConsoleState {
   /** Oldest first, so that devices keep their position; each with its newest notifications. */
   devices: (SimulatedDevice & { owner: string })[];
@@ -28,7 +28,7 @@ function toShownUser(user: StoredRecord): ShownUser {
   return { id, label: typeof name === 'string' && name !== '' ? `${name} (${email})` : String(email) };
 }
 
-/** Creates the function that reads the data of the page. */
+/** Creates the function that reads the data of the console page. */
 export function createStateReader(
   { database, service }: Pick<Platform, 'database'> & Pick<Host, 'service'>,
   users: ResourceGateway,

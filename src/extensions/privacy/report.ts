@@ -10,10 +10,10 @@ import { isFreeText, isPersonal, isPersonalName } from '../../records/fields/per
 import { ownerFieldOf } from '../../records/schema/compile.ts';
 import { tablesOf } from '../../records/schema/table-names.ts';
 
-/** Why a field counts as personal: the declaration says so, it describes an account, or its name (or type) looks like it. */
+/** Why a field counts as personal: its declaration marks it, it is a text of the user resource, or its name or type looks personal. */
 type Reason = 'pii()' | 'personalFields' | 'account' | 'name';
 
-/** A personal field, or a personal member of one. */
+/** A personal field, or a personal member of an object field. */
 interface PersonalField {
   /** For a member of an object: `address.city`. */
   path: string;
@@ -55,7 +55,7 @@ function listPersonalFields({ fields, personalFields: listed = [] }: AnyResource
 
 // Columns that refer to a user, in tables that do not belong to resources.
 const USER_REFERENCE = /^(user|owner|author|account|created_by|requested_by)(_?id)?s?$|_user_ids?$/;
-// A hash reveals nothing.
+// Columns with hashes reveal no personal data.
 const HASH = /(hash|fingerprint)$/;
 const PERSONAL_COLUMN = /^(recipient|user_agent|token|ip|last_used_ip|phone|email)$/;
 
@@ -87,7 +87,7 @@ function describePolicy(policy: CompiledPolicy): string {
   return words.join(', ');
 }
 
-/** Describes a declared policy. */
+/** Describes in words which callers a declared policy allows. */
 const describeDeclaredPolicy = (policy: Policy): string => describePolicy(compilePolicy(policy, () => undefined));
 
 /** A personal field of a resource. */
@@ -99,9 +99,9 @@ export interface ReportedField {
   /** Columns such as `users.email`, including those of the table of deleted records. */
   storedIn: string[];
   encrypted: boolean;
-  /** Who sees it, in words. */
+  /** Who sees the field in responses, in words. */
   seenBy: string;
-  /** How long it is kept, in words. */
+  /** How long values of the field are kept, in words. */
   kept: string;
 }
 
@@ -126,7 +126,7 @@ export interface PrivacyReport {
   unclaimed: { table: string; columns: string[] }[];
 }
 
-// The outbox is emptied within seconds; privacy_erasures contains only ids of erased accounts.
+// Tables that need no report: the outbox is emptied within seconds, and privacy_erasures contains only ids of erased accounts.
 const EXEMPT_TABLES = ['outbox', 'privacy_erasures'];
 
 const ON_OWNER_DELETE = {
@@ -147,7 +147,7 @@ function describeRetention({ declaration, archiveTable }: ResourceGateway, isUse
 }
 
 /** Describes who gets a field in responses: callers who may read the record and see the field. */
-function seenBy({ declaration, readPolicy }: ResourceGateway, field: string): string {
+function describeReaders({ declaration, readPolicy }: ResourceGateway, field: string): string {
   const { hidden, writeOnly, visibleTo } = (declaration.fields as Fields)[field]!.spec;
   if (hidden || writeOnly) return 'no one: the API never returns it';
   const readers = describePolicy(readPolicy);
@@ -166,7 +166,7 @@ function reportFields(gateway: ResourceGateway, isUser: boolean): ReportedField[
     reason,
     storedIn: tables.map((table) => `${table}.${snakeCase(field)}`),
     encrypted: (gateway.declaration.fields as Fields)[field]!.spec.encrypted === true,
-    seenBy: seenBy(gateway, field),
+    seenBy: describeReaders(gateway, field),
     kept: describeRetention(gateway, isUser),
   }));
 }

@@ -22,7 +22,7 @@ export function lockDurationMs(failures: number, { maxAttempts, lockMinutes }: T
   return Math.min(lockMinutes * MINUTE_MS * 2 ** (failures / maxAttempts - 1), LONGEST_MS);
 }
 
-/** Returns the 429 of a locked factor. */
+/** Returns the error (status 429) for a factor that wrong codes have locked. @param leftMs ms until the lock ends */
 function codesLockedError(leftMs: number): ApiError {
   const minutes = Math.ceil(leftMs / MINUTE_MS);
   const text = `Too many wrong codes, try again in ${minutes} ${minutes === 1 ? 'minute' : 'minutes'}`;
@@ -32,7 +32,7 @@ function codesLockedError(leftMs: number): ApiError {
 /** The kinds of code: from the authenticator app, or a recovery code. */
 export const METHODS = ['totp', 'recovery'] as const;
 
-/** A value of `METHODS`. */
+/** One of these kinds of code. */
 export type Method = (typeof METHODS)[number];
 
 /** A code from a request. */
@@ -44,10 +44,11 @@ export interface GivenCode {
 /** The second factor of a user. Its row is locked until the transaction ends. */
 export interface Factor {
   userId: string;
-  /** Ciphertext. */
+  /** Ciphertext of the TOTP secret. */
   secret: string;
+  /** The time step of the last accepted code; codes of this and earlier steps are refused. */
   lastStep: number;
-  /** Hashes. */
+  /** Hashes of the unused recovery codes. */
   recoveryCodes: readonly string[];
   confirmed: boolean;
   failures: number;
@@ -74,7 +75,7 @@ type FactorRow = [string, string, number, string[], boolean, number, number];
  * Reads a factor with a statement that locks its row, so that attempts of one user run one after the other.
  *
  * @param text the statement
- * @param by its parameter: the id of the user or the hash of a challenge
+ * @param by the parameter of the statement: the id of a user or the hash of a challenge's token
  */
 export async function lockFactor(tx: Executor, text: string, by: string): Promise<Factor | undefined> {
   const [row] = await tx.write<FactorRow>({ text, values: [by] });
@@ -103,7 +104,7 @@ function matchCode(keyring: Keyring, factor: Factor, { method, code }: GivenCode
  * before the commit; otherwise a wrong code would not count.
  *
  * @param admit called with whether the code is right; if it returns false, nothing is used up or counted
- * @returns undefined if it was not admitted
+ * @returns undefined if `admit` returned false
  */
 export async function tryCode(
   tx: Executor,
@@ -126,7 +127,7 @@ export async function tryCode(
   return { kind: 'passed', userId, method, recoveryCodesLeft: row![0] };
 }
 
-/** The error of a wrong code. It does not reveal whether the code was right earlier. */
+/** The error text for a wrong code. It does not reveal whether the code was right at an earlier time. */
 export const WRONG_CODE = 'Must be a current code that has not been used';
 
 /**
@@ -138,22 +139,22 @@ export const WRONG_CODE = 'Must be a current code that has not been used';
 export function reportAttempt(
   events: Events,
   req: Request,
-  tryCode: CodeAttempt,
+  attempt: CodeAttempt,
   wrong: () => ApiError,
-): asserts tryCode is Extract<CodeAttempt, { kind: 'passed' }> {
-  const { userId, method } = tryCode;
+): asserts attempt is Extract<CodeAttempt, { kind: 'passed' }> {
+  const { userId, method } = attempt;
   const client = { userId, ip: addressOf(req) };
-  if (tryCode.kind === 'locked') {
+  if (attempt.kind === 'locked') {
     events.emit('security.two_factor_failed', { ...client, method, reason: 'locked' });
-    throw codesLockedError(tryCode.leftMs);
+    throw codesLockedError(attempt.leftMs);
   }
-  if (tryCode.kind === 'failed') {
-    const { lockedUntil } = tryCode;
+  if (attempt.kind === 'failed') {
+    const { lockedUntil } = attempt;
     events.emit('security.two_factor_failed', { ...client, method, reason: 'wrong' });
     if (lockedUntil !== undefined) events.emit('security.two_factor_locked', { ...client, lockedUntil });
     throw wrong();
   }
   if (method === 'recovery') {
-    events.emit('security.recovery_code_used', { ...client, remaining: tryCode.recoveryCodesLeft });
+    events.emit('security.recovery_code_used', { ...client, remaining: attempt.recoveryCodesLeft });
   }
 }

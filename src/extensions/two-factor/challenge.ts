@@ -15,7 +15,7 @@ const MINUTE_MS = 60_000;
 
 const hashChallengeToken = (token: string) => createHash('sha256').update(token).digest('hex');
 
-/** Returns the response to a login whose user has a second factor; undefined for other users. */
+/** Stores a challenge and returns the response to the login, if the user has a second factor; undefined for other users. */
 export async function openChallenge(
   { host, settings, users }: TwoFactorContext,
   { user, passwordProof }: CheckedLogin,

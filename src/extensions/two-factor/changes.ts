@@ -15,7 +15,8 @@ function notEnabledError(): ApiError {
 }
 
 /**
- * Runs `change` if the code is right, in the transaction that uses the code up. Returns false if the user has no second factor.
+ * Runs `change` if the code is right, in the transaction that uses the code up; throws if it is wrong. Returns false if the user has no
+ * second factor.
  *
  * @param field the field of the body that the error names
  */
@@ -50,7 +51,7 @@ export function createConfirmStep(context: TwoFactorContext): ConfirmStep {
   };
 }
 
-/** Removes the factor of a user and the logins that wait for it. Returns false if there is none. */
+/** Removes the second factor of a user and the logins that wait for its code. Returns false if the user has no second factor. */
 async function removeFactor(tx: Executor, userId: string): Promise<boolean> {
   const rows = await tx.write({ text: REMOVE, values: [userId] });
   if (rows.length > 0) await tx.write({ text: REMOVE_CHALLENGES, values: [[userId]] });
@@ -100,7 +101,7 @@ export async function renewRecoveryCodes(
   const { id } = ctx.user!;
   const { password, code } = ctx.input;
   const recoveryCodes = generateRecoveryCodes(context.settings.recoveryCodes);
-  const hashes = recoveryCodes.map((one) => hashRecoveryCode(id, one));
+  const hashes = recoveryCodes.map((recoveryCode) => hashRecoveryCode(id, recoveryCode));
   const renew = (on: Executor) => on.write({ text: RENEW_CODES, values: [id, hashes] });
   if (password !== undefined) await context.accounts.confirmPassword(id, password, 'password');
   if (!(await changeWithCode(context, ctx, code, renew))) throw notEnabledError();

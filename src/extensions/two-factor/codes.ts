@@ -9,7 +9,7 @@ export function secretContext(userId: string): string {
   return `two_factors/secret/${userId}`;
 }
 
-/** The encrypted columns, for key rotation. */
+/** The encrypted columns of this extension, for the rotation of encryption keys. */
 export const encryptedSecrets: readonly EncryptedColumn[] = [
   { name: 'two_factors.secret', table: 'two_factors', column: 'secret', key: 'user_id', context: secretContext },
 ];
@@ -73,7 +73,7 @@ export function hashRecoveryCode(userId: string, code: string): string {
 }
 
 const PIXELS_PER_MODULE = 6;
-// The default is transparent, which is unreadable on a dark page.
+// The default background is transparent, which makes the QR code unreadable on a dark page.
 const WHITE = [255, 255, 255, 255] as const;
 
 /** Encodes a text as a QR code: the data URL of a PNG, black on white with its quiet zone. */

@@ -15,7 +15,7 @@ import type { TwoFactorContext } from './context.ts';
 import type { codeInput, enrolmentShape, passwordInput, recoveryCodesShape } from './shapes.ts';
 import { CONFIRM, ENROL, LOCK_ENROLMENT } from './sql.ts';
 
-/** `POST /auth/2fa/enrol`: creates a secret and replaces an unconfirmed one. Logins require no code until it is confirmed. */
+/** `POST /auth/2fa/enrol`: creates a secret and replaces an unconfirmed one. Logins require no code until the secret is confirmed. */
 export async function enrolFactor(
   { host, accounts, settings }: TwoFactorContext,
   ctx: RouteContext<z.output<typeof passwordInput>>,

@@ -37,7 +37,7 @@ type Operation = (context: TwoFactorContext, ctx: RouteContext) => Promise<unkno
 /** The routes of two-factor. Their responses must not be cached. */
 export function twoFactorRoutes(context: TwoFactorContext): Route[] {
   const tags = ['two-factor'];
-  const handler = (operation: Operation) => (ctx: RouteContext) => {
+  const withoutCaching = (operation: Operation) => (ctx: RouteContext) => {
     ctx.res.setHeader('Cache-Control', 'no-store');
     return operation(context, ctx);
   };
@@ -50,7 +50,7 @@ export function twoFactorRoutes(context: TwoFactorContext): Route[] {
       operationId: 'readTwoFactor',
       tags,
       summary: 'Read the two-factor status of your account',
-      handler: handler(readStatus),
+      handler: withoutCaching(readStatus),
     },
     {
       method: 'POST',
@@ -64,7 +64,7 @@ export function twoFactorRoutes(context: TwoFactorContext): Route[] {
       summary: 'Create a secret for your authenticator app',
       description:
         'Two-factor authentication stays disabled until you confirm the secret with a code. The secret expires after an hour.',
-      handler: handler(enrolFactor),
+      handler: withoutCaching(enrolFactor),
     },
     {
       method: 'POST',
@@ -76,7 +76,7 @@ export function twoFactorRoutes(context: TwoFactorContext): Route[] {
       operationId: 'confirmTwoFactor',
       tags,
       summary: 'Enable two-factor authentication with a code from the app',
-      handler: handler(confirmFactor),
+      handler: withoutCaching(confirmFactor),
     },
     {
       method: 'POST',
@@ -89,7 +89,7 @@ export function twoFactorRoutes(context: TwoFactorContext): Route[] {
       operationId: 'verifyTwoFactor',
       tags,
       summary: 'Finish a login with a code',
-      handler: handler(verifyLogin),
+      handler: withoutCaching(verifyLogin),
     },
     {
       method: 'POST',
@@ -101,7 +101,7 @@ export function twoFactorRoutes(context: TwoFactorContext): Route[] {
       operationId: 'disableTwoFactor',
       tags,
       summary: 'Disable two-factor authentication',
-      handler: handler(disableFactor),
+      handler: withoutCaching(disableFactor),
     },
     {
       method: 'POST',
@@ -114,7 +114,7 @@ export function twoFactorRoutes(context: TwoFactorContext): Route[] {
       tags,
       summary: 'Replace your recovery codes',
       description: 'Requires a code from the app or an unused recovery code. The password alone is not enough.',
-      handler: handler(renewRecoveryCodes),
+      handler: withoutCaching(renewRecoveryCodes),
     },
     {
       method: 'DELETE',
@@ -129,7 +129,7 @@ export function twoFactorRoutes(context: TwoFactorContext): Route[] {
       tags,
       summary: 'Disable two-factor authentication of a user who can no longer sign in',
       description: 'An admin who has a second factor must send a code of their own.',
-      handler: handler(disableByAdmin),
+      handler: withoutCaching(disableByAdmin),
     },
   ];
 }

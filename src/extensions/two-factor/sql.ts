@@ -44,25 +44,25 @@ const FACTOR = `
   user_id, secret, last_step, recovery_codes, confirmed_at is not null, failures,
   greatest(0, extract(epoch from locked_until - now()) * 1000)::float8`;
 
-/** Time to confirm an enrolment. */
+/** The time in which a user must confirm an enrolment. */
 const ENROLMENT = `interval '1 hour'`;
 
-/** $1 user, $2 secret. No row: two-factor is already on. A new enrolment keeps an existing lock. */
+/** Stores an unconfirmed factor. $1 user, $2 secret. No row: two-factor is already on. A new enrolment keeps an existing lock. */
 export const ENROL = `
   insert into two_factors (user_id, secret) values ($1, $2)
   on conflict (user_id) do update set secret = excluded.secret, created_at = now(), last_step = 0
   where two_factors.confirmed_at is null
   returning 1`;
 
-/** $1 user. The row lock makes attempts of one user run one after the other. */
+/** Reads a confirmed factor. $1 user. The row lock makes attempts of one user run one after the other. */
 export const LOCK = `select ${FACTOR} from two_factors where user_id = $1 and confirmed_at is not null for update`;
 
-/** $1 user. */
+/** Reads and locks a factor that can still be confirmed. $1 user. */
 export const LOCK_ENROLMENT = `
   select ${FACTOR} from two_factors
   where user_id = $1 and confirmed_at is null and created_at > now() - ${ENROLMENT} for update`;
 
-/** $1 hash of a challenge's token. */
+/** Reads and locks the factor of the user who signs in with a challenge. $1 hash of the challenge's token. */
 export const LOCK_CHALLENGED = `
   select ${FACTOR} from two_factors
   where user_id = (select user_id from two_factor_challenges where token_hash = $1 and expires_at > now())
@@ -75,7 +75,7 @@ export const USE_CODE = `
     failures = 0, locked_until = null
   where user_id = $1 returning cardinality(recovery_codes)`;
 
-/** $1 user, $2 ms of a new lock, or 0. Needs the row lock. Returns the end of the lock. */
+/** Counts a wrong code. $1 user, $2 ms of a new lock, or 0. Needs the row lock. Returns the end of the lock. */
 export const FAIL = `
   update two_factors set failures = failures + 1,
     locked_until = case when $2::float8 > 0 then now() + $2::float8 * interval '1 millisecond' else locked_until end
@@ -87,7 +87,7 @@ export const CONFIRM = 'update two_factors set confirmed_at = now(), recovery_co
 /** $1 user, $2 hashes of recovery codes. Needs the row lock. */
 export const RENEW_CODES = 'update two_factors set recovery_codes = $2 where user_id = $1';
 
-/** $1 user. */
+/** $1 user. No row: two-factor is off. */
 export const STATUS = `
   select confirmed_at, cardinality(recovery_codes) from two_factors where user_id = $1 and confirmed_at is not null`;
 
@@ -102,7 +102,7 @@ export const REMOVE = 'delete from two_factors where user_id = $1 and confirmed_
 const userIsMissingSql = (tables: readonly string[]) =>
   tables.map((table) => `not exists (select from ${quoteIdentifier(table)} u where u.id = f.user_id)`).join(' and ');
 
-/** $1 users. */
+/** Removes the factors of users who were deleted and cannot be restored. $1 users. */
 export const removeFactorsSql = (tables: readonly string[]) =>
   `delete from two_factors f where user_id = any($1) and ${userIsMissingSql(tables)}`;
 
@@ -135,16 +135,19 @@ export const openChallengeSql = (users: string) => `
   )
   select opened.expires_at, factor.codes from opened, factor`;
 
-/** $1 hash of the token, $2 wrong-code limit. Returns the password proof. No row: the challenge is used, expired, or out of attempts. */
+/**
+ * Ends a challenge after the right code and returns its password proof. $1 hash of the token, $2 maximum number of wrong codes. No row:
+ * the challenge is used, expired, or out of attempts.
+ */
 export const CLOSE_CHALLENGE = `
   delete from two_factor_challenges where token_hash = $1 and expires_at > now() and failures < $2 returning password_proof`;
 
-/** $1 hash of the token, $2 wrong-code limit. No row: the challenge is used, expired, or out of attempts. */
+/** Counts a wrong code. $1 hash of the token, $2 maximum number of them. No row: the challenge is used, expired, or out of attempts. */
 export const FAIL_CHALLENGE = `
   update two_factor_challenges set failures = failures + 1
   where token_hash = $1 and expires_at > now() and failures < $2 returning 1`;
 
-/** $1 users. Uses two_factor_challenges_user_id_index. */
+/** Ends the logins of users that wait for a code. $1 users. Uses two_factor_challenges_user_id_index. */
 export const REMOVE_CHALLENGES = 'delete from two_factor_challenges where user_id = any($1)';
 
 /** $1 maximum number of rows. Uses two_factor_challenges_expires_at_index. */

@@ -42,7 +42,7 @@ export function twoFactorUserData(database: Database): UserData {
   };
 }
 
-// The check reads every factor, and only soft delete leaves factors without a user.
+// Rare, because the sweep reads every factor, and only soft delete leaves factors without a user.
 const WITHOUT_USER_EVERY_MS = 10 * 60_000;
 
 /** Creates the sweeps that remove expired logins, unconfirmed enrolments, and factors of users who can no longer be restored. */

@@ -27,7 +27,7 @@ async function openLimits(proxy: TcpProxy) {
   return {
     limits: createLimits(redis.commands, database.redisPrefix, log, metrics),
     redis: redis.commands,
-    said: logLines,
+    logLines,
     metrics,
   };
 }
@@ -69,13 +69,13 @@ test.each(['shut', 'hang'] as const)(
       expect((await limiter!.consume('ann')).allowed).toBe(false);
       expect((await limiter!.consume('bob')).remaining).toBe(2);
     }
-    for (const { said: logLines } of processes) expect(logLines).toEqual([AWAY]);
+    for (const { logLines } of processes) expect(logLines).toEqual([AWAY]);
     for (const { metrics } of processes)
       expect(await metrics.registry.metrics()).toMatch(/^belfry_redis_fallbacks_total\{what="limits"\} [1-9]/m);
 
     proxy.reopen();
-    await Promise.all([comesBack(here!, processes[0]!.said), comesBack(there!, processes[1]!.said)]);
-    for (const { said: logLines } of processes) expect(logLines).toEqual([AWAY, BACK]);
+    await Promise.all([comesBack(here!, processes[0]!.logLines), comesBack(there!, processes[1]!.logLines)]);
+    for (const { logLines } of processes) expect(logLines).toEqual([AWAY, BACK]);
     expect((await here!.consume('eve')).remaining).toBe(2);
     expect((await there!.consume('eve')).remaining).toBe(1);
   },
@@ -96,7 +96,7 @@ test('while Redis is down, only one attempt at a time is sent to it', async () =
 
 test('a connection that stays silent is replaced by a new one', async () => {
   const proxy = await startOwnProxy();
-  const { limits, redis, said: logLines } = await openLimits(proxy);
+  const { limits, redis, logLines } = await openLimits(proxy);
   const limiter = limits.limiter('silent', { limit: 1_000_000, windowMs: 3_600_000 });
   await limiter.consume('ann');
   proxy.hang();
@@ -109,7 +109,7 @@ test('a connection that stays silent is replaced by a new one', async () => {
 
 test('after an error of Redis itself, such as out of memory, the process counts alone too', async () => {
   const proxy = await startOwnProxy();
-  const { limits, redis, said: logLines } = await openLimits(proxy);
+  const { limits, redis, logLines } = await openLimits(proxy);
   const limiter = limits.limiter('broken', { limit: 2, windowMs: 3_600_000 });
   await redis.set(`${database.redisPrefix}:limit:broken:3600000:ann`, 'no number');
   const verdicts = [await limiter.consume('ann'), await limiter.consume('ann'), await limiter.consume('ann')];

@@ -12,14 +12,14 @@ function breakerWith(waitForTrial: boolean) {
   vi.spyOn(log, 'info').mockImplementation((text: unknown) => void logLines.push(text));
   const onRefused = vi.fn();
   const breaker = createRedisBreaker({ log, messages: { opened: 'away', closed: 'back' }, waitForTrial, onRefused });
-  return { breaker, said: logLines, onRefused };
+  return { breaker, logLines, onRefused };
 }
 
 const fails = () => Promise.reject(new Error('READONLY'));
 const hangs = () => new Promise<string>(() => undefined);
 
 test('after a failure, commands are refused without being sent for one second', async () => {
-  const { breaker, said: logLines, onRefused } = breakerWith(true);
+  const { breaker, logLines, onRefused } = breakerWith(true);
   await expect(breaker.run(fails)).rejects.toThrow('READONLY');
   const command = vi.fn(async () => 'ok');
   await expect(breaker.run(command)).rejects.toThrow(/^Redis is down/);
@@ -32,7 +32,7 @@ test('after a failure, commands are refused without being sent for one second', 
 });
 
 test('a command without a timely reply opens the breaker', async () => {
-  const { breaker, said: logLines } = breakerWith(true);
+  const { breaker, logLines } = breakerWith(true);
   const late = expect(breaker.run(hangs, 300)).rejects.toThrow('no response within 0.3 s');
   await vi.advanceTimersByTimeAsync(301);
   await late;
@@ -50,7 +50,7 @@ test('only one trial runs at a time', async () => {
 });
 
 test('if callers do not wait for the trial, its own caller is refused too, and the next call passes', async () => {
-  const { breaker, said: logLines } = breakerWith(false);
+  const { breaker, logLines } = breakerWith(false);
   await expect(breaker.run(fails)).rejects.toThrow('READONLY');
   await vi.advanceTimersByTimeAsync(1000);
   const command = vi.fn(async () => 'ok');

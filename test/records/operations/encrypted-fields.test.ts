@@ -92,10 +92,10 @@ test('a webhook contains the record as its owner sees it, the outbox only cipher
   await database.query(`
     create or replace function hold() returns trigger language plpgsql as $$ begin new.available_at := 'infinity'; return new; end $$`);
   await database.query('create trigger hold before insert on outbox for each row execute function hold()');
-  const { id: told } = (await ann.call('POST', '/api/patients', { ...values, pin: '1234-pin' })).body.data;
-  await ann.call('PATCH', `/api/patients/${told}`, { iban: 'CH94 changed' });
+  const { id: patientId } = (await ann.call('POST', '/api/patients', { ...values, pin: '1234-pin' })).body.data;
+  await ann.call('PATCH', `/api/patients/${patientId}`, { iban: 'CH94 changed' });
   const { rows } = await database.query('select payload, payload::text as text from outbox where record_id = $1', [
-    told,
+    patientId,
   ]);
   expect(rows).toHaveLength(2);
   for (const { payload, text } of rows) {
@@ -260,9 +260,9 @@ test('every column of any table that contains ciphertexts is covered by key rota
       expect(places).toEqual(
         expect.arrayContaining(['patients.iban', 'webhook_endpoints.secret', 'idempotency_keys.answer']),
       );
-      const told = (await app.encryption.status()).values.filter(({ name }) => !name.startsWith('outbox'));
+      const reported = (await app.encryption.status()).values.filter(({ name }) => !name.startsWith('outbox'));
       const canaries = found.filter(({ place }) => place === 'encryption_keys.canary');
-      expect(sum(found) - sum(canaries)).toBe(sum(told));
+      expect(sum(found) - sum(canaries)).toBe(sum(reported));
     },
     { timeout: 60_000, interval: 100 },
   );

@@ -35,11 +35,11 @@ test('with METRICS_TOKEN, web serves its metrics only to clients that send the t
     expect(refused.status).toBe(401);
     expect(JSON.parse(refused.text).error.code).toBe('UNAUTHORIZED');
   }
-  const told = await ask(metrics, 'scrape-me');
-  expect(told.status).toBe(200);
-  expect(told.type).toMatch(/^text\/plain; version=0\.0\.4/);
+  const scrape = await ask(metrics, 'scrape-me');
+  expect(scrape.status).toBe(200);
+  expect(scrape.type).toMatch(/^text\/plain; version=0\.0\.4/);
   for (const name of ['process_cpu_seconds_total', 'belfry_redis_fallbacks_total', 'belfry_webhooks_queued'])
-    expect(told.text).toContain(`# HELP ${name} `);
+    expect(scrape.text).toContain(`# HELP ${name} `);
   await web.close();
 });
 

@@ -7,18 +7,18 @@ const DEFAULT_LIMIT = 50;
 const MAX_LIMIT = 200;
 const CURSOR = /^(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z) (\d{1,15})$/;
 
-/** The row after which a page starts. */
+/** Time and id of the audit entry after which a page starts. */
 export interface Position {
   at: string;
   id: number;
 }
 
-/** Returns the cursor of the page after a row. */
+/** Returns the cursor of the page that starts after an audit entry. */
 export function encodeCursor({ at, id }: Position): string {
   return Buffer.from(`${at} ${id}`).toString('base64url');
 }
 
-/** Parses a time of the years 1 to 9999; returns undefined if it does not exist. */
+/** Converts a time to ISO 8601 in UTC. Returns undefined if the text is no time, or outside the years 1 to 9999. */
 function normalizeTime(text: string): string | undefined {
   const date = new Date(text);
   const year = date.getUTCFullYear();
@@ -51,7 +51,7 @@ const after = z
 
 const limitError = { error: `Must be a whole number from 1 to ${MAX_LIMIT}` };
 
-/** The query of the list. */
+/** The query parameters of the list of audit entries. */
 export const listQuery = z.strictObject({
   user: id.optional().meta({ description: 'The id of the user who performed the action' }),
   resource: word

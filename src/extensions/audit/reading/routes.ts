@@ -68,7 +68,7 @@ export function auditRoutes({
     const entries = await visibleEntries(page, ctx);
     const output = entries.map(({ previousHash: _, hash: __, ...entry }) => entry);
     const isMore = isCut || rows.length > limit;
-    // The extra row may be the one that did not fit.
+    // If only the extra row, number limit + 1, did not fit into the page size, the page itself is complete.
     const truncated = isCut && rows.length < limit ? { truncated: true } : {};
     return withMeta(output, { limit, next: isMore ? encodeCursor(page.at(-1)!) : null, ...truncated });
   }

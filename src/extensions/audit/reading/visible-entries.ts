@@ -8,7 +8,7 @@ import type { Changes, Entry } from '../trail/entry.ts';
 /** Returns the changes of an entry that a reader may see. */
 type VisibleChanges = (entry: Pick<Entry, 'resource' | 'changes'>, reader: Viewer | undefined) => Changes | null;
 
-/** Returns the fields with `visibleTo`, by name. */
+/** Returns the compiled `visibleTo` policies of a resource, by field name. */
 function restrictedFieldsOf({ declaration }: ResourceGateway): Map<string, CompiledPolicy> {
   const fields = Object.entries(declaration.fields as Fields);
   return new Map(
@@ -62,7 +62,7 @@ export function createVisibleEntries(resources: Host['resources']): VisibleEntri
     const records = await gateway.load([...all]);
     const isInScope = (record: StoredRecord) => gateway.inScope(record, viewContext);
     const verdicts = await Promise.all(records.map(async (record) => [record.id, await isInScope(record)] as const));
-    return all.difference(new Set(verdicts.flatMap(([id, is]) => (is ? [id] : []))));
+    return all.difference(new Set(verdicts.flatMap(([id, isVisible]) => (isVisible ? [id] : []))));
   }
 
   return async (entries, viewContext) => {

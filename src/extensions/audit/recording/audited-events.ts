@@ -2,7 +2,7 @@ import type { AuditEvent } from '../trail/entry.ts';
 import type { EventWriter } from './event-writer.ts';
 import { maskText } from './mask.ts';
 
-/** The recorded parts of an event's payload. `email` is used to look up the user. */
+/** The parts of an event's payload that are recorded. `email` is replaced by the id of the user with that address. */
 type EventParts = Partial<Omit<AuditEvent, 'at' | 'action' | 'changes'>> & { email?: string };
 
 // biome-ignore lint/suspicious/noExplicitAny: each event has its own payload, described in the docs of its feature
@@ -17,7 +17,7 @@ const signInAttemptEvent = ({ email, ip, ...details }: Payload): EventParts => (
   details: { email: maskText(email), ...details },
 });
 
-/** An event about a user, caused by themselves unless `by` names another user. */
+/** Returns the recorded parts of a two-factor event about a user. The user is also the actor, unless `by` names another user. */
 const twoFactorEvent = ({ userId, by = userId, ip, ...details }: Payload): EventParts => ({
   user: by,
   resource: 'user',
@@ -26,7 +26,7 @@ const twoFactorEvent = ({ userId, by = userId, ip, ...details }: Payload): Event
   details,
 });
 
-/** A wrong code. The person who entered it is unknown. */
+/** Returns the recorded parts of a wrong two-factor code. No actor is recorded, because anyone may have entered the code. */
 const wrongCodeEvent = ({ userId, ip, ...details }: Payload): EventParts => ({
   resource: 'user',
   record: userId,
@@ -34,7 +34,7 @@ const wrongCodeEvent = ({ userId, ip, ...details }: Payload): EventParts => ({
   details,
 });
 
-/** An export of a user's data, requested by the user or an admin. */
+/** Returns the recorded parts of an event about an export of a user's data. `by` is the user or admin who requested the export. */
 const dataExportEvent = ({ userId, by, ip }: Payload): EventParts => ({
   user: by,
   resource: 'user',
@@ -65,7 +65,7 @@ const AUDITED_EVENTS: Readonly<Record<string, (payload: Payload) => EventParts |
   'auth.registered': accountEvent,
   'auth.login': accountEvent,
   'auth.password_changed': accountEvent,
-  // Anyone may request a link, so the user is the subject and not the actor.
+  // Anyone may request a reset link, so the owner of the account is recorded as the subject and not as the actor.
   'auth.password_reset_requested': (payload) => ({ ...accountEvent(payload), user: null }),
   'auth.password_reset': accountEvent,
   'security.login_failed': signInAttemptEvent,
@@ -98,13 +98,13 @@ const AUDITED_EVENTS: Readonly<Record<string, (payload: Payload) => EventParts |
     ip,
     details,
   }),
-  // Unknown keys are not recorded: anyone can send any number of them.
+  // Unknown API keys are not recorded: anyone can send any number of them.
   'security.invalid_api_key': ({ userId, keyId, ip, ...details }) =>
     keyId === undefined
       ? undefined
       : { resource: 'api-key', record: keyId, ip, details: { owner: userId, ...details } },
   'security.export_requested': dataExportEvent,
-  // Anyone who has the link can fetch the export, so the actor is unknown.
+  // Anyone who has the link can download the export, so no actor is recorded.
   'security.export_fetched': (payload) => ({ ...dataExportEvent(payload), user: null }),
   'security.access_refused': ({ userId, via, credential, ip, requestId, ...details }) => ({
     user: userId,

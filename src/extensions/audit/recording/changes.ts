@@ -11,7 +11,7 @@ function isSecret({ hidden, writeOnly, encrypted }: FieldSpec): boolean {
   return hidden === true || writeOnly === true || encrypted === true;
 }
 
-/** Returns the change of a field; undefined if it did not change. No `before` means a new record, no `after` a deleted one. */
+/** Returns the change of a field; undefined if its value stayed the same. No `before` means a new record, no `after` a deleted one. */
 function changeOf(
   name: string,
   spec: FieldSpec,

@@ -13,7 +13,7 @@ import { OWN_ROW, type OwnPayload } from './event-writer.ts';
 /** A resource whose changes are recorded. */
 interface AuditedResource {
   gateway: ResourceGateway;
-  /** Fields that an erasure removes although their names do not look personal. They are masked, because the trail cannot be changed. */
+  /** Fields to mask although their names do not look personal: an erasure removes their values, but cannot change the trail. */
   personal: ReadonlySet<string>;
   /** Fields whose values an erasure of the owner's account removes from the trail, as it does from the records. */
   erasable: readonly string[];
@@ -39,7 +39,7 @@ function compileAuditedResource(gateway: ResourceGateway, isUser: boolean): Audi
   };
 }
 
-/** The origin of a change, as stored in the outbox. */
+/** The origin of a change as stored in the outbox: how the caller was authenticated, id of the session or key, IP address. */
 interface Origin {
   via?: string;
   id?: string;
@@ -78,7 +78,7 @@ function toAuditEvent(audited: AuditedResource, row: OutboxRow): AuditEvent {
   };
 }
 
-/** Creates the look-up of users by the e-mails in events, so that failed sign-ins appear in the trail of the user. */
+/** Creates the function that finds users by the e-mails in events, so that failed sign-ins appear in the trail of the user. */
 function createUserFinder(users: ResourceGateway | undefined) {
   const text = users && `select email, id from ${quoteIdentifier(users.table)} where email = any($1::text[])`;
   return async (rows: readonly OutboxRow[], tx: Executor): Promise<Map<string, string>> => {
@@ -92,7 +92,7 @@ function createUserFinder(users: ResourceGateway | undefined) {
 
 /**
  * Creates the relay consumer that appends changes of audited records, and the extension's own rows, to the audit trail exactly once.
- * It runs last, because it locks the end of the chain until the transaction ends.
+ * The consumer runs last, because it locks the end of the chain until the transaction ends.
  */
 export function createAuditConsumer({ resources, users }: Pick<Host, 'resources' | 'users'>): OutboxConsumer {
   const audited = new Map(

@@ -6,10 +6,10 @@ import type { RunningWorker } from '../../../platform/redis/queues.ts';
 import { INSERT_OUTBOX } from '../sql.ts';
 import type { AuditEvent } from '../trail/entry.ts';
 
-/** The name of this extension's own outbox rows. */
+/** The name of the outbox rows in which the audit extension stores in-process events until the relay records them. */
 export const OWN_ROW = 'audit.event';
 
-/** The payload of such a row. `email` identifies the user that the event is about. */
+/** The payload of an outbox row of the audit extension. `email` identifies the user that the event is about. */
 export type OwnPayload = AuditEvent & { email?: string };
 
 const ROWS_AT_ONCE = 500;
@@ -17,7 +17,7 @@ const ROWS_AT_ONCE = 500;
 const MAX_WAITING = 10_000;
 const AGAIN_MS = 1000;
 
-/** Writes events in the background. */
+/** Writes in-process events to the outbox in the background. */
 export interface EventWriter extends RunningWorker {
   add(payload: OwnPayload): void;
 }

@@ -3,7 +3,7 @@ import { fieldTypeOf } from '../../../records/fields/field-type.ts';
 import { isPersonal } from '../../../records/fields/personal-data.ts';
 
 const MASK = '***';
-// The first letter would reveal too much of a shorter text.
+// Shorter texts are masked as a whole, because their first letter would reveal too much.
 const MIN_LENGTH = 5;
 
 /** Masks a personal text except for its first letter. */
@@ -23,7 +23,7 @@ export function maskPersonal(name: string, spec: FieldSpec, value: unknown): unk
   if (isPersonal(name, own)) return maskValue(value, spec);
   if (spec.inner !== undefined && Array.isArray(value)) {
     const item = spec.inner.spec;
-    return value.map((one) => maskPersonal(name, item, one));
+    return value.map((element) => maskPersonal(name, item, element));
   }
   if (shape === undefined || typeof value !== 'object' || value === null) return value;
   const members = Object.entries(value).map(([member, held]) => {

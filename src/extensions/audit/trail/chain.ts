@@ -24,7 +24,7 @@ export interface Link {
   hash: string;
 }
 
-// Rows of one statement. Each may contain a whole record.
+// Rows per insert statement. Each row may contain a whole record.
 const ROWS_AT_ONCE = 200;
 
 /** Locks both ends of the chain until the transaction ends. */

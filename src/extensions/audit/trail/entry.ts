@@ -1,8 +1,8 @@
 import { valueSizeSql } from '../../../records/store/within-bytes.ts';
 
 /**
- * The change of a field. `changed`: the values are never recorded. `sha256`: the seal of values that are in `audit_values` until an
- * erasure removes them; see `sealOf`.
+ * The change of a field. `changed`: the values are never recorded. `sha256`: the seal (a salted hash) of values that are in
+ * `audit_values` until an erasure removes them.
  */
 export type FieldChange = { from?: unknown; to?: unknown } | { changed: true } | { sha256: string };
 
@@ -32,13 +32,13 @@ export interface AuditEvent {
 
 /** A row of the audit trail. */
 export interface Entry extends Omit<AuditEvent, 'erasable'> {
-  /** Its position in the chain, from 1, without gaps. */
+  /** The position of the row in the chain, from 1, without gaps. */
   id: number;
   previousHash: string;
   hash: string;
 }
 
-/** A row in the order of `COLUMNS`. */
+/** A row of `audit_entries`, with its columns in the order of the select list below. */
 export type EntryRow = [
   id: number,
   at: string,
@@ -70,7 +70,7 @@ export const ROW_SIZE = ['changes', 'details', 'values_by_field']
 /** SQL for entries joined with their erasable values. */
 export const ENTRIES_WITH_VALUES = 'audit_entries left join audit_values on entry_id = id';
 
-/** Replaces seals by the stored values. A field whose values were removed becomes `changed`. */
+/** Replaces the seals of changes by the stored values. A field whose values an erasure removed becomes `changed`. */
 export function withValues(changes: Changes | null, values: Changes | null): Changes | null {
   if (changes === null) return null;
   const visible = Object.entries(changes).map(([field, change]): [string, FieldChange] => [
@@ -84,7 +84,7 @@ export function withValues(changes: Changes | null, values: Changes | null): Cha
 export const COLUMNS =
   'id, at, action, resource, record_id, user_id, via, credential_id, ip, request_id, changes, details, previous_hash, hash';
 
-/** Converts a row to an entry. */
+/** Converts a row of `audit_entries` to an entry. */
 export function readEntry(row: EntryRow): Entry {
   const [id, at, action, resource, record, user, via, credential, ip, requestId, changes, details, ...hashes] = row;
   const [previousHash, hash] = hashes;

@@ -5,15 +5,15 @@ import { lockChain } from './chain.ts';
 
 const EVERY_MS = 10 * 60_000;
 const ROWS_PER_BATCH = 2000;
-/** Limits a sweep, because a relay that stops waits for the sweep in progress. */
+/** Limits how long a sweep runs, because a relay that stops waits for the sweep in progress. */
 const BATCHES_PER_SWEEP = 500;
 
 type OldestRow = [id: number, hash: string, isOld: boolean];
 
 /**
  * Creates the sweep that removes rows older than `keepDays`, from the old end up to the first newer row. The hash of the last removed
- * row becomes the anchor of the remaining chain. It is no `retentionSweep`, because a batch is several statements under the lock of the
- * chain.
+ * row becomes the anchor of the remaining chain. `createRetentionSweep` does not fit, because a batch is several statements under the
+ * lock of the chain.
  */
 export function createTrailRetention({ database }: Pick<Host, 'database'>, keepDays: number): Sweep {
   /** Returns the number of removed rows. */

@@ -61,7 +61,7 @@ function findProblem(row: PageRow, before: Link): BrokenRow | undefined {
 
 /** Creates the function that verifies the hash chain of the trail. */
 export function createTrailVerifier(database: Pick<Database, 'readSlowly'>): Verify {
-  /** Returns the link before the first row. */
+  /** Returns id and hash of the last row that retention removed, or the start of the chain if it removed none. */
   async function readAnchor(): Promise<Link> {
     const [row] = await database.readSlowly<[id: number, hash: string]>({ text: ANCHOR, values: [] });
     return row === undefined ? { id: 0, hash: GENESIS } : { id: row[0], hash: row[1] };
@@ -97,7 +97,7 @@ export function createTrailVerifier(database: Pick<Database, 'readSlowly'>): Ver
     });
 
     startAt(await readAnchor());
-    // Start at the very first row: rows that the anchor says are removed must not exist.
+    // Read from id 0, not from the anchor: rows that the anchor says are removed must not exist.
     for (let page = await readPageAfter(0); page.length > 0; page = await readPageAfter(last!.id)) {
       for (const row of page) {
         let broken = findProblem(row, last!);

@@ -29,7 +29,7 @@ export function timeText(at = Date.now()) {
 }
 
 /**
- * Updates the children of an element to match a list. An unchanged item keeps its element, and with it open parts and the focus.
+ * Updates the children of an element to match a list. An unchanged item keeps its element, and with it open `<details>` and the focus.
  *
  * @param {HTMLElement} parent
  * @param {{ id: string }[]} items

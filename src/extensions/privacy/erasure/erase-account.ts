@@ -7,20 +7,20 @@ import type { RecordEraser, RunningErasure } from './record-eraser.ts';
 import type { createOutboxRedactor } from './record-statements.ts';
 import { CLAIM, COUNT, RECHECKED } from './sql.ts';
 
-/** Delays after the erasure, in ms, before the checks for data that requests stored late. */
+/** Delays in ms before the first and the second check for data that requests in progress stored after the erasure of a user. */
 const RECHECK_DELAYS_MS = [60_000, 60 * 60_000];
 
 interface Erasers {
-  /** The users' own records. */
+  /** Erases the record of the user. */
   user: RecordEraser;
-  /** The records of other resources that have an owner. */
+  /** Erase the user's records of the other resources whose records have an owner. */
   owned: readonly RecordEraser[];
   redact: ReturnType<typeof createOutboxRedactor>;
 }
 
 /**
- * Creates the job of an erasure. It can be killed at any point and continued: each batch is one transaction that also counts its
- * rows, finished rows are not found again, and the user record is deleted last.
+ * Creates the job that erases an account. The job can be killed at any point and run again: each batch is one transaction that also
+ * counts its rows, erased rows are not found again, and the user record is deleted last.
  */
 export function createEraseAccount(
   host: Pick<ExtensionHost, 'database' | 'transaction' | 'events' | 'log' | 'env' | 'mail' | 'userData'>,
@@ -31,7 +31,7 @@ export function createEraseAccount(
   const { database, log } = host;
   const finish = createErasureFinisher(host, accounts, users, user, owned);
   const changed = owned.filter(({ plan }) => plan.action !== 'keep');
-  // An admin may have changed the status meanwhile.
+  // Run at the start of the job, because an admin may have changed the user's status since the erasure was requested.
   const mark = `update ${quoteIdentifier(users.table)} set status = 'deleting' where id = $1 and status is distinct from 'deleting'`;
 
   async function eraseUserData({ id, userId }: RunningErasure): Promise<void> {
@@ -41,7 +41,7 @@ export function createEraseAccount(
         const count = await erase(userId);
         if (count > 0) await database.write({ text: COUNT, values: [id, `erased:${name}`, count] });
       } catch (error) {
-        // Erase the data of the other features nevertheless. The job fails and is retried; the account stays until all succeed.
+        // Continue with the data of the other features. The job then fails and is retried; the user record stays until all succeed.
         log.error({ err: error, erasure: id, data: name }, 'Could not erase data of a user');
         failures.push(error);
       }
@@ -55,8 +55,8 @@ export function createEraseAccount(
     return total;
   }
 
-  // User data of features (such as sent events) is found through the records, so erase it before them, and again after them for late
-  // additions. Some of it has no index by user and needs a scan, so skip the second pass if there were no records.
+  // User data of features (such as sent events) is found through the user's records, so erase it before the records, and once more
+  // after them for data stored meanwhile. Some of it has no index by user and needs a scan, so skip the second pass without records.
   async function eraseAll(erasing: RunningErasure): Promise<void> {
     await redact(erasing.userId);
     await eraseUserData(erasing);

@@ -1,13 +1,13 @@
 import { z } from 'zod';
 import { index, integer, jsonb, pgTable, sql, text, timestamptz } from '../../../platform/postgres/drizzle.ts';
 
-/** Erasures of accounts, with their reports. The only personal data in it are ids. */
+/** Erasures of accounts, with their reports. The only personal data in the table are ids. */
 export const erasures = pgTable(
   'privacy_erasures',
   {
     id: text('id').primaryKey(),
     userId: text('user_id').notNull().unique(),
-    /** The user or an admin. */
+    /** The id of the requester: the erased user or an admin. */
     requestedBy: text('requested_by').notNull(),
     /** `running` until the user record is deleted, then `finished`. */
     status: text('status').notNull().default('running'),
@@ -17,11 +17,11 @@ export const erasures = pgTable(
     kept: jsonb('kept').notNull().default([]),
     requestedAt: timestamptz('requested_at').notNull().defaultNow(),
     finishedAt: timestamptz('finished_at'),
-    /** The next time at which the job must run; null: never. */
+    /** When the job of this erasure must run next; null: never again. */
     dueAt: timestamptz('due_at').defaultNow(),
-    /** The number of checks for late data so far. */
+    /** The number of finished checks for data that was stored after the erasure. */
     looks: integer('looks').notNull().default(0),
-    /** The e-mail to the user; null if there is none or it has been removed. */
+    /** The id of the e-mail that confirms the erasure; null if there is none or it has been removed. */
     noticeId: text('notice_id'),
   },
   (table) => [
@@ -58,10 +58,10 @@ export const requestedErasureShape = z
   })
   .meta({ id: 'ErasureAsked' });
 
-/** Data that an erasure keeps, and the reason. */
+/** Rows that an erasure keeps, with the name of their resource or feature and the reason. */
 export interface Kept {
   name: string;
-  /** Null if it was not counted. */
+  /** Number of kept rows; null if they were not counted. */
   count: number | null;
   why: string;
 }
@@ -100,7 +100,7 @@ function countsOfKind(counts: Record<string, number>, what: string): Record<stri
   return Object.fromEntries(found.map(([key, count]): [string, number] => [key.slice(what.length + 1), count]).sort());
 }
 
-/** Converts a row to an erasure. */
+/** Converts a row of `privacy_erasures` to an erasure with its report. */
 export function toErasure(row: ErasureRow): Erasure {
   const [id, user, requestedBy, status, counts, kept, requestedAt, finishedAt] = row;
   return {

@@ -8,9 +8,9 @@ import type { RecordEraser, RunningErasure } from './record-eraser.ts';
 import { COUNT, FINISH, NOTICE } from './sql.ts';
 
 /**
- * Returns the e-mail that confirms the erasure: the last use of the user's address.
+ * Returns the e-mail that confirms an erasure to its user. This e-mail is the last use of the user's address.
  *
- * @param appHost the host of the app, if it is known
+ * @param appHost the host name of APP_URL; undefined if APP_URL is not set
  */
 function composeErasureNotice(to: string, appHost: string | undefined, kept: readonly Kept[]): MailMessage {
   const at = appHost === undefined ? '' : ` at ${appHost}`;

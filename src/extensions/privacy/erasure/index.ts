@@ -51,13 +51,13 @@ function createStatusKeeper(users: ResourceGateway): OutboxConsumer {
 
 export { erasures } from './erasure.ts';
 
-/** The erasure of accounts. */
+/** Returns the routes, the job, the relay consumer and the sweeps that erase accounts. */
 export function erasureParts(host: ExtensionHost, accounts: Accounts, users: ResourceGateway): FeatureParts {
   const check = (errors: ConfigErrors) => {
     checkErasure(host.resources, users, errors);
     return errors;
   };
-  // Invalid options allow no plan, and the app does not start with them.
+  // No erasure plan can be built from invalid options. Only report the errors: the app does not start.
   if (check(new ConfigErrors()).lines.length > 0) return { checkConfig: check };
   const owned = host.resources.flatMap((gateway) => {
     const plan = erasurePlan(gateway.declaration, false);

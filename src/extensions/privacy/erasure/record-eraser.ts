@@ -8,11 +8,12 @@ import type { ErasurePlan } from '../../../records/schema/erasure-plan.ts';
 import { createRecordStatements } from './record-statements.ts';
 import { COUNT } from './sql.ts';
 
+// Records per transaction without delete hooks.
 const AT_ONCE = 500;
-// Records per transaction. Small, because hooks may be slow, and the records stay locked while they run.
+// Records per transaction if the resource has delete hooks. Small, because hooks may be slow, and the records stay locked meanwhile.
 const AT_ONCE_WITH_HOOKS = 50;
 
-/** A hook that threw. */
+/** A `beforeDelete` hook threw; `record` is the id of its record. */
 class HookFailure extends Error {
   readonly record: string;
 
@@ -24,36 +25,40 @@ class HookFailure extends Error {
 
 /** A running erasure and its user. */
 export interface RunningErasure {
-  /** The id of the erasure. The transaction of each batch updates its counts. */
+  /** The id of the erasure, whose counts the transaction of each batch updates. */
   id: string;
   userId: string;
 }
 
-/** Erases a user's share of a resource. */
+/** Deletes or anonymizes the records of one resource that belong to a user. */
 export interface RecordEraser {
   gateway: ResourceGateway;
   plan: ErasurePlan;
-  /** Erases until nothing is left. Returns the number of records found. */
+  /** Erases the user's records in batches until none is left. Returns the number of erased records. */
   erase(erasing: RunningErasure): Promise<number>;
   /**
-   * Runs a transaction that removes records, whatever the plan says, and emits their events without personal data. If a hook throws, the
-   * transaction runs again without that record's hook.
+   * Runs `work` in a transaction in which it can delete records, even if the plan keeps them; their events contain no personal data. If
+   * a `beforeDelete` hook throws, the transaction runs again without the hook for that record.
    */
   runRemoval<T>(work: (tx: Transaction, remove: Remove) => Promise<T>): Promise<T>;
-  /** Returns the number of records; null if counting takes too long. */
+  /** Returns the number of the user's records; null if counting them takes too long. */
   count(userId: string): Promise<number | null>;
 }
 
 /**
- * Removes records.
+ * Deletes records in the transaction of an erasure.
  *
- * @param rows as `gateway.columns` selects them, locked
+ * @param rows locked rows with the columns of `gateway.columns`
  */
 type Remove = (rows: readonly unknown[][]) => Promise<void>;
 type Parts = Pick<Host, 'database' | 'transaction' | 'events' | 'wake' | 'log' | 'service' | 'push'>;
 type Json = Record<string, unknown>;
 
-/** @param plan the erasure plan of a resource whose records have an owner */
+/**
+ * Creates the eraser for the records of one resource.
+ *
+ * @param plan the erasure plan of a resource whose records have an owner
+ */
 export function createRecordEraser(host: Parts, gateway: ResourceGateway, plan: ErasurePlan): RecordEraser {
   const { database, events, wake, log } = host;
   const statements = createRecordStatements(gateway, plan);
@@ -70,12 +75,12 @@ export function createRecordEraser(host: Parts, gateway: ResourceGateway, plan: 
     const name = `${gateway.name}.${action}`;
     if (!events.has(name)) return;
     for (const [record, previous] of changes) {
-      const told = { record: gateway.fromOutbox(record!), previous: previous && gateway.fromOutbox(previous) };
-      events.emit(name, { resource: gateway.name, action, ...told, user: undefined, requestId: undefined });
+      const states = { record: gateway.fromOutbox(record!), previous: previous && gateway.fromOutbox(previous) };
+      events.emit(name, { resource: gateway.name, action, ...states, user: undefined, requestId: undefined });
     }
   }
 
-  /** Returns the records for hooks. Records that cannot be decrypted are left out. */
+  /** Converts rows to the records that hooks receive. Rows that cannot be decrypted are logged and left out. */
   function decodeForHooks(rows: readonly unknown[][]): StoredRecord[] {
     return rows.flatMap((row) => {
       try {
@@ -87,7 +92,7 @@ export function createRecordEraser(host: Parts, gateway: ResourceGateway, plan: 
     });
   }
 
-  /** @param withoutHook ids of records whose `beforeDelete` has thrown; it does not run again */
+  /** @param withoutHook ids of records whose `beforeDelete` hook threw in an earlier attempt; the hook is skipped for these */
   async function removeInTransaction(
     tx: Transaction,
     rows: readonly unknown[][],
@@ -189,7 +194,7 @@ export function createRecordEraser(host: Parts, gateway: ResourceGateway, plan: 
         for await (const [row] of scanRows<[number]>(database, count)) return Number(row![0]);
       } catch (error) {
         if (!isStatementTimeout(error)) throw error;
-        // An account must not stay forever because its kept records are too many to count.
+        // Kept records that are too many to count must not stop the erasure of the account.
         log.warn(
           { err: error, resource: gateway.name },
           'Could not count the records that are kept after the erasure of an account',

@@ -6,54 +6,61 @@ import { quoteLiteral } from '../../../platform/postgres/values.ts';
 import { fieldTypeOf } from '../../../records/fields/field-type.ts';
 import type { EmptiedField, ErasurePlan } from '../../../records/schema/erasure-plan.ts';
 
-/** The statements that erase a user's share of a resource. */
+/** The SQL that erases a user's records of one resource. */
 interface RecordStatements {
-  /** $1 owner, $2 maximum number of rows. Locks records that no other transaction has locked. */
+  /** $1 owner, $2 maximum number of rows. Reads and locks records; skips those that another transaction has locked. */
   lockBatch: string;
-  /** Like `lockBatch`, but waits for locked records. For records that `lockBatch` has skipped. */
+  /** Like `lockBatch`, but waits for transactions that have locked a record. For the records that `lockBatch` skipped. */
   lockBatchWaiting: string;
-  /** $1 ids, $2 an event id for each. Returns the records as JSON, as in their events. */
+  /** Deletes records and stores their events. $1 record ids, $2 an event id for each. Returns the records as JSON, as in the events. */
   remove: string;
-  /** $1 ids, $2 an event id for each, then the values of `replacementValues`. Returns the records after and before, as in their events. */
+  /**
+   * Anonymizes records and stores their events. $1 record ids, $2 an event id for each, then the values of `replacementValues`. Returns
+   * each record after and before the change as JSON, as in the events.
+   */
   anonymize: string;
   /**
    * Returns the ids of a page of the owner's deleted records. $1 owner, $2 the last id of the previous page, $3 page size. Uses the owner
    * index of the archive. Undefined without soft delete.
    */
   findArchived: string | undefined;
-  /** $1 ids. Returns a row for each. */
+  /** Deletes archived records. $1 record ids. Returns one row for each deleted record. */
   removeArchived: string | undefined;
-  /** Like `removeArchived`, but anonymizes; the parameters from $2 on are the values of `replacementValues`. */
+  /** Anonymizes archived records. $1 record ids, from $2 on the values of `replacementValues`. Returns one row for each record. */
   anonymizeArchived: string | undefined;
-  /** $1 owner. Counts the records, including kept deleted ones. */
+  /** $1 owner. Counts the owner's records, including archived ones that can still be restored. */
   count: string;
   /** Returns the new values of the emptied fields for records with these ids: one parameter for each field. */
   replacementValues(ids: readonly string[]): unknown[];
 }
 
-/** Returns the columns that events must not contain after an erasure: personal ones, and hashes, which are never in events. */
+/** Returns the columns that events must not contain after an erasure: personal columns, and password hashes, which no event may contain. */
 function erasedColumns({ declaration }: ResourceGateway, { personal }: ErasurePlan): string[] {
   const passwords = Object.entries(declaration.fields as Fields).filter(([, { spec }]) => fieldTypeOf(spec).concealed);
   return [...personal.map(({ column }) => column), ...passwords.map(([name]) => snakeCase(name))];
 }
 
-/** Returns whether the emptied value differs for each record: an encrypted value is bound to its record. */
+/** Returns whether the replacement value differs for each record: a ciphertext is bound to the id of its record. */
 function differsPerRecord({ spec, replacement }: EmptiedField): boolean {
   return spec.encrypted === true && replacement !== null;
 }
 
-/** Returns the parameter with the emptied value of a field for records with these ids. */
+/** Returns the SQL parameter with a field's replacement value: an array with one value per id, or one value for all records. */
 function replacementParameter(gateway: ResourceGateway, field: EmptiedField, ids: readonly string[]): unknown {
   const encodeReplacement = (id: string) => gateway.toColumn(field.name, field.replacement, id);
   return differsPerRecord(field) ? ids.map(encodeReplacement) : encodeReplacement('');
 }
 
-/** Returns a list of column names as a SQL array. */
+/** Returns a list of column names as an SQL array. */
 function textArraySql(names: readonly string[]): string {
   return `array[${names.map(quoteLiteral).join(', ')}]::text[]`;
 }
 
-/** @param plan the erasure plan of a resource whose records have an owner */
+/**
+ * Builds the SQL that erases a user's records of one resource.
+ *
+ * @param plan the erasure plan of a resource whose records have an owner
+ */
 export function createRecordStatements(gateway: ResourceGateway, plan: ErasurePlan): RecordStatements {
   const table = quoteIdentifier(gateway.table);
   const owner = quoteIdentifier(plan.ownerColumn!);
@@ -61,7 +68,7 @@ export function createRecordStatements(gateway: ResourceGateway, plan: ErasurePl
   const passwords = textArraySql(erasedColumns(gateway, { ...plan, personal: [] }));
   const json = gateway.rowJson;
   const origin = gateway.declaration.audit === true ? `, 'origin', '{"via":"system"}'::jsonb` : '';
-  // `erased` marks changes by an erasure: streams that resume later get only the id of such a record.
+  // `erased` marks events of an erasure: a realtime client that reconnects later receives only the id of such a record.
   const insertOutboxSql = (action: string, parts: string, from: string) => `_outbox as (
     insert into outbox (event_id, name, resource, record_id, created_at, payload)
     select _event.id, '${gateway.name}.${action}', '${gateway.name}', _new."id", clock_timestamp(), jsonb_build_object(${parts}, 'erased', true${origin})
@@ -109,7 +116,7 @@ export function createRecordStatements(gateway: ResourceGateway, plan: ErasurePl
   };
 }
 
-/** $1 owner. Removes personal data from events of the owner's records that wait in the outbox. Waits for a relay that has locked them. */
+/** $1 owner. Removes personal data from outbox events of the owner's records. Waits for a relay that has locked these events. */
 function redactSql(gateway: ResourceGateway, plan: ErasurePlan): string {
   const erased = textArraySql(erasedColumns(gateway, plan));
   const owner = `'${plan.ownerColumn}'`;
@@ -124,7 +131,7 @@ function redactSql(gateway: ResourceGateway, plan: ErasurePlan): string {
 /**
  * Creates the function that removes a user's personal data from waiting events, so that events sent after the erasure contain none.
  *
- * @param shares resources whose records are deleted or anonymized
+ * @param shares the resources whose records the erasure deletes or anonymizes, with their plans
  */
 export function createOutboxRedactor(
   { database }: Pick<Host, 'database'>,

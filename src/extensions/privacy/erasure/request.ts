@@ -6,10 +6,10 @@ import { quoteIdentifier } from '../../../platform/postgres/identifiers.ts';
 import { type Erasure, type ErasureRow, toErasure } from './erasure.ts';
 import { OF_USER, REQUEST } from './sql.ts';
 
-/** Starts the erasure of an account. Its status becomes `deleting` at once, which ends all its credentials. */
+/** Starts the erasure of an account. The status of the user becomes `deleting` at once, which ends their sessions and API keys. */
 export type RequestErasure = (request: { userId: string; by: string; ip: string }) => Promise<Erasure>;
 
-// When two admins erase each other at once, the second request must see the first.
+// Lets one request run at a time: when two admins erase each other at once, the second request must see the first.
 const LOCK = `select pg_advisory_xact_lock(hashtextextended('privacy_erasures', 0))`;
 
 /** Creates the function that starts an erasure. For a repeated request it returns the existing erasure. */

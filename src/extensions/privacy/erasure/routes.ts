@@ -26,7 +26,7 @@ const eraseInput = z.strictObject({
     .meta({ description: 'With two-factor: a code of the authenticator app, or a recovery code' }),
 });
 
-/** The query of the list. */
+/** The query parameters of the list of erasures. */
 const listQuery = z.strictObject({
   user: id.optional().meta({ description: 'The id of a user' }),
   status: z.enum(['running', 'finished'], { error: 'Must be one of: running, finished' }).optional(),
@@ -57,7 +57,7 @@ export function erasureRoutes(
 
   async function eraseUser(ctx: RouteContext) {
     const [by, userId] = [ctx.user!.id, ctx.params.id!];
-    // A stolen admin session must not bypass the password.
+    // Erasing one's own account requires the password. A stolen admin session must not bypass that.
     if (by === userId) throw new ApiError('FORBIDDEN', 'Erase your own account with POST /api/auth/me/erase');
     return requestErasure({ userId, by, ip: addressOf(ctx.req) });
   }

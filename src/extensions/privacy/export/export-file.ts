@@ -1,11 +1,11 @@
 import type { Viewer } from '../../../declare/actor.ts';
 import type { ZipEntry } from './zip.ts';
 
-/** The context in which a file is written. */
+/** The batch size and the callbacks that the writer of one export file uses. */
 export interface WriteContext {
   /** Returns the number of rows to read next. */
   batchRows: () => number;
-  /** Names of fields that are stored but not exported. Files add to it while they are written. */
+  /** Names of fields that are stored but not exported. The file adds to the set while its rows are read. */
   leftOut: Set<string>;
   /** Called for each record with a value that cannot be decrypted. */
   onUnreadable: () => void;
@@ -14,9 +14,9 @@ export interface WriteContext {
 /** A file of an export, with one line of JSON per row. */
 export interface ExportFile {
   path: string;
-  /** The name of the resource or of the user data. */
+  /** The name of the resource or of the user data that the file contains. */
   holds: string;
-  /** Description of the content, to show to people. */
+  /** Description of the content for the reader of the manifest. */
   description: string;
   /** Reads the rows in batches. */
   rows(user: Viewer, writing: WriteContext): AsyncIterable<Record<string, unknown>[]>;
@@ -27,7 +27,7 @@ const MAX_ROWS = 1000;
 /** Target size of a batch. A batch is held in memory as a whole, so larger rows are read in smaller batches. */
 const BATCH_BYTES = 512 * 1024;
 
-/** A file as the manifest lists it. */
+/** The entry of a file in `manifest.json`. */
 interface ManifestFile {
   file: string;
   holds: string;
@@ -38,18 +38,18 @@ interface ManifestFile {
   unreadable: number;
 }
 
-/** An archive entry for a file, with the facts that are known after it is written. */
+/** An archive entry for a file. `written` is complete after the content of the file has been read. */
 interface FileEntry extends ZipEntry {
   written: ManifestFile;
 }
 
-/** Returns the size of the next batch, so that memory use stays about the same for rows of any size. */
+/** Returns how many rows to read next, given the size of the last batch, so that each batch takes about the same memory. */
 function computeNextBatchRows(rows: number, bytes: number): number {
   const fitting = Math.floor((rows * BATCH_BYTES) / Math.max(bytes, 1));
   return Math.max(1, Math.min(fitting, rows * 2, MAX_ROWS));
 }
 
-/** Creates the archive entry of a file, as NDJSON. */
+/** Creates the archive entry of a file with one line of JSON per row (NDJSON). */
 export function createFileEntry({ path, holds, description, rows }: ExportFile, user: Viewer): FileEntry {
   const leftOut = new Set<string>();
   const written: ManifestFile = { file: path, holds, description, records: 0, deleted: 0, leftOut: [], unreadable: 0 };
@@ -86,9 +86,9 @@ export function createManifestEntry(
   return {
     path: 'manifest.json',
     async *content() {
-      const told = files.map(({ written }) => written);
+      const writtenFiles = files.map(({ written }) => written);
       yield Buffer.from(
-        `${JSON.stringify({ format: 1, ...about, madeAt: new Date().toISOString(), files: told }, null, 2)}\n`,
+        `${JSON.stringify({ format: 1, ...about, madeAt: new Date().toISOString(), files: writtenFiles }, null, 2)}\n`,
       );
     },
   };

@@ -12,18 +12,18 @@ const SECRETS = [
 ];
 const isSecretName = (name: string) => SECRETS.some((secret) => secret.test(name));
 
-/** A field of a resource, from the viewpoint of the user that a record is about. */
+/** A field of a resource that the export of a record's owner can contain. */
 export interface ExportedField {
   name: string;
-  /** Whether it is exported even if the user may not see it, because it is personal. */
+  /** Whether the field is exported even if the user may not see it in responses, because it is personal. */
   isAlwaysExported: boolean;
-  /** Whether responses never contain it. */
+  /** Whether responses never contain the field: it is `hidden` or `writeOnly`. */
   isConcealed: boolean;
 }
 
 /**
  * Returns the fields of a resource that an export can contain. Personal fields are exported even if their owner does not see them in
- * responses. Passwords, and hidden fields with the name of a secret, are not.
+ * responses. Passwords, and hidden fields with the name of a secret, are never exported.
  *
  * @param isUser whether it is the user resource, whose text fields are all personal
  */
@@ -38,7 +38,7 @@ export function listExportedFields(resource: AnyResource, isUser: boolean): Expo
   });
 }
 
-/** Converts a record for an export: its id, these fields, and its times. */
+/** Returns the exported part of a record: its id, the named fields and, with `times`, when it was created and updated. */
 export function toExportedRecord(
   record: StoredRecord,
   fields: readonly string[],
@@ -55,7 +55,7 @@ function hasPiiMark({ pii, inner, shape }: FieldSpec): boolean {
   return Object.values(shape ?? {}).some((member) => hasPiiMark(member.spec));
 }
 
-/** Whether a declaration marks a field, or something in it, as personal: by `pii()` or in `personalFields`. */
+/** Whether a declaration marks a field, or a member of it, as personal: by `pii()` or in `personalFields`. */
 function isDeclaredPersonal({ fields, personalFields = [] }: AnyResource, name: string): boolean {
   return personalFields.includes(name) || hasPiiMark((fields as Fields)[name]!.spec);
 }
@@ -73,7 +73,7 @@ interface ReferringField {
 
 type RefersTo = ReferringField['refersTo'];
 
-/** Returns the function that finds a user in values of a field; undefined if the field cannot contain users. */
+/** Returns a function that tests whether a value of the field refers to a user; undefined if the field cannot refer to users. */
 function createReferenceTest({ target, inner, shape }: FieldSpec): RefersTo | undefined {
   if (target === 'user') return (value, userId) => value === userId;
   if (inner !== undefined) {
@@ -93,7 +93,7 @@ function createReferenceTest({ target, inner, shape }: FieldSpec): RefersTo | un
 
 function referenceConditionSql(name: string, { target, inner, encrypted }: FieldSpec): string {
   const column = columnOf(name);
-  // SQL cannot search ciphertexts, so each record is read and decrypted.
+  // SQL cannot search ciphertexts, so this matches every record with a value. `refersTo` tests the value after decryption.
   if (encrypted) return `(${column} is not null and $1::text is not null)`;
   if (target === 'user') return `${column} = $1`;
   if (inner?.spec.target === 'user') return `${column} @> array[$1]::text[]`;

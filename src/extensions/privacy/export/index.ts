@@ -15,7 +15,7 @@ import { exportRoutes } from './routes.ts';
 import { REMOVE_EXPIRED, REMOVE_OF_USERS, REMOVE_REQUESTED_BY, ROWS_OF, removeInvalidSql } from './sql.ts';
 import { createExportStore, type ExportStore, secretContext } from './store.ts';
 
-/** The settings of the extension. */
+/** The settings for exports of the privacy extension. */
 export const exportSettings = z.strictObject({
   /** Hours for which an export is kept and its link works. */
   exportHours: wholeNumberSetting(720).default(72),
@@ -42,7 +42,7 @@ const revokeExports: RevocationStep = async ({ cause, userIds }, tx) => {
   });
 };
 
-/** Exports of users' data: routes, the job that creates exports, and the sweeps that remove them. */
+/** Returns the parts for exports of users' data: routes, the job that creates exports, and the sweeps that remove them. */
 export function exportParts(
   host: ExtensionHost,
   { holdCredential }: Accounts,
@@ -53,7 +53,7 @@ export function exportParts(
   const links = createLinks(host);
   const enqueue = (...ids: string[]) => host.jobs.add(JOB, ids);
   const parts = { exports, users, links, holdCredential, perDay: exportsPerDay, enqueue };
-  // The user data of features is known only after all of them are set up.
+  // Created by the first run, because the user data of all features is known only after every extension is set up.
   let exportJob: ReturnType<typeof createExportJob> | undefined;
   const run = (id: string) => {
     exportJob ??= createExportJob(host, {
@@ -112,7 +112,7 @@ const USER_DATA_FIELDS = [
   'expiresAt',
 ];
 
-/** The exports of a user's data, and the exports of other users that the user requested. */
+/** Describes the exports about a user, and those that the user requested, as user data for exports and erasures. */
 function exportUserData({ database }: Pick<Host, 'database'>): UserData {
   return {
     name: 'exports',

@@ -6,12 +6,12 @@ import type { Export, ExportStore } from './store.ts';
 
 /** Builds the download links of exports. */
 export interface Links {
-  /** The host of the links, to show to people. */
+  /** The host name of the links, for the text of e-mails. */
   host: string;
   urlOf(dataExport: Pick<Export, 'seal'>): string;
 }
 
-/** Creates the links. They never use the host of a request, because any client can forge its headers. */
+/** Creates the builder of links. Links contain APP_URL or localhost, never the host of a request, which any client can forge. */
 export function createLinks({ env }: Pick<Platform, 'env'>): Links {
   const base = new URL(env.appUrl ?? `http://localhost:${env.port}`);
   return { host: base.host, urlOf: ({ seal }) => new URL(`/api/auth/exports/${seal.token}`, base).href };
@@ -25,9 +25,9 @@ export async function findAllowedRequester(
   { userId, requestedBy }: Pick<Export, 'userId' | 'requestedBy'>,
   users: ResourceGateway,
 ): Promise<StoredRecord | undefined> {
-  const found = await users.load([...new Set([userId, requestedBy])]);
-  const user = found.find(({ id }) => id === userId);
-  const requester = found.find(({ id }) => id === requestedBy);
+  const accounts = await users.load([...new Set([userId, requestedBy])]);
+  const user = accounts.find(({ id }) => id === userId);
+  const requester = accounts.find(({ id }) => id === requestedBy);
   if (user === undefined || requester === undefined || user.status === 'deleting' || !isActive(requester))
     return undefined;
   const isAdmin = Array.isArray(requester.roles) && requester.roles.includes('admin');
@@ -37,17 +37,20 @@ export async function findAllowedRequester(
 /** The kind of the e-mail that contains a link. */
 export const EXPORT_MAIL = 'privacy-export';
 
-/** Composes the e-mail when it is sent. None is sent if the export was deleted, or its requester may not download it any more. */
+/**
+ * Creates the composer of the e-mail with the link. It composes the e-mail when it is sent, and returns undefined (nothing is sent) if
+ * the export was deleted or its requester may no longer download it.
+ */
 export function createExportMailComposer(exports: ExportStore, users: ResourceGateway, links: Links): MailComposer {
   return async ({ data }) => {
     const dataExport = await exports.readById(String(data.export));
     if (dataExport?.status !== 'ready') return undefined;
-    const found = await findAllowedRequester(dataExport, users);
-    if (found === undefined || typeof found.email !== 'string') return undefined;
+    const requester = await findAllowedRequester(dataExport, users);
+    if (requester === undefined || typeof requester.email !== 'string') return undefined;
     const isOwn = dataExport.userId === dataExport.requestedBy;
     const what = isOwn ? 'your personal data' : `the personal data of the user ${dataExport.userId}`;
     return {
-      to: found.email,
+      to: requester.email,
       subject: isOwn ? 'Your data is ready' : 'The data of a user is ready',
       text: [
         `The export of ${what} at ${links.host} is ready.`,

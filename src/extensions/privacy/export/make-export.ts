@@ -16,7 +16,7 @@ export function isExportable(user: StoredRecord | undefined): user is StoredReco
   return user !== undefined && user.status !== 'deleting';
 }
 
-/** Dependencies of the job. */
+/** Dependencies of the job that builds an export. */
 interface ExportJobParts {
   exports: ExportStore;
   users: ResourceGateway;
@@ -39,19 +39,19 @@ export function createExportJob(
     const [user] = await users.load([userId]);
     if (!isExportable(user)) throw new LeaseLostError('the user was deleted or is being erased');
     const entries = files.map((file) => createFileEntry(file, user));
-    const records = () => entries.reduce((sum, { written }) => sum + written.records, 0);
+    const countRecords = () => entries.reduce((sum, { written }) => sum + written.records, 0);
     const manifest = createManifestEntry({ user: userId, requestedAt: createdAt }, entries);
     let [position, bytes] = [0, 0];
     for await (const chunk of splitIntoChunks(streamZip([...entries, manifest], new Date()), CHUNK_BYTES)) {
       lost.throwIfAborted();
-      await attempt.storeChunk(chunk, position, records());
+      await attempt.storeChunk(chunk, position, countRecords());
       position += 1;
       bytes += chunk.length;
     }
-    await attempt.finish({ records: records(), bytes, hours }, (within) =>
+    await attempt.finish({ records: countRecords(), bytes, hours }, (within) =>
       mail.sendComposed(EXPORT_MAIL, { export: attempt.id }, within),
     );
-    return { outcome: 'ready', records: records(), bytes };
+    return { outcome: 'ready', records: countRecords(), bytes };
   }
 
   const job = createLeasedJob<ClaimedExport>(

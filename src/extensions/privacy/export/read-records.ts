@@ -6,9 +6,9 @@ import type { Database } from '../../../platform/postgres/database.ts';
 import { quoteIdentifier } from '../../../platform/postgres/identifiers.ts';
 import { scanRows } from '../../../platform/postgres/scan.ts';
 
-/** Which records to read, and how. */
+/** Which records to read, the batch size, and what to do with unreadable values. */
 export interface ReadOptions {
-  /** An SQL condition on the records `r`. */
+  /** An SQL condition on the resource's table or archive, whose alias is `r`. */
   where: string;
   values: unknown[];
   /** Returns the number of rows of the next batch. */
@@ -17,7 +17,7 @@ export interface ReadOptions {
   onUnreadable: () => void;
 }
 
-/** Returns the column of a field of the records `r`. */
+/** Returns the SQL column of a field, qualified with `r`, the alias of the table in `readRecords`. */
 export function columnOf(field: string): string {
   return `r.${quoteIdentifier(snakeCase(field))}`;
 }
@@ -41,7 +41,7 @@ export async function* readRecords(
     try {
       return gateway.fromRow(row);
     } catch (error) {
-      // A missing key may be added later: retry the export.
+      // An encryption key that is missing now may be configured later: fail, so that the export is retried.
       if (!(error instanceof DecryptionError) || error.reason === 'unknown-key') throw error;
       onUnreadable();
       return gateway.fromRow(row.map((value, i) => (places[i] ? null : value)));

@@ -66,9 +66,9 @@ export function createOwnRecordsFile(
 }
 
 /**
- * Creates the file of other users' records that refer to the user; undefined if there can be none. A record whose
- * reference the user may see is listed without its other fields. If the reference is marked as personal, the record is always listed, with
- * the fields that the user may see.
+ * Creates the file of other users' records that refer to the user; undefined if no field of the resource refers to users. A record
+ * whose reference the user may see is listed without its other fields. If the reference is marked as personal, the record is always
+ * listed, with the fields that the user may see.
  */
 export function createReferencesFile(
   parts: Parts,

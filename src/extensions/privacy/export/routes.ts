@@ -34,7 +34,7 @@ const DAY_MS = 86_400_000;
 const POLLS = { limit: 60, windowMs: 60_000 };
 const POLL_SECONDS = 3;
 
-/** Dependencies of the routes. */
+/** Dependencies of the export routes. */
 export interface ExportParts {
   exports: ExportStore;
   users: ResourceGateway;
@@ -71,7 +71,7 @@ export function exportRoutes(host: Host, parts: ExportParts): Route[] {
     const by = ctx.user!.id;
     const made = await exports.create(userId, by, (tx) => holdCredential(ctx, tx));
     if (made === undefined) return (await exports.read(userId, by)) ?? startExport(userId, ctx);
-    // Check the limit only here: of many concurrent requests, only one starts an export and counts.
+    // Count against the limit only after the export is stored: of many concurrent requests, only one starts an export.
     const verdict = await limiter?.consume(`${by}:${userId}`);
     if (verdict?.allowed === false) {
       await exports.remove(userId, by);
@@ -86,7 +86,7 @@ export function exportRoutes(host: Host, parts: ExportParts): Route[] {
     return made;
   }
 
-  /** Responds with the state of the export. The first call starts the export. */
+  /** Responds with the state of the caller's export of this user. Starts an export if there is none. */
   async function respondWithState(userId: string, ctx: RouteContext): Promise<unknown> {
     const dataExport = (await exports.read(userId, ctx.user!.id)) ?? (await startExport(userId, ctx));
     const shown = toResponse(dataExport, links);

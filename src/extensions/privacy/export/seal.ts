@@ -15,7 +15,7 @@ export interface ExportCipher {
   decrypt(data: Buffer, position: number): Buffer;
 }
 
-/** Creates the secret of a new seal. */
+/** Creates the secret (32 bytes in base64) from which the key and the token of a new export are derived. */
 export function generateExportSecret(): string {
   return randomBytes(SECRET_BYTES).toString('base64');
 }
@@ -25,7 +25,7 @@ export function isExportToken(text: string | undefined): text is string {
   return text !== undefined && TOKEN.test(text);
 }
 
-/** Creates the seal of an export from its secret. */
+/** Derives the token and the encryption of an export from its secret. */
 export function createExportCipher(exportId: string, secret: string): ExportCipher {
   // Derive a separate key for each purpose (RFC 5869).
   const derive = (purpose: string) =>
@@ -33,7 +33,7 @@ export function createExportCipher(exportId: string, secret: string): ExportCiph
   const key = derive('chunks');
   const additionalDataOf = (position: number) => Buffer.from(`${exportId}/${position}`);
   return {
-    // The prefix is that of all tokens of this service, so that logs redact it in paths.
+    // Logs redact tokens that begin with `svc_` in paths.
     token: `svc_ex_${derive('link').toString('hex')}`,
     encrypt(data, position) {
       const iv = randomBytes(IV_BYTES);

@@ -15,12 +15,12 @@ export type ExportRow = [
   expiresAt: string | null,
 ];
 
-/** A worker renews its lease well within this time while it lives. */
+/** How long a worker's claim of an export lasts without renewal. A running worker renews its claim well within this time. */
 const LEASE = `interval '30 seconds'`;
-/** The fencing condition: `attempts` is the number of the claim. No row: another worker has claimed the export, or it was deleted. */
+/** Holds while a claim is current. $1 export, $2 number of the claim. No row: another worker has claimed the export, or it was deleted. */
 const FENCED = `id = $1 and attempts = $2 and status = 'running'`;
 
-/** $1 id, $2 user, $3 requester, $4 secret, $5 hash of the token. No row: the requester already has one. */
+/** $1 id, $2 user, $3 requester, $4 secret, $5 hash of the token. No row: the requester already has an export of this user. */
 export const CREATE = `
   insert into privacy_exports (id, user_id, requested_by, secret, token_hash, lease_until)
   values ($1, $2, $3, $4, $5, now() + interval '10 seconds')
@@ -31,54 +31,54 @@ export const READ = `
   select ${COLUMNS} from privacy_exports
   where user_id = $1 and requested_by = $2 and (expires_at is null or expires_at > now())`;
 
-/** $1 user, $2 requester. */
+/** Removes the requester's export of a user if it has expired. $1 user, $2 requester. */
 export const REMOVE_EXPIRED_OF =
   'delete from privacy_exports where user_id = $1 and requested_by = $2 and expires_at <= now()';
 
-/** $1 user, $2 requester. */
+/** Removes the requester's export of a user. $1 user, $2 requester. */
 export const REMOVE = 'delete from privacy_exports where user_id = $1 and requested_by = $2';
 
-/** $1 users. Removes the exports that they requested. Uses privacy_exports_requested_by_index. */
+/** $1 users. Removes the exports that these users requested. Uses privacy_exports_requested_by_index. */
 export const REMOVE_REQUESTED_BY = `
   delete from privacy_exports
   where id in (select id from privacy_exports where requested_by = any($1) order by id for update)`;
 
-/** $1 id. */
+/** $1 export. */
 export const READ_BY_ID = `select ${COLUMNS} from privacy_exports where id = $1`;
 
 /** $1 hash of a token. Uses privacy_exports_token_hash_unique. */
 export const FIND_BY_TOKEN = `
   select ${COLUMNS} from privacy_exports where token_hash = $1 and status = 'ready' and expires_at > now()`;
 
-/** $1 id. No row: it is finished, deleted, or claimed by another worker. */
+/** $1 export. No row: the export is finished, deleted, or claimed by another worker. */
 export const CLAIM = `
   update privacy_exports set status = 'running', attempts = attempts + 1, records = 0, lease_until = now() + ${LEASE}
   where id = $1 and status in ('waiting', 'running') and (attempts = 0 or lease_until <= now())
   returning attempts, ${COLUMNS}`;
 
-/** $1 id. Removes the chunks of an earlier attempt. */
+/** $1 export. Removes the chunks that an earlier attempt stored. */
 export const REMOVE_CHUNKS = 'delete from privacy_export_chunks where export_id = $1';
 
-/** $1 ids, $2 attempts. Returns the ids of the exports whose claims still hold. */
+/** Renews claims. $1 exports, $2 number of the claim of each. Returns the ids of the exports whose claims still hold. */
 export const RENEW = `
   update privacy_exports e set lease_until = now() + ${LEASE}
   from unnest($1::text[], $2::int[]) k(id, attempt)
   where e.id = k.id and e.attempts = k.attempt and e.status = 'running' returning e.id`;
 
-/** $1 id, $2 attempt, $3 records so far, $4 position, $5 bytes. */
+/** Stores a chunk of the file. $1 export, $2 number of the claim, $3 records so far, $4 position of the chunk, $5 its data. */
 export const STORE_CHUNK = `
   with fenced as (
     update privacy_exports set records = $3, lease_until = now() + ${LEASE} where ${FENCED} returning id
   )
   insert into privacy_export_chunks (export_id, position, data) select id, $4::integer, $5::bytea from fenced returning 1`;
 
-/** $1 id, $2 attempt, $3 records, $4 bytes, $5 hours to keep it. */
+/** Marks an export as ready. $1 export, $2 number of the claim, $3 records, $4 size in bytes, $5 hours to keep the export. */
 export const FINISH = `
   update privacy_exports set status = 'ready', records = $3, bytes = $4, finished_at = now(),
     expires_at = now() + $5::float8 * interval '1 hour'
   where ${FENCED} returning 1`;
 
-/** $1 id, $2 attempt, $3 maximum number of attempts. Returns the resulting status. A failed export is shown for an hour. */
+/** $1 export, $2 number of the claim, $3 maximum number of attempts. Returns the new status. A failed export is shown for an hour. */
 export const FAIL = `
   update privacy_exports set lease_until = now(),
     status = case when attempts >= $3 then 'failed' else 'waiting' end,
@@ -96,24 +96,24 @@ export const REMOVE_EXPIRED = `
     select id from privacy_exports where expires_at <= now() limit $1 for update skip locked)
   returning 1`;
 
-/** $1 deleted users. */
+/** $1 deleted users. Removes the exports of their data and the exports that they requested. */
 export const REMOVE_OF_USERS = `
   delete from privacy_exports
   where id in (select id from privacy_exports where user_id = any($1) or requested_by = any($1) order by id for update)`;
 
-/** $1 user, $2 the last id of the previous page, $3 page size. */
+/** Exports of a user's data and exports that the user requested. $1 user, $2 the last id of the previous page, $3 page size. */
 export const ROWS_OF = `
   select id, user_id, requested_by, status, records, bytes, created_at, finished_at, expires_at from privacy_exports
   where (user_id = $1 or requested_by = $1) and id > $2 order by id limit $3`;
 
-/** $1 id, $2 position. */
+/** $1 export, $2 position of the chunk. */
 export const READ_CHUNK = 'select data from privacy_export_chunks where export_id = $1 and position = $2';
 
 /**
  * Deletes exports of users who are deleted or being erased, and exports that may not be downloaded any more. $1 maximum number of rows.
  *
  * @param users the table of users
- * @param has whether users have a status, and roles
+ * @param has whether the user resource has the fields `status` and `roles`
  */
 export const removeInvalidSql = (users: string, has: { status: boolean; roles: boolean }) => `
   delete from privacy_exports where id in (

@@ -34,6 +34,7 @@ export interface Export {
   createdAt: string;
   finishedAt: string | null;
   expiresAt: string | null;
+  /** The token of the link, and the encryption of the chunks. */
   seal: ExportCipher;
 }
 
@@ -48,31 +49,31 @@ export interface ClaimedExport extends Export {
     size: { records: number; bytes: number; hours: number },
     then: (within: MailTransaction) => Promise<unknown>,
   ): Promise<void>;
-  /** Stores that the attempt failed. Returns whether the export has failed for good. */
+  /** Stores that this attempt failed. Returns whether it was the last attempt, so that the export has failed. */
   fail(): Promise<boolean>;
 }
 
 /** The store of exports. */
 export interface ExportStore {
-  /** Reads the export of a user that a requester asked for. */
+  /** Reads the requester's export of a user, unless it has expired. */
   read(userId: string, requestedBy: string): Promise<Export | undefined>;
   /**
    * Stores a new, waiting export. Returns undefined if the requester already has an export of this user.
    *
-   * @param hold runs first in the transaction that stores it
+   * @param hold runs first in the transaction that stores the export
    */
   create(userId: string, requestedBy: string, hold: (tx: Executor) => Promise<void>): Promise<Export | undefined>;
   remove(userId: string, requestedBy: string): Promise<void>;
   readById(id: string): Promise<Export | undefined>;
-  /** Finds the export of a link. */
+  /** Finds the export that is ready to download under the token of a link. */
   find(token: string): Promise<Export | undefined>;
   /** Reads and decrypts a chunk of the file; undefined after the last one. */
-  readChunk(one: Export, position: number): Promise<Buffer | undefined>;
-  /** Claims an export and removes chunks of earlier attempts. Returns undefined if it is finished, deleted, or another worker has it. */
+  readChunk(dataExport: Export, position: number): Promise<Buffer | undefined>;
+  /** Claims an export and removes chunks of earlier attempts. Undefined if it is finished, deleted or held by another worker. */
   claim(id: string): Promise<ClaimedExport | undefined>;
   /** Extends the leases of claimed exports. Returns the exports whose leases are still held. */
   renew(attempts: readonly ClaimedExport[]): Promise<ClaimedExport[]>;
-  /** Returns the ids of exports that are due and have no lease. */
+  /** Returns the ids of unfinished exports whose lease has expired. */
   findOverdue(): Promise<string[]>;
 }
 
@@ -81,7 +82,7 @@ const MAX_ATTEMPTS = 5;
 /** The encryption context of an export's secret, so that a ciphertext copied to another export does not decrypt there. */
 export const secretContext = (id: string) => `privacy_exports/secret/${id}`;
 
-/** Creates the store. */
+/** Creates the store of exports. */
 export function createExportStore({ database, keyring }: Pick<Host, 'database' | 'keyring'>): ExportStore {
   function toExport(row: ExportRow): Export {
     const [id, userId, requestedBy, status, secret, records, bytes, createdAt, finishedAt, expiresAt] = row;

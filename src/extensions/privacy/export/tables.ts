@@ -19,7 +19,7 @@ export const privacyExports = pgTable(
   {
     id: text('id').primaryKey(),
     userId: text('user_id').notNull(),
-    /** The user or an admin. */
+    /** The id of the requester: the exported user or an admin. */
     requestedBy: text('requested_by').notNull(),
     /** `waiting`, `running`, `ready` or `failed`. */
     status: text('status').notNull().default('waiting'),

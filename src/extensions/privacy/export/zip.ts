@@ -21,7 +21,7 @@ export async function* streamZip(entries: readonly ZipEntry[], at: Date): AsyncG
   for (const { path, content } of entries) {
     zip.addReadStreamLazy(path, { mtime: at }, (take) => {
       current = Readable.from(content(), { objectMode: false });
-      // The library does not forward errors of the content.
+      // yazl does not forward errors of the content stream to its output.
       current.once('error', (error) => output.destroy(error));
       take(null, current);
     });
@@ -38,7 +38,7 @@ export async function* streamZip(entries: readonly ZipEntry[], at: Date): AsyncG
   }
 }
 
-/** Splits the same bytes into chunks of one size; the last one may be shorter. */
+/** Regroups a stream of bytes into chunks of `bytes` bytes; the last chunk may be shorter. */
 export async function* splitIntoChunks(source: AsyncIterable<Buffer>, bytes: number): AsyncGenerator<Buffer> {
   let held: Buffer[] = [];
   let size = 0;

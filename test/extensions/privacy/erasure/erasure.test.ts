@@ -510,12 +510,12 @@ test('the audit trail records who requested the erasure and that it finished', a
   const mia = await person('Mia');
   const { id } = (await root.call('POST', `/api/admin/users/${mia.id}/erase`)).body.data;
   await finished(id);
-  const told = await vi.waitUntil(async () => {
+  const securityEntries = await vi.waitUntil(async () => {
     const { data } = (await root.call('GET', `/api/admin/audit?record=${mia.id}`)).body;
     const found = data.filter(({ action }: { action: string }) => action.startsWith('security.'));
     return found.length === 2 && found;
   }, patience);
-  expect(told.map(({ action, user: by, via }: Record<string, string>) => [action, by, via])).toEqual([
+  expect(securityEntries.map(({ action, user: by, via }: Record<string, string>) => [action, by, via])).toEqual([
     ['security.account_erased', null, 'system'],
     ['security.erasure_requested', root.id, null],
   ]);
