@@ -26,12 +26,15 @@ function matchesHostPattern(host: string, patterns: readonly string[]): boolean 
   );
 }
 
-/** Returns the endpoint rule of an app. */
+/** Returns which Web Push endpoints an app accepts, from its environment and settings. */
 export function endpointRule({ env, settings }: Pick<Platform, 'env' | 'settings'>): EndpointRule {
   return { allowPrivate: env.nodeEnv !== 'production', hosts: settings.push.endpointHosts };
 }
 
-/** Returns the error of an endpoint, or undefined. The address that its host resolves to is checked on every call. */
+/**
+ * Returns the error of a Web Push endpoint, or undefined. This checks only the URL; the address that its host resolves to is checked
+ * whenever a push is sent.
+ */
 export function endpointError(endpoint: string, { allowPrivate, hosts }: EndpointRule): string | undefined {
   const checked = checkUrl(endpoint, { allowPrivate, requireHttps: true });
   if (!checked.ok) return 'Must be a PushSubscription whose endpoint is an https URL of a public host';
