@@ -12,7 +12,7 @@ export class ConfigErrors {
     this.lines = lines;
   }
 
-  /** Reports what is wrong at this place and how to fix it. */
+  /** Adds an error: what is wrong at this place, and how to fix it. */
   report(text: string): void {
     this.lines.push(this.#place === '' ? text : `${this.#place}: ${text}`);
   }
@@ -23,7 +23,7 @@ export class ConfigErrors {
   }
 }
 
-/** The keys of the object at a path of a schema; empty if the schema has no object there. */
+/** Returns the keys of the object schema at a path of a schema; empty if the schema has no object there. */
 function findSchemaKeys(schema: unknown, path: readonly PropertyKey[]): string[] {
   let inner = schema;
   // Defaults and optional() wrap the object schema.

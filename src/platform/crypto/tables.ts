@@ -2,7 +2,7 @@ import { pgTable, text, timestamptz } from '../postgres/drizzle.ts';
 
 /** Every key that has encrypted something in this database. The keys themselves are never stored. */
 export const encryptionKeys = pgTable('encryption_keys', {
-  /** The key's fingerprint. */
+  /** The fingerprint of the key: see `Keyring.keyIds`. */
   keyId: text('key_id').primaryKey(),
   /** A ciphertext of a known text: only the right key decrypts it. */
   canary: text('canary').notNull(),

@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto';
 import { ApiError } from '../errors.ts';
 
-// 132 bits of SHA-256.
+// Characters of base64: 132 bits of SHA-256.
 const HASH_LENGTH = 22;
 const VERSION = /^([0-9a-z]+)-/;
 // One element of a list; it may be empty (RFC 9110 §5.6.1, §8.8.3). Node decodes headers as Latin-1.

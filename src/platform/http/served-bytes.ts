@@ -42,7 +42,7 @@ export function memoizeAsync<T>(create: () => T | Promise<T>): () => Promise<T> 
 export function sendContent(req: Request, res: Response, { type, bytes, gzipped, tag, headers }: ServedContent): void {
   ignoreResponseBytes(req);
   const zipped = req.acceptsEncodings('gzip', 'identity') === 'gzip';
-  // The two forms differ in their bytes, so their strong tags must differ too (RFC 9110 §8.8.3.3).
+  // The compressed and the plain form differ in their bytes, so their strong tags must differ too (RFC 9110 §8.8.3.3).
   const encodedTag = zipped ? `${tag}-gzip` : tag;
   for (const [name, value] of Object.entries(headers)) res.setHeader(name, value);
   res.setHeader('ETag', `"${encodedTag}"`);

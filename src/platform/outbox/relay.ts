@@ -6,10 +6,10 @@ import type { Database, Executor } from '../postgres/database.ts';
 import { OUTBOX_COLUMNS, type OutboxRow, type RawOutboxRow, readOutboxRow } from './table.ts';
 import { wakeChannel } from './wake.ts';
 
-/** Runs after the transaction commits, to add the jobs. Must not throw. */
+/** Runs after the relay's transaction commits, to add the jobs of the stored work. Must not throw. */
 export type AfterCommit = () => Promise<void>;
 
-/** Turns outbox rows into rows of work. */
+/** Turns outbox rows, which describe events, into rows of work such as webhook deliveries. */
 export interface OutboxConsumer {
   /** Whether the consumer handles this row. */
   wants(row: OutboxRow): boolean;
@@ -26,11 +26,11 @@ export interface OutboxConsumer {
 export interface Sweep {
   name: string;
   everyMs: number;
-  /** Resolves with the number of rows handled. Runs that handled some are logged. */
+  /** Resolves with the number of rows handled. Runs that handled any rows are logged. */
   run(): Promise<number> | Promise<void>;
 }
 
-// Uses the order of the primary key; locked rows belong to another stream or relay.
+// Claims rows in the order of the primary key; locked rows belong to another stream or relay.
 const CLAIM = `
   select ${OUTBOX_COLUMNS}
   from outbox where available_at <= now() order by id limit $1 for update skip locked`;
@@ -38,7 +38,7 @@ const CLAIM_ONE = `
   select ${OUTBOX_COLUMNS}
   from outbox where id = $1 for update skip locked`;
 const REMOVE = 'delete from outbox where id = any($1::bigint[])';
-// Backs off 5 s, 10 s, 20 s, … up to an hour.
+// Defers failed rows by 5 s, 10 s, 20 s, … up to an hour.
 const DEFER = `
   update outbox set attempts = attempts + 1, error = $2,
     available_at = now() + least(5 * power(2, attempts), 3600) * interval '1 second'

@@ -16,13 +16,13 @@ export type Sendable = Statement | (() => Statement);
 
 const MAX_PENDING = 1000;
 
-/** Uses the Postgres code for too many connections, which `isTransient` recognizes. */
+/** Creates the error of a full queue, with the Postgres code for too many connections, which `isTransient` recognizes. */
 const createTooManyReadsError = () =>
   Object.assign(new Error('too many reads are waiting for the database'), { code: '53300' });
 
 interface Connection {
   client: pg.Client | undefined;
-  /** The socket of the client. Corked, it holds back writes until the end of this turn of the event loop. */
+  /** The socket of the client. While it is corked, it holds back writes, until the end of this turn of the event loop. */
   socket: Socket | undefined;
   connecting: Promise<pg.Client> | undefined;
   pending: number;
