@@ -42,7 +42,7 @@ export interface AssembledApp {
   parts: FeatureParts;
   apis: readonly { name: string; api: object }[];
   tables: Record<string, PgTable>;
-  /** Facts about the tables that migrations need beyond their SQL. */
+  /** Facts about the tables that migrations need, beyond the SQL of the tables. */
   declared: DeclaredTables;
   migrate(options: MigrateOptions): Promise<void>;
   /** Closes all connections. */

@@ -24,7 +24,7 @@ const LISTS = ['resources', 'extensions'];
 const QUEUE_PART = /^[^:/]+$/;
 const OPERATION_ID = /^[a-z][A-Za-z0-9]*$/;
 
-/** The parts of an extension. */
+/** An extension's name, and the parts that its `setup` returned. */
 interface ExtensionParts {
   name: string;
   parts: FeatureParts;
@@ -68,10 +68,12 @@ export function checkAppOptions(options: object, errors: ConfigErrors): boolean 
   if (notLists.length > 0) return false;
   const areNamed = (appOptions.resources as unknown[]).every(hasName);
   if (!areNamed) errors.at('resources').report('create each resource with defineResource or defineUser');
-  const invalid = [...((appOptions.extensions ?? []) as unknown[]).entries()].filter(([, one]) => !isObject(one));
-  // Name the type and not the value, which may be a secret.
-  for (const [i, one] of invalid)
-    errors.at(`extensions[${i}]`).report(`must be an extension created with defineExtension, not ${describeType(one)}`);
+  const invalid = [...((appOptions.extensions ?? []) as unknown[]).entries()].filter(([, value]) => !isObject(value));
+  // Name the type of the invalid extension, not its value, which may be a secret.
+  for (const [i, value] of invalid)
+    errors
+      .at(`extensions[${i}]`)
+      .report(`must be an extension created with defineExtension, not ${describeType(value)}`);
   return areNamed && invalid.length === 0;
 }
 
@@ -92,7 +94,7 @@ function checkResourceOptions({ name, resourceOptions }: Extension, errors: Conf
   }
 }
 
-/** The resource options that extensions add. */
+/** Returns the schemas of the resource options that extensions add, by option name. */
 export function collectResourceOptions(extensions: readonly Extension[]): ExtensionOptions {
   const options = extensions
     .flatMap(({ resourceOptions }) => Object.entries(resourceOptions ?? {}))
@@ -130,7 +132,7 @@ function reportTakenName(
   const at = errors.at(`extension "${extension.name}": table "${table}"`);
   if (typeof owner === 'string') at.report(`"${name}" is ${owner}. Rename it`);
   else if (owner === extension) at.report(`"${name}" is declared twice. Rename one`);
-  // An extension that is installed twice is reported separately.
+  // `checkExtensions` reports an extension that is installed twice.
   else if (owner.name !== extension.name) {
     const what = name === table ? 'table' : 'index or key';
     errors
@@ -196,7 +198,7 @@ export function findAccountFields(resources: readonly AnyResource[]) {
   return email && password && { email: email.spec, password: password.spec };
 }
 
-/** Checks the fields with which accounts sign in. */
+/** Checks the type and uniqueness of the e-mail and password fields with which accounts sign in. */
 export function checkAccountFields(resources: readonly AnyResource[], errors: ConfigErrors): void {
   const fields = findAccountFields(resources);
   if (fields === undefined) return;
@@ -212,7 +214,7 @@ export function checkAccountFields(resources: readonly AnyResource[], errors: Co
     at('email').report('accounts sign in with it. Add unique()');
 }
 
-/** Whether `setup` returned parts. A promise does not count: it would be read as an extension without parts. */
+/** Whether `setup` of an extension returned parts. A promise does not count: it would pass for parts without any content. */
 export function isFeatureParts(returned: unknown): returned is FeatureParts {
   return typeof returned === 'object' && returned !== null && !Array.isArray(returned) && !('then' in returned);
 }

@@ -40,7 +40,7 @@ export interface AppOptions<R extends readonly AnyResource[], E extends readonly
 /** Whether the compiler knows the names of the app's resources. */
 type KnowsResourceNames<R extends readonly AnyResource[]> = string extends R[number]['name'] ? false : true;
 
-/** The declaration with a name, or a union of several. */
+/** The type of the resource declaration with a name; for a union of names, a union of declarations. */
 type DeclarationNamed<R extends readonly AnyResource[], N extends string> =
   KnowsResourceNames<R> extends true ? Extract<R[number], { name: N }> : AnyResource;
 
@@ -115,7 +115,7 @@ export interface App<R extends readonly AnyResource[] = readonly AnyResource[]> 
   declared: DeclaredFacts;
 }
 
-/** The app's own members; the type ensures that the list is complete. */
+/** The names of the app's own members, which extensions must not replace; the type ensures that the list is complete. */
 const APP_MEMBERS: Record<keyof App, true> = {
   migrate: true,
   start: true,

@@ -6,11 +6,11 @@ import type { Auth } from '../../declare/route.ts';
 import { invalidSessionError } from '../../platform/errors.ts';
 import { createPerRequestStore } from '../../platform/http/per-request.ts';
 
-/** The identity of a request; all undefined if it is signed out. */
+/** The identity of a request; all properties are undefined if the request is signed out. */
 export interface SignedIn {
   user: Viewer | undefined;
   auth: Auth | undefined;
-  /** The authenticator that signed it in. */
+  /** The authenticator that recognized and accepted the token. */
   authenticator: Authenticator | undefined;
 }
 

@@ -8,12 +8,12 @@ import { responseEncryptionContext } from './stored-response.ts';
 
 export { createIdempotentRequests, readIdempotencyKey } from './idempotent-requests.ts';
 
-/** Removes keys older than a day. */
+/** Creates the sweep that removes idempotency keys older than a day. */
 export function createIdempotencySweep(database: Platform['database']): Sweep {
   return createRetentionSweep(database, { name: 'idempotency keys', removals: [{ text: REMOVE_OLD_KEYS }] });
 }
 
-/** The sweep and the encrypted column of the keys. */
+/** Creates the feature parts of idempotency keys: their sweep, and the column with encrypted responses. */
 export function createIdempotencyParts({ database }: Pick<Platform, 'database'>): FeatureParts {
   const responses = { name: 'idempotency_keys.answer', table: 'idempotency_keys', column: 'answer' };
   return {
@@ -45,5 +45,5 @@ const idempotencyKeys = pgTable(
   (table) => [index('idempotency_keys_created_at_index').on(table.createdAt)],
 );
 
-/** The table, by name. */
+/** The table of idempotency keys, by name. */
 export const idempotencyTables = { idempotency_keys: idempotencyKeys };
