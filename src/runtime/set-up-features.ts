@@ -18,7 +18,7 @@ interface Features {
   /** The merged parts: core features first, then extensions in order. */
   parts: FeatureParts;
   mails: Readonly<Record<string, MailComposer>>;
-  /** The API that each extension offers to code. */
+  /** The API that each extension offers to the project's code, with the extension's name. */
   apis: readonly { name: string; api: object }[];
 }
 

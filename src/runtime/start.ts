@@ -13,8 +13,9 @@ import { checkSchema, findMissingSchemaParts } from './migrations/check-schema.t
 import { warnIfDatabaseIsNewer } from './migrations/state.ts';
 
 export interface StartOptions {
-  /** The port of `web`. Default PORT; 0 for any free one. */
+  /** The port of the role `web`. Default: PORT; 0 for any free port. */
   port?: number;
+  /** The roles to start in this process. Default: the roles that the environment does not disable. */
   roles?: readonly Role[];
 }
 
@@ -26,7 +27,7 @@ function listEnabledRoles(env: Environment): Role[] {
   return roles;
 }
 
-/** The name of a process in log lines. A process that runs `web` is named `web`, whatever other roles it runs. */
+/** Returns the name of a process for log lines. A process that runs `web` is named `web`, whatever other roles it runs. */
 function processName(roles: readonly Role[]): string {
   return roles.includes('web') ? 'web' : roles.join('+');
 }
@@ -125,7 +126,7 @@ export async function startRoles(
   }
   const server = await startWeb(assembly, options.port ?? platform.env.port);
   stops.push(() => server.close(platform.settings.graceMs));
-  // Stop these before the server, because the server waits for the responses that they are still writing.
+  // Start the workers of `web` last: they are then stopped before the server, which waits for responses that they still write.
   await startWorkers('web');
   platform.log.info({ roles, url: server.url }, `listens on ${server.url} with the roles ${roles.join(', ')}`);
   return { url: server.url, metricsUrl };

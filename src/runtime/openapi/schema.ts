@@ -1,12 +1,12 @@
 import type { RecordShape } from '../../declare/route.ts';
 
-/** A part of the document: plain JSON. */
+/** A part of the OpenAPI document: plain JSON. */
 export type Json = Record<string, unknown>;
 
-/** An id in a response. */
+/** The schema of a record id in a response. */
 export const ID_SCHEMA = { type: 'string', pattern: '^[0-9a-f]{24}$', examples: ['65f0c1d2e3a4b5c6d7e8f901'] };
 
-/** A point in time in a response. */
+/** The schema of a point in time in a response, ISO 8601. */
 export const TIME_SCHEMA = { type: 'string', format: 'date-time' };
 
 /** The sections of the document's components. */

@@ -11,10 +11,10 @@ export interface StoredMember {
   members?: StoredMembers;
 }
 
-/** Members by name. */
+/** The stored descriptions of an object's members, by name. */
 export type StoredMembers = Readonly<Record<string, StoredMember>>;
 
-/** `string`, `array of string`, … */
+/** Returns the kind of a field, as in the declarations: `string`, `array of string`. */
 export function kindOf(spec: FieldSpec): string {
   return spec.inner === undefined ? spec.type.kind : `array of ${kindOf(spec.inner.spec)}`;
 }
