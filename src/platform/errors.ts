@@ -30,7 +30,7 @@ export type ErrorCode = keyof typeof ERROR_CODES;
 export type ErrorDetails = Record<string, string>;
 
 // A list of 90,000 invalid fields helps nobody and would be larger than the request.
-/** The maximum number of details in an error. Validation stops collecting at this number. */
+/** The maximum number of details in an error. Validation stops collecting errors at this number. */
 export const MAX_DETAILS = 100;
 // Longer field names are truncated in an error: the start of a name is enough to recognize it.
 const MAX_NAME_LENGTH = 256;

@@ -47,7 +47,7 @@ function isObject(part: unknown): boolean {
 /**
  * Checks the options of `createApp`.
  *
- * @returns whether they are complete enough to check the declarations in them
+ * @returns whether the options are complete enough to check the resources and extensions in them
  */
 export function checkAppOptions(options: object, errors: ConfigErrors): boolean {
   const appOptions = options as Record<string, unknown>;
@@ -103,7 +103,7 @@ export function collectResourceOptions(extensions: readonly Extension[]): Extens
   return new Map([...schemas].map(([name, same]) => [name, same.map(([, schema]) => schema)]));
 }
 
-/** Checks extensions and their settings before any of them is set up. */
+/** Checks extensions and their settings before any extension is set up. */
 export function checkExtensions(extensions: readonly Extension[], errors: ConfigErrors): void {
   for (const extension of extensions) {
     const { name, setup } = extension;
@@ -141,7 +141,7 @@ function reportTakenName(
   }
 }
 
-/** The schema names used by Belfry's own tables and by resources, each with its owner. */
+/** Collects the relation names that Belfry's own tables and the resources use in the schema, each with its owner. */
 function collectSchemaNames(resources: readonly AnyResource[], core: ReadonlySet<string>): Map<string, NameOwner> {
   const owners = new Map<string, NameOwner>(
     [...core].map((name) => [name, "a table, an index or a key of Belfry's own"]),
@@ -192,7 +192,7 @@ export function checkTables(
   }
 }
 
-/** The e-mail and password fields of the user resource, with which accounts sign in; undefined if it does not declare both. */
+/** Returns the e-mail and password fields of the user resource, with which accounts sign in; undefined unless both exist. */
 export function findAccountFields(resources: readonly AnyResource[]) {
   const { email, password } = resources.find((resource) => resource.name === 'user')?.fields ?? {};
   return email && password && { email: email.spec, password: password.spec };
@@ -248,9 +248,9 @@ export function checkJobs({ name, parts }: ExtensionParts, errors: ConfigErrors)
 }
 
 /**
- * Merges the e-mails of all features, and reports kinds that two of them define.
+ * Merges the e-mail composers of all features by kind, and reports kinds that two features define.
  *
- * @param core the e-mails of Belfry itself
+ * @param core the composers of Belfry itself
  */
 export function mergeMails(
   extensions: readonly ExtensionParts[],

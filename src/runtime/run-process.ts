@@ -94,7 +94,7 @@ export async function runProcess(
   try {
     if (NODE_ENV === 'development') {
       const { ALLOW_LOSS, OWN_DATABASE } = environment;
-      // A database configured by the developer may contain data that is still needed, so drop nothing from it unless ALLOW_LOSS permits it.
+      // A database that the developer configured may contain data that is still needed: drop nothing unless ALLOW_LOSS permits that.
       const mayDrop = OWN_DATABASE === 'yes' ? 'empty' : 'nothing';
       await app.migrate({ mode: 'sync', mayDrop: ALLOW_LOSS === 'yes' ? 'anything' : mayDrop });
     }

@@ -91,7 +91,7 @@ export function setUpFeatures(
   };
 }
 
-/** Returns the parts from `setup`, or no parts after reporting that it failed. */
+/** Runs the `setup` of an extension. Returns its parts, or no parts after reporting that it failed. */
 function setUpExtension(setup: () => unknown, errors: ConfigErrors): FeatureParts {
   try {
     const parts = setup();

@@ -72,7 +72,7 @@ async function startWeb({ platform, parts, host, records, tables }: AssembledApp
   );
 }
 
-/** Serves metrics on a separate port; without a token, only to this machine. */
+/** Starts a server for metrics on a separate port; without METRICS_TOKEN, it serves only programs on this machine. */
 async function startMetrics({ platform }: AssembledApp, port: number) {
   const { metrics, env, log, settings } = platform;
   const host = env.metricsToken === undefined ? '127.0.0.1' : env.host;
@@ -87,7 +87,7 @@ async function startMetrics({ platform }: AssembledApp, port: number) {
 /**
  * Starts roles in this process.
  *
- * @param stops receives a function that stops each started role; they are called in reverse order
+ * @param stops receives, for each started role, a function that stops it; the caller runs these functions in reverse order
  */
 export async function startRoles(
   assembly: AssembledApp,

@@ -62,7 +62,7 @@ type PushRow = [string, DevicePlatform, string, string, string | null, boolean];
 const OWN_COLUMNS = `d.id, d.platform, d.name, d.app_version, d.locale, d.token, d.session_id is not null,
   d.created_at, d.last_seen_at`;
 
-/** Maximum number of devices of a user. Registering one more removes the one that was seen longest ago. */
+/** Maximum number of devices of a user. Registering another device removes the device that was seen longest ago. */
 const MAX_DEVICES = 100;
 
 // A known token moves to the user who registered it last, and no value of the former user stays on the device. The unique index on
@@ -154,7 +154,7 @@ export async function removeOwnDevice(database: Database, id: string, userId: st
   return (await database.write({ text: REMOVE_OWN, values: [id, userId] })).length > 0;
 }
 
-/** Removes the user's device with this token. */
+/** Removes the device with this token, if it belongs to the user. */
 export async function unregisterToken(database: Database, token: string, userId: string): Promise<void> {
   await database.write({ text: UNREGISTER, values: [tokenHash(token), userId] });
 }
@@ -203,7 +203,7 @@ export interface GoneDevice {
   tokenHash: string | null;
   /** The platform that the push to a raw token named; null if `id` is set. */
   platform: DevicePlatform | null;
-  /** ISO 8601. A device that registered again after this time stays, because the report is older. */
+  /** ISO 8601. The report is about registrations up to this time: a device that registered again later is not removed. */
   seenUntil: string;
 }
 

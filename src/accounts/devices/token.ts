@@ -11,7 +11,7 @@ export interface EndpointRule {
   hosts: readonly string[];
 }
 
-// Push services of Chrome and its derivatives (official builds, others), Firefox, Safari and Edge.
+// Hosts of the push services of Chrome and browsers derived from it (official builds, other builds), Firefox, Safari and Edge.
 const KNOWN = [
   'fcm.googleapis.com',
   'jmt17.google.com',
@@ -75,7 +75,7 @@ export function readSubscription(token: string): z.output<typeof subscription> |
 
 /** Which device tokens are accepted. */
 export interface TokenRule extends EndpointRule {
-  /** Returns whether a transport of the app accepts this Expo token. If undefined, no transport does. */
+  /** Returns whether a transport of the app accepts this Expo token. Omitted: no transport accepts Expo tokens. */
   acceptsExpoToken?(platform: DevicePlatform, token: string): boolean;
 }
 

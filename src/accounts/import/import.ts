@@ -15,7 +15,7 @@ export type ImportLine = string | { error: string };
 
 /** The progress of an import. */
 export interface ImportProgress {
-  /** Processed lines, including empty ones. */
+  /** Number of processed lines, including empty lines. */
   lines: number;
   imported: number;
   /** Rows whose e-mail address already had an account. */

@@ -1,6 +1,6 @@
 /** The rule for locking a name. Times in ms. */
 export interface LockoutRule {
-  /** This many failed attempts within the window lock the name. */
+  /** The number of failed attempts within the window that locks the name. */
   maxAttempts: number;
   windowMs: number;
   lockMs: number;
@@ -10,7 +10,7 @@ export interface LockoutRule {
 export interface LockoutState {
   /** The times of the failed attempts. */
   failures: readonly number[];
-  /** Running attempts by id, with the time when each expires unless it is renewed: its process may have died. */
+  /** The reservations of running attempts: the time when each expires unless it is renewed, by the id of the attempt. */
   flights: Readonly<Record<string, number>>;
   /** The end of the lock; 0: the name is not locked. */
   lockedUntil: number;
@@ -81,7 +81,7 @@ export function renewReservation(
   return { state: { ...state, flights: { ...state.flights, [id]: now + ABANDONED_MS } }, result: undefined };
 }
 
-/** Ends an attempt that neither failed nor completed: it threw, or a further step follows. */
+/** Ends the reservation of an attempt that neither failed nor completed: its check threw, or a further step follows. */
 export function releaseReservation(
   held: LockoutState,
   rule: LockoutRule,

@@ -3,7 +3,7 @@ import { createSemaphore } from '../../platform/concurrency/semaphore.ts';
 /** ms before the next try without a wake-up: attempts that end in other processes do not wake this process. */
 const POLL_MS = 100;
 
-/** Maximum number of waiting attempts per key in this process; further ones are refused. */
+/** Maximum number of waiting attempts per key in this process; further attempts are refused. */
 const MAX_WAITING = 1000;
 
 /** A wait queue for each key: first come, first served. Only the first caller in a queue polls. */

@@ -63,7 +63,7 @@ export async function requestReset(
   return { message: MESSAGE };
 }
 
-/** Returns the link for a token. It never depends on the request, whose headers an attacker could choose. */
+/** Returns the reset link for a token. The link never depends on the request, whose headers an attacker could choose. */
 function resetLinkOf(token: string, { settings, env }: Pick<Platform, 'settings' | 'env'>): string {
   const base = env.appUrl ?? `http://localhost:${env.port}`;
   const link = new URL(settings.auth.resetUrl ?? `${base.replace(/\/+$/, '')}/reset-password`);
@@ -98,7 +98,7 @@ export function createResetComposer({
     if (token === undefined) return undefined;
     if (attempt === 1) events.emit('auth.password_reset_requested', { user, ip: data.ip });
     const content = await template({ user, link: resetLinkOf(token, host), minutes });
-    // Use the stored address, not the one in the request.
+    // Send to the stored address of the user, not to the address in the request.
     return { ...content, to: String(user.email) };
   };
 }

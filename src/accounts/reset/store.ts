@@ -59,7 +59,7 @@ function addressSuffixOf(random: string, { email }: StoredRecord): string {
   return createHash('sha256').update(`${random}.${email}`).digest('base64url').slice(0, 22);
 }
 
-/** The links to set a new password. Each user has at most one. */
+/** The links to set a new password. Each user has at most one link. */
 export interface Resets {
   /**
    * Creates the token of a link and invalidates the user's previous link.

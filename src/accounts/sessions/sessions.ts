@@ -18,7 +18,7 @@ import type { Entity } from '../../records/context.ts';
 import { storedHashSql } from '../passwords/password-hash.ts';
 import { deletedUsersConsumer } from '../users/user-state.ts';
 
-/** Live sessions. Only the SHA-256 of a token is stored. Ending a session deletes its row. */
+/** The live sessions of users. Only the SHA-256 of a session's token is stored. Ending a session deletes its row. */
 export const sessions = pgTable(
   'sessions',
   {

@@ -3,7 +3,7 @@ import { didYouMean } from './did-you-mean.ts';
 
 /** Collects configuration errors, so that an app that cannot start reports all of them at once. */
 export class ConfigErrors {
-  /** One line per error, beginning with its place: `resource "post": field "title": …`. */
+  /** One line per error, beginning with the place of the error: `resource "post": field "title": …`. */
   readonly lines: string[];
   readonly #place: string;
 
@@ -17,7 +17,7 @@ export class ConfigErrors {
     this.lines.push(this.#place === '' ? text : `${this.#place}: ${text}`);
   }
 
-  /** Returns a view of this collection for a nested place: `errors.at('resource "post"').at('field "title"')`. */
+  /** Returns a reporter for a nested place that adds to the same lines: `errors.at('resource "post"').at('field "title"')`. */
   at(place: string): ConfigErrors {
     return new ConfigErrors(this.#place === '' ? place : `${this.#place}: ${place}`, this.lines);
   }

@@ -189,7 +189,7 @@ export interface Environment {
   /** The address that `web` listens on; undefined: all addresses of this machine. */
   host: string | undefined;
   logLevel: string;
-  /** The name of this process in log lines; undefined: its roles, known once it starts. */
+  /** The name of this process in log lines; undefined: the name is made of the roles that the process starts. */
   logProcess: string | undefined;
   corsOrigins: string[];
   trustProxy: string | undefined;
@@ -224,7 +224,7 @@ export class StartupError extends Error {
   }
 }
 
-// Development and tests work without a configured key; production refuses to start without one.
+// Development and tests work without a configured encryption key; production refuses to start without one.
 const DEVELOPMENT_KEY = Buffer.from('belfry-development-key-not-secret').subarray(0, 32).toString('base64');
 
 /**

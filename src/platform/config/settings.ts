@@ -79,7 +79,7 @@ const settingsSchema = z.strictObject({
         .int()
         .positive()
         .default(2 * MEBIBYTE),
-      /** Maximum bytes of responses that the server holds in memory for one client that has not read them yet. */
+      /** Maximum bytes of responses that the server holds in memory for one client, until the client has read them. */
       pendingBytesPerClient: z
         .number()
         .int()

@@ -12,12 +12,12 @@ import { createTablePlace } from './rotation/table-place.ts';
 /** A key of the key ring, or a key that the database has a record of. */
 export interface KeyStatus {
   keyId: string;
-  /** Its position in the ring, from 0: the first key encrypts. Undefined: the ring does not contain the key. */
+  /** The position of the key in the ring, from 0: the first key encrypts. Undefined: the ring does not contain the key. */
   place: number | undefined;
-  /** ISO 8601; undefined if no process has ever encrypted with it. */
+  /** When a process first encrypted with the key, ISO 8601; undefined: no process ever did. */
   firstUsedAt: string | undefined;
   retiredAt: string | undefined;
-  /** The number of running processes that encrypt with it. */
+  /** The number of running processes that encrypt with the key. */
   processes: number;
 }
 

@@ -26,7 +26,7 @@ const RECORD_FOUND = `
   insert into encryption_keys (key_id, canary) select * from unnest($1::text[], $2::text[])
   on conflict (key_id) do nothing`;
 
-// $1: keys to keep, $2: a time; keys used after it are not retired.
+// $1: ids of keys to keep, $2: a time. Keys that a process has used after that time are not retired.
 const RETIRE = `
   update encryption_keys k set retired_at = now()
   where retired_at is null and key_id <> all($1::text[]) and last_used_at <= $2
@@ -62,7 +62,7 @@ export async function recordNewestKey(executor: Executor, keyring: Keyring): Pro
   await executor.write({ text: RECORD, values: [keyId, keyring.encrypt(CANARY, canaryContext(keyId))] });
 }
 
-/** Records keys of the ring that existing values use, if they are not recorded yet. */
+/** Adds records for those keys of the ring that stored values use and that have no record yet. */
 export async function recordFoundKeys(executor: Executor, keyring: Keyring, found: readonly string[]): Promise<void> {
   const held = found.filter((keyId) => keyring.keyIds.includes(keyId));
   const canaries = held.map((keyId) => keyring.encrypt(CANARY, canaryContext(keyId), keyId));

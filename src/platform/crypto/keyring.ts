@@ -55,7 +55,7 @@ export function ciphertextPrefix(keyId: string): string {
   return `${VERSION}.${keyId}.`;
 }
 
-/** The length of `ciphertextPrefix`, and its pattern as a Postgres regular expression: the group is the key id. */
+/** The length of a ciphertext's prefix, and a Postgres regular expression that matches the prefix: its group is the key id. */
 export const CIPHERTEXT_PREFIX = {
   length: ciphertextPrefix('').length + KEY_ID_DIGITS,
   pattern: `^${VERSION}[.]([0-9a-f]{${KEY_ID_DIGITS}})[.]$`,
@@ -139,7 +139,7 @@ function decodeBase64(text: string, encoding: 'base64' | 'base64url'): Buffer | 
   return bytes.toString(encoding) === text ? bytes : null;
 }
 
-/** Keyed hashes of texts: without a key, a text cannot be found by trying, however few candidates there are. */
+/** Keyed hashes of texts: without a key, nobody can find the text of a hash by trying candidates, however few there are. */
 interface KeyedHashes {
   /** Returns the hash of `text` under the newest key, 64 hex digits. The hash depends on `context`. */
   hash(text: string, context: string): string;

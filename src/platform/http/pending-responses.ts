@@ -6,9 +6,9 @@ import { createPerRequestStore } from './per-request.ts';
 
 /** Limits for the memory that responses use, from the time their data is loaded until the client has received them. */
 export interface PendingBounds {
-  /** Bytes for one client. */
+  /** Maximum bytes of unread responses of one client. */
   pendingBytesPerClient: number;
-  /** Bytes for all clients of the process. */
+  /** Maximum bytes of unread responses of all clients of the process. */
   pendingBytes: number;
 }
 

@@ -46,7 +46,7 @@ export function isBodiless(status: number): boolean {
   return status === 204 || status === 205 || status === 304;
 }
 
-/** The response for a value: 204 if it is undefined, otherwise `{ data }` (and `meta`), unless the status allows no body. */
+/** Creates the response for a handler's result: 204 if it is undefined, else `{ data }` (and `meta`) if the status allows a body. */
 export function createSuccessResponse(status: number, value: unknown): SuccessResponse {
   if (isBodiless(status)) return { status, text: undefined, version: undefined };
   if (value === undefined) return { status: 204, text: undefined, version: undefined };
@@ -54,7 +54,7 @@ export function createSuccessResponse(status: number, value: unknown): SuccessRe
   return { status, text: JSON.stringify({ data, meta }), version };
 }
 
-/** Sends JSON in one write. */
+/** Sends the bytes of a JSON text as a response, in one write. */
 function sendJsonBytes(res: ServerResponse, status: number, bytes: Buffer): void {
   res.statusCode = status;
   res.setHeader('Content-Type', 'application/json; charset=utf-8');

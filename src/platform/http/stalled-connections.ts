@@ -16,7 +16,7 @@ interface Progress {
   acceptedBytes: number;
 }
 
-/** Counters of Node's socket handle. Unlike those of the stream, they include parts of a large write. */
+/** Counters of Node's socket handle. Unlike the counters of the socket, these include parts of a large write. */
 interface Handle {
   bytesWritten: number;
   /** The bytes of `bytesWritten` that the kernel has not accepted yet. */

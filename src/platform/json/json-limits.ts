@@ -16,7 +16,7 @@ export function tooManyKeysMessage(maxKeys: number): string {
 const STRUCTURAL = new Uint8Array(256);
 for (const byte of [QUOTE, COMMA, COLON, OPEN_ARRAY, CLOSE_ARRAY, OPEN_OBJECT, CLOSE_OBJECT]) STRUCTURAL[byte] = byte;
 
-// indexOf() skips a long string many times faster than a loop does, but one call costs about as much as this many iterations.
+// indexOf() skips a long string many times faster than a loop, but a call costs about as much as 64 iterations.
 const SHORT_STRING = 64;
 
 /** Returns the index of the quotation mark that closes a string, or the end of the text. */

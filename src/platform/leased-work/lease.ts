@@ -47,7 +47,7 @@ export interface LeaseRenewalsOptions<Lease> {
   renew(leases: readonly Lease[]): Promise<readonly Lease[]> | Promise<void>;
 }
 
-/** Creates the lease renewals. The timer runs only while leases are held. If a renewal fails, the next one makes up for it. */
+/** Creates the lease renewals. The timer runs only while leases are held. After a failed renewal, the next one extends the leases. */
 export function createLeaseRenewals<Lease>({
   everyMs,
   what,

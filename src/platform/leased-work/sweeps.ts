@@ -17,7 +17,7 @@ export function createReclaimSweep<Row>({
   everyMs: number;
   /** Returns the due rows, at once or in pages. */
   find(): Promise<readonly Row[]> | AsyncIterable<readonly Row[]>;
-  /** A row whose job still exists keeps it: adding a job with the id of a live one has no effect. */
+  /** Adds a job for each row. A row may have a job already: adding a job with the id of a live job has no effect. */
   addJobs(rows: readonly Row[]): Promise<unknown>;
 }): Sweep {
   return {
@@ -35,10 +35,10 @@ export function createReclaimSweep<Row>({
   };
 }
 
-/** A statement that removes old rows: at most as many as its last parameter says, returning each of them. */
+/** A statement that removes old rows. Its last parameter is the maximum number of rows; it returns a row for each removed one. */
 export interface Removal {
   text: string;
-  /** The other parameters of the statement. */
+  /** The parameters of the statement before the last one. */
   values?: readonly unknown[];
   rowsPerBatch?: number;
   /** Maximum number of batches in one sweep. Default: 20. Set it to Infinity for tables that grow faster than that. */

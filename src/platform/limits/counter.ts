@@ -8,7 +8,7 @@ export type Count = readonly [count: number, leftMs: number];
 /** Adds one to the count of a key. The window of a key begins with its first request. */
 export type Counter = (key: string, windowMs: number) => Promise<Count>;
 
-// KEYS: the counters; ARGV: the increment and the window in ms of each key. A key that has no expiry for any reason gets one.
+// KEYS: the counters; ARGV: the increment and the window in ms of each key. A key without an expiry gets one.
 const COUNT = `
 local counts = {}
 for i, key in ipairs(KEYS) do

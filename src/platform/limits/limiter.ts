@@ -1,7 +1,7 @@
 import type { Count, Counter } from './counter.ts';
 import type { LimitRule } from './rule.ts';
 
-/** The decision of a limit about one more request. */
+/** The decision of a rate limit about one request. */
 export interface LimitDecision {
   allowed: boolean;
   limit: number;

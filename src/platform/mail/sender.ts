@@ -12,7 +12,7 @@ export function mailJob(id: string): NewJob {
   return { name: 'send', data: { id }, opts: { jobId: `mail_${id}` } };
 }
 
-/** The transaction of an e-mail: the e-mail is sent when it commits, and not at all if it is rolled back. */
+/** The transaction that an e-mail belongs to: the e-mail is sent after the commit, and not at all after a rollback. */
 export interface MailTransaction {
   database: Executor;
   afterCommit(work: () => unknown): void;

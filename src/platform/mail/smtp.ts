@@ -71,7 +71,7 @@ export function createSmtp(url: string, from: string, encrypted: boolean): Smtp 
   return {
     async send({ to, subject, text, html }, id, signal) {
       await (await opened).sendMail({
-        // An object is always a single address, whatever characters it contains.
+        // nodemailer takes an object as a single address, whatever characters it contains; it would parse a text as a list.
         to: { name: '', address: to },
         subject,
         text,

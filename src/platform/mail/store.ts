@@ -24,7 +24,7 @@ const mails = pgTable(
     attempts: integer('attempts').notNull().default(0),
     /** The earliest time of the next attempt. */
     dueAt: timestamptz('due_at').notNull().defaultNow(),
-    /** The end of the lease of the worker that claimed it. */
+    /** The end of the lease of the worker that claimed the e-mail; null: no worker has claimed it. */
     claimedUntil: timestamptz('claimed_until'),
     createdAt: timestamptz('created_at').notNull().defaultNow(),
     finishedAt: timestamptz('finished_at'),
@@ -102,7 +102,7 @@ export interface ClaimedMail {
   attempt: number;
   /** When the e-mail was requested, ISO 8601. */
   createdAt: string;
-  /** The kind of the composer that creates its text, and the composer's input; undefined for an e-mail with a stored text. */
+  /** The kind of the composer that creates the text, and the composer's input; undefined for an e-mail with a stored text. */
   composed: { kind: string; data: Record<string, unknown> } | undefined;
   /** Returns the e-mail with its stored text, if it is not composed. Throws if the text cannot be decrypted. */
   read(): CompleteMail;
@@ -125,7 +125,7 @@ interface MailOutcome {
 export interface MailStore {
   /** Stores a new e-mail. @param on the database, or the caller's transaction */
   insert(id: string, mail: NewMail, on: Executor): Promise<void>;
-  /** Claims an e-mail. Undefined if it is not due, finished, or claimed by another worker. */
+  /** Claims an e-mail. Returns undefined if the e-mail is not due, finished, or claimed by another worker. */
   claim(id: string): Promise<ClaimedMail | undefined>;
   /** Stores the final result of an e-mail and ends the lease. */
   finish(claimed: ClaimedMail, end: MailOutcome): Promise<void>;

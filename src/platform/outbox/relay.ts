@@ -11,9 +11,9 @@ export type AfterCommit = () => Promise<void>;
 
 /** Turns outbox rows, which describe events, into rows of work such as webhook deliveries. */
 export interface OutboxConsumer {
-  /** Whether the consumer handles this row. */
+  /** Whether the consumer turns this outbox row into work. */
   wants(row: OutboxRow): boolean;
-  /** Run this consumer after the others, because it takes a lock that other relays wait for. */
+  /** Whether this consumer runs after all others, because it takes a lock that other relays wait for. */
   last?: boolean;
   /** Stores the work of these rows in the relay's transaction. Called again with the same rows after a crash: be idempotent. */
   handle(rows: OutboxRow[], tx: Executor): Promise<AfterCommit | undefined>;
@@ -81,7 +81,7 @@ export function startRelay(options: RelayOptions): RunningRelay {
     return afterCommits;
   }
 
-  /** Processes one batch. Returns the number of rows found. */
+  /** Claims and processes one batch of outbox rows. Returns the number of rows. */
   async function processBatch(): Promise<number> {
     let rows: OutboxRow[] = [];
     const elapsed = createTimer();
@@ -105,7 +105,7 @@ export function startRelay(options: RelayOptions): RunningRelay {
     return rows.length;
   }
 
-  /** Processes one row, and defers it if it fails: a row that no consumer can handle must not block the others. */
+  /** Processes one outbox row again, and defers it if that fails: a row that no consumer can handle must not block other rows. */
   async function retryRow(id: number): Promise<void> {
     try {
       const afterCommits = await database.transaction(async (tx) => {

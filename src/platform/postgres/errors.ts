@@ -20,7 +20,7 @@ function codeOf(error: unknown): string {
 
 // https://www.postgresql.org/docs/current/errcodes-appendix.html
 const CANCELED = '57014';
-// Serialization failure, deadlock, lock not available: the statement was fine but conflicted with concurrent ones.
+// Serialization failure, deadlock, lock not available: the statement was valid but conflicted with concurrent statements.
 const CONFLICT_CODES = new Set(['40001', '40P01', '55P03']);
 const CONFLICT_RETRY_SECONDS = 1;
 

@@ -5,7 +5,7 @@ export function quoteIdentifier(name: string): string {
   return `"${name.replaceAll('"', '""')}"`;
 }
 
-/** Postgres truncates longer identifiers, so two of them could collide: https://www.postgresql.org/docs/current/sql-syntax-lexical.html */
+/** Postgres truncates longer identifiers, which could then collide: https://www.postgresql.org/docs/current/sql-syntax-lexical.html */
 export const MAX_IDENTIFIER_BYTES = 63;
 const DIGEST_LENGTH = 8;
 
@@ -31,12 +31,12 @@ function defaultRelationName(table: string, column: string, label: string): stri
   return [table.slice(0, first), ...(column === '' ? [] : [column.slice(0, second)]), label].join('_');
 }
 
-/** The name of a table's primary key if the declaration does not name it. */
+/** Returns the name that Postgres gives a table's primary key if the declaration does not name the key. */
 export function primaryKeyName(table: string): string {
   return defaultRelationName(table, '', 'pkey');
 }
 
-/** The name of the sequence of a serial column. */
+/** Returns the name that Postgres gives the sequence of a serial column. */
 export function sequenceName(table: string, column: string): string {
   return defaultRelationName(table, column, 'seq');
 }

@@ -2,7 +2,7 @@ import type { Database } from './database.ts';
 import type { Queryable } from './queryable.ts';
 import { createTransactionStatements, type TransactionStatements } from './transaction.ts';
 
-/** A transaction that is opened only if it is needed. Statements after its end run outside it. */
+/** A transaction that is opened only if a statement needs it. Statements after the end of the transaction run outside it. */
 interface LazyTransaction {
   /** Runs statements. Its first write opens the transaction. */
   opening: Queryable;

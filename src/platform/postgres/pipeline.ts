@@ -70,7 +70,7 @@ export function createPipeline(config: pg.ClientConfig, size: number, log: Logge
     return client;
   }
 
-  /** Sends the queries of requests that arrived together in one write: the write costs more than everything else that a query does here. */
+  /** Makes queries of one turn of the event loop leave in one socket write: a write costs more than all other work for a query. */
   function corkUntilNextTick({ socket }: Connection): void {
     if (socket === undefined || socket.writableCorked > 0) return;
     socket.cork();

@@ -32,7 +32,7 @@ const TRIAL_INTERVAL_MS = 1000;
 /** Created once and thrown without sending a command: a flood of refused commands must not pay for stack traces. */
 const CIRCUIT_OPEN = new Error('Redis is down: commands are refused until a trial succeeds');
 
-/** Creates a circuit breaker. While it is open, one command per second is tried, and never two at a time. */
+/** Creates a circuit breaker for Redis. While the breaker is open, one command per second is tried, never two at a time. */
 export function createRedisBreaker({
   log,
   messages,

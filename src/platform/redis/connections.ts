@@ -1,7 +1,7 @@
 import { Redis, type RedisOptions } from 'ioredis';
 import type { Logger } from '../observability/log.ts';
 
-/** The Redis connections of one app. They open at first use and reconnect on their own. */
+/** The Redis connections of one app. The connections open at first use and reconnect on their own. */
 export interface RedisConnections {
   /** For commands of requests and producers: fails at once while Redis is down, instead of queueing up. */
   commands: Redis;

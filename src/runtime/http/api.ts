@@ -68,7 +68,7 @@ function createRouteHandlers(route: Route, parts: EndpointParts, limits: Request
   ];
 }
 
-/** Mounts all routes of one path together, so that another method on a known path gets 405 and OPTIONS lists the methods. */
+/** Mounts all routes of one path together, so that OPTIONS lists their methods and any other method gets a 405. */
 function mountPath(
   router: Router,
   routes: readonly Route[],

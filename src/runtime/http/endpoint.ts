@@ -35,7 +35,7 @@ export function isItemPath(path: string): boolean {
   return /\/:id(\/|$)/.test(path);
 }
 
-/** Whether responses get an entity tag. Those of account routes contain tokens and data of one session, so they must not be cached. */
+/** Whether responses of a route get an entity tag. Those of account routes get none: they contain tokens and must not be cached. */
 export function hasEntityTag({ path }: Route): boolean {
   return !/^\/auth(\/|$)/.test(path);
 }
@@ -182,7 +182,7 @@ export function createEndpoint(route: Route, parts: EndpointParts): Endpoint {
     return createSuccessResponse(status, withVersion(serialized, versionOf(records.entities, recordOf(value))));
   }
 
-  /** Returns the record that a create stored with this id; it may have been deleted since. */
+  /** Returns the record that a create stored with this id, even if it was soft-deleted since; undefined if there is none. */
   async function readCreatedRecord(id: string): Promise<StoredRecord | undefined> {
     return isCreate ? (entity!.archive?.with ?? entity!.store).read(id) : undefined;
   }
@@ -207,7 +207,7 @@ export function createEndpoint(route: Route, parts: EndpointParts): Endpoint {
     const query = route.query === undefined ? req.query : await checkQuery(route.query, req.query);
     const startedAt = performance.now();
     const body = await readBody(req);
-    // A client could delay its body beyond a logout or the loss of a role, so authorise again.
+    // A client could delay its body until after a logout or the loss of a role, so authorise again after a slow body.
     if (performance.now() - startedAt > SLOW_BODY_MS) access = await authenticateAndAuthorize(req);
     const { user, auth, doc, missingError } = access;
     const response = await runAs(actorOf(req, user), async () => {

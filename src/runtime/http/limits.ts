@@ -28,7 +28,7 @@ interface PendingCheck {
   verdict: Promise<LimitDecision> | undefined;
 }
 
-/** The stricter of two verdicts: a refusal, or the longer of two refusals; otherwise the one with fewer remaining requests. */
+/** Returns the stricter of two verdicts: the refusal, the longer of two refusals, or the one with fewer remaining requests. */
 function pickStricter(a: LimitDecision, b: LimitDecision): LimitDecision {
   if (a.allowed !== b.allowed) return a.allowed ? b : a;
   if (!a.allowed) return a.leftMs > b.leftMs ? a : b;
@@ -64,7 +64,7 @@ function formatDuration(ms: number): string {
   return unit === 'ms' || count === 1 ? `${count} ${unit}` : `${count} ${unit}s`;
 }
 
-/** The message of a 429 in development: which limit was exceeded, how long it lasts, and which setting changes it. */
+/** Returns the message of a 429 in development: which limit was exceeded, how long it lasts, and which setting changes it. */
 function explainRefusal(
   verdict: LimitDecision,
   { rule, setting }: RequestLimiter,
@@ -96,7 +96,7 @@ export function createRequestLimits({ env, settings, limits }: Platform): Reques
   function limiterOf({ method, path, rateLimit }: Route): RequestLimiter | undefined {
     const rule = rateLimit === 'auth' ? authRule : rateLimit;
     const setting = rateLimit === 'auth' ? 'settings.rateLimit.auth' : 'rateLimit of the route';
-    // Use the declared path, not the requested one, so that a route has a single counter.
+    // Name the limiter after the route's declared path, not the requested one, so that a route has a single counter per client.
     return rule === undefined || rule === false ? undefined : createRequestLimiter(`${method} ${path}`, rule, setting);
   }
 

@@ -14,7 +14,7 @@ import { sendError, sendJson } from '../../platform/http/response.ts';
 import type { Metrics } from '../../platform/observability/metrics.ts';
 import { toPublicError } from './public-error.ts';
 
-/** The checks of `/readyz`. Each resolves if its part works, and rejects otherwise. */
+/** The checks of `/readyz`, by name. A check resolves if the dependency works, and rejects otherwise. */
 export type HealthChecks = Record<string, () => Promise<unknown>>;
 
 const TIMEOUT_MS = 2000;

@@ -13,7 +13,7 @@ function isUndecodablePath(error: unknown): boolean {
  * `INTERNAL`.
  */
 export function toPublicError(error: unknown): ApiError {
-  // The details belong to a call that the project's own code made: the client never sent these fields.
+  // The input of a service call by the project's own code was invalid: the client did not send these fields, so hide them.
   if (error instanceof InputError && error.bySystem) return new ApiError('INTERNAL', undefined, { cause: error });
   if (error instanceof ApiError) return error;
   if (isUndecodablePath(error)) return new ApiError('NOT_FOUND', undefined, { cause: error });

@@ -44,7 +44,7 @@ export async function signIn(req: Request, authenticators: readonly Authenticato
 export function beginSignIn(req: Request, authenticators: readonly Authenticator[]): void {
   if (req.headers.authorization === undefined) return;
   const early = signIn(req, authenticators);
-  // The next `signIn` reports a failure. A request that a limit refuses never calls it.
+  // Prevent an unhandled rejection: the next `signIn` reports the failure, but a request that a limit refuses never calls it.
   early.catch(() => undefined);
   earlySignIns.set(req, early);
 }

@@ -111,7 +111,7 @@ async function applyInTransaction(client: Client, migration: Migration, lockRetr
     await client.query(RECORD_APPLIED, [migration.hash, migration.when]);
     await client.query('commit');
   } catch (error) {
-    // On a lost connection there is nothing to roll back; report the first error.
+    // On a lost connection the rollback fails, and there is nothing to roll back: report the first error.
     await client.query('rollback').catch(() => undefined);
     throw error;
   }

@@ -41,7 +41,7 @@ function explainTooLongValues(table: string, method: string, terms: string): str
   ];
 }
 
-/** Explains why a statement of a migration failed and what to do, one line each. Values of rows are not shown. */
+/** Explains why a statement of a migration failed and what to do, one line each. The lines contain no values of rows. */
 export function explainStatementFailure(statement: string, error: DatabaseError): string[] {
   const code = error.code ?? '';
   const [, table, terms] = UNIQUE_INDEX.exec(statement) ?? [];

@@ -23,7 +23,7 @@ export interface Migration {
   statements: readonly string[];
   /** `when` of earlier versions, in epoch ms. A database with one of these versions counts as having this migration. */
   earlier: readonly number[];
-  /** Whether it runs in one transaction; false if it says `-- belfry: no transaction`. */
+  /** Whether the migration runs in one transaction; false if its file says `-- belfry: no transaction`. */
   transaction: boolean;
 }
 
@@ -76,8 +76,8 @@ export function readJson<T>(file: string): T | undefined {
 /**
  * Reads the journal of a migrations folder.
  *
- * @returns undefined if there is none
- * @throws StartupError if it is malformed
+ * @returns undefined if the folder has no journal
+ * @throws StartupError if the journal is malformed
  */
 export function readJournal(folder: string): Journal | undefined {
   const file = join(folder, 'meta', '_journal.json');

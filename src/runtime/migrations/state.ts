@@ -56,7 +56,7 @@ export async function warnIfDatabaseIsNewer(database: Database, log: Logger): Pr
     if (applied.length > 0 && unknown > 0)
       log.warn(`newer code has migrated the database; migrations unknown to this version: ${unknown}`);
   } catch (error) {
-    // The app's database role may lack the permission to read the table. Nothing depends on this check.
+    // The app's database role may lack permission to read the table of migrations. Nothing depends on this check.
     log.warn({ err: error }, 'could not check whether newer code has migrated the database');
   }
 }

@@ -18,7 +18,7 @@ import { isMigrated } from './state.ts';
 const CREATE_STATE_TABLE = `create table if not exists belfry_sync (
   one boolean primary key default true check (one), fingerprint text not null, snapshot jsonb not null)`;
 
-/** The tables, and facts about them beyond their SQL. */
+/** The declared tables, and facts about the tables that their SQL does not contain. */
 interface Schema {
   tables: Record<string, PgTable>;
   declared: DeclaredFacts;

@@ -36,7 +36,7 @@ function hasUnique(resource: CompiledResource): boolean {
   return resource.fields.some((field) => field.spec.unique) || (indexes?.some((index) => index.unique) ?? false);
 }
 
-/** Whether a policy can refuse a signed-in user. A create always satisfies `owner`, and a list is filtered by it. */
+/** Whether a policy can refuse a signed-in user with a 403. `owner` refuses no create, and it filters a list instead. */
 function canForbid(policy: CompiledPolicy, route: Route): boolean {
   if (policy.public || policy.authenticated || route.crud === 'read') return false;
   return !(policy.owner && (route.crud === 'create' || route.crud === 'list'));

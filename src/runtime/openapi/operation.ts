@@ -97,7 +97,7 @@ function createRequestBody(route: Route, name: string, components: Components): 
   };
 }
 
-/** Whether a rate limit applies to a route. In test mode, where limits are off, the document describes the other modes. */
+/** Whether a rate limit applies to a route. In test mode, where limits are off, the document says that they apply. */
 function isLimited({ rateLimit }: Route, { rateLimit: { enabled, global: all, auth } }: Settings): boolean {
   const own = rateLimit !== undefined && (rateLimit !== 'auth' || auth !== false);
   return enabled !== false && (all !== false || own);

@@ -38,11 +38,11 @@ export interface RowRange {
  */
 export interface EncryptedPlace {
   table: string;
-  /** Whether values of a lost key can be given up here: they become null. */
+  /** Whether values of a lost key in this place can be given up: replaced by null. */
   canDiscard: boolean;
   /** Returns the range of the rows that exist now, so that the traversal of a growing table ends; undefined if there are none. */
   allRows(): Promise<RowRange | undefined>;
-  /** Counts the values of the first rows of a range. `at` is the last of these rows; undefined if there was none. */
+  /** Counts the values of the first rows of a range. `at` is the last of these rows; undefined if the range has no rows. */
   count(range: RowRange): Promise<{ counts: KeyCount[]; at: string | undefined }>;
   /** Returns a batch of values that are not under `keyId`, in row order and only for whole rows; empty if the first rows have none. */
   findStale(range: RowRange, keyId: string): Promise<StoredValue[]>;

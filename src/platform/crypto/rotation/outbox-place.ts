@@ -3,7 +3,7 @@ import type { EncryptedColumn } from '../encrypted-column.ts';
 import { CIPHERTEXT_PREFIX, ciphertextPrefix } from '../keyring.ts';
 import type { EncryptedPlace, Replacement } from './encrypted-place.ts';
 
-/** The number of rows that one statement reads; each contains one or two records. */
+/** The maximum number of outbox rows that one statement reads; each row contains one or two records. */
 const PAGE = 500;
 
 const WHOLE = 'select max(id) from outbox';

@@ -9,7 +9,7 @@ export interface RotationCallbacks {
   replaced(place: EncryptedPlace, values: number): void;
   /** Called with the number of values of the lost key that were set to null. */
   gaveUp(values: number): void;
-  /** Called for a value that no key decrypts. It stays unchanged. */
+  /** Called for a value that no key of the ring decrypts. The value stays unchanged. */
   undecryptable(value: StoredValue): void;
   /** Whether to stop before the next batch. */
   isStopped(): boolean;

@@ -157,7 +157,7 @@ export async function rotateToNewestKey(parts: RotationParts, options: RotationO
   return { ...outcome, stopped: false, ...(await retireUnusedKeys(parts, survey)) };
 }
 
-/** Retires keys that no value uses, unless a process may have written with them since the survey began. */
+/** Retires keys that no value uses, unless a process may have encrypted with them since the survey began. */
 async function retireUnusedKeys(
   { database, keyring }: RotationParts,
   survey: EncryptionSurvey,

@@ -4,7 +4,7 @@ import type { EncryptedColumn } from '../encrypted-column.ts';
 import { CIPHERTEXT_PREFIX, ciphertextPrefix } from '../keyring.ts';
 import type { EncryptedPlace } from './encrypted-place.ts';
 
-/** The number of rows that one statement reads. */
+/** The maximum number of table rows that one statement reads. */
 const PAGE = 5000;
 /** The maximum number of rows in a batch, and the number of bytes after which a batch ends early. */
 const BATCH = 500;

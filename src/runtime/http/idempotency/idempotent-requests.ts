@@ -32,7 +32,7 @@ interface Attempt {
 
 /** Runs a request only once, even if the client repeats it. */
 interface IdempotentRequests {
-  /** Returns the response of this run or of an earlier one. Undefined if the handler has sent the response itself. */
+  /** Returns the response of this request or of an earlier one with its key. Undefined if the handler has sent the response itself. */
   run(attempt: Attempt): Promise<SuccessResponse | undefined>;
   /** Whether the same user has sent a request with the same key to the same route and path before. */
   isRepeated(attempt: Pick<Attempt, 'req' | 'user' | 'key'>): Promise<boolean>;

@@ -28,11 +28,11 @@ const idempotencyKeys = pgTable(
   {
     /** SHA-256 of the user or client, the route and the key. */
     id: text('id').primaryKey(),
-    /** A keyed hash of the query and body; null: the request had no effect, so another one may have the key. */
+    /** A keyed hash of the request's query and body; null: the request had no effect, so a different request may use the key. */
     fingerprint: text('fingerprint'),
     /** The id reserved for the record of a create, the same for each repetition. */
     recordId: text('record_id').notNull(),
-    /** The fence of the lease: only the request that holds it stores its response. */
+    /** The fence of the lease, a random id: only the request that holds the lease stores its response. */
     claim: text('claim').notNull(),
     /** The end of the lease: without a response by then, a repeated request may reclaim the key. */
     claimedUntil: timestamptz('claimed_until').notNull(),

@@ -9,7 +9,7 @@ const RETENTION = `interval '24 hours'`;
 
 // In these statements, the fence is the column `claim`, a random id. All of them use the primary key.
 
-// A row that has expired but was not removed yet is claimed again like a new one.
+// A row that is older than the retention but was not removed yet is claimed like a new key.
 const CLAIM = `
   insert into idempotency_keys as k (id, fingerprint, record_id, claim, claimed_until)
   values ($1, $2, $3, $4, now() + ${LEASE})
@@ -47,7 +47,7 @@ export interface StoredKey {
   /** Null: no response yet. */
   status: number | null;
   response: string | null;
-  /** Whether the lease of its request has expired: without a response, a repeated request may reclaim the key. */
+  /** Whether the lease of the key's request has expired: without a response, a repeated request may reclaim the key. */
   expired: boolean;
 }
 

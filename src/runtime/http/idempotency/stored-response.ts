@@ -10,7 +10,7 @@ const MAX_LENGTH = 2 ** 20;
 /** The response or error of a request. */
 export type Outcome = { answer: SuccessResponse } | { error: Pick<ApiError, 'code' | 'message' | 'details'> };
 
-/** A response in its stored form. */
+/** A response as it is stored, encrypted, to be repeated later. */
 export interface StoredResponse {
   outcome: Outcome;
   /** The headers set by the handler. */

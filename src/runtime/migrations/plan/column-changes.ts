@@ -14,7 +14,7 @@ export interface RefusedChange {
   earlierName: string;
   /** Why the column cannot change, as a sentence. */
   reason: string;
-  /** For a change of type: an example expression for `--using`; undefined if there is none. */
+  /** If the type of the column changes: an example of an expression for `--using`; undefined if there is no conversion. */
   example: string | undefined;
   /** The type of the column in the database; undefined if its values would be unreadable, whatever the type. */
   from: string | undefined;
@@ -24,7 +24,7 @@ export interface RefusedChange {
   asIs?: string | undefined;
 }
 
-/** A column that may contain values that are no longer valid, by its earlier name in the database. */
+/** A column that may contain values that are no longer valid, by the name that it has in the database before the change. */
 export type UncheckedColumn = {
   table: string;
   column: string;

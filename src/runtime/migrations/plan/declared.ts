@@ -10,20 +10,20 @@ import { describeMembers, enumValuesOf, kindOf, type StoredMembers } from './mem
 
 /** Facts about a column beyond its SQL. */
 export interface DeclaredColumn {
-  /** The name of its field: `post.title`. */
+  /** The name of the column's field: `post.title`. */
   field: string;
   spec: FieldSpec;
   /** `string`, `array of string`, … */
   kind: string;
-  /** The values of an enum, or of an array of them. */
+  /** The values of an enum field, or of an array of enums; undefined for other fields. */
   values: readonly string[] | undefined;
-  /** The members of an object, or of an array of them. */
+  /** The members of an object field, or of an array of objects; undefined for other fields. */
   members: StoredMembers | undefined;
   /** Maximum bytes of a text in the column, or of an item in its array; undefined if there is no limit. */
   longest: number | undefined;
   /** Maximum bytes of a text in the column that fit into its indexes; undefined if the column has no index. */
   room: number | undefined;
-  /** The encryption context of its ciphertexts, without the record's id, if it is encrypted: `post/secret`. */
+  /** The encryption context of the column's ciphertexts, without the record's id: `post/secret`. Undefined: not encrypted. */
   bound: string | undefined;
   /** Earlier names of the column, latest first. */
   earlier: readonly string[];
@@ -39,7 +39,7 @@ export interface DeclaredFacts {
   columns: ReadonlyMap<string, DeclaredColumn>;
   /** Resources by table. `earlier`: earlier names of the table, latest first. */
   tables: ReadonlyMap<string, { resource: string; earlier: readonly string[] }>;
-  /** SQL to run once the tables exist, and again whenever it changes. */
+  /** SQL statements of extensions. Each runs once the tables exist, and again whenever its text changes. */
   statements: readonly string[];
 }
 

@@ -6,7 +6,7 @@ import type { DeclaredFacts } from './declared.ts';
 import type { Renames } from './renames.ts';
 import type { Snapshot, TableShape } from './snapshot.ts';
 
-/** A table or a column that is dropped, by its earlier name in the database. */
+/** A table or a column that is to be dropped, by the name that it has in the database. */
 export interface Loss {
   table: string;
   /** Undefined for a whole table. */
@@ -73,7 +73,7 @@ export function findLosses(before: Snapshot, after: Snapshot, declared: Declared
 /** Which undeclared tables and columns are dropped: none, those without values, or all. */
 export type MayDrop = 'nothing' | 'empty' | 'anything';
 
-/** A loss, and the number of rows with a value in it. */
+/** A table or column to be dropped, and the number of rows with a value in it. */
 interface CountedLoss extends Loss {
   rows: number;
 }

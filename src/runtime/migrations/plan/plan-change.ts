@@ -8,7 +8,7 @@ import { applyRenames, findRenames, planIndexAndConstraintRenames, type Renames 
 import type { RequestedChanges } from './requested-changes.ts';
 import { createEmptySnapshot, generateStatements, type Snapshot } from './snapshot.ts';
 
-/** The changes that turn one description of the tables into another. */
+/** The changes that turn one snapshot of the tables into another. */
 export interface Plan {
   /** The statements for one transaction, in order, without the indexes. */
   statements: string[];
@@ -16,9 +16,9 @@ export interface Plan {
   indexes: string[];
   /** The tables and columns that the statements drop. */
   losses: Loss[];
-  /** Changes that are impossible. The statements must not be run if there are any. */
+  /** Columns that cannot change as declared. If there are any, the statements must not be run. */
   refusals: RefusedChange[];
-  /** Notes to read before running the statements, one line each. */
+  /** Notes that a developer should read before running the statements, one line each. */
   notes: string[];
   /** Columns of the notes that may contain invalid values: the rows with such values can be counted. */
   unchecked: UncheckedColumn[];

@@ -18,7 +18,7 @@ export interface NamedShape {
   [detail: string]: unknown;
 }
 
-/** The parts of a table that have a name in the database. */
+/** The parts of a table in drizzle-kit's snapshot that have a name in the database. */
 export const NAMED_PARTS = [
   'indexes',
   'foreignKeys',
@@ -37,11 +37,11 @@ export type TableShape = {
 export interface StoredColumn {
   /** `string`, `array of string`, … */
   kind: string;
-  /** The encryption context of its ciphertexts, without the record's id, if it is encrypted: `post/secret`. */
+  /** The encryption context of the column's ciphertexts, without the record's id: `post/secret`. Missing: not encrypted. */
   bound?: string;
-  /** The values of an enum, or of an array of them. Missing in older snapshots. */
+  /** The values of an enum, or of an array of enums. Missing in older snapshots. */
   values?: readonly string[];
-  /** The members of an object, or of an array of them. Missing in older snapshots. */
+  /** The members of an object, or of an array of objects. Missing in older snapshots. */
   members?: StoredMembers;
   /** Maximum bytes of a text in the column, or of an item in its array. Missing if there is no limit, and in older snapshots. */
   longest?: number;

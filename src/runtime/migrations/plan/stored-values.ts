@@ -9,7 +9,7 @@ const itemKindOf = (kind: string) => (kind.startsWith('array of ') ? kind.slice(
 /** Finds the field type of a kind such as `string`; undefined if the kind is unknown. */
 type TypeOf = (kind: string) => FieldType | undefined;
 
-/** Whether every value of a kind has the form of another kind: a text, a number, a list of these. */
+/** Whether every value of a kind has the JSON form of another kind: both are texts, numbers, or lists of one form. */
 function hasSameForm(from: string, to: string, typeOf: TypeOf): boolean {
   if (from === to || typeOf(to)?.jsonType === 'any') return true;
   const [items, wanted] = [itemKindOf(from), itemKindOf(to)];
