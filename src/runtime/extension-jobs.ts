@@ -24,8 +24,8 @@ interface ExtensionJobs {
  */
 export function createJobsOfExtension(queues: Queues, extension: string): ExtensionJobs {
   let declaredJobs: FeatureParts['jobs'] = {};
-  // Job names cannot contain the slash (see checkJobs), so two extensions never share a queue: "mail" may have the job "sync-now" and
-  // "mail-sync" the job "now". A colon cannot separate them, because BullMQ refuses colons in queue names.
+  // Names of extensions and jobs contain no slash (see `checkExtensionJobs`), so two extensions never share a queue: "mail" may have the
+  // job "sync-now", and "mail-sync" the job "now". A colon cannot separate the names, because BullMQ refuses colons in queue names.
   const queueOf = (job: string) => `${extension}/${job}`;
   return {
     api: {

@@ -114,11 +114,17 @@ export function createOutboxPlace(database: Database, columns: readonly Encrypte
 
     async replace(replacements) {
       const rows = [...Map.groupBy(replacements, ({ row }) => row)];
-      const before = (part: string) => rows.map(([, values]) => buildColumnPatch(values, part, ({ text }) => text));
-      const after = (part: string) => rows.map(([, values]) => buildColumnPatch(values, part, ({ next }) => next));
+      const oldPatches = (part: string) => rows.map(([, values]) => buildColumnPatch(values, part, ({ text }) => text));
+      const newPatches = (part: string) => rows.map(([, values]) => buildColumnPatch(values, part, ({ next }) => next));
       const replaced = await database.write<[number]>({
         text: REPLACE,
-        values: [rows.map(([id]) => id), before('record'), after('record'), before('previous'), after('previous')],
+        values: [
+          rows.map(([id]) => id),
+          oldPatches('record'),
+          newPatches('record'),
+          oldPatches('previous'),
+          newPatches('previous'),
+        ],
       });
       const done = new Set(replaced.map(([id]) => String(id)));
       return replacements.filter(({ row }) => done.has(row)).length;
