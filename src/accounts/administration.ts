@@ -16,7 +16,7 @@ interface LiveSession {
   userAgent: string;
 }
 
-/** Account operations of the admin command line. They run as the system: no policy applies. */
+/** Account operations of the admin command line. The operations run as the system: no policy applies. */
 export interface Administration {
   /** Returns the user with this e-mail address; case and surrounding space do not matter. */
   find(email: string): Promise<StoredRecord | undefined>;

@@ -17,8 +17,8 @@ export interface AccountsContext {
   user: Entity;
   lockout: Lockout;
   resets: Resets;
-  /** The step of an extension that runs after a correct password. */
+  /** The extension's step, such as a second factor, that a login runs after a correct password; undefined if there is none. */
   signInStep: SignInStep | undefined;
-  /** Ends credentials in the caller's transaction. */
+  /** Ends the sessions, devices and other credentials of users, in the caller's transaction. */
   revoke: Accounts['revoke'];
 }

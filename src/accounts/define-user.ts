@@ -26,7 +26,7 @@ const PUBLIC: ReadonlySet<string> = new Set(['name', 'avatarUrl']);
  * Returns the fields with the visibility of the account template: `status` and personal fields are visible to the user and to admins,
  * unless their declaration says otherwise. Needed because user records are expanded in other records, for viewers who cannot read them.
  *
- * @param listed fields that the option `personalFields` lists
+ * @param listed names of the fields in the resource option `personalFields`
  */
 function withVisibility(fields: Fields, listed: readonly string[]): Fields {
   const roles: unknown = fields.roles?.spec?.inner?.spec?.values;
@@ -53,7 +53,7 @@ export type UserOptions<F extends Fields, Role extends string, T extends boolean
 > & {
   /** Further fields. A field with the name of a template field replaces it. */
   fields?: F;
-  /** Names of the roles. Default: `user` and `admin`. */
+  /** Names of further roles, in addition to `user` and `admin`. */
   roles?: readonly Role[];
 };
 

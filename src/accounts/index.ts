@@ -112,7 +112,7 @@ export function createAccounts(
  * Creates the only function that revokes credentials and the only one that protects a new credential from a concurrent
  * revocation. See `Accounts`.
  *
- * @param steps returns the steps of accounts and extensions; complete only after all features are set up
+ * @param steps returns the revocation steps of accounts and extensions; complete only after all features are set up
  */
 function createRevocation(
   users: ResourceGateway,

@@ -26,13 +26,13 @@ export const ERROR_CODES = {
 /** A code of the catalogue. */
 export type ErrorCode = keyof typeof ERROR_CODES;
 
-/** Field name (or path, `address.city`) to message. */
+/** The details of a validation error: a message for each invalid field, by its name or path (`address.city`). */
 export type ErrorDetails = Record<string, string>;
 
 // A list of 90,000 invalid fields helps nobody and would be larger than the request.
-/** The maximum number of details in an error. Validation stops collecting at this number. */
+/** The maximum number of details in an error. Validation stops collecting errors at this number. */
 export const MAX_DETAILS = 100;
-// The start of a very long name is enough to recognize it.
+// Longer field names are truncated in an error: the start of a name is enough to recognize it.
 const MAX_NAME_LENGTH = 256;
 
 function limitDetails(details: ErrorDetails): ErrorDetails {

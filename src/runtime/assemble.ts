@@ -21,7 +21,7 @@ import { setUpFeatures } from './set-up-features.ts';
 /** The account commands of the command line. */
 export interface AppAdministration extends Administration {
   /**
-   * Connects to the database and checks that it has the tables.
+   * Connects to the database and checks that the app's tables exist.
    *
    * @throws StartupError if the database cannot be reached or lacks tables
    */
@@ -42,7 +42,7 @@ export interface AssembledApp {
   parts: FeatureParts;
   apis: readonly { name: string; api: object }[];
   tables: Record<string, PgTable>;
-  /** Facts about the tables that migrations need beyond their SQL. */
+  /** Facts about the tables that migrations need, beyond the SQL of the tables. */
   declared: DeclaredTables;
   migrate(options: MigrateOptions): Promise<void>;
   /** Closes all connections. */

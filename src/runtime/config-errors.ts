@@ -24,7 +24,7 @@ const LISTS = ['resources', 'extensions'];
 const QUEUE_PART = /^[^:/]+$/;
 const OPERATION_ID = /^[a-z][A-Za-z0-9]*$/;
 
-/** The parts of an extension. */
+/** An extension's name, and the parts that its `setup` returned. */
 interface ExtensionParts {
   name: string;
   parts: FeatureParts;
@@ -47,7 +47,7 @@ function isObject(part: unknown): boolean {
 /**
  * Checks the options of `createApp`.
  *
- * @returns whether they are complete enough to check the declarations in them
+ * @returns whether the options are complete enough to check the resources and extensions in them
  */
 export function checkAppOptions(options: object, errors: ConfigErrors): boolean {
   const appOptions = options as Record<string, unknown>;
@@ -68,10 +68,12 @@ export function checkAppOptions(options: object, errors: ConfigErrors): boolean 
   if (notLists.length > 0) return false;
   const areNamed = (appOptions.resources as unknown[]).every(hasName);
   if (!areNamed) errors.at('resources').report('create each resource with defineResource or defineUser');
-  const invalid = [...((appOptions.extensions ?? []) as unknown[]).entries()].filter(([, one]) => !isObject(one));
-  // Name the type and not the value, which may be a secret.
-  for (const [i, one] of invalid)
-    errors.at(`extensions[${i}]`).report(`must be an extension created with defineExtension, not ${describeType(one)}`);
+  const invalid = [...((appOptions.extensions ?? []) as unknown[]).entries()].filter(([, value]) => !isObject(value));
+  // Name the type of the invalid extension, not its value, which may be a secret.
+  for (const [i, value] of invalid)
+    errors
+      .at(`extensions[${i}]`)
+      .report(`must be an extension created with defineExtension, not ${describeType(value)}`);
   return areNamed && invalid.length === 0;
 }
 
@@ -92,7 +94,7 @@ function checkResourceOptions({ name, resourceOptions }: Extension, errors: Conf
   }
 }
 
-/** The resource options that extensions add. */
+/** Returns the schemas of the resource options that extensions add, by option name. */
 export function collectResourceOptions(extensions: readonly Extension[]): ExtensionOptions {
   const options = extensions
     .flatMap(({ resourceOptions }) => Object.entries(resourceOptions ?? {}))
@@ -101,7 +103,7 @@ export function collectResourceOptions(extensions: readonly Extension[]): Extens
   return new Map([...schemas].map(([name, same]) => [name, same.map(([, schema]) => schema)]));
 }
 
-/** Checks extensions and their settings before any of them is set up. */
+/** Checks extensions and their settings before any extension is set up. */
 export function checkExtensions(extensions: readonly Extension[], errors: ConfigErrors): void {
   for (const extension of extensions) {
     const { name, setup } = extension;
@@ -130,7 +132,7 @@ function reportTakenName(
   const at = errors.at(`extension "${extension.name}": table "${table}"`);
   if (typeof owner === 'string') at.report(`"${name}" is ${owner}. Rename it`);
   else if (owner === extension) at.report(`"${name}" is declared twice. Rename one`);
-  // An extension that is installed twice is reported separately.
+  // `checkExtensions` reports an extension that is installed twice.
   else if (owner.name !== extension.name) {
     const what = name === table ? 'table' : 'index or key';
     errors
@@ -139,7 +141,7 @@ function reportTakenName(
   }
 }
 
-/** The schema names used by Belfry's own tables and by resources, each with its owner. */
+/** Collects the relation names that Belfry's own tables and the resources use in the schema, each with its owner. */
 function collectSchemaNames(resources: readonly AnyResource[], core: ReadonlySet<string>): Map<string, NameOwner> {
   const owners = new Map<string, NameOwner>(
     [...core].map((name) => [name, "a table, an index or a key of Belfry's own"]),
@@ -190,13 +192,13 @@ export function checkTables(
   }
 }
 
-/** The e-mail and password fields of the user resource, with which accounts sign in; undefined if it does not declare both. */
+/** Returns the e-mail and password fields of the user resource, with which accounts sign in; undefined unless both exist. */
 export function findAccountFields(resources: readonly AnyResource[]) {
   const { email, password } = resources.find((resource) => resource.name === 'user')?.fields ?? {};
   return email && password && { email: email.spec, password: password.spec };
 }
 
-/** Checks the fields with which accounts sign in. */
+/** Checks the type and uniqueness of the e-mail and password fields with which accounts sign in. */
 export function checkAccountFields(resources: readonly AnyResource[], errors: ConfigErrors): void {
   const fields = findAccountFields(resources);
   if (fields === undefined) return;
@@ -212,7 +214,7 @@ export function checkAccountFields(resources: readonly AnyResource[], errors: Co
     at('email').report('accounts sign in with it. Add unique()');
 }
 
-/** Whether `setup` returned parts. A promise does not count: it would be read as an extension without parts. */
+/** Whether `setup` of an extension returned parts. A promise does not count: it would pass for parts without any content. */
 export function isFeatureParts(returned: unknown): returned is FeatureParts {
   return typeof returned === 'object' && returned !== null && !Array.isArray(returned) && !('then' in returned);
 }
@@ -246,9 +248,9 @@ export function checkJobs({ name, parts }: ExtensionParts, errors: ConfigErrors)
 }
 
 /**
- * Merges the e-mails of all features, and reports kinds that two of them define.
+ * Merges the e-mail composers of all features by kind, and reports kinds that two features define.
  *
- * @param core the e-mails of Belfry itself
+ * @param core the composers of Belfry itself
  */
 export function mergeMails(
   extensions: readonly ExtensionParts[],

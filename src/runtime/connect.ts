@@ -6,7 +6,7 @@ import { isStatementTimeout, isTransient } from '../platform/postgres/errors.ts'
 const ATTEMPTS = 5;
 const FIRST_WAIT_MS = 500;
 
-/** Tries a connection a few times. Returns the last error, or undefined once connected. */
+/** Tries up to 5 times to connect to a server. Returns the last error as a sentence, or undefined once connected. */
 async function connectWithRetries(
   server: string,
   attempt: () => Promise<unknown>,
@@ -29,7 +29,7 @@ async function connectWithRetries(
   }
 }
 
-/** `host:port` of a server URL, without its password. */
+/** Returns `host:port` of a server URL, without user name and password. */
 function hostOf(url: string): string {
   return new URL(url).host;
 }
@@ -46,7 +46,7 @@ function connectRedis({ env, redis, log }: Platform): Promise<string | undefined
       if (commands.status === 'wait' || commands.status === 'end') await commands.connect();
       await commands.ping();
     } catch (error) {
-      // The connection knows why it was closed; the error of a command only says that it is.
+      // `lastError` says why the connection was closed; the error of a command only says that it is closed.
       throw redis.lastError() ?? error;
     }
   };
@@ -59,8 +59,8 @@ function throwIfAnyProblem(problems: readonly (string | undefined)[]): void {
 }
 
 /**
- * Waits until the servers are reachable, then runs the work. If the connection to Postgres is lost meanwhile, for example in a restart, it
- * waits and runs the work again. If the process exited instead, its platform would restart it, but with growing delays.
+ * Waits until the servers are reachable, then runs the work. If the connection to Postgres is lost meanwhile, for example when Postgres
+ * restarts, waits and runs the work again: a process that exits would be restarted by its platform, but with growing delays.
  */
 async function runOnceConnected<T>(
   platform: Platform,
@@ -90,7 +90,7 @@ export function withPostgres<T>(platform: Platform, work: () => Promise<T>): Pro
 }
 
 /**
- * The same with Postgres and Redis.
+ * Waits for Postgres and Redis, then runs work with them. The work runs again if the connection to Postgres is lost meanwhile.
  *
  * @throws StartupError naming each server that cannot be reached
  */

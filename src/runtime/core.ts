@@ -47,7 +47,7 @@ export function createPlatform(env: Environment, settings: Settings): Platform {
   };
 }
 
-/** `app.transaction`: records and pushes in one transaction. */
+/** Creates `app.transaction`, which changes records and stores pushes and e-mails in one transaction. */
 function createTransactionRunner(
   { database, log }: Platform,
   records: Records,
@@ -76,7 +76,7 @@ function createTransactionRunner(
   };
 }
 
-/** Verifies passwords that were imported from another system. */
+/** Creates the verifier of imported password hashes; undefined if the setting `auth.legacyPassword` is not set. */
 function createLegacyPasswordVerifier({ settings, log }: Platform) {
   const verify = settings.auth.legacyPassword;
   return verify && { verify, failed: (error: unknown) => log.error({ err: error }, 'auth.legacyPassword failed') };

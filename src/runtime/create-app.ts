@@ -40,7 +40,7 @@ export interface AppOptions<R extends readonly AnyResource[], E extends readonly
 /** Whether the compiler knows the names of the app's resources. */
 type KnowsResourceNames<R extends readonly AnyResource[]> = string extends R[number]['name'] ? false : true;
 
-/** The declaration with a name, or a union of several. */
+/** The type of the resource declaration with a name; for a union of names, a union of declarations. */
 type DeclarationNamed<R extends readonly AnyResource[], N extends string> =
   KnowsResourceNames<R> extends true ? Extract<R[number], { name: N }> : AnyResource;
 
@@ -53,7 +53,7 @@ type ServiceIn<X extends AnyResource, All = X> =
 type ServiceNamed<R extends readonly AnyResource[], N extends string> =
   KnowsResourceNames<R> extends true ? ServiceIn<DeclarationNamed<R, N>> : AnyService;
 
-/** An event that does not belong to a resource of the app, as far as the compiler knows them. */
+/** The name of an event that does not belong to a resource of the app, as far as the compiler knows the resources. */
 type OtherEvent<R extends readonly AnyResource[], N extends string> = string extends R[number]['name']
   ? N
   : N extends `${R[number]['name']}.${string}`
@@ -115,7 +115,7 @@ export interface App<R extends readonly AnyResource[] = readonly AnyResource[]> 
   declared: DeclaredFacts;
 }
 
-/** The app's own members; the type ensures that the list is complete. */
+/** The names of the app's own members, which extensions must not replace; the type ensures that the list is complete. */
 const APP_MEMBERS: Record<keyof App, true> = {
   migrate: true,
   start: true,
@@ -204,7 +204,7 @@ function checkAndAssemble(
   return assembly;
 }
 
-/** Returns the app's push transports. The default ones are created only if the app uses them. */
+/** Returns the app's push transports. The default transports are created only if the app uses them. */
 function chooseTransports(
   transports: AppOptions<readonly AnyResource[]>['transports'],
   env: Environment | undefined,
@@ -224,7 +224,7 @@ function chooseTransports(
   return [];
 }
 
-/** Returns the result of a function, or undefined after reporting its StartupError. */
+/** Returns the result of a function. If the function throws a StartupError, reports its errors and returns undefined. */
 function tryReportingErrors<T>(errors: ConfigErrors, read: () => T): T | undefined {
   try {
     return read();

@@ -24,7 +24,7 @@ export interface Declarations {
   members?: object;
 }
 
-/** Belfry's own tables, by name. */
+/** Belfry's own tables, by name, without those of extensions and resources. */
 const CORE_TABLES: Record<string, PgTable> = {
   outbox,
   encryption_keys: encryptionKeys,

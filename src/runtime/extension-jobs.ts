@@ -13,7 +13,7 @@ function encodeJobId(id: string): string {
 interface ExtensionJobs {
   /** The interface with which the extension adds jobs. */
   api: ExtensionHost['jobs'];
-  /** Returns a feature with the worker of each job. */
+  /** Takes the declared jobs. Returns, for each job, a feature with the worker that runs the job. */
   features(jobs: FeatureParts['jobs']): FeatureParts[];
 }
 
@@ -24,8 +24,8 @@ interface ExtensionJobs {
  */
 export function createJobsOfExtension(queues: Queues, extension: string): ExtensionJobs {
   let declaredJobs: FeatureParts['jobs'] = {};
-  // Job names cannot contain the slash (see checkJobs), so two extensions never share a queue: "mail" may have the job "sync-now" and
-  // "mail-sync" the job "now". A colon does not work, because BullMQ reserves it.
+  // Names of extensions and jobs contain no slash (see `checkExtensionJobs`), so two extensions never share a queue: "mail" may have the
+  // job "sync-now", and "mail-sync" the job "now". A colon cannot separate the names, because BullMQ refuses colons in queue names.
   const queueOf = (job: string) => `${extension}/${job}`;
   return {
     api: {

@@ -12,13 +12,13 @@ import type { App } from './create-app.ts';
  */
 export function releaseMemory(): void {
   setFlagsFromString('--expose-gc');
-  // Only a new context gets the function that the flag exposes; `last-resort` also returns the freed memory to the system.
+  // Only a context created after the flag is set has the function `gc`; `last-resort` also returns the freed memory to the system.
   const collect = runInNewContext('gc') as (options: { type: string; flavor: string }) => void;
   collect({ type: 'major', flavor: 'last-resort' });
   setFlagsFromString('--no-expose-gc');
 }
 
-// Platforms send SIGKILL after about 30 s. Exit earlier, so that nothing is lost.
+// ms after which a stopping process exits. Platforms send SIGKILL after about 30 s; exit earlier, so that nothing is lost.
 const MAX_STOP_MS = 25_000;
 
 type Variables = Record<string, string | undefined>;
@@ -26,7 +26,7 @@ type Variables = Record<string, string | undefined>;
 /** Logs why the process cannot start, and exits with code 1. */
 type ExitWithError = (error: unknown) => never;
 
-/** Prints the error for a person at a terminal. */
+/** Prints the error of a failed start for a person at a terminal, and exits with code 1. */
 function printErrorAndExit(error: unknown): never {
   // A configuration error needs no stack trace.
   console.error(error instanceof StartupError ? error.message : error);
@@ -38,13 +38,13 @@ function printErrorAndExit(error: unknown): never {
  * the output of `console` in any code or package.
  */
 function redirectOutputToLog(role: Role, level: string | undefined): ExitWithError {
-  // The level has not been validated yet. A fatal error is logged at any level.
+  // `level` has not been validated yet, so an unknown one counts as `info`. Fatal errors are logged whatever the level is.
   const fatal = createLog('fatal', role);
-  const log = createLog(LOG_LEVELS.find((one) => one === level) ?? 'info', role);
+  const log = createLog(LOG_LEVELS.find((known) => known === level) ?? 'info', role);
   for (const method of ['debug', 'info', 'warn', 'error'] as const)
     console[method] = (...values: unknown[]) => log[method](format(...values));
   console.log = console.info;
-  // Node's own listener prints plain text.
+  // Node's own listener for warnings prints plain text.
   process.removeAllListeners('warning');
   process.on('warning', (warning) => log.warn({ err: warning }, warning.message));
   process.on('uncaughtException', (error, origin) => {
@@ -94,7 +94,7 @@ export async function runProcess(
   try {
     if (NODE_ENV === 'development') {
       const { ALLOW_LOSS, OWN_DATABASE } = environment;
-      // A database configured by the developer may contain data that is still needed, so drop nothing from it unless ALLOW_LOSS permits it.
+      // A database that the developer configured may contain data that is still needed: drop nothing unless ALLOW_LOSS permits that.
       const mayDrop = OWN_DATABASE === 'yes' ? 'empty' : 'nothing';
       await app.migrate({ mode: 'sync', mayDrop: ALLOW_LOSS === 'yes' ? 'anything' : mayDrop });
     }

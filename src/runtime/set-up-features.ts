@@ -18,7 +18,7 @@ interface Features {
   /** The merged parts: core features first, then extensions in order. */
   parts: FeatureParts;
   mails: Readonly<Record<string, MailComposer>>;
-  /** The API that each extension offers to code. */
+  /** The API that each extension offers to the project's code, with the extension's name. */
   apis: readonly { name: string; api: object }[];
 }
 
@@ -91,7 +91,7 @@ export function setUpFeatures(
   };
 }
 
-/** Returns the parts from `setup`, or no parts after reporting that it failed. */
+/** Runs the `setup` of an extension. Returns its parts, or no parts after reporting that it failed. */
 function setUpExtension(setup: () => unknown, errors: ConfigErrors): FeatureParts {
   try {
     const parts = setup();

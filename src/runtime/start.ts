@@ -13,8 +13,9 @@ import { checkSchema, findMissingSchemaParts } from './migrations/check-schema.t
 import { warnIfDatabaseIsNewer } from './migrations/state.ts';
 
 export interface StartOptions {
-  /** The port of `web`. Default PORT; 0 for any free one. */
+  /** The port of the role `web`. Default: PORT; 0 for any free port. */
   port?: number;
+  /** The roles to start in this process. Default: the roles that the environment does not disable. */
   roles?: readonly Role[];
 }
 
@@ -26,7 +27,7 @@ function listEnabledRoles(env: Environment): Role[] {
   return roles;
 }
 
-/** The name of a process in log lines. A process that runs `web` is named `web`, whatever other roles it runs. */
+/** Returns the name of a process for log lines. A process that runs `web` is named `web`, whatever other roles it runs. */
 function processName(roles: readonly Role[]): string {
   return roles.includes('web') ? 'web' : roles.join('+');
 }
@@ -71,7 +72,7 @@ async function startWeb({ platform, parts, host, records, tables }: AssembledApp
   );
 }
 
-/** Serves metrics on a separate port; without a token, only to this machine. */
+/** Starts a server for metrics on a separate port; without METRICS_TOKEN, it serves only programs on this machine. */
 async function startMetrics({ platform }: AssembledApp, port: number) {
   const { metrics, env, log, settings } = platform;
   const host = env.metricsToken === undefined ? '127.0.0.1' : env.host;
@@ -86,7 +87,7 @@ async function startMetrics({ platform }: AssembledApp, port: number) {
 /**
  * Starts roles in this process.
  *
- * @param stops receives a function that stops each started role; they are called in reverse order
+ * @param stops receives, for each started role, a function that stops it; the caller runs these functions in reverse order
  */
 export async function startRoles(
   assembly: AssembledApp,
@@ -125,7 +126,7 @@ export async function startRoles(
   }
   const server = await startWeb(assembly, options.port ?? platform.env.port);
   stops.push(() => server.close(platform.settings.graceMs));
-  // Stop these before the server, because the server waits for the responses that they are still writing.
+  // Start the workers of `web` last: they are then stopped before the server, which waits for responses that they still write.
   await startWorkers('web');
   platform.log.info({ roles, url: server.url }, `listens on ${server.url} with the roles ${roles.join(', ')}`);
   return { url: server.url, metricsUrl };

@@ -3,10 +3,10 @@ import { isId } from '../../platform/ids.ts';
 import { boundedTextSchema, notificationDataError } from './text.ts';
 import { PLATFORMS, SIMULATED_PREFIX, TOKEN_MAX, type TokenRule, tokenError } from './token.ts';
 
-// A tap returns the data of its notification; providers limit that to 4 KB.
+// A client that reports a tap sends back the data of the notification. Push providers limit that data to 4 KB.
 const OPENED_DATA_MAX_BYTES = 4096;
 
-const token = () =>
+const tokenSchema = () =>
   boundedTextSchema(TOKEN_MAX)
     .transform((text) => text.trim())
     .refine((text) => text !== '', { error: 'Is required' });
@@ -15,7 +15,7 @@ const token = () =>
 export function registerBody(rule: TokenRule) {
   return z
     .strictObject({
-      token: token().refine((text) => !text.startsWith(SIMULATED_PREFIX), {
+      token: tokenSchema().refine((text) => !text.startsWith(SIMULATED_PREFIX), {
         error: `Must not start with ${SIMULATED_PREFIX}, which is reserved for simulated devices`,
       }),
       platform: z.enum(PLATFORMS, {
@@ -31,11 +31,11 @@ export function registerBody(rule: TokenRule) {
     });
 }
 
-/** A validated registration. */
+/** The validated body of `POST /api/auth/devices`. */
 export type Registration = z.output<ReturnType<typeof registerBody>>;
 
 /** The body of `POST /api/auth/devices/unregister`. */
-export const unregisterBody = z.strictObject({ token: token() });
+export const unregisterBody = z.strictObject({ token: tokenSchema() });
 
 /** The body of `POST /api/auth/devices/opened`. */
 export const openedBody = z.strictObject({

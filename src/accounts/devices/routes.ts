@@ -102,7 +102,7 @@ export function deviceRoutes(
       errors: [],
       status: 204,
       operationId: 'unregisterDevice',
-      // An unknown token and another user's token get the same response: it must not reveal which tokens exist.
+      // An unknown token and another user's token get the same response, so that a caller cannot learn which tokens exist.
       handler: (ctx: RouteContext<z.output<typeof unregisterBody>>) =>
         unregisterToken(database, ctx.input.token, ctx.user!.id),
     },

@@ -16,10 +16,10 @@ export const devices = pgTable(
   {
     id: text('id').primaryKey(),
     userId: text('user_id').notNull(),
-    /** Null if the device is not bound to a session; it then stays until it is removed. */
+    /** Null if the device is not bound to a session: then it stays when the sessions of its user end. */
     sessionId: text('session_id').references(() => sessions.id, { onDelete: 'cascade' }),
     token: text('token').notNull(),
-    /** See `tokenHash`: one device per token, whatever the platform. Hashed because tokens may be too long for an index. */
+    /** See `hashDeviceToken`: one device per token, whatever the platform. Hashed because tokens may be too long for an index. */
     tokenHash: text('token_hash').notNull().unique(),
     platform: text('platform').notNull(),
     name: text('name'),
@@ -52,7 +52,7 @@ interface PushDevice {
   token: string;
   userId: string;
   locale: string | null;
-  /** Whether its session has expired. The query has removed such a device; nothing is sent to it. */
+  /** Whether the device's session has expired. The query has then deleted the device, and no push is sent to it. */
   expired: boolean;
 }
 
@@ -62,7 +62,7 @@ type PushRow = [string, DevicePlatform, string, string, string | null, boolean];
 const OWN_COLUMNS = `d.id, d.platform, d.name, d.app_version, d.locale, d.token, d.session_id is not null,
   d.created_at, d.last_seen_at`;
 
-/** Maximum number of devices of a user. Registering one more removes the one that was seen longest ago. */
+/** Maximum number of devices of a user. Registering another device removes the device that was seen longest ago. */
 const MAX_DEVICES = 100;
 
 // A known token moves to the user who registered it last, and no value of the former user stays on the device. The unique index on
@@ -80,7 +80,7 @@ const REGISTER = `
     created_at = case when d.user_id = excluded.user_id then d.created_at else now() end, last_seen_at = now()
   returning ${OWN_COLUMNS}`;
 
-// Index devices_user_id_index.
+// Uses index devices_user_id_index.
 const LIST = `
   select ${OWN_COLUMNS} from devices d left join sessions s on s.id = d.session_id
   where d.user_id = $1 and (d.session_id is null or s.expires_at > now()) order by d.created_at desc, d.id desc`;
@@ -88,7 +88,7 @@ const LIST = `
 const REMOVE_OWN = 'delete from devices where id = $1 and user_id = $2 returning id';
 const UNREGISTER = 'delete from devices where token_hash = $1 and user_id = $2';
 
-// If a session registered twice because its token was renewed, the newer device counts.
+// A session has two devices if its push token was renewed and registered again: select the newer device.
 const OF_SESSION = 'select id from devices where session_id = $1 order by last_seen_at desc, id desc limit 1';
 
 // Looks up each user and each device by index (`offset 0` keeps the planner from reading the whole table instead).
@@ -104,8 +104,8 @@ const findDevicesSql = (users: UserTable | undefined) => `
   ), removed as (delete from devices d using mine where d.id = mine.id and mine.expired)
   select id, platform, token, user_id, locale, expired from mine order by id`;
 
-// Two branches, because they use two indexes. A raw token may have been sent under a platform other than its device's; then the
-// provider's rejection says nothing about the device.
+// Finds devices by id or by token hash in two branches, because each uses its own index. A push to a raw token may name another
+// platform than the stored device has; then the provider's rejection says nothing about that device.
 const REMOVE_GONE = `
   with g as (select * from unnest($1::text[], $2::text[], $3::text[], $4::timestamptz[]) g(id, token_hash, platform, seen_until)), gone as (
     select d.id, g.seen_until from g join devices d on d.id = g.id
@@ -154,12 +154,12 @@ export async function removeOwnDevice(database: Database, id: string, userId: st
   return (await database.write({ text: REMOVE_OWN, values: [id, userId] })).length > 0;
 }
 
-/** Removes the user's device with this token. */
+/** Removes the device with this token, if it belongs to the user. */
 export async function unregisterToken(database: Database, token: string, userId: string): Promise<void> {
   await database.write({ text: UNREGISTER, values: [tokenHash(token), userId] });
 }
 
-/** Returns the id of the device that a session registered last. */
+/** Returns the id of the device that a session registered last; undefined if the session has no device. */
 export async function deviceOfSession(database: Database, sessionId: string): Promise<string | undefined> {
   const rows = await database.read<[string]>({ name: 'device_of_session', text: OF_SESSION, values: [sessionId] });
   return rows[0]?.[0];
@@ -199,11 +199,11 @@ export function createFindDevices(users: UserTable | undefined): FindDevices {
 /** A device that its provider reports as gone: identified by its id, or by its token if the push was sent to a raw token. */
 export interface GoneDevice {
   id: string | null;
-  /** `tokenHash` of the raw token; null with an id. */
+  /** See `hashDeviceToken`: set if the push was sent to a raw token; null if `id` is set. */
   tokenHash: string | null;
-  /** The platform that the raw token was sent to; null with an id. */
+  /** The platform that the push to a raw token named; null if `id` is set. */
   platform: DevicePlatform | null;
-  /** ISO 8601. A device that registered again after this time stays, because the report is older. */
+  /** ISO 8601. The report is about registrations up to this time: a device that registered again later is not removed. */
   seenUntil: string;
 }
 
@@ -219,7 +219,7 @@ export async function deleteGoneDevices(database: Database, gone: readonly GoneD
   return (await database.write({ name: 'device_remove', text: REMOVE_GONE, values })).length;
 }
 
-// Index devices_user_id_index.
+// Uses index devices_user_id_index.
 const REMOVE_OF_USERS = `
   delete from devices where id in (select id from devices where user_id = any($1) order by id for update)`;
 
@@ -231,7 +231,7 @@ export const revokeDevices: RevocationStep = async ({ cause, userIds }, tx) => {
 /** Creates the relay consumer that removes the devices of deleted users. */
 export const deviceRemovalConsumer = (users: ResourceGateway) => deletedUsersConsumer(users, REMOVE_OF_USERS);
 
-// Index devices_user_id_index.
+// Uses index devices_user_id_index.
 const USER_DATA = `
   select id, platform, name, app_version, locale, token, created_at, last_seen_at from devices
   where user_id = $1 and id > $2 order by id limit $3`;

@@ -11,7 +11,7 @@ export interface EndpointRule {
   hosts: readonly string[];
 }
 
-// Push services of Chrome and its derivatives (official builds, others), Firefox, Safari and Edge.
+// Hosts of the push services of Chrome and browsers derived from it (official builds, other builds), Firefox, Safari and Edge.
 const KNOWN = [
   'fcm.googleapis.com',
   'jmt17.google.com',
@@ -26,12 +26,15 @@ function matchesHostPattern(host: string, patterns: readonly string[]): boolean 
   );
 }
 
-/** Returns the endpoint rule of an app. */
+/** Returns which Web Push endpoints an app accepts, from its environment and settings. */
 export function endpointRule({ env, settings }: Pick<Platform, 'env' | 'settings'>): EndpointRule {
   return { allowPrivate: env.nodeEnv !== 'production', hosts: settings.push.endpointHosts };
 }
 
-/** Returns the error of an endpoint, or undefined. The address that its host resolves to is checked on every call. */
+/**
+ * Returns the error of a Web Push endpoint, or undefined. This checks only the URL; the address that its host resolves to is checked
+ * whenever a push is sent.
+ */
 export function endpointError(endpoint: string, { allowPrivate, hosts }: EndpointRule): string | undefined {
   const checked = checkUrl(endpoint, { allowPrivate, requireHttps: true });
   if (!checked.ok) return 'Must be a PushSubscription whose endpoint is an https URL of a public host';
@@ -72,7 +75,7 @@ export function readSubscription(token: string): z.output<typeof subscription> |
 
 /** Which device tokens are accepted. */
 export interface TokenRule extends EndpointRule {
-  /** Returns whether a transport of the app accepts this Expo token. If undefined, no transport does. */
+  /** Returns whether a transport of the app accepts this Expo token. Omitted: no transport accepts Expo tokens. */
   acceptsExpoToken?(platform: DevicePlatform, token: string): boolean;
 }
 

@@ -5,8 +5,9 @@ import type { Entity, RecordsContext } from '../../records/context.ts';
 import { createRowInserter, type InsertResult } from './insert.ts';
 import { createRowParser, type ImportRow, rowErrors } from './row.ts';
 
-/** Maximum number of rows in one statement. Postgres accepts 65,535 values. */
+/** Maximum number of rows in one statement. */
 const ROWS_AT_ONCE = 500;
+/** Maximum number of values in one statement; Postgres accepts 65,535. */
 const VALUES_AT_ONCE = 30_000;
 
 /** A line of an import, or the reason why it could not be read. */
@@ -14,7 +15,7 @@ export type ImportLine = string | { error: string };
 
 /** The progress of an import. */
 export interface ImportProgress {
-  /** Processed lines, including empty ones. */
+  /** Number of processed lines, including empty lines. */
   lines: number;
   imported: number;
   /** Rows whose e-mail address already had an account. */
@@ -24,7 +25,7 @@ export interface ImportProgress {
 
 /** A row that was not stored. */
 export interface RefusedRow {
-  /** Counted from 1. */
+  /** The number of the row's line in the import, from 1. */
   line: number;
   email?: string | undefined;
   /** Validation errors by field. */
@@ -71,17 +72,17 @@ export function createImport(database: Database, context: RecordsContext, entity
       else refuse({ line, email: String(values.email), errors: { row: REFUSALS[stored] } });
     }
 
-    /** Stores a batch. If Postgres refuses it, stores its rows one by one, so that one bad row does not cost the others. */
-    async function storeBatch(some: readonly NumberedRow[]): Promise<void> {
+    /** Stores a batch of rows. If Postgres refuses it, stores its rows one by one, so that a bad row does not stop the others. */
+    async function storeBatch(batch: readonly NumberedRow[]): Promise<void> {
       try {
-        const stored = await insertRows(some);
-        for (const [i, row] of some.entries()) countResult(row, stored[i]!);
+        const stored = await insertRows(batch);
+        for (const [i, row] of batch.entries()) countResult(row, stored[i]!);
       } catch (error) {
         const publicError = toPublicDatabaseError(error);
         const errors = publicError && rowErrors(publicError);
         if (errors === undefined) throw error;
-        if (some.length === 1) refuse({ line: some[0]!.line, email: String(some[0]!.values.email), errors });
-        else for (const row of some) await storeBatch([row]);
+        if (batch.length === 1) refuse({ line: batch[0]!.line, email: String(batch[0]!.values.email), errors });
+        else for (const row of batch) await storeBatch([row]);
       }
     }
 

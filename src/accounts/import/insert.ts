@@ -2,7 +2,7 @@ import type { Database } from '../../platform/postgres/database.ts';
 import type { Entity } from '../../records/context.ts';
 import type { ImportRow } from './row.ts';
 
-/** The result for a row. */
+/** The result of storing one row of an import: see `createRowInserter`. */
 export type InsertResult = 'imported' | 'existing' | 'taken' | 'deleted';
 
 /**
@@ -30,25 +30,25 @@ export function createRowInserter(
     return [id, ...given, ...(timestamps ? [createdAt ?? now, updatedAt ?? now] : [])];
   }
 
-  /** Returns the ids of those rows that are in the archive. */
+  /** Returns the ids of those rows that belong to archived users: users who are deleted, but can still be restored. */
   async function findDeletedIds(rows: readonly ImportRow[]): Promise<Set<string>> {
     const found = await archive?.only.readMany(rows.map(({ id }) => id));
     return new Set(found?.map(({ id }) => id));
   }
 
-  /** Stores rows whose ids are not in the archive. */
+  /** Stores rows whose ids belong to no archived user. Returns a result for each row, in order. */
   async function insertRows(rows: readonly ImportRow[]): Promise<InsertResult[]> {
     if (rows.length === 0) return [];
     const width = columns.length;
     const groups = rows.map((_, row) => `(${columns.map((_, i) => `$${row * width + i + 1}`).join(', ')})`);
     const text = `insert into "${table}" (${columns.join(', ')}) values ${groups.join(', ')} on conflict do nothing returning "id"`;
     const written = await database.write<[string]>({ text, values: rows.flatMap(columnValuesOf) });
-    // If an id occurs twice in the batch, its first row was imported.
+    // If an id occurs twice in the batch, Postgres stored only the first row with that id.
     const imported = new Set(written.map(([id]) => id));
     const first = rows.map(({ id }) => imported.delete(id));
     const left = rows.filter((_, i) => !first[i]).map(({ values }) => values.email);
     const existing = left.length === 0 ? [] : await database.write<[string]>({ text: EXISTING, values: [left] });
-    const emails = new Set<unknown>(existing.map(([one]) => one));
+    const emails = new Set<unknown>(existing.map(([address]) => address));
     return rows.map(({ values }, i) => {
       if (first[i]) return 'imported';
       return emails.has(values.email) ? 'existing' : 'taken';

@@ -30,7 +30,7 @@ function parseLine(line: string): Record<string, unknown> {
   try {
     parsed = JSON.parse(line);
   } catch {
-    // The check below reports it.
+    // The check below rejects a line that is not JSON.
   }
   if (typeof parsed !== 'object' || parsed === null || Array.isArray(parsed))
     return rejectRow({ line: 'Must be a JSON object' });
@@ -59,7 +59,7 @@ function readTime(value: unknown, name: string): string | undefined {
   return date ?? rejectRow({ [name]: NOT_A_DATE });
 }
 
-/** Returns the resource without password fields: an import has hashes, which password rules do not fit. */
+/** Returns the resource without password fields: an import has hashes, to which password rules do not apply. */
 function omitPasswordFields(resource: CompiledResource): CompiledResource {
   const fields = resource.fields.filter((field) => !field.type.concealed);
   return { ...resource, fields, field: new Map(fields.map((field) => [field.name, field])) };

@@ -19,11 +19,12 @@ import {
 import { createLockoutStore } from './store.ts';
 import { createWaitQueues } from './wait-queue.ts';
 
-/** The outcome of an attempt. */
+/** The outcome of an attempt, such as a sign-in. */
 type Outcome<T> =
   | { kind: 'passed'; value: T }
   /** `lockedUntil` (ISO 8601): set when this attempt locked the name. */
   | { kind: 'failed'; lockedUntil?: string }
+  /** `leftMs`: ms until the lock ends. */
   | { kind: 'locked'; leftMs: number };
 
 /**
@@ -52,15 +53,15 @@ export function signInLockoutName(email: string): string {
 
 const MINUTE_MS = 60_000;
 
-/** A reserved attempt that is running. */
+/** The place that a running attempt has reserved among the attempts that may still fail. */
 interface Reservation {
-  /** Changes the state that the attempt is counted in. */
+  /** Changes the lockout state of the name that the attempt is counted under. */
   change<T>(how: Change<T>): Promise<T>;
 }
 
 type Change<T> = (held: LockoutState, rule: LockoutRule, id: string, now: number) => Transition<T>;
 
-/** Used when the setting turns the lockout off: attempts are not counted. */
+/** The lockout if the setting `auth.lockout.maxAttempts` is 0: runs every attempt and counts none. */
 const NO_LOCKOUT: Lockout = {
   async attempt(_name, check) {
     const value = await check();

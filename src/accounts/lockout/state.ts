@@ -1,6 +1,6 @@
 /** The rule for locking a name. Times in ms. */
 export interface LockoutRule {
-  /** This many failed attempts within the window lock the name. */
+  /** The number of failed attempts within the window that locks the name. */
   maxAttempts: number;
   windowMs: number;
   lockMs: number;
@@ -10,28 +10,28 @@ export interface LockoutRule {
 export interface LockoutState {
   /** The times of the failed attempts. */
   failures: readonly number[];
-  /** Running attempts by id, with the time when each expires unless it is renewed: its process may have died. */
+  /** The reservations of running attempts: the time when each expires unless it is renewed, by the id of the attempt. */
   flights: Readonly<Record<string, number>>;
-  /** 0: not locked. */
+  /** The end of the lock; 0: the name is not locked. */
   lockedUntil: number;
 }
 
 /** The state of a name without attempts. */
 export const EMPTY_STATE: LockoutState = { failures: [], flights: {}, lockedUntil: 0 };
 
-/** Lifetime of a reservation that is not renewed. */
+/** ms after which a reservation that is not renewed expires. */
 const ABANDONED_MS = 10_000;
 
-/** Interval at which a process renews the reservation of a running attempt. */
+/** ms between two renewals of a running attempt's reservation. */
 export const RENEW_MS = 3000;
 
-/** The new state and the result of a change. The unchanged state object means that nothing has to be stored. */
+/** The new state and the result of a change. If `state` is the object that the change received, nothing has to be stored. */
 export interface Transition<T> {
   state: LockoutState;
   result: T;
 }
 
-/** Removes failures, reservations and locks that have expired. */
+/** Returns a lockout state without the failures, reservations and lock that have expired at `now`. */
 function dropExpired(
   { failures, flights, lockedUntil }: LockoutState,
   { windowMs }: LockoutRule,
@@ -45,7 +45,7 @@ function dropExpired(
 }
 
 function omitReservation(flights: LockoutState['flights'], id: string): LockoutState['flights'] {
-  return Object.fromEntries(Object.entries(flights).filter(([one]) => one !== id));
+  return Object.fromEntries(Object.entries(flights).filter(([reservedId]) => reservedId !== id));
 }
 
 /**
@@ -69,7 +69,7 @@ export function reserveAttempt(
   return { state: { ...state, flights: { ...state.flights, [id]: now + ABANDONED_MS } }, result: 'go' };
 }
 
-/** Renews the reservation of a running attempt. Does nothing when the attempt has ended. */
+/** Renews the reservation of a running attempt. Changes nothing if the attempt has ended. */
 export function renewReservation(
   held: LockoutState,
   rule: LockoutRule,
@@ -81,7 +81,7 @@ export function renewReservation(
   return { state: { ...state, flights: { ...state.flights, [id]: now + ABANDONED_MS } }, result: undefined };
 }
 
-/** Ends an attempt that neither failed nor completed: it threw, or a further step follows. */
+/** Ends the reservation of an attempt that neither failed nor completed: its check threw, or a further step follows. */
 export function releaseReservation(
   held: LockoutState,
   rule: LockoutRule,
@@ -120,7 +120,7 @@ export function recordFailure(
   return { state: { failures: [], flights, lockedUntil }, result: lockedUntil };
 }
 
-/** Returns the ms until everything in a state has expired; 0 if it already has. */
+/** Returns the ms until all failures, reservations and the lock in a state have expired; 0 if they already have. */
 export function msUntilStateExpires(
   { failures, flights, lockedUntil }: LockoutState,
   { windowMs }: LockoutRule,

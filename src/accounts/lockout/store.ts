@@ -3,14 +3,14 @@ import { z } from 'zod';
 import type { RedisBreaker } from '../../platform/redis/circuit-breaker.ts';
 import { EMPTY_STATE, type LockoutRule, type LockoutState, msUntilStateExpires, type Transition } from './state.ts';
 
-/** Computes the next state. It may be called several times, because another process can change the state in between. */
+/** Computes the next lockout state. May be called several times, because another process can change the state in between. */
 type Decide<T> = (held: LockoutState, now: number) => Transition<T>;
 
-/** Stores the state of each name. */
+/** Stores the lockout state of each name. */
 export interface LockoutStore {
-  /** Changes a state atomically. Never fails: while Redis is unreachable, each process uses its own memory. */
+  /** Changes the state of a key atomically. Never fails: while Redis is unreachable, each process uses its own memory. */
   change<T>(key: string, decide: Decide<T>): Promise<T>;
-  /** Removes a state. */
+  /** Deletes the state of a key, in Redis and in the memory of this process. */
   clear(key: string): Promise<void>;
 }
 
@@ -29,7 +29,7 @@ const stored = z.object({
   lockedUntil: z.number(),
 });
 
-/** Parses a stored state. An unreadable one counts as empty. */
+/** Parses the state that Redis stores. An unreadable state counts as empty. */
 function parseState(text: string): LockoutState {
   try {
     return stored.safeParse(JSON.parse(text)).data ?? EMPTY_STATE;
@@ -42,7 +42,7 @@ type RedisWithSwap = Redis & { belfryLockoutSwap(key: string, ...values: (string
 
 /** Keeps states in the memory of this process. */
 function createMemoryStates() {
-  // A Map keeps the order of insertion.
+  // A Map keeps the order of insertion, so its first key is the one that was used least recently.
   const states = new Map<string, LockoutState>();
   return {
     change<T>(key: string, decide: Decide<T>, rule: LockoutRule): T {
@@ -86,7 +86,7 @@ export function createLockoutStore(
       if (state === held) return result;
       const left = Math.ceil(msUntilStateExpires(state, rule, now));
       const next = left > 0 ? [text, JSON.stringify(state), left] : [text, ''];
-      // When the swap fails, another process made progress: the loop ends because every state has a bounded number of attempts.
+      // If the swap fails, another process changed the state: try again. The loop ends, because a state allows few attempts.
       if ((await breaker.run(() => (redis as RedisWithSwap).belfryLockoutSwap(key, ...next))) === 1) return result;
     }
   }
@@ -97,7 +97,7 @@ export function createLockoutStore(
       try {
         return await changeShared(whole, decide);
       } catch {
-        // The circuit breaker has logged it.
+        // The circuit breaker has logged that Redis is unreachable.
         return memory.change(whole, decide, rule);
       }
     },

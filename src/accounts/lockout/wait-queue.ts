@@ -1,15 +1,15 @@
 import { createSemaphore } from '../../platform/concurrency/semaphore.ts';
 
-/** Delay before the next try without a wake-up: attempts in other processes end without waking this one. */
+/** ms before the next try without a wake-up: attempts that end in other processes do not wake this process. */
 const POLL_MS = 100;
 
-/** Maximum number of waiting attempts per key in this process; further ones are refused. */
+/** Maximum number of waiting attempts per key in this process; further attempts are refused. */
 const MAX_WAITING = 1000;
 
 /** A wait queue for each key: first come, first served. Only the first caller in a queue polls. */
 export interface WaitQueues {
   /**
-   * Waits until it is first in the queue, then calls `attempt` until the result is not `wait`, and returns that result.
+   * Waits until the caller is first in the queue of the key, then calls `attempt` until the result is not `wait`, and returns that result.
    *
    * @throws whatever `attempt` throws; `SEMAPHORE_FULL` if too many callers wait under this key
    */
@@ -20,7 +20,7 @@ export interface WaitQueues {
 
 interface WaitQueue {
   semaphore: ReturnType<typeof createSemaphore>;
-  /** Callers in the queue, including the one that is trying. */
+  /** Number of callers in the queue, including the caller whose attempt is running. */
   size: number;
   wake: () => void;
 }
@@ -28,7 +28,7 @@ interface WaitQueue {
 export function createWaitQueues(): WaitQueues {
   const queues = new Map<string, WaitQueue>();
 
-  /** Starts waiting for the next wake-up or poll. */
+  /** Starts waiting for the next wake-up of a queue, at most `POLL_MS`. `forget` ends the wait. */
   function listenForWakeUp(queue: WaitQueue): { happens: Promise<void>; forget(): void } {
     const { promise, resolve } = Promise.withResolvers<void>();
     const timer = setTimeout(resolve, POLL_MS);

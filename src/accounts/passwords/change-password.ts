@@ -7,7 +7,7 @@ import { lockedError } from '../lockout/lockout.ts';
 import { passwordToCheck } from '../sign-in/login.ts';
 import { checkNewPassword } from './password-rules.ts';
 
-/** The 422 of a password that is not the user's. */
+/** The 422 response to a password that is not the user's current one, under the name of its field in the body. */
 function wrongPasswordError(field: string): ApiError {
   return validationError({ [field]: 'Must be your current password' });
 }
@@ -36,7 +36,7 @@ export async function confirmPassword(
   return outcome.value;
 }
 
-/** The body of a password change. The password rules check `newPassword` later. */
+/** The body of `POST /auth/password`. The password rules check `newPassword` later. */
 export const changePasswordInput = z.strictObject({
   currentPassword: passwordToCheck,
   newPassword: z
@@ -61,7 +61,7 @@ export async function changePassword(
     if (stored) await revoke(revocation, tx);
     return stored;
   });
-  // A concurrent request changed the password first.
+  // Another request changed the password after this one checked it.
   if (!changed) throw wrongPasswordError('currentPassword');
   host.events.emit('auth.password_changed', { user, ip });
 }

@@ -34,7 +34,7 @@ export interface PasswordHasher {
 interface Legacy {
   /** The setting `auth.legacyPassword`. */
   verify: LegacyPassword;
-  /** Called with what `verify` threw. The caller gets the response to a wrong password. */
+  /** Called with the error that `verify` threw. The client gets the response to a wrong password. */
   failed(error: unknown): void;
 }
 
@@ -51,15 +51,15 @@ interface StoredHash extends ScryptCost {
   hash: Buffer;
 }
 
-/** At about nine hashes a second, the last one waits half a minute. Clients do not wait longer. */
+/** Maximum number of waiting hashes. At about nine hashes a second, the last one waits half a minute; clients wait no longer. */
 const MAX_WAITING = 256;
-/** Time limit of the project's verifier: two that hang would otherwise block all sign-ins. */
+/** Time limit of a call of `auth.legacyPassword` in ms: two calls that hang would otherwise block all sign-ins. */
 const LEGACY_MS = 10_000;
 const SALT_BYTES = 16;
 const HASH_BYTES = 32;
 const MAX_MEMORY_BYTES = 256 * 2 ** 20;
 const MAX_PARALLELISM = 16;
-/** Padding work below 1/32 of a hash is left out: it cannot be measured over a network. */
+/** Number of halvings: padding work below 1/32 of a hash is left out, because it cannot be measured over a network. */
 const FINEST_REST = 5;
 const STORED = /^\$scrypt\$ln=(\d{1,2}),r=(\d{1,3}),p=(\d{1,2})\$([A-Za-z0-9+/]{11,86})\$([A-Za-z0-9+/]{22,86})$/;
 
@@ -88,14 +88,14 @@ export function createPasswordHasher(
 
   // NFC, because systems encode the same typed password differently (RFC 8265, OpaqueString).
   const compute = (password: string, { logN, r, p, salt }: Omit<StoredHash, 'hash'>, length: number) =>
-    // Node's default limit is exactly what logN 15 and r 8 need without p, so it would refuse them.
+    // Node's default memory limit is exactly what logN 15 and r 8 need without p, so Node would refuse that cost.
     deriveKey(password.normalize('NFC'), salt, length, { N: 2 ** logN, r, p, maxmem: 2 * MAX_MEMORY_BYTES });
   const matchesHash = (password: string, stored: StoredHash) =>
     semaphore.run(async () => {
       const computed = await compute(password, stored, stored.hash.length);
       // A hash of a lower cost is computed faster, which would reveal that the account exists. Compute the difference.
-      for (const rest of computePaddingCosts(stored, cost))
-        await compute(password, { ...dummyHash, ...rest }, HASH_BYTES);
+      for (const paddingCost of computePaddingCosts(stored, cost))
+        await compute(password, { ...dummyHash, ...paddingCost }, HASH_BYTES);
       // scrypt starts with HMAC, which pads its key with NUL (RFC 2104 §2): a password with NUL appended would match too.
       return timingSafeEqual(computed, stored.hash) && !password.includes('\0');
     });
@@ -106,17 +106,17 @@ export function createPasswordHasher(
    * Returns whether the project's verifier accepts a password for a foreign hash. After the first foreign hash, the verifier runs
    * in every check (with that sample, if the user has no foreign hash); otherwise the time would reveal which users have one.
    *
-   * @param stored undefined if the user has no foreign hash
+   * @param stored the user's hash in a format of another system; undefined if the user has none
    */
   async function verifyWithLegacy(password: string, stored: string | undefined): Promise<boolean> {
     if (legacy === undefined) return false;
     const foreign = stored === NO_PASSWORD || stored === '' ? undefined : stored;
     sample = foreign ?? sample;
-    const asked = sample;
-    if (asked === undefined) return false;
+    const hashToVerify = sample;
+    if (hashToVerify === undefined) return false;
     try {
       const accepted = await semaphore.run(() =>
-        withDeadline(Promise.resolve(legacy.verify(asked, password)), LEGACY_MS),
+        withDeadline(Promise.resolve(legacy.verify(hashToVerify, password)), LEGACY_MS),
       );
       return accepted === true && foreign !== undefined && !password.includes('\0');
     } catch (error) {
@@ -168,17 +168,20 @@ function isWithinLimits({ logN, r, p }: ScryptCost): boolean {
   return positive && 128 * 2 ** logN * r <= MAX_MEMORY_BYTES && p <= MAX_PARALLELISM;
 }
 
-/** Returns the hashes to compute in addition to one of cost `done`, so that both together take as long as one of cost `whole`. */
+/**
+ * Returns the costs of the hashes to compute after a hash of cost `done`, so that all together take as long as one hash of cost
+ * `whole`.
+ */
 function computePaddingCosts(done: ScryptCost, whole: ScryptCost): ScryptCost[] {
   const { r } = whole;
-  const rest: ScryptCost[] = [];
+  const padding: ScryptCost[] = [];
   let left = (2 ** whole.logN * r * whole.p - 2 ** done.logN * done.r * done.p) / r;
   for (let logN = whole.logN; logN > Math.max(0, whole.logN - FINEST_REST); logN--) {
     const p = Math.floor(left / 2 ** logN);
-    if (p > 0) rest.push({ logN, r, p });
+    if (p > 0) padding.push({ logN, r, p });
     left -= Math.max(0, p) * 2 ** logN;
   }
-  return rest;
+  return padding;
 }
 
 function formatCost({ logN, r, p }: ScryptCost): string {

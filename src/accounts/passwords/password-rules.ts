@@ -9,7 +9,7 @@ import { allFieldsOf } from '../../records/store/codec.ts';
 const HAS_EMAIL = 'Your password must not contain your email address';
 const HAS_NAME = 'Your password must not contain your name';
 
-/** Shorter parts of a name or address occur in good passwords by chance. */
+/** Minimum length of a part of a name or address, in characters: shorter ones occur in good passwords by chance. */
 const SHORTEST_PART = 4;
 
 /** The personal data that a password must not contain. Values that are not strings are ignored. */
@@ -18,7 +18,7 @@ interface PersonalData {
   name?: unknown;
 }
 
-/** The words of a name: `Anna-Maria O'Neill` is also `Anna`, `Maria` and `Neill`. */
+/** Returns the words of a name: `Anna-Maria O'Neill` is also `Anna`, `Maria` and `Neill`. */
 function wordsOf(name: string): string[] {
   return [...name.split(/\s+/u), ...name.split(/[^\p{L}\p{N}\p{M}]+/u)];
 }
@@ -59,7 +59,7 @@ export async function checkNewPassword(
   return password;
 }
 
-/** Returns the validation errors of a new account's password, for `create`. */
+/** Returns the validation errors of a new account's password: the `check` of `createRecord` for users. */
 export function registrationErrors({ password, ...personalData }: Record<string, unknown>): ErrorDetails {
   const error = typeof password === 'string' ? personalDataError(password, personalData) : undefined;
   return error === undefined ? {} : { password: error };

@@ -13,7 +13,7 @@ import { resetRemovalConsumer, resetSweep } from './store.ts';
 
 const text = z.string({ error: (issue) => (issue.input === undefined ? 'Is required' : 'Must be a string') });
 
-/** The body of a reset. The password rules check `password` later. */
+/** The body of `POST /auth/password/reset`. The password rules check `password` later. */
 const resetInput = z.strictObject({
   token: text,
   password: text.meta({ format: 'password', minLength: 8, maxLength: 128 }),
@@ -44,7 +44,7 @@ async function resetPassword(accounts: AccountsContext, ctx: RouteContext<z.outp
 
 export { createResets, passwordResets } from './store.ts';
 
-/** Forgotten passwords: the routes, the e-mail with the link, and the clean-up. */
+/** Creates the feature parts for forgotten passwords: the routes, the e-mail with the link, and the clean-up. */
 export function resetFeature(accounts: AccountsContext, users: ResourceGateway) {
   const tags = ['auth'];
   return {

@@ -36,7 +36,7 @@ function passwordResetTemplate({ link, minutes }: PasswordResetMail): MailConten
 /** The kind of the e-mails with a reset link. */
 export const RESET_MAIL = 'password-reset';
 
-/** The body of a request for a link. */
+/** The body of `POST /auth/password/forgot`. */
 export const forgotInput = z.strictObject({
   email: z
     .string({ error: (issue) => (issue.input === undefined ? 'Is required' : 'Must be a string') })
@@ -46,14 +46,14 @@ export const forgotInput = z.strictObject({
     .pipe(z.email({ error: 'Must be a valid e-mail address' })),
 });
 
-/** The response; it is the same for known and unknown addresses. */
+/** The response to `POST /auth/password/forgot`; it is the same for known and unknown addresses. */
 export const forgotOutput = z.object({ message: z.string() });
 
 const MESSAGE = 'If there is an account with this e-mail address, a link to choose a new password is on its way';
 
 /**
  * `POST /auth/password/forgot`: stores an e-mail to be composed later. The worker looks up the account, so neither the response
- * nor its time reveals whether there is one.
+ * nor its time reveals whether the address has an account.
  */
 export async function requestReset(
   { host }: Pick<AccountsContext, 'host'>,
@@ -63,7 +63,7 @@ export async function requestReset(
   return { message: MESSAGE };
 }
 
-/** Returns the link for a token. It never depends on the request, whose headers an attacker could choose. */
+/** Returns the reset link for a token. The link never depends on the request, whose headers an attacker could choose. */
 function resetLinkOf(token: string, { settings, env }: Pick<Platform, 'settings' | 'env'>): string {
   const base = env.appUrl ?? `http://localhost:${env.port}`;
   const link = new URL(settings.auth.resetUrl ?? `${base.replace(/\/+$/, '')}/reset-password`);
@@ -71,13 +71,16 @@ function resetLinkOf(token: string, { settings, env }: Pick<Platform, 'settings'
   return link.href;
 }
 
-/** Limits reset e-mails to one account with the limit of auth requests from one client, however many clients send requests. */
+/**
+ * Creates the limiter of reset e-mails per account, with the limit that applies to auth requests of one client: many clients together
+ * must not flood one mailbox. Undefined if rate limits are off.
+ */
 function createResetLimiter({ settings, env, limits }: Platform): Limiter | undefined {
   const { enabled = env.nodeEnv !== 'test', auth } = settings.rateLimit;
   return enabled && auth !== false ? limits.limiter('password reset mails', auth) : undefined;
 }
 
-/** Creates the composer of the e-mail. The token is created while composing, so that it is only ever stored as a hash. */
+/** Creates the composer of reset e-mails. It creates the token while composing, so that the token is only ever stored as a hash. */
 export function createResetComposer({
   host,
   users,
@@ -95,7 +98,7 @@ export function createResetComposer({
     if (token === undefined) return undefined;
     if (attempt === 1) events.emit('auth.password_reset_requested', { user, ip: data.ip });
     const content = await template({ user, link: resetLinkOf(token, host), minutes });
-    // Use the stored address, not the one in the request.
+    // Send to the stored address of the user, not to the address in the request.
     return { ...content, to: String(user.email) };
   };
 }

@@ -32,18 +32,18 @@ const UPSERT_TOKEN = `
     set token_hash = excluded.token_hash, requested_at = excluded.requested_at, expires_at = excluded.expires_at
     where r.requested_at <= excluded.requested_at
   returning 1`;
-// Index password_resets_token_hash_unique.
+// Uses index password_resets_token_hash_unique.
 const FIND = `
   select %columns% from password_resets r join %users% u on u."id" = r.user_id
   where r.token_hash = $1 and r.expires_at > now()`;
 const USE_TOKEN = `
   update password_resets set token_hash = null, requested_at = clock_timestamp()
   where user_id = $1 and token_hash = $2 and expires_at > now() returning 1`;
-// Inserts a row even if there is none, because a requested e-mail may not be composed yet.
+// Inserts a row for a user without one, because a requested e-mail may not be composed yet.
 const INVALIDATE = `
   insert into password_resets (user_id, requested_at, expires_at) select unnest($1::text[]), clock_timestamp(), now()
   on conflict (user_id) do update set token_hash = null, requested_at = excluded.requested_at`;
-// Index password_resets_expires_at_index. Sending an e-mail is retried for less than a day.
+// Uses index password_resets_expires_at_index. Keeps expired rows for a day, because sending an e-mail is retried for less than a day.
 const REMOVE_OLD = `
   delete from password_resets where user_id in (
     select user_id from password_resets where expires_at < now() - interval '1 day' order by expires_at limit $1
@@ -59,12 +59,12 @@ function addressSuffixOf(random: string, { email }: StoredRecord): string {
   return createHash('sha256').update(`${random}.${email}`).digest('base64url').slice(0, 22);
 }
 
-/** The links to set a new password. Each user has at most one. */
+/** The links to set a new password. Each user has at most one link. */
 export interface Resets {
   /**
    * Creates the token of a link and invalidates the user's previous link.
    *
-   * @param requestedAt the time of the request
+   * @param requestedAt the time of the request, ISO 8601
    * @returns undefined if a link that was requested later has already been created or used
    */
   createToken(user: StoredRecord, requestedAt: string): Promise<string | undefined>;
@@ -79,10 +79,10 @@ export interface Resets {
 /**
  * Creates the store of reset links.
  *
- * @param minutes lifetime of a link
+ * @param minutes lifetime of a link in minutes
  */
 export function createResets(database: Database, users: ResourceGateway, minutes: number): Resets {
-  const find = FIND.replace('%columns%', users.columns('u')).replace('%users%', `"${users.table}"`);
+  const findSql = FIND.replace('%columns%', users.columns('u')).replace('%users%', `"${users.table}"`);
   return {
     async createToken(user, requestedAt) {
       const random = randomBytes(32).toString('base64url');
@@ -93,7 +93,7 @@ export function createResets(database: Database, users: ResourceGateway, minutes
     async find(token) {
       const [, random, mark] = TOKEN.exec(token) ?? [];
       if (random === undefined) return undefined;
-      const [row] = await database.write({ text: find, values: [hashToken(token)] });
+      const [row] = await database.write({ text: findSql, values: [hashToken(token)] });
       const user = row && users.fromRow(row);
       return user !== undefined && addressSuffixOf(random, user) === mark ? user : undefined;
     },

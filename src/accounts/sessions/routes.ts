@@ -25,7 +25,7 @@ const logoutAllInput = z.strictObject({
     .meta({ description: 'Also disable all your webhook endpoints, with the reason `password_reset`' }),
 });
 
-/** The routes to list and end one's own sessions. */
+/** The routes with which users list and end their own sessions. */
 export function sessionRoutes({
   host,
   sessions,

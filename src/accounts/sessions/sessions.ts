@@ -18,7 +18,7 @@ import type { Entity } from '../../records/context.ts';
 import { storedHashSql } from '../passwords/password-hash.ts';
 import { deletedUsersConsumer } from '../users/user-state.ts';
 
-/** Live sessions. Only the SHA-256 of a token is stored. Ending a session deletes its row. */
+/** The live sessions of users. Only the SHA-256 of a session's token is stored. Ending a session deletes its row. */
 export const sessions = pgTable(
   'sessions',
   {
@@ -37,10 +37,10 @@ export const sessions = pgTable(
 /** Maximum number of sessions in a list: more than a person would read. */
 const MAX_LISTED = 1000;
 
-// All times come from the database clock, which is the same for all processes.
+// True if `last_used_at` is older than 5 minutes. All times come from the database clock, which is the same for all processes.
 const UNUSED = `"last_used_at" < now() - interval '5 minutes'`;
 
-// Index sessions_token_hash_unique. Also returns the user's record: one round trip for all requests that arrive together.
+// Uses index sessions_token_hash_unique. Also returns the record of each user. One query serves all requests that arrive together.
 const FIND = `
   select s."token_hash", s."id", s.${UNUSED}, %columns%
   from "sessions" s join %users% u on u."id" = s."user_id"
@@ -54,11 +54,11 @@ const INSERT = `
   )
   insert into "sessions" ("id", "user_id", "token_hash", "expires_at", "ip", "user_agent")
   select $1, owner."id", $3, now() + $4::float8 * interval '1 day', $5, $6 from owner returning "expires_at"`;
-// Index sessions_pkey.
+// Uses index sessions_pkey.
 const ENDED = `
   select asked."id" from unnest($1::text[]) as asked("id")
   where not exists (select from "sessions" s where s."id" = asked."id" and s."expires_at" > now())`;
-// Index sessions_user_id_index.
+// Uses index sessions_user_id_index.
 const LIST = `
   select "id", "created_at", "last_used_at", "expires_at", "ip", "user_agent" from "sessions"
   where "user_id" = $1 and "expires_at" > now() order by "id" = $2 desc, "created_at" desc, "id" desc limit ${MAX_LISTED}`;
@@ -72,14 +72,14 @@ type ListedRow = [string, string, string, string, string, string];
 /** A new session. The token is returned here and never again. */
 interface NewSession {
   token: string;
-  /** ISO 8601. */
+  /** When the session expires, ISO 8601. */
   expiresAt: string;
 }
 
 /** A session as its own user sees it. */
 interface OwnSession {
   id: string;
-  /** Whether it is the session of the request. */
+  /** Whether the request that lists the sessions uses this session. */
   current: boolean;
   createdAt: string;
   lastUsedAt: string;
@@ -182,12 +182,12 @@ export function createSessions(host: Host, { resource }: Entity, users: Resource
   };
 }
 
-// Index sessions_expires_at_index. The foreign key removes the devices of a session with it.
+// Uses index sessions_expires_at_index. The foreign key removes the devices of a session with it.
 const REMOVE_EXPIRED = `
   delete from sessions where id in (
     select id from sessions where expires_at <= now() order by expires_at limit $1 for update skip locked
   ) returning 1`;
-// Index sessions_user_id_index.
+// Uses index sessions_user_id_index.
 const REMOVE_OF_USERS = 'delete from sessions where user_id = any($1)';
 
 /** Creates the sweep that removes expired sessions. */

@@ -20,7 +20,7 @@ export const newSessionShape = z
   })
   .meta({ id: 'NewSession' });
 
-/** The shape of the response to a login, in an app with this further step. */
+/** The shape of the response to a login: a new session, or the output of the app's further step, if there is one. */
 export function loginShape(step: SignInStep | undefined): z.ZodType {
   return step === undefined ? newSessionShape : z.xor([newSessionShape, step.output]);
 }
@@ -32,7 +32,7 @@ export function wrongCredentialsError(): ApiError {
   return new ApiError('UNAUTHORIZED', 'Invalid email or password');
 }
 
-/** Emits the event of a failed sign-in. `reason` is set when the password was right. */
+/** Emits `security.login_failed`. `reason` is set when the password was right. */
 export function emitLoginFailed(
   { host }: Pick<AccountsContext, 'host'>,
   { req }: RouteContext,
@@ -42,14 +42,14 @@ export function emitLoginFailed(
   host.events.emit('security.login_failed', { email, ip: addressOf(req), ...(reason && { reason }) });
 }
 
-/** @throws ApiError FORBIDDEN */
+/** Refuses the login of a user who is not active, and emits `security.login_failed`. @throws ApiError FORBIDDEN */
 function assertActive(accounts: Pick<AccountsContext, 'host'>, ctx: RouteContext, user: StoredRecord): void {
   if (isActive(user)) return;
   emitLoginFailed(accounts, ctx, String(user.email), 'user_disabled');
   throw new ApiError('FORBIDDEN', 'This account is disabled');
 }
 
-/** Reports a login during which the password was changed, and returns its 401. */
+/** Emits `security.login_failed` for a login during which the password was changed, and returns the 401 error. */
 function reportPasswordChanged(
   accounts: Pick<AccountsContext, 'host'>,
   ctx: RouteContext,
@@ -59,7 +59,7 @@ function reportPasswordChanged(
   return wrongCredentialsError();
 }
 
-/** Hashes the password hash, because a stored copy of the hash itself would allow guessing offline. */
+/** Hashes the stored password hash, for a waiting login to hold: a copy of the hash itself would allow guessing offline. */
 function createPasswordProof(passwordHash: string): string {
   return createHash('sha256').update(passwordHash).digest('hex');
 }
@@ -101,7 +101,7 @@ export async function finishLogin(accounts: AccountsContext, ctx: RouteContext, 
   return { response: await startSession(accounts, ctx, account), completed: true };
 }
 
-/** Starts the session of a login that was waiting for a step. See `Accounts`. */
+/** Starts the session of a login that was waiting for a further step, such as a second factor. See `Accounts`. */
 export async function resumeLogin(
   accounts: LoginContext,
   { userId, passwordProof }: Parameters<Accounts['resumeLogin']>[0],

@@ -11,7 +11,7 @@ const text = z
   .string({ error: (issue) => (issue.input === undefined ? 'Is required' : 'Must be a string') })
   .refine(isStorable, { error: UNSTORABLE });
 
-/** Counts code points, as the rules for new passwords do. */
+/** Whether a password has at most 128 code points, the maximum for new passwords. The first check is cheap for long texts. */
 const hasPasswordLength = (password: string) => password.length <= 256 && [...password].length <= 128;
 
 /** The schema of a password to check. A password longer than any that can be set is refused before it is hashed. */
@@ -23,7 +23,10 @@ export const loginInput = z.strictObject({
   password: passwordToCheck,
 });
 
-/** Returns the account with this e-mail and password, or undefined. Both cases take the same time. */
+/**
+ * Returns the account with this e-mail and password, or undefined; both cases take the same time. Replaces a hash of a lower cost or
+ * another format.
+ */
 async function verifyCredentials(
   accounts: AccountsContext,
   email: string,

@@ -4,7 +4,7 @@ import type { Database } from '../../platform/postgres/database.ts';
 import { readRowsInPages } from '../../platform/postgres/scan.ts';
 import { writeInBatches } from '../../platform/postgres/write-in-batches.ts';
 
-// Index sessions_user_id_index. The foreign key removes the devices of a session with it.
+// Uses index sessions_user_id_index. The foreign key removes the devices of a session with it.
 const SESSIONS = `
   select id, created_at, last_used_at, expires_at, ip, user_agent from sessions
   where user_id = $1 and id > $2 order by id limit $3`;

@@ -19,15 +19,15 @@ export interface Account {
 export interface Users {
   /** Creates a user as an anonymous `POST /api/users` would, but without checking the create policy. */
   register(body: unknown, req: Request): Promise<StoredRecord>;
-  /** @param email normalised */
+  /** Returns the user with this e-mail address, which must be trimmed and in lower case. Undefined if there is none. */
   findForLogin(email: string): Promise<Account | undefined>;
-  /** Returns undefined if the user no longer exists. */
+  /** Returns the user with this id; undefined if the user no longer exists. */
   findById(id: string): Promise<Account | undefined>;
   /** Returns the stored password hash; undefined if the user no longer exists. */
   passwordHashOf(id: string): Promise<string | undefined>;
-  /** Replaces the hash `from`. Returns false if the stored hash is no longer `from` or the user no longer exists. */
+  /** Replaces the password hash `from` by `to`. Returns false if the stored hash is no longer `from` or the user no longer exists. */
   setPasswordHash(id: string, from: string, to: string, on?: Executor): Promise<boolean>;
-  /** Replaces any hash. Returns false if the user no longer exists. */
+  /** Replaces the stored password hash, whatever it is. Returns false if the user no longer exists. */
   replacePassword(id: string, hash: string, on: Executor): Promise<boolean>;
   /** Returns a value that the HTTP kernel serializes for the user of the record, not for the caller. */
   asSeenBySelf(user: StoredRecord): object;
@@ -39,9 +39,9 @@ export function createUsers(host: Host, context: RecordsContext, entity: Entity,
   const table = `"${gateway.table}"`;
   const password = entity.resource.field.get('password')!.column;
   const hash = storedHashSql(password);
-  // Uses the unique index on email.
+  // The query by e-mail uses the unique index on email.
   const findUserSql = (by: string) => `select ${hash}, ${gateway.columns('u')} from ${table} u where u."${by}" = $1`;
-  const [findByEmail, findById] = [findUserSql('email'), findUserSql('id')];
+  const [findByEmailSql, findByIdSql] = [findUserSql('email'), findUserSql('id')];
   const read = `select ${hash} from ${table} u where u."id" = $1`;
   const replace = `update ${table} set "${password}" = $2 where "id" = $1 returning 1`;
   const change = `update ${table} u set "${password}" = $3 where u."id" = $1 and ${hash} = $2 returning 1`;
@@ -56,10 +56,10 @@ export function createUsers(host: Host, context: RecordsContext, entity: Entity,
       return createRecord(context, entity, body, visitor, { authorized: true, check: registrationErrors });
     },
     async findForLogin(email) {
-      return accountOf(await database.read({ name: 'user_login', text: findByEmail, values: [email] }));
+      return accountOf(await database.read({ name: 'user_login', text: findByEmailSql, values: [email] }));
     },
     async findById(id) {
-      return accountOf(await database.read({ name: 'user_account', text: findById, values: [id] }));
+      return accountOf(await database.read({ name: 'user_account', text: findByIdSql, values: [id] }));
     },
     async passwordHashOf(id) {
       return (await database.read<[string]>({ text: read, values: [id] }))[0]?.[0];

@@ -21,9 +21,9 @@ export class AddressRefusedError extends Error {
 export interface GuardedAgentOptions {
   /** Whether private addresses may be called, and `localhost` and the hosts file are used. For development. */
   allowPrivate: boolean;
-  /** The time limit for resolving, connecting and the TLS handshake together. undici rounds it up to about half a second. */
+  /** The time limit in ms for resolving, connecting and the TLS handshake together. undici rounds it up to half a second. */
   connectTimeoutMs: number;
-  /** Concurrent sockets per origin. */
+  /** Maximum number of concurrent sockets per origin. Default: 10. */
   connections?: number;
   /** Name servers (`address:port`) instead of the system's. */
   nameServers?: readonly string[] | undefined;
@@ -63,7 +63,7 @@ export function createGuardedAgent({
     // A receiver may request a longer keep-alive; idle sockets of receivers would pile up.
     keepAliveMaxTimeout: 30_000,
     connect(options, callback) {
-      // net looks up only names, so check literal addresses here.
+      // Node's net module looks up only names, so check literal addresses here.
       if (isIP(options.hostname) && !isAllowed(options.hostname)) {
         process.nextTick(callback, new AddressRefusedError(new Error(`${options.hostname} is not public`)), null);
         return;
@@ -79,7 +79,7 @@ export function createGuardedAgent({
   });
 }
 
-// net calls this while connecting a socket: a thrown error, or a callback without an address, would end the process.
+// Node's net module calls the lookup while it connects a socket: a thrown error, or a callback without an address, would end the process.
 function createCheckedLookup(resolve: HostResolver, isAllowed: (address: string) => boolean): LookupFunction {
   const resolveAllowedAddresses = async (host: string) => {
     const addresses = await resolve(host);

@@ -1,4 +1,4 @@
-// Decides which hosts this server may call if a client chose them. No other code decides what is public.
+// Decides which hosts chosen by clients this server may call. No other code decides which addresses are public.
 export { checkUrl } from './check-url.ts';
 export { AddressRefusedError, createGuardedAgent, type GuardedAgentOptions } from './guarded-agent.ts';
 export { isPublicAddress } from './is-public-address.ts';

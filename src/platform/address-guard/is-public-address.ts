@@ -25,7 +25,7 @@ export function isPublicAddress(address: string): boolean {
   const parsed = ipaddr.parse(address);
   if (parsed.range() !== 'unicast') return false;
   if (parsed instanceof ipaddr.IPv4) return true;
-  // The library knows no range for ::2 or 4000::1 and therefore treats them as unicast.
+  // ipaddr.js knows no range for ::2 or 4000::1 and therefore treats them as unicast.
   const ipv6 = parsed as ipaddr.IPv6;
   return ipv6.match(GLOBAL_UNICAST) && !isIsatap(ipv6) && !SPECIAL_IPV6.some((block) => ipv6.match(block));
 }

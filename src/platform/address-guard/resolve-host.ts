@@ -7,7 +7,7 @@ import { isPublicAddress } from './is-public-address.ts';
 /** Returns all addresses of a host name, IPv4 first. Rejects if there is none; see `isUnknownHostError` for the reason. */
 export type HostResolver = (host: string) => Promise<string[]>;
 
-// Some name servers never respond to AAAA queries. Once there are IPv4 addresses, wait no longer than this.
+// Some name servers never respond to AAAA queries. Once there are IPv4 addresses, wait at most this long for IPv6 addresses.
 const IPV6_GRACE_MS = 250;
 const LOOPBACK = ['127.0.0.1', '::1'];
 const UNKNOWN_NAME = new Set(['ENOTFOUND', 'ENODATA']);
@@ -106,8 +106,8 @@ export function createHostCheck({
     // `checkUrl` has already checked literal addresses; IPv6 ones are in brackets.
     if (allowPrivate || isIP(hostname) !== 0 || hostname.startsWith('[')) return true;
     // With several name servers, the resolver may take longer than its time-out.
-    const found = resolve(hostname).catch((error: unknown) => (isUnknownHostError(error) ? [] : undefined));
-    const addresses = await withTimeoutFallback(found, timeoutMs, undefined);
+    const resolved = resolve(hostname).catch((error: unknown) => (isUnknownHostError(error) ? [] : undefined));
+    const addresses = await withTimeoutFallback(resolved, timeoutMs, undefined);
     return addresses === undefined || (addresses.length > 0 && addresses.every(isPublicAddress));
   };
 }

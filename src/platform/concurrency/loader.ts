@@ -2,8 +2,8 @@
  * Combines the look-ups of one turn of the event loop, for example from requests that arrived together, into one query. Equal keys are
  * looked up once. Nothing is cached: the next turn queries again.
  *
- * @param load finds the entries for some keys, in any order
- * @param keyOf the key of an entry
+ * @param load finds the entries for a batch of keys; returns them in any order
+ * @param keyOf returns the key of an entry
  * @returns a function that finds one entry; undefined if there is none
  */
 export function createBatchLoader<Entry>(

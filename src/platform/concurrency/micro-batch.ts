@@ -1,4 +1,4 @@
-/** Adds an item. Resolves when its batch is written; rejects if the write fails. */
+/** Adds an item to the next batch. Resolves when that batch is written; rejects if the write fails. */
 export type AddToBatch<Item> = (item: Item) => Promise<void>;
 
 /**
@@ -7,8 +7,8 @@ export type AddToBatch<Item> = (item: Item) => Promise<void>;
  *
  * @param write writes a batch, in the order in which the items arrived
  * @param maxItems the maximum number of items per batch
- * @param schedule schedules the write: `queueMicrotask` writes in this tick; `setImmediate` first collects all items of this turn of the event
- * loop
+ * @param schedule schedules the write: `queueMicrotask` writes in this tick; `setImmediate` first collects all items of this turn of
+ *   the event loop
  */
 export function createMicroBatch<Item>(
   write: (items: Item[]) => Promise<void>,
@@ -33,7 +33,7 @@ export function createMicroBatch<Item>(
   return (item) =>
     new Promise<void>((resolve, reject) => {
       queued.push({ item, resolve, reject });
-      // Items added before the scheduled flush join the same batch.
+      // Items that are added before the scheduled write join this batch.
       if (!writing) {
         writing = true;
         schedule(writeNextBatch);

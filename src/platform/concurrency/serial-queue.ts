@@ -4,7 +4,7 @@ export type SerialQueue = <T>(task: () => Promise<T>) => Promise<T>;
 /** Runs the tasks of each key one at a time, in the order in which they were added. */
 export type KeyedQueue = <T>(key: string, task: () => Promise<T>) => Promise<T>;
 
-// A project's hook may wait for the queue in which it runs, for example when it changes its own record. Such a wait must end.
+// A project's hook may wait for the queue in which it runs, for example when it changes its own record: this limit ends that wait.
 const MAX_HOLD_MS = 5000;
 
 /**

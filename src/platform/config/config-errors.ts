@@ -3,7 +3,7 @@ import { didYouMean } from './did-you-mean.ts';
 
 /** Collects configuration errors, so that an app that cannot start reports all of them at once. */
 export class ConfigErrors {
-  /** One line per error, beginning with its place: `resource "post": field "title": …`. */
+  /** One line per error, beginning with the place of the error: `resource "post": field "title": …`. */
   readonly lines: string[];
   readonly #place: string;
 
@@ -12,18 +12,18 @@ export class ConfigErrors {
     this.lines = lines;
   }
 
-  /** Reports what is wrong at this place and how to fix it. */
+  /** Adds an error: what is wrong at this place, and how to fix it. */
   report(text: string): void {
     this.lines.push(this.#place === '' ? text : `${this.#place}: ${text}`);
   }
 
-  /** Returns a view of this collection for a nested place: `errors.at('resource "post"').at('field "title"')`. */
+  /** Returns a reporter for a nested place that adds to the same lines: `errors.at('resource "post"').at('field "title"')`. */
   at(place: string): ConfigErrors {
     return new ConfigErrors(this.#place === '' ? place : `${this.#place}: ${place}`, this.lines);
   }
 }
 
-/** The keys of the object at a path of a schema; empty if the schema has no object there. */
+/** Returns the keys of the object schema at a path of a schema; empty if the schema has no object there. */
 function findSchemaKeys(schema: unknown, path: readonly PropertyKey[]): string[] {
   let inner = schema;
   // Defaults and optional() wrap the object schema.

@@ -1,4 +1,4 @@
-/** The number of edits (insert, delete, replace, swap two neighbours) that turn one name into another. */
+/** Returns the number of edits (insert, delete, replace, swap two neighbours) that turn one name into another. */
 function computeEditDistance(from: string, to: string): number {
   let beforeLast: number[] = [];
   let last = Array.from({ length: to.length + 1 }, (_, i) => i);
@@ -20,7 +20,7 @@ function computeEditDistance(from: string, to: string): number {
  * @returns `. Did you mean "title"?`, or an empty string if no known name is close
  */
 export function didYouMean(name: string, known: Iterable<string>): string {
-  // Untyped declarations may contain a value that is not a string.
+  // Declarations in plain JavaScript may contain a name that is not a string.
   const folded = String(name).toLowerCase();
   let best: { name: string; edits: number } | undefined;
   for (const candidate of known) {

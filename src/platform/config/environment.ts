@@ -26,13 +26,13 @@ function isEncryptionKey(text: string): boolean {
   return bytes.length === 32 && bytes.toString('base64') === text;
 }
 
-/** `https://app.example.com`: what a browser sends as `Origin`, or `*` for all. */
+/** Whether a text is an origin as browsers send it in `Origin` (`https://app.example.com`), or `*` for all. */
 function isCorsOrigin(text: string): boolean {
   // `URL` accepts a host with a star, but no browser ever sends one.
   return text === '*' || (URL.canParse(text) && new URL(text).origin === text && !text.includes('*'));
 }
 
-/** A proxy in a form that Express accepts: an address, a subnet, or a named group of subnets. */
+/** Whether a text names a proxy in a form that Express accepts: an address, a subnet, or a named group of subnets. */
 function isTrustedProxyEntry(text: string): boolean {
   // The address parser reads `1.5` as 1.0.0.5.
   const isAddress = isIP(text.split('/', 1)[0]!) !== 0;
@@ -43,7 +43,7 @@ function isTrustedProxyEntry(text: string): boolean {
 const PORT_MALFORMED = 'PORT must be a number from 0 to 65535';
 const METRICS_PORT_MALFORMED = 'METRICS_PORT must be a number from 0 to 65535';
 
-/** `Belfry <no-reply@example.com>`, or only the address. */
+/** Whether a text is a sender of e-mail: `Belfry <no-reply@example.com>`, or only the address. */
 function isMailSender(text: string): boolean {
   const address = /^[^<>@]*<([^<>]+)>$/.exec(text)?.[1] ?? text;
   return z.email().safeParse(address).success && !/\p{Cc}/u.test(text);
@@ -142,7 +142,7 @@ const PUSH_VARIABLE_NAMES = [
 ];
 const PUSH_VARIABLE_PREFIX = /^(FCM|APNS|VAPID)_/;
 
-/** Rejects misspelled names: a typo would disable a provider or send to the wrong one. */
+/** Returns an error for each unknown push variable: a misspelled name would disable a provider, or send to the wrong one. */
 function findUnknownPushNames(variables: Record<string, string | undefined>): string[] {
   const names = Object.keys(variables).filter(
     (name) => PUSH_VARIABLE_PREFIX.test(name) && !PUSH_VARIABLE_NAMES.includes(name),
@@ -157,7 +157,7 @@ function pickPushVariables(variables: Record<string, string | undefined>): Recor
   return Object.fromEntries(definedVariables);
 }
 
-/** Checks the variables that production requires, although development has defaults for them, and those that it forbids. */
+/** Returns errors for variables that production requires, although development has defaults for them, and those it forbids. */
 function findProductionErrors(variables: Record<string, string | undefined>): string[] {
   if ((variables.NODE_ENV ?? 'production') !== 'production') return [];
   const errors: string[] = [];
@@ -175,7 +175,7 @@ function findProductionErrors(variables: Record<string, string | undefined>): st
   return errors;
 }
 
-/** Sending e-mail requires a sender address. */
+/** Returns an error if SMTP_URL is set without MAIL_FROM, because sending e-mail requires a sender address. */
 function findMailErrors({ SMTP_URL, MAIL_FROM }: Record<string, string | undefined>): string[] {
   if (SMTP_URL === undefined || MAIL_FROM !== undefined) return [];
   return ['MAIL_FROM is missing: SMTP_URL requires it, for example Belfry <no-reply@example.com>'];
@@ -189,7 +189,7 @@ export interface Environment {
   /** The address that `web` listens on; undefined: all addresses of this machine. */
   host: string | undefined;
   logLevel: string;
-  /** The name of this process in log lines; undefined: its roles, known once it starts. */
+  /** The name of this process in log lines; undefined: the name is made of the roles that the process starts. */
   logProcess: string | undefined;
   corsOrigins: string[];
   trustProxy: string | undefined;
@@ -224,7 +224,7 @@ export class StartupError extends Error {
   }
 }
 
-// Development and tests work without a configured key; production refuses to start without one.
+// Development and tests work without a configured encryption key; production refuses to start without one.
 const DEVELOPMENT_KEY = Buffer.from('belfry-development-key-not-secret').subarray(0, 32).toString('base64');
 
 /**

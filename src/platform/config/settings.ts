@@ -6,15 +6,15 @@ import { StartupError } from './environment.ts';
 
 const MAX_HASH_BYTES = 256 * 2 ** 20;
 
-/** A century. A larger number is a typo, and no date can hold it. */
+/** Maximum of settings in days: a century. A larger number is a typo, and no date can hold it. */
 const MAX_DAYS = 36_500;
 
-/** A year. A larger number is a typo. */
+/** Maximum of settings in minutes: a year. A larger number is a typo. */
 const MAX_MINUTES = 525_600;
 
 const MEBIBYTE = 2 ** 20;
 
-/** An hour. A larger number is a typo. */
+/** Maximum of `http.stallMs`: an hour. A larger number is a typo. */
 const MAX_STALL_MS = 3_600_000;
 
 /** Checks passwords against hashes imported from another system. */
@@ -69,9 +69,9 @@ const settingsSchema = z.strictObject({
     .prefault({}),
   http: z
     .strictObject({
-      /** Bytes of a request body, after decompression. */
+      /** Maximum size of a request body in bytes, after decompression. */
       bodyLimit: z.number().int().positive().default(1_048_576),
-      /** Fields that one object in a request body may have. */
+      /** Maximum number of fields in one object of a request body. */
       bodyKeys: z.number().int().positive().default(1000),
       /** Maximum size of the records in one list page, in bytes of JSON. A page that would be larger contains fewer records. */
       pageBytes: z
@@ -79,13 +79,13 @@ const settingsSchema = z.strictObject({
         .int()
         .positive()
         .default(2 * MEBIBYTE),
-      /** Maximum bytes of responses that the server holds in memory for one client that has not read them yet. */
+      /** Maximum bytes of responses that the server holds in memory for one client, until the client has read them. */
       pendingBytesPerClient: z
         .number()
         .int()
         .positive()
         .default(16 * MEBIBYTE),
-      /** Bytes of unread responses that all clients of a process together may keep in memory. */
+      /** Maximum bytes of responses that the server holds in memory for all clients together, per process. */
       pendingBytes: z
         .number()
         .int()
@@ -135,9 +135,9 @@ const settingsSchema = z.strictObject({
       pollMs: z.number().int().positive().default(1000),
       /** ms between sweeps for overdue work. */
       sweepMs: z.number().int().positive().default(5000),
-      /** Outbox rows claimed at once. */
+      /** Maximum number of outbox rows that the relay claims in one batch. */
       batch: z.number().int().positive().default(500),
-      /** Batches processed concurrently. */
+      /** Number of batches that the relay processes concurrently. */
       streams: z.number().int().positive().default(2),
     })
     .prefault({}),
@@ -164,7 +164,7 @@ const settingsSchema = z.strictObject({
       sampleRate: z.number().min(0).max(1).default(1),
     })
     .prefault({}),
-  /** ms that a stopping process waits for work in progress. */
+  /** ms that a stopping process waits for its requests and jobs in progress. */
   graceMs: z.number().int().positive().default(15_000),
 });
 

@@ -9,26 +9,26 @@ import { type Rotation, type RotationOptions, rotateToNewestKey } from './rotati
 import { surveyEncryption } from './rotation/survey.ts';
 import { createTablePlace } from './rotation/table-place.ts';
 
-/** A key of the ring or of the database. */
+/** A key of the key ring, or a key that the database has a record of. */
 export interface KeyStatus {
   keyId: string;
-  /** Its position in the ring, from 0: the first key encrypts. Undefined: the ring does not contain the key. */
+  /** The position of the key in the ring, from 0: the first key encrypts. Undefined: the ring does not contain the key. */
   place: number | undefined;
-  /** ISO 8601; undefined if no process has ever encrypted with it. */
+  /** When a process first encrypted with the key, ISO 8601; undefined: no process ever did. */
   firstUsedAt: string | undefined;
   retiredAt: string | undefined;
-  /** The number of running processes that encrypt with it. */
+  /** The number of running processes that encrypt with the key. */
   processes: number;
 }
 
-/** The known keys, and the number of values under each. */
+/** The known encryption keys, and the number of stored values under each. */
 export interface EncryptionStatus {
   keys: KeyStatus[];
-  /** Every encrypted column that has values. */
+  /** The number of values by encrypted column and key; columns without values are left out. */
   values: KeyCount[];
 }
 
-/** The encryption keys in the database. */
+/** The operations on the encryption keys of an app and on the values encrypted with them. */
 export interface Encryption {
   /** Compares the keys with the database at a start. @throws StartupError, see `registerKeys` */
   registerKeys(): Promise<ProcessRegistration>;
@@ -36,11 +36,11 @@ export interface Encryption {
   rotate(options?: RotationOptions): Promise<Rotation>;
 }
 
-/** The tables with encrypted columns, and the outbox events that contain such columns. */
+/** Creates the places that contain ciphertexts: each table with encrypted columns, and the outbox, whose events contain records. */
 function createEncryptedPlaces(database: Platform['database'], columns: readonly EncryptedColumn[]): EncryptedPlace[] {
   const byTable = Map.groupBy(columns, ({ table, key = 'id' }) => `${table}\n${key}`);
   return [
-    ...[...byTable.values()].map((some) => createTablePlace(database, some)),
+    ...[...byTable.values()].map((sameTable) => createTablePlace(database, sameTable)),
     createOutboxPlace(database, columns),
   ];
 }

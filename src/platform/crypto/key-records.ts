@@ -12,12 +12,12 @@ export interface KeyRecord {
 
 const CANARY = 'canary';
 
-// Held until the end of the transaction, so that only one process records or retires keys at a time.
+// An advisory lock, held until the end of the transaction, so that only one process records or retires keys at a time.
 const LOCK = `select pg_advisory_xact_lock(hashtextextended('encryption_keys', 0))`;
 
 const READ = 'select key_id, canary, first_used_at, retired_at from encryption_keys order by first_used_at, key_id';
 
-// A retired key is now in use again.
+// $1: key id, $2: canary. A retired key that encrypts again is no longer retired.
 const RECORD = `
   insert into encryption_keys (key_id, canary) values ($1, $2)
   on conflict (key_id) do update set canary = excluded.canary, last_used_at = now(), retired_at = null`;
@@ -26,7 +26,7 @@ const RECORD_FOUND = `
   insert into encryption_keys (key_id, canary) select * from unnest($1::text[], $2::text[])
   on conflict (key_id) do nothing`;
 
-// $1: keys to keep, $2: a time; keys used after it are not retired.
+// $1: ids of keys to keep, $2: a time. Keys that a process has used after that time are not retired.
 const RETIRE = `
   update encryption_keys k set retired_at = now()
   where retired_at is null and key_id <> all($1::text[]) and last_used_at <= $2
@@ -36,7 +36,7 @@ function canaryContext(keyId: string): string {
   return `encryption_keys/canary/${keyId}`;
 }
 
-/** Whether a canary was written with the key of the ring that has the same id. */
+/** Whether the canary of a key record was encrypted with the key of the ring that has the record's id. */
 export function canDecryptCanary(keyring: Keyring, { keyId, canary }: KeyRecord): boolean {
   try {
     return keyring.decrypt(canary, canaryContext(keyId)) === CANARY;
@@ -56,13 +56,13 @@ export async function readKeyRecords(executor: Executor): Promise<KeyRecord[]> {
   return rows.map(([keyId, canary, firstUsedAt, retiredAt]) => ({ keyId, canary, firstUsedAt, retiredAt }));
 }
 
-/** Records that the newest key is about to encrypt. */
+/** Records in the database that the newest key of the ring is about to encrypt values. */
 export async function recordNewestKey(executor: Executor, keyring: Keyring): Promise<void> {
   const keyId = keyring.keyIds[0]!;
   await executor.write({ text: RECORD, values: [keyId, keyring.encrypt(CANARY, canaryContext(keyId))] });
 }
 
-/** Records keys of the ring that existing values use, if they are not recorded yet. */
+/** Adds records for those keys of the ring that stored values use and that have no record yet. */
 export async function recordFoundKeys(executor: Executor, keyring: Keyring, found: readonly string[]): Promise<void> {
   const held = found.filter((keyId) => keyring.keyIds.includes(keyId));
   const canaries = held.map((keyId) => keyring.encrypt(CANARY, canaryContext(keyId), keyId));

@@ -11,7 +11,7 @@ import {
 
 /** Encrypts and decrypts short texts under several keys. The newest key encrypts. */
 export interface Keyring {
-  /** The ids of its keys, newest first. An id is the fingerprint of a key and may be shown. */
+  /** The ids of the keys in the ring, newest first. An id is the fingerprint of a key and may be shown. */
   readonly keyIds: readonly string[];
   /**
    * Encrypts `plain` bound to `context` (`resource/field/record id`), which is required for decryption.
@@ -55,7 +55,7 @@ export function ciphertextPrefix(keyId: string): string {
   return `${VERSION}.${keyId}.`;
 }
 
-/** The length of `ciphertextPrefix`, and its pattern as a Postgres regular expression: the group is the key id. */
+/** The length of a ciphertext's prefix, and a Postgres regular expression that matches the prefix: its group is the key id. */
 export const CIPHERTEXT_PREFIX = {
   length: ciphertextPrefix('').length + KEY_ID_DIGITS,
   pattern: `^${VERSION}[.]([0-9a-f]{${KEY_ID_DIGITS}})[.]$`,
@@ -124,7 +124,7 @@ function parseEncryptionKeys(keys: string[]): Map<string, KeyObject> {
   return ring;
 }
 
-/** Undefined if the text is not a ciphertext. */
+/** Splits a ciphertext into the key id, the IV, the authentication tag and the encrypted data; undefined if it is malformed. */
 function parseCiphertext(text: string): { keyId: string; iv: Buffer; tag: Buffer; data: Buffer } | undefined {
   const [version, keyId, ...encoded] = text.split('.');
   const [iv, tag, data] = encoded.map((part) => decodeBase64(part, 'base64url'));
@@ -139,15 +139,15 @@ function decodeBase64(text: string, encoding: 'base64' | 'base64url'): Buffer | 
   return bytes.toString(encoding) === text ? bytes : null;
 }
 
-/** Keyed hashes of texts: without a key, a text cannot be found by trying, however few candidates there are. */
+/** Keyed hashes of texts: without a key, nobody can find the text of a hash by trying candidates, however few there are. */
 interface KeyedHashes {
   /** Returns the hash of `text` under the newest key, 64 hex digits. The hash depends on `context`. */
   hash(text: string, context: string): string;
-  /** Whether `mac` is the hash of this text and context under any of the keys. */
-  matches(mac: string, text: string, context: string): boolean;
+  /** Whether `given` is the hash of this text and context under any of the keys. */
+  matches(given: string, text: string, context: string): boolean;
 }
 
-/** Derives a MAC key from an encryption key: one key, one purpose (RFC 5869). */
+/** Derives the HMAC key from an encryption key (RFC 5869), because a key must serve only one purpose. */
 function deriveHashKey(key: string): KeyObject {
   return createSecretKey(Buffer.from(hkdfSync('sha256', Buffer.from(key, 'base64'), '', 'belfry mac', 32)));
 }

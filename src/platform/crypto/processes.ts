@@ -5,10 +5,10 @@ import type { Keyring } from './keyring.ts';
 
 const HEARTBEAT_MS = 15_000;
 
-/** A condition on `encryption_processes`: the process is running. A killed process counts as running a little longer. */
+/** A condition on `encryption_processes`: the process is running. A killed process counts as running for up to a minute. */
 export const IS_RUNNING = `seen_at > now() - interval '60 seconds'`;
 
-// $1: process id, $2: its keys, newest first. Returns the keys in use that it lacks.
+// $1: process id, $2: the ids of its keys, newest first. Returns the ids of the keys in use that the process lacks.
 const HEARTBEAT = `
   with seen as (
     insert into encryption_processes (id, key_ids) values ($1, $2) on conflict (id) do update set seen_at = now()
@@ -17,7 +17,7 @@ const HEARTBEAT = `
   )
   select key_id from encryption_keys where retired_at is null and key_id <> all($2::text[])`;
 
-// The process may have written a moment ago, so its key was in use until now.
+// $1: id of a process that stops, $2: its newest key. The process may have encrypted a moment ago, so the key was in use until now.
 const LEAVE = `
   with gone as (delete from encryption_processes where id = $1)
   update encryption_keys set last_used_at = now() where key_id = $2`;
@@ -26,7 +26,7 @@ const REMOVE_EXPIRED = `
   delete from encryption_processes where id in (
     select id from encryption_processes where not ${IS_RUNNING} for update skip locked)`;
 
-// Grouped by the first key of the process and by whether it has $1.
+// Counts the running processes, grouped by their first key and by whether they have the key $1.
 const RUNNING = `
   select key_ids[1], $1 = any(key_ids), count(*)::int from encryption_processes where ${IS_RUNNING} group by 1, 2 order by 1, 2`;
 
@@ -34,26 +34,26 @@ const RUNNING = `
 export interface RunningProcesses {
   firstKey: string;
   count: number;
-  /** Whether they have the key in question. */
+  /** Whether these processes have the key that `readRunningProcesses` was called with. */
   hasKey: boolean;
 }
 
-/** The running processes, and whether they can read what `keyId` encrypts. */
+/** Returns the running processes, and whether they can decrypt values that the key `keyId` encrypted. */
 export async function readRunningProcesses(executor: Executor, keyId: string): Promise<RunningProcesses[]> {
   const rows = await executor.write<[string, boolean, number]>({ text: RUNNING, values: [keyId] });
   return rows.map(([firstKey, hasKey, count]) => ({ firstKey, hasKey, count }));
 }
 
-/** The entry of a process among the running ones. */
+/** The row of this process in `encryption_processes`, which says that the process is running. */
 export interface ProcessRegistration {
   id: string;
-  /** Renews the entry every 15 seconds. */
+  /** Renews the row every 15 seconds. */
   startHeartbeat(): void;
-  /** Deletes the entry. Never rejects: an entry that stays expires after a minute. */
+  /** Deletes the row. Never rejects: a row that stays expires after a minute. */
   leave(): Promise<void>;
 }
 
-/** Adds this process to the running ones, in the transaction that records its key. */
+/** Adds the row of this process to `encryption_processes`, in the transaction that records its newest key. */
 export async function registerProcess(
   tx: Executor,
   database: Database,

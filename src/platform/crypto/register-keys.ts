@@ -21,7 +21,7 @@ interface RegistrationParts {
   env: Pick<Environment, 'nodeEnv'>;
 }
 
-/** The errors in the keys of this process, one line each; they contain only ids. */
+/** Returns the errors in the keys of this process, one line each. The lines contain the ids of keys, never keys. */
 function findKeyErrors(keyring: Keyring, records: readonly KeyRecord[], found: readonly string[]): string[] {
   const has = `which has ${keyring.keyIds.join(', ')}`;
   const inUse = records.filter(({ retiredAt }) => retiredAt === null);

@@ -2,20 +2,20 @@ import { createHash, randomBytes } from 'node:crypto';
 
 const TOKEN = /^svc_[0-9a-f]{64}$/;
 
-/** A new opaque token: `svc_` and 64 hex digits (256 random bits). It can never look like an API key (`svc_ak_…`). */
+/** Generates an opaque session token: `svc_` and 64 hex digits (256 random bits). It can never look like an API key (`svc_ak_…`). */
 export function generateToken(): string {
   return `svc_${randomBytes(32).toString('hex')}`;
 }
 
 /**
- * The SHA-256 of a token in hex, the only form in which it is stored.
+ * Returns the SHA-256 of a token in hex, the only form in which tokens are stored.
  * A fast hash is enough, because 256 random bits cannot be guessed.
  */
 export function hashToken(token: string): string {
   return createHash('sha256').update(token).digest('hex');
 }
 
-/** Whether `text` has the form of a token, so that invalid ones are refused without a query. */
+/** Whether `text` has the form of a session token. Malformed tokens are refused without a query. */
 export function isWellFormedToken(text: string): boolean {
   return TOKEN.test(text);
 }

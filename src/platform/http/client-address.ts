@@ -16,7 +16,7 @@ const EMBEDS_IPV4 = new Set(['ipv4Mapped', 'rfc6145', 'rfc6052']);
 const WITH_PORT = /^(?:(\d+(?:\.\d+){3}):\d{1,5}|\[([^\]]*)\](?::\d{1,5})?)$/;
 const MAX_LENGTH = 64;
 
-/** Rewrites a dotted end as two groups of hex, because the parser mistakes `::1.2.3.4` for a mapped address. */
+/** Rewrites the dotted end of an IPv6 address as two hex groups, because ipaddr.js mistakes `::1.2.3.4` for a mapped address. */
 function convertDottedEndToHex(text: string): string {
   const end = text.lastIndexOf(':') + 1;
   if (!text.includes('.', end)) return text;
@@ -24,11 +24,11 @@ function convertDottedEndToHex(text: string): string {
   return `${text.slice(0, end)}${((a << 8) | b).toString(16)}:${((c << 8) | d).toString(16)}`;
 }
 
-/** The canonical form of an address; undefined if the text is not an address. */
+/** Returns the canonical form of an address; undefined if the text is not an address. */
 function canonicalizeAddress(text: string | undefined): string | undefined {
   if (text === undefined || text.length > MAX_LENGTH) return undefined;
   if (isIPv4(text)) return text;
-  // Every IPv4 client of a dual-stack server has this form. It is the common case, so skip the parser.
+  // Every IPv4 client of a dual-stack server has a mapped address. This is the common case, so skip the parser.
   if (text.startsWith(MAPPED) && isIPv4(text.slice(MAPPED.length))) return text.slice(MAPPED.length);
   const bare = text.split('%', 1)[0]!;
   if (isIPv6(bare)) {

@@ -1,10 +1,10 @@
 import { hash } from 'node:crypto';
 import { ApiError } from '../errors.ts';
 
-// 132 bits of SHA-256.
+// Characters of base64: 132 bits of SHA-256.
 const HASH_LENGTH = 22;
 const VERSION = /^([0-9a-z]+)-/;
-// One element of a list; it may be empty (RFC 9110 §5.6.1, §8.8.3). Node decodes headers as Latin-1.
+// Matches one element of a list of entity tags; an element may be empty (RFC 9110 §5.6.1, §8.8.3). Node decodes headers as Latin-1.
 const ELEMENT = /[ \t]*(?:(W\/)?"([\x21\x23-\x7e\x80-\xff]*)"[ \t]*)?(?:,|$)/y;
 
 /** An entity tag that a client sent. */
@@ -26,7 +26,7 @@ export function createEntityTag(bytes: Buffer, version: string | undefined, view
   return version === undefined ? digest : `${version}-${digest}`;
 }
 
-/** The version in a tag created by `createEntityTag`; undefined if it has none. */
+/** Returns the version in an entity tag created by `createEntityTag`; undefined if the tag has none. */
 export function versionOfTag(tag: string): string | undefined {
   return VERSION.exec(tag)?.[1];
 }

@@ -5,7 +5,7 @@ import { ApiError, validationError } from '../errors.ts';
 import { findExceededJsonLimit } from '../json/json-limits.ts';
 
 const JSON_TYPE = /^application\/(?:[\w.-]+\+)?json(?![^; \t])/i;
-// Each step consumes a semicolon or the end, so matching is linear in the input.
+// Matches one parameter of a Content-Type. Each match consumes a semicolon or ends the text, so matching takes linear time.
 const PARAMETER = /[ \t]*(?:;[ \t]*(?:([\w!#$%&'*+.^`|~-]+)[ \t]*=[ \t]*([\w!#$%&'*+.^`|~-]+|"(?:[^"\\]|\\.)*"))?|$)/y;
 
 const DECOMPRESSORS = {
@@ -20,11 +20,11 @@ function decompressBody(req: IncomingMessage): Readable {
   if (!Object.hasOwn(DECOMPRESSORS, encoding)) {
     throw new ApiError('UNSUPPORTED_MEDIA_TYPE', 'The content encoding must be gzip, deflate, br or identity');
   }
-  // The error surfaces on the last stream, which the caller reads.
+  // Ignore the error here: it also occurs on the last stream, which the caller reads.
   return pipeline(req, DECOMPRESSORS[encoding as keyof typeof DECOMPRESSORS](), () => undefined) as unknown as Readable;
 }
 
-/** Reads at most `limit` bytes. The rest is not read: the connection is closed after the response. */
+/** Reads the body of a request, up to `limit` bytes. The rest is not read: the connection is closed after the response. */
 function readBodyBytes(req: IncomingMessage, limit: number): Promise<Buffer> {
   const stream = decompressBody(req);
   return new Promise((resolve, reject) => {

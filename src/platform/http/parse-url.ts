@@ -16,7 +16,7 @@ function isCheapToParse(authority: string): boolean {
   if (authority.length > MAX_AUTHORITY_LENGTH) return false;
   if (!NEEDS_PUNYCODE.test(authority)) return true;
   const host = authority.slice(authority.lastIndexOf('@') + 1);
-  // The URL parser treats these full stops as label separators too (UTS #46).
+  // The URL parser treats ideographic, fullwidth and halfwidth full stops as label separators too (UTS #46).
   const isLong = (label: string) => label.length > MAX_LABEL_LENGTH;
   return host.length <= MAX_HOST_AND_PORT_LENGTH && !host.split(/[.\u3002\uff0e\uff61]/).some(isLong);
 }

@@ -6,15 +6,15 @@ import { createPerRequestStore } from './per-request.ts';
 
 /** Limits for the memory that responses use, from the time their data is loaded until the client has received them. */
 export interface PendingBounds {
-  /** Bytes for one client. */
+  /** Maximum bytes of unread responses of one client. */
   pendingBytesPerClient: number;
-  /** Bytes for all clients of the process. */
+  /** Maximum bytes of unread responses of all clients of the process. */
   pendingBytes: number;
 }
 
-/** Responses up to this size fit into the kernel's buffer of a connection that has nothing else to send. */
+/** Responses up to this size in bytes fit into the kernel's buffer of a connection that has nothing else to send. */
 const FREE_BYTES = 16 * 1024;
-/** Responses up to this size may use the reserve. */
+/** Responses up to this size in bytes are small: they may use the reserve of each limit. */
 const SMALL_BYTES = 256 * 1024;
 /** The reserve for small responses, as a fraction of each limit: clients that do not read large responses must not block small ones. */
 const RESERVE = 1 / 4;
@@ -35,9 +35,9 @@ export interface PendingResponses {
 /** The counted state of one response. */
 interface PendingResponse {
   bytes: number;
-  /** How many more bytes fit; never fewer than the size of a small response. */
+  /** Returns how many more bytes the response may hold; never fewer than the size of a small response. */
   availableBytes(): number;
-  /** Changes the bytes. @throws ApiError UNAVAILABLE if there is no room, unless it is forced */
+  /** Sets the bytes that the response holds. @throws ApiError UNAVAILABLE if there is no room, unless `isForced` */
   set(bytes: number, isForced: boolean): void;
   res: ServerResponse;
 }
@@ -66,7 +66,7 @@ export function getAvailableResponseBytes(req: IncomingMessage | undefined): num
   return pendingResponses.get(req)?.availableBytes() ?? Number.POSITIVE_INFINITY;
 }
 
-/** The 503 response if there is no room. */
+/** The 503 response to a client whose response has no room in memory. */
 export function createNoRoomError(): ApiError {
   const message = 'Too many responses are waiting to be read. Read them, request less data at once, or try again later';
   return new ApiError('UNAVAILABLE', message, { retryAfter: RETRY_AFTER_SECONDS });
@@ -92,7 +92,7 @@ export function ignoreResponseBytes(req: IncomingMessage): void {
   pendingResponses.delete(req);
 }
 
-/** Creates the counter of one process. */
+/** Creates the counter of the unread response bytes of one process. */
 export function createPendingResponses({ pendingBytesPerClient, pendingBytes }: PendingBounds): PendingResponses {
   const byClient = new Map<string, number>();
   const connections = new WeakMap<Socket, { client: string; releases: Set<() => void> }>();
@@ -105,12 +105,12 @@ export function createPendingResponses({ pendingBytesPerClient, pendingBytes }: 
     else byClient.set(client, sum);
   }
 
-  /** Whether there is room. The only response of a client always has room: otherwise a large one could never be sent. */
+  /** Whether `bytes` fit beside `held` bytes. The only response always fits: otherwise a large one could never be sent. */
   function hasRoom(held: number, bytes: number, limit: number): boolean {
     return held === 0 || held + bytes <= (bytes <= SMALL_BYTES ? limit * (1 + RESERVE) : limit);
   }
 
-  /** The responses to release when a connection closes: a response that waits behind another one does not close by itself. */
+  /** Returns the functions that a connection calls when it closes: a response that waits behind another one emits no `close`. */
   function getReleaseCallbacks(socket: Socket, client: string): Set<() => void> {
     const known = connections.get(socket);
     if (known !== undefined) {
@@ -148,7 +148,7 @@ export function createPendingResponses({ pendingBytesPerClient, pendingBytes }: 
       },
       set(bytes, isForced) {
         if (isClosed || bytes === response.bytes) return;
-        // Most responses are never counted, so their client is not looked up.
+        // Look up the client only now, because most responses hold no bytes.
         const known = client ?? clientKey(addressOf(req));
         const own = (byClient.get(known) ?? 0) - response.bytes;
         const fits = hasRoom(total - response.bytes, bytes, pendingBytes) && hasRoom(own, bytes, pendingBytesPerClient);

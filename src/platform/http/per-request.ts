@@ -8,8 +8,8 @@ export interface PerRequestStore<Value> {
 }
 
 /**
- * Stores one value per request, under its own symbol. If the value refers to the request, a WeakMap would keep the request and its
- * body in memory until the next full garbage collection.
+ * Creates a store of one value per request, as a property of the request under its own symbol. If the value refers to the request, a
+ * WeakMap would keep the request and its body in memory until the next full garbage collection.
  */
 export function createPerRequestStore<Value>(name: string): PerRequestStore<Value> {
   const key = Symbol(name);

@@ -1,6 +1,6 @@
 import type { Dispatcher } from 'undici';
 
-/** The number of response bytes that are read; the rest is not waited for. */
+/** The maximum number of response bytes that are read; the rest of a response is not waited for. */
 export const MAX_RESPONSE_BYTES = 1024;
 
 const EMPTY = Buffer.alloc(0);

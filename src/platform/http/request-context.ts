@@ -13,7 +13,7 @@ export function assignRequestId(req: IncomingMessage): string {
   return id;
 }
 
-/** The id assigned to a request; undefined if the request did not pass through the app. */
+/** Returns the id assigned to a request; undefined if the request did not pass through the app. */
 export function requestIdOf(req: IncomingMessage): string | undefined {
   return ids.get(req);
 }
@@ -27,12 +27,12 @@ interface Identity {
 
 const identities = createPerRequestStore<Identity>('identity');
 
-/** Stores the identity of a request, for its log line and for the changes it makes. */
+/** Stores who sent a request, for its log line and for the origin of the changes it makes. */
 export function setIdentity(req: IncomingMessage, identity: Identity | undefined): void {
   if (identity !== undefined) identities.set(req, identity);
 }
 
-/** The identity of a request; undefined if it is not signed in. */
+/** Returns the identity of a request; undefined if the request is not signed in. */
 export function identityOf(req: IncomingMessage): Identity | undefined {
   return identities.get(req);
 }

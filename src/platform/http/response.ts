@@ -3,7 +3,7 @@ import { ApiError } from '../errors.ts';
 import { createEntityTag, createIfMatchError, type EntityTag, parseEntityTags, versionOfTag } from './entity-tag.ts';
 import { setResponseBytes } from './pending-responses.ts';
 
-/** A value with the metadata of its response. */
+/** The result of a handler with the metadata of its response. */
 class Envelope {
   readonly data: unknown;
   readonly meta: object | undefined;
@@ -16,17 +16,17 @@ class Envelope {
   }
 }
 
-/** A response `{ data, meta }`. */
+/** Returns a handler result that is sent as `{ data, meta }`. */
 export function withMeta(data: unknown, meta: object): unknown {
   return new Envelope(data, meta, undefined);
 }
 
-/** A response `{ data }` whose entity tag names the version of the record in it. */
+/** Returns a handler result that is sent as `{ data }`, with an entity tag that names the version of the record in it. */
 export function withVersion(data: unknown, version: string | undefined): unknown {
   return version === undefined ? data : new Envelope(data, undefined, version);
 }
 
-/** The same response with its data replaced. */
+/** Returns a handler result with its data replaced by the result of `change`; `meta` and version stay. */
 export async function mapResponseData(value: unknown, change: (data: unknown) => Promise<unknown>): Promise<unknown> {
   if (!(value instanceof Envelope)) return change(value);
   return new Envelope(await change(value.data), value.meta, value.version);
@@ -46,7 +46,7 @@ export function isBodiless(status: number): boolean {
   return status === 204 || status === 205 || status === 304;
 }
 
-/** The response for a value: 204 if it is undefined, otherwise `{ data }` (and `meta`), unless the status allows no body. */
+/** Creates the response for a handler's result: 204 if it is undefined, else `{ data }` (and `meta`) if the status allows a body. */
 export function createSuccessResponse(status: number, value: unknown): SuccessResponse {
   if (isBodiless(status)) return { status, text: undefined, version: undefined };
   if (value === undefined) return { status: 204, text: undefined, version: undefined };
@@ -54,7 +54,7 @@ export function createSuccessResponse(status: number, value: unknown): SuccessRe
   return { status, text: JSON.stringify({ data, meta }), version };
 }
 
-/** Sends JSON in one write. */
+/** Sends the bytes of a JSON text as a response, in one write. */
 function sendJsonBytes(res: ServerResponse, status: number, bytes: Buffer): void {
   res.statusCode = status;
   res.setHeader('Content-Type', 'application/json; charset=utf-8');
@@ -69,7 +69,8 @@ export function sendJson(res: ServerResponse, status: number, body: unknown): vo
 }
 
 /**
- * Evaluates conditional headers, in the order of RFC 9110 §13.2.2. Returns whether the client has this version.
+ * Evaluates conditional headers, in the order of RFC 9110 §13.2.2. Returns whether the client already has the version
+ * `tag`, so that the response is a 304.
  *
  * @throws ApiError BAD_REQUEST or PRECONDITION_FAILED
  */

@@ -15,7 +15,7 @@ export interface ServedContent {
   headers: Readonly<Record<string, string>>;
 }
 
-/** Prepares content: its compressed form and its entity tag. */
+/** Prepares content to be sent often: computes its compressed form and its entity tag once. */
 export async function prepareContent(
   type: string,
   bytes: Buffer,
@@ -38,11 +38,11 @@ export function memoizeAsync<T>(create: () => T | Promise<T>): () => Promise<T> 
   };
 }
 
-/** Sends content, compressed if the client accepts that; sends 304 if the client already has it. */
+/** Sends prepared content, compressed if the client accepts gzip; sends a 304 if the client already has the content. */
 export function sendContent(req: Request, res: Response, { type, bytes, gzipped, tag, headers }: ServedContent): void {
   ignoreResponseBytes(req);
   const zipped = req.acceptsEncodings('gzip', 'identity') === 'gzip';
-  // The two forms differ in their bytes, so their strong tags must differ too (RFC 9110 §8.8.3.3).
+  // The compressed and the plain form differ in their bytes, so their strong tags must differ too (RFC 9110 §8.8.3.3).
   const encodedTag = zipped ? `${tag}-gzip` : tag;
   for (const [name, value] of Object.entries(headers)) res.setHeader(name, value);
   res.setHeader('ETag', `"${encodedTag}"`);

@@ -51,7 +51,7 @@ export async function startHttpServer(
       requestTimeout: 60_000,
       // Room for a filter with a thousand ids in the query.
       maxHeaderSize: 65_536,
-      // Node's refusal would have no error envelope; `hasOneValidHost` checks the header instead.
+      // Node would refuse a missing Host header without an error envelope, so `hasOneValidHost` checks the header instead.
       requireHostHeader: false,
     },
     (req, res) => {
@@ -90,13 +90,13 @@ function describeListenError(
   return undefined;
 }
 
-/** The URL under which programs on this machine reach a server. */
+/** Returns the URL under which programs on this machine reach a server. */
 function urlOf({ address, family, port }: AddressInfo): string {
   if (address === '::' || address === '0.0.0.0') return `http://127.0.0.1:${port}`;
   return family === 'IPv6' ? `http://[${address}]:${port}` : `http://${address}:${port}`;
 }
 
-/** Refuses a request before it reaches the app. */
+/** Sends an error response to a request that must not reach the app, and closes the connection after it. */
 function refuseRequest(req: IncomingMessage, res: ServerResponse, code: ErrorCode): void {
   const requestId = assignRequestId(req);
   res.setHeader('X-Request-Id', requestId);
@@ -112,14 +112,14 @@ const MALFORMED: Readonly<Record<string, ErrorCode>> = {
 /** Responds to malformed HTTP with the error envelope, like every other error. */
 function refuseMalformedRequest(error: NodeJS.ErrnoException, socket: Duplex): void {
   const { _httpMessage: currentResponse } = socket as Duplex & { _httpMessage?: ServerResponse | null };
-  // After the head of a response has been sent, the client would read a second response as part of the first.
+  // If the head of a response has been sent, the client would read an error response as part of its body.
   if (!socket.writable || error.code === 'ECONNRESET' || currentResponse?.headersSent) socket.destroy();
-  // A complete request came before: send its response first, then close the connection.
+  // The client sent a complete request before the malformed one: send that request's response, then close the connection.
   else if (currentResponse?.req.complete) currentResponse.setHeader('Connection', 'close');
   else refuseSocket(socket, MALFORMED[error.code ?? ''] ?? 'BAD_REQUEST');
 }
 
-/** Refuses a request that has no response object. */
+/** Sends an error response to a request that has no response object, and closes the connection. */
 function refuseSocket(socket: Duplex, code: ErrorCode): void {
   const { status, message } = new ApiError(code);
   const requestId = randomUUID();

@@ -3,7 +3,7 @@ import type { Socket } from 'node:net';
 
 /** The minimum number of bytes that a client must read per second. A client that reads a byte now and then is stalled as well. */
 const MIN_BYTES_PER_SECOND = 1024;
-/** The minimum while response memory is short. */
+/** The minimum number of bytes that a client must read per second while response memory is short. */
 const MIN_BYTES_PER_SECOND_WHEN_SHORT = 16 * 1024;
 /** The factor by which a connection is destroyed sooner while response memory is short. */
 const SHORT_MEMORY_FACTOR = 6;
@@ -12,18 +12,18 @@ const MAX_CHECK_INTERVAL_MS = 1000;
 /** The last time at which a connection had nothing to send, or was fast enough. */
 interface Progress {
   sinceMs: number;
-  /** Bytes that the kernel had accepted by then. */
+  /** Number of bytes that the kernel had accepted at `sinceMs`. */
   acceptedBytes: number;
 }
 
-/** Counters of Node's socket handle. Unlike those of the stream, they include parts of a large write. */
+/** Counters of Node's socket handle. Unlike the counters of the socket, these include parts of a large write. */
 interface Handle {
   bytesWritten: number;
-  /** Of these, the bytes that the kernel has not accepted yet. */
+  /** The bytes of `bytesWritten` that the kernel has not accepted yet. */
   writeQueueSize: number;
 }
 
-/** The bytes of a connection that the kernel has accepted. */
+/** Returns the number of bytes of a connection that the kernel has accepted. */
 function readAcceptedBytes(socket: Socket): number {
   const { _handle: handle } = socket as Socket & { _handle?: Handle | null };
   return handle ? handle.bytesWritten - handle.writeQueueSize : 0;

@@ -1,4 +1,4 @@
-/** Whether JSON.stringify preserves a value: it writes null for Infinity, which is how 1e400 is parsed. */
+/** Whether JSON.stringify preserves a value that is no object. It writes null for Infinity, to which JSON.parse turns 1e400. */
 function isPreservedByStringify(value: unknown): boolean {
   return typeof value === 'number' ? Number.isFinite(value) : typeof value !== 'object' || value === null;
 }

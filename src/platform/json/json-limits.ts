@@ -16,10 +16,10 @@ export function tooManyKeysMessage(maxKeys: number): string {
 const STRUCTURAL = new Uint8Array(256);
 for (const byte of [QUOTE, COMMA, COLON, OPEN_ARRAY, CLOSE_ARRAY, OPEN_OBJECT, CLOSE_OBJECT]) STRUCTURAL[byte] = byte;
 
-// indexOf() skips a long string many times faster than a loop does, but one call costs about as much as this many iterations.
+// indexOf() skips a long string many times faster than a loop, but a call costs about as much as 64 iterations.
 const SHORT_STRING = 64;
 
-/** The index of the quotation mark that closes a string, or the end of the text. */
+/** Returns the index of the quotation mark that closes a string, or the end of the text. */
 function findEndOfString(json: Uint8Array, start: number): number {
   for (let at = start; at < json.length; at++) {
     const byte = json[at];
@@ -39,9 +39,10 @@ function findEndOfString(json: Uint8Array, start: number): number {
  * 50,000 levels deep, which breaks JSON.stringify, zod and jsonb. Reads the text rather than the parsed value, because walking
  * thousands of small objects costs more than parsing them. A repeated field name counts each time.
  *
- * @param json valid JSON in UTF-8; for anything else the result is meaningless
+ * @param json valid JSON in UTF-8; for any other bytes the result is meaningless
  * @param maxKeys the maximum number of fields in one object
- * @param maxRootKeys the same for the root object; infinite if the caller counts its fields later, so that errors can name them
+ * @param maxRootKeys the maximum number of fields in the root object; infinite if the caller counts these fields later, so that
+ *   errors can name them
  * @returns the message of the first limit that is exceeded; undefined if none is
  */
 export function findExceededJsonLimit(json: Uint8Array, maxKeys: number, maxRootKeys = maxKeys): string | undefined {

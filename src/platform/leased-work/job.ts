@@ -3,7 +3,7 @@ import { LeaseLostError, type LeaseRenewals } from './lease.ts';
 
 /** The result of an attempt, for its log line: an outcome in a word, and counts. No personal data. */
 export interface AttemptResult {
-  /** `sent` or `ready`; `retry` or `failed` for failures. */
+  /** The outcome in a word: `sent` or `ready`; `retry` or `failed` for failures. */
   outcome: string;
   [field: string]: unknown;
 }
@@ -12,9 +12,9 @@ export interface AttemptResult {
 export interface LeasedJob<Lease> {
   /** The name of the work in a word: the `msg` of its log lines. */
   unit: string;
-  /** Claims the row. Undefined: it is finished, not due, deleted, or claimed by another worker. */
+  /** Claims the row with this id. Undefined: the row is finished, not due, deleted, or claimed by another worker. */
   claim(id: string): Promise<Lease | undefined>;
-  /** Omit for work that always ends before its lease. */
+  /** The lease renewals of this process. Omit them for work that always ends before its lease expires. */
   renewals?: LeaseRenewals<Lease>;
   /**
    * Does the work and stores its result.
@@ -23,7 +23,7 @@ export interface LeasedJob<Lease> {
    * @throws LeaseLostError if a write finds that the lease is lost
    */
   run(lease: Lease, lost: AbortSignal): Promise<AttemptResult>;
-  /** Stores a failed attempt: `retry` or `failed`. */
+  /** Stores a failed attempt, to be retried (outcome `retry`) or as final (outcome `failed`). */
   fail(lease: Lease, error: unknown): Promise<AttemptResult>;
   /** Returns ids and the attempt number, for the log line. */
   describe(lease: Lease): Record<string, unknown>;

@@ -28,16 +28,17 @@ export const STORE_RESULT_RETRY_MS: readonly number[] = [200, 1000, 3000, 10_000
 
 /** Renews all leases that a process holds, in one statement. */
 export interface LeaseRenewals<Lease> {
-  /** @param onLost called when a renewal finds that the lease is lost */
+  /** Renews a lease from now on. @param onLost called when a renewal finds that the lease is lost */
   add(lease: Lease, onLost?: () => void): void;
+  /** Stops renewing a lease, because its work has ended. */
   remove(lease: Lease): void;
-  /** Stops renewing; leases that are still held expire. */
+  /** Stops renewing all leases; leases that are still held expire. */
   stop(): void;
 }
 
 /** The options of lease renewals. */
 export interface LeaseRenewalsOptions<Lease> {
-  /** At most a third of the lease duration, so that one renewal may fail. */
+  /** ms between two renewals: at most a third of the lease duration, so that one renewal may fail. */
   everyMs: number;
   /** The plural noun for the leased rows, for the log. */
   what: string;
@@ -46,7 +47,7 @@ export interface LeaseRenewalsOptions<Lease> {
   renew(leases: readonly Lease[]): Promise<readonly Lease[]> | Promise<void>;
 }
 
-/** Creates the lease renewals. The timer runs only while leases are held. If a renewal fails, the next one makes up for it. */
+/** Creates the lease renewals. The timer runs only while leases are held. After a failed renewal, the next one extends the leases. */
 export function createLeaseRenewals<Lease>({
   everyMs,
   what,

@@ -2,7 +2,7 @@
 const JITTER = 0.2;
 
 /**
- * The wait of a schedule after a failed attempt.
+ * Returns the wait before the next attempt, in the unit of the schedule.
  *
  * @param attempt the number of the failed attempt, 1 or more
  * @returns undefined if the schedule is exhausted
@@ -14,7 +14,7 @@ export function getScheduledWait(schedule: readonly number[], attempt: number): 
 }
 
 /**
- * A wait with jitter in whole ms: up to a fifth shorter or longer, also after rounding.
+ * Returns a wait with jitter in whole ms: up to a fifth shorter or longer, also after rounding.
  *
  * @param random from 0 to 1
  */

@@ -3,10 +3,10 @@ import type { Executor } from '../postgres/queryable.ts';
 import { writeInBatches } from '../postgres/write-in-batches.ts';
 
 const RETENTION_EVERY_MS = 60_000;
-/** Limits a sweep, because a process that stops waits for the sweep in progress. The next sweep continues. */
+/** Maximum number of batches in one sweep, because a stopping process waits for the sweep in progress. The next sweep continues. */
 const MAX_BATCHES = 20;
 
-/** A sweep that adds jobs for due rows without one: their job was lost, or the lease of their worker has expired. */
+/** Creates a sweep that adds jobs for due rows without one: their job was lost, or the lease of their worker has expired. */
 export function createReclaimSweep<Row>({
   name,
   everyMs,
@@ -15,9 +15,9 @@ export function createReclaimSweep<Row>({
 }: {
   name: string;
   everyMs: number;
-  /** Returns all rows, or pages of them. */
+  /** Returns the due rows, at once or in pages. */
   find(): Promise<readonly Row[]> | AsyncIterable<readonly Row[]>;
-  /** A row whose job still exists keeps it: adding a job with the id of a live one has no effect. */
+  /** Adds a job for each row. A row may have a job already: adding a job with the id of a live job has no effect. */
   addJobs(rows: readonly Row[]): Promise<unknown>;
 }): Sweep {
   return {
@@ -35,17 +35,17 @@ export function createReclaimSweep<Row>({
   };
 }
 
-/** A statement that removes old rows: at most as many as its last parameter says, returning each of them. */
+/** A statement that removes old rows. Its last parameter is the maximum number of rows; it returns a row for each removed one. */
 export interface Removal {
   text: string;
-  /** The other parameters of the statement. */
+  /** The parameters of the statement before the last one. */
   values?: readonly unknown[];
   rowsPerBatch?: number;
   /** Maximum number of batches in one sweep. Default: 20. Set it to Infinity for tables that grow faster than that. */
   maxBatches?: number;
 }
 
-/** A sweep that removes old rows in batches, one statement after the other. @param everyMs default: a minute */
+/** Creates a sweep that removes old rows in batches, one statement after the other. @param everyMs default: a minute */
 export function createRetentionSweep(
   database: Executor,
   { name, everyMs = RETENTION_EVERY_MS, removals }: { name: string; everyMs?: number; removals: readonly Removal[] },

@@ -8,7 +8,7 @@ export type Count = readonly [count: number, leftMs: number];
 /** Adds one to the count of a key. The window of a key begins with its first request. */
 export type Counter = (key: string, windowMs: number) => Promise<Count>;
 
-// KEYS: the counters; ARGV: the increment and the window in ms of each key. A key that has no expiry for any reason gets one.
+// KEYS: the counters; ARGV: the increment and the window in ms of each key. A key without an expiry gets one.
 const COUNT = `
 local counts = {}
 for i, key in ipairs(KEYS) do
@@ -30,7 +30,7 @@ type RedisWithCountScript = Redis & {
 interface PendingCount {
   key: string;
   windowMs: number;
-  /** Set once the batch is written. */
+  /** The result, set once the batch is sent to Redis. */
   count?: Count;
 }
 
@@ -38,16 +38,16 @@ interface PendingCount {
 const MAX_COUNTS = 1000;
 
 /**
- * A counter in Redis. All counts of one turn of the event loop, for any number of requests and limits, are sent in one script
+ * Creates a counter in Redis. All counts of one turn of the event loop, for any number of requests and limits, are sent in one script
  * call: one round trip, and atomic. Counts that arrive while a call is in progress form the next call, so under load there are
  * few calls.
  *
- * The counter's promise rejects as the breaker does.
+ * The counter rejects while Redis is down, as `breaker.run` does.
  */
 export function createCounter(redis: Redis, breaker: RedisBreaker): Counter {
   redis.defineCommand('belfryCount', { lua: COUNT });
 
-  async function count(batch: PendingCount[]): Promise<void> {
+  async function sendCounts(batch: PendingCount[]): Promise<void> {
     const byKey = Map.groupBy(batch, ({ key }) => key);
     const args = [...byKey.values()].flatMap((sameKey) => [sameKey.length, sameKey[0]!.windowMs]);
     const counts = await breaker.run(() =>
@@ -61,7 +61,7 @@ export function createCounter(redis: Redis, breaker: RedisBreaker): Counter {
       index += 2;
     }
   }
-  const addCount = createMicroBatch(count, MAX_COUNTS, setImmediate);
+  const addCount = createMicroBatch(sendCounts, MAX_COUNTS, setImmediate);
 
   return async (key, windowMs) => {
     const pendingCount: PendingCount = { key, windowMs };

@@ -1,7 +1,7 @@
 import type { Count, Counter } from './counter.ts';
 import type { LimitRule } from './rule.ts';
 
-/** The decision of a limit about one more request. */
+/** The decision of a rate limit about one request. */
 export interface LimitDecision {
   allowed: boolean;
   limit: number;
@@ -11,11 +11,11 @@ export interface LimitDecision {
   leftMs: number;
 }
 
-/** Applies a rule to any number of keys. */
+/** Applies a rate limit to any number of keys, such as clients. */
 export interface Limiter {
   /** Whether a key is known to be over its limit. Counts nothing and does not query Redis. */
   isExhausted(key: string): boolean;
-  /** Counts one more request and returns the verdict. Never fails: while Redis is down, it counts in this process. */
+  /** Counts one more request of a key and returns the decision. Never fails: while Redis is down, this process counts alone. */
   consume(key: string): Promise<LimitDecision>;
 }
 

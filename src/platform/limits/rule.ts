@@ -1,7 +1,8 @@
 import { z } from 'zod';
 
-/** At most a billion requests in at most a week. Larger numbers are typos, and the timer of the in-process fallback could not hold them. */
+/** Maximum of `limit`: a billion requests. Larger numbers are typos. */
 const MAX_LIMIT = 1_000_000_000;
+/** Maximum of `windowMs`: a week. Larger numbers are typos. */
 const MAX_WINDOW_MS = 7 * 86_400_000;
 
 /** The required form of a rule, in words. */

@@ -20,7 +20,7 @@ export interface CapturedMails {
 export interface Mail {
   sender: MailSender;
   captured: CapturedMails;
-  /** The worker and the sweeps. */
+  /** The feature parts: the sweeps, the encrypted columns and the worker that sends e-mails. */
   parts: {
     sweeps: readonly Sweep[];
     encrypted: readonly EncryptedColumn[];

@@ -7,12 +7,12 @@ import type { MailStore, NewMail } from './store.ts';
 /** The queue of e-mails. */
 export const MAIL_QUEUE = 'mail';
 
-/** The job of an e-mail. The job id contains the e-mail's id, so that an e-mail has at most one live job. */
+/** Creates the job that sends an e-mail. The job id contains the e-mail's id, so that an e-mail has at most one live job. */
 export function mailJob(id: string): NewJob {
   return { name: 'send', data: { id }, opts: { jobId: `mail_${id}` } };
 }
 
-/** The transaction of an e-mail: the e-mail is sent when it commits, and not at all if it is rolled back. */
+/** The transaction that an e-mail belongs to: the e-mail is sent after the commit, and not at all after a rollback. */
 export interface MailTransaction {
   database: Executor;
   afterCommit(work: () => unknown): void;
@@ -39,7 +39,7 @@ export function createMailSender(store: MailStore, database: Executor, queues: Q
   async function enqueue(given: NewMail, within: MailTransaction | undefined): Promise<{ id: string }> {
     const id = newId();
     await store.insert(id, given, within?.database ?? database);
-    // No need to wait: adding never fails, and the sweep adds the job if this cannot.
+    // No need to wait: `add` never fails, and a sweep adds the job if Redis is down.
     const dispatch = () => void queues.add(MAIL_QUEUE, [mailJob(id)]);
     if (within === undefined) dispatch();
     else within.afterCommit(dispatch);

@@ -1,10 +1,10 @@
 import type { CompleteMail } from './message.ts';
 
-/** Time limit for connecting and greeting. */
+/** Time limit in ms for connecting to the mail server, and for its greeting. */
 const CONNECT_TIMEOUT_MS = 10_000;
-/** Time limit for silence of the server. */
+/** ms after which a mail server that sends nothing counts as unreachable. */
 const SOCKET_TIMEOUT_MS = 20_000;
-/** Time limit for the whole send, however slowly the server responds. Shorter than the lease of an e-mail. */
+/** Time limit in ms for a whole send, however slowly the mail server responds. Shorter than the lease of an e-mail. */
 const SEND_TIMEOUT_MS = 60_000;
 
 /** Sends e-mails to a mail server. */
@@ -13,7 +13,7 @@ export interface Smtp {
    * Resolves when the server has accepted the e-mail.
    *
    * @param id the same for each attempt: if the server accepted an e-mail but its reply was lost, the receiver can recognize the duplicate
-   * @param signal aborts the send
+   * @param signal aborts the send when the process must stop
    */
   send(mail: CompleteMail, id: string, signal: AbortSignal): Promise<void>;
 }
@@ -71,7 +71,7 @@ export function createSmtp(url: string, from: string, encrypted: boolean): Smtp 
   return {
     async send({ to, subject, text, html }, id, signal) {
       await (await opened).sendMail({
-        // An object is always a single address, whatever characters it contains.
+        // nodemailer takes an object as a single address, whatever characters it contains; it would parse a text as a list.
         to: { name: '', address: to },
         subject,
         text,

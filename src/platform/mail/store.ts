@@ -24,7 +24,7 @@ const mails = pgTable(
     attempts: integer('attempts').notNull().default(0),
     /** The earliest time of the next attempt. */
     dueAt: timestamptz('due_at').notNull().defaultNow(),
-    /** The end of the lease of the worker that claimed it. */
+    /** The end of the lease of the worker that claimed the e-mail; null: no worker has claimed it. */
     claimedUntil: timestamptz('claimed_until'),
     createdAt: timestamptz('created_at').notNull().defaultNow(),
     finishedAt: timestamptz('finished_at'),
@@ -40,7 +40,7 @@ const mails = pgTable(
 /** The tables of e-mail, by name. */
 export const mailTables = { mails };
 
-/** Longer than the time limit of a send, so that two live workers never send the same e-mail. The lease needs no renewal. */
+/** The lease is longer than the time limit of a send: two live workers never send the same e-mail, and no lease is renewed. */
 const LEASE_SECONDS = 180;
 /** The maximum number of e-mails for which a sweep adds jobs. */
 const MAX_OVERDUE = 1000;
@@ -82,7 +82,7 @@ export const REMOVE_OLD_MAILS = `
     for update skip locked
   ) returning 1`;
 
-/** The encryption context of an e-mail's content. */
+/** Returns the encryption context of an e-mail's content, from the id of the e-mail. */
 function contentContext(id: string): string {
   return `mails/content/${id}`;
 }
@@ -102,9 +102,9 @@ export interface ClaimedMail {
   attempt: number;
   /** When the e-mail was requested, ISO 8601. */
   createdAt: string;
-  /** The kind of the composer that creates its text, and the composer's input; undefined for an e-mail with a stored text. */
+  /** The kind of the composer that creates the text, and the composer's input; undefined for an e-mail with a stored text. */
   composed: { kind: string; data: Record<string, unknown> } | undefined;
-  /** Returns its text. Throws if it cannot be decrypted. */
+  /** Returns the e-mail with its stored text, if it is not composed. Throws if the text cannot be decrypted. */
   read(): CompleteMail;
 }
 
@@ -112,9 +112,9 @@ export interface ClaimedMail {
 interface MailOutcome {
   status: 'sent' | 'captured' | 'failed';
   error?: string;
-  /** The recipient. */
+  /** The address of the recipient, which composing may have determined. */
   to?: string | undefined;
-  /** The content of a captured e-mail, which is kept. */
+  /** The content of a captured e-mail; the content of other e-mails is removed. */
   content?: Required<MailContent>;
 }
 
@@ -123,12 +123,15 @@ interface MailOutcome {
  * claim throw a LeaseLostError if another worker has claimed the e-mail.
  */
 export interface MailStore {
+  /** Stores a new e-mail. @param on the database, or the caller's transaction */
   insert(id: string, mail: NewMail, on: Executor): Promise<void>;
-  /** Claims an e-mail. Undefined if it is not due, finished, or claimed by another worker. */
+  /** Claims an e-mail. Returns undefined if the e-mail is not due, finished, or claimed by another worker. */
   claim(id: string): Promise<ClaimedMail | undefined>;
+  /** Stores the final result of an e-mail and ends the lease. */
   finish(claimed: ClaimedMail, end: MailOutcome): Promise<void>;
+  /** Stores the error of an attempt, and defers the e-mail by `seconds`. */
   retry(claimed: ClaimedMail, error: string, seconds: number): Promise<void>;
-  /** Removes an e-mail that does not need to be sent. */
+  /** Deletes a claimed e-mail that does not need to be sent. */
   remove(claimed: ClaimedMail): Promise<void>;
   /** Returns the ids of up to 1,000 e-mails that are due and have no lease. */
   findOverdue(): Promise<string[]>;

@@ -33,7 +33,7 @@ export type MailComposer = (composing: ComposerInput) => Promise<MailMessage | u
 
 type Parts = Pick<Platform, 'env' | 'log' | 'queues' | 'settings'>;
 
-/** Validates an e-mail from a composer. Validation errors are logged, for the author of the composer. */
+/** Validates an e-mail from a composer. Throws an Error with the validation errors, to be logged for the composer's author. */
 function validateComposed(mail: MailMessage, kind: string): CompleteMail {
   try {
     return validateMail(mail);
@@ -48,7 +48,7 @@ const truncateError = (error: unknown) => String(error).slice(0, ERROR_MAX);
 /**
  * Starts the worker that sends e-mails to the mail server. Outside production without a mail server, they are captured instead.
  *
- * @param composers composers by name
+ * @param composers returns the composers of all features, by kind
  */
 export function startMailWorker(
   { env, log, queues, settings }: Parts,
@@ -70,7 +70,7 @@ export function startMailWorker(
     return mail && validateComposed(mail, kind);
   }
 
-  /** Retries storing the result: a sent e-mail must not be sent again only because the result could not be stored. */
+  /** Stores that an e-mail was sent, with retries: it must not be sent again only because the result could not be stored. */
   async function storeSent(claimed: ClaimedMail, to: string): Promise<void> {
     try {
       await retryTransient(() => store.finish(claimed, { status: 'sent', to }), STORE_RESULT_RETRY_MS);

@@ -8,12 +8,12 @@ import type { Logger } from './log.ts';
 export interface WorkLine {
   /** The outcome in a word: `sent`, `retry`, `failed`. */
   outcome: string;
-  /** Whole milliseconds: see `createTimer`. */
+  /** The duration of the work in whole milliseconds: see `startTimer`. */
   durationMs: number;
   [field: string]: unknown;
 }
 
-/** Options of a log line. */
+/** Options of the log line of a unit of work. */
 export interface WorkLineOptions {
   /** Default `info`. */
   level?: 'info' | 'warn' | 'error';

@@ -18,7 +18,7 @@ const SECRET_NAMES = [
 const TOKENS =
   /(?<!\w)(?:(svc_)[\w-]{20,}|(whsec_)[\w+/=-]+|eyJ[\w-]+\.[\w-]+\.[\w-]*)|(?<![0-9a-f])[0-9a-f]{64}(?![0-9a-f])/gi;
 
-/** Replaces everything in a text that has the form of a token: a client may send one in the wrong place, such as a path. */
+/** Replaces everything in a text that looks like a token: a client may send a token in the wrong place, such as a path. */
 export function redactTokens(text: string): string {
   return text.replace(TOKENS, (_token, service = '', webhook = '') => `${service}${webhook}[redacted]`);
 }

@@ -6,14 +6,14 @@ import type { Database, Executor } from '../postgres/database.ts';
 import { OUTBOX_COLUMNS, type OutboxRow, type RawOutboxRow, readOutboxRow } from './table.ts';
 import { wakeChannel } from './wake.ts';
 
-/** Runs after the transaction commits, to add the jobs. Must not throw. */
+/** Runs after the relay's transaction commits, to add the jobs of the stored work. Must not throw. */
 export type AfterCommit = () => Promise<void>;
 
-/** Turns outbox rows into rows of work. */
+/** Turns outbox rows, which describe events, into rows of work such as webhook deliveries. */
 export interface OutboxConsumer {
-  /** Whether the consumer handles this row. */
+  /** Whether the consumer turns this outbox row into work. */
   wants(row: OutboxRow): boolean;
-  /** Run this consumer after the others, because it takes a lock that other relays wait for. */
+  /** Whether this consumer runs after all others, because it takes a lock that other relays wait for. */
   last?: boolean;
   /** Stores the work of these rows in the relay's transaction. Called again with the same rows after a crash: be idempotent. */
   handle(rows: OutboxRow[], tx: Executor): Promise<AfterCommit | undefined>;
@@ -26,11 +26,11 @@ export interface OutboxConsumer {
 export interface Sweep {
   name: string;
   everyMs: number;
-  /** Resolves with the number of rows handled. Runs that handled some are logged. */
+  /** Resolves with the number of rows handled. Runs that handled any rows are logged. */
   run(): Promise<number> | Promise<void>;
 }
 
-// Uses the order of the primary key; locked rows belong to another stream or relay.
+// Claims rows in the order of the primary key; locked rows belong to another stream or relay.
 const CLAIM = `
   select ${OUTBOX_COLUMNS}
   from outbox where available_at <= now() order by id limit $1 for update skip locked`;
@@ -38,7 +38,7 @@ const CLAIM_ONE = `
   select ${OUTBOX_COLUMNS}
   from outbox where id = $1 for update skip locked`;
 const REMOVE = 'delete from outbox where id = any($1::bigint[])';
-// Backs off 5 s, 10 s, 20 s, … up to an hour.
+// Defers failed rows by 5 s, 10 s, 20 s, … up to an hour.
 const DEFER = `
   update outbox set attempts = attempts + 1, error = $2,
     available_at = now() + least(5 * power(2, attempts), 3600) * interval '1 second'
@@ -81,7 +81,7 @@ export function startRelay(options: RelayOptions): RunningRelay {
     return afterCommits;
   }
 
-  /** Processes one batch. Returns the number of rows found. */
+  /** Claims and processes one batch of outbox rows. Returns the number of rows. */
   async function processBatch(): Promise<number> {
     let rows: OutboxRow[] = [];
     const elapsed = createTimer();
@@ -105,7 +105,7 @@ export function startRelay(options: RelayOptions): RunningRelay {
     return rows.length;
   }
 
-  /** Processes one row, and defers it if it fails: a row that no consumer can handle must not block the others. */
+  /** Processes one outbox row again, and defers it if that fails: a row that no consumer can handle must not block other rows. */
   async function retryRow(id: number): Promise<void> {
     try {
       const afterCommits = await database.transaction(async (tx) => {

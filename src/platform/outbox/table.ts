@@ -9,7 +9,7 @@ export const outbox = pgTable(
   {
     id: bigint('id', { mode: 'number' }).primaryKey().generatedAlwaysAsIdentity(),
     eventId: text('event_id').notNull(),
-    /** `post.created`, … */
+    /** The name of the event: `post.created`. */
     name: text('name').notNull(),
     resource: text('resource'),
     recordId: text('record_id'),
@@ -22,7 +22,7 @@ export const outbox = pgTable(
     payload: jsonb('payload').notNull(),
     /** When the event happened; changes of one record are in order. */
     createdAt: timestamptz('created_at').notNull().defaultNow(),
-    /** A row that could not be turned into work is deferred until then. */
+    /** The earliest time to process the row: a row that could not be turned into work is deferred. */
     availableAt: timestamptz('available_at').notNull().defaultNow(),
     attempts: integer('attempts').notNull().default(0),
     error: text('error'),
@@ -30,7 +30,7 @@ export const outbox = pgTable(
   (table) => [index('outbox_available_at_index').on(table.availableAt)],
 );
 
-/** A row as passed to consumers. */
+/** An outbox row as passed to consumers. */
 export interface OutboxRow {
   id: number;
   eventId: string;
@@ -44,10 +44,10 @@ export interface OutboxRow {
   createdAt: string;
 }
 
-/** The columns that `readOutboxRow` reads, as SQL. */
+/** The columns that `toOutboxRow` expects, in its order, as SQL. */
 export const OUTBOX_COLUMNS = 'id, event_id, name, resource, record_id, user_id, request_id, payload, created_at';
 
-/** A row with these columns. */
+/** An outbox row as Postgres returns the `OUTBOX_COLUMNS`. */
 export type RawOutboxRow = [
   id: number,
   eventId: string,
@@ -67,7 +67,7 @@ export function readOutboxRow(raw: RawOutboxRow): OutboxRow {
 
 /**
  * Whether a row is a record change. An extension's own event may also name a resource, so that key rotation finds the encrypted values in
- * it.
+ * that event.
  */
 export function isRecordChange({ name, resource }: Pick<OutboxRow, 'name' | 'resource'>): boolean {
   return resource !== null && name.startsWith(`${resource}.`);

@@ -3,21 +3,21 @@ import type { Redis } from 'ioredis';
 
 /** Notifies relays that there is work. */
 export interface RelayWakeUp {
-  /** Sends the first hint at once; further hints within 5 ms, or while it is being sent, are combined into one more. */
+  /** Sends the first hint at once; hints in the next 5 ms, or while one is being sent, are combined into one more. */
   hint(): void;
 }
 
-/** A hint for each of thousands of writes per second would cost more than it saves. */
+/** Minimum ms between two hints: a hint for each of thousands of writes per second would cost more than it saves. */
 const MIN_INTERVAL_MS = 5;
 
-/** The Redis channel of wake-ups. */
+/** Returns the name of the Redis channel of wake-ups. */
 export function wakeChannel(prefix: string): string {
   return `${prefix}:wake`;
 }
 
 /**
- * Sends wake-ups. They are only hints, because the relay also polls. They use Redis, because `NOTIFY` in a write transaction takes a lock
- * that serialises every commit of the database.
+ * Creates the sender of wake-ups. A wake-up is only a hint, because the relay also polls. Wake-ups use Redis, because `NOTIFY` in a
+ * write transaction takes a lock that serialises every commit of the database.
  */
 export function createRelayWakeUp(redis: Redis, prefix: string): RelayWakeUp {
   const channel = wakeChannel(prefix);

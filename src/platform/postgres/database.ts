@@ -31,7 +31,7 @@ const LIST_TIMEOUT_MS = 5000;
 // The formats that `typeParsers` and `quoteLiteral` rely on.
 const SESSION = '-c timezone=UTC -c datestyle=ISO -c extra_float_digits=1 -c standard_conforming_strings=on';
 
-/** Adds the session settings to the URL. They follow the options that the URL already has, because the later of two values wins. */
+/** Adds the session settings to a database URL, after the options that the URL already has: the later of two values wins. */
 function addSessionSettings(url: string): string {
   const address = new URL(url);
   const given = address.searchParams.get('options');
@@ -51,7 +51,7 @@ export function openDatabase(url: string, name: string, log: Logger): Database {
     application_name: name,
     connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
     statement_timeout: STATEMENT_TIMEOUT_MS,
-    // If the server vanishes without closing the connection, its queries would otherwise wait forever.
+    // Without a client-side limit, queries would wait forever if the server vanishes without closing the connection.
     query_timeout: STATEMENT_TIMEOUT_MS + 5000,
     // Code that stalls inside a transaction must not keep its locks forever.
     idle_in_transaction_session_timeout: IDLE_IN_TRANSACTION_TIMEOUT_MS,

@@ -20,11 +20,11 @@ function codeOf(error: unknown): string {
 
 // https://www.postgresql.org/docs/current/errcodes-appendix.html
 const CANCELED = '57014';
-// Serialization failure, deadlock, lock not available: the statement was fine but conflicted with concurrent ones.
+// Serialization failure, deadlock, lock not available: the statement was valid but conflicted with concurrent statements.
 const CONFLICT_CODES = new Set(['40001', '40P01', '55P03']);
 const CONFLICT_RETRY_SECONDS = 1;
 
-/** The database error that caused a service's error. */
+/** Returns the database error that caused the ApiError of a service call; returns any other error unchanged. */
 function causeOf(error: unknown): unknown {
   return error instanceof ApiError ? error.cause : error;
 }
@@ -68,8 +68,8 @@ export function isDatabaseError(error: unknown): boolean {
 }
 
 /**
- * The public form of a database error: 503 if the database is unavailable or the statement conflicted with others; 422 for a value that
- * Postgres cannot store (a safety net: validation should have rejected it); undefined if the error is a bug of ours.
+ * Returns the public form of a database error: 503 if the database is unavailable or the statement conflicted with others; 422 for a
+ * value that Postgres cannot store (a safety net: validation should have rejected it); undefined for any other error, which is a bug.
  */
 export function toPublicDatabaseError(error: unknown): ApiError | undefined {
   if (isConcurrencyConflict(error)) {

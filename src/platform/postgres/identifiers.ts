@@ -5,11 +5,11 @@ export function quoteIdentifier(name: string): string {
   return `"${name.replaceAll('"', '""')}"`;
 }
 
-/** Postgres truncates longer identifiers, so two of them could collide: https://www.postgresql.org/docs/current/sql-syntax-lexical.html */
+/** Postgres truncates longer identifiers, which could then collide: https://www.postgresql.org/docs/current/sql-syntax-lexical.html */
 export const MAX_IDENTIFIER_BYTES = 63;
 const DIGEST_LENGTH = 8;
 
-/** The start of a text's SHA-256 digest, to tell names apart. */
+/** Returns the first 8 hex digits of a text's SHA-256 digest, to tell truncated names apart. */
 export function computeShortDigest(text: string): string {
   return createHash('sha256').update(text).digest('hex').slice(0, DIGEST_LENGTH);
 }
@@ -20,7 +20,7 @@ export function shortenIdentifier(name: string): string {
   return `${name.slice(0, MAX_IDENTIFIER_BYTES - DIGEST_LENGTH - 1)}_${computeShortDigest(name)}`;
 }
 
-/** The name that Postgres chooses for a primary key or a sequence: it shortens the longer of both parts until the label fits. */
+/** Returns the name that Postgres chooses for a primary key or a sequence: it shortens the longer of both parts until the label fits. */
 function defaultRelationName(table: string, column: string, label: string): string {
   let [first, second] = [table.length, column.length];
   const room = MAX_IDENTIFIER_BYTES - label.length - (column === '' ? 1 : 2);
@@ -31,12 +31,12 @@ function defaultRelationName(table: string, column: string, label: string): stri
   return [table.slice(0, first), ...(column === '' ? [] : [column.slice(0, second)]), label].join('_');
 }
 
-/** The name of a table's primary key if the declaration does not name it. */
+/** Returns the name that Postgres gives a table's primary key if the declaration does not name the key. */
 export function primaryKeyName(table: string): string {
   return defaultRelationName(table, '', 'pkey');
 }
 
-/** The name of the sequence of a serial column. */
+/** Returns the name that Postgres gives the sequence of a serial column. */
 export function sequenceName(table: string, column: string): string {
   return defaultRelationName(table, column, 'seq');
 }

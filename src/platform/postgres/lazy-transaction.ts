@@ -2,14 +2,14 @@ import type { Database } from './database.ts';
 import type { Queryable } from './queryable.ts';
 import { createTransactionStatements, type TransactionStatements } from './transaction.ts';
 
-/** A transaction that is opened only if it is needed. Statements after its end run outside it. */
+/** A transaction that is opened only if a statement needs it. Statements after the end of the transaction run outside it. */
 interface LazyTransaction {
-  /** The first write through this opens the transaction. */
+  /** Runs statements. Its first write opens the transaction. */
   opening: Queryable;
   /** Runs statements in the transaction if it is open, otherwise outside it. */
   following: Queryable;
   isOpen(): boolean;
-  /** See `TransactionStatements`. */
+  /** Makes the transaction fail with this error at its end, see `TransactionStatements.abort`. Does nothing if it is not open. */
   abort(error: unknown): Promise<void>;
 }
 
@@ -76,7 +76,7 @@ export async function runInLazyTransaction<T>(
       abort: async (error) => (await opened)?.abort(error),
     });
   } catch (error) {
-    // Ignore a failed rollback: the error of `work` is more useful.
+    // Ignore an error of the rollback: the error of `work` is more useful.
     await endTransaction(false).catch(() => undefined);
     throw error;
   }

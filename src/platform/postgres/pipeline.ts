@@ -16,13 +16,13 @@ export type Sendable = Statement | (() => Statement);
 
 const MAX_PENDING = 1000;
 
-/** Uses the Postgres code for too many connections, which `isTransient` recognizes. */
+/** Creates the error of a full queue, with the Postgres code for too many connections, which `isTransient` recognizes. */
 const createTooManyReadsError = () =>
   Object.assign(new Error('too many reads are waiting for the database'), { code: '53300' });
 
 interface Connection {
   client: pg.Client | undefined;
-  /** The socket of the client. Corked, it holds back writes until the end of this turn of the event loop. */
+  /** The socket of the client. While it is corked, it holds back writes, until the end of this turn of the event loop. */
   socket: Socket | undefined;
   connecting: Promise<pg.Client> | undefined;
   pending: number;
@@ -70,7 +70,7 @@ export function createPipeline(config: pg.ClientConfig, size: number, log: Logge
     return client;
   }
 
-  /** Sends the queries of requests that arrived together in one write: the write costs more than everything else that a query does here. */
+  /** Makes queries of one turn of the event loop leave in one socket write: a write costs more than all other work for a query. */
   function corkUntilNextTick({ socket }: Connection): void {
     if (socket === undefined || socket.writableCorked > 0) return;
     socket.cork();

@@ -2,7 +2,7 @@ import type { Sendable, Statement } from './pipeline.ts';
 
 /** Runs write statements, on the database or in a transaction. Rows are returned as arrays in column order. */
 export interface Executor {
-  /** Runs a statement on a connection that may write. Outside a transaction, it is retried after a conflict with concurrent statements. */
+  /** Runs a statement on a connection that may write. Outside a transaction, it is retried if it conflicts with others. */
   write<Row extends unknown[]>(statement: Statement): Promise<Row[]>;
 }
 

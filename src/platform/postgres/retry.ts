@@ -6,7 +6,7 @@ const PAUSE_MS = 40;
 
 /**
  * Retries a statement that conflicted with concurrent statements: up to five times, after a short random pause. Use it only for a
- * statement that is a transaction of its own, because a failed attempt must leave nothing behind.
+ * statement that is a transaction of its own, because a failed attempt must leave no changes behind.
  */
 export async function retryConflicts<T>(run: () => Promise<T>): Promise<T> {
   for (let tried = 1; ; tried++) {
@@ -20,8 +20,8 @@ export async function retryConflicts<T>(run: () => Promise<T>): Promise<T> {
 }
 
 /**
- * Retries a statement after each pause while Postgres is unavailable. Use it to store the result of work that must not be repeated only
- * because its result could not be stored.
+ * Retries a statement while Postgres is unavailable, after each pause of a list. Use it to store the result of work, so that the work is
+ * not repeated only because its result could not be stored.
  *
  * @param pausesMs the pauses between attempts; the error of the last attempt is thrown
  */

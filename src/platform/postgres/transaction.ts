@@ -10,13 +10,14 @@ export interface TransactionStatements extends Queryable {
    * whose statements must be committed together or not at all.
    */
   abort(error: unknown): void;
-  /** Waits for running statements and refuses later ones. Throws the error passed to `abort`. */
+  /** Waits for running statements and refuses later ones. Throws the error passed to `abort`, if it was called. */
   end(): Promise<void>;
 }
 
 /**
- * Runs statements on the connection of a transaction, one after the other. A failed write alone is rolled back to a savepoint, so that
- * code may catch its error (a duplicate) and continue; without a savepoint Postgres would refuse every later statement.
+ * Creates the runner of statements on the connection of a transaction, one after the other. A failed write alone is rolled back to a
+ * savepoint, so that code may catch its error (a duplicate) and continue; without a savepoint Postgres would refuse every later
+ * statement.
  */
 export function createTransactionStatements(client: PoolClient): TransactionStatements {
   const queue = createSerialQueue();
@@ -37,7 +38,7 @@ export function createTransactionStatements(client: PoolClient): TransactionStat
     return (await client.query<Row>({ ...statement, rowMode: 'array' })).rows;
   }
 
-  async function write<Row extends unknown[]>(statement: Statement): Promise<Row[]> {
+  async function writeWithSavepoint<Row extends unknown[]>(statement: Statement): Promise<Row[]> {
     await client.query(hasSavepoint ? 'release savepoint one; savepoint one' : 'savepoint one');
     hasSavepoint = true;
     try {
@@ -53,7 +54,7 @@ export function createTransactionStatements(client: PoolClient): TransactionStat
     read,
     readList: (sendable) => read(typeof sendable === 'function' ? sendable() : sendable),
     readSlowly: read,
-    write: (statement) => enqueue(() => write(statement)),
+    write: (statement) => enqueue(() => writeWithSavepoint(statement)),
     abort(error) {
       failure ??= { error };
     },

@@ -14,7 +14,7 @@ export function createUsageRecorder(
 ): (id: string, ...more: unknown[]) => void {
   const recording = new Set<string>();
   return (id, ...more) => {
-    // Concurrent requests see the same old time; only one of them needs to write.
+    // Concurrent requests read the same old time of the last use; only one of these requests needs to write.
     if (recording.has(id)) return;
     recording.add(id);
     database

@@ -43,7 +43,7 @@ export function plainArrayLiteral(values: readonly Value[]): string {
 
 const SPECIAL = /["\\]/;
 
-/** The Postgres literal of an array of arbitrary texts. */
+/** Returns the Postgres literal of an array of arbitrary texts. */
 export function textArrayLiteral(values: readonly (string | null)[]): string {
   const elements = values.map((value) => {
     if (value === null) return 'NULL';
@@ -52,12 +52,12 @@ export function textArrayLiteral(values: readonly (string | null)[]): string {
   return `{${elements.join(',')}}`;
 }
 
-/** The order of members in `jsonb`: by the length of their names, then by their bytes. */
+/** Compares object members in the order of `jsonb`: by the length of their names in bytes, then by the bytes. */
 function compareMembers([a]: [string, unknown], [b]: [string, unknown]): number {
   return Buffer.byteLength(a) - Buffer.byteLength(b) || Buffer.compare(Buffer.from(a), Buffer.from(b));
 }
 
-/** A JSON value in the same text form in which Postgres prints `jsonb`. */
+/** Returns a JSON value as the text that Postgres prints for it as `jsonb`. */
 export function toJsonbText(value: unknown): string {
   if (typeof value !== 'object' || value === null) return JSON.stringify(value);
   if (Array.isArray(value)) return `[${value.map(toJsonbText).join(', ')}]`;

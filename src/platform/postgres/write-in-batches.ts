@@ -1,15 +1,15 @@
 import type { Executor } from './queryable.ts';
 
 const ROWS_PER_BATCH = 1000;
-/** Limits a sweep, because a process that stops waits for the sweep in progress. */
+/** Maximum number of batches in one sweep, because a stopping process waits for the sweep in progress. */
 const BATCHES_PER_SWEEP = 20;
 
 /**
  * Runs a statement repeatedly until it affects fewer rows than its limit.
  *
  * @param text a statement that changes at most as many rows as its last parameter says, never the same row twice, and returns each of them
- * @param values its other parameters
- * @returns the total number of rows
+ * @param values the parameters of the statement before the last one
+ * @returns the total number of rows that the statement returned
  */
 export async function writeInBatches(
   database: Executor,

@@ -6,7 +6,7 @@ export interface RedisBreaker {
   /**
    * Runs a command.
    *
-   * @param deadlineMs default: half a second
+   * @param deadlineMs ms to wait for the reply; default: 500
    * @throws if Redis fails or does not reply in time, and from then on at once, until a trial succeeds
    */
   run<T>(command: () => Promise<T>, deadlineMs?: number): Promise<T>;
@@ -18,8 +18,8 @@ export interface RedisBreakerOptions {
   /** Log texts, each logged once per change: what happens while Redis is down, and that it has recovered. */
   messages: { opened: string; closed?: string };
   /**
-   * Whether the caller waits for the trial. If not, the trial runs separately and the caller is refused like the others, so the command
-   * may take effect although its caller received an error.
+   * Whether the caller whose command is tried waits for its result. If not, that caller is refused like all others, so the command may
+   * take effect although its caller received an error.
    */
   waitForTrial?: boolean;
   /** Called for each command that was refused or failed. */
@@ -32,7 +32,7 @@ const TRIAL_INTERVAL_MS = 1000;
 /** Created once and thrown without sending a command: a flood of refused commands must not pay for stack traces. */
 const CIRCUIT_OPEN = new Error('Redis is down: commands are refused until a trial succeeds');
 
-/** Creates a circuit breaker. While it is open, one command per second is tried, and never two at a time. */
+/** Creates a circuit breaker for Redis. While the breaker is open, one command per second is tried, never two at a time. */
 export function createRedisBreaker({
   log,
   messages,

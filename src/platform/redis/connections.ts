@@ -1,13 +1,13 @@
 import { Redis, type RedisOptions } from 'ioredis';
 import type { Logger } from '../observability/log.ts';
 
-/** The Redis connections of one app. They open at first use and reconnect on their own. */
+/** The Redis connections of one app. The connections open at first use and reconnect on their own. */
 export interface RedisConnections {
   /** For commands of requests and producers: fails at once while Redis is down, instead of queueing up. */
   commands: Redis;
   /** Creates another connection that waits for Redis to recover. For workers and subscribers; the caller owns it. */
   createBlockingConnection(): Redis;
-  /** Why Redis is down; undefined while it is up. */
+  /** Returns the connection error because of which Redis is down; undefined while Redis is up. */
   lastError(): Error | undefined;
   close(): Promise<void>;
 }
@@ -16,7 +16,7 @@ export interface RedisConnections {
 // connection healthy for many minutes.
 const SOCKET_TIMEOUT_MS = 5000;
 
-/** @param url `redis://…` or `rediss://…` */
+/** Creates the Redis connections of an app. @param url `redis://…` or `rediss://…` */
 export function openRedis(url: string, log: Logger): RedisConnections {
   const connections = new Set<Redis>();
   let lastError: Error | undefined;

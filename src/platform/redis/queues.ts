@@ -5,7 +5,7 @@ import type { RedisConnections } from './connections.ts';
 /** The data of every job: the id of a row. */
 export interface JobData {
   id: string;
-  /** The user for whom the work is done, so that a worker can share its capacity among users without a query. */
+  /** The id of the user for whom the work is done, so that a worker can share its capacity among users without a query. */
   owner?: string;
 }
 
@@ -24,8 +24,8 @@ export interface RunningWorker {
 
 /**
  * How a queue detects a crashed worker, in ms. Another worker takes over a job if its lock was not renewed for `lockDuration` and two
- * checks, one every `stalledInterval`, have found it stalled. A worker that is blocked for as long loses its jobs in the same way, and
- * they run again.
+ * checks, one every `stalledInterval`, have found it stalled. A worker whose event loop is blocked for as long loses its jobs
+ * in the same way, and they run again.
  */
 export interface StallDetection {
   lockDuration: number;
@@ -52,7 +52,7 @@ export interface Queues {
   ): RunningWorker;
   /** The events of a queue, such as finished jobs with their results. Connects at first use. */
   events(queue: string): QueueEvents;
-  /** The queue itself, for operations that `add` does not cover. */
+  /** Returns BullMQ's queue, for operations that `add` does not cover. */
   queue(name: string): Queue;
   close(): Promise<void>;
 }
@@ -64,7 +64,7 @@ const DEFAULT_JOB_OPTIONS: JobsOptions = { removeOnComplete: true, removeOnFail:
 const STALL_DETECTION: StallDetection = { lockDuration: 15_000, stalledInterval: 5_000 };
 const MAX_TAKEOVERS = 10;
 
-/** @param prefix the prefix of every key, so that two apps can share a Redis */
+/** Creates the queues of an app. @param prefix the prefix of every Redis key, so that two apps can share a Redis */
 export function createQueues(redis: RedisConnections, prefix: string, log: Logger): Queues {
   const queues = new Map<string, Queue>();
   const events = new Map<string, QueueEvents>();

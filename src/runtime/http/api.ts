@@ -55,7 +55,7 @@ function withAccessRefusedEvent(endpoint: Endpoint, { policy, method }: Route, e
 
 const METHODS = { GET: 'get', POST: 'post', PUT: 'put', PATCH: 'patch', DELETE: 'delete' } as const;
 
-/** The handlers of a route. The limits come first, so that an excess request causes no other work. */
+/** Creates the handlers of a route. The rate limits come first, so that a refused request causes no other work. */
 function createRouteHandlers(route: Route, parts: EndpointParts, limits: RequestLimits | undefined): RequestHandler[] {
   const middleware = route.middleware ?? [];
   // Middleware may take long, and the result of an early sign-in could become outdated.
@@ -68,7 +68,7 @@ function createRouteHandlers(route: Route, parts: EndpointParts, limits: Request
   ];
 }
 
-/** Mounts all routes of one path together, so that another method on a known path gets 405 and OPTIONS lists the methods. */
+/** Mounts all routes of one path together, so that OPTIONS lists their methods and any other method gets a 405. */
 function mountPath(
   router: Router,
   routes: readonly Route[],
@@ -125,7 +125,7 @@ function compareSpecificity(a: string, b: string): number {
   return specificityOf(a) === specificityOf(b) ? 0 : specificityOf(b) - specificityOf(a);
 }
 
-/** Passes a request to the router of its first segment, if there is one. */
+/** Creates the handler that passes a request to the router of its first path segment, if there is one. */
 function routeBySegment(routers: ReadonlyMap<string, Router>): RequestHandler {
   return (req, res, next) => {
     const router = routers.get(req.path.split('/', 2)[1]!);
@@ -159,7 +159,7 @@ export function createApi(
     res.setHeader('X-Request-Id', requestId);
     res.setHeader('X-Content-Type-Options', 'nosniff');
     logRequest(log, req, res, requestId);
-    // The actor for middleware that calls services, until the endpoint signs the caller in.
+    // Until the endpoint signs the caller in, service calls of middleware are recorded for this request, without a user.
     runAs({ user: undefined, req, requestId }, next);
   });
   const isDevelopment = env.nodeEnv === 'development';
@@ -191,7 +191,7 @@ export function createApi(
       res.destroy();
       return;
     }
-    // Do not wait for the rest of a refused body.
+    // Close the connection instead of waiting for the rest of a body that is not read.
     if (hasBody(req) && !req.complete) res.setHeader('Connection', 'close');
     sendError(res, apiError, requestIdOf(req)!);
   });

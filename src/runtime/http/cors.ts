@@ -1,7 +1,7 @@
 import cors from 'cors';
 import type { RequestHandler } from 'express';
 
-/** A page that a developer serves on the same machine, at any port. */
+/** The origins of pages that a developer serves on this machine, at any port. */
 const LOCAL_ORIGIN = /^https?:\/\/(localhost|127\.0\.0\.1|\[::1\])(:\d{1,5})?$/;
 
 /**
@@ -13,7 +13,7 @@ export function createCors(origins: readonly string[], allowLocal: boolean): Req
   const allowsAny = origins.includes('*');
   const allowed = [...origins, ...(allowLocal ? [LOCAL_ORIGIN] : [])];
   const isAllowed = (origin: string) =>
-    allowed.some((one) => (typeof one === 'string' ? one === origin : one.test(origin)));
+    allowed.some((rule) => (typeof rule === 'string' ? rule === origin : rule.test(origin)));
   const handle = cors({
     origin: allowsAny ? '*' : allowed,
     methods: ['GET', 'POST', 'PUT', 'PATCH', 'DELETE'],

@@ -35,7 +35,7 @@ export function isItemPath(path: string): boolean {
   return /\/:id(\/|$)/.test(path);
 }
 
-/** Whether responses get an entity tag. Those of account routes contain tokens and data of one session, so they must not be cached. */
+/** Whether responses of a route get an entity tag. Those of account routes get none: they contain tokens and must not be cached. */
 export function hasEntityTag({ path }: Route): boolean {
   return !/^\/auth(\/|$)/.test(path);
 }
@@ -74,7 +74,7 @@ const SLOW_BODY_MS = 250;
  */
 export type Endpoint = (req: Request, res: Response) => Promise<void>;
 
-/** The actor of a request: its service calls are recorded for this user and request. */
+/** Returns the actor of a request: the user and request that its service calls are recorded for. */
 function actorOf(req: Request, user: SignedIn['user']): Actor {
   return { user, req, requestId: requestIdOf(req) };
 }
@@ -94,7 +94,7 @@ export function createEndpoint(route: Route, parts: EndpointParts): Endpoint {
   const tagged = hasEntityTag(route);
   const idempotent = route.idempotent ? createIdempotentRequests(route, host) : undefined;
   const isCreate = route.idempotent === 'create';
-  const scopeChecks = new Map(parts.authenticators.map((one) => [one, createScopeCheck(route, [one])]));
+  const scopeChecks = new Map(parts.authenticators.map((each) => [each, createScopeCheck(route, [each])]));
 
   const ruleErrors = createRuleErrorLog(host.log);
   const rule = {
@@ -103,16 +103,16 @@ export function createEndpoint(route: Route, parts: EndpointParts): Endpoint {
   };
   const onPolicyError = (req: Request) => refuseOnError(ruleErrors, rule, req);
 
-  /** Evaluates the policy. Returns the record of a resource's item route, or the result of the route's own `load`. */
+  /** Checks the policy, or throws. Returns the record of a resource's item route, or the result of the route's own `load`. */
   async function authorize(
     viewContext: ResolvedViewContext & { req: Request },
     auth: SignedIn['auth'],
     params: Record<string, string>,
   ): Promise<unknown> {
     if (authorizesInHandler) {
-      // The handler does the rest, but never read the body of a caller who must sign in first.
+      // The handler checks the policy itself, but never read the body of a caller who must sign in first.
       if (viewContext.user === undefined && requiresUser(policy)) throw new ApiError('UNAUTHORIZED');
-      // A stored response must not be shown before the policy is checked either.
+      // Check the policy before a stored response of an earlier request with this key is sent, too.
       if (isCreate && viewContext.req.headers['idempotency-key'] !== undefined) {
         await authorizeCollection(policy, 'create', viewContext, onPolicyError(viewContext.req));
       }
@@ -160,7 +160,7 @@ export function createEndpoint(route: Route, parts: EndpointParts): Endpoint {
     }
   }
 
-  /** The parsed body; undefined if there is none, or if this route does not read it. */
+  /** Reads and parses the body of a request; undefined if there is none, or if this route does not read bodies. */
   async function readBody(req: Request): Promise<unknown> {
     if (hasMiddleware && req.readableDidRead) return req.body;
     if (!takesJson && !(route.body === 'any' && declaresJsonBody(req))) return undefined;
@@ -169,12 +169,12 @@ export function createEndpoint(route: Route, parts: EndpointParts): Endpoint {
     return body;
   }
 
-  /** Runs the handler. Undefined if the handler has sent the response itself. */
+  /** Runs the handler and serializes its result. Returns undefined if the handler has sent the response itself. */
   async function runHandler(ctx: RouteContext): Promise<SuccessResponse | undefined> {
     checkPreconditions(ctx.req, item, ctx.doc);
     const value = await route.handler(ctx);
     if (ctx.res.headersSent) {
-      // This response can no longer be refused, but later ones can.
+      // Count the bytes that wait to be sent: this response can no longer be refused, but the client's next ones can.
       setResponseBytes(ctx.req, ctx.res.writableLength, true);
       return undefined;
     }
@@ -182,7 +182,7 @@ export function createEndpoint(route: Route, parts: EndpointParts): Endpoint {
     return createSuccessResponse(status, withVersion(serialized, versionOf(records.entities, recordOf(value))));
   }
 
-  /** Returns the record that a create stored with this id; it may have been deleted since. */
+  /** Returns the record that a create stored with this id, even if it was soft-deleted since; undefined if there is none. */
   async function readCreatedRecord(id: string): Promise<StoredRecord | undefined> {
     return isCreate ? (entity!.archive?.with ?? entity!.store).read(id) : undefined;
   }
@@ -197,7 +197,7 @@ export function createEndpoint(route: Route, parts: EndpointParts): Endpoint {
     );
   }
 
-  // A feature's handler validates `ctx.body` itself.
+  // The handler of a route with `body: 'json'` validates `ctx.body` itself, so it gets no `ctx.input`.
   const uncheckedInput = (body: unknown) => (route.body === 'json' ? undefined : body);
 
   return async (req, res) => {
@@ -207,7 +207,7 @@ export function createEndpoint(route: Route, parts: EndpointParts): Endpoint {
     const query = route.query === undefined ? req.query : await checkQuery(route.query, req.query);
     const startedAt = performance.now();
     const body = await readBody(req);
-    // A client could delay its body beyond a logout or the loss of a role, so authorise again.
+    // A client could delay its body until after a logout or the loss of a role, so authorise again after a slow body.
     if (performance.now() - startedAt > SLOW_BODY_MS) access = await authenticateAndAuthorize(req);
     const { user, auth, doc, missingError } = access;
     const response = await runAs(actorOf(req, user), async () => {

@@ -56,7 +56,7 @@ function describeFieldIssue({ kind, message }: IssueDetail): string {
   return kind === 'missing' ? 'Is required' : message;
 }
 
-/** The first fields of an object that has too many, so that validation stays cheap; undefined for any other value. */
+/** Returns the first `maxKeys` fields of an object that has more, so that validation stays cheap; undefined for any other value. */
 function takeFirstFields(value: unknown, maxKeys: number): Record<string, unknown> | undefined {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) return undefined;
   const names = Object.keys(value);
@@ -80,8 +80,8 @@ export async function checkInput(schema: StandardSchema, body: unknown, maxKeys:
     return result.value;
   }
   const details: ErrorDetails = Object.create(null);
-  for (const one of describeIssues(result.issues, given))
-    details[one.path.join('.') || 'body'] ??= describeFieldIssue(one);
+  for (const detail of describeIssues(result.issues, given))
+    details[detail.path.join('.') || 'body'] ??= describeFieldIssue(detail);
   throw validationError({ ...details });
 }
 

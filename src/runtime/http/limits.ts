@@ -9,26 +9,26 @@ import type { Platform } from '../../platform/platform.ts';
 
 /** Rate limits of HTTP requests. The counts of one request are sent to Redis together. */
 export interface RequestLimits {
-  /** Starts counting a request as soon as its client is known. */
+  /** Counts a request of a client against the limit over all routes, before the route is known. */
   begin: RequestHandler;
   /**
-   * Counts a request against the limit of its route too, and lets it pass if no limit is exceeded.
+   * Creates the handler that counts a request against the limit of its route too, and lets it pass if no limit is exceeded.
    *
    * @param route undefined: the request's path is known, its method is not
    * @param startMeanwhile starts work before the verdict; not called for a client that is known to be over a limit
    */
   createLimitHandler(route?: Route, startMeanwhile?: (req: Request) => void): RequestHandler;
-  /** Lets a request pass that matched no route. */
+  /** Resolves if a request that matched no route is within the limits. @throws ApiError RATE_LIMITED */
   checkUnrouted(req: Request, res: Response): Promise<void>;
 }
 
-/** A request that has not passed the limits yet. */
+/** The client and the pending verdict of a request that has not passed the limits yet. */
 interface PendingCheck {
   client: string;
   verdict: Promise<LimitDecision> | undefined;
 }
 
-/** The stricter of two verdicts: a refusal, or the longer of two refusals; otherwise the one with fewer remaining requests. */
+/** Returns the stricter of two verdicts: the refusal, the longer of two refusals, or the one with fewer remaining requests. */
 function pickStricter(a: LimitDecision, b: LimitDecision): LimitDecision {
   if (a.allowed !== b.allowed) return a.allowed ? b : a;
   if (!a.allowed) return a.leftMs > b.leftMs ? a : b;
@@ -47,7 +47,7 @@ function setRateLimitHeaders(res: Response, verdict: LimitDecision): void {
 /** A limiter with its rule, and the name of the setting that changes the rule. */
 interface RequestLimiter extends Limiter {
   rule: LimitRule;
-  /** `settings.rateLimit.auth`. */
+  /** The name of that setting: `settings.rateLimit.auth`. */
   setting: string;
 }
 
@@ -64,7 +64,7 @@ function formatDuration(ms: number): string {
   return unit === 'ms' || count === 1 ? `${count} ${unit}` : `${count} ${unit}s`;
 }
 
-/** The message of a 429 in development: which limit was exceeded, how long it lasts, and which setting changes it. */
+/** Returns the message of a 429 in development: which limit was exceeded, how long it lasts, and which setting changes it. */
 function explainRefusal(
   verdict: LimitDecision,
   { rule, setting }: RequestLimiter,
@@ -96,7 +96,7 @@ export function createRequestLimits({ env, settings, limits }: Platform): Reques
   function limiterOf({ method, path, rateLimit }: Route): RequestLimiter | undefined {
     const rule = rateLimit === 'auth' ? authRule : rateLimit;
     const setting = rateLimit === 'auth' ? 'settings.rateLimit.auth' : 'rateLimit of the route';
-    // Use the declared path, not the requested one, so that a route has a single counter.
+    // Name the limiter after the route's declared path, not the requested one, so that a route has a single counter per client.
     return rule === undefined || rule === false ? undefined : createRequestLimiter(`${method} ${path}`, rule, setting);
   }
 
@@ -109,7 +109,7 @@ export function createRequestLimits({ env, settings, limits }: Platform): Reques
     return new ApiError('RATE_LIMITED', text, { retryAfter: secondsLeft(verdict) });
   }
 
-  /** @throws ApiError RATE_LIMITED */
+  /** Awaits the verdicts about a request and sets the rate limit headers. @throws ApiError RATE_LIMITED */
   async function checkLimits(
     req: Request,
     res: Response,
@@ -120,7 +120,7 @@ export function createRequestLimits({ env, settings, limits }: Platform): Reques
       startMeanwhile?.(req);
       return;
     }
-    // If the route before called `next('route')`, the request has already passed the global limit.
+    // There is no pending check if an earlier route passed the request on with `next('route')`: the global limit was checked there.
     const { client, verdict } = pendingChecks.get(req) ?? { client: clientOf(req), verdict: undefined };
     pendingChecks.delete(req);
     const exceeded = all?.isExhausted(client) ?? false;

@@ -14,7 +14,7 @@ import { sendError, sendJson } from '../../platform/http/response.ts';
 import type { Metrics } from '../../platform/observability/metrics.ts';
 import { toPublicError } from './public-error.ts';
 
-/** The checks of `/readyz`. Each resolves if its part works, and rejects otherwise. */
+/** The checks of `/readyz`, by name. A check resolves if the dependency works, and rejects otherwise. */
 export type HealthChecks = Record<string, () => Promise<unknown>>;
 
 const TIMEOUT_MS = 2000;
@@ -28,14 +28,17 @@ async function runHealthCheck(check: () => Promise<unknown>): Promise<'ok' | 'fa
   }
 }
 
-/** `GET /healthz`: the process responds. `GET /readyz`: its dependencies work too; a 503 names those that do not. */
+/**
+ * Creates the routes of health checks. `GET /healthz`: the process responds. `GET /readyz`: its dependencies work too; a 503 names those
+ * that do not.
+ */
 export function createHealthRouter(checks: HealthChecks): Router {
   const router = Router({ caseSensitive: true, strict: true });
   router.get('/healthz', (_req, res) => sendJson(res, 200, { status: 'ok' }));
   router.get('/readyz', async (_req, res) => {
     const names = Object.keys(checks);
     const outcomes = await Promise.all(names.map((name) => runHealthCheck(checks[name]!)));
-    const ready = outcomes.every((one) => one === 'ok');
+    const ready = outcomes.every((outcome) => outcome === 'ok');
     const parts = Object.fromEntries(names.map((name, i) => [name, outcomes[i]]));
     sendJson(res, ready ? 200 : 503, { status: ready ? 'ok' : 'failed', checks: parts });
   });
@@ -44,7 +47,7 @@ export function createHealthRouter(checks: HealthChecks): Router {
 
 const hashText = (text: string) => createHash('sha256').update(text).digest();
 
-/** Requires the token. Compares digests, which have the same length for any input. */
+/** Creates the handler that requires a bearer token. It compares digests, because `timingSafeEqual` needs texts of one length. */
 function requireToken(token: string): RequestHandler {
   const expected = hashText(`Bearer ${token}`);
   return (req, _res, next) => {
@@ -54,7 +57,7 @@ function requireToken(token: string): RequestHandler {
 }
 
 /**
- * `GET /metrics` in the Prometheus text format.
+ * Creates the route `GET /metrics`, in the Prometheus text format.
  *
  * @param token required from clients; undefined: no token is required
  */
@@ -73,7 +76,7 @@ export function createMetricsRouter({ registry }: Metrics, token: string | undef
   return router;
 }
 
-/** The same as a separate application, for a separate port. */
+/** Creates a separate application that serves only `GET /metrics`, for a separate port. */
 export function createMetricsApp(metrics: Metrics, token: string | undefined): Express {
   const app = express();
   app.disable('x-powered-by');

@@ -7,7 +7,7 @@ import { createTimer, type WorkLine } from '../../platform/observability/log-wor
 
 const MAX_PATH_LENGTH = 1000;
 
-/** The path of a request with tokens redacted and without its query, which may contain personal data. For audit events, not for the log. */
+/** Returns a request's path with tokens redacted, without its query. It may contain personal data: for audit events, not for the log. */
 export function redactPath(req: IncomingMessage): string {
   const path = ((req as { originalUrl?: string }).originalUrl ?? req.url ?? '').split('?', 1)[0]!;
   // Cut twice: redacting first keeps a token at the cut from being recorded in part, and a very long path must stay cheap.

@@ -6,11 +6,11 @@ import type { Auth } from '../../declare/route.ts';
 import { invalidSessionError } from '../../platform/errors.ts';
 import { createPerRequestStore } from '../../platform/http/per-request.ts';
 
-/** The identity of a request; all undefined if it is signed out. */
+/** The identity of a request; all properties are undefined if the request is signed out. */
 export interface SignedIn {
   user: Viewer | undefined;
   auth: Auth | undefined;
-  /** The authenticator that signed it in. */
+  /** The authenticator that recognized and accepted the token. */
   authenticator: Authenticator | undefined;
 }
 
@@ -44,7 +44,7 @@ export async function signIn(req: Request, authenticators: readonly Authenticato
 export function beginSignIn(req: Request, authenticators: readonly Authenticator[]): void {
   if (req.headers.authorization === undefined) return;
   const early = signIn(req, authenticators);
-  // The next `signIn` reports a failure. A request that a limit refuses never calls it.
+  // Prevent an unhandled rejection: the next `signIn` reports the failure, but a request that a limit refuses never calls it.
   early.catch(() => undefined);
   earlySignIns.set(req, early);
 }

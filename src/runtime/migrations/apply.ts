@@ -8,11 +8,11 @@ import { type Migration, readMigrations } from './journal.ts';
 import { readMigrationState } from './state.ts';
 import { isSynced } from './sync.ts';
 
-// The same table as drizzle's migrator uses, so that either can continue the other's work.
+// The table of applied migrations, the same as that of drizzle's migrator, so that either can continue the other's work.
 const TABLE = `create schema if not exists drizzle;
   create table if not exists drizzle.__drizzle_migrations (id serial primary key, hash text not null, created_at bigint)`;
 
-// Two seconds are shorter than any request waits; a minute and a half is longer than most transactions take.
+// Waits 2 s for a lock, less than requests wait, and tries again for a minute and a half, longer than most transactions take.
 const LOCK_RETRY = { lockMs: 2000, pauseMs: 1000, tries: 30 };
 
 function createEditedMigrationError(edited: readonly Migration[]): StartupError {
@@ -25,7 +25,7 @@ function createEditedMigrationError(edited: readonly Migration[]): StartupError 
  * otherwise. A migration that a merge added with an earlier time is applied as well.
  *
  * @param onApplied called with a line for each applied migration
- * @throws StartupError if there are none, one fails, one was edited after it was applied, or sync manages the database
+ * @throws StartupError if there are no migrations, one fails, one was edited after it was applied, or sync manages the database
  */
 export async function applyMigrations(
   client: Client,
@@ -52,7 +52,7 @@ export async function applyMigrations(
   }
 }
 
-/** How long a statement waits for a lock, and how many times it is tried. */
+/** How long a statement waits for a lock (`lockMs`), the pause before it is tried again, and the maximum number of tries. */
 export interface LockRetry {
   lockMs: number;
   pauseMs: number;
@@ -105,13 +105,13 @@ async function retryOnLock(name: string, lockRetry: LockRetry, log: Logger, work
 async function applyInTransaction(client: Client, migration: Migration, lockRetry: LockRetry): Promise<void> {
   await client.query('begin');
   try {
-    // A statement that waits for a lock blocks every later statement on the table, so give up early and retry.
+    // A migration that waits for a table lock blocks every later statement on the table, so give up early and retry.
     await client.query(`set local lock_timeout = ${lockRetry.lockMs}`);
     for (const statement of migration.statements) await runStatement(client, statement);
     await client.query(RECORD_APPLIED, [migration.hash, migration.when]);
     await client.query('commit');
   } catch (error) {
-    // On a lost connection there is nothing to roll back; report the first error.
+    // On a lost connection the rollback fails, and there is nothing to roll back: report the first error.
     await client.query('rollback').catch(() => undefined);
     throw error;
   }
@@ -126,7 +126,7 @@ async function isIndexValid(client: Client, index: string): Promise<boolean | un
   return rows[0]?.valid;
 }
 
-/** Drops the invalid index that an interrupted run left: it slows down every write and serves no read. */
+/** Drops an index if it is invalid, left by an interrupted build: such an index slows down every write and serves no read. */
 async function dropInvalidIndex(client: Client, index: string): Promise<void> {
   if ((await isIndexValid(client, index)) === false)
     await client.query(`drop index concurrently ${quoteIdentifier(index)}`);
@@ -134,7 +134,7 @@ async function dropInvalidIndex(client: Client, index: string): Promise<void> {
 
 async function runOutsideTransaction(client: Client, statement: string, lockMs: number): Promise<void> {
   const index = BUILDS_INDEX.exec(statement)?.[1];
-  // A concurrent build waits for open transactions without blocking other sessions.
+  // `CREATE INDEX CONCURRENTLY` waits for open transactions without blocking other sessions, so it needs no lock timeout.
   await client.query(`set lock_timeout = ${/\bCONCURRENTLY\b/i.test(statement) ? 0 : lockMs}`);
   if (index === undefined) return runStatement(client, statement);
   await dropInvalidIndex(client, index);

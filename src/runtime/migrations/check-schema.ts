@@ -4,8 +4,8 @@ import type { Database } from '../../platform/postgres/database.ts';
 import { expressionOf, getTableConfig } from '../../platform/postgres/drizzle.ts';
 import { ARRAY_TEXT } from '../../records/fields/index-expressions.ts';
 
-// Compares types by their OID, without precision; types that Postgres does not know are skipped.
-// An index that an interrupted build left is invalid and incomplete, so it counts as missing.
+// Finds declared tables, columns, unique indexes and functions that the database lacks. Compares types by their OID, without precision;
+// types that Postgres does not know are skipped. An index that an interrupted build left is invalid, so it counts as missing.
 const FIND_MISSING = `
 with place as (select oid from pg_namespace where nspname = current_schema()),
 there as (
@@ -44,7 +44,7 @@ function tableHasArraySearchIndex({ indexes }: ReturnType<typeof getTableConfig>
 }
 
 /**
- * The parts of the declarations that the database lacks: `table posts`, `column posts.title`, `column posts.age as bigint (it is
+ * Finds the parts of the declarations that the database lacks: `table posts`, `column posts.title`, `column posts.age as bigint (it is
  * text)`, `unique index posts_slug_unique`. Other indexes are not checked: without them queries are slow but correct.
  */
 export async function findMissingSchemaParts(database: Database, tables: Record<string, PgTable>): Promise<string[]> {
@@ -66,7 +66,7 @@ export async function findMissingSchemaParts(database: Database, tables: Record<
   return rows.map(([missing]) => missing);
 }
 
-/** @throws StartupError if the database lacks declared parts, naming them and the command that adds them */
+/** Checks that the database has all declared parts. @throws StartupError naming missing parts and the command that adds them */
 export async function checkSchema(database: Database, tables: Record<string, PgTable>): Promise<void> {
   const missing = await findMissingSchemaParts(database, tables);
   if (missing.length === 0) return;

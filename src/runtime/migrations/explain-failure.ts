@@ -8,9 +8,9 @@ interface DatabaseError extends Error {
 
 const UNIQUE_VIOLATION = '23505';
 const INVALID_VALUE = '22';
-/** Program limit exceeded: for an index, the value is too large. */
+/** Postgres's code for an exceeded limit: for an index, the value is too large. */
 const TOO_LARGE = '54000';
-/** Undefined or duplicate columns, tables, indexes, constraints. */
+/** Postgres's codes for undefined or duplicate columns, tables, indexes and constraints. */
 const UNEXPECTED_SCHEMA = new Set(['42703', '42P01', '42701', '42P07', '42704', '42710']);
 
 const UNIQUE_INDEX = /^CREATE UNIQUE INDEX (?:CONCURRENTLY )?"[^"]+" ON "([^"]+)" USING \w+ \((.+?)\)/;
@@ -30,7 +30,7 @@ function explainDuplicates(table: string, terms: string): string[] {
 function explainTooLongValues(table: string, method: string, terms: string): string[] {
   const columns = [...terms.matchAll(/"([^"]+)"/g)].map(([, name]) => quoteIdentifier(name!));
   const bytes = columns.map((name) => `coalesce(octet_length(${name}::text), 0)`).join(' + ');
-  // The items of an array are separate index entries.
+  // A gin index has an entry for each item of an array, so each item has the size limit.
   const long =
     method === 'gin'
       ? `exists (select from unnest(${columns[0]}) as item where octet_length(item) > ${MAX_INDEXED_BYTES})`
@@ -41,7 +41,7 @@ function explainTooLongValues(table: string, method: string, terms: string): str
   ];
 }
 
-/** Explains why a statement of a migration failed and what to do, one line each. Values of rows are not shown. */
+/** Explains why a statement of a migration failed and what to do, one line each. The lines contain no values of rows. */
 export function explainStatementFailure(statement: string, error: DatabaseError): string[] {
   const code = error.code ?? '';
   const [, table, terms] = UNIQUE_INDEX.exec(statement) ?? [];
@@ -51,7 +51,7 @@ export function explainStatementFailure(statement: string, error: DatabaseError)
   const [, changed, column, type] = TYPE_CHANGE.exec(statement) ?? [];
   if (changed !== undefined && code.startsWith(INVALID_VALUE))
     return [`${changed}.${column} has values that cannot be converted to ${type}`];
-  // The message of such an error ends with the value.
+  // The message of an invalid value ends with the value, after a colon: leave it out, because it may be personal data.
   const message = code.startsWith(INVALID_VALUE) ? error.message.split(':')[0] : error.message;
   const first = statement.split('\n')[0]!;
   const text = `${first.length > 160 ? `${first.slice(0, 160)}…` : first}: ${message}`;

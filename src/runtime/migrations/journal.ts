@@ -18,12 +18,12 @@ export interface Migration {
   /** Epoch ms, which identifies the migration in a database. */
   when: number;
   sql: string;
-  /** SHA-256 of the text. */
+  /** SHA-256 of `sql` in hex. */
   hash: string;
   statements: readonly string[];
   /** `when` of earlier versions, in epoch ms. A database with one of these versions counts as having this migration. */
   earlier: readonly number[];
-  /** Whether it runs in one transaction; false if it says `-- belfry: no transaction`. */
+  /** Whether the migration runs in one transaction; false if its file says `-- belfry: no transaction`. */
   transaction: boolean;
 }
 
@@ -45,7 +45,7 @@ const BREAKPOINT = '--> statement-breakpoint';
 const NO_TRANSACTION = /^--\s*belfry:\s*no transaction\s*$/m;
 const LEADING_COMMENTS = /^(\s*--.*(\n|$))+/;
 
-/** The error for a JSON file that cannot be parsed. */
+/** The error for a JSON file of the migrations folder that cannot be parsed. */
 function createMalformedFileError(file: string): StartupError {
   return new StartupError('The migrations cannot be read:', [
     `${file} was not written by npm run migration:generate. After a merge, keep one side's migrations and generate yours again`,
@@ -76,8 +76,8 @@ export function readJson<T>(file: string): T | undefined {
 /**
  * Reads the journal of a migrations folder.
  *
- * @returns undefined if there is none
- * @throws StartupError if it is malformed
+ * @returns undefined if the folder has no journal
+ * @throws StartupError if the journal is malformed
  */
 export function readJournal(folder: string): Journal | undefined {
   const file = join(folder, 'meta', '_journal.json');
@@ -102,7 +102,7 @@ export function readPublishedMigrations(folder: string): Published {
   return readJson<Published>(join(folder, FRAMEWORK_FOLDER, 'published.json')) ?? { hashes: {}, earlier: {} };
 }
 
-/** Merges two journals by time. Each keeps its own order, which after a merge of branches may differ from that of time. */
+/** Merges two journals by time. The entries of each journal keep their order, which may differ from the order of time. */
 function mergeByTime<T extends { when: number }>(own: readonly T[], framework: readonly T[]): T[] {
   const merged: T[] = [];
   let at = 0;
@@ -147,7 +147,7 @@ export function readMigrations(folder: string): Migration[] {
 }
 
 function parseMigration(name: string, when: number, earlier: readonly number[], text: string): Migration {
-  // A checkout may change the line endings of the file.
+  // Git may change the line endings of the file at a checkout; the hash must stay the same.
   const sql = text.replaceAll('\r\n', '\n');
   const statements = sql.split(BREAKPOINT).map((statement) => statement.replace(LEADING_COMMENTS, '').trim());
   return {

@@ -12,7 +12,7 @@ import { syncDatabase } from './sync.ts';
 /** How the database is migrated: `apply` runs the migrations folder, `sync` makes it match the declarations. */
 export interface MigrateOptions {
   mode: 'apply' | 'sync';
-  /** For `apply`. Default `migrations` in the working directory. */
+  /** For `apply`: the folder of the migrations. Default: `migrations` in the working directory. */
   folder?: string;
   /** For `apply`: called with a line for each applied migration. */
   say?: (line: string) => void;
@@ -23,12 +23,12 @@ export interface MigrateOptions {
   mayDrop?: MayDrop;
 }
 
-// The index of a large table may take longer than any request. If the machine of an instance vanished, it would hold the lock
-// for hours unless Postgres checks the connection.
+// Building an index of a large table may take longer than any request. If the machine of an instance vanishes, its session would hold
+// the lock for hours unless Postgres checks the connection.
 const SESSION = `set statement_timeout = 0;
   set tcp_keepalives_idle = 30; set tcp_keepalives_interval = 10; set tcp_keepalives_count = 3`;
 
-// An arbitrary number that no other code locks in this database.
+// The key of the advisory lock: an arbitrary number that no other code locks in this database.
 const LOCK = 7_203_915_642;
 const POLL_MS = 200;
 const POLLS_PER_LOG_LINE = 50;
@@ -55,7 +55,7 @@ export async function migrateDatabase(
   log: Logger,
 ): Promise<void> {
   const client = new pg.Client({ ...database.pool.options, statement_timeout: 0, query_timeout: 0 });
-  // The running statement reports a lost connection; between two statements, the loss must not end the process.
+  // Without a listener, a connection lost between two statements would end the process. A running statement reports the loss itself.
   client.on('error', () => undefined);
   await client.connect();
   try {
@@ -65,7 +65,7 @@ export async function migrateDatabase(
     if (mode === 'apply') await applyMigrations(client, folder, log, say);
     else await syncDatabase(client, schema, mayDrop, log);
   } finally {
-    // Ends the session, which releases the lock.
+    // Ending the session releases the advisory lock.
     await client.end();
   }
 }

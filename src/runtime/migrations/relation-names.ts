@@ -2,7 +2,7 @@ import type { IndexedColumn, PgTable } from 'drizzle-orm/pg-core';
 import { getTableConfig } from '../../platform/postgres/drizzle.ts';
 import { MAX_IDENTIFIER_BYTES, primaryKeyName, sequenceName } from '../../platform/postgres/identifiers.ts';
 
-/** The names of a table's indexes; drizzle derives a name from the columns if the declaration has none. */
+/** Returns the names of a table's indexes; drizzle derives a name from the columns if the declaration has none. */
 function indexNames({ name, indexes }: ReturnType<typeof getTableConfig>): string[] {
   return indexes.map(({ config }) => {
     const columns = config.columns.map((column) => (column as IndexedColumn).name ?? 'expression');
@@ -10,7 +10,7 @@ function indexNames({ name, indexes }: ReturnType<typeof getTableConfig>): strin
   });
 }
 
-/** The names that a table certainly uses in the schema: its own, and those of its indexes and keys. */
+/** Returns the relation names that a table uses in the schema: its own, and those of its indexes and keys. */
 export function collectTableNames(table: PgTable): string[] {
   const config = getTableConfig(table);
   const { name, columns, primaryKeys, uniqueConstraints } = config;
@@ -24,7 +24,7 @@ export function collectTableNames(table: PgTable): string[] {
   return [...new Set(names)];
 }
 
-/** The names of a table that are too long for Postgres: its own, those of its columns, indexes, keys and constraints. */
+/** Returns the names of a table that are too long for Postgres: its own, those of its columns, indexes, keys and constraints. */
 export function findOverlongNames(table: PgTable): string[] {
   const { columns, foreignKeys, checks } = getTableConfig(table);
   const names = [
@@ -36,7 +36,7 @@ export function findOverlongNames(table: PgTable): string[] {
   return names.filter((name) => Buffer.byteLength(name) > MAX_IDENTIFIER_BYTES);
 }
 
-/** The names that tables use in the schema, including those of possible sequences and of the `sync` table. */
+/** Returns the names that tables use in the schema, including the names of possible sequences and of the `sync` table. */
 export function collectRelationNames(tables: Record<string, PgTable>): Set<string> {
   const names = Object.values(tables).flatMap((table) => {
     const { name, columns } = getTableConfig(table);

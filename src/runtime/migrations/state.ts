@@ -10,7 +10,7 @@ export interface Queryable {
   query(text: string, values?: unknown[]): Promise<{ rows: any[] }>;
 }
 
-/** The state of a folder of migrations in a database. */
+/** Which migrations of a folder a database has. */
 export interface MigrationState {
   applied: Migration[];
   pending: Migration[];
@@ -52,11 +52,11 @@ export async function warnIfDatabaseIsNewer(database: Database, log: Logger): Pr
   if (!existsSync(join(folder, 'meta', '_journal.json'))) return;
   try {
     const { applied, unknown } = await readMigrationState(database.pool, readMigrations(folder));
-    // A database with none of these migrations belongs to something else, as in tests.
+    // A database with none of these migrations was not created from this folder, for example in tests.
     if (applied.length > 0 && unknown > 0)
       log.warn(`newer code has migrated the database; migrations unknown to this version: ${unknown}`);
   } catch (error) {
-    // The app's database role may lack the permission to read the table. Nothing depends on this check.
+    // The app's database role may lack permission to read the table of migrations. Nothing depends on this check.
     log.warn({ err: error }, 'could not check whether newer code has migrated the database');
   }
 }

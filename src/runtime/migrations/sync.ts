@@ -18,14 +18,14 @@ import { isMigrated } from './state.ts';
 const CREATE_STATE_TABLE = `create table if not exists belfry_sync (
   one boolean primary key default true check (one), fingerprint text not null, snapshot jsonb not null)`;
 
-/** The tables, and facts about them beyond their SQL. */
+/** The declared tables, and facts about the tables that their SQL does not contain. */
 interface Schema {
   tables: Record<string, PgTable>;
   declared: DeclaredFacts;
 }
 
-/** A fingerprint that changes when the tables do. Computing it does not load drizzle-kit, which is slow. */
-function fingerprint({ tables, declared }: Schema): string {
+/** Computes a fingerprint that changes when the declared tables change, without loading drizzle-kit, which is slow. */
+function computeFingerprint({ tables, declared }: Schema): string {
   const described = Object.values(tables).map((table) => {
     const { name, columns, indexes, foreignKeys, primaryKeys, uniqueConstraints } = getTableConfig(table);
     return {
@@ -53,7 +53,7 @@ function fingerprint({ tables, declared }: Schema): string {
     .digest('hex');
 }
 
-/** Whether a database is managed by `sync`. */
+/** Whether a database is managed by `sync`, which stores its state in the table `belfry_sync`. */
 export async function isSynced(client: Client): Promise<boolean> {
   const { rows } = await client.query(`select to_regclass('belfry_sync') is not null as is`);
   return rows[0].is;
@@ -109,8 +109,8 @@ async function planSync(
     ]);
   }
   const isKept = (loss: Plan['losses'][number]) =>
-    first.losses.some((one) => one.table === loss.table && one.column === loss.column);
-  // Replaced columns contained no values, so they are not losses.
+    first.losses.some(({ table, column }) => table === loss.table && column === loss.column);
+  // The columns that only the second plan drops contain no values, so dropping them is no loss.
   return { ...second, losses: second.losses.filter(isKept) };
 }
 
@@ -135,7 +135,7 @@ export async function syncDatabase(client: Client, schema: Schema, mayDrop: MayD
     const { rows } = await client.query<{ fingerprint: string; snapshot: Snapshot }>(
       'select fingerprint, snapshot from belfry_sync',
     );
-    const wanted = fingerprint(schema);
+    const wanted = computeFingerprint(schema);
     if (rows[0]?.fingerprint !== wanted) {
       const next = takeSnapshot(schema.tables, schema.declared);
       const { statements, indexes, losses } = await planSync(client, rows[0]?.snapshot, next, schema.declared);

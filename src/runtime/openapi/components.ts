@@ -15,7 +15,10 @@ function componentReference(section: Section, name: string): Json {
   return { $ref: `#/components/${section}/${name}` };
 }
 
-/** Names for the views of all resources. Names of records take precedence: `post-create` is PostCreate, whatever views `post` has. */
+/**
+ * Returns the schema names of all resources' views, by `<resource>/<view>`. Names of records take precedence: `post-create` is
+ * PostCreate, whatever views `post` has.
+ */
 function recordNames(resources: readonly CompiledResource[]): Map<string, string> {
   const names = new Map<string, string>();
   const taken = new Set<string>();
@@ -34,7 +37,7 @@ function freeName(wanted: string, isTaken: (name: string) => boolean): string {
   for (let n = 2; ; n++) if (!isTaken(wanted + n)) return wanted + n;
 }
 
-/** @param unknownFields whether bodies may contain undeclared fields */
+/** Creates the components of an OpenAPI document, empty at first. @param unknownFields whether bodies may contain other fields */
 export function createComponents(
   resources: readonly CompiledResource[],
   unknownFields: 'reject' | 'strip',
@@ -48,7 +51,7 @@ export function createComponents(
   const byName = new Map(resources.map((resource) => [resource.name, resource]));
   const names = recordNames(resources);
   const recordSchemaNames = new Set(names.values());
-  /** The content of each part when its name was reserved. */
+  /** The JSON text that each part had when its name was reserved, by `<section>/<name>`. */
   const contents = new Map<string, string>();
   const { schemas } = sections;
 

@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { memoizeAsync, prepareContent, type ServedContent } from '../../platform/http/served-bytes.ts';
 
-// Everything is served from here, and nothing is inline. The package draws its icons from data: URLs.
+// The page loads everything from this server, and nothing is inline. swagger-ui draws its icons from data: URLs.
 const POLICY = [
   "default-src 'none'",
   "script-src 'self'",
@@ -27,7 +27,7 @@ const FROM_PACKAGE: Record<string, string> = {
   'favicon-32x32.png': 'image/png',
 };
 
-// The document is next to the page. A pasted token is forgotten when the page is closed.
+// The OpenAPI document is next to the page. A token that a user pastes is forgotten when the page is closed.
 const START_SCRIPT = `SwaggerUIBundle({
   url: new URL('openapi.json', location.href).href,
   dom_id: '#reference',
@@ -65,9 +65,9 @@ function pageHtml(title: string): string {
 `;
 }
 
-/** The reference page and the files that it loads, by path below `/api`. Each is prepared at its first request. */
+/** Creates the reference page and the files that it loads, by path below `/api`. Each file is prepared at its first request. */
 export function docsFiles(title: string): Map<string, () => Promise<ServedContent>> {
-  const text = (type: string, content: string, headers: Record<string, string>) =>
+  const createTextFile = (type: string, content: string, headers: Record<string, string>) =>
     memoizeAsync(() => prepareContent(type, Buffer.from(content), headers));
   const packaged = Object.entries(FROM_PACKAGE).map(([name, type]) => {
     const load = async () => {
@@ -77,8 +77,8 @@ export function docsFiles(title: string): Map<string, () => Promise<ServedConten
     return [`/docs/${name}`, memoizeAsync(load)] as const;
   });
   return new Map([
-    ['/docs', text('text/html; charset=utf-8', pageHtml(title), PAGE_HEADERS)],
-    ['/docs/start.js', text(JAVASCRIPT, START_SCRIPT, ASSET_HEADERS)],
+    ['/docs', createTextFile('text/html; charset=utf-8', pageHtml(title), PAGE_HEADERS)],
+    ['/docs/start.js', createTextFile(JAVASCRIPT, START_SCRIPT, ASSET_HEADERS)],
     ...packaged,
   ]);
 }

@@ -11,13 +11,13 @@ import { buildOperation, schemesOf, securitySchemes } from './operation.ts';
 import type { Components, Json } from './schema.ts';
 import { shapeSchema } from './shape.ts';
 
-/** The inputs of the document. */
+/** The inputs of an app's OpenAPI document. */
 export interface DocumentParts {
   /** All routes of the app, in the order in which they are mounted. */
   routes: readonly Route[];
   resources: readonly CompiledResource[];
   authenticators: readonly Authenticator[];
-  /** The events that the app sends. */
+  /** The events that the app sends to webhook endpoints. */
   sent: readonly SentEvent[];
   settings: Settings;
 }
@@ -43,9 +43,9 @@ function chooseOperationId(name: string, taken: ReadonlySet<string>): string {
 }
 
 /**
- * The `webhooks` of the document (https://spec.openapis.org/oas/v3.1.1.html#oas-webhooks): the events that the app sends, by name.
+ * Creates the `webhooks` of the document (https://spec.openapis.org/oas/v3.1.1.html#oas-webhooks): the events that the app sends, by name.
  *
- * @param taken operationIds of the routes
+ * @param taken the operationIds of the routes, which the events must not use
  */
 function eventWebhooks(events: readonly SentEvent[], taken: ReadonlySet<string>, components: Components): Json {
   const items = events.map(({ name, summary, headers, data, body, tags }) => {
@@ -81,7 +81,7 @@ function createDocument({ routes, resources, authenticators, sent, settings }: D
   const { title, version, description } = settings.openapi;
   const components = createComponents(resources, settings.unknownFields);
   const schemes = schemesOf(authenticators);
-  const parts = { resources: new Map(resources.map((one) => [one.name, one])), schemes, settings, components };
+  const parts = { resources: new Map(resources.map((each) => [each.name, each])), schemes, settings, components };
   const paths: Record<string, Json> = {};
   const documented = selectDocumentedRoutes(routes);
   const pathOf = createDocumentPathLookup(documented);
@@ -105,7 +105,7 @@ function createDocument({ routes, resources, authenticators, sent, settings }: D
 
 const DOCUMENT_HEADERS = { 'Cache-Control': 'no-cache' };
 
-function route(path: string, ready: () => Promise<ServedContent>): Route {
+function createContentRoute(path: string, ready: () => Promise<ServedContent>): Route {
   return {
     method: 'GET',
     path,
@@ -118,7 +118,7 @@ function route(path: string, ready: () => Promise<ServedContent>): Route {
 }
 
 /**
- * `GET /api/openapi.json`, and the reference at `GET /api/docs`.
+ * The routes `GET /api/openapi.json`, and the reference at `GET /api/docs`.
  *
  * @param parts called once, at the first request for the document: by then all routes of the app are known
  */
@@ -131,6 +131,8 @@ export function openApiRoutes({ openapi }: Settings, parts: () => DocumentParts)
       DOCUMENT_HEADERS,
     ),
   );
-  const docs = openapi.docs ? [...docsFiles(openapi.title)].map(([path, ready]) => route(path, ready)) : [];
-  return [route('/openapi.json', document), ...docs];
+  const docs = openapi.docs
+    ? [...docsFiles(openapi.title)].map(([path, ready]) => createContentRoute(path, ready))
+    : [];
+  return [createContentRoute('/openapi.json', document), ...docs];
 }

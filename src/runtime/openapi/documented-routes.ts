@@ -10,7 +10,7 @@ const VERBS: Record<HttpMethod, string> = {
   DELETE: 'delete',
 };
 
-/** `product-category` → `ProductCategory`. */
+/** Converts a name to Pascal case: `product-category` → `ProductCategory`. */
 export function pascalCase(name: string): string {
   return name
     .split(/[^A-Za-z0-9]+/)
@@ -53,29 +53,29 @@ function deriveOperationId(method: HttpMethod, path: string): string {
     const one = method === 'POST' && segments.length === 1;
     return VERBS[method] + (one ? pascalCase(singularize(last)) : buildNoun(segments));
   }
-  // Without the last segment, `posts` before it stays plural unless a parameter follows it.
+  // `/posts/import` is `importPosts`, and `/posts/:id/publish` is `publishPost`: a noun stays plural unless a parameter follows it.
   return camelCase(last) + buildNoun(segments.slice(0, -1));
 }
 
-/** The operationId of a route: its own, that of its CRUD action (`listPosts`), or one derived from method and path. */
+/** Returns the operationId of a route: the declared one, that of its CRUD action (`listPosts`), or one derived from method and path. */
 export function operationIdOf(route: Route): string {
   if (route.operationId !== undefined) return route.operationId;
   if (route.crud === undefined) return deriveOperationId(route.method, route.path);
   return route.crud + pascalCase(route.crud === 'list' ? pluralName(route.resource!) : route.resource!);
 }
 
-/** `publishPost` → `Publish post`: the default summary of a route. */
+/** Derives the default summary of a route from its operationId: `publishPost` → `Publish post`. */
 export function defaultSummary(operationId: string): string {
   const words = operationId.replaceAll(/([a-z0-9])([A-Z])/g, '$1 $2').toLowerCase();
   return words.slice(0, 1).toUpperCase() + words.slice(1);
 }
 
-/** A path without the names of its parameters. Two routes with the same result match the same requests. */
+/** Returns a path without the names of its parameters. Two routes with the same result match the same requests. */
 function stripParameterNames(path: string): string {
   return path.replaceAll(/[:*]\w+/g, ':');
 }
 
-/** Expands an optional part: `/posts{/:page}` is two paths, the longer one first. */
+/** Expands the optional parts of a path: `/posts{/:page}` becomes two paths, the longer one first. */
 function expandPath(path: string): string[] {
   const optional = /\{([^{}]*)\}/.exec(path);
   if (optional === null) return [path];
@@ -83,15 +83,15 @@ function expandPath(path: string): string[] {
   return [...expandPath(before + optional[1] + after), ...expandPath(before + after)];
 }
 
-/** Returns a route once for each path that it matches, each with its own operationId. */
+/** Returns a copy of a route for each path that its optional parts allow, each with its own operationId. */
 function expandOptionalParts(route: Route): Route[] {
   const [first, ...others] = expandPath(route.path).map((path) => ({ ...route, path }));
-  const named = others.map((one, i) => ({ ...one, operationId: `${operationIdOf(first!)}${i + 2}` }));
+  const named = others.map((other, i) => ({ ...other, operationId: `${operationIdOf(first!)}${i + 2}` }));
   return [first!, ...named];
 }
 
 /**
- * The routes in the document. If two routes match the same requests, the first one is mounted first, and the second is
+ * Selects the routes that the document describes. If two routes match the same requests, the first one is mounted first, and the second is
  * never reached, even if the first one is hidden.
  */
 export function selectDocumentedRoutes(routes: readonly Route[]): Route[] {
@@ -100,7 +100,10 @@ export function selectDocumentedRoutes(routes: readonly Route[]): Route[] {
   return reached.filter((route) => !route.hidden);
 }
 
-/** `/posts/:id` → `/api/posts/{id}`. Routes of one path use the same parameter names: those of the CRUD routes, if there are any. */
+/**
+ * Creates the lookup of a route's path in the document: `/posts/:id` → `/api/posts/{id}`. Routes of one path use the same parameter names,
+ * those of the CRUD routes if there are any.
+ */
 export function createDocumentPathLookup(routes: readonly Route[]): (route: Route) => string {
   const paths = new Map<string, string>();
   const named = [...routes.filter((route) => route.crud !== undefined), ...routes];

@@ -4,7 +4,7 @@ import type { ErrorCode } from '../../platform/errors.ts';
 import type { CompiledResource } from '../../records/schema/compiled.ts';
 import { isItemPath } from '../http/endpoint.ts';
 
-/** The codes that every route can return. */
+/** The error codes that every route can return. */
 const ALWAYS_POSSIBLE_CODES: readonly ErrorCode[] = ['BAD_REQUEST', 'UNAUTHORIZED', 'INTERNAL', 'UNAVAILABLE'];
 const BODY_CODES: readonly ErrorCode[] = [
   'INVALID_JSON',
@@ -16,13 +16,13 @@ const BODY_CODES: readonly ErrorCode[] = [
 /** The facts on which the errors of a route depend, besides the route itself. */
 export interface RouteFacts {
   policy: CompiledPolicy;
-  /** The resource of a CRUD route. */
+  /** The resource of a CRUD route; undefined for other routes. */
   resource: CompiledResource | undefined;
-  /** The resource whose record the body contains. */
+  /** The resource whose record the request body contains; undefined if it contains none. */
   written: CompiledResource | undefined;
-  /** Whether credentials may be limited to certain routes. */
+  /** Whether the app has credentials with scopes, such as API keys, which may be limited to certain routes. */
   scoped: boolean;
-  /** Whether a rate limit applies. */
+  /** Whether a rate limit applies to the route. */
   limited: boolean;
 }
 
@@ -36,13 +36,13 @@ function hasUnique(resource: CompiledResource): boolean {
   return resource.fields.some((field) => field.spec.unique) || (indexes?.some((index) => index.unique) ?? false);
 }
 
-/** Whether a policy can refuse a signed-in user. A create always satisfies `owner`, and a list is filtered by it. */
+/** Whether a policy can refuse a signed-in user with a 403. `owner` refuses no create, and it filters a list instead. */
 function canForbid(policy: CompiledPolicy, route: Route): boolean {
   if (policy.public || policy.authenticated || route.crud === 'read') return false;
   return !(policy.owner && (route.crud === 'create' || route.crud === 'list'));
 }
 
-/** The codes that a route can return, from the kernel, the resource's rules and the handler. */
+/** Collects the error codes that a route can return, from the HTTP runtime, the resource's rules and the handler. */
 export function collectErrorCodes(route: Route, { policy, written, scoped, limited }: RouteFacts): Set<ErrorCode> {
   const codes = new Set<ErrorCode>([...ALWAYS_POSSIBLE_CODES, ...(route.errors ?? [])]);
   const addCodesIf = (condition: boolean, ...more: readonly ErrorCode[]) => {

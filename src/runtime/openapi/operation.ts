@@ -18,12 +18,12 @@ import { errorResponses, successResponses } from './responses.ts';
 import type { Components, Json } from './schema.ts';
 import { shapeSchema } from './shape.ts';
 
-/** The sign-in schemes that the document describes. */
+/** Returns the sign-in schemes of the authenticators that the document describes. */
 export function schemesOf(authenticators: readonly Authenticator[]): SignInScheme[] {
   return authenticators.flatMap(({ scheme }) => scheme ?? []);
 }
 
-/** The security schemes of the document; each is a token in the `Authorization` header. */
+/** Creates the security schemes of the document; each is a token in the `Authorization` header. */
 export function securitySchemes(schemes: readonly SignInScheme[]): Json {
   return Object.fromEntries(
     schemes.map(({ name, description, bearerFormat }) => [
@@ -33,14 +33,14 @@ export function securitySchemes(schemes: readonly SignInScheme[]): Json {
   );
 }
 
-/** The scopes that a route accepts, by sign-in scheme; undefined: no scope is required. */
+/** Returns the scopes that a route accepts, by sign-in scheme; undefined for a scheme without scopes. */
 function scopesByScheme(route: Route, schemes: readonly SignInScheme[]) {
   return schemes.map(({ name, scopesOf }) => ({ name, scopes: scopesOf?.(route) }));
 }
 
 /**
- * The schemes of which a route requires one, with the narrowest scope that it accepts. Public routes require none. A route whose
- * policy is a function counts as protected: only the function knows which calls are allowed without a token.
+ * Returns the sign-in schemes of which a route requires one, each with the narrowest scope that the route accepts. Public routes require
+ * none. A route whose policy is a function counts as protected: only the function knows which calls are allowed without a token.
  */
 function securityOf(route: Route, policy: CompiledPolicy, schemes: readonly SignInScheme[]): Json[] {
   if (policy.public) return [];
@@ -59,7 +59,7 @@ function describeAccess(route: Route, policy: CompiledPolicy, schemes: readonly 
   const scopeTexts = scopesByScheme(route, schemes).flatMap(({ scopes }) => {
     if (scopes === undefined) return [];
     if (scopes.length === 0) return ' API keys are not accepted.';
-    return ` An API key needs the scope ${scopes.map((one) => `\`${one}\``).join(' or ')}.`;
+    return ` An API key needs the scope ${scopes.map((scope) => `\`${scope}\``).join(' or ')}.`;
   });
   return `Access: \`${policy.text}\`.${scopeTexts.join('')}`;
 }
@@ -79,13 +79,13 @@ function queryParameters(route: Route, resource: CompiledResource | undefined, p
   return route.crud === 'read' ? readParameters(resource!, resourceOf) : [];
 }
 
-/** Whether no property of a shape is required. Then a request without a body counts as an empty body. */
+/** Whether a route's input requires no property. Then a request without a body counts as one with an empty object. */
 function acceptsEmptyBody({ input }: Route): boolean {
   return input !== undefined && '_zod' in input && (input as unknown as z.ZodType).safeParse({}).success;
 }
 
-/** The request body of a route that reads one. If the handler validates the body itself, the body may be optional. */
-function requestBody(route: Route, name: string, components: Components): Json {
+/** Creates the description of the request body of a route. If the handler validates the body itself, the body may be optional. */
+function createRequestBody(route: Route, name: string, components: Components): Json {
   if (!readsBody(route)) return {};
   const shape = route.input ?? route.bodyShape;
   const schema = shape === undefined ? {} : shapeSchema(shape, 'input', `${name}Body`, components);
@@ -97,14 +97,14 @@ function requestBody(route: Route, name: string, components: Components): Json {
   };
 }
 
-/** Whether a rate limit applies to a route. In test mode, where limits are off, the document describes the other modes. */
+/** Whether a rate limit applies to a route. In test mode, where limits are off, the document says that they apply. */
 function isLimited({ rateLimit }: Route, { rateLimit: { enabled, global: all, auth } }: Settings): boolean {
   const own = rateLimit !== undefined && (rateLimit !== 'auth' || auth !== false);
   return enabled !== false && (all !== false || own);
 }
 
 /**
- * The operation of a route: all that a client needs to call it and to read the responses.
+ * Creates the OpenAPI operation of a route: all that a client needs to call it and to read the responses.
  *
  * @param path the path as written in the document
  */
@@ -139,7 +139,7 @@ export function buildOperation(route: Route, path: string, parts: OperationParts
     ...(scope === undefined ? {} : { 'x-required-scope': scope }),
     security: securityOf(route, policy, schemes),
     ...(parameters.length === 0 ? {} : { parameters }),
-    ...requestBody(route, name, components),
+    ...createRequestBody(route, name, components),
     responses: {
       ...successResponses(route, name, context),
       ...errorResponses(collectErrorCodes(route, facts), mayReturnAnyError(route, facts), context),

@@ -60,7 +60,7 @@ export function pathParameters(path: string, resource: CompiledResource | undefi
   });
 }
 
-/** The query parameters that a route declares. */
+/** Creates the query parameters from the query schema that a route declares. */
 export function declaredQueryParameters(route: Route, name: string, components: Components): Json[] {
   const shape = route.query ?? route.queryShape;
   if (shape === undefined) return [];
@@ -74,7 +74,7 @@ export function declaredQueryParameters(route: Route, name: string, components: 
   }));
 }
 
-/** The request headers that make a request conditional or repeatable. */
+/** Creates the header parameters that make a request conditional or safe to repeat. */
 export function headerParameters(route: Route, components: Components): Json[] {
   const parameterReference = (name: string, parameter: Json) => components.addPart('parameters', name, parameter);
   return [
@@ -89,7 +89,7 @@ interface Pagination {
   maxLimit: number;
 }
 
-/** If there are more paths, the document gives examples instead of the full list. */
+/** Maximum number of include paths that the document lists. If there are more, it gives some as examples. */
 const MAX_LISTED = 60;
 
 const OPERATOR_TEXT: Record<Operator, string> = {
@@ -105,14 +105,14 @@ const OPERATOR_TEXT: Record<Operator, string> = {
   exists: 'is set (`true`) or not set (`false`)',
 };
 
-function parameter(name: string, description: string, schema: Json): Json {
+function createQueryParameter(name: string, description: string, schema: Json): Json {
   return { name, in: 'query', description, schema };
 }
 
-/** A parameter that accepts several values, separated by commas. */
+/** Creates a query parameter that accepts several values, separated by commas. */
 function commaListParameter(name: string, description: string, items: Json, bounds: Json): Json {
   return {
-    ...parameter(name, description, { type: 'array', items, minItems: 1, ...bounds }),
+    ...createQueryParameter(name, description, { type: 'array', items, minItems: 1, ...bounds }),
     style: 'form',
     explode: false,
   };
@@ -133,9 +133,9 @@ function filterParameters(field: CompiledField): Json[] {
     const meaning = spec.inner !== undefined && op === 'eq' ? 'contains the value' : OPERATOR_TEXT[op];
     const sameFilterNote = parameterName === `${name}[eq]` ? ` Equivalent to \`${name}\`; send only one of them.` : '';
     const text = `Records whose \`${name}\` ${meaning}.${visibilityNote}${sameFilterNote}`;
-    if (op === 'exists') return parameter(parameterName, text, { type: 'boolean' });
-    if (!LIST_OPERATORS.has(op)) return parameter(parameterName, text, comparisonSchema);
-    // An item between commas must not be empty, and a comma is always a separator, encoded or not.
+    if (op === 'exists') return createQueryParameter(parameterName, text, { type: 'boolean' });
+    if (!LIST_OPERATORS.has(op)) return createQueryParameter(parameterName, text, comparisonSchema);
+    // A value in a comma-separated list must not be empty or contain a comma, encoded or not.
     const item =
       comparisonSchema.type === 'string' && comparisonSchema.enum === undefined
         ? { pattern: '^[^,]+$', ...comparisonSchema }
@@ -162,7 +162,7 @@ function sortParameter(resource: CompiledResource): Json {
   );
 }
 
-/** The longest readable list of paths, shorter paths first; undefined if even the shortest are too many. */
+/** Collects the include paths of a resource, shorter ones first, up to `MAX_LISTED`; `all`: whether these are all paths. */
 function collectIncludePaths(resource: CompiledResource, resourceOf: ResourceOf): { paths: string[]; all: boolean } {
   let paths: string[] = [];
   for (let levels = 1; levels <= MAX_LEVELS; levels++) {
@@ -189,12 +189,12 @@ function fieldsParameter(resource: CompiledResource): Json {
   return commaListParameter('fields', text, { type: 'string', enum: selectableFields(resource) }, {});
 }
 
-/** The query parameters for reading one record. */
+/** Creates the query parameters for reading one record. */
 export function readParameters(resource: CompiledResource, resourceOf: ResourceOf): Json[] {
   return [fieldsParameter(resource), ...includeParameter(resource, resourceOf)];
 }
 
-/** The query parameters of a list. */
+/** Creates the query parameters of a resource's list. */
 export function listParameters(
   resource: CompiledResource,
   resourceOf: ResourceOf,
@@ -215,15 +215,17 @@ export function listParameters(
     'Continues after a page: pass the `meta.next` of that page. Cannot be combined with `page`; the response has no total.';
   return [
     ...filtered.flatMap(filterParameters),
-    ...(searched.length === 0 ? [] : [parameter('q', q, { type: 'string', maxLength: MAX_SEARCH_LENGTH })]),
+    ...(searched.length === 0 ? [] : [createQueryParameter('q', q, { type: 'string', maxLength: MAX_SEARCH_LENGTH })]),
     ...(declaredSortFields(resource).length === 0 ? [] : [sortParameter(resource)]),
     ...readParameters(resource, resourceOf),
-    parameter('page', 'The page number, from 1.', positiveInteger(MAX_PAGES, 1)),
-    parameter('limit', 'Records per page.', positiveInteger(maxLimit, Math.min(defaultLimit, maxLimit))),
-    parameter('after', after, { type: 'string' }),
-    ...(resource.softDelete ? [parameter('deleted', deleted, { type: 'string', enum: ['only', 'with'] })] : []),
+    createQueryParameter('page', 'The page number, from 1.', positiveInteger(MAX_PAGES, 1)),
+    createQueryParameter('limit', 'Records per page.', positiveInteger(maxLimit, Math.min(defaultLimit, maxLimit))),
+    createQueryParameter('after', after, { type: 'string' }),
+    ...(resource.softDelete
+      ? [createQueryParameter('deleted', deleted, { type: 'string', enum: ['only', 'with'] })]
+      : []),
     ...(isFilterable(resource, 'count')
       ? []
-      : [parameter('count', '`none` omits the total, which makes large lists faster.', { const: 'none' })]),
+      : [createQueryParameter('count', '`none` omits the total, which makes large lists faster.', { const: 'none' })]),
   ];
 }

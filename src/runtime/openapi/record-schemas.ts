@@ -43,7 +43,7 @@ function isReadOnly({ spec }: CompiledField): boolean {
   return spec.readOnly === true || spec.owner === true;
 }
 
-/** A reference: the id, or the referenced record if the client requested it and may see it. */
+/** The schema of a reference field: an id, or the referenced record if the client requested its expansion and may see it. */
 function referenceSchema(field: CompiledField, context: RecordSchemaContext): Json {
   const { description, readOnly, ...rest } = fieldSchema(field, 'output');
   const notes = { ...(description === undefined ? {} : { description }), ...(readOnly ? { readOnly } : {}) };
@@ -67,7 +67,7 @@ function readSchema(resource: CompiledResource, context: RecordSchemaContext): {
   return { properties, always: ['id', ...required.map((field) => field.name), ...times] };
 }
 
-/** Whether a client may send the field, judging by the declaration alone. */
+/** Whether a client may send the field in a body, judging by the declaration alone, not by the user or the record. */
 function isAcceptedInBody(
   resource: CompiledResource,
   { name, spec, type, closed, writableBy }: CompiledField,
@@ -78,7 +78,7 @@ function isAcceptedInBody(
   return view !== 'register' || writableBy === undefined || !requiresUser(writableBy);
 }
 
-/** Keywords that describe a value rather than its type. If the type is one of several parts, they stay outside it. */
+/** Schema keywords that describe a value rather than its type. In a schema with `anyOf`, they stay beside it, not in its parts. */
 const DESCRIPTIVE = ['description', 'examples', 'writeOnly', 'x-personal-data'];
 
 /** Splits a schema into its type and the descriptive keywords. */
@@ -86,7 +86,7 @@ function splitDescription(schema: Json): [type: Json, beside: Json] {
   const entries = Object.entries(schema);
   const isDescriptive = ([key]: [string, unknown]) => DESCRIPTIVE.includes(key);
   return [
-    Object.fromEntries(entries.filter((one) => !isDescriptive(one))),
+    Object.fromEntries(entries.filter((entry) => !isDescriptive(entry))),
     Object.fromEntries(entries.filter(isDescriptive)),
   ];
 }

@@ -31,7 +31,7 @@ function headerReference(name: string, header: Json, components: Components): Js
   return { [name]: components.addPart('headers', name.replaceAll('-', ''), header) };
 }
 
-/** The headers of every response with a status. */
+/** Creates the headers that every response with this status has. */
 function responseHeaders(status: number, components: Components): Json {
   const isTemporary = status === 202 || status === 429 || status === 503;
   return {
@@ -40,7 +40,7 @@ function responseHeaders(status: number, components: Components): Json {
   };
 }
 
-/** The headers that show the remaining requests of a rate limit. */
+/** Creates the headers that show the remaining requests of a rate limit. */
 function limitHeaders(components: Components): Json {
   return Object.assign(
     {},
@@ -92,7 +92,7 @@ function returnsRecord(route: Route): boolean {
   return hasEntityTag(route) && route.output !== undefined && recordShapes.has(route.output);
 }
 
-/** The successful responses of a route by status. Without `output` a handler may return anything, or nothing. */
+/** Creates the successful responses of a route by status. Without `output` a handler may return anything, or nothing. */
 export function successResponses(
   route: Route,
   name: string,
@@ -156,13 +156,13 @@ function errorSchema(codes: readonly ErrorCode[]): Json {
   return { type: 'object', properties: { error }, required: ['error'] };
 }
 
-/** `NOT_FOUND` → `NotFound`. */
+/** Converts an error code to a component name: `NOT_FOUND` → `NotFound`. */
 function componentName(code: ErrorCode): string {
   return code.toLowerCase().replaceAll(/(?:^|_)([a-z])/g, (_, letter: string) => letter.toUpperCase());
 }
 
 interface ResponseContext {
-  /** Whether a rate limit applies: then every response has the headers of the limit. */
+  /** Whether a rate limit applies to the route: then every response has the headers of the limit. */
   limited: boolean;
   components: Components;
 }
@@ -179,7 +179,7 @@ function errorResponse(
 }
 
 /**
- * The error responses of a route by status, each with its possible codes.
+ * Creates the error responses of a route by status, each with its possible codes.
  *
  * @param mayReturnAnyError whether the route runs code whose errors are not declared: then any 4xx status is possible
  */

@@ -13,7 +13,7 @@ interface Convertible {
 const OPEN_OBJECT: Json = { type: 'object', additionalProperties: true };
 
 /** Applies `change` to every object inside a schema, innermost first. */
-function mapObjects(value: unknown, change: (one: Json) => Json): unknown {
+function mapObjects(value: unknown, change: (object: Json) => Json): unknown {
   if (Array.isArray(value)) return value.map((item) => mapObjects(item, change));
   if (typeof value !== 'object' || value === null) return value;
   return change(Object.fromEntries(Object.entries(value).map(([key, inner]) => [key, mapObjects(inner, change)])));
@@ -55,9 +55,9 @@ function convertZodSchema(schema: z.ZodType, direction: Direction, components: C
     override({ zodSchema: one, jsonSchema }) {
       const record = recordShapes.get(one as unknown as z.ZodType);
       if (record !== undefined) Object.assign(jsonSchema, components.record(record));
-      // The format is enough; zod's regular expression for it fills a screen.
+      // `format` says enough; zod's regular expression for date-time is very long.
       if (jsonSchema.format === 'date-time') delete jsonSchema.pattern;
-      // Bounds that apply to every integer in JSON.
+      // Omit zod's default bounds, which every integer in JSON has.
       if (jsonSchema.minimum === Number.MIN_SAFE_INTEGER) delete jsonSchema.minimum;
       if (jsonSchema.maximum === Number.MAX_SAFE_INTEGER) delete jsonSchema.maximum;
       if (direction === 'output' && jsonSchema.additionalProperties === false) delete jsonSchema.additionalProperties;
@@ -77,10 +77,10 @@ function toJsonSchema(schema: StandardSchema, direction: Direction, components: 
 }
 
 /**
- * The schema of a shape in the document: of zod, or of any Standard Schema that provides JSON Schema; otherwise an open
- * object.
+ * Converts a declared schema to JSON Schema for the document: a schema of zod, or any Standard Schema that provides JSON Schema. Other
+ * schemas become an open object.
  *
- * @param name the name for parts that need one
+ * @param name the name for parts of the schema that are stored as components and have no name
  */
 export function shapeSchema(schema: StandardSchema, direction: Direction, name: string, components: Components): Json {
   return moveDefinitions(toJsonSchema(schema, direction, components), name, components);

@@ -1,6 +1,6 @@
 import type { EncryptedColumn } from '../encrypted-column.ts';
 
-/** The number of values of a column under a key. */
+/** The number of values of a column that are encrypted with a key. */
 export interface KeyCount {
   name: string;
   /** Null: the values are not ciphertexts. */
@@ -12,17 +12,17 @@ export interface KeyCount {
 export interface StoredValue {
   /** The row id, in the order in which the place is traversed. */
   row: string;
-  /** Identifies the value within the row; `replace` uses it to find the value. */
+  /** Identifies the value within the row; `replaceValues` uses the slot to find the value. */
   slot: string;
   column: EncryptedColumn;
-  /** The argument of `column.context`. */
+  /** The id of the record that the value belongs to: the argument of `column.context`. */
   id: string;
   text: string;
 }
 
 /** A stored value and the ciphertext that replaces it. */
 export interface Replacement extends StoredValue {
-  /** Null: the value is given up. Only if the place allows it. */
+  /** The new ciphertext; null: the value is given up, only if the place allows that (`canDiscard`). */
   next: string | null;
 }
 
@@ -38,15 +38,15 @@ export interface RowRange {
  */
 export interface EncryptedPlace {
   table: string;
-  /** Whether values of a lost key can be given up here: they become null. */
+  /** Whether values of a lost key in this place can be given up: replaced by null. */
   canDiscard: boolean;
-  /** Returns the rows that exist now, so that the traversal of a growing table ends; undefined if there are none. */
+  /** Returns the range of the rows that exist now, so that the traversal of a growing table ends; undefined if there are none. */
   allRows(): Promise<RowRange | undefined>;
-  /** Counts the values of the first rows of a range. `at` is the last of these rows; undefined if there was none. */
+  /** Counts the values of the first rows of a range. `at` is the last of these rows; undefined if the range has no rows. */
   count(range: RowRange): Promise<{ counts: KeyCount[]; at: string | undefined }>;
   /** Returns a batch of values that are not under `keyId`, in row order and only for whole rows; empty if the first rows have none. */
   findStale(range: RowRange, keyId: string): Promise<StoredValue[]>;
-  /** Returns the last row that `findStale` read without finding a value; undefined if it read all rows. */
+  /** Returns the last row that `findStaleValues` read without finding a value; undefined if it read all rows of the range. */
   lastScannedRow(range: RowRange): Promise<string | undefined>;
   /**
    * Replaces ciphertexts in one statement. A row that changed since it was read, or that is locked, stays unchanged. Returns the number of

@@ -3,12 +3,12 @@ import type { EncryptedColumn } from '../encrypted-column.ts';
 import { CIPHERTEXT_PREFIX, ciphertextPrefix } from '../keyring.ts';
 import type { EncryptedPlace, Replacement } from './encrypted-place.ts';
 
-/** The number of rows that one statement reads; each contains one or two records. */
+/** The maximum number of outbox rows that one statement reads; each row contains one or two records. */
 const PAGE = 500;
 
 const WHOLE = 'select max(id) from outbox';
 
-// In all statements $1 and $2 are the range.
+// In all statements $1 and $2 are the range of ids: after $1, up to and including $2.
 const REST = 'outbox where id > $1 and id <= $2 order by id';
 
 // All values of encrypted columns in a page of events. $3 rows, $4 resources, $5 their columns. Each record is expanded once: looking
@@ -23,14 +23,14 @@ const VALUES = `
     where part in ('record', 'previous') and value <> ''
   )`;
 
-// The row without a column returns the last id of the page.
+// Counts values by column and key. One more row, without a column, has the last id of the page.
 const COUNT = `
   with ${VALUES}
   select n, substring(left(text, ${CIPHERTEXT_PREFIX.length}) from '${CIPHERTEXT_PREFIX.pattern}') as key, count(*)::int, null::bigint
   from stored group by 1, 2
   union all select null, null, null, max(id) from page`;
 
-// $6: head of the newest key.
+// $6: the prefix of ciphertexts of the newest key.
 const STALE = `
   with ${VALUES}
   select id, record_id, n, part, text from stored where left(text, ${CIPHERTEXT_PREFIX.length}) <> $6 order by id`;
@@ -53,7 +53,7 @@ const REPLACE = `
     and coalesce(o.payload->'previous', '{}') @> free.old_previous::jsonb
   returning o.id`;
 
-/** A JSON object that maps column names to ciphertexts. */
+/** Returns a JSON object that maps the columns of one part of an event, `record` or `previous`, to the texts of `text`. */
 function buildColumnPatch(
   values: readonly Replacement[],
   part: string,
@@ -114,11 +114,17 @@ export function createOutboxPlace(database: Database, columns: readonly Encrypte
 
     async replace(replacements) {
       const rows = [...Map.groupBy(replacements, ({ row }) => row)];
-      const before = (part: string) => rows.map(([, values]) => buildColumnPatch(values, part, ({ text }) => text));
-      const after = (part: string) => rows.map(([, values]) => buildColumnPatch(values, part, ({ next }) => next));
+      const oldPatches = (part: string) => rows.map(([, values]) => buildColumnPatch(values, part, ({ text }) => text));
+      const newPatches = (part: string) => rows.map(([, values]) => buildColumnPatch(values, part, ({ next }) => next));
       const replaced = await database.write<[number]>({
         text: REPLACE,
-        values: [rows.map(([id]) => id), before('record'), after('record'), before('previous'), after('previous')],
+        values: [
+          rows.map(([id]) => id),
+          oldPatches('record'),
+          newPatches('record'),
+          oldPatches('previous'),
+          newPatches('previous'),
+        ],
       });
       const done = new Set(replaced.map(([id]) => String(id)));
       return replacements.filter(({ row }) => done.has(row)).length;

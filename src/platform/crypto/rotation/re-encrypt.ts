@@ -5,10 +5,11 @@ import type { EncryptedPlace, Replacement, StoredValue } from './encrypted-place
 export interface RotationCallbacks {
   /** Runs before the first value is replaced. */
   beforeWriting(): Promise<void>;
+  /** Called with the number of values that were re-encrypted in a batch. */
   replaced(place: EncryptedPlace, values: number): void;
-  /** Called when values of the lost key were set to null. */
+  /** Called with the number of values of the lost key that were set to null. */
   gaveUp(values: number): void;
-  /** Called for a value that no key decrypts. It stays unchanged. */
+  /** Called for a value that no key of the ring decrypts. The value stays unchanged. */
   undecryptable(value: StoredValue): void;
   /** Whether to stop before the next batch. */
   isStopped(): boolean;

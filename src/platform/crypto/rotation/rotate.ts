@@ -18,9 +18,9 @@ export interface RotationOptions {
 /** The progress of a rotation in one table. */
 export interface RotationProgress {
   table: string;
-  /** Values re-encrypted with the newest key so far. */
+  /** Number of values re-encrypted with the newest key so far. */
   done: number;
-  /** Values under other keys when the rotation began. */
+  /** Number of values under other keys when the rotation began. */
   total: number;
 }
 
@@ -34,14 +34,17 @@ export interface Undecryptable {
 
 /** The result of a rotation. */
 export interface Rotation {
-  /** The key that should encrypt all values. */
+  /** The id of the newest key, which should encrypt all values. */
   keyId: string;
-  /** Values re-encrypted with that key. */
+  /** Number of values that this rotation re-encrypted with the newest key. */
   rotated: number;
-  /** Values in waiting events that were set to null. */
+  /** Number of values in waiting events that were set to null. */
   givenUp: number;
   undecryptable: Undecryptable[];
-  /** Other values under older keys at the last count, because their rows kept changing. A stopped rotation counts only at its start. */
+  /**
+   * Number of decryptable values still under older keys at the last count, because their rows kept changing. A stopped rotation counts
+   * only at its start.
+   */
   left: number;
   /** Whether the rotation was stopped. */
   stopped: boolean;
@@ -65,7 +68,7 @@ function assertProcessesHaveKey({ processes }: EncryptionSurvey, newest: string)
   ]);
 }
 
-/** One pass over all places. */
+/** Goes through all places once and re-encrypts their values. Returns the values that no key of the ring decrypts. */
 async function runRotationPass(
   { database, keyring, places }: RotationParts,
   options: RotationOptions,
@@ -76,7 +79,7 @@ async function runRotationPass(
   const counts = [...survey.counts.values()].flat();
   let recorded: Promise<void> | undefined;
   const callbacks: RotationCallbacks = {
-    // Once the first value is written, no process may start without this key.
+    // Once a value is encrypted with the newest key, no process may start without that key.
     beforeWriting: () =>
       (recorded ??= database.transaction(async (tx) => {
         await lockKeyRecords(tx);
@@ -88,7 +91,7 @@ async function runRotationPass(
       const failure = failures.get(column.name) ?? { name: column.name, count: 0, ids: [] };
       failures.set(column.name, failure);
       failure.count += 1;
-      // A record occurs in one event for each of its changes.
+      // Report each record once: the outbox contains a record once for each of its changes.
       if (failure.ids.length < MAX_REPORTED_IDS && !failure.ids.includes(id)) failure.ids.push(id);
     },
     isStopped: () => options.signal?.aborted ?? false,
@@ -134,27 +137,27 @@ export async function rotateToNewestKey(parts: RotationParts, options: RotationO
   const countGivenUp = (values: number) => {
     givenUp += values;
   };
-  const left = () => {
+  const countRemaining = () => {
     const failed = undecryptable.reduce((sum, { count }) => sum + count, 0);
     return Math.max(0, countStaleValues([...survey.counts.values()].flat(), keyId) - failed);
   };
 
-  for (let idle = 0; left() > 0 && idle < MAX_IDLE_PASSES && !isStopped(); ) {
+  for (let idle = 0; countRemaining() > 0 && idle < MAX_IDLE_PASSES && !isStopped(); ) {
     assertProcessesHaveKey(survey, keyId);
     const before = rotated + givenUp;
     undecryptable = await runRotationPass(parts, options, survey, { replaced: countReplaced, gaveUp: countGivenUp });
     if (isStopped()) break;
     survey = await surveyEncryption(database, places, keyId);
     // The remaining rows are locked by a long transaction or by another rotation.
-    idle = rotated + givenUp > before || left() === 0 ? 0 : idle + 1;
+    idle = rotated + givenUp > before || countRemaining() === 0 ? 0 : idle + 1;
     if (idle > 0) await sleep(IDLE_MS);
   }
-  const outcome = { keyId, rotated, givenUp, undecryptable, left: left() };
+  const outcome = { keyId, rotated, givenUp, undecryptable, left: countRemaining() };
   if (isStopped()) return { ...outcome, stopped: true, busy: [], removable: [] };
   return { ...outcome, stopped: false, ...(await retireUnusedKeys(parts, survey)) };
 }
 
-/** Retires keys that no value uses, unless a process may have written with them since the survey began. */
+/** Retires keys that no value uses, unless a process may have encrypted with them since the survey began. */
 async function retireUnusedKeys(
   { database, keyring }: RotationParts,
   survey: EncryptionSurvey,

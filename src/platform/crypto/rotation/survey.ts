@@ -2,7 +2,7 @@ import type { Database } from '../../postgres/database.ts';
 import { type RunningProcesses, readRunningProcesses } from '../processes.ts';
 import type { EncryptedPlace, KeyCount } from './encrypted-place.ts';
 
-/** The number of values of a place, by column and key. Reads the head of every ciphertext, in pages. */
+/** Counts the values of a place by column and key. Reads the prefix of every ciphertext, in pages. */
 export async function countValuesByKey(place: EncryptedPlace): Promise<KeyCount[]> {
   const totals = new Map<string, KeyCount>();
   let range = await place.allRows();
@@ -21,7 +21,7 @@ export async function countValuesByKey(place: EncryptedPlace): Promise<KeyCount[
 
 /** The number of values under each key, and the running processes. */
 export interface EncryptionSurvey {
-  /** When the survey began, by the clock of the database. */
+  /** When the survey began, by the clock of the database, ISO 8601. */
   from: string;
   counts: ReadonlyMap<EncryptedPlace, readonly KeyCount[]>;
   /** `hasKey`: whether the processes have the newest key. */
@@ -41,7 +41,7 @@ export async function surveyEncryption(
   return { from: now![0], counts, processes };
 }
 
-/** The number of counted values that are not under the newest key. */
+/** Returns the number of counted values that are not encrypted with the newest key. */
 export function countStaleValues(counts: readonly KeyCount[], newest: string): number {
   return counts.reduce((sum, { keyId, count }) => (keyId === newest ? sum : sum + count), 0);
 }

@@ -4,14 +4,14 @@ import type { EncryptedColumn } from '../encrypted-column.ts';
 import { CIPHERTEXT_PREFIX, ciphertextPrefix } from '../keyring.ts';
 import type { EncryptedPlace } from './encrypted-place.ts';
 
-/** The number of rows that one statement reads. */
+/** The maximum number of table rows that one statement reads. */
 const PAGE = 5000;
 /** The maximum number of rows in a batch, and the number of bytes after which a batch ends early. */
 const BATCH = 500;
 const BATCH_BYTES = 4 * 2 ** 20;
 
 /**
- * The encrypted columns of a table.
+ * Creates the place of the encrypted columns of a table.
  *
  * @param columns columns of the same table, at least one
  */
@@ -26,7 +26,7 @@ export function createTablePlace(database: Database, columns: readonly Encrypted
 
   const WHOLE = `select ${id} from ${from} order by ${id} desc limit 1`;
 
-  // In all statements $1 and $2 are the range. $3: rows. The row without a column returns the last id of the page.
+  // In all statements $1 and $2 are the range of keys. $3: rows. COUNT returns one more row, without a column, for the last id of a page.
   const remainingRowsSql = `${from} where ${id} > $1 and ${id} <= $2 order by ${id}`;
   const COUNT = `
   with page as materialized (
@@ -38,7 +38,7 @@ export function createTablePlace(database: Database, columns: readonly Encrypted
   select n, substring(head from '${CIPHERTEXT_PREFIX.pattern}') as key, sum(count)::int, null as last from heads group by 1, 2
   union all select null, null, null, max(id) from page`;
 
-  // $3: head of the newest key, $4: rows to read, $5: maximum rows, $6: maximum bytes (at least one row). Stops reading once it has its
+  // $3: prefix of ciphertexts of the newest key, $4: rows to read, $5: maximum rows, $6: maximum bytes (at least one row). Stops reading once it has its
   // rows.
   const STALE = `
   select id, ${names.map((_, i) => `c${i}`).join(', ')} from (
@@ -69,7 +69,7 @@ export function createTablePlace(database: Database, columns: readonly Encrypted
 
   return {
     table,
-    // Columns may be not null, and records belong to their owners: deciding about lost values takes a person, who writes SQL.
+    // Values belong to users, and a column may be not null: an operator decides about values of a lost key, and changes them with SQL.
     canDiscard: false,
 
     async allRows() {

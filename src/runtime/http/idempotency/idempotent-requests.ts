@@ -22,9 +22,9 @@ interface Attempt {
   user: Viewer | undefined;
   key: string;
   body: unknown;
-  /** Runs the handler. Undefined: the handler has sent the response itself. */
+  /** Runs the handler; a record that it creates gets the id `recordId`. Undefined: the handler has sent the response itself. */
   run(recordId: string): Promise<SuccessResponse | undefined>;
-  /** The response for the record with the reserved id; undefined while there is no such record. */
+  /** Rebuilds the response of a create from the record with the reserved id; undefined while there is no such record. */
   rebuildCreateResponse(recordId: string): Promise<SuccessResponse | undefined>;
   /** Whether the record with the reserved id exists. */
   isCreated(recordId: string): Promise<boolean>;
@@ -32,14 +32,15 @@ interface Attempt {
 
 /** Runs a request only once, even if the client repeats it. */
 interface IdempotentRequests {
-  /** Returns the response of this run or of an earlier one. Undefined if the handler has sent the response itself. */
+  /** Returns the response of this request or of an earlier one with its key. Undefined if the handler has sent the response itself. */
   run(attempt: Attempt): Promise<SuccessResponse | undefined>;
   /** Whether the same user has sent a request with the same key to the same route and path before. */
   isRepeated(attempt: Pick<Attempt, 'req' | 'user' | 'key'>): Promise<boolean>;
 }
 
-/** How long a request waits for the first one with its key, and the `Retry-After` of the response after that. */
+/** ms that a repeated request waits for the first request with its key, before it gets a 409. */
 const WAIT_MS = 5000;
+/** The `Retry-After` of that 409, in seconds. */
 const RETRY_AFTER_SECONDS = 5;
 const FIRST_PAUSE_MS = 20;
 const MAX_PAUSE_MS = 250;
@@ -67,14 +68,14 @@ export function createIdempotentRequests(
     return hash('sha256', JSON.stringify([client, route.method, route.path, req.params, key]));
   }
 
-  /** If storing the state fails, a repetition loses its response, but this request must not fail. */
+  /** Awaits the storing of a key's state. If it fails, a repetition loses its response, but this request must not fail. */
   async function tryToStore(work: Promise<void>): Promise<void> {
     await work.catch((error) =>
       log.warn({ err: error }, 'the state of a request with an Idempotency-Key was not stored'),
     );
   }
 
-  /** A key whose record was created stays bound to its request; otherwise a request with another body would get that record. */
+  /** Ends a lease after an error. A key whose record was created stays bound to its request: another body must not get that record. */
   async function releaseKey(attempt: Attempt, lease: KeyLease, recordId: string, status: number): Promise<void> {
     await keys.release(lease, status < 500 && !(await attempt.isCreated(recordId)));
   }
@@ -135,7 +136,7 @@ export function createIdempotentRequests(
         return runUnderLease(attempt, lease, recordId, false);
       }
       storedKey = await keys.read(lease.id);
-      // The key has just expired.
+      // The stored key has just expired: try to claim it again.
       if (storedKey === undefined) continue;
       if (storedKey.fingerprint !== null && !keyedHashes.matches(storedKey.fingerprint, sent, lease.id)) {
         throw new ApiError('IDEMPOTENCY_KEY_REUSED', undefined, {
@@ -154,7 +155,7 @@ export function createIdempotentRequests(
   return { run, isRepeated: async (attempt) => (await keys.read(computeKeyId(attempt))) !== undefined };
 }
 
-/** Rebuilds the response after a long wait: the process that created the record may have died before it stored one. */
+/** Rebuilds the response to a create after a long wait: the process that ran it may have died before storing a response. */
 async function recoverOrConflict(attempt: Attempt, { recordId }: StoredKey): Promise<SuccessResponse> {
   const recovered = await attempt.rebuildCreateResponse(recordId);
   if (recovered === undefined) {

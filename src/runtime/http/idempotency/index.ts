@@ -8,12 +8,12 @@ import { responseEncryptionContext } from './stored-response.ts';
 
 export { createIdempotentRequests, readIdempotencyKey } from './idempotent-requests.ts';
 
-/** Removes keys older than a day. */
+/** Creates the sweep that removes idempotency keys older than a day. */
 export function createIdempotencySweep(database: Platform['database']): Sweep {
   return createRetentionSweep(database, { name: 'idempotency keys', removals: [{ text: REMOVE_OLD_KEYS }] });
 }
 
-/** The sweep and the encrypted column of the keys. */
+/** Creates the feature parts of idempotency keys: their sweep, and the column with encrypted responses. */
 export function createIdempotencyParts({ database }: Pick<Platform, 'database'>): FeatureParts {
   const responses = { name: 'idempotency_keys.answer', table: 'idempotency_keys', column: 'answer' };
   return {
@@ -28,11 +28,11 @@ const idempotencyKeys = pgTable(
   {
     /** SHA-256 of the user or client, the route and the key. */
     id: text('id').primaryKey(),
-    /** A keyed hash of the query and body; null: the request had no effect, so another one may have the key. */
+    /** A keyed hash of the request's query and body; null: the request had no effect, so a different request may use the key. */
     fingerprint: text('fingerprint'),
     /** The id reserved for the record of a create, the same for each repetition. */
     recordId: text('record_id').notNull(),
-    /** The fence of the lease: only the request that holds it stores its response. */
+    /** The fence of the lease, a random id: only the request that holds the lease stores its response. */
     claim: text('claim').notNull(),
     /** The end of the lease: without a response by then, a repeated request may reclaim the key. */
     claimedUntil: timestamptz('claimed_until').notNull(),
@@ -45,5 +45,5 @@ const idempotencyKeys = pgTable(
   (table) => [index('idempotency_keys_created_at_index').on(table.createdAt)],
 );
 
-/** The table, by name. */
+/** The table of idempotency keys, by name. */
 export const idempotencyTables = { idempotency_keys: idempotencyKeys };

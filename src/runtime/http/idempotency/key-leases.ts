@@ -4,12 +4,12 @@ import type { Platform } from '../../../platform/platform.ts';
 
 const LEASE = `interval '60 seconds'`;
 const RENEW_MS = 20_000;
-/** How long a key and its response are stored. */
+/** SQL interval for which a key and its response are stored. */
 const RETENTION = `interval '24 hours'`;
 
-// The fence is `claim`, a random id. All statements use the primary key.
+// In these statements, the fence is the column `claim`, a random id. All of them use the primary key.
 
-// A row that has expired but was not removed yet is claimed again like a new one.
+// A row that is older than the retention but was not removed yet is claimed like a new key.
 const CLAIM = `
   insert into idempotency_keys as k (id, fingerprint, record_id, claim, claimed_until)
   values ($1, $2, $3, $4, now() + ${LEASE})
@@ -40,14 +40,14 @@ export const REMOVE_OLD_KEYS = `
     order by created_at limit $1 for update skip locked
   ) returning 1`;
 
-/** The stored state of a key. */
+/** The stored state of an idempotency key. */
 export interface StoredKey {
   fingerprint: string | null;
   recordId: string;
   /** Null: no response yet. */
   status: number | null;
   response: string | null;
-  /** Whether the lease of its request has expired: without a response, a repeated request may reclaim the key. */
+  /** Whether the lease of the key's request has expired: without a response, a repeated request may reclaim the key. */
   expired: boolean;
 }
 
@@ -72,7 +72,7 @@ export interface KeyLeases {
   renewals: LeaseRenewals<KeyLease>;
   /** Stores the response and ends the lease. `null`: the response was too large to store. */
   finish(lease: KeyLease, status: number, response: string | null): Promise<void>;
-  /** Ends a lease without a response. @param forget whether another request may be sent with the key */
+  /** Ends a lease without a response. @param forget whether a request with another body may then use the key */
   release(lease: KeyLease, forget: boolean): Promise<void>;
 }
 

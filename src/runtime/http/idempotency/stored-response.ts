@@ -4,22 +4,22 @@ import type { Keyring } from '../../../platform/crypto/keyring.ts';
 import type { ApiError } from '../../../platform/errors.ts';
 import type { SuccessResponse } from '../../../platform/http/response.ts';
 
-/** Maximum length in characters of JSON. */
+/** Maximum length of a stored response, in characters of JSON. */
 const MAX_LENGTH = 2 ** 20;
 
 /** The response or error of a request. */
 export type Outcome = { answer: SuccessResponse } | { error: Pick<ApiError, 'code' | 'message' | 'details'> };
 
-/** A response in its stored form. */
+/** A response as it is stored, encrypted, to be repeated later. */
 export interface StoredResponse {
   outcome: Outcome;
   /** The headers set by the handler. */
   headers: Record<string, number | string | string[]>;
-  /** The roles of the user at that time: a user who has lost one may have lost access to fields. */
+  /** The roles of the user when the response was stored: a user who has lost a role may have lost access to fields. */
   roles: readonly string[];
 }
 
-/** The encryption context of a stored response. */
+/** Returns the encryption context of a stored response, from the id of its key's row. */
 export function responseEncryptionContext(id: string): string {
   return `idempotency_keys/answer/${id}`;
 }

@@ -10,34 +10,34 @@ import { findShapeMismatchReason, noteUncheckedMembers, noteUncheckedValues } fr
 export interface RefusedChange {
   table: string;
   column: string;
-  /** Its earlier name: `posts.title`. */
+  /** The name of the column in the database, before its rename: `posts.title`. */
   earlierName: string;
-  /** The reason, as a sentence. */
+  /** Why the column cannot change, as a sentence. */
   reason: string;
-  /** For a change of type: an example expression for `--using`; undefined if there is none. */
+  /** If the type of the column changes: an example of an expression for `--using`; undefined if there is no conversion. */
   example: string | undefined;
-  /** Its type in the database; undefined if its values are unreadable after the change, whatever the type. */
+  /** The type of the column in the database; undefined if its values would be unreadable, whatever the type. */
   from: string | undefined;
-  /** Its type in the declarations. */
+  /** The type of the column in the declarations. */
   type: string;
   /** For a column whose type stays the same: the expression for `--using` if all values are valid unchanged. */
   asIs?: string | undefined;
 }
 
-/** A column that may contain values that are no longer valid, by its earlier name in the database. */
+/** A column that may contain values that are no longer valid, by the name that it has in the database before the change. */
 export type UncheckedColumn = {
   table: string;
   column: string;
-  /** The note about the column. */
+  /** The note for the developer about the column's values. */
   note: string;
   array: boolean;
 } & (
   | {
-      /** The values of its enum. */
+      /** The values that the column's enum allows. */
       values: readonly string[];
     }
   | {
-      /** Maximum bytes of a text that fit into an index. */
+      /** Maximum bytes of a text that fit into the column's index. */
       room: number;
     }
 );
@@ -49,11 +49,11 @@ interface ColumnChanges {
   replaced: { table: string; column: string }[];
   notes: string[];
   unchecked: UncheckedColumn[];
-  /** Columns with an unused `--using`, because their type does not change. */
+  /** Columns for which `--using` was given in vain, because their type does not change. */
   unused: string[];
 }
 
-/** Why the values of a column could not be read after the change, whatever its type. */
+/** Returns why the values of a column could not be read after the change, whatever its type; undefined if they could. */
 function findUnreadableReason(
   kept: StoredColumn | undefined,
   now: DeclaredColumn | undefined,
@@ -83,7 +83,7 @@ function usesColumn(part: NamedShape, column: string): boolean {
   return lists.flat().some((term) => (typeof term === 'string' ? term : term.expression) === column);
 }
 
-/** Removes a column from a description, with its indexes and constraints. */
+/** Removes a column from a snapshot, with its indexes and constraints. Changes the snapshot in place. */
 function removeColumn(snapshot: Snapshot, table: TableShape, column: string): void {
   delete table.columns[column];
   delete snapshot.belfry?.columns[`${table.name}.${column}`];
@@ -92,7 +92,7 @@ function removeColumn(snapshot: Snapshot, table: TableShape, column: string): vo
   }
 }
 
-/** The earlier names of a table and a column that were renamed. */
+/** Returns the names that a table and its column have in the database, before the renames. */
 export function findEarlierNames(renames: Renames, table: string, column: string): { table: string; column: string } {
   return {
     table: renames.tables.find(({ to }) => to === table)?.from ?? table,
@@ -101,7 +101,7 @@ export function findEarlierNames(renames: Renames, table: string, column: string
 }
 
 /**
- * Changes columns that stay to their declared types.
+ * Plans the statements that change columns which stay to their declared types.
  *
  * @param snapshot the earlier description with all renames applied; changed in place to the description after the statements
  */
@@ -186,7 +186,7 @@ export function changeColumns(
       );
       changes.notes.push(`${key} becomes ${type}: reads and writes of ${table.name} wait while its rows are rewritten`);
     }
-    // Continue as if the column had been changed, so that one run reports all problems.
+    // Continue as if the column had its declared type, so that one run reports the refused changes of all columns.
     table.columns[column]!.type = type;
   }
 

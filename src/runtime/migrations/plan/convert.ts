@@ -20,10 +20,10 @@ interface Target {
   type: ColumnType | undefined;
 }
 
-// Does not match arrays.
+// Matches the timestamp types of Postgres, but not arrays of them.
 const TIMESTAMP = /^timestamp[^[]*$/;
 
-// Formats a timestamp as the API does.
+// SQL that formats a timestamp as the API returns it.
 const isoTextSql = (column: string) => `to_char(${column} AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')`;
 
 const isArrayType = (sql: string) => sql.endsWith('[]');
@@ -40,7 +40,7 @@ function findTarget(sql: string, spec: FieldSpec | undefined): Target {
   return { sql, type: own?.sql === sql ? own : findColumnType(sql) };
 }
 
-// Types that extensions may use, but no field does.
+// Integer types that tables of extensions may use, although no field does.
 const WHOLE = new Set(['smallint', 'integer']);
 const WIDENED: Record<string, string> = { integer: 'smallint', 'integer[]': 'smallint[]' };
 
@@ -48,7 +48,7 @@ function canCastToText(from: string): boolean {
   return WHOLE.has(from) || columnTypeBySqlName(from)?.castsToText === true;
 }
 
-/** A cast that loses nothing, or undefined. */
+/** Returns a cast to the target type that loses nothing; undefined if there is none. */
 function findCast(column: string, from: string, to: Target): string | undefined {
   const casts = to.type?.exactCasts?.(from) ?? (WIDENED[to.sql] === from ? [to.sql] : undefined);
   if (casts !== undefined) return [column, ...casts].join('::');
@@ -56,7 +56,7 @@ function findCast(column: string, from: string, to: Target): string | undefined 
   return toText && canCastToText(itemTypeOf(from)) ? `${column}::${to.sql}` : undefined;
 }
 
-/** The argument of `to_jsonb` for a value. */
+/** Returns the SQL of the argument of `to_jsonb` that gives a column's values the form that they have in JSON. */
 function jsonSourceSql(column: string, from: string): string {
   if (TIMESTAMP.test(from)) return isoTextSql(column);
   return findColumnType(from)?.jsonAsText ? `${column}::text${isArrayType(from) ? '[]' : ''}` : column;
@@ -73,7 +73,7 @@ function findLosslessCast(column: string, from: string, to: Target): string | un
 const isNumberType = (sql: string) => columnTypeBySqlName(sql)?.number === true;
 const isKnownType = (sql: string) => isArrayType(sql) || TIMESTAMP.test(sql) || columnTypeBySqlName(sql) !== undefined;
 
-/** Converts a value that is neither text nor JSON; undefined if some values have no meaning in the other type. */
+/** Returns SQL that converts a value that is neither text nor JSON; undefined if some values have no meaning in the type `to`. */
 function convertValueSql(column: string, from: string, to: string): string | undefined {
   if (from === 'boolean' && isNumberType(to)) return `${column}::int::${to}`;
   if (isNumberType(from) && to === 'boolean') return `${column} <> 0`;
@@ -83,7 +83,7 @@ function convertValueSql(column: string, from: string, to: string): string | und
   return isKnownType(from) && isKnownType(to) && to !== 'text' ? undefined : `${column}::text::${to}`;
 }
 
-/** Converts the items of an array. Postgres allows no subquery here, so only casts are possible. */
+/** Returns SQL that casts the items of an array: in `ALTER COLUMN … USING`, Postgres allows no subquery. Undefined if impossible. */
 function convertItemsSql(column: string, from: string, to: string): string | undefined {
   if (from === 'text' || to === 'text' || (isNumberType(from) && isNumberType(to))) return `${column}::${to}[]`;
   return from === 'boolean' && isNumberType(to) ? `${column}::int[]::${to}[]` : undefined;
@@ -110,19 +110,20 @@ function findLossyCast(column: string, from: string, to: Target): Extract<Conver
   return { loss, example: convertValueSql(column, from, to.sql) };
 }
 
-/** An expression that converts the values, even if it is lossy or may fail; undefined if there is none. */
+/** Returns an SQL expression that converts a column's values, even if it is lossy or may fail; undefined if there is none. */
 function conversionSql(column: string, from: string, to: Target): string | undefined {
   if (from === to.sql) return column;
   return findLosslessCast(column, from, to) ?? findLossyCast(column, from, to).example;
 }
 
-/** An expression that converts each value to an equal value of another type, or fails. */
+/** Returns an SQL expression that converts each value of a column to an equal value of another type, or fails. */
 export function exactCastSql(column: string, from: string, to: string): string {
   return from === 'boolean' && isNumberType(to) ? convertValueSql(column, from, to)! : `${column}::text::${to}`;
 }
 
 /**
- * Whether a field accepts any text, so that no check is needed. No values are converted to other fields: a number is not an e-mail address.
+ * Whether a field accepts any text. Values are converted to text only for such fields: for others, such as an e-mail address, the text of
+ * a number would be invalid.
  */
 function acceptsAnyText(spec: FieldSpec | undefined): boolean {
   const item = spec?.inner?.spec ?? spec;

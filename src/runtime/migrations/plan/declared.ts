@@ -10,26 +10,26 @@ import { describeMembers, enumValuesOf, kindOf, type StoredMembers } from './mem
 
 /** Facts about a column beyond its SQL. */
 export interface DeclaredColumn {
-  /** The name of its field: `post.title`. */
+  /** The name of the column's field: `post.title`. */
   field: string;
   spec: FieldSpec;
   /** `string`, `array of string`, … */
   kind: string;
-  /** The values of an enum, or of an array of them. */
+  /** The values of an enum field, or of an array of enums; undefined for other fields. */
   values: readonly string[] | undefined;
-  /** The members of an object, or of an array of them. */
+  /** The members of an object field, or of an array of objects; undefined for other fields. */
   members: StoredMembers | undefined;
-  /** Maximum bytes of a text in it, or of an item in its array; undefined if there is no limit. */
+  /** Maximum bytes of a text in the column, or of an item in its array; undefined if there is no limit. */
   longest: number | undefined;
-  /** Maximum bytes of such a text that fit into its indexes; undefined if it has no index. */
+  /** Maximum bytes of a text in the column that fit into its indexes; undefined if the column has no index. */
   room: number | undefined;
-  /** The encryption context of its ciphertexts, without the record's id, if it is encrypted: `post/secret`. */
+  /** The encryption context of the column's ciphertexts, without the record's id: `post/secret`. Undefined: not encrypted. */
   bound: string | undefined;
   /** Earlier names of the column, latest first. */
   earlier: readonly string[];
-  /** The default as SQL, for existing rows when the column is added. */
+  /** The default of the field as an SQL literal, for existing rows when the column is added; undefined if there is none. */
   fill: string | undefined;
-  /** Why existing rows get no value when the column is added, if that may be surprising. */
+  /** Why existing rows get no value when the column is added, if developers may expect one; otherwise undefined. */
   unfilled: string | undefined;
 }
 
@@ -39,11 +39,11 @@ export interface DeclaredFacts {
   columns: ReadonlyMap<string, DeclaredColumn>;
   /** Resources by table. `earlier`: earlier names of the table, latest first. */
   tables: ReadonlyMap<string, { resource: string; earlier: readonly string[] }>;
-  /** SQL to run once the tables exist, and again whenever it changes. */
+  /** SQL statements of extensions. Each runs once the tables exist, and again whenever its text changes. */
   statements: readonly string[];
 }
 
-/** The maximum size of a column's texts, and the size that fits into its indexes. */
+/** Returns the maximum bytes of a column's texts (`longest`), and the bytes that fit into its indexes (`room`). */
 function textSizeLimitsOf({ spec, maxBytes }: CompiledField): Pick<DeclaredColumn, 'longest' | 'room'> {
   const item = spec.inner?.spec ?? spec;
   const declared = fieldTypeOf(item).indexedBytes?.(item) ?? Number.POSITIVE_INFINITY;
@@ -101,7 +101,7 @@ export function collectDeclaredFacts(
   return { columns: new Map(columns), tables: new Map(tables), statements };
 }
 
-/** A stored value as an SQL literal with the column's type, for statements that take no parameters. */
+/** Returns a stored value as an SQL literal with the column's type, for statements that take no parameters. */
 function sqlLiteral(value: unknown, type: string): string {
   if (Array.isArray(value)) return `ARRAY[${value.map(scalarLiteral).join(', ')}]::${type}`;
   return `${scalarLiteral(value)}::${type}`;

@@ -6,16 +6,16 @@ import type { DeclaredFacts } from './declared.ts';
 import type { Renames } from './renames.ts';
 import type { Snapshot, TableShape } from './snapshot.ts';
 
-/** A table or a column that is dropped, by its earlier name in the database. */
+/** A table or a column that is to be dropped, by the name that it has in the database. */
 export interface Loss {
   table: string;
   /** Undefined for a whole table. */
   column: string | undefined;
-  /** New columns of its table, or new tables, that might be the same one renamed. */
+  /** New columns of the table, or new tables, that might be the dropped column or table under a new name. */
   candidates: readonly string[];
 }
 
-// Columns that every table has say nothing about where a table came from.
+// Columns that most tables have. They do not show whether a new table is a dropped one under a new name.
 const COMMON = new Set(['id', 'created_at', 'updated_at']);
 
 function listDistinctiveColumns(table: TableShape): Set<string> {
@@ -29,7 +29,7 @@ function hasSimilarColumns(removed: TableShape, added: TableShape): boolean {
   return shared.length > 0 && shared.length * 2 >= own.length;
 }
 
-/** New columns of a table that might be a renamed dropped column: those of its type, and of its kind if there are any. */
+/** Finds new columns that may be a dropped column under a new name: columns of its type, and of its kind if there are any. */
 function findRenameCandidates(
   before: Snapshot,
   table: TableShape,
@@ -59,7 +59,7 @@ export function findLosses(before: Snapshot, after: Snapshot, declared: Declared
   return Object.entries(before.tables).flatMap(([key, table]): Loss[] => {
     const next = after.tables[key];
     if (next === undefined) {
-      const candidates = added.filter((one) => hasSimilarColumns(table, one)).map(({ name }) => name);
+      const candidates = added.filter((candidate) => hasSimilarColumns(table, candidate)).map(({ name }) => name);
       return [{ table: table.name, column: undefined, candidates }];
     }
     const removed = Object.keys(table.columns).filter((name) => next.columns[name] === undefined);
@@ -73,7 +73,7 @@ export function findLosses(before: Snapshot, after: Snapshot, declared: Declared
 /** Which undeclared tables and columns are dropped: none, those without values, or all. */
 export type MayDrop = 'nothing' | 'empty' | 'anything';
 
-/** A loss, and the number of rows with a value in it. */
+/** A table or column to be dropped, and the number of rows with a value in it. */
 interface CountedLoss extends Loss {
   rows: number;
 }
@@ -104,8 +104,8 @@ function explainLoss(loss: CountedLoss): string {
 /**
  * Decides about tables and columns that are no longer declared.
  *
- * @returns the tables and columns that are dropped although they contain values, one line each
- * @throws StartupError listing what must not be dropped, with possible solutions
+ * @returns the tables and columns that may be dropped although they contain values, one line each
+ * @throws StartupError listing the tables and columns that must not be dropped, and how to keep or drop them
  */
 export async function confirmLosses(client: Client, losses: readonly Loss[], mayDrop: MayDrop): Promise<string[]> {
   const all = await countLostRows(client, losses);

@@ -5,21 +5,21 @@ export interface StoredMember {
   kind: string;
   /** Set if the member is required and has no default. */
   required?: true;
-  /** The values of an enum, or of an array of them. */
+  /** The values of an enum, or of an array of enums. */
   values?: readonly string[];
-  /** The members of an object, or of an array of them. */
+  /** The members of an object, or of an array of objects. */
   members?: StoredMembers;
 }
 
-/** Members by name. */
+/** The stored descriptions of an object's members, by name. */
 export type StoredMembers = Readonly<Record<string, StoredMember>>;
 
-/** `string`, `array of string`, … */
+/** Returns the kind of a field, as in the declarations: `string`, `array of string`. */
 export function kindOf(spec: FieldSpec): string {
   return spec.inner === undefined ? spec.type.kind : `array of ${kindOf(spec.inner.spec)}`;
 }
 
-/** The values of an enum, or of an array of them. */
+/** Returns the values of an enum, or of an array of enums; undefined for any other field. */
 export function enumValuesOf(spec: FieldSpec): readonly string[] | undefined {
   return spec.inner === undefined ? spec.values : enumValuesOf(spec.inner.spec);
 }
@@ -34,7 +34,7 @@ function describeMember({ spec }: AnyField): StoredMember {
   };
 }
 
-/** The members of an object, or of an array of them; undefined for any other field. */
+/** Describes the members of an object, or of an array of objects; undefined for any other field. */
 export function describeMembers(spec: FieldSpec): StoredMembers | undefined {
   if (spec.inner !== undefined) return describeMembers(spec.inner.spec);
   if (spec.shape === undefined) return undefined;

@@ -8,7 +8,7 @@ import { applyRenames, findRenames, planIndexAndConstraintRenames, type Renames 
 import type { RequestedChanges } from './requested-changes.ts';
 import { createEmptySnapshot, generateStatements, type Snapshot } from './snapshot.ts';
 
-/** The changes that turn one description of the tables into another. */
+/** The changes that turn one snapshot of the tables into another. */
 export interface Plan {
   /** The statements for one transaction, in order, without the indexes. */
   statements: string[];
@@ -16,11 +16,11 @@ export interface Plan {
   indexes: string[];
   /** The tables and columns that the statements drop. */
   losses: Loss[];
-  /** Changes that are impossible. The statements must not be run if there are any. */
+  /** Columns that cannot change as declared. If there are any, the statements must not be run. */
   refusals: RefusedChange[];
-  /** Notes to read before running the statements, one line each. */
+  /** Notes that a developer should read before running the statements, one line each. */
   notes: string[];
-  /** The columns of some of the notes, whose rows can be counted. */
+  /** Columns of the notes that may contain invalid values: the rows with such values can be counted. */
   unchecked: UncheckedColumn[];
 }
 
@@ -28,7 +28,7 @@ const DROPS_PART = /^(DROP INDEX|ALTER TABLE \S+ DROP CONSTRAINT)/;
 const INDEX = /^CREATE (?:UNIQUE )?INDEX "[^"]+" ON "([^"]+)"/;
 const ADDED = /^ALTER TABLE "([^"]+)" ADD COLUMN "([^"]+)" [^;]+/;
 
-/** Everything in `next`, and everything that exists only in `previous`. */
+/** Merges two snapshots: everything in `next`, and the tables and columns that exist only in `previous`. */
 function mergeSnapshots(previous: Snapshot, next: Snapshot): Snapshot {
   const tables = { ...previous.tables };
   for (const [name, table] of Object.entries(next.tables)) {
@@ -38,7 +38,7 @@ function mergeSnapshots(previous: Snapshot, next: Snapshot): Snapshot {
   return { ...next, tables };
 }
 
-/** Fills a new column of existing rows with its declared default; Postgres does so without rewriting the rows. */
+/** Adds the declared default to a statement that adds a column, to fill existing rows; Postgres does not rewrite the rows. */
 function addDefault(statement: string, declared: DeclaredFacts): string[] {
   const [added, table, column] = ADDED.exec(statement) ?? [];
   const fill = declared.columns.get(`${table}.${column}`)?.fill;
@@ -81,7 +81,7 @@ function findNotes(
   return notes;
 }
 
-/** The statements of extensions that are new or have changed. */
+/** Returns the SQL statements of extensions that are new or have changed since the previous snapshot. */
 function findNewStatements(previous: Snapshot, { statements }: DeclaredFacts): readonly string[] {
   const before = new Set(previous.belfry?.statements);
   return statements.filter((statement) => !before.has(statement));
@@ -89,8 +89,8 @@ function findNewStatements(previous: Snapshot, { statements }: DeclaredFacts): r
 
 /**
  * Plans the change from one description of the tables to another. drizzle-kit creates the statements, but it must never see one
- * addition together with one removal: it would ask on the terminal whether that is a rename. So this first applies renames and changes of
- * type, then everything new, and then everything that is dropped.
+ * addition together with one removal: it would ask on the terminal whether that is a rename. So the plan first applies renames and
+ * changes of type, then adds everything new, and then drops.
  *
  * @param previous undefined for an empty database
  * @throws StartupError if a requested change is impossible
@@ -142,7 +142,7 @@ export async function planSchemaChange(
   };
 }
 
-// Hash indexes have no size limit, and substring indexes do not contain whole texts.
+// Matches indexes with a size limit. Hash indexes have none, and substring indexes do not contain whole texts.
 const INDEX_TERMS = /^CREATE (?:UNIQUE )?INDEX "[^"]+" ON "([^"]+)" USING (?:btree|gin) \(([^)]+)\)/;
 
 /**

@@ -8,20 +8,20 @@ import { NAMED_PARTS, type NamedShape, type Snapshot, type TableShape } from './
 /** Tables and columns to rename, in an order in which no two ever have the same name. */
 export interface Renames {
   tables: { from: string; to: string }[];
-  /** `table`: its name after the renames. */
+  /** `table`: the name of the table after the renames. */
   columns: { table: string; from: string; to: string }[];
 }
 
 interface NameSets {
-  /** The form of a name in messages: `posts.title`. */
+  /** Returns the form of a name in messages: `posts.title`. */
   label(name: string): string;
   before: ReadonlySet<string>;
   after: ReadonlySet<string>;
 }
 
 /**
- * Finds the names that are renamed. A new name that already exists was renamed by an earlier migration, so its declaration
- * has no effect any more.
+ * Finds the names that are renamed. If a new name exists in the database already, an earlier migration has made
+ * the rename, so its `renamedFrom` has no effect any more.
  *
  * @param earlier earlier names of each new name, latest first
  */
@@ -63,7 +63,7 @@ function columnNames(snapshot: Snapshot, table: string): ReadonlySet<string> {
   return new Set(Object.keys(snapshot.tables[`public.${table}`]?.columns ?? {}));
 }
 
-/** Why a requested rename is impossible; undefined if it is possible. */
+/** Returns why a requested rename is impossible; undefined if it is possible. */
 function findRequestError(
   option: string,
   from: string,
@@ -152,8 +152,8 @@ function renameKey<T>(record: Record<string, T>, from: string, to: string): Reco
 }
 
 function renamePrefix<T>(record: Record<string, T>, from: string, to: string): Record<string, T> {
-  const renamed = (key: string) => (key.startsWith(from) ? to + key.slice(from.length) : key);
-  return Object.fromEntries(Object.entries(record).map(([key, value]) => [renamed(key), value]));
+  const replacePrefix = (key: string) => (key.startsWith(from) ? to + key.slice(from.length) : key);
+  return Object.fromEntries(Object.entries(record).map(([key, value]) => [replacePrefix(key), value]));
 }
 
 function listForeignKeys(snapshot: Snapshot): NamedShape[] {
@@ -173,7 +173,7 @@ function renameTable(snapshot: Snapshot, from: string, to: string): void {
 
 function renameColumn(snapshot: Snapshot, table: string, from: string, to: string): void {
   const shape = snapshot.tables[`public.${table}`]!;
-  const renamed = (names: unknown) => (names as string[]).map((name) => (name === from ? to : name));
+  const renameInList = (names: unknown) => (names as string[]).map((name) => (name === from ? to : name));
   shape.columns = renameKey(shape.columns, from, to);
   shape.columns[to]!.name = to;
   for (const index of Object.values(shape.indexes)) {
@@ -184,11 +184,11 @@ function renameColumn(snapshot: Snapshot, table: string, from: string, to: strin
     }
   }
   for (const part of ['compositePrimaryKeys', 'uniqueConstraints'] as const) {
-    for (const each of Object.values(shape[part])) each.columns = renamed(each.columns);
+    for (const each of Object.values(shape[part])) each.columns = renameInList(each.columns);
   }
   for (const key of listForeignKeys(snapshot)) {
-    if (key.tableFrom === table) key.columnsFrom = renamed(key.columnsFrom);
-    if (key.tableTo === table) key.columnsTo = renamed(key.columnsTo);
+    if (key.tableFrom === table) key.columnsFrom = renameInList(key.columnsFrom);
+    if (key.tableTo === table) key.columnsTo = renameInList(key.columnsTo);
   }
   if (snapshot.belfry !== undefined)
     snapshot.belfry.columns = renameKey(snapshot.belfry.columns, `${table}.${from}`, `${table}.${to}`);
@@ -225,7 +225,7 @@ interface PartRename {
   to: string;
 }
 
-/** Indexes and constraints that differ between two descriptions of a table only in their name. */
+/** Finds indexes and constraints that differ between two snapshots of a table only in their name. */
 function findPartRenames(table: TableShape, next: TableShape): PartRename[] {
   return NAMED_PARTS.flatMap((part) => {
     const left = Object.values(table[part]).filter(({ name }) => next[part][name] === undefined);
@@ -246,7 +246,7 @@ function applyPartRename({ table, part, from, to }: PartRename): string {
 }
 
 /**
- * Renames indexes and constraints whose names derive from those of tables and columns, instead of rebuilding them.
+ * Plans the renames of indexes and constraints whose names derive from those of tables and columns, instead of rebuilding them.
  * If a new name is still in use, the index or constraint is dropped and created instead.
  *
  * @param snapshot changed in place

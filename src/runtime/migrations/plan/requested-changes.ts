@@ -1,4 +1,4 @@
-/** Changes that the author of a migration requests on the command line. Tables and columns have their names in the database. */
+/** Changes that the author of a migration requests on the command line. Tables and columns are named as in the database. */
 export interface RequestedChanges {
   renamedTables: readonly { from: string; to: string }[];
   renamedColumns: readonly { table: string; from: string; to: string }[];

@@ -18,7 +18,7 @@ export interface NamedShape {
   [detail: string]: unknown;
 }
 
-/** The parts of a table that have a name in the database. */
+/** The parts of a table in drizzle-kit's snapshot that have a name in the database. */
 export const NAMED_PARTS = [
   'indexes',
   'foreignKeys',
@@ -37,13 +37,13 @@ export type TableShape = {
 export interface StoredColumn {
   /** `string`, `array of string`, … */
   kind: string;
-  /** The encryption context of its ciphertexts, without the record's id, if it is encrypted: `post/secret`. */
+  /** The encryption context of the column's ciphertexts, without the record's id: `post/secret`. Missing: not encrypted. */
   bound?: string;
-  /** The values of an enum, or of an array of them. Missing in older snapshots. */
+  /** The values of an enum, or of an array of enums. Missing in older snapshots. */
   values?: readonly string[];
-  /** The members of an object, or of an array of them. Missing in older snapshots. */
+  /** The members of an object, or of an array of objects. Missing in older snapshots. */
   members?: StoredMembers;
-  /** Maximum bytes of a text in it, or of an item in its array. Missing if there is no limit, and in older snapshots. */
+  /** Maximum bytes of a text in the column, or of an item in its array. Missing if there is no limit, and in older snapshots. */
   longest?: number;
 }
 
@@ -64,15 +64,15 @@ interface DrizzleKit {
   generateMigration(from: Snapshot, to: Snapshot): Promise<string[]>;
 }
 
-// A development dependency that is needed only when tables are compared. Load its CommonJS build: the ESM build loads that of drizzle-orm,
-// whose large package.json Node reads again for each module, for more than a second.
+// drizzle-kit is a development dependency that is needed only to compare tables. Load its CommonJS build: the ESM build loads the ESM
+// build of drizzle-orm, for each of whose modules Node reads a large package.json again, for more than a second in total.
 const load = createRequire(import.meta.url);
 const loadDrizzleKit = (): DrizzleKit => load('drizzle-kit/api');
 
-/** Creates the description of tables. */
+/** Describes the declared tables as a snapshot, to compare it with other snapshots. */
 export function takeSnapshot(tables: Record<string, PgTable>, declared: DeclaredFacts): Snapshot {
   const { generateDrizzleJson } = loadDrizzleKit();
-  // Convert to the form that is read back from a file: without keys that have no value.
+  // Convert the snapshot to the form that is read back from a file: without keys that have no value.
   const described: Snapshot = JSON.parse(JSON.stringify(generateDrizzleJson(tables)));
   const columns = [...declared.columns].map(([key, { kind, bound, values, members, longest }]) => [
     key,
@@ -96,12 +96,12 @@ export function takeSnapshot(tables: Record<string, PgTable>, declared: Declared
   };
 }
 
-/** The description of a database without tables. */
+/** Creates the snapshot of a database without tables. */
 export function createEmptySnapshot(): Snapshot {
   return loadDrizzleKit().generateDrizzleJson({});
 }
 
-/** The statements that turn one description into another, from drizzle-kit. It must not need to ask: see `planSchemaChange`. */
+/** Generates the statements that turn one snapshot into another. drizzle-kit must not need to ask: see `planSchemaChange`. */
 export function generateStatements(from: Snapshot, to: Snapshot): Promise<string[]> {
   return loadDrizzleKit().generateMigration(from, to);
 }

@@ -6,10 +6,10 @@ import type { StoredColumn } from './snapshot.ts';
 
 const itemKindOf = (kind: string) => (kind.startsWith('array of ') ? kind.slice('array of '.length) : undefined);
 
-/** Finds the type of a kind. */
+/** Finds the field type of a kind such as `string`; undefined if the kind is unknown. */
 type TypeOf = (kind: string) => FieldType | undefined;
 
-/** Whether every value of a kind has the form of another kind: a text, a number, a list of these. */
+/** Whether every value of a kind has the JSON form of another kind: both are texts, numbers, or lists of one form. */
 function hasSameForm(from: string, to: string, typeOf: TypeOf): boolean {
   if (from === to || typeOf(to)?.jsonType === 'any') return true;
   const [items, wanted] = [itemKindOf(from), itemKindOf(to)];
@@ -19,7 +19,7 @@ function hasSameForm(from: string, to: string, typeOf: TypeOf): boolean {
   return target.takesAll === true || (source.plainText === true && target.plainText === true);
 }
 
-/** Whether a kind accepts every value of its form. */
+/** Whether a kind accepts every value of its JSON form, as `string` accepts every text. */
 function acceptsEveryValue(kind: string, typeOf: TypeOf): boolean {
   const item = itemKindOf(kind);
   return item === undefined ? typeOf(kind)?.takesAll === true : acceptsEveryValue(item, typeOf);
@@ -30,7 +30,7 @@ function acceptsAll(from: string, to: string): boolean {
   return from === to || (hasSameForm(from, to, fieldTypeByKind) && acceptsEveryValue(to, fieldTypeByKind));
 }
 
-/** Finds types by kind, including that of a column, which may come from outside Belfry. */
+/** Creates the lookup of field types by kind. It includes the type of the column, which may be a type from outside Belfry. */
 function createTypeLookup({ spec }: DeclaredColumn): TypeOf {
   let own = spec;
   while (own.inner !== undefined) own = own.inner.spec;
@@ -38,8 +38,8 @@ function createTypeLookup({ spec }: DeclaredColumn): TypeOf {
 }
 
 /**
- * Why values could not be read as another kind although the column's type stays the same: values of jsonb columns and ciphertexts have
- * an inner form. Undefined if they can, or if their earlier kind is not known.
+ * Returns why a column's values could not be read as another kind although its Postgres type stays the same: values of jsonb columns and
+ * ciphertexts have an inner form. Undefined if they can be read, or if their earlier kind is not known.
  */
 export function findShapeMismatchReason(
   kept: StoredColumn | undefined,
@@ -52,7 +52,7 @@ export function findShapeMismatchReason(
 }
 
 /**
- * A note on values that are kept although they may now be invalid: a sentence without its period; undefined if there is nothing to note.
+ * Returns a note on values that are kept although they may now be invalid: a sentence without its period. Undefined if there are none.
  */
 export function noteUncheckedValues(key: string, kept: StoredColumn | undefined, now: DeclaredColumn | undefined) {
   if (kept === undefined || now === undefined) return undefined;
@@ -77,7 +77,7 @@ function findMemberChanges(path: string, before: StoredMember | undefined, now: 
   return [...changes, ...findShapeChanges(before.members, now.members, `${path}.`)];
 }
 
-/** The changes between two shapes that make stored objects invalid, in a few words each; empty if either shape is unknown. */
+/** Describes the changes between two object shapes that make stored objects invalid; empty if either shape is unknown. */
 function findShapeChanges(before: StoredMembers | undefined, now: StoredMembers | undefined, path: string): string[] {
   if (before === undefined || now === undefined) return [];
   const names = new Set([...Object.keys(before), ...Object.keys(now)]);
@@ -85,7 +85,7 @@ function findShapeChanges(before: StoredMembers | undefined, now: StoredMembers 
 }
 
 /**
- * A note on objects that are kept although they may now be invalid: a sentence without its period; undefined if there is nothing to note.
+ * Returns a note on objects that are kept although they may now be invalid: a sentence without its period. Undefined if there are none.
  */
 export function noteUncheckedMembers(
   key: string,
