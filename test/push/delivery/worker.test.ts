@@ -1,10 +1,10 @@
 import { Client } from 'pg';
 import { afterAll, beforeEach, describe, expect, test } from 'vitest';
-import { createApp, defineUser } from '../../src/index.ts';
-import { createPushSweeps } from '../../src/push/delivery/sweeps.ts';
-import type { Transport } from '../../src/push/transport.ts';
-import { startTestApp } from '../support/app.ts';
-import { openPlatform } from './platform.ts';
+import { createApp, defineUser } from '../../../src/index.ts';
+import { createPushSweeps } from '../../../src/push/delivery/sweeps.ts';
+import type { Transport } from '../../../src/push/transport.ts';
+import { startTestApp } from '../../support/app.ts';
+import { openPlatform } from '../platform.ts';
 
 /** Every token that a transport received, in any process of this test. */
 const sent: string[] = [];

@@ -1,9 +1,9 @@
 import { Client } from 'pg';
 import { afterAll, afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
-import { defineUser } from '../../src/index.ts';
-import { createLog } from '../../src/platform/observability/log.ts';
-import { sendThroughTransport, type Transport, type TransportResult } from '../../src/push/transport.ts';
-import { type Person, startTestApp } from '../support/app.ts';
+import { defineUser } from '../../../src/index.ts';
+import { createLog } from '../../../src/platform/observability/log.ts';
+import { sendThroughTransport, type Transport, type TransportResult } from '../../../src/push/transport.ts';
+import { type Person, startTestApp } from '../../support/app.ts';
 
 const calls: Parameters<Transport['send']>[] = [];
 let answer: (token: string, call: number) => TransportResult;

@@ -2,12 +2,12 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { Client } from 'pg';
 import { afterAll, expect, test } from 'vitest';
-import { defineUser } from '../../src/index.ts';
-import { prepareDevices } from '../../src/push/delivery/chunk-sender.ts';
-import { createChunkClaimer, renewClaims } from '../../src/push/delivery/claim-chunks.ts';
-import { startTestApp } from '../support/app.ts';
-import { startProcess } from '../support/processes/app-process.ts';
-import { openPlatform } from './platform.ts';
+import { defineUser } from '../../../src/index.ts';
+import { prepareDevices } from '../../../src/push/delivery/chunk-sender.ts';
+import { createChunkClaimer, renewClaims } from '../../../src/push/delivery/claim-chunks.ts';
+import { startTestApp } from '../../support/app.ts';
+import { startProcess } from '../../support/processes/app-process.ts';
+import { openPlatform } from '../platform.ts';
 
 const claimChunks = createChunkClaimer(undefined);
 

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
-import { createChunkSender } from '../../src/push/delivery/chunk-sender.ts';
-import { createChunkClaimer } from '../../src/push/delivery/claim-chunks.ts';
-import type { Transport } from '../../src/push/transport.ts';
+import { createChunkSender } from '../../../src/push/delivery/chunk-sender.ts';
+import { createChunkClaimer } from '../../../src/push/delivery/claim-chunks.ts';
+import type { Transport } from '../../../src/push/transport.ts';
 
 const KEY = { pushId: 'p', chunk: 0, size: 1 };
 const CHUNK = ['p', 0, 1, 'hanging', 0, 1, false, 1, new Date().toISOString(), null, { title: 'Hi' }];

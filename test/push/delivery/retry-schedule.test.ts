@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { nextRetryAt } from '../../src/push/delivery/chunk-sender.ts';
+import { nextRetryAt } from '../../../src/push/delivery/chunk-sender.ts';
 
 const NOW = 1_800_000_000_000;
 const failed = { attempts: 1, retryAfterMs: undefined, createdAt: NOW, expiresAt: undefined };
