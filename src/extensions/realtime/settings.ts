@@ -9,7 +9,7 @@ export const realtimeSettings = z.strictObject({
   policy: compiledPolicySetting.prefault('public'),
   /** Seconds for which events are kept for clients that reconnect. */
   windowSeconds: count.min(10).max(86_400).default(600),
-  /** Minimum number of the newest events that are kept for clients that reconnect. Events older than the window do not count. */
+  /** Minimum number of newest events that are kept for clients that reconnect, unless they are older than `windowSeconds`. */
   windowEvents: count.max(10_000_000).default(10_000),
   /** Seconds between heartbeats of a stream. */
   heartbeatSeconds: z.number().min(0.1).max(300).default(15),

@@ -5,9 +5,9 @@ export const realtimeWaiting = pgTable(
   'realtime_waiting',
   {
     eventId: text('event_id').primaryKey(),
-    /** The id of its outbox row; defines the order. */
+    /** The id of the event's outbox row, which defines the order of events. */
     position: bigint('position', { mode: 'number' }).notNull(),
-    /** The text of the entry in the Redis stream. Empty: events that waited too long were dropped here. */
+    /** The text of the entry for the Redis stream. Empty in the row that stands for dropped events. */
     entry: text('entry').notNull(),
     createdAt: timestamptz('created_at').notNull().defaultNow(),
   },

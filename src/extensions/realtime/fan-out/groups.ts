@@ -8,12 +8,12 @@ export interface CurrentViewer {
   user: Viewer | undefined;
 }
 
-/** A subscription of a client. */
+/** A client's subscription to the records of a resource, or to a single record. */
 export interface Subscription {
-  /** As the client wrote it. */
+  /** The subscription as the client wrote it: `post`, `post/<id>` or `post?field=value`. */
   text: string;
   gateway: ResourceGateway;
-  /** Set for a subscription to a single record. */
+  /** The id of the record, for a subscription to a single record. */
   id: string | undefined;
   filters: Readonly<Record<string, unknown>>;
   recordSubscription: RecordSubscription;
@@ -26,7 +26,7 @@ export interface Listener {
   subscriptions: Subscription[];
 }
 
-/** Subscriptions that get the same events for every change, except those of the owners of its record. */
+/** Equal subscriptions of viewers who get the same events for every change. Only a viewer who owns the changed record may get others. */
 export interface Group extends Pick<Subscription, 'text' | 'gateway' | 'id' | 'recordSubscription'> {
   key: string;
   /**
@@ -76,14 +76,14 @@ function groupKey({ text, gateway, id, recordSubscription }: Subscription, { use
   ]);
 }
 
-/** Creates the groups, with no listeners. */
+/** Creates the groups of a process, with no listeners yet. */
 export function createGroups(): Groups {
   const groups = new Map<string, Group>();
   const bundles = new Map<string, Bundle>();
   const bundleOf = new Map<Listener, Bundle>();
   const byResource = new Map<string, ResourceGroups>();
 
-  /** Returns the set that a group belongs to. */
+  /** Returns the set that contains a group: the list subscriptions of its resource, or the subscriptions to its record. */
   function groupSetOf({ gateway, id }: Group): Set<Group> {
     const resourceGroups = byResource.get(gateway.name) ?? { lists: new Set(), records: new Map() };
     byResource.set(gateway.name, resourceGroups);
