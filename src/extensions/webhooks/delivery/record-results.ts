@@ -82,35 +82,35 @@ export const RECORD_RESULTS = `
 
 /** An attempt and its outcome. */
 interface RecordableAttempt {
-  /** The delivery. */
+  /** The id of the delivery. */
   id: string;
   endpointId: string;
   eventId: string;
-  /** Whether its body is encrypted. If so, the response is encrypted as well, because it may repeat the body. */
+  /** Whether the delivery's body is encrypted. If so, the response is encrypted as well, because it may repeat the body. */
   isEncrypted?: boolean;
-  /** Its number. The result counts only while this is still the delivery's last attempt. */
+  /** The number of the attempt. Its result is written only while it is still the delivery's last attempt. */
   attempt: number;
   scheduleAttempt: number;
-  /** If the worker died, the duration and whether the receiver is slow are unknown: null. */
+  /** `durationMs` and `slow` are null if they are unknown, because the worker died during the attempt. */
   outcome: Omit<Outcome, 'durationMs' | 'slow'> & { durationMs: number | null; slow: boolean | null };
 }
 
 /** A completed attempt. */
 export interface CompletedAttempt extends RecordableAttempt {
-  /** Epoch ms at which it was due. */
+  /** Epoch ms at which the attempt was due. */
   dueAt: number;
   outcome: Outcome;
 }
 
 const MAX_BATCH = 500;
 
-/** The status of a delivery after an attempt, and the time of the next attempt. */
+/** The status of a delivery after an attempt, and the ms until its next attempt; null if there is none. */
 interface NextStep {
   status: DeliveryStatus;
   delayMs: number | null;
 }
 
-/** Decides what happens after an attempt. */
+/** Decides the status of a delivery after an attempt, and whether and when it is retried. */
 export function decideNextStep(
   { outcome, scheduleAttempt }: Pick<RecordableAttempt, 'outcome' | 'scheduleAttempt'>,
   schedule: readonly number[],
@@ -122,7 +122,7 @@ export function decideNextStep(
   return { status: delayMs === null ? 'failed' : 'pending', delayMs };
 }
 
-/** The parameters of `RECORD_RESULTS`. */
+/** Creates the parameters of the statement `RECORD_RESULTS`. */
 function createResultParameters(
   keyring: Keyring,
   results: readonly RecordableAttempt[],
@@ -155,11 +155,11 @@ function createResultParameters(
 /** Writes the results of attempts: deliveries, their logs and the counters of their endpoints. */
 export type WriteResults = (results: readonly RecordableAttempt[]) => Promise<void>;
 
-/** The first digit of a status (`5xx`) bounds the number of labels: receivers choose the rest. */
+/** Returns the class of an HTTP status, such as `5xx`: receivers choose the status, so the log must not have a label for each. */
 const statusClassOf = (status: number | null) => (status === null ? null : `${String(status)[0]}xx`);
 
 /**
- * The log line of an attempt. It contains only ids and classes: no URL, header, body or response.
+ * Creates the log line of an attempt. The line contains only ids and classes: no URL, header, body or response.
  *
  * @param disabledEndpoints the endpoints that this attempt may have disabled; undefined if the result could not be written
  */
@@ -184,7 +184,7 @@ function createAttemptLine(
   };
 }
 
-/** Creates the writer of results. It logs each attempt and reports endpoints that are disabled as a result. */
+/** Creates the function that writes results. It also logs each attempt, and reports the endpoints that the results disable. */
 export function createResultWriter(
   host: Pick<Host, 'database' | 'events' | 'log' | 'mail' | 'keyring' | 'settings'>,
   settings: { retrySchedule: readonly number[]; disableAfterFailures: number; notifyOwner: boolean },
@@ -219,7 +219,7 @@ export function createResultWriter(
   };
 }
 
-/** Creates a worker's recorder of results, which writes them in batches. */
+/** Creates the function with which a worker writes the result of each attempt. Results are written in batches. */
 export function createResultRecorder(...parts: Parameters<typeof createResultWriter>): AddToBatch<CompletedAttempt> {
   return createMicroBatch<CompletedAttempt>(createResultWriter(...parts), MAX_BATCH);
 }
