@@ -50,7 +50,7 @@ export interface DeviceResult extends TransportResult {
   deviceId: string | null;
   /** For a raw token that is no longer valid: its `tokenHash` and platform. */
   raw: { hash: string; platform: DevicePlatform } | null;
-  /** Tries before this one. */
+  /** Number of earlier tries to send the push to the device. */
   tries: number;
   /** Epoch ms of the next try; undefined if the result is final. */
   nextRetryAt: number | undefined;
@@ -62,7 +62,7 @@ export interface SentChunk {
   results: readonly DeviceResult[];
   /** Epoch ms at which the chunk was passed to its transport. */
   sentAt: number;
-  /** Epoch ms of the next try of its devices; undefined without retries. */
+  /** Epoch ms of the earliest next try of a device of the chunk; undefined without retries. */
   dueAt: number | undefined;
 }
 

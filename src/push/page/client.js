@@ -51,7 +51,7 @@ function isOfKey(subscription, key) {
 
 /**
  * Subscribes this browser and registers it as a device of the signed-in user. Asks for permission, so call it on a click. Call it again
- * after every login and once per visit: it renews what has changed.
+ * after every login and once per visit: it updates the subscription and the device if they have changed.
  *
  * @param {{ token: string, name?: string, appVersion?: string, locale?: string, serviceWorker?: string }} options
  *   `token`: of the session; `serviceWorker`: the URL of the worker, if it is not /push/sw.js
@@ -102,8 +102,8 @@ export async function unsubscribe({ token, serviceWorker = '/push/sw.js' }) {
 }
 
 /**
- * Reports opened notifications to the server: now those that were opened before this page, and later every other one. Call it once on
- * each page, as soon as the session is known.
+ * Reports opened notifications to the server: now the notifications that were opened before this page, and later each further one. Call it
+ * once on each page, as soon as the session is known.
  *
  * @param {{ token: string }} options
  */

@@ -22,7 +22,7 @@ const KEY_OR_TEAM_ID = /^[A-Z0-9]{10}$/;
 const TOPIC = /^[A-Za-z0-9-]+(\.[A-Za-z0-9-]+)+$/;
 const PEM = /-----BEGIN /;
 
-/** Reads a PEM from a variable, or from the file that it names. `\n` becomes a line break: many hosts strip line breaks from variables. */
+/** Reads a PEM from a variable, or from the file whose path the variable contains. `\n` in the variable stands for a line break. */
 function readPem(name: string, value: string, reportError: ReportError): string | undefined {
   const text = readCredential(value.replaceAll('\\n', '\n'), PEM);
   if (text === undefined)

@@ -16,7 +16,7 @@ export interface ApnsError {
   code?: string;
 }
 
-/** Waits in ms after a rate limit, because Apple sends none or the library drops them. */
+/** The wait in ms after a rate limit of APNs: Apple sends no wait, or the library drops it. */
 const RATE_LIMIT_WAIT_MS = 60_000;
 const TOKEN_UPDATES_WAIT_MS = 20 * 60_000;
 
@@ -27,7 +27,7 @@ const EXPIRED_PROVIDER_TOKEN = 'ExpiredProviderToken';
 const FAILURE_BY_REASON: Record<string, [FailureClass, name: string, waitMs?: number]> = {
   Unregistered: ['gone', 'DeviceNotRegistered'],
   ExpiredToken: ['gone', 'DeviceNotRegistered'],
-  // Every device fails like this if sandbox and production are mixed up; the limit on removals in a row guards against it.
+  // All devices fail like this if sandbox and production are mixed up; the limit on gone devices in a row prevents their removal.
   BadDeviceToken: ['gone', 'InvalidRegistration'],
 
   DeviceTokenNotForTopic: ['misconfigured', 'InvalidTopic'],

@@ -20,7 +20,7 @@ interface Detail {
   fieldViolations?: { field?: string; description?: string }[];
 }
 
-/** Wait in ms if FCM sends none: its quota is counted per minute. */
+/** The wait in ms after a rate limit if FCM sends no wait: FCM's quota is counted per minute. */
 const RATE_LIMIT_WAIT_MS = 60_000;
 
 const findDetail = (details: readonly Detail[], type: string) =>

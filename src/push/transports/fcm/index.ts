@@ -14,7 +14,7 @@ const MESSAGES_PER_CALL = 500;
 const CONCURRENT_CALLS = 4;
 const COLLECT_MS = 5;
 
-/** A token of no device: if FCM accepts the credentials, this is the only error it reports. */
+/** A token that belongs to no device, for checking the credentials: if FCM accepts them, it reports only that the token is invalid. */
 const UNREGISTERED_TOKEN = 'belfry-credentials-check';
 
 function toTransportResult({ messageId, error }: FcmResult, device: TransportDevice): TransportResult {
