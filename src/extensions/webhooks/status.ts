@@ -16,7 +16,7 @@ const SENDING = `
   union all
   select endpoint_id, false from webhook_deliveries where status = 'sending' and lease_until is not null`;
 
-/** The numbers of deliveries and events that wait: see `queueSql`. */
+/** The numbers of deliveries and events that wait: see `queueStateSql`. */
 type QueueRow = [
   due: number,
   later: number,
@@ -150,14 +150,14 @@ export function createStatusReader(
   const text = queueSql(usersSql(users));
   const roles = globalRolesOf(settings);
 
-  async function queue(): Promise<WebhookQueue> {
+  async function readQueue(): Promise<WebhookQueue> {
     const [row] = await database.readSlowly<QueueRow>({ text, values: [roles] });
     const [due, retrying, held, inFlight, oldestMs, events, oldestEventMs] = row!;
     // The earliest overdue delivery may already be in flight.
     return { due, retrying, held, inFlight, oldestMs: due > 0 ? oldestMs : null, events, oldestEventMs };
   }
 
-  async function endpoints(): Promise<WebhookStatus['endpoints']> {
+  async function countEndpointsByState(): Promise<WebhookStatus['endpoints']> {
     const rows = await database.readSlowly<[string, string | null, number]>({ text: ENDPOINT_STATES, values: [] });
     const rowsInState = (state: string) => rows.filter(([one]) => one === state);
     const disabled = rowsInState('disabled').map(([, reason, count]) => [reason ?? 'manual', count] as const);
@@ -169,11 +169,11 @@ export function createStatusReader(
   }
 
   return {
-    queue,
+    queue: readQueue,
     async status(worst = 10) {
       const [states, waiting, [failed], attempts, worstRows] = await Promise.all([
-        endpoints(),
-        queue(),
+        countEndpointsByState(),
+        readQueue(),
         database.readSlowly<[number]>({ text: FAILED, values: [] }),
         database.readSlowly<[string | null, number]>({ text: RECENT_ATTEMPTS, values: [RECENT_MS, NEWEST] }),
         database.readSlowly<WorstRow>({ text: WORST_ENDPOINTS, values: [worst] }),

@@ -163,7 +163,7 @@ export function createChunkSender(
     jobsBeingSent.add(job);
     try {
       const sentChunk = await sending;
-      // `abandon` has already rejected the job, and the database may be closed.
+      // `abandonSends` has already rejected the job, and the database may be closed.
       if (abandoned) return;
       await storeLater(sentChunk);
       job.resolve();

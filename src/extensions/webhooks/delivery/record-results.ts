@@ -129,26 +129,26 @@ function createResultParameters(
   nextSteps: readonly NextStep[],
   disableAfter: number,
 ): unknown[] {
-  const plain = (value: (result: RecordableAttempt) => string | number | boolean | null) =>
+  const plainColumn = (value: (result: RecordableAttempt) => string | number | boolean | null) =>
     plainArrayLiteral(results.map(value));
-  const text = (value: (result: RecordableAttempt) => string | null) => textArrayLiteral(results.map(value));
+  const textColumn = (value: (result: RecordableAttempt) => string | null) => textArrayLiteral(results.map(value));
   const encryptedResponseOf = ({ id, isEncrypted, outcome: { response } }: RecordableAttempt) =>
     isEncrypted && response ? encryptResponse(keyring, id, response) : null;
   return [
-    plain(({ id }) => id),
-    plain(({ attempt }) => attempt),
-    plain(({ outcome }) => outcome.at),
+    plainColumn(({ id }) => id),
+    plainColumn(({ attempt }) => attempt),
+    plainColumn(({ outcome }) => outcome.at),
     plainArrayLiteral(nextSteps.map(({ status }) => status)),
-    plain(({ outcome }) => outcome.statusCode),
-    plain(({ outcome }) => outcome.durationMs),
-    text(({ outcome }) => outcome.error),
+    plainColumn(({ outcome }) => outcome.statusCode),
+    plainColumn(({ outcome }) => outcome.durationMs),
+    textColumn(({ outcome }) => outcome.error),
     plainArrayLiteral(nextSteps.map(({ delayMs }) => delayMs)),
-    text(({ isEncrypted, outcome }) => (isEncrypted && outcome.response ? null : outcome.response)),
-    plain(({ outcome }) => outcome.slow),
-    plain(({ outcome }) => outcome.gone),
-    plain(({ outcome }) => outcome.refused === true),
+    textColumn(({ isEncrypted, outcome }) => (isEncrypted && outcome.response ? null : outcome.response)),
+    plainColumn(({ outcome }) => outcome.slow),
+    plainColumn(({ outcome }) => outcome.gone),
+    plainColumn(({ outcome }) => outcome.refused === true),
     disableAfter,
-    text(encryptedResponseOf),
+    textColumn(encryptedResponseOf),
   ];
 }
 

@@ -31,7 +31,7 @@ const FEW_HOLDERS = 1000;
  */
 export function candidatesSql(users: UsersSql): string {
   const open = 'e.enabled and e.removed_at is null and e.id > $6';
-  const source = (name: Source, from: string, condition: string) => `
+  const candidatesOfSourceSql = (name: Source, from: string, condition: string) => `
   (select '${name}', found.* from (
     select e.id, e.owner_id, e.slow, e.events from ${from} where ${condition} and ${open} offset 0
   ) found order by found.id limit ${MAX_CANDIDATES[name] + 1})`;
@@ -40,24 +40,24 @@ export function candidatesSql(users: UsersSql): string {
     select u.id from ${users.table} u where ${users.hasRole('$2')} limit ${FEW_HOLDERS + 1}
   )
   ${[
-    source(
+    candidatesOfSourceSql(
       'owner',
       'webhook_endpoints e',
       `e.owner_id = any($1::text[]) and e.scope = 'own' and e.events && $3::text[]`,
     ),
-    source(
+    candidatesOfSourceSql(
       'role',
       `holders h cross join lateral (select * from webhook_endpoints where owner_id = h.id and removed_at is null offset 0) e`,
       `(select count(*) from holders) <= ${FEW_HOLDERS} and e.scope = 'own' and e.events && $4::text[]`,
     ),
-    source(
+    candidatesOfSourceSql(
       'role',
       `webhook_endpoints e join ${users.table} u on u.id = e.owner_id`,
       `(select count(*) from holders) > ${FEW_HOLDERS} and e.scope = 'own' and e.events && $4::text[]
       and ${users.hasRole('$2')}`,
     ),
-    source('anybody', 'webhook_endpoints e', `e.scope = 'own' and e.events && $5::text[]`),
-    source('global', 'webhook_endpoints e', `e.scope = 'global' and e.events && $3::text[]`),
+    candidatesOfSourceSql('anybody', 'webhook_endpoints e', `e.scope = 'own' and e.events && $5::text[]`),
+    candidatesOfSourceSql('global', 'webhook_endpoints e', `e.scope = 'global' and e.events && $3::text[]`),
   ].join('\n  union all')}`;
 }
 
