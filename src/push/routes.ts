@@ -10,7 +10,7 @@ import type { Platform } from '../platform/platform.ts';
 import { readPush } from './history/read-push.ts';
 import { messageShape } from './message.ts';
 
-/** Limit per client: one send can reach every user. */
+/** Rate limit per client for sending pushes. It is low, because one push can reach every user. */
 const SEND_LIMIT = { limit: 60, windowMs: 60_000 };
 const MAX_DEVICES_PER_PAGE = 100;
 /** Highest page number that can be requested. */

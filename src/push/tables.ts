@@ -64,7 +64,7 @@ const pushAudiences = pgTable(
     registered: integer('registered').notNull(),
     /** Number of raw tokens. */
     raw: integer('raw').notNull(),
-    /** `registered` (users and devices), then `tokens`. */
+    /** What is being looked up: first `registered` (users and registered devices), then `tokens` (raw tokens). */
     stage: text('stage').notNull(),
     /** Number of entries of the current stage that were processed. */
     done: integer('done').notNull(),

@@ -50,7 +50,7 @@ function toRedactedError(
 
 /** A device as passed to transports. */
 export interface TransportDevice {
-  /** Null for a raw token. */
+  /** The id of the registered device; null for a raw token. */
   id: string | null;
   platform: DevicePlatform;
   /** The unmasked token; for a browser, the JSON of its PushSubscription. */
@@ -65,7 +65,7 @@ export interface TransportResult {
   ok: boolean;
   /** The provider's id of the notification. */
   id?: string;
-  /** Stored and shown in results, so it must contain no token and no secret. */
+  /** The error text. It is stored and shown in results, so it must contain no token and no secret. */
   error?: string;
   /** The provider reports that the token is no longer valid: the device is removed. */
   unregistered?: boolean;
@@ -158,7 +158,7 @@ export function transportConfigErrors(transports: readonly Transport[]): readonl
   return errors;
 }
 
-/** Whether a transport accepts a device. A transport whose `accepts` throws does not accept it. */
+/** Whether a transport accepts a device. If the transport's `accepts` throws, the error is logged and the result is false. */
 export function acceptsDevice(transport: Transport, device: TransportDevice, log: Logger): boolean {
   try {
     return transport.accepts?.(device) ?? true;

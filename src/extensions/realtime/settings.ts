@@ -3,7 +3,7 @@ import { compiledPolicySetting } from '../../declare/extension.ts';
 
 const count = z.number().int().positive();
 
-/** The settings of the extension. */
+/** The schema of the options of `realtime()`. */
 export const realtimeSettings = z.strictObject({
   /** Who may open streams. The policies of the resources decide what each stream contains. */
   policy: compiledPolicySetting.prefault('public'),
@@ -27,8 +27,8 @@ export const realtimeSettings = z.strictObject({
   ticketSeconds: count.max(300).default(30),
 });
 
-/** The settings of the extension as a project writes them. All are optional. */
+/** The options of `realtime()` as a project writes them. All options are optional. */
 export type RealtimeOptions = z.input<typeof realtimeSettings>;
 
-/** The settings with all defaults filled. */
+/** The options of `realtime()` with all defaults filled. */
 export type RealtimeSettings = z.output<typeof realtimeSettings>;

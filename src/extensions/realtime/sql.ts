@@ -9,7 +9,7 @@ export const ADD_WAITING = `
   insert into realtime_waiting (event_id, position, entry)
   select * from unnest($1::text[], $2::bigint[], $3::text[]) on conflict do nothing`;
 
-/** Only one relay at a time moves waiting events, so that they stay in order. The lock ends with the transaction. */
+/** Tries to lock the move of waiting events to Redis. One relay at a time moves them, so that they stay in order. The commit unlocks. */
 export const TRY_LOCK = `select pg_try_advisory_xact_lock(hashtextextended('realtime_waiting', 0))`;
 
 /**

@@ -1,6 +1,6 @@
 import { bigint, index, pgTable, text, timestamptz } from '../../platform/postgres/drizzle.ts';
 
-/** Events that could not be added to Redis while it was unreachable. A sweep moves them later. */
+/** Events that could not be added to Redis while Redis was unreachable. A sweep moves these events to Redis later. */
 export const realtimeWaiting = pgTable(
   'realtime_waiting',
   {

@@ -77,7 +77,7 @@ function createEraseEvents(
 
 const REMOVE = 'delete from realtime_tickets where user_id = $1 returning 1';
 
-/** Describes the tickets of a user. They expire within seconds, so they are not exported. */
+/** Describes the tickets of a user for exports and erasures. Tickets expire within seconds, so they are not exported. */
 export function ticketUserData(database: Database): UserData {
   return {
     name: 'streamTickets',
@@ -88,7 +88,7 @@ export function ticketUserData(database: Database): UserData {
   };
 }
 
-/** Describes the stored changes of a user's records. They are not exported, because the records themselves are. */
+/** Describes the stored changes of a user's records for exports and erasures. Only the records themselves are exported. */
 export function eventUserData(
   host: Pick<Host, 'database' | 'redis' | 'env' | 'resources'>,
   users: ResourceGateway,

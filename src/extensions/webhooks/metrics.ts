@@ -7,7 +7,7 @@ import type { StatusReader, WebhookQueue } from './status.ts';
 
 /** The metrics of attempts to deliver webhooks. */
 export interface WebhookMetrics {
-  /** Wraps the recorder of results, so that it also counts them. */
+  /** Wraps the function that records results of attempts, so that the results are also counted in the metrics. */
   countResults(recordResult: AddToBatch<CompletedAttempt>): AddToBatch<CompletedAttempt>;
 }
 

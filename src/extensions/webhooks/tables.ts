@@ -142,7 +142,7 @@ export const webhookDeliveries = pgTable(
     finishedAt: timestamptz('finished_at'),
   },
   (table) => [
-    // Also used to list an endpoint's deliveries: an index only for lists would slow down every attempt, which updates each full index.
+    // Also used to list an endpoint's deliveries: another full index only for lists would slow down every attempt.
     uniqueIndex('webhook_deliveries_endpoint_event_unique').on(table.endpointId, table.eventId),
     index('webhook_deliveries_due_index').on(table.endpointId, table.nextAttemptAt).where(sql`status = 'pending'`),
     // Without `status`, because the planner would then use this index to write results, and scan all recently claimed deliveries.
@@ -180,7 +180,7 @@ export const webhookDeletedRecords = pgTable(
     ownerId: text('owner_id'),
     /** Columns by name, as in the outbox. Null if the record has values of encrypted fields. */
     record: jsonb('record'),
-    /** Ciphertext of the whole record. Inside it, encrypted fields are in plain text. */
+    /** Ciphertext of the whole record, in which the values of encrypted fields are plain text. Null if the record has none. */
     encryptedRecord: text('encrypted_record'),
     createdAt: timestamptz('created_at').notNull().defaultNow(),
   },

@@ -47,7 +47,7 @@ const COUNT_GONE = `
     devices = case when g.last_at < now() - interval '1 hour' then 0 else g.devices end + excluded.devices
   returning devices`;
 
-/** Devices that one batch of results reports as gone. */
+/** The devices of one transport that a batch of results reports as gone. */
 interface GoneResults {
   transport: string;
   gone: readonly GoneDevice[];
@@ -176,7 +176,7 @@ export function createResultHandler(
     return enqueueChunks(queues, installed, retries);
   }
 
-  /** Handles the results of chunks of one transport that arrived together. */
+  /** Handles the results of chunks that one transport returned together. */
   return async (transport: string | null, chunks: readonly SentChunk[]): Promise<void> => {
     const captured = transport === null && env.nodeEnv !== 'production';
     const { kept, outcomes } = await retryTransient(

@@ -44,11 +44,11 @@ const STORE_RESULTS = `
   from n where p.id = n.push_id
   returning n.chunks, p.finished_at is not null and p.open_chunks = 0 and n.answered > 0, p.id, p.status, p.devices`;
 
-/** The result of one device. */
+/** The result of sending a push to one device. */
 export interface DeviceResult extends TransportResult {
   position: number;
   deviceId: string | null;
-  /** For a raw token that is no longer valid: its `tokenHash` and platform. */
+  /** Hash and platform of a raw token that is no longer valid; otherwise null. */
   raw: { hash: string; platform: DevicePlatform } | null;
   /** Number of earlier tries to send the push to the device. */
   tries: number;
@@ -70,7 +70,7 @@ export interface SentChunk {
 export interface StoredResults {
   /** The chunks whose claims this worker still held. */
   kept: SentChunk[];
-  /** The pushes that were finished. Each push is finished by exactly one call. */
+  /** The pushes that these results finished. For each push, exactly one call of `storeResults` returns the outcome. */
   outcomes: Outcome[];
 }
 

@@ -19,13 +19,13 @@ interface TimelineEntry {
 
 /** A device of a push, as returned to clients. */
 interface DeviceHistory {
-  /** Null for a raw token. */
+  /** The id of the device; null for a raw token. */
   device: string | null;
   user: string | null;
   platform: DevicePlatform;
   /** The token of the device, masked. */
   token: string;
-  /** The name of the transport; null if no transport accepts the device or it is not known yet. */
+  /** The name of the transport; null if no transport accepts the device, or if the transport is not known yet. */
   transport: string | null;
   /** Whether the provider accepted the notification; null before the first result. */
   ok: boolean | null;
@@ -70,7 +70,7 @@ type DeviceRow = [
   queuedAt: string,
 ];
 
-// Postgres writes times inside JSON with its own time zone and precision.
+// Converts a time that was stored inside JSON: Postgres writes such times with its own time zone and precision.
 const toIsoTime = (text: string) => new Date(text).toISOString();
 const errorProperty = (error: string | null) => (error === null ? {} : { error });
 

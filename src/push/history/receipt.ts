@@ -4,7 +4,7 @@ import { validationError } from '../../platform/errors.ts';
 import { isId } from '../../platform/ids.ts';
 import type { Platform } from '../../platform/platform.ts';
 
-/** A provider's report about a notification that it had accepted. */
+/** A provider's later report about a notification that the provider had accepted. */
 export interface Receipt {
   ok: boolean;
   error?: string | undefined;

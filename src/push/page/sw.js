@@ -1,4 +1,4 @@
-// The service worker for push notifications: it shows them, and opens their link on a click.
+// The service worker for push notifications. It shows each notification, and opens its link on a click.
 
 /** The cache of opened notifications. Pages report them, because a service worker has no session. */
 const OPENED = 'belfry-push-opened';
@@ -22,7 +22,7 @@ async function showNotification({ pushId, title, body, image, icon, url, badge, 
   if (badge === 0) await self.navigator.clearAppBadge?.();
 }
 
-/** The URL that a click opens, relative to this site; undefined if it is not a web address. */
+/** Returns the URL that a click opens, resolved against this site; undefined if the URL is not http or https. */
 function clickTargetOf(url) {
   if (!URL.canParse(url ?? '/', self.location.origin)) return undefined;
   const target = new URL(url ?? '/', self.location.origin);

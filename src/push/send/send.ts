@@ -42,7 +42,7 @@ async function readProgress(database: Database, id: string): Promise<PushProgres
   return { status, devices, finished, growing };
 }
 
-/** Reads the results of a push, one per device. */
+/** Reads the results of a push for its devices, in the order in which the devices were found. */
 async function readResults(database: Database, id: string): Promise<PushResult['results']> {
   type Row = [string | null, boolean, string | null, string | null];
   const rows = await database.read<Row>({ name: 'push_results', text: SELECT_RESULTS, values: [id] });
@@ -84,7 +84,7 @@ const POLL_MS = 250;
 const MAX_POLL_MS = 2000;
 /** Maximum ms that `enqueue` waits for Redis. The push is already stored, and the sweep adds missing jobs. */
 const ADD_JOBS_TIMEOUT_MS = 500;
-/** A send to more devices does not wait for results: it returns `queued` at once. */
+/** `send` does not wait for the results of a push to more devices: it returns the status `queued` at once. */
 const MAX_AWAITED_DEVICES = 10_000;
 
 /** What the sender of pushes needs. */

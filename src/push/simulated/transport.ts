@@ -4,7 +4,7 @@ import { newId } from '../../platform/ids.ts';
 import type { Platform } from '../../platform/platform.ts';
 import { SIMULATED_TRANSPORT, type Transport, type TransportResult } from '../transport.ts';
 
-/** The state of a notification on a device, or the result of a provider that refuses it. */
+/** The state of a notification on a simulated device, or the result with which the simulated provider refuses it. */
 type SimulatedOutcome = { state: SimulatedNotification['state'] } | { refused: TransportResult };
 
 const goneOutcome = (error: string): SimulatedOutcome => ({ refused: { ok: false, error, unregistered: true } });

@@ -19,7 +19,7 @@ export interface Subscription {
   recordSubscription: RecordSubscription;
 }
 
-/** A stream with its viewer and subscriptions. */
+/** An open client stream with its viewer and its subscriptions. */
 export interface Listener {
   stream: Stream;
   viewer: CurrentViewer;
@@ -37,7 +37,7 @@ export interface Group extends Pick<Subscription, 'text' | 'gateway' | 'id' | 'r
   bundles: Set<Bundle>;
 }
 
-/** Listeners whose subscriptions are in the same groups, so that they get the same bytes. */
+/** Listeners whose subscriptions are in the same groups, so that the same bytes are sent to all of them. */
 export interface Bundle {
   key: string;
   groups: readonly Group[];
@@ -49,17 +49,17 @@ export interface Groups {
   readonly size: number;
   has(listener: Listener): boolean;
   add(listener: Listener): void;
-  /** Removes a listener; does nothing if it was not added. */
+  /** Removes a listener from its groups; does nothing if the listener was not added. */
   remove(listener: Listener): void;
   all(): Iterable<Listener>;
   /** Returns the groups that any of these changes may concern. */
   findAffected(changes: readonly RecordChange[]): Group[];
 }
 
-/** The groups of one resource. */
+/** The subscription groups of one resource. */
 interface ResourceGroups {
   lists: Set<Group>;
-  /** Groups that subscribe to a single record, by its id. */
+  /** Groups that subscribe to a single record, by the id of the record. */
   records: Map<string, Set<Group>>;
 }
 

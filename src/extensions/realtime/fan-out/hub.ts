@@ -244,7 +244,7 @@ export function createHub(
         const progress = await catchUpSlots.run(() => catchUp(listener, from, limit));
         if (progress === undefined) return;
         cursor = progress.cursor;
-        // Read fewer entries at a time when they are large.
+        // `MAX_PAGE_BYTES` cuts a page of large entries, so read fewer entries next time.
         limit = Math.min(MAX_PAGE_ENTRIES, Math.max(1, 2 * progress.entries));
         await stream.waitUntilDrained();
       } catch (error) {

@@ -8,11 +8,11 @@ type SerializedRecord = Record<string, unknown>;
 /** A change as one viewer may see it. */
 export interface VisibleChange {
   change: RecordChange;
-  /** `left`: the viewer could see the record before the update and can no longer see it. */
+  /** What happened to the record for the viewer. `left`: the viewer could see the record before the update, but not after the update. */
   action: RecordChange['action'] | 'left';
-  /** The record; for a deletion, its last state. Undefined when only the id is sent, as for `left`. */
+  /** The record after the change; for a deletion, its last state. Undefined if only the record's id is sent, as for `left`. */
   data: SerializedRecord | undefined;
-  /** The record before an update, if the viewer could see it then. */
+  /** The record before an update, if the viewer could see it before the update. */
   previous: SerializedRecord | undefined;
 }
 
@@ -102,7 +102,7 @@ export function createVisibleChanges({ service, log }: Pick<Host, 'service' | 'l
     }
   }
 
-  /** Starts to serialize records together. If that fails, serializes each one alone. */
+  /** Starts to serialize records with one call. If the call fails, serializes each record with a call of its own. */
   function startSerializing(
     gateway: ResourceGateway,
     records: readonly StoredRecord[],

@@ -82,13 +82,13 @@ const EMPTY = Buffer.alloc(0);
 /** A successful attempt that took more ms than this moves its endpoint to the queue for slow endpoints, as a failed attempt does. */
 const SLOW_MS = 1000;
 
-/** The message that one attempt sends. */
+/** The message that an attempt sends to an endpoint. */
 interface Message {
   messageId: string;
   body: string;
 }
 
-/** The outcome of one attempt. */
+/** The outcome of one attempt to send a delivery. */
 export interface Outcome {
   ok: boolean;
   /** When the attempt began, as ISO 8601. */
@@ -173,7 +173,7 @@ export function createRefusedOutcome(error: string): Outcome {
   };
 }
 
-/** Makes one attempt: signs, sends and returns the outcome. Never rejects. */
+/** Makes one attempt to deliver a message: signs the message, sends it and returns the outcome. Never rejects. */
 export async function makeAttempt(sender: Sender, target: Target | Error, message: Message): Promise<Outcome> {
   const at = new Date();
   const began = performance.now();

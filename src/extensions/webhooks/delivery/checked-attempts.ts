@@ -24,7 +24,7 @@ export interface AttemptParts {
   log: Logger;
 }
 
-/** Makes attempts at one endpoint. */
+/** Makes attempts at one endpoint, after checking what its owner may read. */
 export interface CheckedAttempts {
   /**
    * Makes an attempt if the endpoint's owner may read the body now; otherwise returns a refused outcome. Rejects if the database is

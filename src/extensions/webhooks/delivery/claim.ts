@@ -3,15 +3,15 @@ import { mayReceiveSql, OLD_SECRETS, RATE_RULE, type UsersSql } from '../endpoin
 import { OWN_ROW_NAME } from '../fanout/outgoing-event.ts';
 import type { RateRule, RateState } from './rate-limit.ts';
 
-/** An endpoint as a claim returns it. */
+/** An endpoint at the time of a claim. */
 export interface ClaimedEndpoint {
   id: string;
   owner: string;
   scope: 'own' | 'global';
-  /** The API key that the endpoint is bound to; null if it is bound to none. */
+  /** The API key that the endpoint is bound to; null without a binding. */
   key: Auth | null;
   url: string;
-  /** Ciphertexts: the newest first, then those still in their grace period. */
+  /** The endpoint's secrets as ciphertexts: the newest first, then older secrets that are still in their grace period. */
   secrets: string[];
   slow: boolean;
   /** Whether the endpoint's deliveries are sent one after the other, in the order of their events. */

@@ -42,7 +42,7 @@ export interface EndpointLease {
   onRequested(listener: () => void): void;
   /** Counts one more request against the endpoint's rate limit and returns true; returns false if the request has to wait. */
   tryCountRequest(): boolean;
-  /** ms until the rate limit allows another request; 0 if it does so now. */
+  /** ms until the endpoint's rate limit allows another request; 0 if it allows one now. */
   waitMs(): number;
   /**
    * Whether the endpoint was disabled, deleted or changed since the last `claim`. If so, deliveries that have not begun are left to the
@@ -58,7 +58,7 @@ export interface EndpointLease {
   release(): Promise<void>;
 }
 
-/** Whether an endpoint's settings are still those that it was claimed with. */
+/** Whether an endpoint still has the URL, secret, order and rate limit that it had when it was claimed. */
 function hasSameSettings({ url, secret, ordered, rateLimit }: CurrentEndpoint, before: ClaimedEndpoint): boolean {
   return (
     url === before.url &&

@@ -16,9 +16,9 @@ export interface RateState {
 
 /** Counts the requests to one endpoint. All times passed to it are epoch ms of one clock. */
 export interface RateCounter {
-  /** Counts one more request and returns true; returns false if the window is full. */
+  /** Counts one more request and returns true; if the limit is reached, returns false and counts nothing. */
   take(now: number): boolean;
-  /** ms until one more request fits; 0 if it fits now. */
+  /** Returns the ms until the limit allows one more request; 0 if the limit allows it now. */
   waitMs(now: number): number;
   state(now: number): RateState;
 }

@@ -80,7 +80,7 @@ export const RECORD_RESULTS = `
   )
   select * from turned where was_enabled and not enabled`;
 
-/** An attempt and its outcome. */
+/** An attempt to send a delivery, with its outcome. */
 interface RecordableAttempt {
   /** The id of the delivery. */
   id: string;

@@ -265,7 +265,7 @@ export async function sendUnderLease(
 
     function beginInSlot(release: () => void): void {
       awaitingSlot -= 1;
-      // The delivery may have waited for its slot, so check again.
+      // The delivery may have waited for this slot, so check again whether its request may begin.
       const goesOn = mayBegin() && queue.length > 0;
       isRateLimited ||= goesOn && !lease.tryCountRequest();
       const next = goesOn && !isRateLimited ? queue.shift() : undefined;

@@ -32,14 +32,14 @@ export interface PublishedEvent extends Outgoing {
   gateway: undefined;
   /** The user whose own endpoints get the event; null if only global endpoints get it. */
   owner: string | null;
-  /** The data as JSON, exactly as it is sent. */
+  /** The event's data as JSON, exactly as sent to endpoints. */
   data: string;
 }
 
 /** An event to be delivered to endpoints. */
 export type OutgoingEvent = RecordEvent | PublishedEvent;
 
-/** The payload of one of the extension's own outbox rows. */
+/** The payload of an outbox row with the name `OWN_ROW_NAME`. */
 export type OwnPayload = { name: string; after?: string; position?: number } & (
   | { record: Record<string, unknown> }
   | { data: string; owner: string | null }

@@ -70,7 +70,7 @@ export function createEventPublisher(
         .map((issue) => `${issuePath(issue).join('.') || 'data'}: ${issue.message}`);
       return refuse(`the data is not valid: ${issues.join('; ')}`);
     }
-    // For a value without a JSON form, stringify throws or returns undefined.
+    // JSON.stringify throws or returns undefined for a value that JSON cannot represent.
     const text: string | undefined = JSON.stringify(result.value);
     if (text === undefined) return refuse('the data cannot be written as JSON');
     const bytes = Buffer.byteLength(text);

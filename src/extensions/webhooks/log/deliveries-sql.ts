@@ -6,7 +6,7 @@ export const DELIVERY_STATUSES = ['pending', 'sending', 'succeeded', 'failed'] a
 
 export type DeliveryStatus = (typeof DELIVERY_STATUSES)[number];
 
-/** A row of a delivery, as the log selects it. */
+/** A row that the delivery log selects for a delivery. */
 export type DeliveryRow = [
   id: string,
   type: string,
@@ -21,7 +21,7 @@ export type DeliveryRow = [
   /** Size of the stored body in bytes. */
   bytes: number,
   attemptLog: object[],
-  /** Ciphertext of the response; `response` is null then. */
+  /** Ciphertext of the response to an encrypted body; in that case `response` is null. */
   encryptedResponse: string | null,
 ];
 

@@ -41,7 +41,7 @@ function readExplainQuery(query: Record<string, string | string[]>): string {
   return event;
 }
 
-/** An event, as known from one of its deliveries to the caller's endpoints. */
+/** A delivery of the event to one of the caller's endpoints. */
 type DeliveredRow = [
   eventId: string,
   endpointId: string,

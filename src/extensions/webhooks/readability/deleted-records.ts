@@ -47,7 +47,7 @@ export const DELETE_OLD_COPIES = `
     order by id limit $2 for update skip locked)
   returning 1`;
 
-/** A deleted record as it was when it was deleted. */
+/** A deleted record with its values at the time of the deletion. */
 interface DeletedRecord {
   resource: string;
   record: StoredRecord;

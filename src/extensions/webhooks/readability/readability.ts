@@ -187,7 +187,7 @@ export function createReadabilityCheck(
     const { findSubject, findCurrent } = await loadRecords(needed, expanded);
     const verdicts: boolean[] = [];
     for (const { type, gateway, data } of sent) {
-      // An app's own event belongs to one user, which never changes, so only the key is checked.
+      // The owner of an event that the app publishes never changes, so only the scopes of the key are checked.
       if (key && !limits.reads(key, [type])) verdicts.push(false);
       else if (gateway === undefined) verdicts.push(isAppEvent(type));
       else {

@@ -11,7 +11,7 @@ export interface ApnsCredentials {
   authentication: ApnsAuthentication;
   /** The app's bundle id. */
   topic: string;
-  /** False for the sandbox, which issues the tokens of apps installed by Xcode. */
+  /** Whether to use the production environment of APNs; false for the sandbox, which issues tokens to apps installed by Xcode. */
   production: boolean;
 }
 

@@ -20,7 +20,7 @@ export interface ApnsError {
 const RATE_LIMIT_WAIT_MS = 60_000;
 const TOKEN_UPDATES_WAIT_MS = 20 * 60_000;
 
-/** The only reason that the library reports as its own error. */
+/** The only APNs reason that the library does not pass on as a response but reports as an error of its own. */
 const EXPIRED_PROVIDER_TOKEN = 'ExpiredProviderToken';
 
 // https://developer.apple.com/documentation/usernotifications/handling-notification-responses-from-apns

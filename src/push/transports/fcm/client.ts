@@ -28,7 +28,7 @@ const MAX_TRIES = 3;
 export async function openFcmClient(account: ServiceAccount, deadlineMs: number): Promise<FcmClient> {
   const { initializeApp, cert, deleteApp } = await import('firebase-admin/app');
   const { getMessaging } = await import('firebase-admin/messaging');
-  // Copied, because the library modifies its argument.
+  // The account is copied, because the library modifies its argument.
   const credential = cert({ ...account });
   const app = initializeApp({ credential, projectId: account.projectId }, `belfry-${randomUUID()}`);
   const messaging = getMessaging(app);

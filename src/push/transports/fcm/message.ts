@@ -41,7 +41,7 @@ function toAndroidConfig(message: PushContent, context: SendContext): NonNullabl
       ? {}
       : {
           notification: {
-            // A notification replaces a shown one with the same tag, so a duplicate replaces the first.
+            // A notification replaces a shown notification with the same tag, so a duplicate replaces the first notification.
             tag: collapseId ?? context.id,
             ...(channel === undefined ? {} : { channelId: channel }),
             ...(sound === false ? {} : { sound }),
