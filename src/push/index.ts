@@ -36,7 +36,7 @@ export interface Push {
   captured: CapturedPushes;
   /** Decides which tokens can be registered, or passed to a send as raw tokens. */
   tokenRule: TokenRule;
-  /** Undefined in production. */
+  /** Manages simulated devices; undefined in production. */
   simulated: SimulatedDevices | undefined;
 }
 
@@ -53,7 +53,7 @@ export function createPush(platform: Platform, appTransports: readonly Transport
   const finished = createFinishedSignals(platform);
   const installed = new Set(transports.map((transport) => transport.name));
   const { VAPID_PUBLIC_KEY: vapid } = platform.env.push;
-  // A transport without `accepts` takes every device, which does not show that it can handle Expo tokens.
+  // A transport without `accepts` does not count: it is used for every device, which does not show that it can handle Expo tokens.
   const acceptsExpoToken: TokenRule['acceptsExpoToken'] = (type, token) =>
     appTransports.some(
       (one) =>

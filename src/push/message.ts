@@ -42,7 +42,7 @@ export interface PushContent {
   /** Seconds for which the provider keeps the notification for an offline device. */
   ttl?: number;
   silent?: boolean;
-  /** Includes `url`. */
+  /** The data for the app, including `url`. */
   data?: Record<string, unknown>;
 }
 
@@ -81,7 +81,7 @@ const wholeNumberSchema = () => {
     .max(MAX_INTEGER, { error: `Must be at most ${MAX_INTEGER}` });
 };
 
-/** The shape of a push message; `readMessage` checks more. */
+/** The schema of each field of a push message; `parsePushMessage` also checks rules that involve several fields. */
 export const messageShape = z.strictObject(
   {
     // Not a union, because the error of a union would not say which id in the list is invalid.
@@ -150,12 +150,12 @@ function toErrorDetails(error: z.ZodError): ErrorDetails {
   return Object.fromEntries(details);
 }
 
-/** Bytes that count on every platform. If they exceed the limit, no device can receive the message. */
+/** Returns the bytes of the texts and data, which count on every platform. If they exceed the limit, no device can receive the message. */
 function countPayloadBytes({ title = '', subtitle = '', body = '', data }: PushContent): number {
   return Buffer.byteLength(title + subtitle + body) + Buffer.byteLength(data === undefined ? '' : JSON.stringify(data));
 }
 
-/** Errors of the rules that involve more than one field. */
+/** Returns the errors of rules that involve more than one field, by field name. */
 function findCrossFieldErrors(fields: MessageFields, content: PushContent, rule: TokenRule): ErrorDetails {
   const details: ErrorDetails = {};
   const { to, deviceIds, tokens, platform } = fields;

@@ -10,7 +10,7 @@ import type { Platform } from '../platform/platform.ts';
 import { readPush } from './history/read-push.ts';
 import { messageShape } from './message.ts';
 
-/** Limit per client: one send can reach every user. */
+/** Rate limit per client for sending pushes. It is low, because one push can reach every user. */
 const SEND_LIMIT = { limit: 60, windowMs: 60_000 };
 const MAX_DEVICES_PER_PAGE = 100;
 /** Highest page number that can be requested. */
@@ -104,7 +104,7 @@ function readQuery(query: RouteContext['query']): { page: number; limit: number 
   throw new ApiError('BAD_REQUEST', `${name} must be a whole number from 1 to ${most}`);
 }
 
-/** The routes with which admins and their scripts send pushes and read the results. */
+/** Creates the routes with which admins and their scripts send pushes and read the results. */
 export function createPushRoutes({ database }: Pick<Platform, 'database'>, sender: PushSender): Route[] {
   const common = { policy: 'admin', scope: 'push:send', tags: ['push'] };
   return [
@@ -146,7 +146,7 @@ export function createPushRoutes({ database }: Pick<Platform, 'database'>, sende
   ];
 }
 
-// Browsers must get a new version soon. The second header lets the service worker control the whole site, not only /push/.
+// `no-cache` lets browsers get a new version soon. The other header lets the service worker control the whole site, not only /push/.
 const SCRIPT_HEADERS = { 'Cache-Control': 'no-cache', 'Service-Worker-Allowed': '/' };
 const JAVASCRIPT = 'text/javascript; charset=utf-8';
 
@@ -163,7 +163,7 @@ function scriptRoute(name: string, content: () => Promise<Buffer>): Route {
 }
 
 /**
- * The scripts with which web pages subscribe: `/push/client.js`, and the service worker `/push/sw.js`.
+ * Creates the routes of the scripts with which web pages subscribe: `/push/client.js`, its `key.js`, and the service worker `/push/sw.js`.
  *
  * @param vapidPublicKey base64url
  */

@@ -8,7 +8,7 @@ export interface Outcome {
   devices: number;
 }
 
-/** SQL expressions for the counts of a push. */
+/** SQL expressions for the counts of a push: chunks not tried yet, all devices, accepting devices, and captured devices. */
 interface PushCountersSql {
   open: string;
   devices: string;

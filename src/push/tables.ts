@@ -39,13 +39,13 @@ const pushes = pgTable(
     okDevices: integer('ok_devices').notNull().default(0),
     capturedDevices: integer('captured_devices').notNull().default(0),
     createdAt: timestamptz('created_at').notNull().defaultNow(),
-    /** When its `ttl` runs out; null without one. */
+    /** When the push expires because of its `ttl`; null without a `ttl`. */
     expiresAt: timestamptz('expires_at'),
     finishedAt: timestamptz('finished_at'),
   },
   (table) => [
     index('pushes_created_at_index').on(table.createdAt),
-    // For erasures: a push without devices has no results by which to find its user. Few rows.
+    // For erasures of a user's data: a push without devices has no results by which to find its user. The index has few rows.
     index('pushes_unsent_index').on(table.id).where(sql`status = 'no-devices'`),
   ],
 );
@@ -64,16 +64,16 @@ const pushAudiences = pgTable(
     registered: integer('registered').notNull(),
     /** Number of raw tokens. */
     raw: integer('raw').notNull(),
-    /** `registered` (users and devices), then `tokens`. */
+    /** What is being looked up: first `registered` (users and registered devices), then `tokens` (raw tokens). */
     stage: text('stage').notNull(),
     /** Number of entries of the current stage that were processed. */
     done: integer('done').notNull(),
-    /** Id of the last device found for the next entries; null before the first. */
+    /** Id of the last device found for the entries after `done`; null before the first device. */
     afterDevice: text('after_device'),
-    /** Number of the next chunk; `next_position`: position of the next result. */
+    /** The number for the next chunk of the push. `next_position`: the position for its next device. */
     nextChunk: integer('next_chunk').notNull(),
     nextPosition: integer('next_position').notNull(),
-    /** When devices were last looked up. */
+    /** When devices of the audience were last looked up. */
     touchedAt: timestamptz('touched_at').notNull().defaultNow(),
   },
   (table) => [index('push_audiences_touched_at_index').on(table.touchedAt)],
@@ -85,24 +85,24 @@ const pushChunks = pgTable(
   {
     pushId: pushId(),
     chunk: integer('chunk').notNull(),
-    /** Null if no transport accepts these devices. */
+    /** The name of the transport; null if no transport accepts these devices. */
     transport: text('transport'),
-    /** Positions of its devices in `push_results`, inclusive. */
+    /** Position of the chunk's first device in `push_results`; `last_position` is that of its last device. */
     firstPosition: integer('first_position').notNull(),
     lastPosition: integer('last_position').notNull(),
-    /** Part of a large audience: small pushes are sent first. */
+    /** Whether the chunk is part of a large audience. If so, small pushes are sent first. */
     bulk: boolean('bulk').notNull().default(false),
-    /** Number of claims. Also the fencing token: only the latest claim may store results. */
+    /** Number of claims by workers. Also the fencing token: only the latest claim may store results. */
     attempts: integer('attempts').notNull().default(0),
-    /** Claims since results were last stored: all but the last ended with a lost worker. */
+    /** Claims since results were last stored. In each of them except the latest, the worker was lost. */
     unanswered: integer('unanswered').notNull().default(0),
-    /** Earliest time of the next try. */
+    /** When the next try of a device of the chunk is due. */
     dueAt: timestamptz('due_at').notNull().defaultNow(),
-    /** When the claim expires. */
+    /** When the worker's claim of the chunk expires. */
     claimedUntil: timestamptz('claimed_until'),
-    /** When all of its devices were tried once. */
+    /** When all devices of the chunk had been tried once. */
     answeredAt: timestamptz('answered_at'),
-    /** When the last try ended. */
+    /** When the last device of the chunk got its final result. */
     finishedAt: timestamptz('finished_at'),
   },
   (table) => [
@@ -117,17 +117,17 @@ const pushResults = pgTable(
   {
     pushId: pushId(),
     position: integer('position').notNull(),
-    /** Null for a raw token. */
+    /** The registered device; null for a raw token. */
     deviceId: text('device_id'),
     userId: text('user_id'),
     platform: text('platform').notNull(),
-    /** Raw tokens only. The token of a registered device is read at the time of sending. */
+    /** A raw token. Null for a registered device, whose token is read at the time of sending. */
     token: text('token'),
     tokenHash: text('token_hash'),
     maskedToken: text('masked_token').notNull(),
     /** Name of the device when the push was stored, because the device can be removed later. Null without a name or for a raw token. */
     deviceName: text('device_name'),
-    /** Null before the first result. */
+    /** Whether the provider accepted the notification; null before the first result. */
     ok: boolean('ok'),
     /** The provider's id of the notification. */
     providerId: text('provider_id'),
@@ -135,7 +135,7 @@ const pushResults = pgTable(
     /** Time of the last try. */
     sentAt: timestamptz('sent_at'),
     answeredAt: timestamptz('answered_at'),
-    /** Time of the next try; null if `ok` is final. */
+    /** Time of the next try; null if the result in `ok` is final. */
     retryAt: timestamptz('retry_at'),
     /** Earlier tries: `[{ sentAt, answeredAt, error, retryAt }]`. */
     earlier: jsonb('earlier'),
@@ -148,7 +148,7 @@ const pushResults = pgTable(
     primaryKey({ columns: [table.pushId, table.position] }),
     uniqueIndex('push_results_device_index').on(table.deviceId, table.pushId).where(sql`device_id is not null`),
     uniqueIndex('push_results_token_index').on(table.pushId, table.tokenHash).where(sql`token_hash is not null`),
-    // For erasures and exports. Storing results does not change its columns, so only inserts maintain it.
+    // For erasures and exports of a user's data. Storing results changes none of these columns, so only inserts update the index.
     index('push_results_user_index').on(table.userId, table.pushId, table.position).where(sql`user_id is not null`),
   ],
 );
@@ -165,7 +165,7 @@ const deviceId = () =>
     .notNull()
     .references(() => devices.id, { onDelete: 'cascade' });
 
-/** Devices that are simulated. Empty in production. */
+/** The behavior of simulated devices. The table is empty in production. */
 const simulatedDevices = pgTable('push_simulated_devices', {
   deviceId: deviceId().primaryKey(),
   behavior: text('behavior').notNull(),

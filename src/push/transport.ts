@@ -6,7 +6,7 @@ import type { PushContent } from './message.ts';
 /** Shorter tokens are not redacted: no provider issues them, and a one-letter token would redact whole sentences. */
 const MIN_SECRET_LENGTH = 8;
 
-/** The secrets of a device: its token; for a browser also the secret part of the endpoint and the keys. */
+/** Returns the secrets of a device: its token and, for a browser, the last part of its endpoint and the `auth` key. */
 function secretsOfDevice({ platform, token }: { platform: DevicePlatform; token: string }): string[] {
   const subscription = platform === 'web' ? readSubscription(token) : undefined;
   if (subscription === undefined) return [token];
@@ -23,7 +23,7 @@ export function redactTokens(text: string, devices: readonly { platform: DeviceP
 /** How many `cause` links of an error to follow: a chain of causes can be circular. */
 const MAX_CAUSE_DEPTH = 4;
 
-/** Handles every thrown value, including one whose conversion to a string throws. */
+/** Converts any thrown value to a text, even a value whose conversion to a string throws. */
 function describeThrown(thrown: unknown): string {
   try {
     return String(thrown);
@@ -50,7 +50,7 @@ function toRedactedError(
 
 /** A device as passed to transports. */
 export interface TransportDevice {
-  /** Null for a raw token. */
+  /** The id of the registered device; null for a raw token. */
   id: string | null;
   platform: DevicePlatform;
   /** The unmasked token; for a browser, the JSON of its PushSubscription. */
@@ -65,7 +65,7 @@ export interface TransportResult {
   ok: boolean;
   /** The provider's id of the notification. */
   id?: string;
-  /** Stored and shown in results, so it must contain no token and no secret. */
+  /** The error text. It is stored and shown in results, so it must contain no token and no secret. */
   error?: string;
   /** The provider reports that the token is no longer valid: the device is removed. */
   unregistered?: boolean;
@@ -135,7 +135,7 @@ const SEND_TIMEOUT_MS = 60_000;
 const MAX_ERROR_LENGTH = 500;
 const OPTIONAL_METHODS = ['sendMany', 'accepts', 'sizeOf', 'check', 'close'] as const;
 
-/** The configuration errors of transports, one line each: malformed or duplicate ones. */
+/** Returns the configuration errors of transports that are malformed or have the same name, one line each. */
 export function transportConfigErrors(transports: readonly Transport[]): readonly string[] {
   const errors: string[] = [];
   const names = new Set<string>();
@@ -158,7 +158,7 @@ export function transportConfigErrors(transports: readonly Transport[]): readonl
   return errors;
 }
 
-/** Whether a transport accepts a device. A transport whose `accepts` throws does not accept it. */
+/** Whether a transport accepts a device. If the transport's `accepts` throws, the error is logged and the result is false. */
 export function acceptsDevice(transport: Transport, device: TransportDevice, log: Logger): boolean {
   try {
     return transport.accepts?.(device) ?? true;
@@ -172,7 +172,7 @@ export function acceptsDevice(transport: Transport, device: TransportDevice, log
   }
 }
 
-/** The first transport that accepts a device. */
+/** Returns the first transport that accepts a device; undefined if no transport does. */
 export function findTransport(
   transports: readonly Transport[],
   device: TransportDevice,
@@ -181,7 +181,7 @@ export function findTransport(
   return transports.find((transport) => acceptsDevice(transport, device, log));
 }
 
-/** The error of a message that is too large for a transport and platform, or undefined. */
+/** Returns an error text if a message is too large for a transport and platform; otherwise undefined. */
 export function messageSizeError(
   transport: Transport,
   message: PushContent,
@@ -224,7 +224,7 @@ function normalizeResult(result: TransportResult | undefined, devices: readonly 
   return { ...failed, retryable: true, ...(isValidWait ? { retryAfterMs: Math.ceil(retryAfterMs) } : {}) };
 }
 
-/** Calls a transport. Rejects if the transport rejects, times out, or does not return an array. */
+/** Calls a method of a transport. Rejects if the method throws, rejects, takes longer than 60 s, or does not return an array. */
 async function callWithTimeout(call: () => unknown): Promise<readonly unknown[]> {
   const results = await withDeadline(Promise.resolve(call()), SEND_TIMEOUT_MS);
   if (!Array.isArray(results)) throw new Error('the transport did not return an array of results');
@@ -232,8 +232,8 @@ async function callWithTimeout(call: () => unknown): Promise<readonly unknown[]>
 }
 
 /**
- * Calls a transport. Never throws: a missing result becomes a failed one, retryable if the transport threw or timed out.
- * Returns exactly one result per device, with at most one class: gone before misconfigured before retryable.
+ * Calls a transport and normalizes its results; never throws. A missing result becomes a failed result, which is retryable if the
+ * transport threw or timed out. Returns exactly one result per device; `unregistered` wins over `misconfigured`, and that over `retryable`.
  */
 async function collectResults(
   transport: Transport,

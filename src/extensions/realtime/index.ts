@@ -45,7 +45,7 @@ export function realtime(options: RealtimeOptions = {}): Extension<'realtime'> {
           ticketUserData(host.database),
           ...(host.users === undefined ? [] : [eventUserData(host, host.users)]),
         ],
-        // The server waits for open streams when it stops, so they must end here.
+        // A stopping server waits until all responses have ended, so the client streams must end here.
         workers: { web: () => ({ stop }) },
       };
     },

@@ -3,13 +3,13 @@ import { compiledPolicySetting } from '../../declare/extension.ts';
 
 const count = z.number().int().positive();
 
-/** The settings of the extension. */
+/** The schema of the options of `realtime()`. */
 export const realtimeSettings = z.strictObject({
   /** Who may open streams. The policies of the resources decide what each stream contains. */
   policy: compiledPolicySetting.prefault('public'),
   /** Seconds for which events are kept for clients that reconnect. */
   windowSeconds: count.min(10).max(86_400).default(600),
-  /** Minimum number of the newest events that are kept for clients that reconnect. Events older than the window do not count. */
+  /** Minimum number of newest events that are kept for clients that reconnect, unless they are older than `windowSeconds`. */
   windowEvents: count.max(10_000_000).default(10_000),
   /** Seconds between heartbeats of a stream. */
   heartbeatSeconds: z.number().min(0.1).max(300).default(15),
@@ -27,8 +27,8 @@ export const realtimeSettings = z.strictObject({
   ticketSeconds: count.max(300).default(30),
 });
 
-/** The settings of the extension as a project writes them. All are optional. */
+/** The options of `realtime()` as a project writes them. All options are optional. */
 export type RealtimeOptions = z.input<typeof realtimeSettings>;
 
-/** The settings with all defaults filled. */
+/** The options of `realtime()` with all defaults filled. */
 export type RealtimeSettings = z.output<typeof realtimeSettings>;

@@ -1,15 +1,21 @@
-/** Whether events wait for Redis. */
+/** Returns a row if events wait in Postgres for Redis to become reachable. */
 export const IS_ANY_WAITING = 'select 1 from realtime_waiting limit 1';
 
-/** $1 ids of events, $2 ids of their outbox rows, $3 entries: arrays. Adding the same events again does nothing. */
+/**
+ * Stores events that wait for Redis. $1 ids of events, $2 ids of their outbox rows, $3 texts of their Redis stream entries: arrays.
+ * Skips events that are already stored.
+ */
 export const ADD_WAITING = `
   insert into realtime_waiting (event_id, position, entry)
   select * from unnest($1::text[], $2::bigint[], $3::text[]) on conflict do nothing`;
 
-/** Only one relay at a time moves waiting events, so that they stay in order. The lock ends with the transaction. */
+/** Tries to lock the move of waiting events to Redis. One relay at a time moves them, so that they stay in order. The commit unlocks. */
 export const TRY_LOCK = `select pg_try_advisory_xact_lock(hashtextextended('realtime_waiting', 0))`;
 
-/** $1 maximum number of rows, $2 maximum number of bytes; returns at least one row. Uses realtime_waiting_position_index. */
+/**
+ * Deletes and returns the oldest waiting events. $1 maximum number of rows, $2 maximum bytes of their entries, but returns at least one
+ * row. Uses realtime_waiting_position_index.
+ */
 export const TAKE_WAITING = `
   delete from realtime_waiting where event_id in (
     select event_id from (
@@ -18,7 +24,10 @@ export const TAKE_WAITING = `
     ) sized where before < $2)
   returning position, entry`;
 
-/** $1 the id of the row that marks dropped events, $2 maximum age in seconds, $3 row limit. Returns a row for each dropped event. */
+/**
+ * Drops waiting events that are too old, and inserts the row that marks dropped events. $1 the id of that row, $2 maximum age of an
+ * event in seconds, $3 row limit. Returns a row for each dropped event.
+ */
 export const DROP_OLD = `
   with old as (
     delete from realtime_waiting where event_id in (
@@ -31,13 +40,13 @@ export const DROP_OLD = `
   )
   select 1 from old`;
 
-/** Waiting entries that contain a text. $1 the text, $2 the last event of the previous page, $3 page size. */
+/** Finds waiting entries that contain a text. $1 the text, $2 id of the last event of the previous page, $3 page size. */
 export const WAITING_WITH = `
   select event_id, entry from realtime_waiting where event_id > $2 and position($1 in entry) > 0 order by event_id limit $3`;
 
 /**
- * $1 ids of events, $2 the id of the row that marks dropped events, or null. Waits for a relay that is moving them. Returns a row for
- * each.
+ * Removes waiting events. $1 ids of events, $2 the id of the row to insert as a mark of dropped events, or null for no mark. Waits for a
+ * relay that is moving these events to Redis. Returns a row for each removed event.
  */
 export const REMOVE_WAITING = `
   with marker as (
@@ -45,26 +54,27 @@ export const REMOVE_WAITING = `
   )
   delete from realtime_waiting where event_id = any($1) returning 1`;
 
-/** $1 hash, $2 user, $3 session, $4 lifetime in seconds. */
+/** Stores a ticket. $1 SHA-256 of the ticket, $2 user id, $3 session id, $4 lifetime in seconds. Returns when the ticket expires. */
 export const ADD_TICKET = `
   insert into realtime_tickets (ticket_hash, user_id, session_id, expires_at)
   values ($1, $2, $3, now() + $4 * interval '1 second') returning expires_at`;
 
-/** $1 hash. Only the first use of a ticket gets a row. */
+/** Deletes a ticket and returns its user, its session and whether it is still valid. $1 SHA-256 of the ticket. No row: it was used. */
 export const USE_TICKET = `
   delete from realtime_tickets where ticket_hash = $1 returning user_id, session_id, expires_at > now()`;
 
-/** $1 maximum number of rows. Uses realtime_tickets_expires_at_index. */
+/** Removes expired tickets. $1 maximum number of rows. Uses realtime_tickets_expires_at_index. */
 export const REMOVE_TICKETS = `
   delete from realtime_tickets where ticket_hash in (
     select ticket_hash from realtime_tickets where expires_at < now() limit $1 for update skip locked)
   returning 1`;
 
 /**
- * $1 ids, $2 known versions: arrays. Returns the users with another version and the deleted users, with null as the version.
+ * Finds the users that have changed or were deleted. $1 user ids, $2 the known version (xmin) of each user's row: arrays. Returns id,
+ * version and columns of each changed user; for a deleted user, the version is null.
  *
- * @param users the users table
- * @param columns of the user `u`
+ * @param users the quoted name of the users table
+ * @param columns SQL that selects columns of the user `u`
  */
 export const changedUsersSql = (users: string, columns: string) => `
   select known.id, u.xmin::text, ${columns}

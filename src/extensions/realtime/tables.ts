@@ -1,13 +1,13 @@
 import { bigint, index, pgTable, text, timestamptz } from '../../platform/postgres/drizzle.ts';
 
-/** Events that could not be added to Redis while it was unreachable. A sweep moves them later. */
+/** Events that could not be added to Redis while Redis was unreachable. A sweep moves these events to Redis later. */
 export const realtimeWaiting = pgTable(
   'realtime_waiting',
   {
     eventId: text('event_id').primaryKey(),
-    /** The id of its outbox row; defines the order. */
+    /** The id of the event's outbox row, which defines the order of events. */
     position: bigint('position', { mode: 'number' }).notNull(),
-    /** The text of the entry in the Redis stream. Empty: events that waited too long were dropped here. */
+    /** The text of the entry for the Redis stream. Empty in the row that stands for dropped events. */
     entry: text('entry').notNull(),
     createdAt: timestamptz('created_at').notNull().defaultNow(),
   },

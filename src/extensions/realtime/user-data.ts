@@ -5,10 +5,10 @@ import { ENTRY_FIELDS, gapKey, type PackedEvent, positionOf, streamKey } from '.
 import { DROPPED_MARKER_ID } from './events/forwarding.ts';
 import { REMOVE_WAITING, WAITING_WITH } from './sql.ts';
 
-// An entry may be twice as large as a record.
+// Entries read at once. Few, because an entry may be twice as large as a record.
 const ENTRIES_AT_ONCE = 50;
 
-/** What an erasure does with an event. */
+/** What the erasure of a user's data does with a stored event: keep it, remove it, or remove it and leave a gap (`erasureGapKey`). */
 type EventErasure = 'stays' | 'goes' | 'leaves a gap';
 
 /**
@@ -60,7 +60,7 @@ function createEraseEvents(
         const erasure = field === ENTRY_FIELDS.event ? decideErasure(text, userId, shares) : 'stays';
         return erasure === 'stays' ? [] : [{ id, erasure }];
       });
-      // The gap first, so that no stream resumes across it unnoticed.
+      // Store the gap before removing entries, so that no client stream resumes across the gap without a reset.
       const gap = erasures.findLast(({ erasure }) => erasure === 'leaves a gap');
       if (gap !== undefined) await redis.commands.zadd(gaps, 'GT', positionOf(gap.id), 'gap');
       if (erasures.length > 0) removed += await redis.commands.xdel(key, ...erasures.map(({ id }) => id));
@@ -71,13 +71,13 @@ function createEraseEvents(
     return removed;
   }
 
-  // Erase waiting events first: those that a relay moves meanwhile are then found in the stream.
+  // Erase events that wait in Postgres first: events that a relay moves to Redis meanwhile are then found in Redis.
   return async (userId) => (await eraseWaiting(userId)) + (await eraseSent(userId));
 }
 
 const REMOVE = 'delete from realtime_tickets where user_id = $1 returning 1';
 
-/** Describes the tickets of a user. They expire within seconds, so they are not exported. */
+/** Describes the tickets of a user for exports and erasures. Tickets expire within seconds, so they are not exported. */
 export function ticketUserData(database: Database): UserData {
   return {
     name: 'streamTickets',
@@ -88,7 +88,7 @@ export function ticketUserData(database: Database): UserData {
   };
 }
 
-/** Describes the stored changes of a user's records. They are not exported, because the records themselves are. */
+/** Describes the stored changes of a user's records for exports and erasures. Only the records themselves are exported. */
 export function eventUserData(
   host: Pick<Host, 'database' | 'redis' | 'env' | 'resources'>,
   users: ResourceGateway,

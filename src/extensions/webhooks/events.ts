@@ -32,16 +32,16 @@ export function listSubscribableNames(resources: readonly ResourceGateway[], pub
   return [...[...groups].flatMap(([all, own]) => [...own, all]), '*'];
 }
 
-/** Returns the names under which an event can be subscribed to: its own, its resource's, and `*`. */
+/** Returns the names with which an endpoint subscribes to an event, such as `post.created`, `post.*` and `*`. */
 export function listMatchingNames(name: string): string[] {
   return [name, wildcardOf(name), '*'];
 }
 
 /** The declaration of one of the app's own events. */
 interface EventDeclaration {
-  /** The schema of its data: zod, or any Standard Schema. The output of the schema is sent. */
+  /** The schema of the event's data: zod, or any Standard Schema. The output of the schema is sent. */
   schema: StandardSchema;
-  /** When it happens, for the OpenAPI document. */
+  /** When the event happens, in words, for the OpenAPI document. */
   description?: string;
 }
 
@@ -76,7 +76,7 @@ export function checkEvents(events: unknown, context: z.RefinementCtx): void {
   }
 }
 
-/** Reports published events that have the name of a record change. */
+/** Reports a configuration error for each of the app's own events that has the name of a record change. */
 export function checkEventNames(
   events: EventDeclarations,
   resources: readonly ResourceGateway[],

@@ -5,9 +5,9 @@ import type { Outcome } from './delivery/attempt.ts';
 import type { CompletedAttempt } from './delivery/record-results.ts';
 import type { StatusReader, WebhookQueue } from './status.ts';
 
-/** The metrics of attempts. */
+/** The metrics of attempts to deliver webhooks. */
 export interface WebhookMetrics {
-  /** Wraps the recorder of results, so that it also counts them. */
+  /** Wraps the function that records results of attempts, so that the results are also counted in the metrics. */
   countResults(recordResult: AddToBatch<CompletedAttempt>): AddToBatch<CompletedAttempt>;
 }
 
@@ -17,7 +17,7 @@ const SECONDS = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60
 /** ms for which values read from the database are reused, so that frequent scrapes cost one query. */
 const FRESH_MS = 1000;
 
-/** Returns the result label: classes of failures as they are, statuses by their first digit, so that receivers cannot create series. */
+/** Returns the label `result` of an outcome. HTTP statuses are reduced to their first digit, so that receivers cannot create series. */
 function resultLabelOf({ error, refused }: Outcome): string {
   if (error === null) return 'succeeded';
   if (refused) return 'not readable';
@@ -88,7 +88,7 @@ export function createWebhookMetrics(
   });
   const counters = new Map<string, Counter.Internal>();
 
-  /** Keeps the counter of each label: looking it up takes longer than counting. */
+  /** Returns the counter for a result. Counters are cached, because looking up a counter by label takes longer than counting. */
   function counterOf(result: string): Counter.Internal {
     const counter = counters.get(result) ?? attempts.labels({ result });
     counters.set(result, counter);

@@ -14,7 +14,7 @@ const schedule = z.array(z.union([z.number(), z.string()])).transform((list, con
   }
 });
 
-/** The settings of the extension. */
+/** The schema of the options of `webhooks()`. */
 export const webhookSettings = z.strictObject({
   /** Who may have endpoints. */
   policy: policySetting.default('authenticated'),
@@ -38,13 +38,13 @@ export const webhookSettings = z.strictObject({
   timeoutMs: count.max(120_000).default(10_000),
   /** Interval in ms of the sweep that finds due deliveries without a job. */
   pollMs: count.default(1000),
-  /** Maximum number of concurrent requests of one instance. */
+  /** Maximum number of concurrent requests of one worker process. */
   concurrency: count.max(1000).default(10),
   /** Consecutive deliveries that use up their schedule before an endpoint is disabled; 0: never disable. */
   disableAfterFailures: z.number().int().min(0).default(5),
   /** Whether owners get an e-mail when an endpoint is created, and when one is disabled automatically. */
   notifyOwner: z.boolean().default(true),
-  /** Days that a delivery stays in the log after it has finished. */
+  /** Days that a delivery stays in the delivery log after it has succeeded or failed. */
   keepDeliveriesDays: z.number().positive().default(14),
   /** Hours for which messages also carry the signature of a replaced secret; 0: not at all. */
   secretGraceHours: z.number().min(0).max(8760).default(24),
@@ -54,10 +54,10 @@ export const webhookSettings = z.strictObject({
   cleanMs: count.default(600_000),
 });
 
-/** The settings of the extension as a project writes them. All are optional. */
+/** The options of `webhooks()` as a project writes them. All options are optional. */
 export type WebhookOptions = z.input<typeof webhookSettings>;
 
-/** The settings with all defaults filled. */
+/** The options of `webhooks()` with all defaults filled. */
 export interface WebhookSettings extends z.output<typeof webhookSettings> {
   allowPrivate: boolean;
   requireHttps: boolean;

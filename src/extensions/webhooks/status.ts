@@ -16,7 +16,7 @@ const SENDING = `
   union all
   select endpoint_id, false from webhook_deliveries where status = 'sending' and lease_until is not null`;
 
-/** Numbers of the queue: see `queueSql`. */
+/** The numbers of deliveries and events that wait: see `queueStateSql`. */
 type QueueRow = [
   due: number,
   later: number,
@@ -28,9 +28,9 @@ type QueueRow = [
 ];
 
 /**
- * The state of the queue. $1 roles of the global policy. Returns the numbers of deliveries that are due, that wait for a retry, that are
- * held because their endpoint may not be sent to, and that are in flight; by how many ms the earliest one is overdue; the number of events
- * that wait for the relay, and for how many ms the first of them has waited.
+ * Reads how many deliveries and events wait. $1 roles of the global policy. Returns the numbers of deliveries that are due, that wait for
+ * a retry, that are held because their endpoint may not be sent to, and that are in flight; by how many ms the earliest due delivery is
+ * overdue; the number of events that wait for the relay, and for how many ms the oldest event has waited.
  */
 function queueSql(users: UsersSql): string {
   return `
@@ -49,19 +49,19 @@ function queueSql(users: UsersSql): string {
 
 const STATE = `case when not e.enabled then 'disabled' when e.consecutive_failures > 0 then 'failing' else 'active' end`;
 
-/** The number of endpoints in each state, and why they are disabled. */
+/** Counts the endpoints by state and by the reason why they are disabled. */
 const ENDPOINT_STATES = `
   select ${STATE}, disabled_reason, count(*) from webhook_endpoints e where removed_at is null group by 1, 2 order by 1, 2`;
 
 // Tests have no schedule and are not recovered.
 const IS_FAILED = `status = 'failed' and type <> '${TEST_EVENT}'`;
 
-/** The number of deliveries that used up their schedule. Uses webhook_deliveries_failed_index. */
+/** Counts the deliveries that used up their retry schedule. Uses webhook_deliveries_failed_index. */
 const FAILED = `select count(*) from webhook_deliveries where ${IS_FAILED}`;
 
 /**
- * The results of recent attempts: null for a success, otherwise the error. $1 ms, $2 maximum number of newest deliveries to read, so that
- * the cost does not depend on the size of the log. Uses the primary key.
+ * Counts recent attempts by result: null for a success, otherwise the error. $1 maximum age in ms, $2 maximum number of newest deliveries
+ * to read, so that the cost does not depend on the size of the log. Uses the primary key.
  */
 const RECENT_ATTEMPTS = `
   select entry ->> 'error', count(*)
@@ -82,7 +82,7 @@ type WorstRow = [
   lastError: string | null,
 ];
 
-/** The endpoints with the most due, failed or waiting deliveries. $1 maximum number of rows. */
+/** Selects the endpoints with the most due, failed or waiting deliveries. $1 maximum number of rows. */
 const WORST_ENDPOINTS = `
   with failed as (select endpoint_id, count(*) as n from webhook_deliveries where ${IS_FAILED} group by endpoint_id)
   select e.id, e.url, ${STATE}, coalesce(p.due, 0)::bigint, coalesce(p.n - p.due, 0)::bigint, coalesce(f.n, 0)::bigint,
@@ -104,7 +104,7 @@ export interface WebhookQueue {
   oldestMs: number | null;
   /** Events that the relay has not yet turned into deliveries. */
   events: number;
-  /** ms since the first of these events; null if there are none. */
+  /** ms since the oldest of the events that wait for the relay; null if no events wait. */
   oldestEventMs: number | null;
 }
 
@@ -120,7 +120,7 @@ export interface WebhookStatus {
   /** The endpoints with the most due, failed or waiting deliveries. */
   worst: {
     id: string;
-    /** The host of its URL only, because the rest may contain a secret of the receiver. */
+    /** The host of the endpoint's URL. The full URL is not shown, because it may contain a secret of the receiver. */
     host: string;
     status: 'active' | 'failing' | 'disabled';
     due: number;
@@ -150,14 +150,14 @@ export function createStatusReader(
   const text = queueSql(usersSql(users));
   const roles = globalRolesOf(settings);
 
-  async function queue(): Promise<WebhookQueue> {
+  async function readQueue(): Promise<WebhookQueue> {
     const [row] = await database.readSlowly<QueueRow>({ text, values: [roles] });
     const [due, retrying, held, inFlight, oldestMs, events, oldestEventMs] = row!;
     // The earliest overdue delivery may already be in flight.
     return { due, retrying, held, inFlight, oldestMs: due > 0 ? oldestMs : null, events, oldestEventMs };
   }
 
-  async function endpoints(): Promise<WebhookStatus['endpoints']> {
+  async function countEndpointsByState(): Promise<WebhookStatus['endpoints']> {
     const rows = await database.readSlowly<[string, string | null, number]>({ text: ENDPOINT_STATES, values: [] });
     const rowsInState = (state: string) => rows.filter(([one]) => one === state);
     const disabled = rowsInState('disabled').map(([, reason, count]) => [reason ?? 'manual', count] as const);
@@ -169,11 +169,11 @@ export function createStatusReader(
   }
 
   return {
-    queue,
+    queue: readQueue,
     async status(worst = 10) {
       const [states, waiting, [failed], attempts, worstRows] = await Promise.all([
-        endpoints(),
-        queue(),
+        countEndpointsByState(),
+        readQueue(),
         database.readSlowly<[number]>({ text: FAILED, values: [] }),
         database.readSlowly<[string | null, number]>({ text: RECENT_ATTEMPTS, values: [RECENT_MS, NEWEST] }),
         database.readSlowly<WorstRow>({ text: WORST_ENDPOINTS, values: [worst] }),

@@ -32,11 +32,11 @@ export const webhookEndpoints = pgTable(
     previousSecret: text('previous_secret'),
     previousSecretUntil: timestamptz('previous_secret_until'),
     olderSecret: text('older_secret'),
-    /** Never later than `previousSecretUntil`. */
+    /** When the grace period of `olderSecret` ends; never later than `previousSecretUntil`. */
     olderSecretUntil: timestamptz('older_secret_until'),
     /** Consecutive deliveries that used up their schedule. */
     consecutiveFailures: integer('consecutive_failures').notNull().default(0),
-    /** Exact to the second: while all goes well, not every success is written. */
+    /** Accurate to about a second: of consecutive successes, not every one is written. */
     lastSuccessAt: timestamptz('last_success_at'),
     lastFailureAt: timestamptz('last_failure_at'),
     lastError: text('last_error'),
@@ -47,12 +47,12 @@ export const webhookEndpoints = pgTable(
     /** Maximum number of requests in a window. */
     rateLimit: integer('rate_limit'),
     rateWindowSeconds: integer('rate_window_seconds'),
-    /** Whether its last attempt failed or was slow. Such endpoints have their own lane. */
+    /** Whether the endpoint's last attempt failed or was slow. Slow endpoints have their own queue. */
     slow: boolean('slow').notNull().default(false),
     /** The API key that the endpoint is bound to. The key's scopes limit what is sent, and the endpoint is disabled when the key ends. */
     apiKeyId: text('api_key_id'),
     keyScopes: text('key_scopes').array(),
-    /** Null if the key never expires. */
+    /** When the API key expires; null if it never does. */
     keyExpiresAt: timestamptz('key_expires_at'),
     createdAt: timestamptz('created_at').notNull().defaultNow(),
     updatedAt: timestamptz('updated_at').notNull().defaultNow(),
@@ -63,7 +63,7 @@ export const webhookEndpoints = pgTable(
     index('webhook_endpoints_owner_id_index').on(table.ownerId).where(sql`removed_at is null`),
     // An erasure also looks for the logs of removed endpoints.
     index('webhook_endpoints_removed_owner_index').on(table.ownerId).where(sql`removed_at is not null`),
-    // Without the pending list (fastupdate): every lookup would read all of it.
+    // Without GIN's pending list (fastupdate), because every lookup would read the whole list.
     index('webhook_endpoints_events_index')
       .using('gin', table.events)
       .with({ fastupdate: false })
@@ -92,9 +92,9 @@ export const endpointLeases = pgTable(
   {
     endpointId: text('endpoint_id').primaryKey(),
     holder: text('holder'),
-    /** Until when the lease is held. The holder renews it while it lives. */
+    /** When the lease expires. The holder renews the lease while it sends. */
     leaseUntil: timestamptz('lease_until'),
-    /** The number of earlier attempts of each delivery, by delivery id. */
+    /** The deliveries that the holder has claimed: the number of earlier attempts by delivery id. */
     sending: jsonb('sending').notNull().default({}),
     /** Deliveries that a client asked for (a test, a retry) and that no worker has claimed yet. The holder sends them first. */
     requested: text('requested').array().notNull().default(sql`'{}'`),
@@ -120,12 +120,12 @@ export const webhookDeliveries = pgTable(
     subjectId: text('subject_id'),
     /** The message, byte for byte the same on every attempt. It is text because jsonb reorders keys. */
     body: text('body').notNull(),
-    /** Ciphertext of the body if it has values of encrypted fields; `body` is empty then. */
+    /** Ciphertext of the body if the body has values of encrypted fields; in that case `body` is empty. */
     encryptedBody: text('encrypted_body'),
     /** `pending`, `sending`, `succeeded` or `failed`. */
     status: text('status').notNull().default('pending'),
     attempts: integer('attempts').notNull().default(0),
-    /** Attempts since the schedule began. */
+    /** Attempts since the retry schedule began. A retry that a client requests begins it again. */
     scheduleAttempts: integer('schedule_attempts').notNull().default(0),
     statusCode: integer('status_code'),
     durationMs: integer('duration_ms'),
@@ -136,16 +136,16 @@ export const webhookDeliveries = pgTable(
     encryptedResponse: text('encrypted_response'),
     attemptLog: jsonb('attempt_log').notNull().default([]),
     nextAttemptAt: timestamptz('next_attempt_at'),
-    /** The worker that claimed the delivery must write its result by then. */
+    /** Set while `status` is `sending`: the worker that claimed the delivery must write the result before this time. */
     leaseUntil: timestamptz('lease_until'),
     createdAt: timestamptz('created_at').notNull().defaultNow(),
     finishedAt: timestamptz('finished_at'),
   },
   (table) => [
-    // Also serves the log. Every attempt writes an entry into each index that is not partial, so the log has no index of its own.
+    // Also used to list an endpoint's deliveries: another full index only for lists would slow down every attempt.
     uniqueIndex('webhook_deliveries_endpoint_event_unique').on(table.endpointId, table.eventId),
     index('webhook_deliveries_due_index').on(table.endpointId, table.nextAttemptAt).where(sql`status = 'pending'`),
-    // Not by status: the planner would then write results by scanning all recently claimed deliveries.
+    // Without `status`, because the planner would then use this index to write results, and scan all recently claimed deliveries.
     index('webhook_deliveries_lease_index').on(table.leaseUntil).where(sql`lease_until is not null`),
     index('webhook_deliveries_failed_index')
       .on(table.endpointId, table.createdAt, table.id)
@@ -164,7 +164,7 @@ export const webhookEvents = pgTable(
     ownerId: text('owner_id'),
     createdAt: timestamptz('created_at').notNull().defaultNow(),
   },
-  // For erasures and exports. Rows are never updated.
+  // For erasures and exports of a user's data. Rows of this table are never updated.
   (table) => [index('webhook_events_owner_index').on(table.ownerId, table.id).where(sql`owner_id is not null`)],
 );
 
@@ -180,7 +180,7 @@ export const webhookDeletedRecords = pgTable(
     ownerId: text('owner_id'),
     /** Columns by name, as in the outbox. Null if the record has values of encrypted fields. */
     record: jsonb('record'),
-    /** Ciphertext of the whole record. Inside it, encrypted fields are in plain text. */
+    /** Ciphertext of the whole record, in which the values of encrypted fields are plain text. Null if the record has none. */
     encryptedRecord: text('encrypted_record'),
     createdAt: timestamptz('created_at').notNull().defaultNow(),
   },
@@ -201,9 +201,9 @@ export const webhookRecoveries = pgTable(
     status: text('status').notNull().default('running'),
     /** The number of failed deliveries at the time of the request. */
     total: integer('total').notNull(),
-    /** How many of them have been resent. */
+    /** How many failed deliveries have been resent so far. */
     resent: integer('resent').notNull().default(0),
-    /** The last delivery that the recovery has handled. */
+    /** Creation time of the last delivery that the recovery has handled; `after_id` is its id. */
     afterAt: timestamptz('after_at').notNull(),
     afterId: text('after_id').notNull().default(''),
     /** The time of the request. Deliveries that fail later are not part of the recovery. */

@@ -9,18 +9,18 @@ import { OWN_ROW_NAME } from './fanout/outgoing-event.ts';
 
 /**
  * The body of delivery `d` as jsonb. Texts in published events may contain NUL and unpaired surrogates as JSON escapes, which jsonb
- * rejects. Each is replaced by a question mark here.
+ * rejects. This expression replaces each of these escapes by a question mark.
  */
 const BODY_JSON = String.raw`case when strpos(d.body, '\u') = 0 then d.body
     else regexp_replace(d.body, '(?<!\\)((?:\\\\)*)\\u(?:0000|d[89a-f][0-9a-f]{2})', '\1?', 'g') end::jsonb`;
 
 const quoteValue = (value: string | number | boolean) => quoteLiteral(String(value));
 
-// Fields that the receiver could not see are not in the body.
+// A condition: the body contains a personal value in this field. Fields that the receiver could not see are not in the body.
 const holdsPersonalValue = ({ name, replacementText }: EmptiedField) =>
   `b.data->>${quoteValue(name)} ${replacementText === null ? 'is not null' : `<> ${quoteValue(replacementText)}`}`;
 
-/** Whether delivery `d` with the data `b.data` is about a record of the user, according to the body or to the stored record. */
+/** A condition: delivery `d` with the data `b.data` is about a record of user $1, according to the body or to the stored record. */
 function isAboutRecordSql({ gateway, plan }: ErasureTarget): string {
   const field = quoteValue(plan.ownerField!);
   const column = quoteIdentifier(plan.ownerColumn!);
@@ -37,7 +37,7 @@ function isAboutRecordSql({ gateway, plan }: ErasureTarget): string {
   return `split_part(d.type, '.', 1) = ${name} and ${isPersonal} and (${ownerMatch})`;
 }
 
-/** Whether the body of a delivery contains a record of the user, expanded in another user's record. */
+/** Conditions: the body of delivery `d` contains a record of user $1, expanded in a record of another user. */
 function expandsRecordSql(
   { declaration, name }: ResourceGateway,
   shares: ReadonlyMap<string, ErasureTarget>,
@@ -76,19 +76,19 @@ function emptyDeletedSql({ gateway, plan }: ErasureTarget): string {
 /** The statements that find deliveries about a user at endpoints of other users. */
 interface AboutUserSql {
   /**
-   * $1 user, $2 the last delivery of the previous page, $3 page size. Returns deliveries, whether they are about the user, and their
-   * encrypted body. For encrypted bodies, `opened` decides after decryption.
+   * $1 user, $2 the last delivery of the previous page, $3 page size. Returns ids of deliveries, whether each is about the user, and its
+   * encrypted body. For encrypted bodies, the statement `opened` decides after decryption.
    */
   deliveries: string;
   /** $1 user, $2 deliveries, $3 their decrypted bodies. Returns the deliveries, whether they are about the user, and null. */
   opened: string;
-  /** $1 user. Removes personal values from the user's deleted records, and deletes encrypted ones. Returns a row for each. */
+  /** $1 user. Removes personal values from copies of the user's deleted records, and deletes encrypted copies. Returns a row for each. */
   emptyDeletedSql: readonly string[];
   /** $1 user, $2 maximum number of rows. Removes the extension's own outbox rows about the user. Other rows are already redacted. */
   removeWaiting: string;
 }
 
-/** Creates the statements. Tables without an index by user are scanned: they hold at most a month of data, and erasures are rare. */
+/** Creates the statements about a user. They scan tables without an index by user: those hold at most a month of data. */
 export function aboutUserSql(resources: readonly ResourceGateway[], users: ResourceGateway): AboutUserSql {
   const shares = new Map(erasureTargets(resources, users).map((share) => [share.gateway.name, share]));
   const terms = [
@@ -124,22 +124,22 @@ export function aboutUserSql(resources: readonly ResourceGateway[], users: Resou
   };
 }
 
-/** $1 owner, $2 the last id, $3 page size. Uses webhook_endpoints_owner_id_index. */
+/** Reads a page of a user's endpoints. $1 owner, $2 last id of the previous page, $3 page size. Uses webhook_endpoints_owner_id_index. */
 export const ENDPOINTS_OF = `
   select id, url, events, description, scope, enabled, created_at, updated_at from webhook_endpoints
   where owner_id = $1 and removed_at is null and id > $2 order by id limit $3`;
 
-/** $1 owner, $2 the last id, $3 page size. */
+/** Reads a page of the deliveries to a user's endpoints. $1 owner, $2 last id of the previous page, $3 page size. */
 export const LOG_OF = `
   select d.id, d.endpoint_id, d.type, d.status, d.attempts, d.status_code, d.created_at, d.finished_at, e.scope
   from webhook_endpoints e join webhook_deliveries d on d.endpoint_id = e.id
   where e.owner_id = $1 and e.removed_at is null and d.id > $2 order by d.id limit $3`;
 
-/** $1 owner, $2 the last id, $3 page size. Uses webhook_deleted_records_owner_id_index. */
+/** Reads a page of copies of a user's deleted records. $1 owner, $2 last id of the previous page, $3 page size. */
 export const DELETED_RECORDS_OF = `
   select id, resource, record_id, created_at from webhook_deleted_records where owner_id = $1 and id > $2 order by id limit $3`;
 
-/** $1 owner, $2 the last id, $3 page size. */
+/** Reads a page of the app's own events for a user. $1 owner, $2 last id of the previous page, $3 page size. */
 export const EVENTS_OF = `
   select id, name, created_at from webhook_events where owner_id = $1 and id > $2 order by id limit $3`;
 
@@ -148,21 +148,21 @@ const ALL_ENDPOINTS_OF = `
     select id, url, removed_at from webhook_endpoints where owner_id = $1 and removed_at is null
     union all select id, url, removed_at from webhook_endpoints where owner_id = $1 and removed_at is not null`;
 
-/** $1 owner, $2 maximum number of rows. Deletes the owner's texts at once; the rows follow when no worker can send to them any more. */
+/** Marks endpoints as removed and deletes their texts. A sweep deletes the rows later. $1 owner, $2 maximum number of rows. */
 export const REMOVE_ENDPOINTS_OF = `
   update webhook_endpoints set ${REMOVAL_ASSIGNMENTS}, url = '', description = null, last_error = null
   where id in (select id from (${ALL_ENDPOINTS_OF}) e where removed_at is null or url <> '' limit $2)
   returning 1`;
 
-/** $1 owner, $2 maximum number of rows. Uses webhook_deliveries_endpoint_event_unique. */
+/** Deletes deliveries to a user's endpoints. $1 owner, $2 maximum number of rows. Uses webhook_deliveries_endpoint_event_unique. */
 export const REMOVE_LOG_OF = `
   delete from webhook_deliveries where id in (
     select d.id from (${ALL_ENDPOINTS_OF}) e join webhook_deliveries d on d.endpoint_id = e.id limit $2)
   returning 1`;
 
-/** $1 owner, $2 maximum number of rows. */
+/** Deletes the app's own events for a user. $1 owner, $2 maximum number of rows. */
 export const REMOVE_EVENTS_OF = `
   delete from webhook_events where id in (select id from webhook_events where owner_id = $1 limit $2) returning 1`;
 
-/** $1 deliveries. */
+/** Deletes deliveries. $1 ids. */
 export const REMOVE_DELIVERIES = 'delete from webhook_deliveries where id = any($1::text[]) returning 1';

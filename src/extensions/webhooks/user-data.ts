@@ -18,7 +18,7 @@ import {
 } from './user-data-sql.ts';
 
 const ENDPOINT_NAMES = ['id', 'url', 'events', 'description', 'scope', 'enabled', 'createdAt', 'updatedAt'];
-// Small, because a body may be as large as a record.
+// Deliveries read at once for an export. Few, because a body may be as large as a record.
 const BODIES_AT_ONCE = 20;
 const DELETED_NAMES = ['id', 'resource', 'record', 'deletedAt'];
 const LOG_NAMES = ['id', 'endpoint', 'type', 'status', 'attempts', 'statusCode', 'createdAt', 'finishedAt'];
@@ -27,10 +27,10 @@ type LogScope = Audience['scope'];
 type LogRow = [id: string, ...unknown[]];
 type AboutRow = [id: string, isAbout: boolean, encryptedBody: string | null];
 
-// Each body is parsed, and the statement must not exceed its timeout.
+// Deliveries checked by one statement of an erasure, which parses each body and must not exceed the statement timeout.
 const DELIVERIES_AT_ONCE = 200;
 
-/** The user data of webhooks. */
+/** Describes the user data of webhooks: how to export and to erase it. */
 export function createWebhookData(
   { database, resources, keyring }: Pick<Host, 'database' | 'resources' | 'keyring'>,
   users: ResourceGateway,
@@ -57,8 +57,8 @@ export function createWebhookData(
   }
 
   /**
-   * Returns which deliveries with an encrypted body are about the user. A body that cannot be decrypted counts, because its content is
-   * unknown.
+   * Returns the ids of deliveries with an encrypted body that are about the user. A delivery whose body cannot be decrypted is included,
+   * because its content is unknown.
    */
   async function findEncryptedAbout(userId: string, rows: readonly AboutRow[]): Promise<Set<string>> {
     const found = new Set<string>();
@@ -79,7 +79,7 @@ export function createWebhookData(
     return found;
   }
 
-  /** Removes personal values from the user's deleted records. Returns the number of records changed or removed. */
+  /** Removes personal values from copies of the user's deleted records. Returns the number of copies changed or deleted. */
   async function eraseDeletedRecords(userId: string): Promise<number> {
     let total = 0;
     for (const text of about.emptyDeletedSql) total += (await database.write({ text, values: [userId] })).length;

@@ -2,7 +2,7 @@
 // apart from node:crypto, which all of them have, it uses only web platform APIs.
 import { createHmac, createPublicKey, timingSafeEqual, verify } from 'node:crypto';
 
-/** The check that a webhook failed. */
+/** Names the check that a request did not pass. */
 export type WebhookVerificationCode =
   | 'INVALID_SECRET'
   | 'INVALID_BODY'
@@ -80,7 +80,7 @@ export function verifyWebhook<Payload = WebhookPayload>(
   return parseBody(rawBody) as Payload;
 }
 
-/** Whether one of the signatures matches a text, which begins with `start`. */
+/** Returns whether one of the signatures matches the signed text, which is `start` followed by `body`. */
 type SignatureCheck = (start: string, body: string | Uint8Array, signatures: readonly string[]) => boolean;
 
 function createSignatureCheck(secret: unknown): SignatureCheck {

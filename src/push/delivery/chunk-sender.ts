@@ -16,20 +16,20 @@ import type { ClaimChunks, ClaimedChunk, ClaimedDevice } from './claim-chunks.ts
 import type { ChunkKey } from './jobs.ts';
 import type { DeviceResult, SentChunk } from './store-results.ts';
 
-/** ms before each further try, if the provider does not ask for another wait. */
+/** ms to wait before each retry of a device, if the provider does not ask for another wait. */
 const RETRY_SCHEDULE_MS = [1000, 5000, 30_000, 120_000, 600_000];
 /** FCM and Web Push keep no message longer: https://firebase.google.com/docs/cloud-messaging/concept-options#ttl */
 const LONGEST_TTL_MS = 28 * 86_400_000;
 
-/** A failed try that may be repeated. */
+/** A failed try to send a push to a device, which may be repeated. */
 interface FailedTry {
   /** The number of tries so far, at least 1. */
   attempts: number;
-  /** The wait that the provider asks for. */
+  /** The wait in ms that the provider asks for. */
   retryAfterMs: number | undefined;
   /** Epoch ms of the creation of the push. */
   createdAt: number;
-  /** Epoch ms at which its `ttl` expires. */
+  /** Epoch ms at which the push expires because of its `ttl`; undefined without a `ttl`. */
   expiresAt: number | undefined;
 }
 
@@ -37,7 +37,8 @@ interface FailedTry {
  * Returns when to retry a device, in epoch ms. Returns undefined if there is no further try: the schedule is used up, or the message
  * would have expired by then.
  *
- * @param random from 0 to 1
+ * @param now epoch ms
+ * @param random from 0 to 1, spreads the retries
  */
 export function nextRetryAt(
   { attempts, retryAfterMs, createdAt, expiresAt = createdAt + LONGEST_TTL_MS }: FailedTry,
@@ -57,7 +58,7 @@ const MAX_DEVICES_IN_PROGRESS = 2000;
 /** Maximum number of chunks whose results are stored with one statement. */
 const MAX_CHUNKS_PER_STORE = 100;
 
-/** Dependencies of a sender. */
+/** What a sender of chunks needs. */
 interface ChunkSenderParts {
   database: Database;
   log: Logger;
@@ -66,11 +67,11 @@ interface ChunkSenderParts {
   handleResults(transport: string | null, chunks: readonly SentChunk[]): Promise<void>;
 }
 
-/** Sends the chunks of one queue. */
+/** Sends the chunks of one job queue. */
 interface ChunkSender {
-  /** Sends a chunk, unless it is finished or another worker has claimed it; resolves when its results are stored. */
+  /** Sends a chunk, unless the chunk is finished or another worker has claimed it; resolves when its results are stored. */
   send(key: ChunkKey & { size: number }): Promise<void>;
-  /** Drops chunks that are not claimed yet, and all that arrive later. The sweep passes them to other workers. */
+  /** Drops the chunks that are not claimed yet, and all chunks that arrive later. A sweep adds new jobs for them, for other workers. */
   dropUnclaimed(): void;
   /** Stops waiting for results of the transport. The claims of the chunks expire, and other workers send them again. */
   abandon(): void;
@@ -105,10 +106,10 @@ function findEarliestTime(times: readonly (number | undefined)[]): number | unde
 }
 
 /**
- * Creates a sender. It claims waiting chunks together, passes all that it claimed to the transport together, and collects results while
- * it stores earlier ones. It uses no timer: a single chunk is sent at once.
+ * Creates a sender of chunks. The sender claims waiting chunks together, passes all claimed chunks to the transport together, and collects
+ * results while it stores earlier results. It uses no timer: a single chunk is sent at once.
  *
- * @param transportOf returns the transport of a chunk, or, if there is none, the result that each of its devices gets
+ * @param getTransportOrResult returns the transport with this name or, if there is none, the result for each device of its chunks
  */
 export function createChunkSender(
   parts: ChunkSenderParts,
@@ -162,7 +163,7 @@ export function createChunkSender(
     jobsBeingSent.add(job);
     try {
       const sentChunk = await sending;
-      // The job has already been rejected, and the database may be closed.
+      // `abandonSends` has already rejected the job, and the database may be closed.
       if (abandoned) return;
       await storeLater(sentChunk);
       job.resolve();
@@ -190,7 +191,7 @@ export function createChunkSender(
       database,
       batch.map(({ key }) => key),
     );
-    // The worker has given up: do not send chunks whose results nothing waits for.
+    // The worker has stopped waiting, so do not send the chunks: their results would not be stored.
     if (abandoned) {
       for (const job of batch) job.resolve();
       return;
@@ -227,7 +228,7 @@ export function createChunkSender(
   return {
     send: (key) =>
       new Promise<void>((resolve, reject) => {
-        // This job was already on its way from Redis when the worker began to stop.
+        // The job arrived from Redis after the worker began to stop.
         if (dropping) return resolve();
         waiting.push({ key, resolve, reject });
         void claimWaiting();
@@ -247,16 +248,16 @@ export function createChunkSender(
 /** Even a message with a `ttl` of only seconds gets a first try after a short wait in the queue. */
 const FIRST_TRY_GRACE_MS = 60_000;
 
-/** Give a chunk up after this many lost workers: the chunk itself most likely crashes them. */
+/** After this many lost workers, a chunk is given up, because the chunk itself most likely crashes them. */
 const MAX_LOST_WORKERS = 4;
 
-/** The devices of a chunk to pass to the transport, and the results of the devices that are not sent to. */
+/** The devices of a chunk to pass to its transport, and the devices that are not sent to, each with its result. */
 interface PreparedDevices {
   sendable: { claimed: ClaimedDevice; device: TransportDevice }[];
   refused: { claimed: ClaimedDevice; result: TransportResult }[];
 }
 
-/** Separates the devices to send to from the others: the device is gone, the message has expired, or it is too large. */
+/** Separates the devices to send to from those that are refused: the device is gone, or the message has expired or is too large. */
 export function prepareDevices(chunk: ClaimedChunk, transport: Transport | undefined, now: number): PreparedDevices {
   const { message, expiresAt = Number.POSITIVE_INFINITY } = chunk;
   const sizes = new Map<DevicePlatform, string | undefined>();

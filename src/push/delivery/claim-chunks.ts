@@ -7,11 +7,11 @@ import type { PushContent } from '../message.ts';
 import type { TransportDevice } from '../transport.ts';
 import type { ChunkKey } from './jobs.ts';
 
-/** Seconds that a claim lasts. A worker renews its claims while it lives; the claims of a dead worker expire after this time. */
+/** Seconds that a worker's claim of a chunk lasts. A worker renews its claims while it lives; the claims of a dead worker expire. */
 const LEASE_SECONDS = 30;
 const RENEW_MS = 10_000;
 
-// The fencing token is `attempts`, the number of the claim. Uses the primary key.
+// Claims due chunks. The fencing token is `attempts`, which each claim increments. Uses the primary key.
 const CLAIM_CHUNKS = `
   with w as (
     select c.push_id, c.chunk from unnest($1::text[], $2::int[]) k(push_id, chunk)
@@ -29,7 +29,8 @@ const CLAIM_CHUNKS = `
     p.created_at, p.expires_at, p.message
   from c join pushes p on p.id = c.push_id`;
 
-// A device is skipped (its token is null) if it changed users or lost its session since the send, or if its user is no longer active.
+// Selects devices without a final result. The token is null if the device changed users or lost its session since the push was stored, or
+// if its user is no longer active.
 const selectDueDevices = (users: UserTable | undefined) => `
   select k.ord, r.position, r.device_id, r.platform, r.user_id, d.locale,
     coalesce(r.token, case when owner.active and (d.session_id is null or s.expires_at > now()) then d.token end),
@@ -52,26 +53,26 @@ export interface ClaimedDevice {
   position: number;
   /** The token is null if the device is gone. */
   device: Omit<TransportDevice, 'token'> & { token: string | null };
-  /** Tries before this one. */
+  /** Number of earlier tries to send the push to the device. */
   tries: number;
 }
 
-/** What a worker needs to send a chunk of a push. */
+/** A chunk of a push that this worker has claimed, with its message and its due devices. */
 export interface ClaimedChunk extends ChunkKey {
   /** The number of the claim, used as fencing token: the worker with the highest number holds the chunk. */
   attempt: number;
   transport: string | null;
   bulk: boolean;
-  /** Claims since results were last stored, including this one. */
+  /** Claims of the chunk since results were last stored, including this claim. */
   claimsSinceResult: number;
   message: PushContent;
   /** Epoch ms of the creation of the push. */
   createdAt: number;
-  /** Epoch ms at which its `ttl` expires. */
+  /** Epoch ms at which the push expires because of its `ttl`; undefined without a `ttl`. */
   expiresAt: number | undefined;
   /** The devices that are due. */
   devices: ClaimedDevice[];
-  /** Epoch ms at which the next of the other devices is due. */
+  /** Epoch ms at which the next device is due that is not in `devices`. */
   nextDueAt: number | undefined;
 }
 
@@ -158,7 +159,7 @@ async function claimChunks(database: Database, keys: readonly ChunkKey[], device
   return chunks;
 }
 
-/** Extends the claims that this worker still holds. It does not report lost claims, because storing results checks the claim again. */
+/** Extends the claims that this worker still holds. Lost claims are not reported, because storing results checks each claim again. */
 export async function renewClaims(database: Database, chunks: readonly ClaimedChunk[]): Promise<void> {
   const values = [
     chunks.map((chunk) => chunk.pushId),

@@ -9,7 +9,7 @@ import { SIMULATED_TRANSPORT } from '../transport.ts';
 import { enqueueChunks } from './jobs.ts';
 import { type DeviceResult, type SentChunk, storeResults } from './store-results.ts';
 
-/** Minimum ms between two equal alarms of a transport in one process, because the problem recurs with every push. */
+/** Minimum ms between two equal alarms about a transport in one process, because a misconfiguration affects every push. */
 const ALARM_INTERVAL_MS = 5 * 60_000;
 
 /** Evidence that a transport is misconfigured. */
@@ -39,18 +39,19 @@ function createAlarm({ events, log }: Pick<Platform, 'events' | 'log'>): (alarm:
 /** From this many gone devices in a row, assume a wrong project, environment or key, which makes all devices look gone. */
 const MAX_GONE_IN_A_ROW = 19;
 
-// The next success of the transport deletes the row (store-results.ts). An old count expires.
+// Counts gone devices of a transport in a row. The next success of the transport deletes the row (store-results.ts); a count that is an
+// hour old starts again.
 const COUNT_GONE = `
   insert into push_gone as g (transport, devices) values ($1, $2)
   on conflict (transport) do update set last_at = now(),
     devices = case when g.last_at < now() - interval '1 hour' then 0 else g.devices end + excluded.devices
   returning devices`;
 
-/** Devices that one batch of results reports as gone. */
+/** The devices of one transport that a batch of results reports as gone. */
 interface GoneResults {
   transport: string;
   gone: readonly GoneDevice[];
-  /** Whether a device of the same transport accepted its notification. */
+  /** Whether the provider accepted a notification for another device of the same transport. */
   reached: boolean;
   /** The provider's error for the last device. */
   error: string;
@@ -75,10 +76,10 @@ function createGoneDeviceRemover({ database }: Pick<Platform, 'database'>, alarm
   };
 }
 
-/** Dependencies of the result handler. */
+/** What the result handler needs. */
 type ResultHandlerParts = Pick<Platform, 'env' | 'settings' | 'log' | 'database' | 'queues' | 'events'>;
 
-/** The log line of a chunk that was sent: how many of its devices ended how. */
+/** Creates the log line of a sent chunk: how many of its devices accepted, will be retried, are gone or failed. */
 function toWorkLine({ chunk, results, sentAt }: SentChunk, isKept: boolean): WorkLine {
   const ok = results.filter((result) => result.ok).length;
   const retry = results.filter((result) => result.nextRetryAt !== undefined).length;
@@ -135,7 +136,7 @@ export function createResultHandler(
     });
   }
 
-  /** A failed removal must not block retries and events: the next send reports these devices as gone again. */
+  /** Removes gone devices. An error is only logged, so that retries and events still happen; the next push to them tries again. */
   async function tryToRemoveGoneDevices(transport: string, kept: readonly SentChunk[]): Promise<void> {
     try {
       await removeGoneDevices(transport, kept);
@@ -175,7 +176,7 @@ export function createResultHandler(
     return enqueueChunks(queues, installed, retries);
   }
 
-  /** Handles the results of chunks of one transport that arrived together. */
+  /** Handles the results of chunks that one transport returned together. */
   return async (transport: string | null, chunks: readonly SentChunk[]): Promise<void> => {
     const captured = transport === null && env.nodeEnv !== 'production';
     const { kept, outcomes } = await retryTransient(

@@ -1,18 +1,18 @@
 import type { NewJob, Queues } from '../../platform/redis/queues.ts';
 
-/** The queue of chunks without an installed transport. */
+/** The name of the job queue for chunks without an installed transport. */
 export const PUSH_QUEUE = 'push';
 
-/** The queue of audiences to look up. */
+/** The name of the job queue for pushes whose audience is not fully looked up. */
 export const AUDIENCE_QUEUE = 'push-audiences';
 
-/** BullMQ runs jobs without a priority first, so that a large audience does not delay small pushes. */
+/** The priority of jobs of large audiences. BullMQ runs jobs without a priority first, so they do not delay small pushes. */
 const BULK_PRIORITY = 1;
 
 const CHUNK_JOB_ID = /^push_([0-9a-f]{24})_(\d+)_(\d+)/;
 const AUDIENCE_JOB_ID = /^push_([0-9a-f]{24})_audience$/;
 
-/** A chunk of a push. */
+/** Identifies a chunk of the devices of a push. */
 export interface ChunkKey {
   pushId: string;
   chunk: number;
@@ -21,12 +21,12 @@ export interface ChunkKey {
 /** A chunk of the devices of a push, to be enqueued as one job. */
 export interface ChunkToSend extends ChunkKey {
   transport: string | null;
-  /** Maximum number of its devices. */
+  /** Maximum number of devices of the chunk. */
   size: number;
   bulk: boolean;
 }
 
-/** Each installed transport has its own queue, so that a hanging transport does not delay the others. */
+/** Returns the name of a transport's job queue. Each installed transport has its own, so that a hanging transport does not delay others. */
 export function queueOfTransport(transport: string | null, installed: ReadonlySet<string>): string {
   // BullMQ does not allow colons in queue names.
   return transport === null || !installed.has(transport) ? PUSH_QUEUE : `push.${encodeURIComponent(transport)}`;
@@ -35,7 +35,7 @@ export function queueOfTransport(transport: string | null, installed: ReadonlySe
 /**
  * Builds the job of a chunk. The job id is derived from the chunk, so a chunk has at most one live job.
  *
- * @param again set for a retry of some devices: the attempt number and the delay in ms. The job is added while the previous one runs.
+ * @param retry for a retry of some devices: the attempt number and the delay in ms; the job is added while the previous job runs
  */
 function createChunkJob(
   { pushId, chunk, size, bulk }: ChunkToSend,
@@ -69,7 +69,7 @@ export async function enqueueChunks(
   await Promise.all(adding);
 }
 
-/** The job that looks up the rest of a push's audience. */
+/** Creates the job that looks up the devices of a push after its first page. */
 export function createAudienceJob(pushId: string): NewJob {
   const id = `push_${pushId}_audience`;
   return { name: 'audience', data: { id }, opts: { jobId: id } };

@@ -44,13 +44,13 @@ const STORE_RESULTS = `
   from n where p.id = n.push_id
   returning n.chunks, p.finished_at is not null and p.open_chunks = 0 and n.answered > 0, p.id, p.status, p.devices`;
 
-/** The result of one device. */
+/** The result of sending a push to one device. */
 export interface DeviceResult extends TransportResult {
   position: number;
   deviceId: string | null;
-  /** For a raw token that is no longer valid: its `tokenHash` and platform. */
+  /** Hash and platform of a raw token that is no longer valid; otherwise null. */
   raw: { hash: string; platform: DevicePlatform } | null;
-  /** Tries before this one. */
+  /** Number of earlier tries to send the push to the device. */
   tries: number;
   /** Epoch ms of the next try; undefined if the result is final. */
   nextRetryAt: number | undefined;
@@ -62,7 +62,7 @@ export interface SentChunk {
   results: readonly DeviceResult[];
   /** Epoch ms at which the chunk was passed to its transport. */
   sentAt: number;
-  /** Epoch ms of the next try of its devices; undefined without retries. */
+  /** Epoch ms of the earliest next try of a device of the chunk; undefined without retries. */
   dueAt: number | undefined;
 }
 
@@ -70,7 +70,7 @@ export interface SentChunk {
 export interface StoredResults {
   /** The chunks whose claims this worker still held. */
   kept: SentChunk[];
-  /** The pushes that were finished. Each push is finished by exactly one call. */
+  /** The pushes that these results finished. For each push, exactly one call of `storeResults` returns the outcome. */
   outcomes: Outcome[];
 }
 

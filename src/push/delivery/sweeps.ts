@@ -7,15 +7,15 @@ const RETENTION_DAYS = 30;
 const JOBS_PER_SWEEP = 1000;
 const ROWS_PER_BATCH = 5000;
 
-// Uses index push_chunks_open_index. Skips new chunks and claimed chunks, because they most likely still have their jobs.
+// Selects chunks without a job. Uses push_chunks_open_index. Skips new and claimed chunks, which most likely still have their jobs.
 const SELECT_OVERDUE_CHUNKS = `
   select push_id, chunk, transport, last_position - first_position + 1, bulk from push_chunks
   where finished_at is null and due_at < now() - interval '5 seconds' and (claimed_until is null or claimed_until <= now())
   order by due_at limit ${JOBS_PER_SWEEP}`;
-// Uses index push_audiences_touched_at_index.
+// Selects pushes whose audience is not fully looked up and most likely has no job. Uses push_audiences_touched_at_index.
 const SELECT_OVERDUE_AUDIENCES = `select push_id from push_audiences where touched_at < now() - interval '5 seconds' order by touched_at limit 100`;
 
-// Uses index pushes_created_at_index, then the primary key of the results.
+// Deletes results of old pushes. Uses pushes_created_at_index, then the primary key of the results.
 const DELETE_OLD_RESULTS = `
   with old as (
     select r.push_id, r.position from pushes p join push_results r on r.push_id = p.id

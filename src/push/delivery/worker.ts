@@ -20,14 +20,14 @@ import {
   queueOfTransport,
 } from './jobs.ts';
 
-/** Concurrent jobs of a queue. It is high because the sender combines the chunks of small pushes. */
+/** Concurrent jobs of each queue. The number is high, because the sender combines the chunks of many small pushes. */
 const CONCURRENT_JOBS = 500;
 /** Concurrent lookups of audiences. */
 const CONCURRENT_AUDIENCES = 2;
 /** Maximum ms that the start waits for a provider that does not respond. */
 const CHECK_TIMEOUT_MS = 10_000;
 
-/** Dependencies of the worker. */
+/** What the push worker needs. */
 export type WorkerParts = Pick<Platform, 'env' | 'settings' | 'log' | 'database' | 'queues' | 'events'>;
 
 /**

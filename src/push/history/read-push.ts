@@ -10,7 +10,7 @@ interface TimelineEntry {
    * `receipt`: the provider reported later; `opened`.
    */
   event: 'queued' | 'sent' | 'accepted' | 'refused' | 'retry' | 'receipt' | 'opened';
-  /** Set for `receipt`. */
+  /** Set for the event `receipt`: whether the provider reported a success. */
   ok?: boolean;
   /** The provider's id of the notification. */
   id?: string;
@@ -19,15 +19,15 @@ interface TimelineEntry {
 
 /** A device of a push, as returned to clients. */
 interface DeviceHistory {
-  /** Null for a raw token. */
+  /** The id of the device; null for a raw token. */
   device: string | null;
   user: string | null;
   platform: DevicePlatform;
-  /** Masked. */
+  /** The token of the device, masked. */
   token: string;
-  /** Null if there is none or it is not known yet. */
+  /** The name of the transport; null if no transport accepts the device, or if the transport is not known yet. */
   transport: string | null;
-  /** Null before the first result. */
+  /** Whether the provider accepted the notification; null before the first result. */
   ok: boolean | null;
   error: string | null;
   timeline: TimelineEntry[];
@@ -70,7 +70,7 @@ type DeviceRow = [
   queuedAt: string,
 ];
 
-// Postgres writes times inside JSON with its own time zone and precision.
+// Converts a time that was stored inside JSON: Postgres writes such times with its own time zone and precision.
 const toIsoTime = (text: string) => new Date(text).toISOString();
 const errorProperty = (error: string | null) => (error === null ? {} : { error });
 
@@ -82,7 +82,7 @@ function timelineOfFailedTry({ sentAt, answeredAt, error, retryAt }: EarlierTry)
   ];
 }
 
-/** A device with its timeline. */
+/** Serializes a device of a push, with the timeline of its notification. */
 function serializeDeviceHistory(row: DeviceRow): DeviceHistory {
   const [device, user, platform, token, transport, ok, providerId, error, sentAt, answeredAt, retryAt] = row;
   const [earlier, receipt, openedAt, queuedAt] = row.slice(11) as [
@@ -119,7 +119,7 @@ const SELECT_FIRST_DEVICES = `
 export interface RecentPush {
   id: string;
   status: PushResult['status'];
-  /** Without the recipients. */
+  /** The content of the push, without its recipients. */
   message: Record<string, unknown>;
   createdAt: string;
   counts: { devices: number; accepted: number };
@@ -127,7 +127,7 @@ export interface RecentPush {
   devices: (DeviceHistory & { name: string | null })[];
 }
 
-/** The newest pushes, newest first, each with its first devices. */
+/** Reads the newest pushes, newest first, each with its first devices. @param options `devices`: maximum number of devices per push */
 export async function readRecentPushes(
   database: Database,
   { limit, devices: maxDevices }: { limit: number; devices: number },
@@ -155,7 +155,7 @@ const COUNT_DEVICES = `
     (count(*) filter (where receipt is not null))::int, (count(*) filter (where (receipt->>'ok')::boolean is false))::int,
     (count(*) filter (where opened_at is not null))::int
   from push_results where push_id = $1`;
-// In the order of the primary key.
+// Selects a page of a push's devices, in the order of the primary key.
 const SELECT_DEVICES = `
   select ${DEVICE_COLUMNS}
   from pushes p join push_results r on r.push_id = p.id
@@ -164,19 +164,19 @@ const SELECT_DEVICES = `
 
 /** Device counts of a push by state. */
 interface PushCounts {
-  /** Found so far. */
+  /** Devices found so far. */
   devices: number;
-  /** Not tried yet. */
+  /** Devices not tried yet. */
   queued: number;
-  /** Accepted by the provider, or captured. */
+  /** Devices for which the provider accepted the push, or for which the push was captured. */
   accepted: number;
-  /** Failed for good. */
+  /** Devices for which the push failed for good. */
   failed: number;
-  /** Failed, to be retried. */
+  /** Devices for which the push failed and will be retried. */
   retrying: number;
-  /** With a later report of the provider. */
+  /** Devices with a later report of the provider. */
   receipts: number;
-  /** With a later report of the provider that the notification failed. */
+  /** Devices for which the provider reported later that the notification failed. */
   receiptsFailed: number;
   opened: number;
 }
@@ -230,9 +230,9 @@ export async function readPush(
 /** A push that was captured instead of sent. */
 interface CapturedPush {
   id: string;
-  /** With all defaults filled; `to` and `deviceIds` as passed by the caller, without raw tokens. */
+  /** The message with all defaults filled; `to` and `deviceIds` as passed by the caller, without raw tokens. */
   message: Record<string, unknown>;
-  /** The devices it would have been sent to. `id` and `user` are null for a raw token; tokens are masked. */
+  /** The devices that the push would have been sent to. `id` and `user` are null for a raw token; tokens are masked. */
   devices: { id: string | null; platform: DevicePlatform; token: string; user: string | null }[];
 }
 
@@ -242,7 +242,7 @@ export interface CapturedPushes {
   pushes(): Promise<CapturedPush[]>;
 }
 
-// A chunk without a transport was captured.
+// Selects captured pushes with their captured devices, which are those in chunks without a transport.
 const SELECT_CAPTURED = `
   select p.id, p.message || p.audience, (
     select json_agg(json_build_object('id', r.device_id, 'platform', r.platform, 'token', r.masked_token, 'user', r.user_id)

@@ -4,11 +4,11 @@ import { validationError } from '../../platform/errors.ts';
 import { isId } from '../../platform/ids.ts';
 import type { Platform } from '../../platform/platform.ts';
 
-/** A provider's report about a notification that it had accepted. */
+/** A provider's later report about a notification that the provider had accepted. */
 export interface Receipt {
   ok: boolean;
   error?: string | undefined;
-  /** The token is no longer valid: the device is removed. */
+  /** Whether the token is no longer valid, so that the device is removed. */
   unregistered?: boolean | undefined;
   /** Name of the transport that received the report. */
   transport?: string | undefined;
@@ -27,14 +27,14 @@ const receiptSchema = z.object({
   transport: text,
 });
 
-// Index push_results_device_index. A later report of the same device replaces an earlier one.
+// Stores the provider's report about a device of a push; it replaces an earlier report. Uses push_results_device_index.
 const STORE_RECEIPT = `
   update push_results r set receipt = $3::jsonb || jsonb_build_object('at', now()) from pushes p
   where r.push_id = $1 and r.device_id = $2 and p.id = r.push_id returning p.created_at`;
 
 /**
- * `app.push.receipt`: stores a provider's later report and emits `push.receipt`. A report about an unknown push or device is only
- * logged, because reports can arrive after the push was deleted.
+ * Creates `app.push.receipt`, which stores a provider's later report and emits `push.receipt`. A report about an unknown push or device
+ * is only logged, because reports can arrive after the push was deleted.
  *
  * @throws ApiError VALIDATION_ERROR when the report is malformed
  */
@@ -66,12 +66,13 @@ export function createReceiptRecorder({ database, events, log }: Pick<Platform, 
   };
 }
 
-// Index push_results_device_index. A tap on a push that the device did not receive changes nothing.
+// Stores the first tap of a device on a push; a tap on a push that the device did not receive changes nothing. Uses
+// push_results_device_index.
 const MARK_OPENED = `
   update push_results set opened_at = now()
   where push_id = $1 and device_id = $2 and user_id = $3 and opened_at is null`;
 
-// A device without a session is identified only if no other such device of the user received the push. Index devices_user_id_index.
+// Stores a tap of a device without a session, if it is the user's only such device that received the push. Uses devices_user_id_index.
 const MARK_OPENED_WITHOUT_SESSION = `
   update push_results set opened_at = now()
   where push_id = $1 and user_id = $2 and opened_at is null and device_id = (
@@ -79,7 +80,7 @@ const MARK_OPENED_WITHOUT_SESSION = `
     where d.user_id = $2 and d.session_id is null having count(*) = 1
   )`;
 
-/** Payload of `push.opened`. */
+/** The payload of the event `push.opened`: ids of a push, a user and a device. */
 interface OpenedPush {
   id: string | null;
   user: string | null;

@@ -4,14 +4,14 @@ import { writeInBatches } from '../../platform/postgres/write-in-batches.ts';
 
 const RESULTS_PER_PAGE = 500;
 
-// Index push_results_user_index.
+// Selects a page of the pushes to a user's devices. Uses push_results_user_index.
 const SELECT_RESULTS = `
   select r.push_id, r.position, r.platform, r.device_name, r.masked_token, r.ok, r.error, r.sent_at, r.opened_at, p.message
   from push_results r join pushes p on p.id = r.push_id
   where r.user_id = $1 and (r.push_id, r.position) > ($2, $3) order by r.push_id, r.position limit ${RESULTS_PER_PAGE}`;
 
-// A push to this user alone may contain personal data, so it is deleted. A push that other users received too keeps their results and
-// loses those of this user. Returns all results of the user in the pushes of this batch. Index push_results_user_index.
+// Erases a batch of the results of a user. A push to this user alone may contain personal data, so the push is deleted. In a push that
+// others received too, the results of this user are anonymized. Returns all results of the user in the batch. Uses push_results_user_index.
 const ERASE_RESULTS = `
   with taken as materialized (
     select distinct push_id from (
@@ -29,14 +29,14 @@ const ERASE_RESULTS = `
   )
   select 1 from push_results r where r.push_id in (select push_id from taken) and r.user_id = $1`;
 
-// A push without devices has no results to find it by. Index pushes_unsent_index.
+// Deletes pushes to the user that reached no device, and so have no results by which to find them. Uses pushes_unsent_index.
 const ERASE_UNSENT = `
   delete from pushes where id in (
     select id from pushes
     where status = 'no-devices' and (audience->>'to' = $1 or audience->'to' = jsonb_build_array($1::text)) limit $2)
   returning 1`;
 
-/** The pushes that were sent to a user. */
+/** Describes the pushes that were sent to a user: how to export and to erase them. */
 export function createPushData(database: Database): UserData {
   return {
     name: 'pushes',

@@ -14,7 +14,7 @@ export class PushError extends Error {
   }
 }
 
-async function post(token, path, body) {
+async function postToApi(token, path, body) {
   const response = await fetch(api + path, {
     method: 'POST',
     headers: { 'Content-Type': 'application/json', Authorization: `Bearer ${token}` },
@@ -28,7 +28,7 @@ async function post(token, path, body) {
 }
 
 /** Registers the service worker and waits until it is active, because browsers refuse to subscribe before that. */
-async function register(serviceWorker) {
+async function registerServiceWorker(serviceWorker) {
   const registration = await navigator.serviceWorker.register(serviceWorker);
   const worker = registration.installing ?? registration.waiting;
   if (registration.active !== null || worker === null) return registration;
@@ -41,17 +41,17 @@ async function register(serviceWorker) {
   return registration;
 }
 
-const bytesOf = (base64url) =>
+const decodeBase64url = (base64url) =>
   Uint8Array.from(atob(base64url.replaceAll('-', '+').replaceAll('_', '/')), (character) => character.charCodeAt(0));
 
-function isOfKey(subscription, key) {
+function isSubscribedWithKey(subscription, key) {
   const own = new Uint8Array(subscription.options.applicationServerKey ?? []);
   return own.length === key.length && own.every((byte, i) => byte === key[i]);
 }
 
 /**
  * Subscribes this browser and registers it as a device of the signed-in user. Asks for permission, so call it on a click. Call it again
- * after every login and once per visit: it renews what has changed.
+ * after every login and once per visit: it updates the subscription and the device if they have changed.
  *
  * @param {{ token: string, name?: string, appVersion?: string, locale?: string, serviceWorker?: string }} options
  *   `token`: of the session; `serviceWorker`: the URL of the worker, if it is not /push/sw.js
@@ -74,15 +74,15 @@ export async function subscribe({
   if ((await Notification.requestPermission()) !== 'granted') {
     throw new PushError('denied', 'Notifications are not allowed for this site');
   }
-  const { pushManager } = await register(serviceWorker);
-  const applicationServerKey = bytesOf(vapidPublicKey);
+  const { pushManager } = await registerServiceWorker(serviceWorker);
+  const applicationServerKey = decodeBase64url(vapidPublicKey);
   let subscription = await pushManager.getSubscription();
-  if (subscription !== null && !isOfKey(subscription, applicationServerKey)) {
+  if (subscription !== null && !isSubscribedWithKey(subscription, applicationServerKey)) {
     await subscription.unsubscribe();
     subscription = null;
   }
   subscription ??= await pushManager.subscribe({ userVisibleOnly: true, applicationServerKey });
-  return post(token, '', { token: JSON.stringify(subscription), platform: 'web', name, appVersion, locale });
+  return postToApi(token, '', { token: JSON.stringify(subscription), platform: 'web', name, appVersion, locale });
 }
 
 /**
@@ -97,13 +97,13 @@ export async function unsubscribe({ token, serviceWorker = '/push/sw.js' }) {
   const registration = registrations.find(({ active }) => active?.scriptURL === href);
   const subscription = await registration?.pushManager.getSubscription();
   if (!subscription) return;
-  await post(token, '/unregister', { token: JSON.stringify(subscription) });
+  await postToApi(token, '/unregister', { token: JSON.stringify(subscription) });
   await subscription.unsubscribe();
 }
 
 /**
- * Reports opened notifications to the server: now those that were opened before this page, and later every other one. Call it once on
- * each page, as soon as the session is known.
+ * Reports opened notifications to the server: now the notifications that were opened before this page, and later each further one. Call it
+ * once on each page, as soon as the session is known.
  *
  * @param {{ token: string }} options
  */
@@ -115,7 +115,7 @@ export async function reportOpened({ token }) {
       // If two pages receive the message at once, only the one that deletes the entry reports it.
       if (opened === undefined || !(await cache.delete(request))) continue;
       try {
-        await post(token, '/opened', await opened.clone().json());
+        await postToApi(token, '/opened', await opened.clone().json());
       } catch (error) {
         await cache.put(request, opened);
         throw error;

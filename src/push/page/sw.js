@@ -1,9 +1,9 @@
-// The service worker for push notifications: it shows them, and opens their link on a click.
+// The service worker for push notifications. It shows each notification, and opens its link on a click.
 
 /** The cache of opened notifications. Pages report them, because a service worker has no session. */
 const OPENED = 'belfry-push-opened';
 
-function readMessage(data) {
+function parsePushMessage(data) {
   try {
     return data?.json() ?? {};
   } catch {
@@ -11,7 +11,7 @@ function readMessage(data) {
   }
 }
 
-async function show({ pushId, title, body, image, icon, url, badge, tag, silent, data }) {
+async function showNotification({ pushId, title, body, image, icon, url, badge, tag, silent, data }) {
   // Browsers revoke the subscription of a worker that shows nothing.
   await self.registration.showNotification(title ?? '', {
     ...{ body, image, icon, tag },
@@ -22,8 +22,8 @@ async function show({ pushId, title, body, image, icon, url, badge, tag, silent,
   if (badge === 0) await self.navigator.clearAppBadge?.();
 }
 
-/** The URL that a click opens, relative to this site; undefined if it is not a web address. */
-function targetOf(url) {
+/** Returns the URL that a click opens, resolved against this site; undefined if the URL is not http or https. */
+function clickTargetOf(url) {
   if (!URL.canParse(url ?? '/', self.location.origin)) return undefined;
   const target = new URL(url ?? '/', self.location.origin);
   return ['http:', 'https:'].includes(target.protocol) ? target.href : undefined;
@@ -38,7 +38,7 @@ async function storeOpened({ pushId, url, data }) {
   for (const page of pages) page.postMessage({ type: OPENED });
 }
 
-async function open(target) {
+async function focusOrOpenPage(target) {
   if (target === undefined) return;
   const pages = await self.clients.matchAll({ type: 'window', includeUncontrolled: true });
   const openPage = pages.find((page) => page.url === target);
@@ -46,11 +46,11 @@ async function open(target) {
 }
 
 self.addEventListener('install', () => self.skipWaiting());
-self.addEventListener('push', (event) => event.waitUntil(show(readMessage(event.data))));
+self.addEventListener('push', (event) => event.waitUntil(showNotification(parsePushMessage(event.data))));
 self.addEventListener('notificationclick', (event) => {
   event.notification.close();
   const opened = event.notification.data ?? {};
   // Two separate promises: if no window may be opened, the click is still stored.
-  event.waitUntil(open(targetOf(opened.url)));
+  event.waitUntil(focusOrOpenPage(clickTargetOf(opened.url)));
   event.waitUntil(storeOpened(opened));
 });

@@ -6,7 +6,7 @@ import type { Transport } from '../transport.ts';
 import { type AudienceCursor, DEVICES_PER_PAGE, lookUpDevices } from './audience.ts';
 import { STORE_PAGE, toChunks, toStorePageValues } from './insert-push.ts';
 
-// Selects only the entries of this page. The row lock keeps other workers from the same audience.
+// Selects only the entries of the audience's next page. The row lock keeps other workers from the same audience.
 const pageSliceSql = (list: string, done: string) => `${list}[${done} + 1 : ${done} + ${DEVICES_PER_PAGE}]`;
 const LOCK_AUDIENCE = `
   select ${pageSliceSql('user_ids', 'done')}, ${pageSliceSql('device_ids', 'done')},
@@ -43,11 +43,11 @@ export interface StoredPage {
   outcome: Outcome | undefined;
 }
 
-/** How devices are looked up and put in chunks. */
+/** What is needed to look up devices and to put them in chunks. */
 export interface PageContext {
   transports: readonly Transport[];
   log: Logger;
-  /** Whether simulated devices are sent to. */
+  /** Whether to send to simulated devices. */
   simulated: boolean;
   findDevices: FindDevices;
 }

@@ -3,7 +3,7 @@ import type { Executor } from '../../platform/postgres/database.ts';
 import type { Audience } from '../message.ts';
 import type { TransportDevice } from '../transport.ts';
 
-/** Devices that are looked up and stored at once. Also bounds the work of a send before it returns. */
+/** Devices that are looked up and stored at once. A call of `send` stores only the first page before it returns. */
 export const DEVICES_PER_PAGE = 1000;
 
 /** How far the lookup of an audience has progressed. */
@@ -11,29 +11,29 @@ export interface AudienceCursor {
   stage: 'registered' | 'tokens';
   /** Number of entries of the current stage that were processed. */
   done: number;
-  /** Id of the last device found for the next entries; null before the first. */
+  /** Id of the last device found for the entries after `done`; null before the first device. */
   afterDevice: string | null;
 }
 
-/** The entries of an audience for the next page. */
+/** The part of an audience from which the next page of devices is looked up. */
 export interface AudienceEntries extends Audience {
-  /** Length of the longer of the lists of users and devices. */
+  /** Length of the audience's list of users or of its list of devices, whichever is longer. */
   registered: number;
-  /** Number of raw tokens. */
+  /** Number of raw tokens in the whole audience. */
   raw: number;
 }
 
 /** One page of the devices of an audience, without duplicates. */
 export interface AudiencePage {
   devices: TransportDevice[];
-  /** Start of the next page; undefined on the last one. */
+  /** Where the next page starts; undefined on the last page. */
   next: AudienceCursor | undefined;
 }
 
-/** Start of the first page. */
+/** The cursor of an audience's first page. */
 export const FIRST_PAGE: AudienceCursor = { stage: 'registered', done: 0, afterDevice: null };
 
-/** The entries of an audience's first page. */
+/** Returns the part of an audience from which the first page of devices is looked up. */
 export function takeFirstPageEntries({ userIds, deviceIds, tokens, platform }: Audience): AudienceEntries {
   return {
     userIds: userIds.slice(0, DEVICES_PER_PAGE),
@@ -45,7 +45,7 @@ export function takeFirstPageEntries({ userIds, deviceIds, tokens, platform }: A
   };
 }
 
-/** Start of the next page of registered devices; undefined after the last. `afterDevice`: set if these entries have more devices. */
+/** Returns where the next page of registered devices starts; undefined after the last. @param afterDevice set if the entries have more */
 function findNextRegisteredPage(
   { registered }: AudienceEntries,
   cursor: AudienceCursor,
@@ -56,7 +56,7 @@ function findNextRegisteredPage(
   return done < registered ? { stage: 'registered', done, afterDevice: null } : undefined;
 }
 
-/** Raw tokens as devices, except those of devices in `registered`, which are sent to as registered devices. */
+/** Converts raw tokens to devices, without the tokens of devices in `registered`, which get the push as registered devices. */
 function toRawDevices(
   { tokens, platform }: AudienceEntries,
   registered: readonly TransportDevice[],
@@ -87,7 +87,7 @@ export async function lookUpDevices(
 ): Promise<AudiencePage> {
   const registered: TransportDevice[] = [];
   if (cursor.stage === 'registered') {
-    // One extra row shows whether more follow.
+    // Look up one device more than fits on the page, to find out whether more devices follow.
     const page = { after: cursor.afterDevice, limit: DEVICES_PER_PAGE + 1 };
     const ahead = await findDevices(database, entries, page);
     const found = ahead.slice(0, DEVICES_PER_PAGE);

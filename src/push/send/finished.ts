@@ -4,9 +4,9 @@ import type { Platform } from '../../platform/platform.ts';
 
 /** Waits for one push to finish. */
 export interface PushWaiter {
-  /** Resolves once the process is subscribed, or after `ms`. */
+  /** Resolves when this process is subscribed to the announcements in Redis, but after `ms` at the latest. */
   waitUntilSubscribed(ms: number): Promise<void>;
-  /** Resolves when the end of the push is announced, or after `ms`. */
+  /** Resolves when it is announced that the push is finished, but after `ms` at the latest. */
   waitUntilFinished(ms: number): Promise<void>;
   stop(): void;
 }
@@ -17,7 +17,7 @@ export interface FinishedSignals {
   waiterFor(pushId: string): PushWaiter;
 }
 
-/** Subscribes at the first send, so that a process that never sends holds no connection for it. */
+/** Creates the signals. They subscribe to Redis at the first send, so that a process that never sends opens no connection for them. */
 export function createFinishedSignals({ redis, env }: Pick<Platform, 'redis' | 'env'>): FinishedSignals {
   const channel = `${env.redisPrefix}:push-finished`;
   const wakeUps = new Map<string, () => void>();

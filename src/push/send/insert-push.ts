@@ -5,7 +5,7 @@ import type { Audience, PushMessage } from '../message.ts';
 import { findTransport, type Transport, type TransportDevice } from '../transport.ts';
 import type { AudienceCursor } from './audience.ts';
 
-/** Devices per job: where FCM and APNs have their best throughput. Also bounds the sends that a crash can repeat. */
+/** Devices per job, where FCM and APNs have their best throughput. A crash can repeat the sends of at most one job's devices. */
 const MAX_DEVICES_PER_CHUNK = 500;
 
 /** A device of a push before it is stored. */
@@ -13,13 +13,13 @@ interface TargetDevice {
   deviceId: string | null;
   userId: string | null;
   platform: DevicePlatform;
-  /** Set for raw tokens only, like `tokenHash`. */
+  /** The raw token, null for a registered device. The same applies to `tokenHash`. */
   token: string | null;
   tokenHash: string | null;
   maskedToken: string;
 }
 
-/** Targets of one transport; `transport` is null if none accepts them. */
+/** A chunk of devices before it is stored. `transport` is null if no transport accepts these devices. */
 export interface NewChunk {
   transport: string | null;
   targets: TargetDevice[];
@@ -52,7 +52,7 @@ export function toChunks(
   return chunks;
 }
 
-/** CTEs that store a page of targets, with `$2` to `$14` of the statement as their parameters. */
+/** Common table expressions that store a page of chunks and their devices. Their parameters are `$1` (the push) and `$2` to `$14`. */
 export const STORE_PAGE = `
   c as (
     insert into push_chunks (push_id, chunk, transport, first_position, last_position, bulk)
@@ -70,15 +70,15 @@ export const STORE_PAGE = `
     on conflict do nothing returning 1
   )`;
 
-/** The position of a page of targets in its push. */
+/** The position of a page of devices in its push. */
 interface PagePosition {
   firstChunk: number;
   firstPosition: number;
-  /** Part of a large audience: small pushes are sent first. */
+  /** Whether the page is part of a large audience. If so, small pushes are sent first. */
   bulk: boolean;
 }
 
-/** The parameters of `STORE_PAGE`. The first page of a push needs no check for duplicates. */
+/** Creates the parameters `$2` to `$14` of `STORE_PAGE`. The first page of a push needs no check for duplicate devices. */
 export function toStorePageValues(
   chunks: readonly NewChunk[],
   { firstChunk, firstPosition, bulk }: PagePosition,
@@ -107,7 +107,7 @@ export function toStorePageValues(
   ];
 }
 
-// One statement, one commit: the push, the chunks of its first devices, and the audience if more devices follow.
+// Inserts in one statement, so in one commit: the push, the chunks of its first devices and, if more devices follow, the audience.
 const INSERT_PUSH = `
   with p as (
     insert into pushes (id, message, audience, status, devices, open_chunks, expires_at, finished_at)
@@ -119,13 +119,13 @@ const INSERT_PUSH_AND_AUDIENCE = `${INSERT_PUSH}
     (push_id, user_ids, device_ids, tokens, platform, registered, raw, stage, done, after_device, next_chunk, next_position)
   values ($1, $20, $21, $22, $23, $24, $25, $26, $27, $28, cardinality($3::int[]), cardinality($8::text[]))`;
 
-/** A new push. */
+/** A push to insert. */
 interface NewPush {
   id: string;
   message: PushMessage;
-  /** The chunks of its first devices. */
+  /** The chunks of the first page of devices. */
   chunks: readonly NewChunk[];
-  /** Where the rest of the audience starts; undefined if the first page holds the whole audience. */
+  /** Where the second page of the audience starts; undefined if the first page holds the whole audience. */
   rest: AudienceCursor | undefined;
 }
 

@@ -42,7 +42,7 @@ async function readProgress(database: Database, id: string): Promise<PushProgres
   return { status, devices, finished, growing };
 }
 
-/** Reads the results of a push, one per device. */
+/** Reads the results of a push for its devices, in the order in which the devices were found. */
 async function readResults(database: Database, id: string): Promise<PushResult['results']> {
   type Row = [string | null, boolean, string | null, string | null];
   const rows = await database.read<Row>({ name: 'push_results', text: SELECT_RESULTS, values: [id] });
@@ -79,15 +79,15 @@ function refuseOversizedMessage(
   });
 }
 
-/** First pause between polls for the result. A safety net for lost events. */
+/** First pause in ms between polls for the result of a push. Polling is a safety net for lost announcements. */
 const POLL_MS = 250;
 const MAX_POLL_MS = 2000;
 /** Maximum ms that `enqueue` waits for Redis. The push is already stored, and the sweep adds missing jobs. */
 const ADD_JOBS_TIMEOUT_MS = 500;
-/** A send to more devices does not wait for results: it returns `queued` at once. */
+/** `send` does not wait for the results of a push to more devices: it returns the status `queued` at once. */
 const MAX_AWAITED_DEVICES = 10_000;
 
-/** Dependencies of the sender. */
+/** What the sender of pushes needs. */
 type SendParts = Pick<Platform, 'env' | 'settings' | 'log' | 'database' | 'queues' | 'events'>;
 
 interface StoredPush {
@@ -95,9 +95,9 @@ interface StoredPush {
   devices: number;
   /** Whether the push has, or may get, more devices than a send waits for. */
   large: boolean;
-  /** Whether the push has no devices. */
+  /** Whether the push is finished at once, because it has no devices. */
   finished: boolean;
-  /** Adds the jobs for the workers, waiting at most `maxWaitMs` for Redis. */
+  /** Adds the jobs of the push, waiting at most `maxWaitMs` for Redis. For a push without devices, emits its outcome instead. */
   dispatch(maxWaitMs: number): Promise<void>;
 }
 
@@ -151,7 +151,7 @@ export function createPushSender(
     };
   }
 
-  /** Waits for the result of a push, polling as a safety net; returns `queued` if it does not arrive in time. */
+  /** Waits for the result of a push. Returns the status `queued` at `until` (by `performance.now()`) or if the audience is too large. */
   async function waitForResult(id: string, waiter: PushWaiter, until: number): Promise<PushResult> {
     for (let pause = POLL_MS; ; pause = Math.min(2 * pause, MAX_POLL_MS)) {
       await waiter.waitUntilFinished(Math.min(pause, until - performance.now()));

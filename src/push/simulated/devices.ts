@@ -53,7 +53,7 @@ type DeviceRow = [
   SimulatedNotification[],
 ];
 
-// Postgres writes times inside JSON with its own time zone and precision.
+// Converts a time that was selected inside JSON: Postgres writes such times with its own time zone and precision.
 const toIsoTime = (text: string | null) => (text === null ? null : new Date(text).toISOString());
 
 function serializeDevice([

@@ -4,7 +4,7 @@ import { newId } from '../../platform/ids.ts';
 import type { Platform } from '../../platform/platform.ts';
 import { SIMULATED_TRANSPORT, type Transport, type TransportResult } from '../transport.ts';
 
-/** The state of a notification on a device, or the result of a provider that refuses it. */
+/** The state of a notification on a simulated device, or the result with which the simulated provider refuses it. */
 type SimulatedOutcome = { state: SimulatedNotification['state'] } | { refused: TransportResult };
 
 const goneOutcome = (error: string): SimulatedOutcome => ({ refused: { ok: false, error, unregistered: true } });
@@ -18,7 +18,7 @@ const OUTCOME_BY_BEHAVIOR: Record<SimulatedBehavior, SimulatedOutcome> = {
   'rate-limited': { refused: { ok: false, error: 'MessageRateExceeded', retryable: true } },
 };
 
-/** The outcome for a device with this behavior. A silent message is never shown. */
+/** Returns what happens to a message on a device with this behavior. A silent message is never shown. */
 export function outcomeOfBehavior(behavior: SimulatedBehavior, silent: boolean): SimulatedOutcome {
   const result = OUTCOME_BY_BEHAVIOR[behavior];
   return silent && 'state' in result && result.state === 'shown' ? { state: 'hidden' } : result;
@@ -26,7 +26,7 @@ export function outcomeOfBehavior(behavior: SimulatedBehavior, silent: boolean):
 
 const SELECT_BEHAVIORS = 'select device_id, behavior from push_simulated_devices where device_id = any($1)';
 
-// A notification replaces an older one with the same collapseId, and a duplicate of itself.
+// Stores notifications of a push. Each replaces older notifications on its device with the same collapseId or from the same push.
 const STORE_NOTIFICATIONS = `
   with n as (select * from unnest($1::text[], $2::text[], $3::text[]) n(id, device_id, state)), older as (
     delete from push_simulated_notifications o using n

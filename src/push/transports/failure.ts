@@ -1,13 +1,13 @@
 import type { PushContent } from '../message.ts';
 import { redactTokens, type SendContext, type TransportDevice, type TransportResult } from '../transport.ts';
 
-/** The consequence of a failure: remove the device, raise an alarm, retry, or nothing. */
+/** The consequence of a failure. `gone`: remove the device; `misconfigured`: raise an alarm; `retryable`: retry; `permanent`: nothing. */
 export type FailureClass = 'gone' | 'misconfigured' | 'retryable' | 'permanent';
 
 /** The failure of one notification, reported by the provider or by the connection to it. */
 export interface Failure {
   class: FailureClass;
-  /** One word, the same for all providers. docs/push.md lists them. */
+  /** The error in one word, such as `MessageTooBig`, the same for all providers. docs/push.md lists these words. */
   name: string;
   /** The provider's error text. */
   detail?: string | undefined;
@@ -38,13 +38,13 @@ export function toFailedResult(failure: Failure, device: TransportDevice): Trans
 /** The failure of a notification that was not sent, because it waited too long for a free connection. */
 export const NOT_SENT_IN_TIME: Failure = { class: 'retryable', name: 'NotSent', detail: 'No free connection in time' };
 
-/** Maximum ms that a notification waits for a free connection. Together with the send, this stays below the worker's timeout. */
+/** Maximum ms that a notification waits for a free connection. Waiting and sending together stay below the worker's timeout of 60 s. */
 export const MAX_WAIT_MS = 20_000;
 
 /** 28 days: the maximum and the default of FCM and web push services. */
 export const MAX_TTL_SECONDS = 2_419_200;
 
-/** Remaining whole seconds for which a provider may keep a notification, 0 for a single try; undefined without a `ttl`. */
+/** Returns the whole seconds for which a provider may still keep a notification; 0 for a single try; undefined without a `ttl`. */
 export function remainingTtlSeconds(
   { ttl }: PushContent,
   { expiresAt }: Pick<SendContext, 'expiresAt'>,

@@ -3,25 +3,25 @@ import { createRedisBreaker } from '../../../platform/redis/circuit-breaker.ts';
 import type { RealtimeSettings } from '../settings.ts';
 import { ENTRY_FIELDS, streamKey } from './entry.ts';
 
-/** Adds entries to the Redis stream. */
+/** Adds entries to the Redis stream from which all processes with open client streams read events. */
 export interface Appender {
   /**
-   * @param deadlineMs for each part of a few megabytes; the default is how long webhook deliveries may be delayed
-   * @returns false if Redis is unreachable; some entries may have been added nevertheless
+   * @param deadlineMs ms that each part of about 2 MB may take; the default is short, because webhook deliveries wait meanwhile
+   * @returns false if Redis is unreachable; some of the entries may have been added nevertheless
    */
   add(entries: readonly (readonly [field: string, text: string])[], deadlineMs?: number): Promise<boolean>;
-  /** Adds a tick and removes entries that are older than the window. */
+  /** Adds an empty entry (a tick) to the Redis stream, and removes entries that are older than `windowSeconds`. */
   tick(): Promise<void>;
 }
 
-// Short, because webhook deliveries wait in the same transaction.
+// Timeout in ms for adding events. Short, because webhook deliveries of the same relay transaction wait meanwhile.
 const DEADLINE_MS = 300;
-// Long, because nothing waits for a tick, and a process that has just started may be busy.
+// Timeout in ms for adding a tick. Long, because nothing waits for a tick, and a process that has just started may be busy.
 const TICK_DEADLINE_MS = 5000;
-/** Characters in one part; the next part is sent afterwards. */
+/** Maximum characters of the entries that are sent to Redis in one pipeline. */
 const MAX_AT_ONCE = 2_000_000;
 
-/** Splits entries into parts, so that the deadline of a part does not depend on the total size. */
+/** Splits entries into parts of limited size. Each part has its own deadline, so that many entries do not exceed one deadline. */
 function splitIntoParts<E extends readonly [string, string]>(entries: readonly E[]): E[][] {
   const parts: E[][] = [];
   let length = MAX_AT_ONCE;
@@ -36,7 +36,7 @@ function splitIntoParts<E extends readonly [string, string]>(entries: readonly E
   return parts;
 }
 
-/** Creates the appender. It never waits long for Redis, and while Redis is unreachable it retries once a second. */
+/** Creates the appender of events to the Redis stream. While Redis is unreachable, it tries Redis only once a second. */
 export function createAppender(
   { redis, env, log }: Pick<Host, 'redis' | 'env' | 'log'>,
   { windowEvents, windowSeconds }: Pick<RealtimeSettings, 'windowEvents' | 'windowSeconds'>,

@@ -11,14 +11,14 @@ export function streamKey(prefix: string): string {
 }
 
 /**
- * The kinds of entries in the Redis stream, by the name of their only field. `tick`: empty, it only advances the stream. `lost`:
- * events were dropped here. `erased`: an erasure removed earlier entries.
+ * The name of the only field of a Redis stream entry, by kind of entry. `tick`: an empty entry that only advances the position.
+ * `lost`: events were dropped at this position. `erased`: an erasure of a user's data removed earlier entries.
  */
 export const ENTRY_FIELDS = { event: 'e', tick: 't', lost: 'x', erased: 'd' } as const;
 
 /**
- * Returns the key of a sorted set with one member, `gap`. Its score is the position of the newest entry that an erasure removed
- * without a later event that replaces it. A stream that resumes from an older entry is reset.
+ * Returns the key of a Redis sorted set whose only member is `gap`. The score of `gap` is the position of the newest entry that an
+ * erasure removed without emitting an event that replaces it. A client stream that resumes from an older entry gets a reset.
  */
 export function gapKey(prefix: string): string {
   return `${streamKey(prefix)}:gap`;
@@ -26,40 +26,40 @@ export function gapKey(prefix: string): string {
 
 /** An entry of the Redis stream. */
 export interface Entry {
-  /** The id in Redis: ms, a dash, a number. Server-sent events use the same id. */
+  /** The id of the entry in Redis: epoch ms, a dash, a number. The server-sent events made from the entry have the same id. */
   id: string;
   field: string;
   text: string;
 }
 
-/** A change of a record. */
+/** A change of a record, parsed from an entry of the Redis stream. */
 export interface RecordChange {
-  /** The id of the entry. */
+  /** The id of the Redis stream entry that contains the change. */
   id: string;
-  /** The id of the event; the same if the event arrives twice. */
+  /** The id of the event. If a relay adds the same event twice, both entries have this id. */
   eventId: string;
-  /** ISO 8601. */
+  /** When the record changed, as ISO 8601. */
   at: string;
   action: RecordAction;
   gateway: ResourceGateway;
   record: StoredRecord;
   /** The record before an update. */
   previous: StoredRecord | undefined;
-  /** Fields whose values an erasure removed from the record before the update or deletion. */
+  /** Fields whose values an erasure removed from the record's state before the update or deletion, so filters cannot match them. */
   erasedFields: ReadonlySet<string>;
-  /** Whether an erasure made the change. */
+  /** Whether the erasure of a user's data made the change. */
   byErasure: boolean;
-  /** Whether to send only the id of a deletion. */
+  /** Whether clients get only the id of the deleted record, because its values were erased. */
   idOnly?: boolean;
 }
 
-/** Returns the record before an update or deletion. */
+/** Returns the state of the record before an update or deletion; undefined if the change has no earlier state. */
 export function recordBeforeChange({ action, record, previous }: RecordChange): StoredRecord | undefined {
   return action === 'deleted' ? record : previous;
 }
 
 type Columns = Record<string, unknown>;
-/** A change as it is stored in an entry. */
+/** A change as stored in the text of a Redis stream entry: the JSON of this array. */
 export type PackedEvent = [
   eventId: string,
   name: string,
@@ -70,7 +70,7 @@ export type PackedEvent = [
   byErasure?: true,
 ];
 
-/** Converts a change to text. Columns stay as stored, so encrypted values stay encrypted. */
+/** Converts a change from the outbox to the text of a Redis stream entry. Values of encrypted fields stay encrypted. */
 export function packEvent({ eventId, name, resource, createdAt, payload }: OutboxRow): string {
   const { record, previous = null, erased } = payload as { record: Columns; previous?: Columns; erased?: true };
   const packed: PackedEvent = [eventId, name, resource!, createdAt, record, previous];
@@ -81,7 +81,7 @@ export function packEvent({ eventId, name, resource, createdAt, payload }: Outbo
 const NO_FIELDS: ReadonlySet<string> = new Set();
 
 type FieldColumn = readonly [field: string, column: string];
-// Cached, because thousands of events arrive each second and resources never change.
+// The columns of each resource are cached, because thousands of events arrive each second and declarations never change.
 const columnsByResource = new WeakMap<ResourceGateway, readonly FieldColumn[]>();
 
 /** Returns the fields in a resource's events with their columns. Password fields are never in events. */
@@ -97,7 +97,7 @@ function fieldColumnsOf(gateway: ResourceGateway): readonly FieldColumn[] {
   return columns;
 }
 
-/** Returns the fields that are absent from an event (not even null). */
+/** Returns the fields of a resource whose columns are absent from an event's record. A column that is null is not absent. */
 function findMissingFields(gateway: ResourceGateway, columns: Columns | null): ReadonlySet<string> {
   if (columns === null) return NO_FIELDS;
   const names = fieldColumnsOf(gateway).filter(([, column]) => !Object.hasOwn(columns, column));
@@ -105,8 +105,8 @@ function findMissingFields(gateway: ResourceGateway, columns: Columns | null): R
 }
 
 /**
- * Returns the erased fields of the record before the change. If the new state of an update has erased fields, the result is empty,
- * because the erasure emits an event of its own for the record.
+ * Returns the fields that an erasure removed from the record's state before the change. Returns no fields for an update whose new
+ * state lacks erased fields too, because the erasure emits its own event for that record.
  */
 function findErasedFields(gateway: ResourceGateway, action: RecordAction, record: Columns, previous: Columns | null) {
   const missingNow = findMissingFields(gateway, record);
@@ -114,7 +114,7 @@ function findErasedFields(gateway: ResourceGateway, action: RecordAction, record
   return missingNow.size === 0 ? findMissingFields(gateway, previous) : NO_FIELDS;
 }
 
-/** Parses an entry; returns undefined if its resource does not exist. */
+/** Parses the change in a Redis stream entry. Returns undefined if the app has no resource with the name in the entry. */
 export function unpackEvent(
   { id, text }: Entry,
   gateways: ReadonlyMap<string, ResourceGateway>,
@@ -136,7 +136,7 @@ export function unpackEvent(
   };
 }
 
-/** Returns the first entries up to a total size in bytes, but at least one. */
+/** Returns the first entries whose texts together have at most `bytes` bytes, but at least one entry. */
 export function takeWithinBytes(entries: readonly Entry[], bytes: number): readonly Entry[] {
   let sum = 0;
   const end = entries.findIndex(({ text }, i) => {
@@ -153,7 +153,7 @@ export function isEntryId(text: string): boolean {
   return ID.test(text);
 }
 
-/** Returns the position of an entry as a number that a sorted set stores exactly. Entries after the 999th of a ms share one. */
+/** Converts an entry id to a number that a Redis sorted set stores exactly. All entries after the 999th of one ms get the same number. */
 export function positionOf(id: string): number {
   const [, ms, count] = ID.exec(id)!.map(Number);
   return ms! * 1000 + Math.min(count!, 999);

@@ -10,7 +10,7 @@ import { ENTRY_FIELDS, packEvent } from './entry.ts';
 
 /**
  * Creates the relay consumer that adds changes of records to the Redis stream before the relay's transaction commits. While Redis is
- * unreachable, and until all waiting events are moved, changes wait in Postgres.
+ * unreachable, changes are stored in `realtime_waiting`. New changes are stored there too until a sweep has moved all of them to Redis.
  */
 export function createRealtimeForwarder({ resources }: Pick<Host, 'resources'>, appender: Appender): OutboxConsumer {
   const names = new Set(resources.map((gateway) => gateway.name));
@@ -31,20 +31,20 @@ export function createRealtimeForwarder({ resources }: Pick<Host, 'resources'>, 
 const MOVE_EVERY_MS = 500;
 const TICK_EVERY_MS = 10_000;
 const MOVED_AT_ONCE = 500;
-// After a move that misses the deadline, its events are sent twice. The deadline can be long, because nothing waits for a move.
+// Timeout in ms for moving a batch to Redis. Long, because nothing waits for a move, and a move that times out sends its events twice.
 const MOVE_DEADLINE_MS = 5000;
 const BYTES_AT_ONCE = 8_000_000;
-// Bounds the time that a stopping relay waits for the current run.
+// Maximum batches in one run of the sweep, so that a stopping relay does not wait long for the current run.
 const BATCHES_A_RUN = 100;
-/** The id of the row that marks dropped events. No event has this id. */
+/** The `event_id` of the row in `realtime_waiting` that stands for dropped events. No event has this id. */
 export const DROPPED_MARKER_ID = 'dropped';
 
-/** Rolls a move back. The appender has logged the reason. */
+/** Thrown to roll back a move of waiting events when Redis is unreachable. The appender has already logged the reason. */
 class RedisAwayError extends Error {
   override readonly name = 'RedisAwayError';
 }
 
-/** Creates the sweeps: move waiting events to the Redis stream, add ticks, and remove expired tickets. */
+/** Creates the sweeps that move waiting events to the Redis stream, add ticks to it, and remove expired tickets. */
 export function createSweeps(
   { database }: Pick<Host, 'database'>,
   appender: Appender,
@@ -52,7 +52,10 @@ export function createSweeps(
 ): Sweep[] {
   const isAnyWaiting = async () => (await database.read({ text: IS_ANY_WAITING, values: [] })).length > 0;
 
-  /** Returns the number of rows moved. Rolled back if Redis becomes unreachable meanwhile: entries that it already has are added twice. */
+  /**
+   * Moves one batch of waiting events to Redis and returns the number of rows. Rolls back if Redis becomes unreachable meanwhile; the
+   * entries that Redis already has are then added again by a later move.
+   */
   const moveBatch = () =>
     database.transaction(async (tx) => {
       const [lock] = await tx.write<[boolean]>({ text: TRY_LOCK, values: [] });

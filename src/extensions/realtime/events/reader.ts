@@ -2,34 +2,34 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Host } from '../../../declare/host.ts';
 import { ENTRY_FIELDS, type Entry, gapKey, isBefore, positionOf, streamKey } from './entry.ts';
 
-/** Reads the Redis stream while this process has open streams. */
+/** Reads events from the Redis stream while this process has open client streams. */
 export interface Reader {
-  /** Starts to read at the end of the stream; does nothing if it is already reading. */
+  /** Starts to read at the end of the Redis stream; does nothing if the reader is already reading. */
   start(): void;
   /**
-   * Returns the entries after one entry up to another, oldest first. Returns undefined if some of them may be missing. An entry
-   * removed by an erasure counts as missing only if it left a gap: see `gapKey`.
+   * Returns at most `limit` entries after the entry `after` up to the entry `upTo`, oldest first. Returns undefined if entries in
+   * this range may be missing. An entry that an erasure removed counts as missing only if it left a gap: see `erasureGapKey`.
    *
    * @throws if Redis is unreachable
    */
   range(after: string, upTo: string, limit: number): Promise<Entry[] | undefined>;
   /**
-   * Returns which of these entries are still in the stream.
+   * Returns the ids of those entries that are still in the Redis stream.
    *
    * @throws if Redis is unreachable
    */
   findRemaining(ids: readonly string[]): Promise<ReadonlySet<string>>;
-  /** Stops reading until the next `start`. */
+  /** Stops reading until the next call of `startReading`. */
   pause(): void;
-  /** Stops for good; waits for the running `onEntries`. */
+  /** Stops reading for good, and waits until the running call of `onEntries` has ended. */
   stop(): Promise<void>;
 }
 
 /**
- * Handles entries in order; must not reject. The first call after a start has no entries.
+ * Handles entries of the Redis stream, in their order; must not reject. The first call after a start has no entries.
  *
- * @param upTo the id of the last entry, or the start position
- * @param lost whether entries before these may be missing
+ * @param upTo the id of the last of the entries; in the first call, the id of the entry after which reading starts
+ * @param lost whether entries between the previous call and this call may be missing
  */
 type EntryHandler = (entries: readonly Entry[], upTo: string, lost: boolean) => Promise<void>;
 
@@ -38,18 +38,19 @@ type ReadReply = [key: string, entries: RawEntry[]][] | null;
 
 const ENTRIES_PER_READ = 200;
 const BLOCK_MS = 5000;
-// After this time without a reply, the connection is replaced.
+// After this many ms without a reply from Redis, the reader reconnects.
 const SILENCE_MS = BLOCK_MS + 5000;
 const RETRY_MS = 200;
-// A busy process pauses as long as it writes, up to this limit, so that the next read returns more entries at once.
+// After each read, the reader pauses for as long as handling its entries took, but at most this many ms, so that the next read of a
+// busy process returns more entries at once.
 const LONGEST_PAUSE_MS = 50;
 
 const toEntry = ([id, [field = '', text = '']]: RawEntry): Entry => ({ id, field, text });
 
 /**
- * Creates the reader.
+ * Creates the reader of the Redis stream.
  *
- * @param onEntries handles entries; the next ones are read after it resolves
+ * @param onEntries handles the entries of one read; the next read starts after it has resolved
  */
 export function createReader(
   { redis, env, log }: Pick<Host, 'redis' | 'env' | 'log'>,
@@ -62,8 +63,8 @@ export function createReader(
   let isWanted = false;
 
   /**
-   * Resolves with the reply to a command, or rejects when reading stops. A client that is closed between two connections never
-   * replies to its commands.
+   * Resolves with the reply to a Redis command, or rejects when reading stops, because a Redis client that is closed while it
+   * reconnects never settles its commands.
    */
   async function awaitUntilStopped<T>(command: Promise<T>): Promise<T> {
     const { signal } = stopping;
@@ -82,13 +83,13 @@ export function createReader(
   const readOldestEntry = async (connection: ReturnType<typeof redis.createBlockingConnection>) =>
     (await connection.xrange(key, '-', '+', 'COUNT', 1))[0];
 
-  /** Returns the id of the newest entry. An empty stream first gets a tick, so that the position can be found again. */
+  /** Returns the id of the newest entry. Adds a tick to an empty Redis stream first, so that later reads find this position again. */
   async function readNewestId(connection: ReturnType<typeof redis.createBlockingConnection>): Promise<string> {
     const [last] = await connection.xrevrange(key, '+', '-', 'COUNT', 1);
     return last?.[0] ?? (await connection.xadd(key, '*', ENTRY_FIELDS.tick, ''))!;
   }
 
-  /** Reads and handles entries after `from`. Returns the position for the next read. */
+  /** Reads the next entries after the id `from` and passes them to `onEntries`. Returns the id after which the next read starts. */
   async function readSome(
     connection: ReturnType<typeof redis.createBlockingConnection>,
     from: string,
@@ -101,7 +102,7 @@ export function createReader(
     );
     const entries = (reply?.[0]?.[1] ?? []).map(toEntry);
     if (entries.length === 0 || stopping.signal.aborted) return from;
-    // The last handled entry is missing: later ones may be missing too, or Redis was emptied.
+    // Redis no longer has the entry `from`, so later entries that were not read yet may be gone too, or Redis was emptied.
     const lost = oldest === undefined || isBefore(from, oldest[0]);
     const takenAt = performance.now();
     const upTo = entries.at(-1)!.id;
@@ -141,7 +142,7 @@ export function createReader(
     running = run(connection).finally(() => {
       connection.disconnect();
       [client, running] = [undefined, undefined];
-      // `start` was called again while this run was stopping.
+      // `startReading` was called again while this run was stopping.
       if (isWanted) startRun();
     });
   }

@@ -6,10 +6,10 @@ import { changeFrame, encodeFrames, type Frame } from '../streams/frame.ts';
 import type { Bundle, Group, Listener, Subscription } from './groups.ts';
 import type { ViewerCache, VisibleChanges } from './visible-change.ts';
 
-/** The events for the members of a group. */
+/** The server-sent events of a batch of changes for the members of a subscription group. */
 interface GroupFrames {
   common: readonly Frame[];
-  /** All events of those users for whom at least one change looks different, because they own its record. By user id. */
+  /** By user id: all events for a user who owns the record of at least one change, and may therefore see more of that record. */
   own: ReadonlyMap<string, readonly Frame[]>;
 }
 
@@ -20,7 +20,7 @@ function mergeFrames(lists: readonly (readonly Frame[])[]): readonly Frame[] {
   return lists.flat().sort((a, b) => (isBefore(a.id, b.id) ? -1 : Number(isBefore(b.id, a.id))));
 }
 
-/** Whether a change can concern a subscription, before policies and field visibility are checked. */
+/** Whether a change matches the resource, record id and filters of a subscription. Policies and field visibility are checked later. */
 function mayConcern(
   { gateway, id, recordSubscription }: Pick<Subscription, 'gateway' | 'id' | 'recordSubscription'>,
   change: RecordChange,
@@ -35,10 +35,10 @@ function mayConcern(
   );
 }
 
-/** Returns the cache of a viewer. Viewers with the same visibility share one. */
+/** Returns the cache of visibility results for a viewer. Viewers with the same visibility share one cache. */
 type ViewerCaches = (gateway: Group['gateway'], user: Viewer | undefined, isOwner: boolean) => ViewerCache;
 
-/** Creates the functions that send changes to listeners. */
+/** Creates the functions that send changes to listeners, which are the open client streams of this process. */
 export function createBroadcast(visibleChanges: VisibleChanges) {
   function createViewerCaches(): ViewerCaches {
     const cacheFor = new Map<unknown, ViewerCache>();
@@ -65,7 +65,7 @@ export function createBroadcast(visibleChanges: VisibleChanges) {
     const changes = all.filter((change) => mayConcern(group, change));
     if (changes.length === 0) return undefined;
     const { gateway, recordSubscription, text } = group;
-    // Copy the viewers: one who leaves meanwhile must not be treated as a non-owner.
+    // Copied, because a viewer who leaves the group during the following awaits must not be treated as a non-owner.
     const viewers = new Map(group.viewers);
     const owners = new Map(changes.map((one) => [one, ownersOf(one, gateway).filter((id) => viewers.has(id))]));
     const computeFramesFor = async (id: string, isOwner: boolean, list: readonly RecordChange[]) => {
@@ -115,7 +115,7 @@ export function createBroadcast(visibleChanges: VisibleChanges) {
     /**
      * Sends changes to groups. Each change is serialized once for all viewers with the same visibility.
      *
-     * @throws if the database is unreachable; nothing has been sent then
+     * @throws if the database is unreachable; in that case nothing was sent
      */
     async toGroups(groups: readonly Group[], changes: readonly RecordChange[]): Promise<void> {
       const framesByGroup = new Map<Group, GroupFrames>();
@@ -124,7 +124,7 @@ export function createBroadcast(visibleChanges: VisibleChanges) {
         const some = groups.slice(at, at + GROUPS_AT_ONCE);
         const found = await Promise.all(some.map((group) => computeGroupFrames(group, changes, cacheFor)));
         for (const [i, one] of found.entries()) if (one !== undefined) framesByGroup.set(some[i]!, one);
-        // Let requests run in between: policies without I/O would otherwise block the event loop.
+        // Let the event loop serve requests between two parts: policies without I/O would otherwise block it.
         await nextTurn();
       }
       const bundles = new Set([...framesByGroup.keys()].flatMap((group) => [...group.bundles]));
@@ -139,7 +139,7 @@ export function createBroadcast(visibleChanges: VisibleChanges) {
      *
      * @param isCurrent called right before sending; if it returns false, nothing is sent
      * @returns whether the changes were sent
-     * @throws if the database is unreachable; nothing has been sent then
+     * @throws if the database is unreachable; in that case nothing was sent
      */
     async toListener(
       { stream, viewer, subscriptions }: Listener,

@@ -8,25 +8,25 @@ export interface CurrentViewer {
   user: Viewer | undefined;
 }
 
-/** A subscription of a client. */
+/** A client's subscription to the records of a resource, or to a single record. */
 export interface Subscription {
-  /** As the client wrote it. */
+  /** The subscription as the client wrote it: `post`, `post/<id>` or `post?field=value`. */
   text: string;
   gateway: ResourceGateway;
-  /** Set for a subscription to a single record. */
+  /** The id of the record, for a subscription to a single record. */
   id: string | undefined;
   filters: Readonly<Record<string, unknown>>;
   recordSubscription: RecordSubscription;
 }
 
-/** A stream with its viewer and subscriptions. */
+/** An open client stream with its viewer and its subscriptions. */
 export interface Listener {
   stream: Stream;
   viewer: CurrentViewer;
   subscriptions: Subscription[];
 }
 
-/** Subscriptions that get the same events for every change, except those of the owners of its record. */
+/** Equal subscriptions of viewers who get the same events for every change. Only a viewer who owns the changed record may get others. */
 export interface Group extends Pick<Subscription, 'text' | 'gateway' | 'id' | 'recordSubscription'> {
   key: string;
   /**
@@ -37,7 +37,7 @@ export interface Group extends Pick<Subscription, 'text' | 'gateway' | 'id' | 'r
   bundles: Set<Bundle>;
 }
 
-/** Listeners whose subscriptions are in the same groups, so that they get the same bytes. */
+/** Listeners whose subscriptions are in the same groups, so that the same bytes are sent to all of them. */
 export interface Bundle {
   key: string;
   groups: readonly Group[];
@@ -49,17 +49,17 @@ export interface Groups {
   readonly size: number;
   has(listener: Listener): boolean;
   add(listener: Listener): void;
-  /** Removes a listener; does nothing if it was not added. */
+  /** Removes a listener from its groups; does nothing if the listener was not added. */
   remove(listener: Listener): void;
   all(): Iterable<Listener>;
   /** Returns the groups that any of these changes may concern. */
   findAffected(changes: readonly RecordChange[]): Group[];
 }
 
-/** The groups of one resource. */
+/** The subscription groups of one resource. */
 interface ResourceGroups {
   lists: Set<Group>;
-  /** Groups that subscribe to a single record, by its id. */
+  /** Groups that subscribe to a single record, by the id of the record. */
   records: Map<string, Set<Group>>;
 }
 
@@ -76,14 +76,14 @@ function groupKey({ text, gateway, id, recordSubscription }: Subscription, { use
   ]);
 }
 
-/** Creates the groups, with no listeners. */
+/** Creates the groups of a process, with no listeners yet. */
 export function createGroups(): Groups {
   const groups = new Map<string, Group>();
   const bundles = new Map<string, Bundle>();
   const bundleOf = new Map<Listener, Bundle>();
   const byResource = new Map<string, ResourceGroups>();
 
-  /** Returns the set that a group belongs to. */
+  /** Returns the set that contains a group: the list subscriptions of its resource, or the subscriptions to its record. */
   function groupSetOf({ gateway, id }: Group): Set<Group> {
     const resourceGroups = byResource.get(gateway.name) ?? { lists: new Set(), records: new Map() };
     byResource.set(gateway.name, resourceGroups);

@@ -21,7 +21,7 @@ const MAX_REMEMBERED_EVENTS = 20_000;
 
 /** Creates a filter that drops duplicate changes, because a relay may add a change twice. It remembers the last 20,000 events. */
 function createDeduplicator(): (changes: readonly RecordChange[]) => RecordChange[] {
-  // A Set keeps the order of insertion.
+  // A Set iterates in the order of insertion, so the oldest ids are deleted first.
   const known = new Set<string>();
   return (changes) => {
     const fresh = changes.filter(({ eventId }) => {
@@ -37,14 +37,14 @@ function createDeduplicator(): (changes: readonly RecordChange[]) => RecordChang
   };
 }
 
-/** The open streams of this process. */
+/** The open client streams of this process, and the reader that supplies them with changes. */
 export interface Hub {
   /** Whether the process is stopping and accepts no more streams. */
   readonly isStopped: boolean;
   /**
-   * Adds a stream. It gets all changes from now on, or all changes after the last event that the client has received.
+   * Adds a client's stream. A new client gets all changes from now on; a resuming client gets all changes after the event `after`.
    *
-   * @param after the id of that event
+   * @param after the id of the last event that a resuming client has received
    */
   open(listener: Listener, after: string | undefined): void;
   /** Moves a listener to its new groups after its viewer or its subscriptions have changed. */
@@ -57,13 +57,13 @@ const RETRY_MS = 300;
 const MAX_CATCH_UPS = 8;
 const FIRST_PAGE_ENTRIES = 25;
 const MAX_PAGE_ENTRIES = 200;
-// Bounds the memory for a client that does not read.
+// Maximum bytes of missed events that are read at once for a resuming client, because the client may not read them.
 const MAX_PAGE_BYTES = 1_048_576;
-// The frames of a batch stay in memory until they are computed for all groups. This bounds groups × changes.
+// Maximum of groups × changes in one batch, because the frames of a batch stay in memory until they are computed for all groups.
 const MAX_VISIBILITY_CHECKS = 10_000;
 const NO_BYTES = Buffer.alloc(0);
 
-/** Creates the hub. It reads Redis only while a stream is open. */
+/** Creates the hub. It reads events from Redis only while a client's stream is open. */
 export function createHub(
   host: Pick<Host, 'redis' | 'env' | 'log' | 'service' | 'resources'>,
   { heartbeatSeconds }: Pick<RealtimeSettings, 'heartbeatSeconds'>,
@@ -74,7 +74,7 @@ export function createHub(
   const groups = createGroups();
   const deduplicate = createDeduplicator();
   const catchUpSlots = createSemaphore(MAX_CATCH_UPS);
-  /** Runs sends and joins one after the other, so that a joining listener misses no change. */
+  /** Runs one task at a time, either sending changes or adding a listener to the groups, so that a new listener misses no change. */
   const runInOrder = createSerialQueue();
   const opened = new Set<Listener>();
   const reader = createReader(host, (entries, upTo, lost) => handleEntries(entries, upTo, lost));
@@ -83,10 +83,10 @@ export function createHub(
   let positionKnown = Promise.withResolvers<void>();
   let heartbeatTimer: NodeJS.Timeout | undefined;
   let stopped = false;
-  /** The number of erasures that this process has seen. */
+  /** How often this process has read `erased` entries from the Redis stream. */
   let erasures = 0;
 
-  /** Parses entries. `lost`: some changes are missing, because they were dropped earlier or cannot be parsed. */
+  /** Parses entries of the Redis stream. `lost` in the result: changes are missing, because they were dropped or cannot be parsed. */
   function parseEntries(entries: readonly Entry[]): { changes: RecordChange[]; lost: boolean } {
     let lost = false;
     const changes = entries.flatMap((entry) => {
@@ -108,7 +108,7 @@ export function createHub(
     for (const { stream } of groups.all()) stream.write(bytes);
   }
 
-  /** Returns the changes that no erasure has removed meanwhile. */
+  /** Returns those changes that no erasure has removed from Redis meanwhile. If one was removed, sends a reset to all listeners. */
   async function removeErased(changes: readonly RecordChange[]): Promise<readonly RecordChange[]> {
     while (!stopped) {
       try {
@@ -124,14 +124,17 @@ export function createHub(
     return [];
   }
 
-  /** Disconnects clients with unsent bytes, which may contain erased values. When they reconnect, they get the remaining events. */
+  /**
+   * If an erasure is among the entries, disconnects the clients with unsent bytes, because these bytes may contain erased values. When
+   * such a client reconnects, it gets the remaining events.
+   */
   function disconnectOnErasure(entries: readonly Entry[]): void {
     if (!entries.some(({ field }) => field === ENTRY_FIELDS.erased)) return;
     erasures += 1;
     for (const { stream } of opened) stream.disconnectIfUnsent();
   }
 
-  /** Sends changes; retries until the database is reachable. */
+  /** Sends changes to the listeners that they concern. While the database is unreachable, retries until it is reachable again. */
   async function sendChanges(changes: readonly RecordChange[]): Promise<void> {
     let rest = changes;
     while (!stopped && groups.size > 0 && rest.length > 0) {
@@ -158,7 +161,7 @@ export function createHub(
         if (changes.length > 0) await sendChanges(changes);
       }
       disconnectOnErasure(entries);
-      // All streams have closed meanwhile.
+      // All client streams have closed meanwhile, so reading was paused and this position is out of date.
       if (readingAtCall !== readingNumber) return;
       position = upTo;
       positionKnown.resolve();
@@ -183,7 +186,7 @@ export function createHub(
     reader.pause();
   }
 
-  /** Adds a listener to the groups, at the position up to which the other listeners have got all changes. */
+  /** Adds a listener to the groups, so that it gets every change after `position`, as the other listeners do. */
   function joinListener(listener: Listener, isReset: boolean): void {
     const { stream } = listener;
     if (!stream.isOpen) return;
@@ -193,10 +196,11 @@ export function createHub(
   }
 
   /**
-   * Sends a listener the changes after `after`, at most up to the position of the other listeners.
+   * Sends a resuming listener one page of the changes after the entry `after`, or adds it to the groups if it has got as far as the
+   * other listeners.
    *
    * @param limit maximum number of entries to read
-   * @returns the new position and the number of entries read; undefined if the listener has joined the others
+   * @returns the id of the last entry sent and the number of entries read; undefined if the listener was added to the groups
    */
   async function catchUp(
     listener: Listener,
@@ -218,12 +222,12 @@ export function createHub(
     const some = takeWithinBytes(entries, MAX_PAGE_BYTES);
     const { changes, lost } = parseEntries(some);
     if (lost) listener.stream.write(resetFrame(after));
-    // The record has been erased, so do not send its values again.
+    // If an erasure deleted the record, send only its id, not its erased values.
     const toSend = changes.map((one) => (one.byErasure && one.action === 'deleted' ? { ...one, idOnly: true } : one));
     const isSent = await broadcast.toListener(listener, toSend, () => erasures === erasuresBefore);
     if (!isSent) return { cursor: after, entries: some.length };
     if (some.length > 0) return { cursor: some.at(-1)!.id, entries: some.length };
-    // The process that served the client before had read further than this one, which will catch up soon.
+    // The process that served this client before had read further in the Redis stream than this process, which will catch up soon.
     if (isBefore(upTo, after)) await sleep(RETRY_MS);
     return { cursor: isBefore(upTo, after) ? after : upTo, entries: 0 };
   }
@@ -240,7 +244,7 @@ export function createHub(
         const progress = await catchUpSlots.run(() => catchUp(listener, from, limit));
         if (progress === undefined) return;
         cursor = progress.cursor;
-        // Read fewer entries at a time when they are large.
+        // `MAX_PAGE_BYTES` cuts a page of large entries, so read fewer entries next time.
         limit = Math.min(MAX_PAGE_ENTRIES, Math.max(1, 2 * progress.entries));
         await stream.waitUntilDrained();
       } catch (error) {

@@ -8,11 +8,11 @@ type SerializedRecord = Record<string, unknown>;
 /** A change as one viewer may see it. */
 export interface VisibleChange {
   change: RecordChange;
-  /** `left`: the viewer could see the record before the update and can no longer see it. */
+  /** What happened to the record for the viewer. `left`: the viewer could see the record before the update, but not after the update. */
   action: RecordChange['action'] | 'left';
-  /** The record; for a deletion, its last state. Undefined when only the id is sent, as for `left`. */
+  /** The record after the change; for a deletion, its last state. Undefined if only the record's id is sent, as for `left`. */
   data: SerializedRecord | undefined;
-  /** The record before an update, if the viewer could see it then. */
+  /** The record before an update, if the viewer could see it before the update. */
   previous: SerializedRecord | undefined;
 }
 
@@ -30,7 +30,10 @@ export interface ViewerCache {
   serialized: Map<StoredRecord, Promise<SerializedRecord>>;
 }
 
-/** Whether to retry. A statement that timed out would most likely time out again, and every stream would wait for it. */
+/**
+ * Whether to retry after an error. Not after a statement timed out: it would most likely time out again, and every client stream would
+ * wait for it.
+ */
 function isWorthRetrying(error: unknown): boolean {
   return isTransient(error) && !isStatementTimeout(error);
 }
@@ -39,7 +42,8 @@ function isWorthRetrying(error: unknown): boolean {
  * Decides what a viewer gets of a change.
  *
  * @param before whether the viewer could see the record before the change
- * @param after whether the viewer can see the record after it
+ * @param after whether the viewer can see the record after the change
+ * @returns undefined if the viewer gets nothing
  */
 function planChange(change: RecordChange, before: boolean, after: boolean): Plan | undefined {
   const { action, record, previous } = change;
@@ -78,7 +82,7 @@ export function createVisibleChanges({ service, log }: Pick<Host, 'service' | 'l
     const plan = planChange(change, previous !== undefined && (await canSee(previous)), await canSee(record));
     if (plan !== undefined && change.idOnly) return planIdOnly(change);
     if (plan !== undefined || change.erasedFields.size === 0) return plan;
-    // An erased value may have matched the filter before, so the viewer may have seen the record.
+    // The subscription's filter may have matched a value that was erased since then, so the viewer may have seen the record.
     const before = recordBeforeChange(change);
     const mayHaveSeen =
       before !== undefined &&
@@ -98,7 +102,7 @@ export function createVisibleChanges({ service, log }: Pick<Host, 'service' | 'l
     }
   }
 
-  /** Starts to serialize records together. If that fails, serializes each one alone. */
+  /** Starts to serialize records with one call. If the call fails, serializes each record with a call of its own. */
   function startSerializing(
     gateway: ResourceGateway,
     records: readonly StoredRecord[],
@@ -113,14 +117,14 @@ export function createVisibleChanges({ service, log }: Pick<Host, 'service' | 'l
         return (await gateway.serialize([record], viewContext))[0]!;
       };
       const one = together.then((all) => all[i]!, serializeAlone);
-      // Every reader of the promise handles its rejection. This handler covers the case that there is no reader.
+      // Prevents an unhandled rejection if nothing awaits this promise. Code that awaits it handles the rejection itself.
       one.catch(() => undefined);
       serialized.set(record, one);
     }
   }
 
   return {
-    /** @param sharedReads shared by all viewers of the same batch of changes */
+    /** @param sharedReads database reads that all viewers of the same batch of changes share */
     createCache: (user: Viewer | undefined, sharedReads: ViewContext['sharedReads']): ViewerCache => ({
       viewContext: { user, req: undefined, service, sharedReads },
       readable: new Map(),

@@ -21,7 +21,7 @@ export interface AccessWatch {
 
 interface WatchedUser {
   viewer: CurrentViewer;
-  /** The version of the user's row (xmin) at the last check; empty before the first. */
+  /** The version of the user's row (xmin) at the last check; empty before the first check. */
   version: string;
   /** The user's streams with the sessions or keys that opened them. */
   listeners: Map<Listener, Auth>;
@@ -29,12 +29,12 @@ interface WatchedUser {
 
 type UserRow = [id: string, version: string | null, ...columns: unknown[]];
 
-// Together with the queries, a check takes less than a second.
+// ms between two checks, so that a stream ends within a second after its user has lost access.
 const EVERY_MS = 400;
 
 /**
  * Creates the watch. While users have open streams, it polls the database for changed users and ended credentials with three small
- * queries, regardless of the number of streams. Most return no rows. It does not need Redis.
+ * queries, regardless of the number of streams. Most of these queries return no rows. The watch does not need Redis.
  *
  * @param onChanged called for each listener whose user has changed but is still active
  */

@@ -7,7 +7,7 @@ export interface RealtimeMetrics {
   countCutOff(): void;
 }
 
-/** @param countOpen returns the number of open streams of this process */
+/** Registers the metrics of client streams. @param countOpen returns the number of open streams of this process */
 export function createRealtimeMetrics({ registry }: Metrics, countOpen: () => number): RealtimeMetrics {
   new Gauge({
     name: 'belfry_realtime_streams',

@@ -30,7 +30,7 @@ interface Parts {
   metrics: RealtimeMetrics;
 }
 
-/** Creates the look-up of resources that can be subscribed to: those with a list route, or a read route for a single record. */
+/** Creates the function that finds the resource of a subscription and its list route or, for a single record, its read route. */
 function createTargetFinder({ routes, resources }: Pick<ExtensionHost, 'routes' | 'resources'>) {
   const gateways = new Map(resources.map((gateway) => [gateway.name, gateway]));
   const routeOf = (resource: string, crud: 'list' | 'read') =>

@@ -6,7 +6,7 @@ import { isEntryId } from '../events/entry.ts';
 export interface RequestedSubscription {
   text: string;
   resource: string;
-  /** Set for a subscription to a single record. */
+  /** The id of the record, for a subscription to a single record. */
   id: string | undefined;
   filters: Readonly<Record<string, unknown>>;
 }

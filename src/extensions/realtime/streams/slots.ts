@@ -11,13 +11,13 @@ export interface StreamSlots {
    * Acquires a slot.
    *
    * @param client the id of a user, or the address of an anonymous client
-   * @returns releases the slot; further calls do nothing
+   * @returns a function that releases the slot; calling it again does nothing
    * @throws ApiError RATE_LIMITED at the limit of the client, UNAVAILABLE at the limit of the process
    */
   acquire(client: { user: string } | { address: string }): () => void;
 }
 
-/** Creates the slots of a process. */
+/** Creates the slots for the client streams of a process. */
 export function createStreamSlots(
   settings: Pick<RealtimeSettings, 'maxStreams' | 'maxStreamsPerUser' | 'maxStreamsPerAddress'>,
 ): StreamSlots {

@@ -20,18 +20,18 @@ export interface Stream {
 
 const EMPTY_COMMENT = Buffer.from(':\n\n');
 const FIRST_RETRY_MS = 1000;
-// Spreads reconnects of clients that are disconnected together.
+// Maximum random ms added to the reconnect delay, so that clients that are disconnected together do not reconnect together.
 const SPREAD_MS = 2000;
-// Unsent bytes are dropped after this time.
+// ms that an ended stream has to send its remaining bytes before its connection is destroyed.
 const LONGEST_END_MS = 2000;
 
 const retryMs = () => Math.round(FIRST_RETRY_MS + Math.random() * SPREAD_MS);
 
 /**
- * Starts a response that stays open. It uses its own connection without chunked encoding, so that the same bytes can be sent to many
- * clients.
+ * Starts a response that stays open. The response uses its own connection without chunked encoding, so that the same bytes can be sent
+ * to many clients.
  *
- * @param maxBufferedBytes maximum number of unsent bytes
+ * @param maxBufferedBytes a client with more unsent bytes is disconnected
  * @param onCutOff called when the client was disconnected for reading too slowly
  */
 export function openStream(res: Response, maxBufferedBytes: number, onCutOff: () => void): Stream {

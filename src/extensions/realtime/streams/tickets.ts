@@ -8,19 +8,19 @@ import { ApiError } from '../../../platform/errors.ts';
 import type { RealtimeSettings } from '../settings.ts';
 import { ADD_TICKET, USE_TICKET } from '../sql.ts';
 
-/** Tickets replace a token in a query string. Each opens one stream and expires after a short time. */
+/** Tickets replace a token in a query string. Each ticket opens one stream and expires after `ticketSeconds`. */
 export interface Tickets {
   /** Creates a ticket for a session. `expiresAt` is ISO 8601. */
   create(user: Viewer, session: string): Promise<{ ticket: string; expiresAt: string }>;
   /**
    * Uses a ticket up and returns its user.
    *
-   * @throws ApiError UNAUTHORIZED if it was used or has expired, or its session has ended
+   * @throws ApiError UNAUTHORIZED if the ticket was used or has expired, or its session has ended
    */
   use(ticket: string): Promise<{ user: Viewer; auth: Auth }>;
 }
 
-// Starts like a token, so that the log redacts it.
+// A ticket starts like a token, so that the log redacts it.
 const TICKET_PREFIX = 'svc_rt_';
 const TICKET_PATTERN = /^svc_rt_[0-9a-f]{64}$/;
 
@@ -31,7 +31,7 @@ export function createTickets(
   { database, users, authenticators }: Pick<ExtensionHost, 'database' | 'users' | 'authenticators'>,
   { ticketSeconds }: Pick<RealtimeSettings, 'ticketSeconds'>,
 ): Tickets {
-  // Looked up on use, because extensions are set up before all authenticators are known. The sessions of accounts come first.
+  // Called on each use, because not all authenticators are known when extensions are set up. The authenticator of accounts comes first.
   const findSessionAuthenticator = () => authenticators().find((one) => one.watch?.via === 'session');
 
   async function hasSessionEnded(session: string): Promise<boolean> {

@@ -8,9 +8,9 @@ import type { Logger } from '../../../platform/observability/log.ts';
 import { type SigningKeys, sign } from '../endpoints/signing.ts';
 import { truncateToBytes } from '../log/delivery.ts';
 
-/** Errors of receivers that could not be reached or sent no valid response. They are shown to the endpoint's owner. */
+/** The error of an attempt whose response did not arrive in time. Errors of attempts are shown to the endpoint's owner. */
 const TIMEOUT = 'timeout';
-/** The same text for names that do not exist and for private addresses, so that it does not reveal the names of a private network. */
+/** One error for host names that do not exist and for private addresses, so that it does not reveal the names of a private network. */
 const NOT_ALLOWED = 'address not allowed or not found';
 
 const FAILURE_CLASSES: readonly [RegExp, string][] = [
@@ -28,7 +28,7 @@ const FAILURE_CLASSES: readonly [RegExp, string][] = [
   ],
 ];
 
-/** Returns the class of a request error. Unknown errors are blamed on the receiver: its response is not valid HTTP. */
+/** Converts the error of a request to a text for the endpoint's owner. An unknown error counts as an invalid response of the receiver. */
 export function classifyFailure(error: unknown): string {
   if (error instanceof AddressRefusedError) return NOT_ALLOWED;
   if (error instanceof DecryptionError) return 'signing secret not readable';
@@ -36,20 +36,20 @@ export function classifyFailure(error: unknown): string {
   return FAILURE_CLASSES.find(([pattern]) => pattern.test(code))?.[1] ?? 'invalid answer';
 }
 
-/** Returns the class of a response status; null for a success. */
+/** Converts the HTTP status of a receiver's response to an error text for the endpoint's owner; null for a success (2xx). */
 export function classifyStatus(status: number): string | null {
   if (status >= 200 && status < 300) return null;
   return status >= 300 && status < 400 ? 'redirect' : `status ${status}`;
 }
 
-/** What attempts at an endpoint have in common, computed once for all deliveries that were claimed together. */
+/** The URL and the signing keys of an endpoint, computed once for all deliveries that were claimed together. */
 export interface Target {
   url: URL;
-  /** The newest key first. */
+  /** The keys that sign each message, the newest first. */
   keys: KeyObject[];
 }
 
-/** Dependencies of targets. */
+/** What `createAttemptTarget` needs. */
 interface TargetParts {
   keys: SigningKeys;
   log: Logger;
@@ -63,7 +63,7 @@ interface TargetEndpoint {
   secrets: readonly string[];
 }
 
-/** Returns the URL and the signing keys of attempts at an endpoint, or the error with which each of them ends. */
+/** Returns the URL and the signing keys for attempts at an endpoint, or the error with which every attempt at the endpoint ends. */
 export function createTarget({ keys, log, settings }: TargetParts, endpoint: TargetEndpoint): Target | Error {
   const checked = checkUrl(endpoint.url, settings);
   if (!checked.ok) return new AddressRefusedError(checked.reason);
@@ -71,7 +71,7 @@ export function createTarget({ keys, log, settings }: TargetParts, endpoint: Tar
     return { url: checked.url, keys: endpoint.secrets.flatMap((secret) => keys(endpoint.id, secret)) };
   } catch (error) {
     if (!(error instanceof DecryptionError)) throw error;
-    // A secret encrypted with a key that this process lacks is our own error.
+    // This process lacks the key that the secret was encrypted with: an error of the server's configuration, not of the receiver.
     log.error({ err: error, endpoint: endpoint.id }, 'the secret of a webhook endpoint cannot be decrypted');
     return error;
   }
@@ -79,16 +79,16 @@ export function createTarget({ keys, log, settings }: TargetParts, endpoint: Tar
 
 const EMPTY = Buffer.alloc(0);
 
-/** A success that took more ms than this moves an endpoint to the slow lane, like a failure. */
+/** A successful attempt that took more ms than this moves its endpoint to the queue for slow endpoints, as a failed attempt does. */
 const SLOW_MS = 1000;
 
-/** The message that one attempt sends. */
+/** The message that an attempt sends to an endpoint. */
 interface Message {
   messageId: string;
   body: string;
 }
 
-/** The outcome of one attempt. */
+/** The outcome of one attempt to send a delivery. */
 export interface Outcome {
   ok: boolean;
   /** When the attempt began, as ISO 8601. */
@@ -100,15 +100,15 @@ export interface Outcome {
   /** The start of the response, as text that Postgres can store. */
   response: string | null;
   retryAfterMs: number | null;
-  /** Whether the receiver asked never to be sent anything again. */
+  /** Whether the receiver responded with 410 Gone, which means that it wants no more messages. */
   gone: boolean;
   /** Whether the attempt failed or was slow. */
   slow: boolean;
-  /** Set if no request was made, for a reason other than the receiver. The delivery ends, and the endpoint's counters do not change. */
+  /** Set if no request was made, for a reason other than the receiver. The delivery fails, and the endpoint's counters do not change. */
   refused?: true;
 }
 
-/** Dependencies of attempts. */
+/** What `makeAttempt` needs. */
 export interface Sender extends TargetParts {
   agent: Dispatcher;
   /** Opens a new connection for each request. */
@@ -173,7 +173,7 @@ export function createRefusedOutcome(error: string): Outcome {
   };
 }
 
-/** Makes one attempt: signs, sends and returns the outcome. Never rejects. */
+/** Makes one attempt to deliver a message: signs the message, sends it and returns the outcome. Never rejects. */
 export async function makeAttempt(sender: Sender, target: Target | Error, message: Message): Promise<Outcome> {
   const at = new Date();
   const began = performance.now();

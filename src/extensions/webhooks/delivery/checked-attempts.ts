@@ -7,16 +7,16 @@ import { createRefusedOutcome, makeAttempt, type Outcome, type Sender } from './
 import type { ClaimedDelivery } from './claim.ts';
 
 /**
- * How long the result of a check is used, in ms; later attempts are checked again. Within these bounds, a result is used for as long as
- * the check took, so that a busy database does not get checks all the time.
+ * Bounds in ms for how long the result of a readability check is used before a delivery is checked again. Within these bounds, a result
+ * is used for as long as the check took, so that a busy database does not get checks all the time.
  */
 const MIN_FRESH_MS = 10;
 const MAX_FRESH_MS = 100;
 
-/** Maximum number of deliveries per check, which holds their bodies in memory twice. */
+/** Maximum number of deliveries per readability check, because a check holds their bodies in memory twice. */
 const MAX_PER_CHECK = 50;
 
-/** Dependencies of attempts. Each worker has one set. */
+/** What a worker needs to check deliveries and to make attempts. */
 export interface AttemptParts {
   check: CheckReadability;
   keyring: Keyring;
@@ -24,7 +24,7 @@ export interface AttemptParts {
   log: Logger;
 }
 
-/** Makes attempts at one endpoint. */
+/** Makes attempts at one endpoint, after checking what its owner may read. */
 export interface CheckedAttempts {
   /**
    * Makes an attempt if the endpoint's owner may read the body now; otherwise returns a refused outcome. Rejects if the database is
@@ -52,13 +52,13 @@ type OpenedDelivery =
   | { delivery: ClaimedDelivery; body: string }
   | { delivery: ClaimedDelivery; error: DecryptionError };
 
-/** Creates the attempts for one endpoint. Deliveries are checked in groups to save queries. */
+/** Creates the functions that make attempts at one endpoint. Deliveries are checked in groups to save queries. */
 export function createCheckedAttempts(
   { check, keyring, sender, log }: AttemptParts,
   audience: Audience & { id: string },
 ): CheckedAttempts {
   const checks = new Map<string, Checked>();
-  /** How many waiting deliveries the next check includes: about as many as began after the last check. */
+  /** How many waiting deliveries the next check includes: twice as many as have begun since the last check. */
   let lookaheadCount = MAX_PER_CHECK - 1;
   let startedSinceCheck = 0;
 

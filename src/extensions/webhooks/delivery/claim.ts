@@ -3,27 +3,27 @@ import { mayReceiveSql, OLD_SECRETS, RATE_RULE, type UsersSql } from '../endpoin
 import { OWN_ROW_NAME } from '../fanout/outgoing-event.ts';
 import type { RateRule, RateState } from './rate-limit.ts';
 
-/** An endpoint as a claim returns it. */
+/** An endpoint at the time of a claim. */
 export interface ClaimedEndpoint {
   id: string;
   owner: string;
   scope: 'own' | 'global';
-  /** The API key that the endpoint is bound to; null if it is bound to none. */
+  /** The API key that the endpoint is bound to; null without a binding. */
   key: Auth | null;
   url: string;
-  /** Ciphertexts: the newest first, then those still in their grace period. */
+  /** The endpoint's secrets as ciphertexts: the newest first, then older secrets that are still in their grace period. */
   secrets: string[];
   slow: boolean;
-  /** Whether its deliveries are sent one after the other. */
+  /** Whether the endpoint's deliveries are sent one after the other, in the order of their events. */
   ordered: boolean;
   rateLimit: RateRule | null;
-  /** The rate state left by the last lease. */
+  /** The endpoint's recent requests, as the last lease stored them. */
   rate: RateState | null;
-  /** Whether there are unclaimed requested deliveries. */
+  /** Whether deliveries that clients requested (tests, retries) wait to be claimed. */
   requested: boolean;
   /** The time of Postgres, in epoch ms. */
   now: number;
-  /** The holder of the lease. `none`: the endpoint has no lease row yet. */
+  /** `own`: the lease is free or held by the claiming worker; `taken`: another worker holds it; `none`: there is no lease row yet. */
   lease: 'own' | 'taken' | 'none';
 }
 
@@ -46,14 +46,14 @@ export type ClaimRow =
       eventId: string,
     ];
 
-/** The columns of the endpoint in a claim, from `e` and `u`. */
+/** The columns of the endpoint that a claim selects, with the table alias `e`. */
 const ENDPOINT = `e.id, e.owner_id, e.scope, e.api_key_id, e.key_scopes, e.url, e.secret, ${OLD_SECRETS}, e.slow, e.ordered, e.rate_limit, e.rate_window_seconds
     from webhook_endpoints e`;
 
-/** Selects the endpoints and deliveries of a claim. */
+/** The SQL in which the kinds of claims differ. */
 interface ClaimKind {
   endpoints: string;
-  /** The common table expression `due`. */
+  /** The common table expression `due`, which selects the deliveries to claim. */
   due: string;
   /** Further assignments to the lease row. */
   set?: string;
@@ -100,8 +100,8 @@ const CLAIM_ORDERED: ClaimKind = {
 };
 
 /**
- * The requested delivery that has waited longest, regardless of the endpoint's lane and order; $4 is null. Drops a request whose delivery
- * can no longer be claimed this way; if that delivery is still pending, it is claimed like any other. Uses the primary key.
+ * Claims the requested delivery that has waited longest, even if the endpoint is slow or ordered; $4 is null. Drops a request whose
+ * delivery is no longer due or pending; a delivery that is still pending is claimed later like any other. Uses the primary key.
  */
 const CLAIM_REQUESTED: ClaimKind = {
   endpoints: 'slow = coalesce($4, slow)',
@@ -187,13 +187,13 @@ export interface ClaimedDelivery {
   messageId: string;
   /** The name of the event. */
   type: string;
-  /** The body as stored: see `readBody`. */
+  /** The body as stored: see `decryptStoredBody`. */
   body: string;
   encryptedBody: string | null;
-  /** The number of the coming attempt, and its number since the schedule began. */
+  /** The number of the coming attempt. `scheduleAttempt`: its number since the retry schedule began. */
   attempt: number;
   scheduleAttempt: number;
-  /** Epoch ms at which it was due, by the clock of this process. */
+  /** Epoch ms at which the delivery was due, by the clock of this process. */
   dueAt: number;
 }
 

@@ -16,27 +16,27 @@ export function endpointOf({ id, owner = id }: JobData): EndpointOfOwner {
   return { id, owner };
 }
 
-/** The queue of a lane. */
+/** The name of the job queue of each lane. */
 export const LANE_QUEUES: Record<Lane, string> = { fast: 'webhooks', slow: 'webhooks-slow' };
 
 /** Names of jobs: `process` means that the endpoint has work; `retry` adds such a job when a retry is due. */
 export type JobName = 'process' | 'retry';
 
-/** Returns the lane of an endpoint that is slow, or not. */
+/** Returns the lane of an endpoint. @param slow whether the endpoint's last attempt failed or was slow */
 export function laneFor(slow: boolean): Lane {
   return slow ? 'slow' : 'fast';
 }
 
 /**
- * The job that processes an endpoint. At most one per endpoint waits. One that is added while another runs comes after it, and finds what
- * the running job no longer saw. It never has a delay, so nothing can postpone it.
+ * Creates the job that processes an endpoint now. At most one such job per endpoint waits in the queue. A job that is added while another
+ * job of the endpoint runs starts after the running job, and finds deliveries that the running job did not see.
  */
 function createProcessJob({ id, owner }: EndpointOfOwner): NewJob {
   const deduplication = { id: `we_${id}`, keepLastIfActive: true };
   return { name: 'process' satisfies JobName, data: { id, owner }, opts: { deduplication } };
 }
 
-/** Adds jobs that process endpoints. */
+/** Adds a job for each of these endpoints that processes the endpoint now, in the queue of its lane. */
 export async function wakeEndpoints(
   queues: Queues,
   endpoints: Iterable<EndpointOfOwner & { lane: Lane }>,
@@ -46,8 +46,8 @@ export async function wakeEndpoints(
 }
 
 /**
- * Adds a job that processes an endpoint later. It has an id of its own, so that it cannot postpone deliveries that are due now. A later
- * call moves it, so `delayMs` must be the time until the earliest delivery in the database.
+ * Adds a job that processes an endpoint after `delayMs`. Its deduplication id differs from that of the job without delay, so it cannot
+ * postpone deliveries that are due now. A later call replaces the delay: pass the ms until the endpoint's earliest delivery is due.
  */
 export async function wakeEndpointLater(
   queues: Queues,
@@ -85,8 +85,8 @@ export async function wakeRequestedEndpoints(queues: Queues, endpoints: readonly
 
 /**
  * Requests that one delivery, which must be due, is sent before all others of its endpoint. The request is stored with the endpoint's
- * lease. If a worker holds the lease, it finds the request at its next renewal at the latest. If the job is lost, the sweep finds the
- * endpoint, because the delivery is overdue.
+ * lease. A worker that holds the lease finds the request at its next renewal at the latest. If the job is lost, the sweep for overdue
+ * deliveries finds the endpoint.
  */
 export async function requestDelivery(
   database: Database,

@@ -15,15 +15,15 @@ import {
 } from './lease-store.ts';
 import { createRateCounter, type RateCounter } from './rate-limit.ts';
 
-/** Dependencies of leases. */
+/** What a worker needs to hold leases of endpoints. */
 export interface LeaseParts {
   host: Pick<Host, 'database'>;
   /** Maximum number of deliveries per claim, by lane. */
   chunk: Record<Lane, number>;
   claimTexts: ClaimTexts;
-  /** Roles that the owner of a global endpoint needs; null if roles alone do not decide. */
+  /** Roles of which the owner of a global endpoint needs one; null if `globalPolicy` has other conditions than roles. */
   globalRoles: readonly string[] | null;
-  /** Called before each claim if functions decide who may have global endpoints. */
+  /** Called before each claim, if functions of `globalPolicy` decide which users may have global endpoints. */
   mayBeGlobal: GlobalAccessCheck | undefined;
   releaseLease: AddToBatch<LeaseToRelease>;
   renewals: LeaseRenewals<LeaseToRenew>;
@@ -42,14 +42,14 @@ export interface EndpointLease {
   onRequested(listener: () => void): void;
   /** Counts one more request against the endpoint's rate limit and returns true; returns false if the request has to wait. */
   tryCountRequest(): boolean;
-  /** ms until the rate limit allows another request; 0 if it does so now. */
+  /** ms until the endpoint's rate limit allows another request; 0 if it allows one now. */
   waitMs(): number;
   /**
    * Whether the endpoint was disabled, deleted or changed since the last `claim`. If so, deliveries that have not begun are left to the
    * next lease. Renewals detect a change within a second.
    */
   isOutdated(): boolean;
-  /** Notes whether the result of a delivery was written; false: it will not be. */
+  /** Remembers whether the result of a sent delivery was written. `isWritten` false: writing has failed for good. */
   noteResult(deliveryId: string, isWritten: boolean): void;
   /**
    * Releases the lease. Deliveries that were claimed but not sent become claimable, as if they had never been claimed. A delivery whose
@@ -58,7 +58,7 @@ export interface EndpointLease {
   release(): Promise<void>;
 }
 
-/** Whether an endpoint's settings are still those that it was claimed with. */
+/** Whether an endpoint still has the URL, secret, order and rate limit that it had when it was claimed. */
 function hasSameSettings({ url, secret, ordered, rateLimit }: CurrentEndpoint, before: ClaimedEndpoint): boolean {
   return (
     url === before.url &&
@@ -69,15 +69,15 @@ function hasSameSettings({ url, secret, ordered, rateLimit }: CurrentEndpoint, b
   );
 }
 
-/** Creates a lease, not yet acquired. */
+/** Creates a lease of an endpoint. The first claim that returns a delivery acquires the lease. */
 export function createEndpointLease(parts: LeaseParts, endpointId: string): EndpointLease {
   const { database } = parts.host;
   const holder = newId();
-  /** The attempt number of each delivery at the time of its claim. */
+  /** By delivery id: the number of attempts before the claim. Contains the claimed deliveries whose results are not written yet. */
   const claimed = new Map<string, number>();
   const unwritten = new Map<string, number>();
   let rate: RateCounter | undefined;
-  /** How far the clock of Postgres is ahead of `performance.now()`. Workers that share an endpoint's rate limit need one common clock. */
+  /** ms by which the clock of Postgres is ahead of `performance.now()`. Workers that share an endpoint's rate limit need one clock. */
   let postgresAheadMs = 0;
   let ordered = false;
   let latest: ClaimedEndpoint | undefined;
@@ -101,7 +101,7 @@ export function createEndpointLease(parts: LeaseParts, endpointId: string): Endp
 
   const estimatePostgresTime = () => performance.now() + postgresAheadMs;
 
-  /** Continues counting requests. The rate limit may have changed since the last claim. */
+  /** Continues counting requests, with the rate limit that a claim returned: it may have changed since the last claim. */
   function continueRateCounter({ rateLimit, rate: before, now: postgresNow }: ClaimedEndpoint): void {
     postgresAheadMs = postgresNow - performance.now();
     const state = rate?.state(postgresNow) ?? before ?? {};
@@ -121,7 +121,7 @@ export function createEndpointLease(parts: LeaseParts, endpointId: string): Endp
     return claim;
   }
 
-  /** Stores what a claim returned. */
+  /** Remembers the claimed deliveries. With the first of them, the lease is acquired and its renewals start. */
   function storeClaim({ endpoint, deliveries }: Claim): void {
     latest ??= endpoint;
     claimedAt = performance.now();

@@ -27,8 +27,8 @@ const MARGIN_MS = 10_000;
 export const WRITE_RETRY_MS: readonly number[] = [100, 1000];
 
 /**
- * ms after a worker's last renewal until its deliveries count as lost and are sent again. A request may begin at the last moment and
- * use its whole timeout, and its result must then be written.
+ * Returns the ms after a worker's last renewal of a lease until its deliveries count as lost and are sent again: a request may begin at
+ * the last moment and use its whole timeout, and its result must then be written.
  */
 export function deliveryLeaseMs({ timeoutMs }: { timeoutMs: number }): number {
   return BEGIN_REQUESTS_MS + timeoutMs + MARGIN_MS;
@@ -41,19 +41,19 @@ export function deliveryLeaseMs({ timeoutMs }: { timeoutMs: number }): number {
 export const IS_LEASED = `(d.status = 'pending' and exists (
       select from webhook_turns t where t.endpoint_id = d.endpoint_id and (t.sending ->> d.id)::int = d.attempts))`;
 
-/** $1 endpoint: creates its lease row. */
+/** Creates the lease row of an endpoint, unless it exists. $1 endpoint. */
 export const CREATE_LEASE_ROW = `
   insert into webhook_turns (endpoint_id) select id from webhook_endpoints where id = $1 on conflict do nothing`;
 
-/** $1 endpoint, $2 delivery, which must be due: the holder of the lease sends it before all others. */
+/** Requests that the lease holder sends a delivery before all others of its endpoint. $1 endpoint, $2 delivery, which must be due. */
 export const REQUEST_DELIVERY = `
   insert into webhook_turns (endpoint_id, requested) select id, array[$2::text] from webhook_endpoints where id = $1
   on conflict (endpoint_id) do update set requested = array_append(array_remove(webhook_turns.requested, $2::text), $2::text)`;
 
 /**
- * Releases leases that their holders still hold. $1 endpoints, $2 holders, $3 their remaining claims: attempts by delivery, JSON, $4 their
- * rate states, JSON or null. A lease with remaining claims lasts until it expires. Returns the endpoints, each with whether it has
- * unclaimed requested deliveries.
+ * Releases leases that their holders still hold. $1 endpoints, $2 holders, $3 the deliveries that stay claimed, as JSON: attempts by
+ * delivery id, $4 rate states, JSON or null. A lease with claimed deliveries lasts until it expires. Returns the endpoints, each with
+ * whether it has unclaimed requested deliveries.
  */
 const RELEASE_LEASES = `
   update webhook_turns t set sending = coalesce(r.claimed, '{}')::jsonb,
@@ -72,14 +72,14 @@ export interface CurrentEndpoint {
   secret: string;
   ordered: boolean;
   rateLimit: RateRule | null;
-  /** Whether there are unclaimed requested deliveries. */
+  /** Whether deliveries that clients requested (tests, retries) wait to be claimed. */
   requested: boolean;
 }
 
 /**
  * Renews leases that their holders still hold. $1 endpoints, $2 holders, $3 lease duration in ms, $4 roles of the global policy. Returns
- * the endpoints that may still be sent to. It skips locked rows: a claim locks the row and renews the lease anyway, and waiting could
- * deadlock with a process that releases leases in another order.
+ * the endpoints that may still be sent to. The statement skips locked rows: a claim locks the lease row and renews the lease anyway, and
+ * waiting for a lock could deadlock with a process that releases leases in another order.
  */
 function renewLeasesSql(users: UsersSql): string {
   return `
@@ -108,7 +108,7 @@ export interface LeaseToRenew {
 
 /**
  * Creates the renewals: one statement for all leases of a worker. Most leases are released before their first renewal. A lease counts as
- * lost if its endpoint must not be sent to any more; deliveries that are in flight then still belong to it.
+ * lost if its endpoint must not be sent to any more; deliveries in flight at that time still belong to the lease.
  */
 export function createEndpointLeaseRenewals(
   { database, log }: Pick<Host, 'database' | 'log'>,

@@ -6,12 +6,12 @@ import { createEndpointLease, type EndpointLease } from './endpoint-lease.ts';
 import type { SlotKind } from './request-slots.ts';
 import { type FirstSlot, type SendParts, sendUnderLease } from './send-under-lease.ts';
 
-/** Dependencies for processing endpoints. Each worker has one set. */
+/** What a worker needs to process endpoints. */
 export interface WorkerParts extends SendParts {
   host: Pick<Host, 'database' | 'queues' | 'log' | 'keyring'>;
-  /** Endpoints that wait for a slot without a job, each with the kind of the slot. */
+  /** The endpoints that wait for a slot after their job has ended, as texts `<kind of slot> <endpoint id>`. */
   waitingEndpoints: Set<string>;
-  /** The processing of these endpoints, which runs outside of a job. A stopping worker waits for it. */
+  /** Promises of processing endpoints whose job has ended. A stopping worker waits for them. */
   detached: Set<Promise<void>>;
 }
 
@@ -61,11 +61,11 @@ async function claimRequestedAndSend(parts: WorkerParts, endpointId: string, rel
 }
 
 /**
- * Serves an endpoint as soon as it has a slot. It waits outside of its job if receivers that hang would otherwise block jobs of other
- * endpoints: if the owner's share of the slots is used up, or if the endpoint is untried. If the worker dies meanwhile, the sweep finds
- * the endpoint. Never rejects.
+ * Runs `task` as soon as the endpoint gets a slot; never rejects. The job ends before that if waiting in the job could block the jobs of
+ * other endpoints: if the owner's share of the slots is used up, or if the endpoint has not yet responded to this worker and no slot is
+ * free. If the worker dies meanwhile, the sweep for overdue deliveries finds the endpoint.
  *
- * @param task may release the slot before it ends
+ * @param task gets the function that releases the slot, and may call it before it ends
  */
 async function runInSlot(
   parts: WorkerParts,

@@ -14,11 +14,11 @@ export interface RateState {
   lost?: number;
 }
 
-/** Counts the requests of one endpoint. All times are epoch ms of the same clock. */
+/** Counts the requests to one endpoint. All times passed to it are epoch ms of one clock. */
 export interface RateCounter {
-  /** Counts one more request and returns true; returns false if the window is full. */
+  /** Counts one more request and returns true; if the limit is reached, returns false and counts nothing. */
   take(now: number): boolean;
-  /** ms until one more request fits; 0 if it fits now. */
+  /** Returns the ms until the limit allows one more request; 0 if the limit allows it now. */
   waitMs(now: number): number;
   state(now: number): RateState;
 }
@@ -36,13 +36,14 @@ export function createRateCounter({ limit, windowSeconds }: RateRule, before: Ra
   const counts = new Map<number, number>();
   const add = (slice: number, count: number) => counts.set(slice, (counts.get(slice) ?? 0) + count);
   for (const [slice, count] of Object.entries(before.slices ?? {})) {
-    // Requests counted in slices of another length may be recent, so count them from now. So may future ones, if the clock was set back.
+    // Requests in slices of another length count as made now, because they may be recent. So do requests in future slices, which exist
+    // if the clock was set back.
     add(before.sliceMs === sliceMs ? Math.min(Number(slice), sliceOf(now)) : sliceOf(now), count);
   }
-  // A dead holder leaves no start times, so its requests count from now.
+  // A lease holder that died leaves no start times, so its requests count as made now.
   if (before.lost) add(sliceOf(now), before.lost);
 
-  /** When the requests of a slice stop counting. */
+  /** Returns the epoch ms at which the requests of a slice stop counting. */
   const expiryOf = (slice: number) => (slice + 1) * sliceMs + windowMs;
   function countRequests(time: number): number {
     let sum = 0;

@@ -80,37 +80,37 @@ export const RECORD_RESULTS = `
   )
   select * from turned where was_enabled and not enabled`;
 
-/** An attempt and its outcome. */
+/** An attempt to send a delivery, with its outcome. */
 interface RecordableAttempt {
-  /** The delivery. */
+  /** The id of the delivery. */
   id: string;
   endpointId: string;
   eventId: string;
-  /** Whether its body is encrypted. If so, the response is encrypted as well, because it may repeat the body. */
+  /** Whether the delivery's body is encrypted. If so, the response is encrypted as well, because it may repeat the body. */
   isEncrypted?: boolean;
-  /** Its number. The result counts only while this is still the delivery's last attempt. */
+  /** The number of the attempt. Its result is written only while it is still the delivery's last attempt. */
   attempt: number;
   scheduleAttempt: number;
-  /** If the worker died, the duration and whether the receiver is slow are unknown: null. */
+  /** `durationMs` and `slow` are null if they are unknown, because the worker died during the attempt. */
   outcome: Omit<Outcome, 'durationMs' | 'slow'> & { durationMs: number | null; slow: boolean | null };
 }
 
 /** A completed attempt. */
 export interface CompletedAttempt extends RecordableAttempt {
-  /** Epoch ms at which it was due. */
+  /** Epoch ms at which the attempt was due. */
   dueAt: number;
   outcome: Outcome;
 }
 
 const MAX_BATCH = 500;
 
-/** The status of a delivery after an attempt, and the time of the next attempt. */
+/** The status of a delivery after an attempt, and the ms until its next attempt; null if there is none. */
 interface NextStep {
   status: DeliveryStatus;
   delayMs: number | null;
 }
 
-/** Decides what happens after an attempt. */
+/** Decides the status of a delivery after an attempt, and whether and when it is retried. */
 export function decideNextStep(
   { outcome, scheduleAttempt }: Pick<RecordableAttempt, 'outcome' | 'scheduleAttempt'>,
   schedule: readonly number[],
@@ -122,44 +122,44 @@ export function decideNextStep(
   return { status: delayMs === null ? 'failed' : 'pending', delayMs };
 }
 
-/** The parameters of `RECORD_RESULTS`. */
+/** Creates the parameters of the statement `RECORD_RESULTS`. */
 function createResultParameters(
   keyring: Keyring,
   results: readonly RecordableAttempt[],
   nextSteps: readonly NextStep[],
   disableAfter: number,
 ): unknown[] {
-  const plain = (value: (result: RecordableAttempt) => string | number | boolean | null) =>
+  const plainColumn = (value: (result: RecordableAttempt) => string | number | boolean | null) =>
     plainArrayLiteral(results.map(value));
-  const text = (value: (result: RecordableAttempt) => string | null) => textArrayLiteral(results.map(value));
+  const textColumn = (value: (result: RecordableAttempt) => string | null) => textArrayLiteral(results.map(value));
   const encryptedResponseOf = ({ id, isEncrypted, outcome: { response } }: RecordableAttempt) =>
     isEncrypted && response ? encryptResponse(keyring, id, response) : null;
   return [
-    plain(({ id }) => id),
-    plain(({ attempt }) => attempt),
-    plain(({ outcome }) => outcome.at),
+    plainColumn(({ id }) => id),
+    plainColumn(({ attempt }) => attempt),
+    plainColumn(({ outcome }) => outcome.at),
     plainArrayLiteral(nextSteps.map(({ status }) => status)),
-    plain(({ outcome }) => outcome.statusCode),
-    plain(({ outcome }) => outcome.durationMs),
-    text(({ outcome }) => outcome.error),
+    plainColumn(({ outcome }) => outcome.statusCode),
+    plainColumn(({ outcome }) => outcome.durationMs),
+    textColumn(({ outcome }) => outcome.error),
     plainArrayLiteral(nextSteps.map(({ delayMs }) => delayMs)),
-    text(({ isEncrypted, outcome }) => (isEncrypted && outcome.response ? null : outcome.response)),
-    plain(({ outcome }) => outcome.slow),
-    plain(({ outcome }) => outcome.gone),
-    plain(({ outcome }) => outcome.refused === true),
+    textColumn(({ isEncrypted, outcome }) => (isEncrypted && outcome.response ? null : outcome.response)),
+    plainColumn(({ outcome }) => outcome.slow),
+    plainColumn(({ outcome }) => outcome.gone),
+    plainColumn(({ outcome }) => outcome.refused === true),
     disableAfter,
-    text(encryptedResponseOf),
+    textColumn(encryptedResponseOf),
   ];
 }
 
 /** Writes the results of attempts: deliveries, their logs and the counters of their endpoints. */
 export type WriteResults = (results: readonly RecordableAttempt[]) => Promise<void>;
 
-/** The first digit of a status (`5xx`) bounds the number of labels: receivers choose the rest. */
+/** Returns the class of an HTTP status, such as `5xx`: receivers choose the status, so the log must not have a label for each. */
 const statusClassOf = (status: number | null) => (status === null ? null : `${String(status)[0]}xx`);
 
 /**
- * The log line of an attempt. It contains only ids and classes: no URL, header, body or response.
+ * Creates the log line of an attempt. The line contains only ids and classes: no URL, header, body or response.
  *
  * @param disabledEndpoints the endpoints that this attempt may have disabled; undefined if the result could not be written
  */
@@ -184,7 +184,7 @@ function createAttemptLine(
   };
 }
 
-/** Creates the writer of results. It logs each attempt and reports endpoints that are disabled as a result. */
+/** Creates the function that writes results. It also logs each attempt, and reports the endpoints that the results disable. */
 export function createResultWriter(
   host: Pick<Host, 'database' | 'events' | 'log' | 'mail' | 'keyring' | 'settings'>,
   settings: { retrySchedule: readonly number[]; disableAfterFailures: number; notifyOwner: boolean },
@@ -219,7 +219,7 @@ export function createResultWriter(
   };
 }
 
-/** Creates a worker's recorder of results, which writes them in batches. */
+/** Creates the function with which a worker writes the result of each attempt. Results are written in batches. */
 export function createResultRecorder(...parts: Parameters<typeof createResultWriter>): AddToBatch<CompletedAttempt> {
   return createMicroBatch<CompletedAttempt>(createResultWriter(...parts), MAX_BATCH);
 }

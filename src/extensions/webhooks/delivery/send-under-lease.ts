@@ -13,7 +13,7 @@ import type { RequestSlots } from './request-slots.ts';
 /** ms until an endpoint is processed again after the check of its deliveries failed, for example because Postgres was unavailable. */
 const RECHECK_DELAY_MS = 1000;
 
-/** Dependencies of sending. Each worker has one set. */
+/** What a worker needs to send deliveries under a lease. */
 export interface SendParts extends LeaseParts {
   host: Pick<Host, 'database' | 'log' | 'keyring'>;
   sender: Sender;
@@ -41,7 +41,7 @@ export interface FirstSlot {
 
 /** The result of sending under a lease. */
 interface LeaseSummary {
-  /** Whether more may be due. */
+  /** Whether more deliveries may be due. */
   more: boolean;
   slow: boolean;
   /** ms until the endpoint may continue, because of its rate limit or because the database is unavailable. */
@@ -49,11 +49,11 @@ interface LeaseSummary {
 }
 
 /**
- * Sends claimed deliveries, and claims more while more is due and the slice lasts. It begins with one request, then sends more
- * concurrently with each good response, up to the endpoint's maximum. After the first failed or slow response it begins no more requests,
- * so that a receiver that hangs occupies few slots, and only once. An ordered endpoint has one request at a time, and the next begins when
- * the previous result is written. After a failure the lease is released. The next lease retries that delivery or, if it failed
- * for good, continues after it.
+ * Sends claimed deliveries, and claims more while more are due and `claimingMs` have not passed. Each good response raises the number of
+ * concurrent requests by one, up to the endpoint's maximum. After the first failed or slow response no more requests begin, so that a
+ * receiver that hangs occupies few slots, and only once. An ordered endpoint has one request at a time, and the next request begins when
+ * the previous result is written. After a failure, the next lease of an ordered endpoint retries the failed delivery or, if it failed for
+ * good, continues after it.
  *
  * Requested deliveries (tests, and retries that a client asked for) are sent under the same lease, without waiting for other requests in
  * flight: each is claimed when it has one of the slots reserved for requested deliveries, and sent at once. They do not count against
@@ -76,9 +76,9 @@ export async function sendUnderLease(
   let { slow } = endpoint;
   let more = first.deliveries.length === parts.chunk[lane];
   let concurrencyLimit = Math.min(concurrencyLimits.get(endpointId) ?? 1, maxInFlight[lane]);
-  /** Whether its last response was good. */
+  /** Whether the endpoint's last response was successful and not slow. */
   let hasRespondedWell = concurrencyLimits.has(endpointId);
-  /** Slots acquired or waited for, except those of requested deliveries. `awaitingSlot`: of these, the slots in which nothing has begun. */
+  /** Number of slots held or waited for, without those of requested deliveries. `awaitingSlot`: how many of them are waited for. */
   let inFlight = 0;
   let awaitingSlot = 0;
   let requestedInFlight = 0;
@@ -99,7 +99,7 @@ export async function sendUnderLease(
 
   let unregister = () => {};
 
-  /** Registers this lease as the sender of the endpoint's requested deliveries. Returns a function that unregisters it. */
+  /** Registers this lease as the sender of the endpoint's requested deliveries. Returns a function that unregisters the lease. */
   function registerAsSender(claimRequested: () => void): () => void {
     requestedSenders.set(endpointId, claimRequested);
     lease.onRequested(claimRequested);
@@ -142,7 +142,7 @@ export async function sendUnderLease(
     target = createTarget(sender, endpoint);
     queue.push(...claim.deliveries);
     if (laneFor(endpoint.slow) === lane) return;
-    // A requested delivery, or the worker that held the lease before, found it slow meanwhile.
+    // A requested delivery, or the worker that held the lease before, found the endpoint slow meanwhile.
     slow = endpoint.slow;
     halted = true;
     more = true;
@@ -158,7 +158,7 @@ export async function sendUnderLease(
       });
     }
 
-    /** Makes an attempt. Returns undefined if none was made; the delivery can be claimed again after the lease is released. */
+    /** Makes an attempt. Returns undefined if no attempt was made; the delivery can be claimed again after the lease is released. */
     async function attemptDelivery(claimed: ClaimedDelivery): Promise<Outcome | undefined> {
       const current = attempts;
       try {
@@ -217,7 +217,7 @@ export async function sendUnderLease(
         const own = createCheckedAttempts({ check, sender, ...host }, claimedFor);
         const ownTarget = createTarget(sender, claimedFor);
         const outcome = await own.attemptIfReadable(() => ownTarget, claimed, []);
-        // Undefined: sending to the endpoint was stopped since the claim, a moment ago.
+        // The outcome is undefined if the endpoint must not be sent to any more since the claim a moment ago.
         recordOutcome(claimed, outcome ?? createRefusedOutcome(NOT_READABLE));
       } catch (error) {
         noteFailedCheck(error);
@@ -228,8 +228,9 @@ export async function sendUnderLease(
     }
 
     /**
-     * Claims and sends requested deliveries, each as soon as it has a slot. The lease does not wait for a slot: if none is free before it
-     * ends, its release asks for the requests again. Otherwise hanging tests of other endpoints would delay ordinary deliveries of this one.
+     * Claims and sends requested deliveries, each as soon as it has a slot. The lease does not wait for a slot: if no slot becomes free
+     * before the lease ends, its release adds a job for the requests. Otherwise hanging tests of other endpoints would delay the ordinary
+     * deliveries of this endpoint.
      */
     function claimRequested(): void {
       if (awaitingRequestedSlot || claimingRequested || parts.isStopping()) return;
@@ -264,7 +265,7 @@ export async function sendUnderLease(
 
     function beginInSlot(release: () => void): void {
       awaitingSlot -= 1;
-      // The delivery may have waited for its slot, so check again.
+      // The delivery may have waited for this slot, so check again whether its request may begin.
       const goesOn = mayBegin() && queue.length > 0;
       isRateLimited ||= goesOn && !lease.tryCountRequest();
       const next = goesOn && !isRateLimited ? queue.shift() : undefined;

@@ -25,7 +25,7 @@ import { createRequestSlots } from './request-slots.ts';
 const DELIVERIES_PER_CLAIM = 50;
 const SLOW_DELIVERIES_PER_CLAIM = 10;
 const CLAIMING_MS = 250;
-// The queue's defaults are much longer. These values return the jobs of a dead worker by the time its leases expire.
+// Times in ms, much shorter than BullMQ's defaults, so that the jobs of a dead worker are queued again by the time its leases expire.
 const CRASH_DETECTION = { lockDuration: 4000, stalledInterval: 2000 };
 
 /** Starts three workers: for healthy endpoints, for endpoints that fail or are slow, and for requested deliveries. */
@@ -83,7 +83,7 @@ export function startWebhookWorker(
       CRASH_DETECTION,
     );
   const workers = [
-    // Twice as many jobs as requests: jobs of untried endpoints must not fill all of them.
+    // Twice as many jobs as requests, so that endpoints that have not responded yet cannot occupy all jobs.
     startLaneWorker('fast', 2 * concurrency),
     startLaneWorker('slow', slowConcurrency),
     host.queues.work(

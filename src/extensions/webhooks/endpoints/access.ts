@@ -12,7 +12,7 @@ import { READ_ENDPOINT } from './endpoints-sql.ts';
 
 type Endpoint = ReturnType<typeof serializeEndpoint>;
 
-/** Stands for reading everything. Events that the app publishes belong to no resource, so they need this scope: `read` or `*`. */
+/** A route that any key with scope `read` or `*` may call. Events that the app publishes belong to no resource, so they need its scope. */
 const ANY_READ: Route = { method: 'GET', path: '/', handler: () => undefined };
 
 /** Reasons for which an endpoint was disabled that only its signed-in owner may override. */
@@ -58,7 +58,7 @@ export function boundKeyOf({ apiKeyId, scopes = [] }: Pick<Endpoint, 'apiKeyId' 
   return apiKeyId === undefined ? undefined : { via: 'api-key', scopes, id: apiKeyId };
 }
 
-/** Creates the limits. A key needs the scopes of the list and read routes of an event's resource. */
+/** Creates the limits of API keys. A key needs the scopes of the list and read routes of an event's resource. */
 export function createKeyLimits(host: Pick<ExtensionHost, 'resources' | 'routes' | 'authenticators'>): KeyLimits {
   const sent = listSentResources(host.resources).map(({ name }) => name);
   const resourceNames = new Set(host.resources.map(({ name }) => name));
@@ -77,7 +77,7 @@ export function createKeyLimits(host: Pick<ExtensionHost, 'resources' | 'routes'
     };
   }
 
-  /** Returns the check of a resource; for any other name, the check of `ANY_READ`. */
+  /** Returns the function that checks that a key may read a resource; for any other name, the check of `ANY_READ`. */
   function getResourceCheck(resource: string): (auth: Auth) => void {
     const check = checks.get(resource) ?? createResourceCheck(resource);
     checks.set(resource, check);
@@ -125,7 +125,7 @@ export function createKeyLimits(host: Pick<ExtensionHost, 'resources' | 'routes'
 /** Limit per client and route, for routes that send at once or run expensive queries. */
 export const REQUEST_RATE_LIMIT = { limit: 10, windowMs: 60_000 };
 
-/** @throws ApiError UNAUTHORIZED for signed-out callers: a policy may allow them, but an endpoint needs an owner */
+/** Returns the caller's id. @throws ApiError UNAUTHORIZED if signed out: a policy may allow that, but an endpoint needs an owner */
 export function ownerOf({ user }: AuthorizationRequest): string {
   if (user === undefined) throw new ApiError('UNAUTHORIZED');
   return user.id;
@@ -159,7 +159,7 @@ export function createManagedEndpointLoader(database: Database, limits: KeyLimit
   };
 }
 
-/** Serializes the endpoint that a route has loaded for its owner. */
+/** Returns the endpoint that a route has loaded, serialized for its owner. */
 export function getLoadedEndpoint(ctx: RouteContext): ReturnType<typeof serializeEndpoint> {
   return serializeEndpoint(ctx.doc as EndpointRow);
 }

@@ -25,7 +25,7 @@ function emitDisabled({ log, events }: Parts, row: EndpointRow): void {
   events.emit('webhook.disabled', { webhook, owner: row[1], reason: webhook.disabledReason });
 }
 
-/** Creates the notifier: a log line, the event `webhook.disabled`, and an e-mail to the owner if `notifyOwner`. */
+/** Creates the function that reports disabled endpoints: by a log line, the event `webhook.disabled` and, if `notifyOwner`, an e-mail. */
 export function createDisabledNotifier(host: Parts, { notifyOwner }: { notifyOwner: boolean }): NotifyDisabled {
   return async (rows) => {
     const mails = rows.map(async (row) => {

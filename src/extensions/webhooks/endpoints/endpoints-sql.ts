@@ -12,7 +12,7 @@ export interface UsersSql {
   hasRole(parameter: string): string;
 }
 
-/** Reads the SQL from the declaration: a project's user resource may lack `status` or `roles`. */
+/** Creates the SQL about users from the declaration of the project's user resource, which may lack `status` or `roles`. */
 export function usersSql(users: ResourceGateway): UsersSql {
   const { fields } = users.declaration;
   return {
@@ -45,7 +45,7 @@ function bindKeySql(first: number): string {
   ].join(', ');
 }
 
-/** The condition for the same parameters: a key cannot bind an endpoint that another key is bound to. */
+/** A condition with the parameters of `bindKeySql`: no key binds an endpoint that is already bound to another key. */
 function mayBindKeySql(alias: string, first: number): string {
   return `($${first} <> 'bind' or coalesce(${alias}api_key_id, $${first + 1}) = $${first + 1})`;
 }
@@ -55,7 +55,7 @@ export const BOUND_KEYS = `
   select distinct api_key_id from webhook_endpoints
   where api_key_id is not null and enabled and removed_at is null and api_key_id > $1 order by 1 limit $2`;
 
-/** $1 keys. Returns the endpoints that it disables. Uses webhook_endpoints_api_key_index. */
+/** Disables the endpoints that are bound to API keys. $1 keys. Returns the disabled endpoints. Uses webhook_endpoints_api_key_index. */
 export const DISABLE_BY_KEYS = `
   update webhook_endpoints set enabled = false, disabled_reason = 'key_ended', updated_at = now()
   where id in (
@@ -65,8 +65,8 @@ export const DISABLE_BY_KEYS = `
   returning ${COLUMNS}`;
 
 /**
- * $1 id, $2 owner, $3 url, $4 events, $5 description, $6 scope, $7 secret, $8 maximum endpoints of an owner, $9 public key, $10 ordered,
- * $11 limit of its rate, $12 window in seconds, $13 API key that it is bound to, $14 scopes of the key, $15 expiry of the key.
+ * Creates an endpoint. $1 id, $2 owner, $3 url, $4 events, $5 description, $6 scope, $7 secret, $8 maximum endpoints of an owner,
+ * $9 public key, $10 ordered, $11 rate limit, $12 its window in seconds, $13 API key to bind to, $14 scopes of the key, $15 its expiry.
  * No row: the owner's limit is reached. The owner's row is locked, so that the count is exact.
  */
 export const CREATE_ENDPOINT = `
@@ -76,24 +76,24 @@ export const CREATE_ENDPOINT = `
   where (select count(*) from webhook_endpoints where owner_id = $2 and removed_at is null) < $8
   returning ${COLUMNS}`;
 
-/** $1 owner. Uses webhook_endpoints_owner_id_index. */
+/** Lists the endpoints of an owner, newest first. $1 owner. Uses webhook_endpoints_owner_id_index. */
 export const LIST_ENDPOINTS = `
   select ${COLUMNS} from webhook_endpoints where owner_id = $1 and removed_at is null order by created_at desc, id desc`;
 
-/** $1 id, $2 owner. */
+/** Reads an endpoint of an owner. $1 id, $2 owner. */
 export const READ_ENDPOINT = `
   select ${COLUMNS} from webhook_endpoints where id = $1 and owner_id = $2 and removed_at is null`;
 
-/** $1 ids, $2 owner. */
+/** Reads several endpoints of an owner. $1 ids, $2 owner. */
 export const READ_ENDPOINTS = `
   select ${COLUMNS} from webhook_endpoints where id = any($1) and owner_id = $2 and removed_at is null order by id`;
 
 /**
- * $1 id, $2 owner, $3 url, $4 events, $5 whether the description changes, $6 description, $7 enabled, $8 ordered; null means
- * unchanged. $9 whether the rate changes, $10 its limit, $11 its window in seconds. $12 to $15: see `bindKeySql`. $16: reasons; an
- * endpoint that was disabled for one of them is not enabled. The last columns: whether it was enabled before, and its lane. No row: it
- * was deleted, it is bound to another key by now, or it was disabled for one of the reasons meanwhile. Enabling resets its counters.
- * Enabling and a new URL move it to the fast lane.
+ * Updates an endpoint. $1 id, $2 owner, $3 url, $4 events, $5 whether the description changes, $6 description, $7 enabled, $8 ordered;
+ * null means unchanged. $9 whether the rate limit changes, $10 the limit, $11 its window in seconds. $12 to $15: see `bindKeySql`.
+ * $16 reasons; an endpoint that was disabled for one of them is not enabled. The last two columns: whether the endpoint was enabled
+ * before, and whether it is slow. No row: the endpoint was deleted, bound to another key or disabled for one of the reasons meanwhile.
+ * Enabling the endpoint resets its counters. Enabling it or changing its URL makes it count as fast.
  */
 export const UPDATE_ENDPOINT = `
   with old as (
@@ -118,8 +118,8 @@ export const UPDATE_ENDPOINT = `
   returning ${ENDPOINT_COLUMNS.map((column) => `e.${column}`).join(', ')}, old.enabled, e.slow`;
 
 /**
- * $1 id, $2 owner, $3 maximum number of deliveries to delete at once; the sweep deletes the rest and the row itself.
- * Uses webhook_deliveries_endpoint_event_unique.
+ * Marks an endpoint as removed and deletes part of its log. $1 id, $2 owner, $3 maximum number of deliveries to delete; a sweep deletes
+ * the other deliveries and the endpoint's row. Uses webhook_deliveries_endpoint_event_unique.
  */
 export const REMOVE_ENDPOINT = `
   with removed as (
@@ -131,7 +131,7 @@ export const REMOVE_ENDPOINT = `
   )
   select id from removed`;
 
-/** $1 endpoint. No row: it is not global. */
+/** Reads the owner of a global endpoint. $1 endpoint. No row: the endpoint is not global. */
 export const OWNER_OF_GLOBAL = `select owner_id from webhook_endpoints where id = $1 and scope = 'global'`;
 
 /**
@@ -150,7 +150,7 @@ export const REMOVE_BY_OWNERS = `
       select id from webhook_deliveries where endpoint_id = r.id limit $2 for update skip locked) d
     limit $2)`;
 
-/** $1 owners. Returns the endpoints that it disables. Uses webhook_endpoints_owner_id_index. */
+/** Disables all endpoints of owners. $1 owners. Returns the disabled endpoints. Uses webhook_endpoints_owner_id_index. */
 export const DISABLE_BY_OWNERS = `
   update webhook_endpoints set enabled = false, disabled_reason = 'password_reset', updated_at = now()
   where id in (
@@ -162,8 +162,9 @@ export const OLD_SECRETS = `case when e.previous_secret_until > now() then e.pre
       case when e.older_secret_until > now() then e.older_secret end as older_secret`;
 
 /**
- * $1 id, $2 owner, $3 the new secret, $4 ms for which the old one is still used, 0: it is deleted at once, $5 the new public key,
- * $6 to $9 see `bindKeySql`. All secrets of an endpoint have the same encryption context, so that a ciphertext can move between columns.
+ * Replaces the secret of an endpoint. $1 id, $2 owner, $3 new secret, $4 ms for which messages are also signed with the old secret; 0
+ * deletes it at once, $5 new public key, $6 to $9 see `bindKeySql`. All secrets of an endpoint have the same encryption context, so that a
+ * ciphertext can move between columns.
  */
 export const ROTATE_SECRET = `
   update webhook_endpoints e set
@@ -179,7 +180,7 @@ export const ROTATE_SECRET = `
   where e.id = $1 and e.owner_id = $2 and e.removed_at is null and ${mayBindKeySql('e.', 6)}
   returning ${ENDPOINT_COLUMNS.map((column) => `e.${column}`).join(', ')}`;
 
-/** Deletes old secrets whose grace period is over. Uses webhook_endpoints_previous_secret_index: older ones never outlive the previous. */
+/** Deletes old secrets after their grace period; the older secret expires first. Uses webhook_endpoints_previous_secret_index. */
 export const FORGET_OLD_SECRETS = `
   update webhook_endpoints set previous_secret = null, previous_secret_until = null, older_secret = null, older_secret_until = null
   where previous_secret_until <= now() returning 1`;

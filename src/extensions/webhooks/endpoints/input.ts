@@ -6,7 +6,7 @@ import { isStorable } from '../../../platform/postgres/values.ts';
 import type { WebhookSettings } from '../settings.ts';
 import { SIGNINGS } from './signing.ts';
 
-// The same text for every name that cannot be called, so that it does not reveal whether a private name exists.
+// One error for every host name that cannot be called, so that the error does not reveal whether a private name exists.
 const NOT_PUBLIC = 'Must have a public host name';
 
 const URL_ERRORS: Record<string, string> = {
@@ -94,7 +94,7 @@ const rateLimit = z
   .nullable()
   .meta({ description: 'At most `limit` requests in any `windowSeconds`; further deliveries wait. null: no limit.' });
 
-/** The body of a request to create an endpoint. */
+/** Creates the schema of the body of a request to create an endpoint. @param names the events that endpoints can subscribe to */
 export function createSchema(settings: WebhookSettings, names: readonly string[]) {
   return z.strictObject({
     url: urlSchema(settings),
@@ -107,7 +107,7 @@ export function createSchema(settings: WebhookSettings, names: readonly string[]
   });
 }
 
-/** The body of a request to update an endpoint. */
+/** Creates the schema of the body of a request to update an endpoint. @param names the events that endpoints can subscribe to */
 export function updateSchema(settings: WebhookSettings, names: readonly string[]) {
   return z.strictObject({
     url: urlSchema(settings).optional(),
@@ -123,5 +123,5 @@ export function updateSchema(settings: WebhookSettings, names: readonly string[]
   });
 }
 
-/** The body of a request for a new secret. It is optional. */
+/** The schema of the body of a request for a new secret. The body is optional. */
 export const rotateSchema = z.strictObject({ signing: signing.optional() });

@@ -23,7 +23,7 @@ function describeEndpoint({ id, events, createdAt }: Webhook, place: string): st
   return `${id}${place}, created on ${createdAt.slice(0, 10)} for ${events.join(', ')}`;
 }
 
-/** The text of the e-mail. Like `composeCreatedMail`, it contains no text that the owner chose. */
+/** Composes the e-mail about a disabled endpoint. For the reason given at `composeCreatedMail`, it contains no text of the owner. */
 function composeDisabledMail(webhook: Webhook, appUrl: string | undefined): MailContent {
   const { id, disabledReason, consecutiveFailures, lastError } = webhook;
   const why =
@@ -42,7 +42,7 @@ function composeDisabledMail(webhook: Webhook, appUrl: string | undefined): Mail
   };
 }
 
-/** The text for endpoints that were disabled together because their owner's credentials were revoked. */
+/** Composes the e-mail about endpoints that were disabled together because their owner's credentials were revoked. */
 function composeRevokedMail(webhooks: readonly Webhook[], appUrl: string | undefined): MailContent {
   const place = describeHost(appUrl);
   const [what, them, urls] =
@@ -58,7 +58,10 @@ function composeRevokedMail(webhooks: readonly Webhook[], appUrl: string | undef
   };
 }
 
-/** Composes the e-mail when it is sent. None is sent if the endpoints were enabled or deleted meanwhile, or the owner is not active. */
+/**
+ * Creates the composer of the e-mail about disabled endpoints. It composes no e-mail if the endpoints were enabled or deleted meanwhile,
+ * or if their owner is not active.
+ */
 export function createDisabledComposer(
   host: Pick<Host, 'database' | 'limits' | 'settings' | 'env'>,
   users: ResourceGateway,
@@ -95,7 +98,7 @@ export const CREATED_MAIL = 'webhook-created';
 /** Maximum e-mails to one owner per day. Repeatedly creating and deleting endpoints must not fill a mailbox. */
 const MAX_CREATED_MAILS = { limit: 10, windowMs: 86_400_000 };
 
-/** Stored with the e-mail, so that an attacker cannot prevent the e-mail by deleting the endpoint at once. */
+/** The stored data of the e-mail about a new endpoint, so that an attacker cannot prevent the e-mail by deleting the endpoint at once. */
 interface CreatedMail {
   owner: string;
   webhook: Pick<ReturnType<typeof serializeEndpoint>, 'id' | 'events' | 'scope' | 'createdAt'>;
@@ -115,8 +118,8 @@ export function createdMailDataOf(row: EndpointRow, { auth }: Pick<RouteContext,
 }
 
 /**
- * The text of the e-mail. It contains neither the URL nor any other text that the owner chose: an attacker who registers with another
- * person's address could otherwise send that person a message.
+ * Composes the e-mail about a new endpoint. It contains neither the URL nor any other text that the owner chose: an attacker who registers
+ * with another person's address could otherwise send that person a message.
  */
 function composeCreatedMail({ webhook, byKey }: CreatedMail, appUrl: string | undefined): MailContent {
   const { id, events, scope, createdAt } = webhook;
@@ -134,7 +137,7 @@ function composeCreatedMail({ webhook, byKey }: CreatedMail, appUrl: string | un
   };
 }
 
-/** Composes the e-mail when it is sent. None is sent if the owner is deleted or not active by then. */
+/** Creates the composer of the e-mail about a new endpoint. It composes none if the owner is deleted or inactive when it is sent. */
 export function createCreatedComposer(
   host: Pick<Host, 'limits' | 'settings' | 'env'>,
   users: ResourceGateway,

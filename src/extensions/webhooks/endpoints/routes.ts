@@ -66,7 +66,7 @@ export function endpointRoutes(host: Host, accounts: Accounts, settings: Webhook
     events.emit(`webhook.${what}`, { webhook, owner: ownerOf(ctx), ip: addressOf(ctx.req) });
   }
 
-  /** Returns the binding of an endpoint that a request creates: an API key binds the endpoint to itself. */
+  /** Returns the binding for a request: an API key binds the endpoint that it creates or changes to itself; a session binds nothing. */
   async function createBinding(auth: Auth | undefined): Promise<Binding> {
     if (!isKey(auth)) return KEEP;
     // The expiry and revocation of credentials from other extensions cannot be detected.
@@ -79,7 +79,10 @@ export function endpointRoutes(host: Host, accounts: Accounts, settings: Webhook
     return ['bind', auth.id, auth.scopes, await limits.expiryOf(auth.id)];
   }
 
-  /** Returns how an update changes the binding. A key that redirects or enables an endpoint binds it; a session may remove the binding. */
+  /**
+   * Returns how an update changes the binding of an endpoint. A key that changes its URL or events, or enables it, binds the endpoint to
+   * itself. A session may remove the binding.
+   */
   async function decideBinding({ auth, input }: RouteContext, endpoint: Endpoint): Promise<Binding> {
     const { url, events: subscribed, enabled, apiKeyId } = input;
     if (isKey(auth)) {

@@ -57,7 +57,7 @@ export function generateSigningSecrets(signing: Signing): SigningSecrets {
 }
 
 /**
- * Parses a secret into a key. Keep the key and sign with it: an HMAC with raw key bytes takes six times as long.
+ * Parses a shared secret into a key. Keep the key for later signatures: an HMAC with raw key bytes takes six times as long.
  *
  * @param secret `whsec_` and the base64 of 24 to 64 bytes
  * @throws Error without the secret in its message if the secret has another form

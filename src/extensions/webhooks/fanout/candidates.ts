@@ -3,14 +3,14 @@ import type { UsersSql } from '../endpoints/endpoints-sql.ts';
 import { listMatchingNames } from '../events.ts';
 import type { OutgoingEvent } from './outgoing-event.ts';
 
-/** How an endpoint may receive: its owner owns the record, its owner has a role, anyone may read the record, or the endpoint is global. */
+/** Why an endpoint may get an event: its owner owns the record or has a role, anyone may read the record, or the endpoint is global. */
 type Source = 'owner' | 'role' | 'anybody' | 'global';
 
 export type CandidateRow = [source: Source, id: string, ownerId: string, slow: boolean, events: string[]];
 
 /**
- * Maximum number of endpoints of each source that one transaction handles. The statement returns one more if there are more. Owners have
- * few endpoints each, and the endpoints of all owners in a batch of events should fit.
+ * Maximum number of endpoints of each source that one transaction handles. The statement returns one endpoint more if more exist. For
+ * `owner` the limit is higher, so that the endpoints of all owners in a batch of events fit.
  */
 const MAX_CANDIDATES: Record<Source, number> = { owner: 5000, role: 1000, anybody: 1000, global: 1000 };
 
@@ -31,7 +31,7 @@ const FEW_HOLDERS = 1000;
  */
 export function candidatesSql(users: UsersSql): string {
   const open = 'e.enabled and e.removed_at is null and e.id > $6';
-  const source = (name: Source, from: string, condition: string) => `
+  const candidatesOfSourceSql = (name: Source, from: string, condition: string) => `
   (select '${name}', found.* from (
     select e.id, e.owner_id, e.slow, e.events from ${from} where ${condition} and ${open} offset 0
   ) found order by found.id limit ${MAX_CANDIDATES[name] + 1})`;
@@ -40,24 +40,24 @@ export function candidatesSql(users: UsersSql): string {
     select u.id from ${users.table} u where ${users.hasRole('$2')} limit ${FEW_HOLDERS + 1}
   )
   ${[
-    source(
+    candidatesOfSourceSql(
       'owner',
       'webhook_endpoints e',
       `e.owner_id = any($1::text[]) and e.scope = 'own' and e.events && $3::text[]`,
     ),
-    source(
+    candidatesOfSourceSql(
       'role',
       `holders h cross join lateral (select * from webhook_endpoints where owner_id = h.id and removed_at is null offset 0) e`,
       `(select count(*) from holders) <= ${FEW_HOLDERS} and e.scope = 'own' and e.events && $4::text[]`,
     ),
-    source(
+    candidatesOfSourceSql(
       'role',
       `webhook_endpoints e join ${users.table} u on u.id = e.owner_id`,
       `(select count(*) from holders) > ${FEW_HOLDERS} and e.scope = 'own' and e.events && $4::text[]
       and ${users.hasRole('$2')}`,
     ),
-    source('anybody', 'webhook_endpoints e', `e.scope = 'own' and e.events && $5::text[]`),
-    source('global', 'webhook_endpoints e', `e.scope = 'global' and e.events && $3::text[]`),
+    candidatesOfSourceSql('anybody', 'webhook_endpoints e', `e.scope = 'own' and e.events && $5::text[]`),
+    candidatesOfSourceSql('global', 'webhook_endpoints e', `e.scope = 'global' and e.events && $3::text[]`),
   ].join('\n  union all')}`;
 }
 
@@ -73,16 +73,16 @@ export interface Candidate {
 export interface CandidatePage {
   /** The endpoints. Whether their owners may receive the event is checked later. */
   candidates: Candidate[];
-  /** The last endpoint that this page covers; undefined if there are no more. */
+  /** The id of the last endpoint of this page; undefined if no endpoints follow. */
   end: string | undefined;
 }
 
-/** Whether a read policy may allow users about whom nothing is known in advance. */
+/** Whether the read policy of a resource may allow any user, not only owners of records and users with certain roles. */
 function isReadableByAnyone({ readPolicy }: ResourceGateway): boolean {
   return readPolicy.public || readPolicy.authenticated || readPolicy.functions.length > 0;
 }
 
-/** Returns the ways in which owners of own endpoints may receive an event. */
+/** Returns which users may receive an event at endpoints with scope `own`: anybody, users with certain roles, or an owner. */
 function findPossibleSources(event: OutgoingEvent): {
   anybody: boolean;
   roles: readonly string[];
@@ -97,9 +97,9 @@ function findPossibleSources(event: OutgoingEvent): {
 const namesOf = (event: OutgoingEvent) => listMatchingNames(event.name);
 
 /**
- * Returns the parameters of `candidatesSql`.
+ * Creates the parameters of the statement `candidatesSql`.
  *
- * @param events all with the same `after`
+ * @param events events with the same `after`, the last endpoint that has been handled
  */
 export function createCandidateParameters(events: readonly OutgoingEvent[]): unknown[] {
   const narrow = events.filter((event) => !findPossibleSources(event).anybody);
@@ -115,7 +115,7 @@ export function createCandidateParameters(events: readonly OutgoingEvent[]): unk
   ];
 }
 
-/** Returns the last endpoint of each source that has more endpoints than the page. */
+/** Returns the id of the last endpoint of the page, for each source that has more endpoints than fit on the page. */
 function findPageEnds(rows: readonly CandidateRow[]): Map<Source, string> {
   const ends = new Map<Source, string>();
   for (const [source, list] of Map.groupBy(rows, ([source]) => source)) {
@@ -126,8 +126,8 @@ function findPageEnds(rows: readonly CandidateRow[]): Map<Source, string> {
 }
 
 /**
- * Matches events and candidates by event name and by source. An endpoint is considered only for events of the source through which it was
- * found, so that an owner who subscribes to everything but may read nothing causes no work.
+ * Returns a function that finds the candidates of an event, by event name and source. An endpoint is a candidate only for events of the
+ * source that found the endpoint, so that an owner who subscribes to everything but may read nothing causes no work.
  */
 export function matchCandidates(rows: readonly CandidateRow[]): (event: OutgoingEvent) => CandidatePage {
   const bySource = new Map<Source, Map<string, Candidate[]>>();

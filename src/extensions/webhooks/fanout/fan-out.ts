@@ -21,8 +21,8 @@ import { type OutgoingEvent, OWN_ROW_NAME, type OwnPayload, readOutgoingEvent } 
 import { type CandidatesByEvent, createOwnerDeliveries, type NewDelivery } from './owner-deliveries.ts';
 
 /**
- * $1 name, then columns of the rows: $2 events, $3 resources, $4 records, $5 payloads, $6 when the events happened. The resource is kept
- * so that a rotation of encryption keys finds the encrypted fields of the records.
+ * Adds events to the outbox again. $1 name of the rows, then arrays: $2 events, $3 resources, $4 records, $5 payloads, $6 when the events
+ * happened. The resource is stored so that a rotation of encryption keys finds the encrypted fields of the records.
  */
 const REQUEUE = `
   insert into outbox (event_id, name, resource, record_id, payload, created_at)
@@ -31,10 +31,10 @@ const REQUEUE = `
     as r(event_id, resource, record_id, payload, created_at)`;
 
 /**
- * Puts the rest of large events at the end of the outbox, in the transaction that handled their first part. Nothing is lost between two
- * parts, and an event with many endpoints does not delay other events.
+ * Adds events with more endpoints than one transaction handles to the end of the outbox, in the transaction that handled their first
+ * endpoints. So no endpoint is lost, and an event with many endpoints does not delay other events.
  *
- * @param rest events, each with the last endpoint that has been handled
+ * @param unfinished events, each with the id of the last endpoint that has been handled
  */
 async function requeueUnfinished(tx: Executor, rest: readonly [event: OutgoingEvent, after: string][]): Promise<void> {
   const payloads = rest.map(([event, after]): OwnPayload => {
@@ -54,17 +54,17 @@ async function requeueUnfinished(tx: Executor, rest: readonly [event: OutgoingEv
   await tx.write({ name: 'webhook_requeue', text: REQUEUE, values });
 }
 
-// Rows of one insert. A body can be as large as a record, and one statement should not hold hundreds of megabytes.
+// Deliveries stored by one statement. A body can be as large as a record, and a statement should not hold hundreds of megabytes.
 const INSERT_ROWS = 1000;
 const OWNERS_AT_ONCE = 16;
-// Maximum number of deliveries of one transaction, which handles at least one event. The rest is put behind other events.
+// Maximum number of deliveries of one transaction, which handles at least one event. Later events are added to the outbox again.
 const MAX_DELIVERIES_PER_TRANSACTION = 5000;
 
-/** The work of one transaction. */
+/** The events that one transaction of the fan-out handles, and those that it leaves to a later transaction. */
 interface Batch {
   /** The events and endpoints to check, by owner. */
   byOwner: Map<string, CandidatesByEvent>;
-  /** The events with further endpoints, each with the last endpoint that has been handled. */
+  /** The events with further endpoints, each with the id of the last endpoint that has been handled. */
   rest: [event: OutgoingEvent, after: string][];
 }
 
@@ -111,7 +111,7 @@ export function createFanOut(
     await tx.write({ name: 'webhook_deliveries_insert', text: INSERT_DELIVERIES, values: columns });
   }
 
-  /** Stores deliveries of events with the same `after`. Returns the endpoints that got a delivery, and the rest of large events. */
+  /** Stores deliveries of events with the same `after`. Returns the endpoints that got a delivery, and the events with more endpoints. */
   async function storeDeliveries(
     events: readonly OutgoingEvent[],
     tx: Executor,

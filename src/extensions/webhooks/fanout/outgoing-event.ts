@@ -11,11 +11,11 @@ interface Outgoing {
   id: string;
   /** `post.created`, `invoice.paid`, … */
   name: string;
-  /** ISO 8601. */
+  /** When the event happened, as ISO 8601. */
   at: string;
-  /** The last endpoint that has been handled; empty if none has. */
+  /** The id of the last endpoint that the fan-out has handled for this event; empty before the first. */
   after: string;
-  /** The position among all events: the id of the event's first outbox row. */
+  /** The position of the event among all events: the id of the event's first outbox row. */
   position: number;
 }
 
@@ -30,16 +30,16 @@ export interface RecordEvent extends Outgoing {
 /** An event that the app published, to be delivered to endpoints. */
 export interface PublishedEvent extends Outgoing {
   gateway: undefined;
-  /** The user whose endpoints get it; null if only global endpoints get it. */
+  /** The user whose own endpoints get the event; null if only global endpoints get it. */
   owner: string | null;
-  /** The data as JSON, exactly as it is sent. */
+  /** The event's data as JSON, exactly as sent to endpoints. */
   data: string;
 }
 
 /** An event to be delivered to endpoints. */
 export type OutgoingEvent = RecordEvent | PublishedEvent;
 
-/** The payload of one of the extension's own outbox rows. */
+/** The payload of an outbox row with the name `OWN_ROW_NAME`. */
 export type OwnPayload = { name: string; after?: string; position?: number } & (
   | { record: Record<string, unknown> }
   | { data: string; owner: string | null }

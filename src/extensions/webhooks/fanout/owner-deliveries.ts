@@ -24,14 +24,14 @@ export type NewDelivery = [
 /** The `data` of an event, as serialized for one owner. */
 interface EventData {
   json: string;
-  /** Whether it contains values of encrypted fields. */
+  /** Whether `json` contains values of encrypted fields. */
   isEncrypted: boolean;
 }
 
-/** The endpoints of one owner, by event. */
+/** The endpoints of one owner that could get an event, by event. */
 export type CandidatesByEvent = Map<OutgoingEvent, Candidate[]>;
 
-/** Returns the deliveries of one owner. Rejects only if the database is unavailable; the events are then handled again. */
+/** Creates the deliveries to one owner's endpoints. Rejects only if the database is unavailable; the relay then tries again. */
 export type OwnerDeliveries = (share: CandidatesByEvent, owner: Viewer) => Promise<NewDelivery[]>;
 
 const isRecordEvent = (event: OutgoingEvent): event is RecordEvent => event.gateway !== undefined;
@@ -41,7 +41,7 @@ export function createOwnerDeliveries(
   host: Pick<Host, 'service' | 'log' | 'keyring'>,
   settings: Pick<WebhookSettings, 'globalPolicy'>,
 ): OwnerDeliveries {
-  /** Returns what the owner receives: own endpoints get what the owner may read, global ones all events in the owner's scope. */
+  /** Selects the events for each endpoint of a user: with scope `own`, readable events; with `global`, all in the user's scope filter. */
   async function findReceived(share: CandidatesByEvent, user: Viewer): Promise<CandidatesByEvent> {
     // One context for all events, so that the scope of each resource is evaluated once.
     const viewContext = { user, req: undefined, service: host.service };

@@ -8,16 +8,16 @@ import type { WebhookSettings } from '../settings.ts';
 import { OWN_ROW_NAME, type OwnPayload } from './outgoing-event.ts';
 
 /**
- * $1 event, $2 name of the outbox row, $3 its payload, $4 name of the event, $5 owner. Stores the outbox row and the event in one
- * statement.
+ * Stores an event of the app and its outbox row. $1 id of the event, $2 name of the outbox row, $3 payload of the outbox row, $4 name of
+ * the event, $5 owner.
  */
 const PUBLISH = `
   with sent as (insert into outbox (event_id, name, payload) values ($1, $2, $3::jsonb))
   insert into webhook_events (id, name, owner_id) values ($1, $4, $5)`;
 
 /**
- * $1 ms that events are kept, $2 maximum number of rows. Uses the primary key, because ids begin with the second of their creation.
- * Returns a row for each deleted event.
+ * Deletes old events of the app. $1 ms that events are kept, $2 maximum number of rows. Uses the primary key, because ids begin with the
+ * Unix second of their creation. Returns a row for each deleted event.
  */
 const DELETE_EVENTS = `
   delete from webhook_events where id in (
@@ -70,7 +70,7 @@ export function createEventPublisher(
         .map((issue) => `${issuePath(issue).join('.') || 'data'}: ${issue.message}`);
       return refuse(`the data is not valid: ${issues.join('; ')}`);
     }
-    // For a value without a JSON form, stringify throws or returns undefined.
+    // JSON.stringify throws or returns undefined for a value that JSON cannot represent.
     const text: string | undefined = JSON.stringify(result.value);
     if (text === undefined) return refuse('the data cannot be written as JSON');
     const bytes = Buffer.byteLength(text);
@@ -98,7 +98,7 @@ export function createEventPublisher(
   };
 }
 
-/** Creates the sweep that deletes published events when their deliveries are deleted. */
+/** Creates the sweep that deletes published events after `keepDeliveriesDays`, as their deliveries. */
 export function createEventRetentionSweep(
   { database }: Pick<Host, 'database'>,
   { keepDeliveriesDays, cleanMs }: Pick<WebhookSettings, 'keepDeliveriesDays' | 'cleanMs'>,

@@ -6,7 +6,7 @@ export const DELIVERY_STATUSES = ['pending', 'sending', 'succeeded', 'failed'] a
 
 export type DeliveryStatus = (typeof DELIVERY_STATUSES)[number];
 
-/** A row of a delivery, as the log selects it. */
+/** A row that the delivery log selects for a delivery. */
 export type DeliveryRow = [
   id: string,
   type: string,
@@ -18,10 +18,10 @@ export type DeliveryRow = [
   error: string | null,
   nextAttemptAt: string | null,
   response: string | null,
-  /** Size of the body, as stored. */
+  /** Size of the stored body in bytes. */
   bytes: number,
   attemptLog: object[],
-  /** Ciphertext of the response; `response` is null then. */
+  /** Ciphertext of the response to an encrypted body; in that case `response` is null. */
   encryptedResponse: string | null,
 ];
 
@@ -38,16 +38,17 @@ function hasStatusSql(status: DeliveryStatus): string {
 
 const IS_SENT = hasStatusSql('sending');
 
-// $1 endpoint. Looking up the few deliveries being sent avoids a scan of the endpoint's log. Uses webhook_deliveries_lease_index.
+// A condition: delivery `d` is among the few of endpoint $1 that are being sent. It avoids a scan of the endpoint's log. Uses
+// webhook_deliveries_lease_index.
 const BEING_SENT = `d.id = any(array(
     select jsonb_object_keys(t.sending) from webhook_turns t where t.endpoint_id = $1
     union all
     select s.id from webhook_deliveries s where s.endpoint_id = $1 and s.lease_until is not null))`;
 
 /**
- * The log of an endpoint, newest first. $1 endpoint, $2 page size. Uses webhook_deliveries_endpoint_event_unique, because ids of events
- * begin with the time; for failed deliveries webhook_deliveries_failed_index. The status is in the text, not in a parameter, so that the
- * planner sees that the partial index matches.
+ * Lists the deliveries of an endpoint, newest first. $1 endpoint, $2 page size. Uses webhook_deliveries_endpoint_event_unique, because ids
+ * of events begin with the time; for failed deliveries webhook_deliveries_failed_index. The status is in the text, not in a parameter, so
+ * that the planner sees that the partial index matches.
  */
 export function listDeliveriesSql(status: DeliveryStatus | undefined): string {
   const few = status === 'sending' ? `and ${BEING_SENT}` : '';
@@ -58,8 +59,8 @@ export function listDeliveriesSql(status: DeliveryStatus | undefined): string {
 }
 
 /**
- * $1 ids, $2 endpoints, $3 events, $4 message ids, $5 types, $6 bodies, $7 encrypted bodies, $8 positions, $9 the users that own the
- * records. An event that was handled before creates no second delivery.
+ * Inserts deliveries. $1 ids, $2 endpoints, $3 events, $4 message ids, $5 types, $6 bodies, $7 encrypted bodies, $8 positions, $9 the
+ * users that own the records. A second delivery of the same event to the same endpoint is skipped.
  */
 export const INSERT_DELIVERIES = `
   insert into webhook_deliveries (id, endpoint_id, event_id, message_id, type, body, encrypted_body, position, subject_id, next_attempt_at)
@@ -67,27 +68,27 @@ export const INSERT_DELIVERIES = `
   from unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[], $8::bigint[], $9::text[])
   on conflict (endpoint_id, event_id) do nothing`;
 
-/** $1 endpoint. Returns the ms until its earliest delivery is due, negative if it is overdue. Uses webhook_deliveries_due_index. */
+/** $1 endpoint. Returns the ms until its earliest delivery is due; negative if overdue. Uses webhook_deliveries_due_index. */
 export const EARLIEST_DUE_MS = `
   select ceil(extract(epoch from next_attempt_at - now()) * 1000)::bigint
   from webhook_deliveries where endpoint_id = $1 and status = 'pending' order by next_attempt_at limit 1`;
 
-/** $1 delivery, $2 endpoint. */
+/** Reads a delivery of an endpoint. $1 delivery, $2 endpoint. */
 export const READ_DELIVERY = `select ${COLUMNS} from webhook_deliveries d where d.id = $1 and d.endpoint_id = $2`;
 
-/** $1 deliveries. Returns their bodies. */
+/** Reads the bodies of deliveries. $1 deliveries. */
 export const READ_BODIES = `
   select id, type, body, encrypted_body from webhook_deliveries where id = any($1::text[])`;
 
-/** $1 endpoint. Like `EARLIEST_DUE_MS`, for the next delivery of an ordered endpoint. */
+/** $1 ordered endpoint. Returns the ms until its next delivery is due, in the order of events; negative if the delivery is overdue. */
 export const NEXT_DUE_MS = `
   select ceil(extract(epoch from next_attempt_at - now()) * 1000)::bigint
   from webhook_deliveries where endpoint_id = $1 and status = 'pending' order by position nulls first, event_id limit 1`;
 
-// No schedule is this long, so the first attempt of a test is its last.
+// A number of attempts that no retry schedule has, so the first attempt of a test is its last.
 const SCHEDULE_USED_UP = 1_000_000;
 
-/** $1 id, $2 endpoint, $3 message id, $4 body. Inserts a test, due now, with one attempt. No row: the endpoint was disabled or deleted. */
+/** Inserts a test delivery, due now. $1 id, $2 endpoint, $3 message id, $4 body. No row: the endpoint was disabled or deleted. */
 export const INSERT_TEST = `
   insert into webhook_deliveries (id, endpoint_id, event_id, message_id, type, body, next_attempt_at, schedule_attempts)
   select $1, id, $1, $3, '${TEST_EVENT}', $4, now(), ${SCHEDULE_USED_UP} from webhook_endpoints
@@ -107,7 +108,7 @@ export const SEND_AGAIN = `
   where d.id = $1 and d.endpoint_id = $2
   returning ${COLUMNS}`;
 
-/** Ends a delivery without an attempt. $1 delivery, $2 endpoint, $3 error. No row: a worker is sending it, and makes the same check. */
+/** Fails a delivery without an attempt. $1 delivery, $2 endpoint, $3 error. No row: a worker is sending the delivery at the moment. */
 export const REFUSE_DELIVERY = `
   update webhook_deliveries d set
     status = 'failed', next_attempt_at = null, finished_at = now(),

@@ -6,7 +6,7 @@ import type { Audience, CheckReadability } from '../readability/readability.ts';
 import { decryptResponse, readBody } from '../readability/stored-body.ts';
 import { DELIVERY_STATUSES, type DeliveryRow, READ_BODIES } from './deliveries-sql.ts';
 
-/** Maximum bytes of a body that the log shows. */
+/** Maximum bytes of a body that the delivery log shows. */
 const PREVIEW_BYTES = 2048;
 
 /** Returns the longest start of a text that fits into `bytes` of UTF-8, cut between characters. */
@@ -19,7 +19,7 @@ export function truncateToBytes(text: string, bytes: number): string {
   return encoded.toString('utf8', 0, end);
 }
 
-/** The parts of a delivery that may repeat data of its record. */
+/** The body and response of a delivery, which may contain data of its record. */
 interface DeliveryPreview {
   payload: string;
   payloadTruncated: boolean;
@@ -29,7 +29,7 @@ interface DeliveryPreview {
 type SerializedDelivery = ReturnType<typeof serializeDelivery>;
 
 /**
- * A delivery as the endpoint's owner sees it.
+ * Serializes a delivery for the endpoint's owner.
  *
  * @param preview the start of the body and of the receiver's response; undefined if the owner may not read the body, because the
  *   response may repeat it
@@ -71,7 +71,7 @@ export interface DeliverySerializer {
   readableBodies(audience: Audience, ids: readonly string[]): Promise<Map<string, string>>;
 }
 
-/** Splits deliveries into groups whose bodies are small enough to be in memory together. */
+/** Groups the ids of deliveries, so that the bodies of a group are small enough to be in memory together. */
 function splitByBytes(rows: readonly DeliveryRow[]): string[][] {
   const groups: string[][] = [];
   let room = 0;

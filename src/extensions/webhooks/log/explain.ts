@@ -28,7 +28,7 @@ const explainQueryShape = z.object({
 });
 
 /**
- * Reads the query of a request for an explanation.
+ * Returns the parameter `event` of a request for an explanation.
  *
  * @throws ApiError BAD_REQUEST naming the parameter that is unknown, missing or given twice
  */
@@ -41,7 +41,7 @@ function readExplainQuery(query: Record<string, string | string[]>): string {
   return event;
 }
 
-/** An event, as known from one of its deliveries to the caller's endpoints. */
+/** A delivery of the event to one of the caller's endpoints. */
 type DeliveredRow = [
   eventId: string,
   endpointId: string,
@@ -52,7 +52,7 @@ type DeliveredRow = [
 ];
 
 /**
- * $1 owner, $2 an event, or a delivery to one of the owner's endpoints. Returns the deliveries of that event to the owner's endpoints. Uses
+ * Finds the deliveries of an event to the endpoints of an owner. $1 owner, $2 id of the event, or of one of these deliveries. Uses
  * webhook_endpoints_owner_id_index and the unique index on event and endpoint.
  */
 const DELIVERIES_OF_EVENT = `
@@ -65,10 +65,10 @@ const DELIVERIES_OF_EVENT = `
   from webhook_endpoints e join webhook_deliveries d on d.endpoint_id = e.id and d.event_id = (select event_id from asked)
   where e.owner_id = $1 and e.removed_at is null order by e.id`;
 
-/** $1 event, published by the app. */
+/** Reads an event that the app published. $1 event. */
 const PUBLISHED_EVENT = 'select name, owner_id, created_at from webhook_events where id = $1';
 
-/** $1 event that waits in the outbox. The outbox has an index only by age. */
+/** Reads an event that waits in the outbox. $1 event. Scans the outbox, which has an index only by age. */
 const WAITING_EVENT = `
   select ${OUTBOX_COLUMNS} from outbox where event_id = $1 limit 1`;
 
@@ -102,7 +102,7 @@ type Endpoint = ReturnType<typeof serializeEndpoint>;
 interface KnownEvent {
   id: string;
   name: string;
-  /** When the event was turned into deliveries; until that is known, when it happened. */
+  /** When the event happened or, if it is known only from a delivery, when that delivery was created. ISO 8601. */
   at: string;
   waits: boolean;
   isReadable(): Promise<boolean>;
@@ -111,7 +111,7 @@ interface KnownEvent {
 const DAY_MS = 86_400_000;
 const createdSecondsOf = (id: string) => Number.parseInt(id.slice(0, 8), 16);
 
-/** Creates the explainer. It reads stored deliveries; for an event without one, it decides as a fan-out would now. */
+/** Creates the explainer. It reads stored deliveries; for an event without a stored delivery, it decides as a fan-out would now. */
 function createExplainer(
   host: Host,
   settings: WebhookSettings,
@@ -121,7 +121,7 @@ function createExplainer(
   const gateways = new Map(host.resources.map((gateway) => [gateway.name, gateway]));
   const sent = new Set(listSentResources(host.resources).map(({ name }) => name));
 
-  /** Whether a fan-out would deliver the event to the endpoint, according to the given record or the owner of a published event. */
+  /** Whether a fan-out would deliver an event to the endpoint now. @param event its record and resource, or the owner of an app's event */
   async function canReceive(
     { scope }: Endpoint,
     user: Viewer,

@@ -65,7 +65,7 @@ function readLogQuery(query: Record<string, string | string[]>): {
   return { status: known, limit: count };
 }
 
-/** Time for a worker to claim the delivery, up to a second if it holds the lease of the endpoint, and to write the result. */
+/** ms for a worker to claim a requested delivery (up to a second if it holds the endpoint's lease) and to write the result. */
 const MARGIN_MS = 2000;
 const FIRST_PAUSE_MS = 20;
 const LONGEST_PAUSE_MS = 250;

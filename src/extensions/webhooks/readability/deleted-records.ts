@@ -7,8 +7,8 @@ import type { OutboxRow } from '../../../platform/outbox/table.ts';
 import type { Executor } from '../../../platform/postgres/database.ts';
 
 /**
- * $1 deletion events, $2 resources, $3 records, $4 their owners, $5 the records as JSON, or $6 as ciphertext. Stores nothing if there are
- * no endpoints.
+ * Stores copies of deleted records, unless there are no endpoints. Arrays: $1 deletion events, $2 resources, $3 ids of the records,
+ * $4 their owners, $5 the records as JSON, or $6 as ciphertext.
  */
 const INSERT_DELETED = `
   insert into webhook_deleted_records (id, resource, record_id, owner_id, record, encrypted_record)
@@ -21,15 +21,15 @@ const KEPT = `
   from unnest($1::text[], $2::text[]) as r(resource, record_id)
     join webhook_deleted_records d on d.record_id = r.record_id and d.resource = r.resource`;
 
-/** The newest copy of each record: a restored record can be deleted again. */
+/** Selects the newest copy of each record. There can be several, because a restored record can be deleted again. */
 const newestSql = (from: string) => `
   select distinct on (resource, record_id) resource, id, record, encrypted_record
   from (${from}) found order by resource, record_id, id desc`;
 
-/** $1 resources, $2 records. Uses webhook_deleted_records_record_id_index. */
+/** Reads the newest copies of deleted records. $1 resources, $2 ids of the records. Uses webhook_deleted_records_record_id_index. */
 const READ_DELETED = newestSql(KEPT);
 
-/** Like `READ_DELETED`, with deletions that wait in the outbox. The outbox has no index by record, so use it for few records only. */
+/** Like `READ_DELETED`, but also finds deletions in the outbox. For few records only, because the outbox has no index by record. */
 const READ_DELETED_OR_WAITING = newestSql(`${KEPT}
   union all
   select o.resource, o.event_id, o.payload -> 'record', null, o.record_id
@@ -37,8 +37,8 @@ const READ_DELETED_OR_WAITING = newestSql(`${KEPT}
     join outbox o on o.record_id = r.record_id and o.name = r.resource || '.deleted'`);
 
 /**
- * $1 ms that copies are kept, $2 maximum number of rows. Uses the primary key, because ids begin with the second of their creation.
- * Returns a row for each deleted copy.
+ * Deletes old copies of deleted records. $1 ms that copies are kept, $2 maximum number of rows. Uses the primary key, because ids begin
+ * with the Unix second of their creation. Returns a row for each deleted copy.
  */
 export const DELETE_OLD_COPIES = `
   delete from webhook_deleted_records where id in (
@@ -47,7 +47,7 @@ export const DELETE_OLD_COPIES = `
     order by id limit $2 for update skip locked)
   returning 1`;
 
-/** A deleted record as it was when it was deleted. */
+/** A deleted record with its values at the time of the deletion. */
 interface DeletedRecord {
   resource: string;
   record: StoredRecord;
@@ -103,7 +103,7 @@ export function createDeletedRecords({
     name === `${resource}.deleted` &&
     (gateways.get(resource)?.needsRecord(VIEWER_WITHOUT_ROLES, false) ?? false);
 
-  /** A record with encrypted values is encrypted as a whole: a key rotation would not reach ciphertexts inside the JSON. */
+  /** Encodes a deleted record. With encrypted values, encrypts it as a whole: a key rotation does not reach ciphertexts inside JSON. */
   function encodeRecord(row: OutboxRow): [record: string | null, encrypted: string | null] {
     const gateway = gateways.get(row.resource!)!;
     const columns = row.payload.record as Record<string, unknown>;

@@ -29,12 +29,12 @@ function createGlobalPolicyCheck(
 }
 
 /**
- * Returns whether the owner of an endpoint may still have it; always true for endpoints that are not global. Rejects if the database is
- * unavailable.
+ * Returns whether the owner of a global endpoint may still have global endpoints; true if the endpoint is not global. Rejects if the
+ * database is unavailable.
  */
 export type GlobalAccessCheck = (endpointId: string) => Promise<boolean>;
 
-/** Creates the check. Returns undefined if the policy has no functions: the claim statement then checks the roles. */
+/** Creates the check of global access. Returns undefined if `globalPolicy` has no functions: the claim statement then checks the roles. */
 export function createGlobalAccessCheck(
   { database, service, log }: Pick<Host, 'database' | 'service' | 'log'>,
   users: Pick<ResourceGateway, 'load'>,
@@ -62,7 +62,7 @@ export interface Audience {
   key?: Auth | null | undefined;
 }
 
-/** What a delivery sends. */
+/** The event name and the body of a delivery. */
 interface SentBody {
   /** The name of the event. */
   type: string;
@@ -85,7 +85,7 @@ export type CheckReadability = (
 type Data = Record<string, unknown>;
 type FindRecord = (resource: string, id: string) => StoredRecord | undefined;
 
-/** The loaded records that the check needs. */
+/** Finds records that were loaded for a readability check. */
 interface Lookup {
   /** Finds the record that a delivery is about: its current version, or, if it was deleted, its last version. */
   findSubject: FindRecord;
@@ -120,7 +120,7 @@ async function loadDecryptable(
   }
 }
 
-/** Creates the check. */
+/** Creates the check whether the owner of an endpoint may read the bodies of deliveries. */
 export function createReadabilityCheck(
   { resources, service, log }: Pick<Host, 'resources' | 'service' | 'log'>,
   users: Pick<ResourceGateway, 'load'>,
@@ -131,10 +131,10 @@ export function createReadabilityCheck(
   const gateways = new Map(resources.map((gateway) => [gateway.name, gateway]));
   const isGlobalAllowed = createGlobalPolicyCheck({ service, log }, { globalPolicy });
 
-  /** Whether the app publishes the event itself. Its name may begin with the name of a resource although no record has changed. */
+  /** Whether an event is a test or one that the app publishes. The name of such an event may begin with the name of a resource. */
   const isAppEvent = (type: string) => type === TEST_EVENT || Object.hasOwn(events, type);
 
-  /** If the check of one body throws, that body is unreadable; the endpoint's other deliveries are not affected. */
+  /** Returns the result of `decide`. If it throws, returns false: the body is unreadable, other deliveries are not affected. */
   async function refuseOnError(where: object, decide: () => Promise<boolean>): Promise<boolean> {
     try {
       return await decide();
@@ -187,7 +187,7 @@ export function createReadabilityCheck(
     const { findSubject, findCurrent } = await loadRecords(needed, expanded);
     const verdicts: boolean[] = [];
     for (const { type, gateway, data } of sent) {
-      // An app's own event belongs to one user, which never changes, so only the key is checked.
+      // The owner of an event that the app publishes never changes, so only the scopes of the key are checked.
       if (key && !limits.reads(key, [type])) verdicts.push(false);
       else if (gateway === undefined) verdicts.push(isAppEvent(type));
       else {

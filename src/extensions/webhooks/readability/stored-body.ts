@@ -35,22 +35,22 @@ export function encryptResponse(keyring: Keyring, deliveryId: string, response: 
 /**
  * Decrypts the response to an encrypted body.
  *
- * @throws DecryptionError if its key is missing
+ * @throws DecryptionError if the encryption key is missing
  */
 export function decryptResponse(keyring: Keyring, deliveryId: string, encrypted: string): string {
   return keyring.decrypt(encrypted, responseContext(deliveryId));
 }
 
-/** Converts a body to its stored form. */
+/** Converts a body to its stored form. @param isEncrypted whether to encrypt the body, because it has values of encrypted fields */
 export function toStoredBody(keyring: Keyring, deliveryId: string, body: string, isEncrypted: boolean): StoredBody {
   if (!isEncrypted) return { body, encryptedBody: null };
   return { body: '', encryptedBody: keyring.encrypt(body, bodyContext(deliveryId)) };
 }
 
 /**
- * Returns the body exactly as it is sent, byte for byte.
+ * Returns a stored body exactly as it is sent, byte for byte.
  *
- * @throws DecryptionError if its key is missing
+ * @throws DecryptionError if the body is encrypted with a missing key
  */
 export function readBody(keyring: Keyring, deliveryId: string, { body, encryptedBody }: StoredBody): string {
   return encryptedBody === null ? body : keyring.decrypt(encryptedBody, bodyContext(deliveryId));

@@ -31,7 +31,7 @@ const RECLAIM_EXPIRED_LEASES = `
   where t.endpoint_id = lost.endpoint_id returning t.endpoint_id`;
 
 /**
- * Deliveries whose worker died while sending them. `attempts` includes the lost attempt. $1 maximum number of rows. Uses
+ * Finds deliveries whose worker died while sending them. `attempts` includes the lost attempt. $1 maximum number of rows. Uses
  * webhook_deliveries_lease_index.
  */
 const LOST_DELIVERIES = `
@@ -39,9 +39,9 @@ const LOST_DELIVERIES = `
   order by lease_until limit $1`;
 
 /**
- * A page of the endpoints that have pending deliveries. It reads one entry of webhook_deliveries_due_index per endpoint, however many it
- * has. $1 the last endpoint of the previous page, $2 page size, $3 roles of the global policy. Returns the endpoint, its lane, whether it
- * may be sent to now, by how many ms its earliest delivery is overdue, and the owner.
+ * Selects a page of the endpoints that have pending deliveries. The statement reads one entry of webhook_deliveries_due_index per endpoint,
+ * however many deliveries the endpoint has. $1 the last endpoint of the previous page, $2 page size, $3 roles of the global policy. Returns
+ * the endpoint, whether it is slow, whether it may be sent to now, by how many ms its earliest delivery is overdue, and its owner.
  */
 function pendingEndpointsSql(users: UsersSql): string {
   const firstPendingSql = (after: string) => `
@@ -61,7 +61,7 @@ function pendingEndpointsSql(users: UsersSql): string {
 
 const PAGE_SIZE = 500;
 
-/** The outcome of an attempt whose worker died. It says nothing about the receiver. */
+/** Creates the outcome of an attempt whose worker died. `slow` is null, because nothing is known about the receiver. */
 const createLostOutcome = () => ({
   ok: false,
   at: new Date().toISOString(),
@@ -85,7 +85,7 @@ type PendingRow = [endpointId: string, slow: boolean, open: boolean, overdueMs: 
 /** Reads the endpoints that have pending deliveries, page by page. */
 export type PendingEndpoints = () => AsyncGenerator<PendingRow[]>;
 
-/** Creates the reader. */
+/** Creates the reader of endpoints that have pending deliveries. */
 export function createPendingEndpointReader(
   { database }: Pick<Host, 'database'>,
   users: ResourceGateway,
@@ -107,7 +107,7 @@ export function createPendingEndpointReader(
   };
 }
 
-/** Creates the sweeps that find work of dead workers, and work whose jobs were lost. They may run in many relays concurrently. */
+/** Creates the sweeps that reclaim deliveries of dead workers and find deliveries without a job. Many relays may run them at once. */
 export function createReclaimSweeps(
   { database, queues }: Pick<Host, 'database' | 'queues'>,
   settings: WebhookSettings,

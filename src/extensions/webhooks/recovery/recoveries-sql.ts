@@ -27,8 +27,9 @@ const failedBySql = (asked: string) =>
   `d.status = 'failed' and d.type <> '${TEST_EVENT}' and d.finished_at <= ${asked}`;
 
 /**
- * $1 id, $2 endpoint, $3 start time. Counts failed deliveries and starts a recovery. Returns it, or the one that is already running. No
- * row: the endpoint is disabled or deleted, or another request has just started one. Uses webhook_deliveries_failed_index.
+ * Counts the failed deliveries of an endpoint and starts a recovery. $1 id, $2 endpoint, $3 start time. Returns the new recovery, or the
+ * recovery that is already running. No row: the endpoint is disabled or deleted, or another request has just started a recovery. Uses
+ * webhook_deliveries_failed_index.
  */
 export const BEGIN_RECOVERY = `
   with asked as (
@@ -44,16 +45,16 @@ export const BEGIN_RECOVERY = `
   union all
   select ${COLUMNS} from webhook_recoveries where endpoint_id = $2 and status = 'running' and exists (select from asked)`;
 
-/** $1 id, $2 endpoint. */
+/** Reads a recovery of an endpoint. $1 id, $2 endpoint. */
 export const READ_RECOVERY = `select ${COLUMNS} from webhook_recoveries where id = $1 and endpoint_id = $2`;
 
-/** $1 maximum number of rows. Uses webhook_recoveries_running_unique. */
+/** Finds running recoveries. $1 maximum number of rows. Uses webhook_recoveries_running_unique. */
 export const RUNNING_RECOVERIES = `select id from webhook_recoveries where status = 'running' limit $1`;
 
 /**
  * One page of a recovery, in one transaction: failed deliveries become due at once and restart their schedules. $1 recovery, $2 page
- * size, $3 roles of the global policy. Nothing is resent while that many deliveries of the endpoint are overdue, so that new deliveries
- * do not wait for old ones. If the endpoint is disabled, the recovery ends. No row: it has ended, or another process is working on it.
+ * size, $3 roles of the global policy. Nothing is resent while $2 or more deliveries of the endpoint are overdue, so that new deliveries
+ * do not wait for old ones. If the endpoint is disabled, the recovery ends. No row: the recovery has ended, or another process resends it.
  *
  * Returns the endpoint's lane and owner, the number of resent deliveries, whether another page may follow at once, and the recovery.
  */
@@ -99,8 +100,8 @@ export function recoverPageSql(users: UsersSql): string {
 }
 
 /**
- * $1 ms that ended recoveries are kept, $2 maximum number of rows. Also deletes the recoveries of deleted endpoints. Returns a row for
- * each.
+ * Deletes old recoveries, and those of deleted endpoints. $1 ms that ended recoveries are kept, $2 maximum number of rows. Returns a row
+ * for each deleted recovery.
  */
 export const DELETE_RECOVERIES = `
   delete from webhook_recoveries where id in (
@@ -110,7 +111,7 @@ export const DELETE_RECOVERIES = `
     limit $2 for update skip locked)
   returning 1`;
 
-/** $1 start time, $2 an endpoint or null for all. Returns the endpoints with failed deliveries. Uses webhook_deliveries_failed_index. */
+/** Finds endpoints with failed deliveries. $1 start time, $2 an endpoint, or null for all. Uses webhook_deliveries_failed_index. */
 export const FAILED_ENDPOINTS = `
   select distinct d.endpoint_id from webhook_deliveries d join webhook_endpoints e on e.id = d.endpoint_id
   where d.status = 'failed' and d.type <> '${TEST_EVENT}' and d.created_at >= $1 and ($2::text is null or d.endpoint_id = $2)

@@ -40,14 +40,14 @@ const DAY_MS = 86_400_000;
 
 type PageRow = [slow: boolean, owner: string, sent: number, more: boolean, ...RecoveryRow];
 
-/** Resends failed deliveries page by page. If a process dies, any relay continues its recoveries. */
+/** Resends failed deliveries page by page. If a process dies, the sweep of any relay continues the recoveries that it ran. */
 export interface Recoveries {
   /** Resends one page. Returns the recovery's new state; undefined if it has ended or another process is working on it. */
   resendPage(id: string): Promise<{ recovery: RecoveryRow; sent: number; more: boolean } | undefined>;
   sweeps: Sweep[];
 }
 
-/** Creates the recoveries. */
+/** Creates the functions that resend failed deliveries. */
 export function createRecoveries(
   { database, queues }: Pick<Host, 'database' | 'queues'>,
   users: ResourceGateway,

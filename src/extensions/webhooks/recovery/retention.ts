@@ -8,8 +8,8 @@ import type { WebhookSettings } from '../settings.ts';
 import type { PendingEndpoints } from './reclaim.ts';
 
 /**
- * $1 ms since they finished, $2 maximum number of rows. Uses the primary key: ids begin with the second of their creation, and a delivery
- * cannot finish before its creation. Returns a row for each deleted delivery.
+ * Deletes old finished deliveries. $1 ms that finished deliveries are kept, $2 maximum number of rows. Uses the primary key: ids begin with
+ * the Unix second of their creation, and a delivery cannot finish before its creation. Returns a row for each deleted delivery.
  */
 const DELETE_FINISHED = `
   delete from webhook_deliveries where id in (
@@ -19,7 +19,7 @@ const DELETE_FINISHED = `
     order by id limit $2 for update skip locked)
   returning 1`;
 
-/** $1 endpoint, $2 ms that they are overdue, $3 maximum number of rows. Uses webhook_deliveries_due_index. Returns a row for each. */
+/** Deletes deliveries of endpoint $1 that are overdue by $2 ms. $3 maximum number of rows. Uses webhook_deliveries_due_index. */
 const DELETE_OVERDUE = `
   delete from webhook_deliveries where id in (
     select id from webhook_deliveries
@@ -39,8 +39,8 @@ const DELETE_LOGS = `
   returning 1`;
 
 /**
- * Deletes the rows of deleted endpoints whose logs are empty. It leaves recently deleted endpoints, because a relay may still be adding a
- * delivery to them. $1 maximum number of rows. Uses webhook_endpoints_removed_index. Returns a row for each.
+ * Deletes the rows of removed endpoints whose logs are empty, but not within an hour after the removal, because a relay may still be adding
+ * a delivery. $1 maximum number of rows. Uses webhook_endpoints_removed_index. Returns a row for each deleted endpoint.
  */
 const DELETE_ENDPOINTS = `
   with gone as (
@@ -62,10 +62,10 @@ function removeOwnerlessSql(users: UsersSql): string {
 }
 
 const DAY_MS = 86_400_000;
-/** Interval in ms at which logs of deleted endpoints are deleted: the log of a deleted user is gone within a minute. */
+/** Maximum ms between two sweeps for logs of removed endpoints, so that the log of a deleted user is gone within a minute. */
 const MAX_LOG_SWEEP_MS = 5000;
 
-/** Creates the sweeps that delete old data. They may run in many relays concurrently. */
+/** Creates the sweeps that delete old data of webhooks. Many relays may run them at once. */
 export function createRetentionSweeps(
   { database }: Pick<Host, 'database'>,
   users: ResourceGateway,
@@ -74,10 +74,10 @@ export function createRetentionSweeps(
 ): Sweep[] {
   const removeOwnerlessText = removeOwnerlessSql(usersSql(users));
   const keepMs = settings.keepDeliveriesDays * DAY_MS;
-  // A delivery about the record may use the whole schedule, with each wait up to 20% longer, and then stay in the log.
+  // ms to keep copies of deleted records: a delivery may use the whole schedule, with waits up to 20% longer, and then stay in the log.
   const keepDeletedMs = keepMs + 1.2 * settings.retrySchedule.reduce((sum, wait) => sum + wait, 0);
 
-  /** Deletes waiting deliveries of endpoints that stay disabled. They are kept as long as finished ones. */
+  /** Deletes pending deliveries of endpoints that stay disabled, after the retention period of finished deliveries. */
   async function deleteStaleDeliveries(): Promise<number> {
     let total = 0;
     for await (const page of pending()) {

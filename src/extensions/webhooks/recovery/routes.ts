@@ -21,7 +21,7 @@ const DAY_MS = 86_400_000;
 // Tolerance for clients that compute the start of the retention period and send it a moment later.
 const MOMENT_MS = 60_000;
 
-/** The body of a request for a recovery. Its `since` is converted to UTC with milliseconds. */
+/** Creates the schema of the body of a request for a recovery. The schema converts `since` to UTC with milliseconds. */
 function recoverSchema({ keepDeliveriesDays }: Pick<WebhookSettings, 'keepDeliveriesDays'>) {
   const error = (issue: { input?: unknown }) =>
     issue.input === undefined || issue.input === null ? 'Is required' : 'Must be an ISO 8601 date, or date and time';
@@ -57,7 +57,7 @@ export function recoveryRoutes(
     const id = newId();
     const beginRecovery = () => database.write<RecoveryRow>({ text: BEGIN_RECOVERY, values: [id, endpointId, since] });
     let [recovery] = await beginRecovery();
-    // Another request has just started one, which the statement could not see yet; or the endpoint is disabled.
+    // Another request has just started a recovery, which the statement could not see yet, or the endpoint is disabled.
     if (recovery === undefined) [recovery] = await beginRecovery();
     if (recovery === undefined) throw disabledError();
     const [runningId, , , runningSince] = recovery;

@@ -3,19 +3,19 @@ import { withTimeoutFallback } from '../../../platform/concurrency/deadline.ts';
 import type { ApnsCredentials } from './credentials.ts';
 import { type ApnsError, isNotProcessed, isTimeout } from './errors.ts';
 
-/** The result of APNs for a notification: its id or an error. */
+/** The result of sending a notification to APNs: the id that APNs gave the notification, or an error. */
 export type ApnsResult = { id: string | undefined } | { error: ApnsError };
 
 /** A client of APNs with one connection that is kept open. */
 export interface ApnsClient {
-  /** Creates a notification. Changes to it affect later sends. */
+  /** Creates a notification, which can be sent several times. Changes to the object affect later sends. */
   notification(fields: object): Notification;
   /** Sends a notification to one device. Never rejects. */
   send(notification: Notification, token: string): Promise<ApnsResult>;
   close(): Promise<void>;
 }
 
-/** Timeout in ms for a response, from the call of the library. */
+/** Timeout in ms for a response of APNs, counted from the call of the library. */
 export const RESPONSE_TIMEOUT_MS = 15_000;
 /** Maximum tries of a notification that APNs did not process. */
 const MAX_TRIES = 3;
@@ -23,7 +23,7 @@ const MAX_TRIES = 3;
 const CLOSE_TIMEOUT_MS = 2000;
 
 /**
- * Opens the client; it connects at the first send. The library is loaded here, so that processes without APNs do not load it.
+ * Opens the client, which connects at the first send. The library is loaded here, so that processes without APNs do not load it.
  *
  * @throws Error if the library refuses the credentials, such as a certificate for another environment
  */

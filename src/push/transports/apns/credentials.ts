@@ -11,7 +11,7 @@ export interface ApnsCredentials {
   authentication: ApnsAuthentication;
   /** The app's bundle id. */
   topic: string;
-  /** False for the sandbox, which issues the tokens of apps installed by Xcode. */
+  /** Whether to use the production environment of APNs; false for the sandbox, which issues tokens to apps installed by Xcode. */
   production: boolean;
 }
 
@@ -22,7 +22,7 @@ const KEY_OR_TEAM_ID = /^[A-Z0-9]{10}$/;
 const TOPIC = /^[A-Za-z0-9-]+(\.[A-Za-z0-9-]+)+$/;
 const PEM = /-----BEGIN /;
 
-/** Reads a PEM from a variable, or from the file that it names. `\n` becomes a line break: many hosts strip line breaks from variables. */
+/** Reads a PEM from a variable, or from the file whose path the variable contains. `\n` in the variable stands for a line break. */
 function readPem(name: string, value: string, reportError: ReportError): string | undefined {
   const text = readCredential(value.replaceAll('\\n', '\n'), PEM);
   if (text === undefined)

@@ -16,18 +16,18 @@ export interface ApnsError {
   code?: string;
 }
 
-/** Waits in ms after a rate limit, because Apple sends none or the library drops them. */
+/** The wait in ms after a rate limit of APNs: Apple sends no wait, or the library drops it. */
 const RATE_LIMIT_WAIT_MS = 60_000;
 const TOKEN_UPDATES_WAIT_MS = 20 * 60_000;
 
-/** The only reason that the library reports as its own error. */
+/** The only APNs reason that the library does not pass on as a response but reports as an error of its own. */
 const EXPIRED_PROVIDER_TOKEN = 'ExpiredProviderToken';
 
 // https://developer.apple.com/documentation/usernotifications/handling-notification-responses-from-apns
 const FAILURE_BY_REASON: Record<string, [FailureClass, name: string, waitMs?: number]> = {
   Unregistered: ['gone', 'DeviceNotRegistered'],
   ExpiredToken: ['gone', 'DeviceNotRegistered'],
-  // Every device fails like this if sandbox and production are mixed up; the limit on removals in a row guards against it.
+  // All devices fail like this if sandbox and production are mixed up; the limit on gone devices in a row prevents their removal.
   BadDeviceToken: ['gone', 'InvalidRegistration'],
 
   DeviceTokenNotForTopic: ['misconfigured', 'InvalidTopic'],

@@ -9,9 +9,9 @@ import { APNS_LIMIT_BYTES, apnsHeaders, apnsId, apnsMessageError, apnsPayload } 
 /** Concurrent notifications: where the library's throughput peaks, below the 1,000 streams that APNs allows. */
 const CONCURRENT_NOTIFICATIONS = 500;
 
-/** A well-formed token of no device. */
+/** A well-formed token that belongs to no device, for checking the credentials. */
 const UNREGISTERED_TOKEN = '0'.repeat(64);
-// Has the length of every push id.
+// Stands for a push id when the size of a message is computed. It has the length of every push id.
 const PLACEHOLDER_ID = '0'.repeat(24);
 
 function toTransportResult(result: ApnsResult, device: TransportDevice): TransportResult {

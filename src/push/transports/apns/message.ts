@@ -12,12 +12,12 @@ const COLLAPSE_ID = /^[\x20-\x7e]{1,64}$/;
 export interface ApnsHeaders {
   pushType: 'alert' | 'background';
   priority: 10 | 5;
-  /** Epoch seconds; 0 for a single try. */
+  /** Epoch seconds until which APNs stores and retries the notification; 0: APNs tries once. */
   expiry: number;
   collapseId?: string;
 }
 
-/** The `aps` dictionary, which iOS itself reads. For a silent notification it contains only `content-available`. */
+/** Creates the `aps` dictionary, which iOS itself reads. For a silent notification it contains only `content-available`. */
 export function toApsDictionary(message: PushContent): Record<string, unknown> {
   if (message.silent) return { 'content-available': 1 };
   const { title, subtitle, body, badge, sound, category, group, image } = message;
@@ -37,8 +37,8 @@ export function toApsDictionary(message: PushContent): Record<string, unknown> {
 }
 
 /**
- * The payload of a notification: `aps`, the message's data (including `url`), `image` for the app's extension, and `pushId`, which
- * the app reports when the notification is opened.
+ * Creates the payload of a notification: `aps`, the message's data (including `url`), `image` for the app's extension, and `pushId`,
+ * which the app reports when the notification is opened.
  *
  * @param pushId id of the push; a `pushId` in the message's data overrides it
  */
@@ -47,17 +47,17 @@ export function apnsPayload(message: PushContent, pushId: string): Record<string
   return { pushId, ...image, ...message.data, aps: toApsDictionary(message) };
 }
 
-/** The reason why APNs cannot send a message, or undefined. */
+/** Returns the reason why a message cannot be sent through APNs; otherwise undefined. */
 export function apnsMessageError({ data }: PushContent): string | undefined {
   return data !== undefined && Object.hasOwn(data, 'aps') ? 'data.aps is reserved by APNs' : undefined;
 }
 
-/** APNs allows at most 64 printable ASCII characters. */
+/** Converts a collapse id to one that APNs accepts: at most 64 printable ASCII characters. */
 function toApnsCollapseId(text: string): string {
   return COLLAPSE_ID.test(text) ? text : hash('sha256', text);
 }
 
-/** Builds the headers of a notification. A visible notification always has a collapse id, so that a duplicate replaces the first. */
+/** Creates the headers of a notification. A visible one always has a collapse id, so that a duplicate replaces the first notification. */
 export function apnsHeaders(message: PushContent, context: SendContext): ApnsHeaders {
   const left = remainingTtlSeconds(message, context) ?? MAX_TTL_SECONDS;
   const collapseId = message.collapseId ?? (message.silent ? undefined : context.id);
@@ -70,7 +70,7 @@ export function apnsHeaders(message: PushContent, context: SendContext): ApnsHea
   };
 }
 
-/** The UUID of a push and a device, the same for every retry. Apple's console finds a notification by it. */
+/** Returns the UUID for a push to a device, the same for every retry. Apple's console finds the notification by this UUID. */
 export function apnsId(pushId: string, { id, token }: TransportDevice): string {
   const hex = hash('sha256', `${pushId}\n${id ?? token}`);
   // Version 8 of RFC 9562, for custom UUIDs.

@@ -21,8 +21,8 @@ interface WaitingCall<Item, Result> {
 }
 
 /**
- * Gathers the items of all callers into batches. A batch is sent when it is full or its first item has waited `gatherMs`. While
- * `maxConcurrent` batches are in progress, the next one grows.
+ * Creates the function that gathers the items of all callers into batches. A batch is sent when it is full or its first item has waited
+ * `gatherMs`. While `maxConcurrent` batches are in progress, further items wait.
  *
  * @returns a function that adds items and resolves with one result per item, in order
  */

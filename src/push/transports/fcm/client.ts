@@ -4,7 +4,7 @@ import { withDeadline } from '../../../platform/concurrency/deadline.ts';
 import { isNotProcessed } from './errors.ts';
 import type { ServiceAccount } from './service-account.ts';
 
-/** The result of FCM for a message: its name or an error. */
+/** The result of sending a message to FCM: the name that FCM gave the message, or an error. */
 export type FcmResult = Pick<SendResponse, 'messageId'> & { error?: unknown };
 
 /** A client of FCM, based on the Admin SDK. */
@@ -12,14 +12,14 @@ export interface FcmClient {
   /**
    * Sends up to 500 messages over one connection. Resolves with one result per message, in order, within the deadline; never rejects.
    *
-   * @param validateOnly FCM validates the messages and delivers nothing
+   * @param validateOnly whether FCM only validates the messages and delivers nothing
    */
   send(messages: readonly TokenMessage[], validateOnly?: boolean): Promise<FcmResult[]>;
   close(): Promise<void>;
 }
 
 // Without a deadline, the library waits forever if a connection closes without a response, and up to 82 s for a silent server.
-/** Timeout in ms for a whole call. */
+/** Timeout in ms for a call of `send`, including the retries. */
 export const CALL_TIMEOUT_MS = 30_000;
 /** Maximum tries of messages that FCM did not process. */
 const MAX_TRIES = 3;
@@ -28,12 +28,12 @@ const MAX_TRIES = 3;
 export async function openFcmClient(account: ServiceAccount, deadlineMs: number): Promise<FcmClient> {
   const { initializeApp, cert, deleteApp } = await import('firebase-admin/app');
   const { getMessaging } = await import('firebase-admin/messaging');
-  // Copied, because the library modifies its argument.
+  // The account is copied, because the library modifies its argument.
   const credential = cert({ ...account });
   const app = initializeApp({ credential, projectId: account.projectId }, `belfry-${randomUUID()}`);
   const messaging = getMessaging(app);
 
-  /** Calls the library once: returns the results, or the same error for all messages. */
+  /** Sends messages with one call of the library. Returns their results or, if the call fails, the same error for all messages. */
   async function sendOnce(messages: TokenMessage[], validateOnly: boolean, until: number): Promise<FcmResult[]> {
     try {
       const sending = messaging.sendEach(messages, validateOnly);

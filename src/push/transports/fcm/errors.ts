@@ -20,7 +20,7 @@ interface Detail {
   fieldViolations?: { field?: string; description?: string }[];
 }
 
-/** Wait in ms if FCM sends none: its quota is counted per minute. */
+/** The wait in ms after a rate limit if FCM sends no wait: FCM's quota is counted per minute. */
 const RATE_LIMIT_WAIT_MS = 60_000;
 
 const findDetail = (details: readonly Detail[], type: string) =>
@@ -91,7 +91,7 @@ export function classifyFcmError(thrown: unknown): Failure {
       : { class: 'retryable', name: 'ProviderUnavailable', detail: 'oauth2.googleapis.com could not be reached' };
   }
   if (httpResponse !== undefined) return classifyFcmResponse(httpResponse, message);
-  // Without a response, these are the library's own validation errors.
+  // Without a response of FCM, codes that begin with `messaging/invalid-` are the library's own validation errors.
   if (/^messaging\/invalid-/.test(code)) return { class: 'permanent', name: 'InvalidMessage', detail: message };
   return { class: 'retryable', name: 'ConnectionLost', detail: message };
 }

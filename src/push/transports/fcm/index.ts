@@ -9,12 +9,12 @@ import { classifyFcmError } from './errors.ts';
 import { FCM_LIMIT_BYTES, fcmMessage, fcmMessageError, fcmSize } from './message.ts';
 import type { ServiceAccount } from './service-account.ts';
 
-// The library's limit, and where its throughput peaks: each call opens its own connection.
+// The library's limit of messages per call, and the number of calls at which its throughput peaks: each call opens a connection.
 const MESSAGES_PER_CALL = 500;
 const CONCURRENT_CALLS = 4;
 const COLLECT_MS = 5;
 
-/** A token of no device: if FCM accepts the credentials, this is the only error it reports. */
+/** A token that belongs to no device, for checking the credentials: if FCM accepts them, it reports only that the token is invalid. */
 const UNREGISTERED_TOKEN = 'belfry-credentials-check';
 
 function toTransportResult({ messageId, error }: FcmResult, device: TransportDevice): TransportResult {

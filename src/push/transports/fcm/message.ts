@@ -13,13 +13,13 @@ const RESERVED_KEY = /^(from$|message_type$|collapse_key$|google\.|gcm\.)/;
 /** An FCM message without the token of the device. */
 export type FcmMessage = Omit<TokenMessage, 'token'>;
 
-/** The reason why FCM cannot send a message, or undefined. */
+/** Returns the reason why a message cannot be sent through FCM; otherwise undefined. */
 export function fcmMessageError({ data = {} }: PushContent): string | undefined {
   const key = Object.keys(data).find((name) => RESERVED_KEY.test(name));
   return key === undefined ? undefined : `data.${key} is reserved by FCM`;
 }
 
-/** FCM data contains only strings. The app reports `pushId` when the notification is opened; a `pushId` in the message's data overrides it. */
+/** Converts data to strings, as FCM requires. Adds `pushId`, which the app reports when the notification is opened, unless data has one. */
 function toFcmData({ data = {} }: PushContent, pushId: string): Record<string, string> {
   const texts = Object.entries(data).map(([key, value]) => [
     key,
@@ -41,7 +41,7 @@ function toAndroidConfig(message: PushContent, context: SendContext): NonNullabl
       ? {}
       : {
           notification: {
-            // A notification replaces a shown one with the same tag, so a duplicate replaces the first.
+            // A notification replaces a shown notification with the same tag, so a duplicate replaces the first notification.
             tag: collapseId ?? context.id,
             ...(channel === undefined ? {} : { channelId: channel }),
             ...(sound === false ? {} : { sound }),
@@ -51,7 +51,7 @@ function toAndroidConfig(message: PushContent, context: SendContext): NonNullabl
   };
 }
 
-/** The part of a message that FCM forwards to APNs, for iOS devices with FCM tokens. */
+/** Creates the part of a message that FCM forwards to APNs, for iOS devices with FCM tokens. */
 function toApnsConfig(message: PushContent, context: SendContext): NonNullable<FcmMessage['apns']> {
   const { pushType, priority, expiry, collapseId } = apnsHeaders(message, context);
   return {
@@ -85,12 +85,12 @@ export function fcmMessage(
   };
 }
 
-// Has the length of every push id.
+// Stands for a push id when the size of a message is computed. It has the length of every push id.
 const PLACEHOLDER_ID = '0'.repeat(24);
 
 /**
- * The bytes of a message as FCM counts them: the payload without token, priority and lifetime. FCM does not document the exact count,
- * so this rounds up. For iOS, counts what is forwarded to APNs, where the alert replaces the notification's texts.
+ * Returns the bytes of a message as FCM counts them: the payload without token, priority and lifetime. FCM does not document the exact
+ * count, so the result is rounded up. For iOS, counts what FCM forwards to APNs, where the alert replaces the notification's texts.
  */
 export function fcmSize(message: PushContent, platform: TransportDevice['platform']): number {
   const { notification, data, android, apns } = fcmMessage(message, platform, { id: PLACEHOLDER_ID });

@@ -28,7 +28,7 @@ function parseJson(text: string): unknown {
 }
 
 /**
- * Reads FCM_SERVICE_ACCOUNT.
+ * Reads the service account from the variable FCM_SERVICE_ACCOUNT.
  *
  * @param value the JSON itself, or the path of a file
  * @param reportError called for each configuration error

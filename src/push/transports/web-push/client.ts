@@ -3,7 +3,7 @@ import { createSemaphore } from '../../../platform/concurrency/semaphore.ts';
 import type { VapidCredentials } from './vapid.ts';
 
 /**
- * Limits concurrency per origin, so that a slow push service does not delay the others.
+ * Creates a limit of concurrent tasks per origin, so that a slow push service does not delay the others.
  *
  * @param size maximum concurrent tasks per origin
  * @returns a function that runs a task once its origin has a free slot
@@ -42,9 +42,9 @@ export interface WebPushClient {
   request(subscription: Subscription, payload: string, options: RequestOptions): WebPushRequest;
 }
 
-// A signature is valid for 12 hours, and signing takes a fifth of the time of a whole message.
+// ms for which a VAPID signature is reused. It is valid for 12 hours, and signing takes a fifth of the time of a whole message.
 const RENEW_AFTER_MS = 6 * 3_600_000;
-/** Maximum cached signatures. Only a few push services exist, but clients can name other origins. */
+/** Maximum cached VAPID signatures, one per origin. Only a few push services exist, but clients can register endpoints at other origins. */
 const MAX_CACHED_ORIGINS = 1000;
 
 /** Opens the client. The library is loaded here, so that processes without Web Push do not load it. */

@@ -3,15 +3,15 @@ import type { PostResult } from '../../../platform/http/post.ts';
 import { parseRetryAfter } from '../../../platform/http/retry-after.ts';
 import type { Failure } from '../failure.ts';
 
-/** Wait in ms if the push service sends none. */
+/** The wait in ms after a rate limit if the push service sends no wait. */
 const RATE_LIMIT_WAIT_MS = 60_000;
 
-/** The subscription belongs to another VAPID key: texts of Apple and Chrome. */
+/** Matches the error texts of Apple and Chrome for a subscription that belongs to another VAPID key. */
 const MISMATCHED_KEY_TEXT = /VapidPkHashMismatch|do not correspond/i;
-/** The sender was refused, not the message: texts of Apple, Chrome and Mozilla. */
+/** Matches the error texts of Apple, Chrome and Mozilla if the service refuses the sender, not the message. */
 const REFUSED_SENDER_TEXT = /vapid|jwt|UnauthorizedRegistration|authorization/i;
 
-/** A host without a public address is refused for good; a failed DNS lookup may succeed later. */
+/** Classifies a refused address: a host without a public address is refused for good; a failed DNS lookup may succeed later. */
 function classifyAddressError({ cause, message }: AddressRefusedError): Failure {
   const isLookUp = typeof (cause as { code?: unknown } | undefined)?.code === 'string';
   return { class: isLookUp ? 'retryable' : 'permanent', name: 'EndpointRefused', detail: message };

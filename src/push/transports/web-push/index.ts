@@ -13,7 +13,7 @@ import type { VapidCredentials } from './vapid.ts';
 const REQUESTS_PER_ORIGIN = 64;
 /** Timeout in ms for a request: DNS, connection, TLS and response. */
 const TIMEOUT_MS = 10_000;
-// Has the length of every push id.
+// Stands for a push id when the size of a message is computed. It has the length of every push id.
 const PLACEHOLDER_ID = '0'.repeat(24);
 
 /**

@@ -11,7 +11,7 @@ const ENCRYPTION_BYTES = 103;
 
 const TOPIC = /^[A-Za-z0-9]{1,32}$/;
 
-/** The reason why a message cannot be sent to browsers, or undefined. */
+/** Returns the reason why a message cannot be sent to browsers; otherwise undefined. */
 export function webPushMessageError({ silent }: PushContent): string | undefined {
   return silent
     ? 'browsers revoke the subscription of a page that shows no notification for a push, so silent messages are not sent'
@@ -19,7 +19,7 @@ export function webPushMessageError({ silent }: PushContent): string | undefined
 }
 
 /**
- * The JSON payload for the page's service worker. `tag` is always set, so that a duplicate replaces the first notification.
+ * Creates the JSON payload for the page's service worker. `tag` is always set, so that a duplicate replaces the first notification.
  *
  * @param pushId id of the push, which the page reports when the notification is opened
  */
@@ -34,17 +34,17 @@ export function webPushPayload(message: PushContent, pushId: string): string {
   });
 }
 
-/** Bytes of the encrypted body of a message. */
+/** Returns the bytes of the encrypted body of a message. */
 export function webPushSize(message: PushContent, pushId: string): number {
   return Buffer.byteLength(webPushPayload(message, pushId)) + ENCRYPTION_BYTES;
 }
 
-/** A Topic has at most 32 characters of base64url: https://www.rfc-editor.org/rfc/rfc8030#section-5.4 */
+/** Converts a collapse id to a Topic: at most 32 characters of base64url, https://www.rfc-editor.org/rfc/rfc8030#section-5.4 */
 function toTopic(collapseId: string): string {
   return TOPIC.test(collapseId) ? collapseId : hash('sha256', collapseId).slice(0, 32);
 }
 
-/** The headers of a message, as options of the library. */
+/** Creates the options of the library that set the headers TTL, Urgency and Topic of a message. */
 export function webPushOptions(message: PushContent, context: SendContext) {
   const { priority, collapseId } = message;
   return {

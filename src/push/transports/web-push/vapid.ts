@@ -1,12 +1,12 @@
 import { createECDH } from 'node:crypto';
 import { checkUrl } from '../../../platform/address-guard/index.ts';
 
-/** The identity of the sender (RFC 8292): the key pair, and the contact for push services. */
+/** The identity of the app towards push services (RFC 8292): a key pair and a contact address. */
 export interface VapidCredentials {
   /** Base64url without padding: 65 and 32 bytes. */
   publicKey: string;
   privateKey: string;
-  /** `mailto:` or `https:`. */
+  /** The contact address: a `mailto:` or `https:` URL. */
   subject: string;
 }
 
@@ -27,7 +27,7 @@ function isKeyPair(publicKey: Buffer, privateKey: Buffer): boolean {
   }
 }
 
-/** Apple refuses notifications with an implausible subject, such as one on localhost. */
+/** Whether a text is a plausible contact address: Apple refuses notifications with another one, such as an address on localhost. */
 function isValidSubject(text: string): boolean {
   return MAILTO_SUBJECT.test(text) || checkUrl(text, { allowPrivate: false, requireHttps: true }).ok;
 }
