@@ -71,7 +71,7 @@ export function createService(context: RecordsContext, entity: Entity): AnyServi
     }
   }
 
-  async function* records(operation: OperationContext, query: object | undefined) {
+  async function* iterateRecords(operation: OperationContext, query: object | undefined) {
     try {
       for await (const page of readRecordPages(context, entity, { ...query }, operation)) {
         yield* page as (StoredRecord & never)[];
@@ -92,7 +92,7 @@ export function createService(context: RecordsContext, entity: Entity): AnyServi
       }),
     each(query, as) {
       context.assertOutsideTransaction();
-      return records(serviceCallContext(as, context.service), query);
+      return iterateRecords(serviceCallContext(as, context.service), query);
     },
     first: (query, as) => run(as, (operation) => readFirstRecord(context, entity, { ...query }, operation)),
     count: (query, as) => run(as, (operation) => countRecords(context, entity, { ...query }, operation)),

@@ -21,24 +21,24 @@ function comparisonSql(resource: CompiledResource, { field, op, value }: Compari
   const declared = resource.field.get(field);
   if (op === 'exists') return value === true ? `${column} is not null` : `${column} is null`;
   const convert = declared?.toParameter;
-  const add = (given: unknown) => {
+  const addConverted = (given: unknown) => {
     if (convert === undefined) return params.add(given);
     return params.add(Array.isArray(given) ? given.map(convert) : convert(given));
   };
   if (declared?.spec.inner !== undefined) {
     const type = declared.columnType.sql;
-    if (op === 'eq') return `${column} @> ${add([value])}::${type}`;
-    if (op === 'all') return `${column} @> ${add(value)}::${type}`;
-    if (op === 'in') return `${column} && ${add(value)}::${type}`;
+    if (op === 'eq') return `${column} @> ${addConverted([value])}::${type}`;
+    if (op === 'all') return `${column} @> ${addConverted(value)}::${type}`;
+    if (op === 'in') return `${column} && ${addConverted(value)}::${type}`;
     // Like `ne`: a record without the field does not hold the value.
-    return `(${column} is null or not ${column} && ${add(op === 'ne' ? [value] : value)}::${type})`;
+    return `(${column} is null or not ${column} && ${addConverted(op === 'ne' ? [value] : value)}::${type})`;
   }
-  if (op === 'in') return `${column} = any(${add(value)})`;
-  if (op === 'nin') return `(${column} is null or ${column} <> all(${add(value)}))`;
-  if (op === 'ne') return `${column} is distinct from ${add(value)}`;
+  if (op === 'in') return `${column} = any(${addConverted(value)})`;
+  if (op === 'nin') return `(${column} is null or ${column} <> all(${addConverted(value)}))`;
+  if (op === 'ne') return `${column} is distinct from ${addConverted(value)}`;
   // By code point, as in memory: the database's own collation depends on how it was created.
   const order = op !== 'eq' && declared?.type.textual ? ' collate "C"' : '';
-  return `${column} ${COMPARISON_SIGNS[op as keyof typeof COMPARISON_SIGNS]} ${add(value)}${order}`;
+  return `${column} ${COMPARISON_SIGNS[op as keyof typeof COMPARISON_SIGNS]} ${addConverted(value)}${order}`;
 }
 
 /** Whether a text, or an item of an array of texts, matches a LIKE pattern. */

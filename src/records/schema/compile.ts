@@ -35,9 +35,9 @@ function compileField(
   const { spec } = field;
   const type = fieldTypeOf(spec);
   const operators = spec.filterable === true ? type.operators : (spec.filterable ?? []);
-  const policy = (declared: Policy | undefined) =>
+  const compileOptionalPolicy = (declared: Policy | undefined) =>
     declared === undefined ? undefined : compilePolicy(declared, ignoreError);
-  const writableBy = policy(spec.writableBy);
+  const writableBy = compileOptionalPolicy(spec.writableBy);
   const compared = spec.inner?.spec ?? spec;
   const { toColumn } = fieldTypeOf(compared);
   return {
@@ -53,7 +53,7 @@ function compileField(
     maxBytes: type.indexedByExpression ? maxBytes : maxBytesInIndex(spec, maxBytes),
     sortsByPrefix: spec.sortable === true && isLongText(spec),
     operators: new Set(operators),
-    visibleTo: policy(spec.visibleTo),
+    visibleTo: compileOptionalPolicy(spec.visibleTo),
     writableBy,
     personal: isPersonal(name, spec),
     closed: Boolean(spec.hidden || spec.readOnly || (writableBy !== undefined && allowsNobody(writableBy))),
@@ -98,7 +98,7 @@ function compileResource(
   const fields = Object.entries(resource.fields as Fields).map(([name, field]) =>
     compileField(name, field, { unknownFields, maxBytes: maxBytesInDeclaredIndexes(resource, name) }),
   );
-  const policy = (action: Action) => compilePolicy(declaredPolicy(resource, action), ignoreError);
+  const compilePolicyOf = (action: Action) => compilePolicy(declaredPolicy(resource, action), ignoreError);
   const plural = pluralName(resource.name);
   const crud = resource.crud ?? true;
   const defaultSort = parseDefaultSort(resource, timestamps);
@@ -115,14 +115,14 @@ function compileResource(
     field: new Map(fields.map((field) => [field.name, field])),
     ownerField,
     policies: {
-      list: policy('list'),
-      read: policy('read'),
-      create: policy('create'),
-      update: policy('update'),
-      delete: policy('delete'),
+      list: compilePolicyOf('list'),
+      read: compilePolicyOf('read'),
+      create: compilePolicyOf('create'),
+      update: compilePolicyOf('update'),
+      delete: compilePolicyOf('delete'),
       reference:
         resource.policies?.reference === undefined
-          ? policy('read')
+          ? compilePolicyOf('read')
           : compilePolicy(resource.policies.reference, ignoreError),
     },
     actions: new Set(crud === true ? ACTIONS : crud === false ? [] : crud),

@@ -48,13 +48,13 @@ type UnindexedResource = Omit<CompiledResource, 'indexes'>;
 
 const PLAIN_INDEX = { kind: 'index', method: 'btree', unique: false } as const;
 
-function term(resource: UnindexedResource, field: string, descending = false): SortTerm {
+function createSortTerm(resource: UnindexedResource, field: string, descending = false): SortTerm {
   return { field, column: columnOf(resource, field), descending };
 }
 
 function planFieldIndexes(resource: UnindexedResource, field: CompiledField): PlannedIndex[] {
   const { spec, operators } = field;
-  const own = [term(resource, field.name)];
+  const own = [createSortTerm(resource, field.name)];
   const plain = { ...PLAIN_INDEX, terms: own, named: own };
   const indexes: PlannedIndex[] = [];
   if (spec.unique)
@@ -79,7 +79,7 @@ function planFieldIndexes(resource: UnindexedResource, field: CompiledField): Pl
 
 function planDeclaredIndexes(resource: UnindexedResource): PlannedIndex[] {
   return (resource.declaration.indexes ?? []).flatMap(({ fields, unique = false }) => {
-    const terms = fields.map((name) => term(resource, name.replace(/^-/, ''), name.startsWith('-')));
+    const terms = fields.map((name) => createSortTerm(resource, name.replace(/^-/, ''), name.startsWith('-')));
     // The order by `createdAt` already has an index.
     if (!unique && resource.timestamps && terms.length === 1 && terms[0]!.field === 'createdAt') return [];
     return [{ ...PLAIN_INDEX, kind: unique ? 'unique' : 'index', unique, terms, named: terms }];
@@ -92,7 +92,7 @@ function planDeclaredIndexes(resource: UnindexedResource): PlannedIndex[] {
  */
 function planOrderIndexes(resource: UnindexedResource): PlannedIndex[] {
   const { ownerField: owner, timestamps, defaultOrder } = resource;
-  const created = timestamps ? [term(resource, 'createdAt')] : [];
+  const created = timestamps ? [createSortTerm(resource, 'createdAt')] : [];
   const indexes: PlannedIndex[] = timestamps
     ? [{ ...PLAIN_INDEX, terms: makeTotalOrder(created), named: created }]
     : [];
@@ -100,7 +100,7 @@ function planOrderIndexes(resource: UnindexedResource): PlannedIndex[] {
     indexes.push({ ...PLAIN_INDEX, kind: 'order_index', terms: defaultOrder, named: defaultOrder });
   }
   if (owner !== undefined && owner !== 'id') {
-    const own = term(resource, owner);
+    const own = createSortTerm(resource, owner);
     const rest = (defaultOrder ?? makeTotalOrder(created)).filter(({ field }) => field !== owner);
     indexes.push({ ...PLAIN_INDEX, kind: 'owner_index', terms: [own, ...rest], named: [own] });
   }

@@ -5,7 +5,7 @@ import { arrayTextSql, digestSql, prefixSql } from '../fields/index-expressions.
 import { type CompiledField, type CompiledResource, type Index, sqlTypeOf } from './compiled.ts';
 import { archiveIndex, archiveOwnerIndex } from './table-names.ts';
 
-function column(field: CompiledField): PgColumnBuilderBase {
+function createColumn(field: CompiledField): PgColumnBuilderBase {
   const type = sqlTypeOf(field);
   return customType<{ data: unknown }>({ dataType: () => type })(field.column);
 }
@@ -44,7 +44,7 @@ export function resourceTable(resource: CompiledResource): PgTable {
     createdAt: timestamptz('created_at').notNull().default(sql`now()`),
     updatedAt: timestamptz('updated_at').notNull().default(sql`now()`),
   };
-  const fields = Object.fromEntries(resource.fields.map((field) => [field.name, column(field)]));
+  const fields = Object.fromEntries(resource.fields.map((field) => [field.name, createColumn(field)]));
   const archived = {
     deletedAt: timestamptz('deleted_at').notNull(),
     // Null in rows that are older than the column.

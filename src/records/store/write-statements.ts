@@ -55,7 +55,7 @@ export function createWriteStatements(resource: CompiledResource, codec: Codec):
   const columnsWithTimes = withTimes('"created_at"', '"updated_at"');
   const archived = `${columnsWithTimes}, "deleted_at", "deleted_under"`;
   // A record's owner deletes it as its owner, whatever other roles they have.
-  const under = (given: number) => {
+  const deletedUnderSql = (given: number) => {
     if (resource.ownerField === undefined) return `$${given + 1}::text[]`;
     const owner = quoteIdentifier(columnOf(resource, resource.ownerField));
     return `case when ${owner} = $${given + 2}::text then array['owner'] else $${given + 1}::text[] end`;
@@ -63,14 +63,14 @@ export function createWriteStatements(resource: CompiledResource, codec: Codec):
   // If an id was imported again after its deletion, the archive has it already. Keep the latest state for restoring.
   const archiveSql = (given: number) =>
     resource.softDelete
-      ? `\n  _kept as (insert into ${archive} (${archived}) select ${columnsWithTimes}, now(), ${under(given)} from _new
+      ? `\n  _kept as (insert into ${archive} (${archived}) select ${columnsWithTimes}, now(), ${deletedUnderSql(given)} from _new
     on conflict ("id") do update set (${archived}) = row(${qualifyColumns(archived, 'excluded')})),`
       : '';
   // A restored record is a new state of the record: a version must never repeat.
   const restored = withTimes('"created_at"', `greatest(now(), "updated_at" + interval '1 millisecond')`);
   const updates = new Map<string, string>();
 
-  function update(changed: readonly CompiledField[], where: string, given: number): string {
+  function buildUpdateSql(changed: readonly CompiledField[], where: string, given: number): string {
     const sets = changed.map((field, i) => `${quoteIdentifier(field.column)} = $${given + i + 1}`);
     // A version must never repeat, however quickly changes follow each other.
     if (resource.timestamps) {
@@ -92,7 +92,7 @@ export function createWriteStatements(resource: CompiledResource, codec: Codec):
       const key = `${changed.map((field) => field.column).join()}|${where}`;
       let text = updates.get(key);
       if (text === undefined) {
-        text = update(changed, where, given);
+        text = buildUpdateSql(changed, where, given);
         // Clients choose which fields are changed together, so the number of combinations is unbounded.
         if (updates.size < MAX_CACHED_UPDATES) updates.set(key, text);
       }

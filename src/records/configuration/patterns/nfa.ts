@@ -139,7 +139,7 @@ class NfaBuilder {
   approximate = false;
   readonly #within = new Set<AST.Node>();
 
-  position(source: string, flags: string): PatternPart {
+  addState(source: string, flags: string): PatternPart {
     if (this.atoms.length >= MAX_STATES) throw new NfaTooLargeError();
     const position = this.atoms.push({ source, flags }) - 1;
     this.follow.push(new Map());
@@ -179,20 +179,20 @@ class NfaBuilder {
     return part;
   }
 
-  alternatives(alternatives: readonly AST.Alternative[], flags: string): PatternPart {
+  buildAlternatives(alternatives: readonly AST.Alternative[], flags: string): PatternPart {
     return this.buildAlternation(
       alternatives.map(({ elements }) =>
-        elements.reduce((before, element) => this.concatenate(before, this.element(element, flags)), emptyPart()),
+        elements.reduce((before, element) => this.concatenate(before, this.buildElement(element, flags)), emptyPart()),
       ),
     );
   }
 
-  element(node: AST.Element, flags: string): PatternPart {
+  buildElement(node: AST.Element, flags: string): PatternPart {
     switch (node.type) {
       case 'Group':
-        return this.alternatives(node.alternatives, applyModifiers(flags, node.modifiers));
+        return this.buildAlternatives(node.alternatives, applyModifiers(flags, node.modifiers));
       case 'CapturingGroup':
-        return this.alternatives(node.alternatives, flags);
+        return this.buildAlternatives(node.alternatives, flags);
       case 'Quantifier':
         return this.buildQuantifier(node, flags);
       case 'Backreference':
@@ -201,15 +201,15 @@ class NfaBuilder {
         if (node.kind !== 'start' && node.kind !== 'end') this.approximate = true;
         if (!('alternatives' in node)) return emptyPart();
         // A look-around also reads from here, but no path continues after it.
-        return { ...this.alternatives(node.alternatives, flags), empty: 1, last: new Map() };
+        return { ...this.buildAlternatives(node.alternatives, flags), empty: 1, last: new Map() };
       default:
-        return this.position(node.raw, flags);
+        return this.addState(node.raw, flags);
     }
   }
 
   buildQuantifier({ element, min, max }: AST.Quantifier, flags: string): PatternPart {
     if (max === 0) return emptyPart();
-    const copy = () => this.element(element, flags);
+    const copy = () => this.buildElement(element, flags);
     const before = this.atoms.length;
     const one = copy();
     const room = Math.floor(MAX_REQUIRED_STATES / Math.max(1, this.atoms.length - before));
@@ -232,7 +232,7 @@ class NfaBuilder {
     this.#within.add(node);
     const groups = [node.resolved].flat().filter((group) => group.start > node.end || group.end < node.start);
     const part = this.allowEmpty(
-      this.buildAlternation(groups.map((group) => this.alternatives(group.alternatives, flags))),
+      this.buildAlternation(groups.map((group) => this.buildAlternatives(group.alternatives, flags))),
     );
     this.#within.delete(node);
     return part;
@@ -268,10 +268,10 @@ export function nfaOf({ source, flags }: RegExp): Nfa {
   const pattern = new RegExpParser().parsePattern(source, 0, source.length, unicode);
   const plain = flags.replace(/[dgy]/g, '');
   const builder = new NfaBuilder();
-  const whole = builder.alternatives(pattern.alternatives, plain);
+  const whole = builder.buildAlternatives(pattern.alternatives, plain);
   // Without ^, a match can begin at every position of the text.
   const anchored = flags.includes('y') || (!flags.includes('m') && pattern.alternatives.every(startsWithAnchor));
-  const buildAnyPrefix = () => builder.allowEmpty(builder.allowRepetition(builder.position('[^]', plain)));
+  const buildAnyPrefix = () => builder.allowEmpty(builder.allowRepetition(builder.addState('[^]', plain)));
   const root = anchored ? whole : builder.concatenate(buildAnyPrefix(), whole);
   const { letters, classesOf } = classifyCharacters(builder.atoms, source);
   return {

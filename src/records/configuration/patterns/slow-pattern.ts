@@ -115,20 +115,20 @@ function buildChainAttack(nfa: Nfa, chain: readonly Pump[]): Attack {
 /** The longest chain of loops that a text can take one after the other. Each loop multiplies the number of paths by the text's length. */
 function findLongestChain(nfa: Nfa, pumps: readonly Pump[]): Pump[] {
   const best = new Map<Pump, Pump[]>();
-  const from = (pump: Pump): Pump[] => {
+  const findLongestChainFrom = (pump: Pump): Pump[] => {
     const known = best.get(pump);
     if (known !== undefined) return known;
     best.set(pump, [pump]);
     let rest: Pump[] = [];
     for (const next of pumps) {
       if (next === pump || pathBetween(nfa, pump.to, next.from) === undefined) continue;
-      const chain = from(next);
+      const chain = findLongestChainFrom(next);
       if (chain.length > rest.length && !chain.includes(pump)) rest = chain;
     }
     best.set(pump, [pump, ...rest]);
     return best.get(pump)!;
   };
-  return pumps.map(from).reduce((a, b) => (b.length > a.length ? b : a), []);
+  return pumps.map(findLongestChainFrom).reduce((a, b) => (b.length > a.length ? b : a), []);
 }
 
 /** Letters that are also repeated in pairs. */
