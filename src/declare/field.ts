@@ -1,9 +1,9 @@
 import type { Policy } from './policy.ts';
 import type { Operator } from './service.ts';
 
-/** A field type, as the declaration language knows it. Its behaviour is defined by `FieldType` (src/records/fields/field-type.ts). */
+/** The type of a declared field. `FieldType` (src/records/fields/field-type.ts) defines its behaviour. */
 export interface DeclaredType {
-  /** Its name: `string`, `date`, … */
+  /** The name of the type: `string`, `date`, … */
   readonly kind: string;
 }
 
@@ -81,7 +81,7 @@ export interface FieldSpec {
   renamedFrom?: readonly string[];
 }
 
-/** Whether a value is present on create and in responses. Used by the inferred types only. */
+/** Whether a field's value must be present on create and is always present in responses. Only the inferred types use it. */
 export type Presence = 'optional' | 'required' | 'defaulted';
 
 /**

@@ -27,7 +27,7 @@ export type Policy = string | PolicyFunction | readonly (string | PolicyFunction
 
 /** A policy, parsed once at startup. */
 export interface CompiledPolicy {
-  /** As written, for messages and documents. */
+  /** The policy as written, for messages and for the OpenAPI document. */
   text: string;
   public: boolean;
   authenticated: boolean;

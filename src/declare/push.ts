@@ -62,7 +62,7 @@ export interface SimulatedDevice {
   name: string | null;
   behavior: SimulatedBehavior;
   createdAt: string;
-  /** The newest 50, newest first. */
+  /** The newest 50 notifications, newest first. */
   notifications: SimulatedNotification[];
 }
 
@@ -83,13 +83,13 @@ export interface SimulatedDevices {
   /** All simulated devices, newest first. Devices that their provider reported gone are removed, like other devices. */
   list(): Promise<SimulatedDevice[]>;
   /**
-   * Changes how it handles notifications. Notifications held while it was offline arrive unless their `ttl` has expired.
+   * Changes how a simulated device handles notifications. Those held while the device was offline arrive unless their `ttl` has expired.
    *
    * @throws ApiError NOT_FOUND, VALIDATION_ERROR
    */
   setBehavior(id: string, behavior: SimulatedBehavior): Promise<SimulatedDevice>;
-  /** Taps a visible notification: `push.opened`. Throws ApiError NOT_FOUND if there is none. */
+  /** Taps a visible notification, which emits `push.opened`. Throws ApiError NOT_FOUND if no visible notification has this id. */
   tap(notificationId: string): Promise<void>;
-  /** Throws ApiError NOT_FOUND. */
+  /** Removes a simulated device. Throws ApiError NOT_FOUND if it does not exist. */
   remove(id: string): Promise<void>;
 }

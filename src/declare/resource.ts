@@ -49,8 +49,8 @@ export interface HookContext {
 }
 
 /**
- * Code that runs around writes. A hook refuses by throwing `ApiError` (returning false is an error); a `before` hook may return changed
- * values.
+ * Code that runs around writes. A `before` hook refuses the write by throwing `ApiError` (returning false is an error), and may return
+ * changed values.
  */
 export interface Hooks<F extends Fields, T extends boolean = true> {
   beforeCreate?(values: CreateValues<F>, ctx: HookContext): Anything;
@@ -69,7 +69,7 @@ export interface ExtensionResourceOptions {}
 export interface ResourceOptions<F extends Fields, T extends boolean = boolean> extends ExtensionResourceOptions {
   fields: F;
   description?: string;
-  /** The policies by action. `reference`: which viewers see a record expanded in another one. */
+  /** The policies by action. `reference`: which viewers see a record that is expanded in another record. */
   policies?: Partial<Record<Action | 'reference', Policy>>;
   /** Which records exist for a caller, on every channel. */
   scope?: (args: ScopeArguments) => ScopeFilter | undefined | Promise<ScopeFilter | undefined>;

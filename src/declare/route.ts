@@ -114,8 +114,8 @@ export interface Route {
   /** Left out of the OpenAPI document. */
   hidden?: boolean;
   /**
-   * Finds what the path names, before the body is read and before body and query are checked: a caller that may not know of the object gets
-   * NOT_FOUND, not the errors of a body. Its result is `ctx.doc`. Not for routes of a `resource`.
+   * Loads the object that the path names, before the body is read and before body and query are checked: a caller that may not know of the
+   * object gets NOT_FOUND, not validation errors. The handler receives the result as `ctx.doc`. Not for routes with `resource`.
    */
   load?: (request: AuthorizationRequest) => Promise<unknown>;
   /** The resource whose `:id` record is loaded, checked against the policy and passed as `doc`. */
@@ -152,7 +152,7 @@ type RouteOptions = Pick<
   body?: 'raw';
 };
 
-/** Whether a path has `:id` and therefore a record. */
+/** The type of `ctx.doc`: the record type `D` if the path has `:id`, else undefined. */
 type DocOf<P extends string, D> = P extends `${string}/:id` | `${string}/:id/${string}` ? D : undefined;
 
 /** Options of a route whose checked body is `I` and whose checked query string is `Q`. */
@@ -202,18 +202,18 @@ export function routeBuilder(base: string, resource: string): RouteBuilder {
 /** A representation of a resource's records. `register`: the body of a registration. */
 export type RecordView = 'read' | 'create' | 'update' | 'register';
 
-/** The resource and representation that a `recordShape` stands for. */
+/** The resource and representation that a schema of `recordShape` stands for. */
 export interface RecordShape {
   resource: string;
   view: RecordView;
 }
 
-/** The resource and representation of each shape. */
+/** Maps the schemas that `recordShape` returns to the resource and representation that they stand for. */
 export const recordShapes = z.registry<RecordShape>();
 
 /**
- * Stands for a record of a resource in the schema of a response or a body. It is descriptive only: records are validated and serialized by
- * the declaration itself.
+ * Returns a schema that stands for a record of a resource in the schema of a response or a body. It only describes the record: records are
+ * validated and serialized by the declaration itself.
  *
  * @example output: z.object({ user: recordShape('user'), token: z.string() })
  */

@@ -21,10 +21,10 @@ export interface ActAs {
   req?: Request | undefined;
 }
 
-/** With system privilege. */
+/** The options of a service call with system privilege. */
 type AsSystem = ActAs & ({ as: 'system' } | { as?: 'system' | undefined; user?: never });
 
-/** The caller of a change, and its condition. */
+/** The options of a service call that changes a record: its caller, and a condition on the record. */
 export interface ActAsOn extends ActAs {
   /** Change the record only if its `updatedAt` still has this value; otherwise PRECONDITION_FAILED. */
   ifMatch?: string | undefined;
@@ -83,7 +83,7 @@ export interface CursorMeta {
   limit: number;
   /** The `after` value for the next page; null on the last page. */
   next: string | null;
-  /** As in `PageMeta`. */
+  /** Whether the page holds fewer records than `limit` because more would be too large; only in responses to clients. */
   truncated?: true;
 }
 
@@ -140,7 +140,7 @@ export interface Services {
   (name: string): AnyService;
 }
 
-/** The part of a declaration that services need. */
+/** The part of a resource's declaration by which its service is found. */
 export interface Serviced<S, N extends string = string> {
   name: N;
   /** Type-level only. */
@@ -164,11 +164,11 @@ export interface Transaction {
   };
   /** Runs statements in the transaction, for extensions with their own tables. */
   database: Queryable;
-  /** Runs after the commit, in order; not at all if the transaction is rolled back. Errors are logged. */
+  /** Queues work that runs after the commit, in order; not at all if the transaction is rolled back. Errors are logged. */
   afterCommit(work: () => unknown): void;
 }
 
-/** The caller's transaction, for features that write in it. */
+/** The caller's transaction, for features whose writes must be committed together with the caller's. */
 export interface CallerTransaction {
   database: Executor;
   /** Runs after the commit, in order; not at all if the transaction is rolled back. */
@@ -176,7 +176,8 @@ export interface CallerTransaction {
 }
 
 /**
- * Runs `work` in one transaction: committed if it resolves, rolled back if it rejects (with the same error). It holds a connection
- * meanwhile, so do no slow work in it. A single failed change (a duplicate) is undone on its own; code may catch its error and continue.
+ * Runs `work` in one transaction: committed if it resolves, rolled back if it rejects (with the same error). The transaction holds a
+ * database connection meanwhile, so do no slow work in it. A single failed change (a duplicate) is undone on its own; code may catch its
+ * error and continue.
  */
 export type Transact = <T>(work: (tx: Transaction) => Promise<T>) => Promise<T>;
