@@ -22,7 +22,7 @@ import { versionOfTime } from './operations/versions.ts';
  */
 export function toServiceError(error: unknown, bySystem: boolean): unknown {
   if (error instanceof InputError) {
-    // Keep the value of the innermost service call: a hook may have made the call that failed.
+    // Keep the value that the innermost service call set: if a hook made the call that failed, the hook supplied the input.
     error.bySystem ??= bySystem;
     return error;
   }

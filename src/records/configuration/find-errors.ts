@@ -31,12 +31,12 @@ function checkRenames(resource: AnyResource, errors: ConfigErrors): void {
   }
 }
 
-/** The path of a single record: `/posts/:id` covers every path one segment below `/posts`. */
+/** The path without its last segment: the route `/posts/:id` of single records matches every path one segment below `/posts`. */
 function parentPathOf(path: string): string {
   return path.slice(0, path.lastIndexOf('/'));
 }
 
-/** The errors of a resource. */
+/** Returns the collector for configuration errors of a resource. */
 type ResourceErrors = (resource: AnyResource) => ConfigErrors;
 
 /** Reports names, paths and tables that two resources share. */

@@ -46,7 +46,7 @@ export interface ColumnType {
   lossyCast?(column: string, from: string): LossyCast | undefined;
 }
 
-/** The `hold` of a column that keeps values unchanged. */
+/** Creates the conversion of a column that keeps values unchanged: it only checks their type, and whether they fit. */
 export function createHold(isKind: (value: unknown) => boolean, fits: (value: never) => boolean, message: string) {
   return (value: unknown): HoldResult => {
     if (!isKind(value)) return { path: [], message: undefined };

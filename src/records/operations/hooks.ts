@@ -61,7 +61,7 @@ async function canClientSetAndSee(field: CompiledField, write: FieldWrite, doc: 
   );
 }
 
-/** The names in an error's details that the client must not learn about. */
+/** The fields in an error's details that the client must not learn about. */
 async function findNamesHiddenFromClient(error: ApiError, write: FieldWrite, doc: StoredRecord): Promise<string[]> {
   const names = new Set(Object.keys(error.details ?? {}).map((path) => path.split('.', 1)[0]!));
   const foreign: string[] = [];

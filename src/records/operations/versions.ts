@@ -11,7 +11,10 @@ const YEAR_10000 = Date.UTC(10_000, 0);
 const TRANSACTION_ID = /^\d{1,10}$/;
 const MAX_TRANSACTION_ID = 2 ** 32 - 1;
 
-/** Distinguishes a state of a record from all of its other states, in digits and small letters; undefined if it is unknown. */
+/**
+ * Returns the version of a record, which distinguishes its state from all of its other states: digits and small letters; undefined if
+ * unknown.
+ */
 export type VersionOf = (record: StoredRecord) => string | undefined;
 
 /** The version of a record by the time of its last change (ISO 8601): no two changes of a record share a millisecond. */
@@ -45,7 +48,7 @@ export function versionOf(entities: ReadonlyMap<string, { versionOf: VersionOf }
   return name === undefined ? undefined : entities.get(name)!.versionOf(value as StoredRecord);
 }
 
-/** The versions of which a record must have one for a write to run; `*` for any. */
+/** The versions in `If-Match`: a write runs only if the record has one of them; `*` for any version. */
 export type IfMatch = '*' | readonly string[];
 
 /**

@@ -40,7 +40,7 @@ function resolveFilterableField(resource: CompiledResource, name: string, viewer
 }
 
 function toComparedValue({ name, spec }: FilterableField, value: unknown): unknown {
-  // As in a query string: a text may represent a number, and is trimmed and lower-cased as the field declares.
+  // Converts a text as in a query string: it may represent a number, and is trimmed and lower-cased as the field declares.
   const convertAsText = () => fieldTypeOf(spec).fromQuery?.(requireSingleText(name, String(value)), spec);
   const known = typeof value === 'string' ? convertAsText() : comparableValue(spec, value);
   const found = known ?? (typeof value === 'number' || typeof value === 'boolean' ? convertAsText() : undefined);

@@ -7,7 +7,8 @@ import { queryError } from './parameter.ts';
 import { comparableValue, fieldSpecOf } from './scope.ts';
 
 const CHECKSUM_BYTES = 9;
-// Large enough for several values of indexed fields; for longer texts, the cursor names its record instead.
+// Maximum characters of the values in a cursor: enough for several values of indexed fields. For longer values, the cursor names its record
+// instead.
 const MAX_PAYLOAD_LENGTH = 4096;
 const MAX_CURSOR_LENGTH = 16_384;
 const BASE64URL = /^[A-Za-z0-9_-]+$/;

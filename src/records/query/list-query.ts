@@ -24,8 +24,8 @@ export function createComparison(field: string, spec: FieldSpec, op: Operator, v
 export type Condition = Comparison | { any: readonly Condition[] } | { every: readonly Condition[] } | { never: true };
 
 /**
- * A case-insensitive substring of a field. Only Postgres evaluates it, because Postgres and JavaScript match upper and lower case
- * differently (İ, ẞ, a final sigma).
+ * A case-insensitive substring of a field. Only Postgres evaluates this condition, because Postgres and JavaScript match upper and lower
+ * case differently (İ, ẞ, a final sigma).
  */
 export interface SubstringCondition {
   field: string;

@@ -30,18 +30,18 @@ function comparisonSql(resource: CompiledResource, { field, op, value }: Compari
     if (op === 'eq') return `${column} @> ${addConverted([value])}::${type}`;
     if (op === 'all') return `${column} @> ${addConverted(value)}::${type}`;
     if (op === 'in') return `${column} && ${addConverted(value)}::${type}`;
-    // Like `ne`: a record without the field does not hold the value.
+    // `ne` and `nin` also match records without a value: they hold none of the values.
     return `(${column} is null or not ${column} && ${addConverted(op === 'ne' ? [value] : value)}::${type})`;
   }
   if (op === 'in') return `${column} = any(${addConverted(value)})`;
   if (op === 'nin') return `(${column} is null or ${column} <> all(${addConverted(value)}))`;
   if (op === 'ne') return `${column} is distinct from ${addConverted(value)}`;
-  // By code point, as in memory: the database's own collation depends on how it was created.
+  // Compare texts by code point, as in memory: the database's own collation depends on how the database was created.
   const order = op !== 'eq' && declared?.type.textual ? ' collate "C"' : '';
   return `${column} ${COMPARISON_SIGNS[op as keyof typeof COMPARISON_SIGNS]} ${addConverted(value)}${order}`;
 }
 
-/** Whether a text, or an item of an array of texts, matches a LIKE pattern. */
+/** SQL that tests whether a text, or an item of an array of texts, matches a LIKE pattern. */
 function containsSql(resource: CompiledResource, field: string, pattern: string): string {
   const column = columnOf(resource, field);
   if (resource.field.get(field)?.spec.inner === undefined) return `${quoteIdentifier(column)} ilike ${pattern}`;
@@ -80,7 +80,7 @@ export interface WrittenBy {
   writers: readonly string[];
 }
 
-/** Converts the condition to SQL. `xmin`: https://www.postgresql.org/docs/current/ddl-system-columns.html */
+/** Converts a `WrittenBy` condition to SQL. About `xmin`: https://www.postgresql.org/docs/current/ddl-system-columns.html */
 export function writtenBySql({ writers }: WrittenBy, params: Parameters): string {
   return `"xmin" = any(${params.add(writers)}::xid[])`;
 }
@@ -115,7 +115,7 @@ function equalSql({ column, value }: PositionTerm): string {
   return value === undefined ? `${column} is null` : `${column} = ${value}`;
 }
 
-/** The ranges of one term that come after its value. */
+/** The SQL conditions for the values of one sort term that come after its value at the position. */
 function rangesAfterTerm({ column, descending, nullable, value }: PositionTerm): string[] {
   if (value === undefined) return descending ? [`${column} is not null`] : [];
   if (descending) return [`${column} < ${value}`];

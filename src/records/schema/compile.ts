@@ -9,7 +9,7 @@ import { MAX_INDEXED_BYTES, maxBytesInIndex } from '../fields/text-rules.ts';
 import type { CompiledField, CompiledResource, SortTerm } from './compiled.ts';
 import { defaultOrderTerms, withIndexes } from './indexes.ts';
 
-/** Whether a field has a property, itself or in a nested field. */
+/** Whether a field, or a field nested in it, has custom rules of one kind: `checks` from `check()`, or `standard` from `schema()`. */
 function hasNestedProperty(spec: FieldSpec, property: 'checks' | 'standard'): boolean {
   if (spec[property] !== undefined) return true;
   if (spec.inner !== undefined) return hasNestedProperty(spec.inner.spec, property);
@@ -62,7 +62,7 @@ function compileField(
   };
 }
 
-// Declarations are checked for configuration errors before they are compiled.
+// Policy errors need no report here: declarations are checked for configuration errors before they are compiled.
 const ignoreError = () => undefined;
 
 /** The field that holds the owner's id, if the resource has one. */

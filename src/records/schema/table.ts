@@ -12,7 +12,7 @@ function createColumn(field: CompiledField): PgColumnBuilderBase {
 
 type Columns = Record<string, ExtraConfigColumn>;
 
-// The position that ORDER BY … DESC expects. drizzle's default is the opposite, and such an index would serve no sort.
+// Puts nulls first in a descending column, as ORDER BY … DESC does. With drizzle's default, nulls last, the index would serve no sort.
 function sortColumn(column: ExtraConfigColumn, descending: boolean) {
   return descending ? column.desc().nullsFirst() : column;
 }
@@ -47,7 +47,7 @@ export function resourceTable(resource: CompiledResource): PgTable {
   const fields = Object.fromEntries(resource.fields.map((field) => [field.name, createColumn(field)]));
   const archived = {
     deletedAt: timestamptz('deleted_at').notNull(),
-    // Null in rows that are older than the column.
+    // Null in rows that were archived before this column existed.
     deletedUnder: text('deleted_under').array(),
   };
   const shape = {

@@ -38,7 +38,10 @@ async function serializeRecords(
   return (await serializeAll(context, resource, records, viewContext, selection)).serialized;
 }
 
-/** Serializes records that are sent separately: each as in its own response, regardless of what the others expand. */
+/**
+ * Serializes records that are sent separately: each as in its own response, regardless of how much of the budget for expanded records the
+ * other records use.
+ */
 export async function serializeSeparately(
   context: RecordsContext,
   resource: CompiledResource,
@@ -84,7 +87,7 @@ class RecordsToSerialize {
     this.#defaults = defaults;
   }
 
-  /** The single record; undefined for a list. */
+  /** The marked record; undefined if a list of records is marked. */
   get record(): StoredRecord | undefined {
     return Array.isArray(this.#records) ? undefined : (this.#records as StoredRecord);
   }
@@ -110,7 +113,8 @@ export function recordOf(value: unknown): StoredRecord | undefined {
   return resourceOf(value) === undefined ? undefined : (value as StoredRecord);
 }
 
-// Deeper than any real response. The JSON of a deeper record still leaves out the fields that only some viewers may see.
+// Maximum depth at which records in a handler's value are found: deeper than any real response. The JSON of a record at a greater depth
+// still leaves out the fields that only some viewers may see.
 const MAX_DEPTH = 16;
 
 type Holder = Record<PropertyKey, unknown>;
@@ -122,7 +126,7 @@ interface Place {
   record: StoredRecord;
 }
 
-/** The positions of stored records in a response, by resource, and those of record views. */
+/** The positions of stored records in a response, by resource, and of the records that `markForSerialization` marked. */
 interface Places {
   records: Map<string, Place[]>;
   views: { holder: Holder; key: PropertyKey; view: RecordsToSerialize }[];

@@ -15,9 +15,10 @@ export interface TransactionGuard {
   /** The transaction in whose function the caller runs. */
   current(): Statements | undefined;
   /**
-   * Services that use other connections would wait for the transaction's locks, while the transaction waits for them.
+   * Refuses service calls that use another connection than the transaction: they would wait for its locks, while the transaction waits for
+   * them.
    *
-   * @throws Error while the transaction runs
+   * @throws Error if called in a transaction's function while the transaction runs
    */
   assertOutside(): void;
 }

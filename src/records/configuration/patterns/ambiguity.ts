@@ -60,7 +60,7 @@ export function pathBetween(nfa: Nfa, from: number, to: number): number[] | unde
   return nonEmptyPathBetween(nfa, from, to);
 }
 
-/** Like `pathBetween`, with at least one step. */
+/** The word on the shortest path with at least one step, also from a state back to itself; undefined if there is none. */
 function nonEmptyPathBetween({ next, anyLetter }: Nfa, from: number, to: number): number[] | undefined {
   const stepsFrom = (state: number) => next[state]!.map((following) => ({ to: following, step: anyLetter(following) }));
   return findShortestPath([from], (state) => state === to, stepsFrom)?.steps;

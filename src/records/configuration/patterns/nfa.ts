@@ -111,7 +111,10 @@ export interface Nfa {
   letters: readonly string[];
   /** Whether a match must reach the end of the text. */
   endAnchored: boolean;
-  /** Whether it over-approximates: look-arounds, word boundaries, back-references and bounded repetitions are not exact. */
+  /**
+   * Whether the NFA may have more paths than the expression: look-arounds, word boundaries, back-references and bounded repetitions are not
+   * exact.
+   */
   approximate: boolean;
 }
 
@@ -261,7 +264,7 @@ function lowestSetBit(bits: bigint): number | undefined {
 /**
  * The NFA of an expression. If it is not exact, it has more paths than the expression, never fewer.
  *
- * @throws TooLarge, or a SyntaxError for syntax that the parser does not know yet
+ * @throws NfaTooLargeError, or a SyntaxError for syntax that the parser does not know yet
  */
 export function nfaOf({ source, flags }: RegExp): Nfa {
   const unicode = { unicode: flags.includes('u'), unicodeSets: flags.includes('v') };

@@ -38,7 +38,7 @@ function statesAfter(nfa: Nfa, states: ReadonlySet<number>, text: readonly numbe
 /** Rounds after which a loop has nearly always reached all of its states. */
 const MAX_ROUNDS = 20;
 
-/** Every state that some number of rounds of a loop can reach. */
+/** Every state that the given states reach after any number of rounds of a loop, up to `MAX_ROUNDS`. */
 function statesAfterRounds(nfa: Nfa, states: ReadonlySet<number>, word: readonly number[]): Set<number> {
   const all = new Set<number>();
   let now: ReadonlySet<number> = states;
@@ -58,7 +58,7 @@ function findFailingTail(nfa: Nfa, from: Set<number>): string | undefined {
     const deeper: typeof level = [];
     for (const { states, text } of level) {
       if (!canMatch(states)) return text;
-      // Without $, a match is found already.
+      // Without a final $, the expression has matched already, whatever follows.
       if (!nfa.endAnchored) continue;
       for (const [letter, character] of nfa.letters.entries()) {
         const following = statesAfter(nfa, states, [letter]);
@@ -131,10 +131,10 @@ function findLongestChain(nfa: Nfa, pumps: readonly Pump[]): Pump[] {
   return pumps.map(findLongestChainFrom).reduce((a, b) => (b.length > a.length ? b : a), []);
 }
 
-/** Letters that are also repeated in pairs. */
+/** Maximum number of letters whose pairs are also tried as repetitions. */
 const MAX_PAIRED_LETTERS = 5;
 const MAX_TAILS = 2;
-/** Long enough for worse than quadratic time to show. */
+/** Maximum characters of a simple attack string: enough for worse than quadratic time to show. */
 const MAX_SIMPLE_LENGTH = 1000;
 
 /** The simplest repetitions after the same head: for short texts, they are slower than the longer pumps that the criteria find. */
@@ -156,7 +156,7 @@ function buildSimpleAttacks(nfa: Nfa, pump: Pump): Attack[] {
  * Attack strings for an expression; none if it reads every text in linear time. They follow the two criteria of Weber and Seidl (On the
  * degree of ambiguity of finite automata, 1991): exponential and polynomial ambiguity.
  *
- * @throws TooAmbiguous
+ * @throws TooAmbiguousError
  */
 function buildAttacks(nfa: Nfa): Attack[] {
   const components = componentsOf(nfa);

@@ -7,7 +7,7 @@ import { requiredSchema } from '../missing-values.ts';
 import { lengthErrors, maxBytesInIndex } from '../text-rules.ts';
 import { JSONB } from './json.ts';
 
-// Far more than any list needs, and few enough that validating them cannot block a server.
+// Maximum items without a declared maximum: far more than any list needs, and few enough that validating them cannot block a server.
 const MAX_ITEMS = 10_000;
 
 const itemSpecOf = ({ inner }: FieldSpec) => inner!.spec;
