@@ -61,8 +61,8 @@ export type ConfirmStep = (ctx: RouteContext, code: string | undefined, field: s
 /** The account functions that extensions can call. */
 export interface Accounts {
   /**
-   * Runs the revocation steps of all features in the caller's transaction. It locks the users' rows first; a caller that locks other rows
-   * must do so afterwards.
+   * Runs the revocation steps of all features in the caller's transaction. Locks the users' rows first, so a caller that also locks other
+   * rows must lock them afterwards.
    */
   revoke: RevocationStep;
   /**
@@ -77,7 +77,7 @@ export interface Accounts {
    * Starts the session of a login that waited for an additional step, such as a second factor. Emits `auth.login`. Returns the value that
    * the login route returns; the endpoint serializes the user in it.
    *
-   * @throws ApiError FORBIDDEN if the account is not active; UNAUTHORIZED if it no longer exists or its password has changed since
+   * @throws ApiError FORBIDDEN if the account is not active; UNAUTHORIZED if the account no longer exists or its password has changed since
    */
   resumeLogin(login: Pick<CheckedLogin, 'passwordProof'> & { userId: string }, ctx: RouteContext): Promise<object>;
   /**

@@ -29,14 +29,17 @@ export interface Authenticator {
    * deleted.
    */
   watch?: {
-    /** The same value as in `auth.via`. */
+    /** The kind of credential that `ended` checks: the value of `auth.via`. */
     via: Auth['via'];
     /**
      * Returns those of the given sessions or keys (`auth.id`) that can no longer sign in. It does not check whether their users still
      * exist.
      */
     ended(ids: readonly string[]): Promise<string[]>;
-    /** When a credential expires, ISO 8601; undefined if it never expires or is unknown. Left out: credentials never expire. */
+    /**
+     * The time when a session or key (`auth.id`) expires, ISO 8601; undefined if it never expires or is unknown. Left out: credentials
+     * never expire.
+     */
     expiresAt?(id: string): Promise<string | undefined>;
   };
 }

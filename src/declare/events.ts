@@ -17,7 +17,7 @@ export type RecordAction = (typeof RECORD_ACTIONS)[number];
 export interface RecordEvent<Name extends string, Action extends RecordAction, Data> {
   resource: Name;
   action: Action;
-  /** The record after the change; for a deletion, the record as it was. */
+  /** The record after the change; for a deletion, the record as it was before. */
   record: Data;
   /** The record before an update. */
   previous: Action extends 'updated' ? Data : undefined;

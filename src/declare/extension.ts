@@ -20,7 +20,7 @@ export type Role = (typeof ROLES)[number];
 
 /** A queued job whose rows are in the extension's tables. */
 export interface Job {
-  /** The roles of the processes that run it. Default: `push-worker`. */
+  /** The role of the processes that run the job. Default: `push-worker`. */
   role?: Role;
   /** Concurrent runs in each process. Default 5. */
   concurrency?: number;
@@ -54,12 +54,13 @@ export interface FeatureParts<Api extends object = object> {
   /** Jobs by name. `host.jobs.add` enqueues them. */
   jobs?: Readonly<Record<string, Job>>;
   /**
-   * Starts workers of a role in this process, for work that `jobs` cannot do. Workers of `web` start after its server and stop before it.
+   * Starts workers of a role in this process, for work that `jobs` cannot do. Workers of the role `web` start after the HTTP server and
+   * stop before it.
    */
   workers?: Partial<Record<Role, () => RunningWorker | Promise<RunningWorker>>>;
   /** Functions that compose an e-mail when it is sent, by the kind that `mail.sendComposed` names. */
   mails?: Readonly<Record<string, MailComposer>>;
-  /** Every column that holds ciphertexts of the host's keyring. Key rotations re-encrypt them with the newest key. */
+  /** Every column that holds ciphertexts of the host's keyring. Key rotations re-encrypt these columns with the newest key. */
   encrypted?: readonly EncryptedColumn[];
   /** The feature's data about users outside of resources, for data exports and erasures. */
   userData?: readonly UserData[];
@@ -106,8 +107,9 @@ export interface Extension<Name extends string = string, Api extends object = ob
    */
   statements?: readonly string[];
   /**
-   * Options that the extension adds to resources, each with a zod schema that checks its value. Declare their types by declaration merging:
-   * `declare module … { interface ExtensionResourceOptions { retention?: number } }`. Read them from `declaration` in `host.resources`.
+   * Options that the extension adds to resources, each with a zod schema that checks its value. Declare the types of the options by
+   * declaration merging: `declare module … { interface ExtensionResourceOptions { retention?: number } }`. Read the values from
+   * `declaration` in `host.resources`.
    */
   resourceOptions?: {
     readonly [Option in keyof ExtensionResourceOptions]?: z.ZodType<
@@ -122,7 +124,7 @@ export interface Extension<Name extends string = string, Api extends object = ob
 /** An extension with settings: its `statements` and `setup` receive them checked and completed. */
 interface ExtensionDeclaration<Name extends string, Api extends object, Schema extends z.ZodType>
   extends Omit<Extension<Name, Api>, 'statements' | 'setup'> {
-  /** The schema of its settings. Make it strict (`z.strictObject`), so that a misspelled setting is an error. */
+  /** The schema of the extension's settings. Make it strict (`z.strictObject`), so that a misspelled setting is an error. */
   settings?: Schema;
   /** The settings as the app wrote them: the argument of the function that creates the extension. */
   options?: z.input<Schema>;
@@ -141,7 +143,7 @@ export function defineExtension<
   Schema extends z.ZodType = z.ZodUndefined,
 >(declaration: ExtensionDeclaration<Name, Api, Schema>): Extension<Name, Api> {
   const { settings: schema, options = {}, statements = [], ...extension } = declaration;
-  // Untyped code may leave out some properties; `createApp` reports those.
+  // Untyped code may leave out some properties; `createApp` reports the missing ones.
   if (schema === undefined) return declaration as Extension<Name, Api>;
   const { data, error } = schema.safeParse(options);
   const settings = data as z.output<Schema>;

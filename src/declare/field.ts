@@ -9,7 +9,10 @@ export interface DeclaredType {
 
 type CheckResult = true | string | false;
 
-/** A custom rule: returns true or the error message. `record` is the record as it would be after the change. */
+/**
+ * A custom rule: returns true or the error message. `value` is the value to check; `record` is the whole record as it would be after the
+ * change.
+ */
 export type Check<T> = (value: T, record: Record<string, unknown>) => CheckResult | Promise<CheckResult>;
 
 interface Bound {
@@ -104,7 +107,7 @@ export type Fields = Record<string, AnyField>;
  *
  * `T` is the type in records, `P` whether the value is present, `I` the input type of create and update, and `C` the argument type of a
  * `check`: the value after the built-in rules and after the custom rules of nested fields, before the field's own `schema`. `W` is who may
- * set it.
+ * set the field.
  */
 export class Field<T, P extends Presence = 'optional', I = T, C = T, W extends Access = 'open'> {
   /** Type-level only. */
@@ -125,7 +128,7 @@ export class Field<T, P extends Presence = 'optional', I = T, C = T, W extends A
     return new Field<T, Next, I, C, By>({ ...this.spec, ...change });
   }
 
-  /** Must be present on create unless it has a default; empty strings and null are refused. */
+  /** The field must be present on create unless it has a default; empty strings and null are refused. */
   required(message?: string): Field<T, P extends 'defaulted' ? 'defaulted' : 'required', I, C, W> {
     return this.#with({ required: true, requiredMessage: message });
   }
@@ -225,7 +228,7 @@ export class Field<T, P extends Presence = 'optional', I = T, C = T, W extends A
   sortable(): Field<T, P, I, C, W> {
     return this.#with({ sortable: true });
   }
-  /** Lets `?q=` match it: case-insensitive substring. */
+  /** Lets the search `?q=` find texts in this field, by case-insensitive substring. */
   searchable(): Field<T, P, I, C, W> {
     return this.#with({ searchable: true });
   }

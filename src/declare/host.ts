@@ -14,7 +14,7 @@ export interface UserData {
   description: string;
   /** The tables that hold the data, for the report. */
   tables?: readonly string[];
-  /** Why an erasure keeps some of the data, for people; left out: it keeps none. */
+  /** Why an erasure keeps some of the data, as a text for people; left out: an erasure keeps none. */
   kept?: string;
   /** All data about a user for an export, without secrets or hashes. Read from the database in pages. */
   rows(userId: string): AsyncIterable<Record<string, unknown>>;
@@ -59,7 +59,7 @@ export interface SubscriptionRequest {
   id: string | undefined;
   /** The filters of a list, by query parameter: `{ status: 'open' }`. */
   filters: Readonly<Record<string, unknown>>;
-  /** Whether a client resumes an earlier subscription: then it is not refused because its record has been deleted. */
+  /** Whether a client resumes an earlier subscription: then the subscription is not refused if its record has been deleted meanwhile. */
   resumed?: boolean;
 }
 
@@ -67,7 +67,7 @@ export interface SubscriptionRequest {
 export interface RecordSubscription {
   /** Subscriptions with equal keys include the same records. */
   key: string;
-  /** Whether list policy and filters include this state of a record. It does not check read access: see `readableBy`. */
+  /** Whether list policy and filters include this state of a record. Read access is not checked: use `readableBy` of the gateway. */
   includes(record: StoredRecord): boolean;
   /**
    * Whether list policy and filters may include a record in which the values of the fields in `unknown` are not known. Filters on these
@@ -84,7 +84,7 @@ export interface ResourceGateway {
   readonly name: string;
   readonly declaration: AnyResource;
   readonly readPolicy: CompiledPolicy;
-  /** The record's owner; undefined if it has none. */
+  /** The id of the record's owner; undefined if the record has none. */
   ownerOf(record: StoredRecord): string | undefined;
   /** Whether this viewer may read the record: scope filter, then read policy. */
   readableBy(record: StoredRecord, viewContext: ViewContext): Promise<boolean>;
@@ -101,13 +101,13 @@ export interface ResourceGateway {
   /** The records as `GET /api/<resource>/:id` would return them to this viewer, in the same order. */
   serialize(records: readonly StoredRecord[], viewContext: ViewContext): Promise<Record<string, unknown>[]>;
   /**
-   * Whether this viewer may read all of some data that was serialized earlier: scope filter and read policy, the visibility of each field,
-   * and the same for the records expanded in it. An expanded record that no longer exists is not readable.
+   * Whether this viewer may read all of some data that was serialized earlier: scope filter and read policy, and the visibility of each
+   * field, also for the records that are expanded in the data. An expanded record that no longer exists is not readable.
    *
    * @param anyRecord true skips the read policy
    */
   stillReadable(before: SerializedBefore, viewContext: ViewContext, anyRecord: boolean): Promise<boolean>;
-  /** Whether `stillReadable` needs the record for this viewer. If not, its result is the same for all records. */
+  /** Whether `stillReadable` needs the record for this viewer. If not, the result of `stillReadable` is the same for all records. */
   needsRecord(viewer: Viewer | undefined, anyRecord: boolean): boolean;
   /** The records that are expanded in serialized data. */
   expandedIn(data: Readonly<Record<string, unknown>>): ExpandedRecord[];

@@ -74,8 +74,8 @@ function combineListeners(listeners: readonly Listener[]): Listener {
 type StartWorker = () => RunningWorker | Promise<RunningWorker>;
 
 /**
- * Combines functions that start workers: they run in order, and their workers stop in reverse order. If one fails, the started workers are
- * stopped.
+ * Combines functions that start workers: they run in order, and their workers stop in reverse order. If a worker fails to start, those that
+ * were already started are stopped.
  */
 function combineStarts(starts: readonly StartWorker[]): StartWorker {
   return async () => {
@@ -118,7 +118,7 @@ const MERGE_BY_KIND: {
   },
 };
 
-/** Merges the parts of several features. Throws if two define a job, an e-mail or a member of `api` with the same name. */
+/** Merges the parts of several features. Throws if two features define a job, an e-mail or a member of `api` with the same name. */
 export function mergeParts(...parts: readonly FeatureParts[]): FeatureParts {
   const merged: Record<string, unknown> = {};
   for (const kind of Object.keys(MERGE_BY_KIND) as (keyof FeatureParts)[]) {

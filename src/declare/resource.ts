@@ -41,7 +41,7 @@ export interface HookContext {
   /** The user who makes the change, whatever its privilege: inside a request, the caller. */
   user: Viewer | undefined;
   req: Request | undefined;
-  /** The privilege of the change: with `user`, policies and field rules have allowed it. */
+  /** The privilege of the change. With `user`, policies and field rules have allowed the change. */
   as: 'system' | 'user';
   service: Services;
   /** `app.push`. Pushes that a `before` hook enqueues are part of the change and are sent after the commit. */

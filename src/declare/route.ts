@@ -32,7 +32,7 @@ export interface RouteContext<Input = any, Doc = any, Query = RawQuery> {
   auth: Auth | undefined;
   /**
    * The body, checked by `input`. Without an `input`: the raw JSON body, or the value that the route's middleware left in `req.body`;
-   * undefined if there is neither.
+   * undefined if there is neither a JSON body nor such a value.
    */
   input: Input;
   /** The raw JSON body, if the route accepts one. */
@@ -66,9 +66,9 @@ export interface Route {
   policy?: Policy | undefined;
   /** `handler`: the handler authorizes the request itself, by the policy. */
   authorize?: 'handler';
-  /** Checks the body; its output is `ctx.input`. A route without it does not read the body, unless `body` says otherwise. */
+  /** Checks the body; its output is `ctx.input`. A route without `input` does not read the body, unless `body` says otherwise. */
   input?: StandardSchema;
-  /** Checks the parameters of the query string; its output is `ctx.query`. Without it, the handler gets the raw query. */
+  /** Checks the parameters of the query string; its output is `ctx.query`. Without `query`, the handler gets the raw query. */
   query?: StandardSchema;
   /**
    * - `json`: the handler checks `ctx.body` itself.
@@ -92,7 +92,7 @@ export interface Route {
   pending?: boolean;
   /** The response is a file of this media type, sent by the handler itself, for the OpenAPI document. */
   file?: string;
-  /** The errors that the handler itself throws, for the OpenAPI document. Left out: it may throw any error. */
+  /** The errors that the handler itself throws, for the OpenAPI document. Left out: the handler may throw any error. */
   errors?: readonly ErrorCode[];
   /** The status of a response with a value; not 204, 205 or 304. Default 200; a response without a value is 204. */
   status?: number;
@@ -105,8 +105,8 @@ export interface Route {
   /** The limit per client on this route, in addition to the global limit. `auth`: the setting `rateLimit.auth`. */
   rateLimit?: LimitRule | 'auth';
   /**
-   * For a POST: repeated requests with the same `Idempotency-Key` are carried out once. `create`: it creates a record with the id that is
-   * reserved for the request.
+   * For a POST: repeated requests with the same `Idempotency-Key` are carried out once. `create`: the request creates a record, with an id
+   * that is reserved for the request.
    */
   idempotent?: boolean | 'create';
   /** The scope that an API key needs. */

@@ -50,8 +50,8 @@ export function acceptedScopes(route: Pick<Route, 'method' | 'path'>, own: strin
  * Creates the check whether a route accepts a credential. The required scopes are computed once, here: those that the authenticators
  * require and, for a credential other than a session, at least those of the route.
  *
- * @param authenticators the authenticators that the credential may belong to; it needs a scope of each
- * @returns throws ApiError FORBIDDEN, naming the scope, for a credential that lacks it
+ * @param authenticators the authenticators that the credential may belong to; the credential needs a scope that each of them accepts
+ * @returns a function that throws ApiError FORBIDDEN, naming the needed scope, for a credential that lacks it
  */
 export function createScopeCheck(route: Route, authenticators: readonly Authenticator[]): (auth: Auth) => void {
   const requiredScopes = authenticators.flatMap(({ scheme }) =>

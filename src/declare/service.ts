@@ -16,7 +16,8 @@ export interface ActAs {
    */
   user?: Viewer | undefined;
   /**
-   * The request of that user: policy functions and scope filters see it, events carry its id. Default: the current request.
+   * The request of that user: policy functions and scope filters receive the request, and events carry its id. Default: the current
+   * request.
    */
   req?: Request | undefined;
 }
@@ -115,14 +116,14 @@ export interface RecordService<Input, Changes, Data, Body = Input, Changed = Cha
    * @example for await (const ticket of service('ticket').each({ state: 'open' })) { … }
    */
   each<const Q extends object>(query?: Q & WholeListInput<Q>, as?: ActAs): AsyncIterable<Data>;
-  /** The first record of a list; undefined if it is empty. */
+  /** The first record of a list; undefined if the list is empty. */
   first<const Q extends object>(query?: Q & ListInput<Q>, as?: ActAs): Promise<Data | undefined>;
   /** The total number of records in a list. */
   count<const Q extends object>(query?: Q & ListInput<Q>, as?: ActAs): Promise<number>;
   /** Changes the given fields, emits `<resource>.updated`. */
   update(id: string, input: Changes, as?: AsSystem & ActAsOn): Promise<Data>;
   update(id: string, input: Changed, as: ActAsOn | undefined): Promise<Data>;
-  /** Deletes a record, emits `<resource>.deleted`. Returns the record as it was. */
+  /** Deletes a record, emits `<resource>.deleted`. Returns the record as it was before. */
   delete(id: string, as?: ActAsOn): Promise<Data>;
   /** Restores a deleted record of a resource with `softDelete`, emits `<resource>.restored`. Returns the restored record. */
   restore(id: string, as?: ActAs): Promise<Data>;
@@ -148,8 +149,8 @@ export interface Serviced<S, N extends string = string> {
 }
 
 /**
- * The changes of a transaction are committed together or not at all. Its services see their own changes. Before the commit, no other
- * connection sees them, and none of their events is sent.
+ * The changes of a transaction are committed together or not at all. The services of the transaction see its changes. Before the commit, no
+ * other connection sees the changes, and none of their events is sent.
  */
 export interface Transaction {
   /** The records of a resource, for code. */

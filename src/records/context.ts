@@ -52,9 +52,9 @@ export interface RecordsContext extends Pick<Platform, 'events' | 'wake' | 'sett
   deletionSteps: Map<string, DeletionStep>;
   /** The transaction in which the operations run; undefined outside of one. */
   transaction: OperationTransaction | undefined;
-  /** @throws Error if called inside a transaction for a service that does not belong to it */
+  /** @throws Error if a service that does not belong to a transaction is called inside that transaction */
   assertOutsideTransaction(): void;
-  /** Hashes a password field's value before it is stored. */
+  /** Hashes the value of a password field, before the hash is stored. */
   hashPassword(password: string): Promise<string>;
   /**
    * Runs the work that follows a change: immediately, or, inside a transaction, after its commit.

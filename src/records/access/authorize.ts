@@ -23,7 +23,7 @@ function accessError(viewContext: ResolvedViewContext): ApiError {
 /**
  * Checks the policy of a create, or of another route without a record. On create, `owner` allows every signed-in user.
  *
- * @param onError called with the error of a policy function that throws. If it returns, the function allows nothing
+ * @param onError called with the error of a policy function that throws. If `onError` returns, the function allows nothing
  * @throws ApiError UNAUTHORIZED or FORBIDDEN
  */
 export async function authorizeCollection(
@@ -80,8 +80,8 @@ export async function loadAuthorizedRecord(
   const mayRead = () =>
     allows(resource.policies.read, { ...args, action: 'read' }, own, actionErrorHandler(resource, 'read', args));
   if (await allows(policy, args, own, actionErrorHandler(resource, action, args))) {
-    // Updates and deletes also require read access, so that they do not reveal that a hidden record exists. Custom routes check only
-    // their own policy.
+    // Updates and deletes also require read access, so that their responses do not reveal that a hidden record exists. Custom routes check
+    // only their own policy.
     if ((action !== 'update' && action !== 'delete') || (await mayRead())) return record;
     throw new ApiError(missing);
   }

@@ -16,8 +16,8 @@ const NOT_RESTORABLE_BY_OWNER = ['function', 'system'];
 const rolePrivilege = (role: string) => `role:${role}`;
 
 /**
- * The privileges under which a viewer other than the owner deletes a record. The archive keeps them, so that owners cannot undo
- * moderation.
+ * The privileges under which a viewer other than the owner deletes a record. The archive stores these privileges, so that owners cannot
+ * undo moderation.
  */
 export function deletionPrivileges({ policies }: CompiledResource, { user, system }: OperationContext): string[] {
   if (system) return ['system'];

@@ -31,7 +31,7 @@ interface RuleOwner {
   reportRuleError: ReportRuleError;
 }
 
-/** Handles the error of a rule: throws an error for the request; if it returns, the rule allows nothing. */
+/** Handles the error of a rule: throws an error that ends the request, or returns, and then the rule allows nothing. */
 type OnRuleError = (error: unknown) => void;
 
 // Rules run for each record and each viewer, so a rule that always throws could fill the log.
@@ -132,8 +132,8 @@ export function visibilityErrorHandler(
 }
 
 /**
- * Creates the error handler of a scope filter. If the filter throws, no record is in the scope; if it decides about a request, its ApiError
- * becomes the response.
+ * Creates the error handler of a scope filter. If the filter throws, no record is in the scope; with `request`, its ApiError becomes the
+ * response.
  */
 export function scopeErrorHandler(
   { name, reportRuleError }: RuleOwner,

@@ -6,7 +6,7 @@ import type { CompiledResource } from '../schema/compiled.ts';
 export interface VisibilityKey {
   /**
    * The key of a viewer. Viewers with equal keys see the same data of every record, except for the users that `ownersIn` returns. If a
-   * function decides, each viewer has a key of their own.
+   * scope or policy function decides about visibility, each viewer has a key of their own.
    */
   of(viewer: Viewer | undefined): string;
   /** The users to whom `owner` rules may show more of a record, or of the records expanded in it, than other viewers see. */
@@ -35,7 +35,7 @@ export function createVisibilityKey(
     const target = resourceOf(resource.field.get(name)!.target!);
     return { name, target, policies: [target.policies.reference, ...readPoliciesOfFields(target)] };
   });
-  // Only the id of an expanded record is known here. Its owner is known if the record owns itself.
+  // Only the id of an expanded record is known here. The owner of the expanded record is known only if the record owns itself.
   const isOfUnknownOwner = ({ target, policies }: (typeof populatedTargets)[number]) =>
     hasOwner(policies) && target.ownerField !== undefined && target.ownerField !== 'id';
   const isKeyPerViewer =

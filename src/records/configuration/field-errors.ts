@@ -179,7 +179,7 @@ function checkInner(spec: FieldSpec, isSlow: SlowPatternCheck, at: FieldErrors):
 /**
  * Checks one field, including nested fields in arrays and objects.
  *
- * @returns whether it consists of valid fields, so that a schema can be created from it
+ * @returns whether the field and its nested fields are well-formed, so that a schema can be created from the field
  */
 export function checkField(spec: FieldSpec, isSlow: SlowPatternCheck, at: FieldErrors): boolean {
   const errors = at('');

@@ -65,8 +65,8 @@ function checkClashes(resources: readonly AnyResource[], at: ResourceErrors): vo
 /**
  * Checks the declarations of resources, and reports every error with the resource, the field and the fix.
  *
- * @param known `taken`: names in the schema that belong to tables other than those of resources, including their indexes and keys.
- *   `options`: the resource options that the app's extensions add, with their schemas
+ * @param known `taken`: the names of tables that belong to no resource, and of the indexes and keys of these tables. `options`: the
+ *   resource options that the app's extensions add, with their schemas
  */
 export function checkResources(
   resources: readonly AnyResource[],

@@ -37,7 +37,7 @@ export interface ColumnType {
   /**
    * Converts a value that code returned (`schema()`) to the form in which the column holds it.
    *
-   * @param maxBytes the maximum bytes of a text, or of a text in an array, that fits into its index
+   * @param maxBytes the maximum bytes of a text, or of a text in an array, that fits into the index of the column
    */
   hold(value: unknown, maxBytes?: number): HoldResult;
   /** The casts, applied one after the other, that convert another Postgres type without loss; undefined if there are none. */

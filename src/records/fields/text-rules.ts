@@ -76,14 +76,14 @@ function isIndexed({ unique, index, filterable, sortable }: FieldSpec): boolean 
   return Boolean(unique || index || filterable || sortable);
 }
 
-/** Bytes of the longest text that a declaration allows; undefined if it may not fit into an index. */
+/** Bytes of the longest text that a declaration allows; undefined if such a text may not fit into an index. */
 export function maxDeclaredTextBytes(spec: FieldSpec): number | undefined {
   const declared = spec.max === undefined ? Infinity : Number(spec.max.value) * MAX_BYTES_OF_A_CHARACTER;
   // The output of a Standard Schema may have any length.
   return declared <= MAX_INDEXED_BYTES && spec.standard === undefined ? declared : undefined;
 }
 
-/** Bytes of the longest text that a field accepts, for an index; undefined if it may not fit. */
+/** Bytes of the longest text that a field accepts; undefined if such a text may not fit into an index. */
 export function maxIndexedTextBytes(spec: FieldSpec): number | undefined {
   return maxDeclaredTextBytes(spec) ?? (isIndexed(spec) ? MAX_INDEXED_BYTES : undefined);
 }
@@ -124,7 +124,7 @@ export function textSchema(spec: FieldSpec, maxBytes?: number, normalized = norm
 }
 
 /**
- * Maximum bytes of a field's text, or of a text in its array, so that the indexes can hold it; undefined if it is in no index.
+ * Maximum bytes of a field's text, or of a text in its array, so that the indexes can hold it; undefined if the field is in no index.
  *
  * @param room the room in the declared indexes over the field
  */

@@ -114,8 +114,8 @@ async function loadDeleted(
 /**
  * Restores a deleted record, for viewers who may delete it and undo this deletion. Only its `updatedAt` changes.
  *
- * @throws ApiError UNAUTHORIZED, FORBIDDEN, or NOT_FOUND if it is not among the deleted records; PRECONDITION_FAILED; CONFLICT if one of
- *   its unique values is now taken
+ * @throws ApiError UNAUTHORIZED, FORBIDDEN, or NOT_FOUND if the record is not among the deleted ones; PRECONDITION_FAILED; CONFLICT if one
+ *   of its unique values is now taken
  */
 export async function restoreRecord(
   context: RecordsContext,
@@ -129,7 +129,7 @@ export async function restoreRecord(
   const deleted = await loadDeleted(entity, archive, id, operation);
   const conditions = operation.system ? [] : [await assertRestorable(resource, deleted, operation)];
   assertIfMatch(entity.versionOf, deleted, operation.ifMatch);
-  // A record in the archive does not change, but it may have been restored and deleted again under another privilege.
+  // Check the conditions in the statement, too: meanwhile, the record may have been restored and deleted again under another privilege.
   const record = await store.restore(id, conditions, causeOf(operation)).catch((error: unknown) => {
     throw toConflictError(resource, error);
   });

@@ -131,7 +131,7 @@ async function collectionConditions(resource: CompiledResource, operation: Opera
   return [...allowed, ...(scope instanceof Promise ? await scope : scope)];
 }
 
-/** Parses a list query and adds its conditions to those of policy and scope filter. */
+/** Parses a list query and adds the query's conditions to those of the list policy and the scope filter. */
 async function prepareList(
   { settings, entities }: RecordsContext,
   { resource, store, archive }: Entity,

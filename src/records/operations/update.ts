@@ -69,8 +69,8 @@ async function attemptUpdate(
 }
 
 /**
- * Updates a record. If the policy can be expressed in SQL (a role, the owner), the record is not loaded first: one statement checks the policy,
- * changes the record and writes the event. If it matches no row, a second query decides between 403 and 404.
+ * Updates a record. If the policy can be expressed in SQL (a role, the owner), the record is not loaded first: one statement checks the
+ * policy, changes the record and writes the event. If the statement matches no row, a second query decides between 403 and 404.
  */
 export async function updateRecord(
   context: RecordsContext,

@@ -155,7 +155,9 @@ async function applyCustomRules(values: Values, validation: Validation, details:
   }
 }
 
-/** For a create, functions of `writableBy` run last: they decide on the record as it would be stored, so the record must be valid. */
+/**
+ * For a create, functions of `writableBy` run last: the functions decide on the record as it would be stored, so the record must be valid.
+ */
 async function checkWritableByOnCreate(
   input: Values,
   values: Values,

@@ -38,9 +38,9 @@ const MAX_ATTEMPTS = 12;
 const RETRY_PAUSE_MS = 10;
 
 /**
- * Runs a write that succeeds only if the record has not changed since policies, rules and hooks were evaluated. After a conflict, it
- * evaluates them again. Retries of this process wait in a queue, because only one of several concurrent writers can succeed. Pauses are
- * random, because other processes do not share this queue.
+ * Runs a write that succeeds only if the record has not changed since policies, rules and hooks were evaluated. After a conflict, policies,
+ * rules and hooks are evaluated again. Retries of this process wait in a queue, because only one of several concurrent writers can succeed.
+ * Pauses are random, because other processes do not share this queue.
  *
  * @param attempt returns the result of the write; undefined if another writer was faster
  * @throws ApiError CONFLICT
@@ -145,7 +145,7 @@ export function finishWrite(
 
 /**
  * The condition that `record` has not changed, so that decisions based on it still hold. Policies, rules and hooks cannot run inside the
- * statement, but the statement can check that the row has not changed since they ran.
+ * statement, but the statement can check that the row has not changed since policies, rules and hooks ran.
  */
 export function unchangedCondition({ resource }: Entity, record: StoredRecord): WriteCondition[] {
   if (resource.timestamps) return [{ field: 'updatedAt', op: 'eq', value: record.updatedAt }];

@@ -76,7 +76,7 @@ function assertDefined(parameter: string, value: unknown): void {
 }
 
 /**
- * A filter of code as conditions: its comparisons, and the condition that limits it to records in which the viewer may see the field.
+ * Converts a filter that code passed to conditions: its comparisons, and the condition that the viewer may see the field in the record.
  *
  * @param parameter a field, or `field[op]`
  * @param value any value that a query string can express, or a list, null, a Date, or operators with their values

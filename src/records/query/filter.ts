@@ -9,8 +9,8 @@ import { joinNames, queryError, shortenForMessage } from './parameter.ts';
 export type QueryViewer = Viewer | 'system' | undefined;
 
 /**
- * The condition for records in which this viewer may see the field; undefined if the viewer sees it in every record. A query must not
- * reveal values that a response would leave out.
+ * The condition for records in which this viewer may see the field; undefined if the viewer sees the field in every record. A query must
+ * not reveal values that a response would leave out.
  */
 export function visibilityCondition(
   resource: CompiledResource,

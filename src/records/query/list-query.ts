@@ -33,8 +33,8 @@ export interface SubstringCondition {
 }
 
 /**
- * Deleted records that one of these privileges may restore: they were deleted under one of them, or the privilege is unknown. Only
- * Postgres evaluates this condition.
+ * Selects deleted records that a viewer with one of these privileges may restore: records deleted under one of the privileges, or under an
+ * unknown one. Only Postgres evaluates this condition.
  */
 export interface DeletedUnder {
   deletedUnder: readonly string[];

@@ -124,7 +124,7 @@ function isFilterName(resource: CompiledResource, name: string, value: unknown, 
   return name === 'count' && isCountFilter(resource, value, viewer);
 }
 
-/** Whether no index serves any of the filters. This can happen only with system privilege, which may filter by every field. */
+/** Whether no index serves any of the filters. Only filters with system privilege, which may use every field, can lack an index. */
 function lacksIndex(resource: CompiledResource, filters: readonly (readonly [string, unknown])[]): boolean {
   const indexed = resource.indexes
     .filter(({ method }) => method === 'btree' || method === 'hash' || method === 'gin')

@@ -133,7 +133,7 @@ function scopeResultConditions(resource: CompiledResource, filter: unknown): Con
   return filterConditions(resource, filter);
 }
 
-// Scope conditions by view context, while they are computed. Each operation creates its own view context, so the scope is evaluated once
+// The results of asynchronous scope functions, by view context. Each operation creates its own view context, so the scope is evaluated once
 // per operation and not kept longer.
 const pendingScopes = new WeakMap<ResolvedViewContext, Map<CompiledResource, Promise<Condition[]>>>();
 

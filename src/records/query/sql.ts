@@ -30,7 +30,7 @@ function comparisonSql(resource: CompiledResource, { field, op, value }: Compari
     if (op === 'eq') return `${column} @> ${addConverted([value])}::${type}`;
     if (op === 'all') return `${column} @> ${addConverted(value)}::${type}`;
     if (op === 'in') return `${column} && ${addConverted(value)}::${type}`;
-    // `ne` and `nin` also match records without a value: they hold none of the values.
+    // `ne` and `nin` also match records without a value: such records hold none of the values.
     return `(${column} is null or not ${column} && ${addConverted(op === 'ne' ? [value] : value)}::${type})`;
   }
   if (op === 'in') return `${column} = any(${addConverted(value)})`;
@@ -75,7 +75,7 @@ function joinConditions(
   return `(${conditions.map((one) => conditionSql(resource, one, params)).join(word)})`;
 }
 
-/** The condition that one of these transactions wrote the row's current version. Only a statement can check it. */
+/** The condition that one of these transactions (ids) wrote the row's current version. Only SQL can check this condition. */
 export interface WrittenBy {
   writers: readonly string[];
 }
@@ -122,7 +122,10 @@ function rangesAfterTerm({ column, descending, nullable, value }: PositionTerm):
   return nullable ? [`${column} > ${value}`, `${column} is null`] : [`${column} > ${value}`];
 }
 
-/** For terms with the same direction, all with values: a single row comparison, which an index on them serves as one range scan. */
+/**
+ * The conditions for terms with the same direction, all with values: a single row comparison, which an index on the terms serves as one
+ * range scan.
+ */
 function rangesAfterRow(terms: readonly PositionTerm[]): string[] {
   const [columns, values] = [terms.map((term) => term.column), terms.map((term) => term.value)];
   const row = `(${columns.join(', ')}) ${terms[0]!.descending ? '<' : '>'} (${values.join(', ')})`;

@@ -16,7 +16,10 @@ function hasNestedProperty(spec: FieldSpec, property: 'checks' | 'standard'): bo
   return Object.values(spec.shape ?? {}).some((field) => hasNestedProperty(field.spec, property));
 }
 
-/** Maximum bytes of a field's value so that it fits into the declared indexes over the field; undefined if it is in none. */
+/**
+ * Maximum bytes of a field's value so that the value fits into the indexes that the option `indexes` declares over the field; undefined if
+ * there are none.
+ */
 function maxBytesInDeclaredIndexes(resource: AnyResource, name: string): number | undefined {
   const fieldOf = (term: string) => (resource.fields as Fields)[term.replace(/^-/, '')]?.spec;
   const lists = (resource.indexes ?? []).map(({ fields }) => fields.map(fieldOf));
@@ -140,10 +143,10 @@ function compileResource(
 }
 
 /**
- * Compiles declarations for use by requests. They must be valid.
+ * Compiles declarations of resources for use by requests. The declarations must be valid.
  *
  * @param taken names that other tables and their indexes use
- * @param reportRuleError logs errors of policy, `visibleTo` and scope functions; left out, their errors are thrown
+ * @param reportRuleError logs errors of policy, `visibleTo` and scope functions; left out: the errors of these functions are thrown
  */
 export function compileResources(
   resources: readonly AnyResource[],

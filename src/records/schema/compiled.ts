@@ -61,7 +61,7 @@ export interface Index {
   terms: readonly SortTerm[];
 }
 
-/** A declaration compiled at startup: everything that requests need and that does not depend on them. */
+/** A declaration compiled at startup: everything that requests need and that is the same for every request. */
 export interface CompiledResource {
   name: string;
   declaration: AnyResource;

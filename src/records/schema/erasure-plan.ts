@@ -13,7 +13,9 @@ export interface EmptiedField {
   name: string;
   column: string;
   spec: FieldSpec;
-  /** The value that replaces it, in the form in which a create would store it: the default of a required field, else null. */
+  /**
+   * The value that replaces the field's value, in the form in which a create would store it: the default of a required field, else null.
+   */
   replacement: unknown;
   /** The replacement as the SQL operator `->>` returns it from a record's JSON. */
   replacementText: string | null;

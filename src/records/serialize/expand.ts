@@ -60,7 +60,7 @@ interface FieldSlots {
 /** A referenced record, serialized for the viewer. */
 interface Target {
   serialized: SerializedRecord;
-  /** JSON bytes; undefined until they are counted. */
+  /** The size of the serialized record in JSON bytes; undefined until it is counted. */
   bytes?: number;
 }
 
@@ -135,7 +135,7 @@ function collectSlots(places: ExpansionLevel['places'], name: string, budget: Bu
     const value = record[name];
     if (typeof value === 'string') slots.push({ holder: record, key: name, id: value, times });
     else if (Array.isArray(value)) {
-      // Copy the array: it belongs to the stored record.
+      // Copy the array, because it belongs to the stored record, which must not change.
       const holder = [...value] as unknown as Record<PropertyKey, unknown>;
       record[name] = holder;
       for (const [key, id] of (value as string[]).entries()) {

@@ -107,7 +107,10 @@ export function markForSerialization(...parameters: ConstructorParameters<typeof
   return new RecordsToSerialize(...parameters);
 }
 
-/** The stored record that a handler's value is, or that `markForSerialization` marked in it; undefined for any other value. */
+/**
+ * Returns a handler's value if it is a stored record, or the single record that `markForSerialization` marked; undefined for any other
+ * value.
+ */
 export function recordOf(value: unknown): StoredRecord | undefined {
   if (value instanceof RecordsToSerialize) return value.record;
   return resourceOf(value) === undefined ? undefined : (value as StoredRecord);
@@ -132,7 +135,7 @@ interface Places {
   views: { holder: Holder; key: PropertyKey; view: RecordsToSerialize }[];
 }
 
-/** Copies a value to its position and collects the positions of records in it. */
+/** Copies a value into `holder[key]`, deeply, and collects the positions of stored records in the copy. */
 function copyAndCollect(holder: Holder, key: PropertyKey, value: unknown, places: Places, depth: number): void {
   holder[key] = value;
   if (typeof value !== 'object' || value === null || depth === 0) return;
@@ -149,7 +152,8 @@ function copyAndCollect(holder: Holder, key: PropertyKey, value: unknown, places
     holder[key] = copy;
     for (const [i, item] of value.entries()) copyAndCollect(copy as unknown as Holder, i, item, places, depth - 1);
   } else if (typeof (value as { toJSON?: unknown }).toJSON !== 'function') {
-    // No prototype: there, the key `__proto__` would be a setter. An object with toJSON (a date) decides how it is written.
+    // No prototype: there, the key `__proto__` would be a setter. An object with toJSON (a date) is not copied, because toJSON decides how
+    // the object is written.
     const copy: Holder = Object.create(null);
     holder[key] = copy;
     for (const [name, inner] of Object.entries(value)) copyAndCollect(copy, name, inner, places, depth - 1);

@@ -70,7 +70,7 @@ export interface Store {
     cause: Cause,
   ): Promise<WriteResult | undefined>;
   /**
-   * Deletes a record; with soft delete it moves to the archive.
+   * Deletes a record; with soft delete, moves the record to the archive.
    *
    * @param under the privileges under which a viewer who does not own the record deletes it; stored in the archive
    */

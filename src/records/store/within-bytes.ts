@@ -47,8 +47,8 @@ export function createSelectWithinBytes(
 }
 
 /**
- * Like `createSelectWithinBytes`, for the rows that a statement selects, in their order. It adds two columns: the bytes of the row,
- * and whether another row follows.
+ * Like `createSelectWithinBytes`, for the rows that a statement selects, in their order. Two columns are added: the bytes of the row, and
+ * whether another row follows.
  *
  * @param columns the select list
  * @param size the bytes of a row, as SQL

@@ -9,7 +9,7 @@ export interface TransactionGuard {
   /**
    * Runs the function of a transaction.
    *
-   * @param isOpen for a transaction that begins with its first statement: whether it has begun
+   * @param isOpen whether the transaction has begun; needed only for a transaction that begins with its first statement
    */
   run<T>(transaction: Statements, work: () => Promise<T>, isOpen?: () => boolean): Promise<T>;
   /** The transaction in whose function the caller runs. */

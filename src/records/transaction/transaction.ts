@@ -9,7 +9,7 @@ import type { TransactionGuard } from './transaction-guard.ts';
 
 /** The work to run after a transaction commits. */
 interface AfterCommitQueue {
-  /** Queues work until the commit; after the commit, runs it immediately. */
+  /** Queues work until the commit. After the commit, runs the work immediately. */
   add(work: () => unknown): void;
   /** Runs all queued work in order. Call it after the commit. */
   run(): Promise<void>;
@@ -38,8 +38,8 @@ export function createAfterCommitQueue(log: Logger): AfterCommitQueue {
 }
 
 /**
- * The context of operations in a transaction. `before` hooks run in it, and so do the calls of their own `service`; events and `after`
- * hooks follow the commit.
+ * The context of operations in a transaction. `before` hooks run in the transaction, and so do calls of the `service` that they receive;
+ * events and `after` hooks follow the commit.
  */
 export function createTransactionContext(outside: RecordsContext, transaction: OperationTransaction): RecordsContext {
   const { database, afterCommit } = transaction;

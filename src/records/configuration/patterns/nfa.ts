@@ -2,7 +2,7 @@ import { type AST, RegExpParser } from '@eslint-community/regexpp';
 
 /** Maximum rounds of a repetition that are expanded. A repetition with more counts as unbounded, which includes all of its paths. */
 const MAX_EXPANDED_ROUNDS = 3;
-/** Maximum states for the minimum rounds of a repetition; with more, it counts as unbounded. */
+/** Maximum states for the minimum rounds of a repetition. A repetition with more counts as unbounded. */
 const MAX_REQUIRED_STATES = 40;
 /** Maximum states of an NFA; with more, the search for ambiguity would take too long. */
 const MAX_STATES = 600;
@@ -14,7 +14,7 @@ const UNUSUAL_CHARACTERS =
   '\u00e9\u00df\u017f\u212a\u0130\u0131\u03c2\u03a3\u0416\u4e2d\u3042\u0627\u05d0\u00a0\u2028\ufeff';
 const BEYOND_BMP = '\u{1f600}\u{1d538}';
 
-/** Characters of every block: all characters with upper and lower case, and every seventh of the others. */
+/** Samples the characters of every Unicode block: all below U+3000, every seventh above, and two beyond U+FFFF. */
 function* sampleUnicodeCharacters(): Generator<string> {
   for (let code = 0; code <= 0xffff; code += code < 0x3000 ? 1 : 7) {
     if (code < 0xd800 || code > 0xdfff) yield String.fromCharCode(code);
@@ -22,7 +22,10 @@ function* sampleUnicodeCharacters(): Generator<string> {
   yield* BEYOND_BMP;
 }
 
-/** Characters that an expression may distinguish: ASCII, the characters that it contains, and their neighbours. */
+/**
+ * Characters that an expression may distinguish: ASCII, the characters that the expression contains, and the characters next to them in
+ * Unicode.
+ */
 function candidateCharacters(source: string, unicode: boolean): Set<string> {
   // Only the regex engine knows the characters of a Unicode property.
   if (/\\[pP]\{/.test(source)) return new Set(sampleUnicodeCharacters());
@@ -203,7 +206,7 @@ class NfaBuilder {
       case 'Assertion':
         if (node.kind !== 'start' && node.kind !== 'end') this.approximate = true;
         if (!('alternatives' in node)) return emptyPart();
-        // A look-around also reads from here, but no path continues after it.
+        // The states of a look-around begin here, but no path continues after the look-around.
         return { ...this.buildAlternatives(node.alternatives, flags), empty: 1, last: new Map() };
       default:
         return this.addState(node.raw, flags);
@@ -262,7 +265,7 @@ function lowestSetBit(bits: bigint): number | undefined {
 }
 
 /**
- * The NFA of an expression. If it is not exact, it has more paths than the expression, never fewer.
+ * The NFA of an expression. An NFA that is not exact has more paths than the expression, never fewer.
  *
  * @throws NfaTooLargeError, or a SyntaxError for syntax that the parser does not know yet
  */

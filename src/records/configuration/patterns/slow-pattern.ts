@@ -10,8 +10,8 @@ import {
 import { type Nfa, NfaTooLargeError, nfaOf } from './nfa.ts';
 
 /**
- * Attack strings that make an expression backtrack: `head`, then each pump repeated many times with the text that joins it to the next,
- * then a tail.
+ * Attack strings that make an expression backtrack: `head`, then each pump repeated many times with the text that joins it to the next
+ * pump, then a tail.
  */
 interface Attack {
   head: string;
@@ -137,7 +137,9 @@ const MAX_TAILS = 2;
 /** Maximum characters of a simple attack string: enough for worse than quadratic time to show. */
 const MAX_SIMPLE_LENGTH = 1000;
 
-/** The simplest repetitions after the same head: for short texts, they are slower than the longer pumps that the criteria find. */
+/**
+ * The simplest repetitions after the same head: for short texts, these can be slower to match than the longer pumps that the criteria find.
+ */
 function buildSimpleAttacks(nfa: Nfa, pump: Pump): Attack[] {
   const letters = nfa.letters.map((_character, letter) => letter);
   const few = letters.slice(0, MAX_PAIRED_LETTERS);
@@ -153,8 +155,8 @@ function buildSimpleAttacks(nfa: Nfa, pump: Pump): Attack[] {
 }
 
 /**
- * Attack strings for an expression; none if it reads every text in linear time. They follow the two criteria of Weber and Seidl (On the
- * degree of ambiguity of finite automata, 1991): exponential and polynomial ambiguity.
+ * Attack strings for an expression; none if the expression reads every text in linear time. The strings follow the two criteria of Weber
+ * and Seidl (On the degree of ambiguity of finite automata, 1991): exponential and polynomial ambiguity.
  *
  * @throws TooAmbiguousError
  */

@@ -18,7 +18,7 @@ function holdsJson(spec: FieldSpec): boolean {
   return item === JSONB || item.item !== undefined;
 }
 
-/** Converts each item with a conversion of its type, if there is one and the column holds the items themselves. */
+/** Converts each item with a conversion of its type, if the type has such a conversion and the column is a Postgres array (not jsonb). */
 function convertItems(conversion: 'toColumn' | 'fromColumn' | 'fromJson', value: unknown, spec: FieldSpec): unknown {
   const item = itemSpecOf(spec);
   const type = fieldTypeOf(item);
