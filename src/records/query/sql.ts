@@ -80,7 +80,10 @@ export interface WrittenBy {
   writers: readonly string[];
 }
 
-/** Converts a `WrittenBy` condition to SQL. About `xmin`: https://www.postgresql.org/docs/current/ddl-system-columns.html */
+/**
+ * The SQL condition that one of these transactions wrote the row's current version. About `xmin`:
+ * https://www.postgresql.org/docs/current/ddl-system-columns.html
+ */
 export function writtenBySql({ writers }: WrittenBy, params: Parameters): string {
   return `"xmin" = any(${params.add(writers)}::xid[])`;
 }
