@@ -145,10 +145,10 @@ function removeRedundantIndexes(planned: readonly PlannedIndex[]): PlannedIndex[
 /** Candidate names of an index in order of preference: the plain name, the name with directions, then names with a digest. */
 function* candidateIndexNames({ table }: UnindexedResource, planned: PlannedIndex): Generator<string> {
   const { kind, named, unique } = planned;
-  const name = (columns: readonly string[]) => `${table}_${columns.join('_')}_${kind}`;
-  const plain = name(named.map(({ column }) => column));
+  const formatName = (columns: readonly string[]) => `${table}_${columns.join('_')}_${kind}`;
+  const plain = formatName(named.map(({ column }) => column));
   yield shortenIdentifier(plain);
-  yield shortenIdentifier(name(named.map(({ column, descending }) => (descending ? `${column}_desc` : column))));
+  yield shortenIdentifier(formatName(named.map(({ column, descending }) => (descending ? `${column}_desc` : column))));
   for (let again = 0; ; again++)
     yield shortenIdentifier(`${plain}_${computeShortDigest(`${equivalenceKey(planned)} ${unique} ${again}`)}`);
 }

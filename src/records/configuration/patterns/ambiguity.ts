@@ -151,9 +151,9 @@ function findPumpBetween(
       }
     }
   }
-  const node = (a: number, b: number, c: number) => (a * size + b) * size + c;
-  const goal = node(from, to, to);
-  const walk = findShortestPath([node(from, from, to)], (one) => one === goal, stepsFromTriple);
+  const encodeTriple = (a: number, b: number, c: number) => (a * size + b) * size + c;
+  const goal = encodeTriple(from, to, to);
+  const walk = findShortestPath([encodeTriple(from, from, to)], (one) => one === goal, stepsFromTriple);
   return walk === undefined ? undefined : { from, to, word: walk.steps };
 }
 

@@ -215,9 +215,9 @@ class NfaBuilder {
 
   buildQuantifier({ element, min, max }: AST.Quantifier, flags: string): PatternPart {
     if (max === 0) return emptyPart();
-    const copy = () => this.buildElement(element, flags);
+    const buildElementCopy = () => this.buildElement(element, flags);
     const before = this.atoms.length;
-    const one = copy();
+    const one = buildElementCopy();
     const room = Math.floor(MAX_REQUIRED_STATES / Math.max(1, this.atoms.length - before));
     const exact = max <= MAX_EXPANDED_ROUNDS || (max === min && min <= room);
     const needed = min <= room ? min : 1;
@@ -226,7 +226,7 @@ class NfaBuilder {
     let all = exact ? one : this.allowRepetition(one);
     if (min < copies) all = this.allowEmpty(all);
     for (let nth = copies - 1; nth > 0; nth--) {
-      all = this.concatenate(copy(), all);
+      all = this.concatenate(buildElementCopy(), all);
       if (nth > min) all = this.allowEmpty(all);
     }
     return all;
