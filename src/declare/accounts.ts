@@ -8,14 +8,14 @@ import type { CallerTransaction } from './service.ts';
 /** A login with a correct password whose session has not started yet. */
 export interface CheckedLogin {
   user: StoredRecord;
-  /** Represents the correct password and becomes invalid once the user sets another one. It may be stored. */
+  /** A value that proves that the password was correct. It becomes invalid when the password changes. A step may store it. */
   passwordProof: string;
   req: Request;
 }
 
 /** An additional login step, such as a second factor. */
 export interface SignInStep {
-  /** The schema of the response that asks for the step, for the OpenAPI document. */
+  /** The schema of the login response that asks for this step, for the OpenAPI document. */
   output: z.ZodType;
   /** Returns the login response to send instead of a session; undefined if this user needs no further step. */
   ask(login: CheckedLogin): Promise<object | undefined>;
@@ -26,13 +26,13 @@ export interface Revocation {
   /**
    * - `password_reset`, `password_change`: the user has a new password.
    * - `logout_all`: all sessions of the user end.
-   * - `user_deleted`: the user's record is deleted, by any path. The record may be restored later; its credentials are not.
+   * - `user_deleted`: the user's record is deleted, by any route or job. Restoring the record later does not restore the credentials.
    * - `key_revoked`: only the API keys in `keyIds` end. The other causes do not list individual keys.
    */
   cause: 'password_reset' | 'password_change' | 'logout_all' | 'user_deleted' | 'key_revoked';
   /** The owners of the credentials. */
   userIds: readonly string[];
-  /** The session that is kept: the one that made the change. */
+  /** The id of the session that is kept, because it made the change. */
   exceptSession?: string | undefined;
   /** With `logout_all`: whether the user also asked to disable their webhook endpoints. */
   disableWebhooks?: boolean | undefined;
@@ -44,8 +44,8 @@ export interface Revocation {
 
 /**
  * Revokes the credentials of one feature: sessions, keys, endpoints or links. It runs in the transaction of the change that causes the
- * revocation, while the rows of the users are locked, so both are committed or neither is. A step ignores causes that do not concern it. It
- * must acquire its own row locks in id order.
+ * revocation, while the rows of the users are locked, so the change and the revocation are committed together or not at all. A step ignores
+ * causes that do not concern its feature, and locks its own rows in id order.
  */
 export type RevocationStep = (revocation: Revocation, tx: CallerTransaction) => Promise<void>;
 
@@ -61,8 +61,8 @@ export type ConfirmStep = (ctx: RouteContext, code: string | undefined, field: s
 /** The account functions that extensions can call. */
 export interface Accounts {
   /**
-   * Runs the revocation steps of all features in the caller's transaction. It locks the users' rows first; a caller that locks other rows
-   * must do so afterwards.
+   * Runs the revocation steps of all features in the caller's transaction. Locks the users' rows first, so a caller that also locks other
+   * rows must lock them afterwards.
    */
   revoke: RevocationStep;
   /**
@@ -74,10 +74,10 @@ export interface Accounts {
    */
   holdCredential(ctx: Pick<RouteContext, 'user' | 'auth'>, tx: Executor): Promise<void>;
   /**
-   * Starts the session of a login that waited for a step. Emits `auth.login`. Returns the value that the login route returns; the endpoint
-   * serializes the user in it.
+   * Starts the session of a login that waited for an additional step, such as a second factor. Emits `auth.login`. Returns the value that
+   * the login route returns; the endpoint serializes the user in it.
    *
-   * @throws ApiError FORBIDDEN if the account is not active; UNAUTHORIZED if it no longer exists or its password has changed since
+   * @throws ApiError FORBIDDEN if the account is not active; UNAUTHORIZED if the account no longer exists or its password has changed since
    */
   resumeLogin(login: Pick<CheckedLogin, 'passwordProof'> & { userId: string }, ctx: RouteContext): Promise<object>;
   /**

@@ -25,7 +25,7 @@ export interface Actor {
 
 const actorStorage = new AsyncLocalStorage<Actor>();
 
-/** Runs `work` with an actor, which every service call inside it carries. */
+/** Runs `work` on behalf of an actor: the events and audit entries of service calls inside `work` name that user and request. */
 export function runAs<T>(actor: Actor, work: () => T): T {
   return actorStorage.run(actor, work);
 }
@@ -35,7 +35,7 @@ export function currentActor(): Actor | undefined {
   return actorStorage.getStore();
 }
 
-/** Runs a policy or scope function for a viewer. Its service calls with `{ as: 'user' }` act as that viewer. */
+/** Runs a policy or scope function for a viewer. Service calls of the function with `{ as: 'user' }` act as that viewer. */
 export function runForViewer<T>({ user, req }: Pick<Actor, 'user'> & { req?: Request | undefined }, work: () => T): T {
   const actor = currentActor();
   if (actor !== undefined && actor.user === user && actor.req === req) return work();

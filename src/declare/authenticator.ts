@@ -4,14 +4,15 @@ import type { Auth, Route } from './route.ts';
 
 /** How the OpenAPI document describes a way to sign in. */
 export interface SignInScheme {
-  /** In camelCase: `session`. */
+  /** The name of the scheme in the OpenAPI document, in camelCase: `session`. */
   name: string;
   description: string;
-  /** A description of the token format, for people. */
+  /** A description of the token format, for readers of the OpenAPI document. */
   bearerFormat: string;
   /**
-   * The scopes of which a token needs one on a route; empty: the route refuses the token. Left out: a session needs none, and any other
-   * credential needs the scope of the route, as API keys do. Routes below `/auth` accept only sessions, whatever this returns.
+   * The scopes that give a token access to a route; one of them is enough, and an empty list refuses the token. Left out: a session needs
+   * no scope, and any other credential needs the scope of the route, as API keys do. Routes below `/auth` accept only sessions, whatever
+   * this method returns.
    */
   scopesOf?(route: Route): readonly string[];
 }
@@ -23,18 +24,27 @@ export interface Authenticator {
   recognizes(token: string): boolean;
   /** @throws ApiError UNAUTHORIZED if the token is not valid */
   authenticate(token: string, req: Request): Promise<{ user: Viewer; auth: Auth }>;
-  /** For streaming responses. Left out: they stay open until their user is deleted. */
+  /**
+   * Finds out, for open streaming responses, whether their credentials still exist. Left out: a stream stays open until its user is
+   * deleted.
+   */
   watch?: {
-    /** The same value as in `auth.via`. */
+    /** The kind of credential that `ended` checks: the value of `auth.via`. */
     via: Auth['via'];
-    /** Returns those of the given sessions or keys (`auth.id`) that can no longer sign in. It does not check their users. */
+    /**
+     * Returns those of the given sessions or keys (`auth.id`) that can no longer sign in. It does not check whether their users still
+     * exist.
+     */
     ended(ids: readonly string[]): Promise<string[]>;
-    /** When a credential expires, ISO 8601; undefined if it never expires or is unknown. Left out: credentials never expire. */
+    /**
+     * The time when a session or key (`auth.id`) expires, ISO 8601; undefined if it never expires or is unknown. Left out: credentials
+     * never expire.
+     */
     expiresAt?(id: string): Promise<string | undefined>;
   };
 }
 
-// `via` alone does not identify the authenticator: an extension may sign in by its own sessions or keys.
+// `via` alone does not identify the authenticator: an extension may have sessions or keys of its own.
 const authenticators = new WeakMap<Auth, Authenticator>();
 
 /** Records which authenticator signed a request in. */
@@ -47,7 +57,7 @@ export function authenticatorOf(auth: Auth | undefined): Authenticator | undefin
   return auth && authenticators.get(auth);
 }
 
-/** Returns the check for ended sessions or keys; undefined if the authenticator has none. */
+/** Returns the `watch` of the authenticator that signed a request in; undefined if it has none for this kind of credential. */
 export function credentialWatchOf(auth: Auth | undefined): Authenticator['watch'] {
   const watch = authenticatorOf(auth)?.watch;
   return watch?.via === auth?.via ? watch : undefined;

@@ -5,7 +5,7 @@ import type { AnyResource } from './resource.ts';
 /** Changes of records, as the second word of event names. */
 const RECORD_ACTIONS = ['created', 'updated', 'deleted', 'restored'] as const;
 
-/** The actions for which a resource emits events. The single source for every list of events. */
+/** The actions for which a resource emits events. All lists of event names are built from this function. */
 export function recordActions({ softDelete }: AnyResource): readonly RecordAction[] {
   return softDelete ? RECORD_ACTIONS : RECORD_ACTIONS.filter((action) => action !== 'restored');
 }
@@ -17,7 +17,7 @@ export type RecordAction = (typeof RECORD_ACTIONS)[number];
 export interface RecordEvent<Name extends string, Action extends RecordAction, Data> {
   resource: Name;
   action: Action;
-  /** The record after the change; for a deletion, the record as it was. */
+  /** The record after the change; for a deletion, the record as it was before. */
   record: Data;
   /** The record before an update. */
   previous: Action extends 'updated' ? Data : undefined;
@@ -29,7 +29,7 @@ export interface RecordEvent<Name extends string, Action extends RecordAction, D
 /** Events of accounts, push and the built-in extensions. */
 export type PlatformEvent = `${'auth' | 'security' | 'webhook' | 'push'}.${string}`;
 
-/** An event that is posted to the endpoints that users have registered, as described in the OpenAPI document. */
+/** An event that an extension posts to the endpoints that users have registered, as the OpenAPI document describes it. */
 export interface SentEvent {
   /** Example: `post.created`. */
   name: string;

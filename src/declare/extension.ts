@@ -20,21 +20,21 @@ export type Role = (typeof ROLES)[number];
 
 /** A queued job whose rows are in the extension's tables. */
 export interface Job {
-  /** The roles of the processes that run it. Default: `push-worker`. */
+  /** The role of the processes that run the job. Default: `push-worker`. */
   role?: Role;
   /** Concurrent runs in each process. Default 5. */
   concurrency?: number;
   /** Attempts, with a growing backoff that starts at one second. Default 5. */
   attempts?: number;
   /**
-   * Runs the job. It may run twice (a process died, a sweep ran early), so it claims its row or is idempotent.
+   * Runs the job. The same job may run twice (its process died, or a sweep enqueued it again), so it must claim its row or be idempotent.
    *
    * @param id the id that was passed to `jobs.add`: the id of a row
    */
   run(id: string): Promise<unknown>;
 }
 
-/** What a feature contributes to a running app. `Api` is its API for code. */
+/** What a feature contributes to a running app. `Api` is the type of the feature's API for code. */
 export interface FeatureParts<Api extends object = object> {
   routes?: readonly Route[];
   /** Routes with full paths that are not below `/api`: pages and their assets. They are not in the OpenAPI document. */
@@ -47,25 +47,26 @@ export interface FeatureParts<Api extends object = object> {
   revocationStep?: RevocationStep;
   /** Requires an additional proof besides the password before irreversible actions. */
   confirmStep?: ConfirmStep;
-  /** Turn outbox rows into work, in the relay. */
+  /** The consumers that turn outbox rows into work. The relay runs them. */
   consumers?: readonly OutboxConsumer[];
   /** Periodic work of the relay. */
   sweeps?: readonly Sweep[];
   /** Jobs by name. `host.jobs.add` enqueues them. */
   jobs?: Readonly<Record<string, Job>>;
   /**
-   * Starts workers of a role in this process, for work that `jobs` cannot do. Workers of `web` start after its server and stop before it.
+   * Starts workers of a role in this process, for work that `jobs` cannot do. Workers of the role `web` start after the HTTP server and
+   * stop before it.
    */
   workers?: Partial<Record<Role, () => RunningWorker | Promise<RunningWorker>>>;
-  /** Compose e-mails when they are sent, by the kinds that `mail.sendComposed` names. */
+  /** Functions that compose an e-mail when it is sent, by the kind that `mail.sendComposed` names. */
   mails?: Readonly<Record<string, MailComposer>>;
-  /** Every column that holds ciphertexts of the host's keyring. Key rotations re-encrypt them with the newest key. */
+  /** Every column that holds ciphertexts of the host's keyring. Key rotations re-encrypt these columns with the newest key. */
   encrypted?: readonly EncryptedColumn[];
   /** The feature's data about users outside of resources, for data exports and erasures. */
   userData?: readonly UserData[];
   /** Listeners of in-process events, by name. */
   listeners?: Record<string, (payload: never) => unknown>;
-  /** The events that it sends to external endpoints, for the OpenAPI document. */
+  /** The events that the feature sends to external endpoints, for the OpenAPI document. */
   sent?: readonly SentEvent[];
   /** The feature's API for code, as `app.<name>`. */
   api?: Api;
@@ -79,8 +80,8 @@ export interface ExtensionHost extends Host {
   accounts: Accounts | undefined;
   jobs: {
     /**
-     * Enqueues jobs of this extension, by name, in one round trip. It does nothing while Redis is down: work that must not be lost needs a
-     * row, and a sweep enqueues the waiting rows.
+     * Enqueues jobs of this extension, by name, in one round trip. It does nothing while Redis is down: store work that must not be lost in
+     * a row, and let a sweep enqueue the waiting rows.
      */
     add(name: string, ids: readonly string[]): Promise<void>;
   };
@@ -96,7 +97,7 @@ export interface ExtensionHost extends Host {
 export interface Extension<Name extends string = string, Api extends object = object> {
   /** Also the name of its `api`: `app.<name>`. */
   name: Name;
-  /** The versions of Belfry that it supports, as a semver range: `>=0.1.0 <2`. Default: all versions. */
+  /** The versions of Belfry that the extension supports, as a semver range: `>=0.1.0 <2`. Default: all versions. */
   requires?: string;
   /** Drizzle tables by SQL name. Migrations create and change them like the tables of resources. */
   tables?: Record<string, PgTable>;
@@ -106,8 +107,9 @@ export interface Extension<Name extends string = string, Api extends object = ob
    */
   statements?: readonly string[];
   /**
-   * Options that it adds to resources, each with a zod schema that checks its value. Declare their types by declaration merging:
-   * `declare module … { interface ExtensionResourceOptions { retention?: number } }`. Read them from `declaration` in `host.resources`.
+   * Options that the extension adds to resources, each with a zod schema that checks its value. Declare the types of the options by
+   * declaration merging: `declare module … { interface ExtensionResourceOptions { retention?: number } }`. Read the values from
+   * `declaration` in `host.resources`.
    */
   resourceOptions?: {
     readonly [Option in keyof ExtensionResourceOptions]?: z.ZodType<
@@ -122,7 +124,7 @@ export interface Extension<Name extends string = string, Api extends object = ob
 /** An extension with settings: its `statements` and `setup` receive them checked and completed. */
 interface ExtensionDeclaration<Name extends string, Api extends object, Schema extends z.ZodType>
   extends Omit<Extension<Name, Api>, 'statements' | 'setup'> {
-  /** The schema of its settings. Make it strict (`z.strictObject`), so that a misspelled setting is an error. */
+  /** The schema of the extension's settings. Make it strict (`z.strictObject`), so that a misspelled setting is an error. */
   settings?: Schema;
   /** The settings as the app wrote them: the argument of the function that creates the extension. */
   options?: z.input<Schema>;
@@ -141,7 +143,7 @@ export function defineExtension<
   Schema extends z.ZodType = z.ZodUndefined,
 >(declaration: ExtensionDeclaration<Name, Api, Schema>): Extension<Name, Api> {
   const { settings: schema, options = {}, statements = [], ...extension } = declaration;
-  // Untyped code may leave out some properties; `createApp` reports those.
+  // Untyped code may leave out some properties; `createApp` reports the missing ones.
   if (schema === undefined) return declaration as Extension<Name, Api>;
   const { data, error } = schema.safeParse(options);
   const settings = data as z.output<Schema>;
@@ -153,7 +155,7 @@ export function defineExtension<
       if (error !== undefined) reportSettingErrors(camelCase(extension.name), schema, error, errors);
       declaration.checkConfig?.(errors);
     },
-    // Not called after `checkConfig` has reported an error.
+    // `createApp` does not call this after `checkConfig` has reported an error, so the settings are valid here.
     setup: (host) => declaration.setup(host, settings),
   };
 }

@@ -1,15 +1,18 @@
 import type { Policy } from './policy.ts';
 import type { Operator } from './service.ts';
 
-/** A field type, as the declaration language knows it. Its behaviour is defined by `FieldType` (src/records/fields/field-type.ts). */
+/** The type of a declared field. `FieldType` (src/records/fields/field-type.ts) defines its behaviour. */
 export interface DeclaredType {
-  /** Its name: `string`, `date`, … */
+  /** The name of the type: `string`, `date`, … */
   readonly kind: string;
 }
 
 type CheckResult = true | string | false;
 
-/** A custom rule: returns true or the error message. `record` is the record as it would be after the change. */
+/**
+ * A custom rule: returns true or the error message. `value` is the value to check; `record` is the whole record as it would be after the
+ * change.
+ */
 export type Check<T> = (value: T, record: Record<string, unknown>) => CheckResult | Promise<CheckResult>;
 
 interface Bound {
@@ -81,7 +84,7 @@ export interface FieldSpec {
   renamedFrom?: readonly string[];
 }
 
-/** Whether a value is present on create and in responses. Used by the inferred types only. */
+/** Whether a field's value must be present on create and is always present in responses. Only the inferred types use it. */
 export type Presence = 'optional' | 'required' | 'defaulted';
 
 /**
@@ -104,7 +107,7 @@ export type Fields = Record<string, AnyField>;
  *
  * `T` is the type in records, `P` whether the value is present, `I` the input type of create and update, and `C` the argument type of a
  * `check`: the value after the built-in rules and after the custom rules of nested fields, before the field's own `schema`. `W` is who may
- * set it.
+ * set the field.
  */
 export class Field<T, P extends Presence = 'optional', I = T, C = T, W extends Access = 'open'> {
   /** Type-level only. */
@@ -125,7 +128,7 @@ export class Field<T, P extends Presence = 'optional', I = T, C = T, W extends A
     return new Field<T, Next, I, C, By>({ ...this.spec, ...change });
   }
 
-  /** Must be present on create unless it has a default; empty strings and null are refused. */
+  /** The field must be present on create unless it has a default; empty strings and null are refused. */
   required(message?: string): Field<T, P extends 'defaulted' ? 'defaulted' : 'required', I, C, W> {
     return this.#with({ required: true, requiredMessage: message });
   }
@@ -225,7 +228,7 @@ export class Field<T, P extends Presence = 'optional', I = T, C = T, W extends A
   sortable(): Field<T, P, I, C, W> {
     return this.#with({ sortable: true });
   }
-  /** Lets `?q=` match it: case-insensitive substring. */
+  /** Lets the search `?q=` find texts in this field, by case-insensitive substring. */
   searchable(): Field<T, P, I, C, W> {
     return this.#with({ searchable: true });
   }

@@ -14,15 +14,15 @@ export interface UserData {
   description: string;
   /** The tables that hold the data, for the report. */
   tables?: readonly string[];
-  /** Why an erasure keeps some of the data, for people; left out: it keeps none. */
+  /** Why an erasure keeps some of the data, as a text for people; left out: an erasure keeps none. */
   kept?: string;
   /** All data about a user for an export, without secrets or hashes. Read from the database in pages. */
   rows(userId: string): AsyncIterable<Record<string, unknown>>;
-  /** Deletes or anonymizes the data in bounded batches. Idempotent. Returns the number of rows. */
+  /** Deletes or anonymizes the data in bounded batches. Idempotent. Returns the number of rows that were deleted or anonymized. */
   erase(userId: string): Promise<number>;
 }
 
-/** A record as stored, with every field except passwords. Created by its resource. */
+/** A record as stored, with every field except passwords. Created by the codec of its resource (src/records/store/codec.ts). */
 export interface StoredRecord {
   id: string;
   [field: string]: unknown;
@@ -34,7 +34,7 @@ export interface ViewContext {
   req?: Request | undefined;
   /** The `service` argument of scope and policy functions; left out: the app's services. */
   service?: Services;
-  /** Caches reads that several viewers at the same moment share, so that each runs only once. */
+  /** Caches reads while the same change is serialized for several viewers, so that each read runs only once. */
   sharedReads?: Map<string, Promise<StoredRecord[]>> | undefined;
 }
 
@@ -44,12 +44,12 @@ export interface ExpandedRecord {
   id: string;
 }
 
-/** An earlier result of `serialize`. */
+/** A record that was serialized earlier, by `serialize`, and its current state. */
 export interface SerializedBefore {
   data: Readonly<Record<string, unknown>>;
-  /** The current record, or its last state. Undefined if it is unknown, or if `needsRecord` returned false. */
+  /** The current record; for a deleted one, its last state. Undefined if the record is unknown, or if `needsRecord` returned false. */
   record: StoredRecord | undefined;
-  /** Finds the current records that are expanded in the data. */
+  /** Returns the current state of a record that is expanded in `data`; undefined if it no longer exists. */
   find(resource: string, id: string): StoredRecord | undefined;
 }
 
@@ -57,9 +57,9 @@ export interface SerializedBefore {
 export interface SubscriptionRequest {
   /** A single record; undefined to subscribe to the records of a list. */
   id: string | undefined;
-  /** The list parameters that are filters. */
+  /** The filters of a list, by query parameter: `{ status: 'open' }`. */
   filters: Readonly<Record<string, unknown>>;
-  /** Whether the subscription existed before: then a deleted record is no reason to refuse it. */
+  /** Whether a client resumes an earlier subscription: then the subscription is not refused if its record has been deleted meanwhile. */
   resumed?: boolean;
 }
 
@@ -67,9 +67,12 @@ export interface SubscriptionRequest {
 export interface RecordSubscription {
   /** Subscriptions with equal keys include the same records. */
   key: string;
-  /** Whether list policy and filters include this state of a record. It does not check read access: see `readableBy`. */
+  /** Whether list policy and filters include this state of a record. Read access is not checked: use `readableBy` of the gateway. */
   includes(record: StoredRecord): boolean;
-  /** Whether they may include a record for which some field values are unknown. Filters on unknown fields count as met. */
+  /**
+   * Whether list policy and filters may include a record in which the values of the fields in `unknown` are not known. Filters on these
+   * fields count as met.
+   */
   mayInclude(record: StoredRecord, unknown: ReadonlySet<string>): boolean;
 }
 
@@ -81,7 +84,7 @@ export interface ResourceGateway {
   readonly name: string;
   readonly declaration: AnyResource;
   readonly readPolicy: CompiledPolicy;
-  /** The record's owner; undefined if it has none. */
+  /** The id of the record's owner; undefined if the record has none. */
   ownerOf(record: StoredRecord): string | undefined;
   /** Whether this viewer may read the record: scope filter, then read policy. */
   readableBy(record: StoredRecord, viewContext: ViewContext): Promise<boolean>;
@@ -98,13 +101,13 @@ export interface ResourceGateway {
   /** The records as `GET /api/<resource>/:id` would return them to this viewer, in the same order. */
   serialize(records: readonly StoredRecord[], viewContext: ViewContext): Promise<Record<string, unknown>[]>;
   /**
-   * Whether this viewer may read all of some data that was serialized earlier: scope filter and read policy, the visibility of each field,
-   * and the same for the records expanded in it. An expanded record that no longer exists is not readable.
+   * Whether this viewer may read all of some data that was serialized earlier: scope filter and read policy, and the visibility of each
+   * field, also for the records that are expanded in the data. An expanded record that no longer exists is not readable.
    *
    * @param anyRecord true skips the read policy
    */
   stillReadable(before: SerializedBefore, viewContext: ViewContext, anyRecord: boolean): Promise<boolean>;
-  /** Whether `stillReadable` needs the record for this viewer. If not, its result is the same for all records. */
+  /** Whether `stillReadable` needs the record for this viewer. If not, the result of `stillReadable` is the same for all records. */
   needsRecord(viewer: Viewer | undefined, anyRecord: boolean): boolean;
   /** The records that are expanded in serialized data. */
   expandedIn(data: Readonly<Record<string, unknown>>): ExpandedRecord[];
@@ -115,24 +118,27 @@ export interface ResourceGateway {
    *
    * @throws ApiError the errors of a list or of reading a single record; BAD_REQUEST for a filter that this viewer may not use
    */
-  subscribe(followed: SubscriptionRequest, viewContext: ViewContext): Promise<RecordSubscription>;
-  /** Viewers with equal keys see the same of every record, except for the users that `ownersIn` returns. */
+  subscribe(request: SubscriptionRequest, viewContext: ViewContext): Promise<RecordSubscription>;
+  /**
+   * The visibility key of a viewer. Viewers with equal keys see the same data of every record, except for the users that `ownersIn`
+   * returns.
+   */
   visibilityKey(viewer: Viewer | undefined): string;
-  /** Users who may see more of a record than others with the same key. */
+  /** The ids of users who may see more of a record than other viewers with the same visibility key. */
   ownersIn(record: StoredRecord): string[];
-  /** The name of its table. */
+  /** The name of the resource's table. */
   readonly table: string;
-  /** The name of the table of its deleted records, with soft delete. */
+  /** The name of the table that keeps the deleted records; undefined without soft delete. */
   readonly archiveTable: string | undefined;
-  /** The select list of its records; each column is qualified with `alias`. */
+  /** The SQL select list of the resource's records; each column is qualified with the table alias. */
   columns(alias: string): string;
-  /** Converts a row of that select list to a record. */
+  /** Converts a row that was selected with `columns` to a record. */
   fromRow(row: readonly unknown[]): StoredRecord;
   /** The SQL expression for the JSON of a row of the table `alias`, as stored in events. */
   rowJson(alias: string): string;
   /** Converts a validated value to the parameter of its column. Encrypted values are bound to the record with that id. */
   toColumn(field: string, value: unknown, id: string): unknown;
-  /** Converts the record in an outbox payload. */
+  /** Converts the JSON of a record in the payload of an outbox row to a record. */
   fromOutbox(columns: Record<string, unknown>): StoredRecord;
   /** Stored records by id, without policy. Unknown ids are left out. */
   load(ids: readonly string[]): Promise<StoredRecord[]>;
@@ -150,6 +156,9 @@ export interface Host extends Platform {
   simulated: SimulatedDevices | undefined;
   mail: MailSender;
   transaction: Transact;
-  /** The transaction in whose function or `before` hook the caller runs. Writes that belong to it must use its statements. */
+  /**
+   * The transaction in whose function or `before` hook the calling code runs; undefined outside of one. Writes that belong to the
+   * transaction must use its `database`.
+   */
   currentTransaction(): Pick<Transaction, 'database' | 'afterCommit'> | undefined;
 }

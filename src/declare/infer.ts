@@ -55,8 +55,8 @@ export type UpdateBody<F extends Fields> = WithoutAccess<UpdateInput<F>, F, 'clo
 type Validated<X extends AnyField> = X['$access'] extends 'password' ? string : X['$type'];
 
 /**
- * Fields that have a value on create before the hook runs. The hook may fill fields that clients may not; code may create a record without
- * owner.
+ * Fields that have a value on create before `beforeCreate` runs. The hook may fill fields that clients may not set, and code may create a
+ * record without an owner.
  */
 type NamesSetBeforeHook<F extends Fields> = {
   [K in keyof F]: F[K]['$presence'] extends 'optional'

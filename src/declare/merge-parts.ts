@@ -3,7 +3,6 @@ import type { RunningWorker } from '../platform/redis/queues.ts';
 import type { SignInStep } from './accounts.ts';
 import type { FeatureParts } from './extension.ts';
 
-/** Concatenates lists. */
 function concatenateLists<T>(lists: readonly (readonly T[])[]): readonly T[] {
   return lists.flat();
 }
@@ -17,7 +16,7 @@ function mergeObjects<T>(records: readonly Readonly<Record<string, T>>[]): Recor
   return merged;
 }
 
-/** Merges the values that objects have under the same name. */
+/** Creates a function that merges objects: `merge` combines the values that several objects have under the same name. */
 function mergeByName<T>(merge: (values: readonly T[]) => T) {
   return (records: readonly Readonly<Record<string, T>>[]): Record<string, T> => {
     const entries = records.flatMap((one) => Object.entries(one));
@@ -34,19 +33,19 @@ function mergeByName<T>(merge: (values: readonly T[]) => T) {
   };
 }
 
-/** Returns a single value unchanged. */
+/** Merges values. A single value is returned unchanged. */
 function mergeIfSeveral<T>(merge: (values: readonly T[]) => T, values: readonly T[]): T {
   return values.length === 1 ? values[0]! : merge(values);
 }
 
-/** Runs steps one after the other. */
+/** Combines steps into one that runs them one after the other. */
 function chainSteps<Arguments extends unknown[]>(steps: readonly ((...given: Arguments) => Promise<void>)[]) {
   return async (...given: Arguments): Promise<void> => {
     for (const step of steps) await step(...given);
   };
 }
 
-/** The first step that requires something stops the login. */
+/** Combines sign-in steps into one. The first step that asks the user for something interrupts the login. */
 function combineSignInSteps(steps: readonly SignInStep[]): SignInStep {
   return {
     output: z.xor(steps.map(({ output }) => output)),
@@ -62,7 +61,7 @@ function combineSignInSteps(steps: readonly SignInStep[]): SignInStep {
 
 type Listener = (payload: never) => unknown;
 
-/** Calls every listener, even if another one fails. */
+/** Combines listeners into one that calls each of them, even if another listener fails. */
 function combineListeners(listeners: readonly Listener[]): Listener {
   return async (payload) => {
     const results = await Promise.allSettled(listeners.map(async (listener) => listener(payload)));
@@ -74,7 +73,10 @@ function combineListeners(listeners: readonly Listener[]): Listener {
 
 type StartWorker = () => RunningWorker | Promise<RunningWorker>;
 
-/** Starts workers in order and stops them in reverse order. If one fails to start, the running ones are stopped. */
+/**
+ * Combines functions that start workers: they run in order, and their workers stop in reverse order. If a worker fails to start, those that
+ * were already started are stopped.
+ */
 function combineStarts(starts: readonly StartWorker[]): StartWorker {
   return async () => {
     const running: RunningWorker[] = [];
@@ -116,7 +118,7 @@ const MERGE_BY_KIND: {
   },
 };
 
-/** Merges the parts of several features. Throws if two define a job, an e-mail or a member of `api` with the same name. */
+/** Merges the parts of several features. Throws if two features define a job, an e-mail or a member of `api` with the same name. */
 export function mergeParts(...parts: readonly FeatureParts[]): FeatureParts {
   const merged: Record<string, unknown> = {};
   for (const kind of Object.keys(MERGE_BY_KIND) as (keyof FeatureParts)[]) {

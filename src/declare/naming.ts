@@ -13,7 +13,7 @@ type LaterLower = 'n' | 'o' | 'p' | 'q' | 'r' | 's' | 't' | 'u' | 'v' | 'w' | 'x
 type Upper = Uppercase<Lower>;
 type Digit = '0' | '1' | '2' | '3' | '4' | '5' | '6' | '7' | '8' | '9';
 
-/** Whether a word begins at the capital letter between these two characters. */
+/** Whether a word begins at the capital letter between `Before` and `Rest`. */
 type BeginsWord<Before extends string, Rest extends string> = Before extends Lower | Digit
   ? true
   : Before extends Upper
@@ -38,7 +38,7 @@ type Hyphenated<
           : string
   : Result;
 
-/** The compile-time result of `resourceName`; `string` for a name that is unknown or not plain. */
+/** The normalised name of a resource as a type; `string` if the name is unknown at compile time or has unusual characters. */
 export type ResourceName<N extends string> = N extends string
   ? string extends N
     ? string
@@ -47,7 +47,7 @@ export type ResourceName<N extends string> = N extends string
 
 /** `ProductCategory`, `product_category` and `product-category` all become `product-category`. */
 export function resourceName(declared: string): string {
-  // A value that is not a string becomes a name that the start refuses.
+  // A value that is not a string becomes a name that is refused at startup.
   return toUnderscores(
     String(declared)
       .trim()

@@ -5,8 +5,8 @@ import type { Services } from './service.ts';
 export type { Viewer } from './actor.ts';
 
 /**
- * The argument of a policy function. `doc` is the stored record for item routes and field rules; for the field rules of a create, it is the
- * record as it would be stored; otherwise undefined.
+ * The argument of a policy function. `doc` is the stored record for item routes and field rules; for the field rules of a create, `doc` is
+ * the record as it would be stored; otherwise undefined.
  */
 export interface PolicyArguments {
   user: Viewer | undefined;
@@ -27,7 +27,7 @@ export type Policy = string | PolicyFunction | readonly (string | PolicyFunction
 
 /** A policy, parsed once at startup. */
 export interface CompiledPolicy {
-  /** As written, for messages and documents. */
+  /** The policy as written, for messages and for the OpenAPI document. */
   text: string;
   public: boolean;
   authenticated: boolean;
@@ -49,7 +49,7 @@ const POLICY_WORDS: Record<string, 'public' | 'authenticated' | 'owner' | 'none'
   nobody: 'none',
 };
 
-/** The error in a role name; undefined if policies can use it. `user` is the role of every user. */
+/** The error in a role name; undefined if policies can use the name. `user` is the role of every user. */
 export function roleNameError(word: unknown): string | undefined {
   if (typeof word !== 'string' || ROLE_TOKEN.exec(word)?.[1] !== word)
     return `"${String(word)}" is not a role: a role consists of letters, digits, - and _, and begins with a letter`;
@@ -60,7 +60,7 @@ export function roleNameError(word: unknown): string | undefined {
 /**
  * Parses a policy.
  *
- * @param report called with the message of each error in it
+ * @param report called with the message of each error in the policy
  */
 export function compilePolicy(policy: Policy, report: (text: string) => void): CompiledPolicy {
   const parts = (Array.isArray(policy) ? policy : [policy]) as readonly (string | PolicyFunction)[];
@@ -118,7 +118,8 @@ export function rethrow(error: unknown): never {
  * Whether a policy allows an action on one record.
  *
  * @param owns whether the viewer owns the record
- * @param onError called with the error of a function that throws. If it returns, the function allows nothing. Left out: the error is thrown
+ * @param onError called with the error of a function that throws. If `onError` returns, the function allows nothing. Left out: the error is
+ *   thrown
  */
 export async function allows(
   policy: CompiledPolicy,

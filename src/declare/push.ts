@@ -3,13 +3,13 @@ import type { Transaction } from './service.ts';
 /** `app.push`. */
 export interface PushSender {
   /**
-   * Sends a push message and waits for its result. After `push.waitMs`, and immediately for more than 10,000 devices, it returns the status
-   * `queued`. Delivery problems are reported in the result and never thrown.
+   * Sends a push message and waits for its result. After `push.waitMs` milliseconds, and at once for more than 10,000 devices, returns a
+   * result with the status `queued`. Delivery problems are reported in the result and never thrown.
    *
    * @throws ApiError VALIDATION_ERROR with a message per field
    */
   send(message: unknown): Promise<PushResult>;
-  /** Stores a push message and returns its id, without waiting until it is sent. */
+  /** Stores a push message and returns its id, without waiting until the message is sent. */
   enqueue(message: unknown): Promise<{ id: string }>;
 }
 
@@ -46,7 +46,7 @@ export interface SimulatedNotification {
   id: string;
   /** The id of the push. */
   push: string;
-  /** `held`: until the device goes online; `hidden`: it arrived, and the user does not see it. */
+  /** `held`: the notification waits until the device is online. `hidden`: the notification arrived, but the user does not see it. */
   state: 'shown' | 'held' | 'hidden';
   /** The payload as passed to transports. */
   message: Record<string, unknown>;
@@ -62,7 +62,7 @@ export interface SimulatedDevice {
   name: string | null;
   behavior: SimulatedBehavior;
   createdAt: string;
-  /** The newest 50, newest first. */
+  /** The newest 50 notifications, newest first. */
   notifications: SimulatedNotification[];
 }
 
@@ -83,13 +83,14 @@ export interface SimulatedDevices {
   /** All simulated devices, newest first. Devices that their provider reported gone are removed, like other devices. */
   list(): Promise<SimulatedDevice[]>;
   /**
-   * Changes how it handles notifications. Notifications held while it was offline arrive unless their `ttl` has expired.
+   * Changes how a simulated device handles notifications. Notifications held while the device was offline arrive unless their `ttl` has
+   * expired.
    *
    * @throws ApiError NOT_FOUND, VALIDATION_ERROR
    */
   setBehavior(id: string, behavior: SimulatedBehavior): Promise<SimulatedDevice>;
-  /** Taps a visible notification: `push.opened`. Throws ApiError NOT_FOUND if there is none. */
+  /** Taps a visible notification, which emits `push.opened`. Throws ApiError NOT_FOUND if no visible notification has this id. */
   tap(notificationId: string): Promise<void>;
-  /** Throws ApiError NOT_FOUND. */
+  /** Removes a simulated device. Throws ApiError NOT_FOUND if it does not exist. */
   remove(id: string): Promise<void>;
 }

@@ -41,7 +41,7 @@ export interface HookContext {
   /** The user who makes the change, whatever its privilege: inside a request, the caller. */
   user: Viewer | undefined;
   req: Request | undefined;
-  /** The privilege of the change: with `user`, policies and field rules have allowed it. */
+  /** The privilege of the change. With `user`, policies and field rules have allowed the change. */
   as: 'system' | 'user';
   service: Services;
   /** `app.push`. Pushes that a `before` hook enqueues are part of the change and are sent after the commit. */
@@ -49,8 +49,8 @@ export interface HookContext {
 }
 
 /**
- * Code that runs around writes. A hook refuses by throwing `ApiError` (returning false is an error); a `before` hook may return changed
- * values.
+ * Code that runs around writes. A `before` hook refuses the write by throwing `ApiError` (returning false is an error), and may return
+ * changed values.
  */
 export interface Hooks<F extends Fields, T extends boolean = true> {
   beforeCreate?(values: CreateValues<F>, ctx: HookContext): Anything;
@@ -69,7 +69,7 @@ export interface ExtensionResourceOptions {}
 export interface ResourceOptions<F extends Fields, T extends boolean = boolean> extends ExtensionResourceOptions {
   fields: F;
   description?: string;
-  /** The policies by action. `reference`: which viewers see a record expanded in another one. */
+  /** The policies by action. `reference`: which viewers see a record that is expanded in another record. */
   policies?: Partial<Record<Action | 'reference', Policy>>;
   /** Which records exist for a caller, on every channel. */
   scope?: (args: ScopeArguments) => ScopeFilter | undefined | Promise<ScopeFilter | undefined>;

@@ -32,7 +32,7 @@ export interface RouteContext<Input = any, Doc = any, Query = RawQuery> {
   auth: Auth | undefined;
   /**
    * The body, checked by `input`. Without an `input`: the raw JSON body, or the value that the route's middleware left in `req.body`;
-   * undefined if there is neither.
+   * undefined if there is neither a JSON body nor such a value.
    */
   input: Input;
   /** The raw JSON body, if the route accepts one. */
@@ -66,9 +66,9 @@ export interface Route {
   policy?: Policy | undefined;
   /** `handler`: the handler authorizes the request itself, by the policy. */
   authorize?: 'handler';
-  /** Checks the body; its output is `ctx.input`. A route without it does not read the body, unless `body` says otherwise. */
+  /** Checks the body; its output is `ctx.input`. A route without `input` does not read the body, unless `body` says otherwise. */
   input?: StandardSchema;
-  /** Checks the parameters of the query string; its output is `ctx.query`. Without it, the handler gets the raw query. */
+  /** Checks the parameters of the query string; its output is `ctx.query`. Without `query`, the handler gets the raw query. */
   query?: StandardSchema;
   /**
    * - `json`: the handler checks `ctx.body` itself.
@@ -92,7 +92,7 @@ export interface Route {
   pending?: boolean;
   /** The response is a file of this media type, sent by the handler itself, for the OpenAPI document. */
   file?: string;
-  /** The errors that the handler itself throws, for the OpenAPI document. Left out: it may throw any error. */
+  /** The errors that the handler itself throws, for the OpenAPI document. Left out: the handler may throw any error. */
   errors?: readonly ErrorCode[];
   /** The status of a response with a value; not 204, 205 or 304. Default 200; a response without a value is 204. */
   status?: number;
@@ -105,8 +105,8 @@ export interface Route {
   /** The limit per client on this route, in addition to the global limit. `auth`: the setting `rateLimit.auth`. */
   rateLimit?: LimitRule | 'auth';
   /**
-   * For a POST: repeated requests with the same `Idempotency-Key` are carried out once. `create`: it creates a record with the id that is
-   * reserved for the request.
+   * For a POST: repeated requests with the same `Idempotency-Key` are carried out once. `create`: the request creates a record, with an id
+   * that is reserved for the request.
    */
   idempotent?: boolean | 'create';
   /** The scope that an API key needs. */
@@ -114,8 +114,8 @@ export interface Route {
   /** Left out of the OpenAPI document. */
   hidden?: boolean;
   /**
-   * Finds what the path names, before the body is read and before body and query are checked: a caller that may not know of the object gets
-   * NOT_FOUND, not the errors of a body. Its result is `ctx.doc`. Not for routes of a `resource`.
+   * Loads the object that the path names, before the body is read and before body and query are checked: a caller that may not know of the
+   * object gets NOT_FOUND, not validation errors. The handler receives the result as `ctx.doc`. Not for routes with `resource`.
    */
   load?: (request: AuthorizationRequest) => Promise<unknown>;
   /** The resource whose `:id` record is loaded, checked against the policy and passed as `doc`. */
@@ -152,7 +152,7 @@ type RouteOptions = Pick<
   body?: 'raw';
 };
 
-/** Whether a path has `:id` and therefore a record. */
+/** The type of `ctx.doc`: the record type `D` if the path has `:id`, else undefined. */
 type DocOf<P extends string, D> = P extends `${string}/:id` | `${string}/:id/${string}` ? D : undefined;
 
 /** Options of a route whose checked body is `I` and whose checked query string is `Q`. */
@@ -202,18 +202,18 @@ export function routeBuilder(base: string, resource: string): RouteBuilder {
 /** A representation of a resource's records. `register`: the body of a registration. */
 export type RecordView = 'read' | 'create' | 'update' | 'register';
 
-/** The resource and representation that a `recordShape` stands for. */
+/** The resource and representation that a schema of `recordShape` stands for. */
 export interface RecordShape {
   resource: string;
   view: RecordView;
 }
 
-/** The resource and representation of each shape. */
+/** Maps the schemas that `recordShape` returns to the resource and representation that they stand for. */
 export const recordShapes = z.registry<RecordShape>();
 
 /**
- * Stands for a record of a resource in the schema of a response or a body. It is descriptive only: records are validated and serialized by
- * the declaration itself.
+ * Returns a schema that stands for a record of a resource in the schema of a response or a body. It only describes the record: records are
+ * validated and serialized by the declaration itself.
  *
  * @example output: z.object({ user: recordShape('user'), token: z.string() })
  */

@@ -7,7 +7,7 @@ const SCOPE = /^[A-Za-z0-9][\w.-]*(?::[A-Za-z0-9][\w.-]*)*$/;
 /** A description of the scope format, for messages. */
 export const SCOPE_FORMAT = 'words of letters, digits, -, _ and ., joined by colons, such as posts:publish';
 
-/** Whether a route may require this scope. */
+/** Whether a value is a valid scope, which a route may require. */
 export function isScope(value: unknown): value is string {
   return typeof value === 'string' && SCOPE.test(value);
 }
@@ -31,7 +31,8 @@ export function acceptsOnlySessions({ method, path }: Pick<Route, 'method' | 'pa
 }
 
 /**
- * The scopes of which a credential other than a session needs one on a route, the narrowest first; empty: the route accepts only sessions.
+ * The scopes that give a credential other than a session access to a route, the narrowest first; one is enough. Empty: the route accepts
+ * only sessions.
  *
  * @param own the scope that the route declares
  */
@@ -49,8 +50,8 @@ export function acceptedScopes(route: Pick<Route, 'method' | 'path'>, own: strin
  * Creates the check whether a route accepts a credential. The required scopes are computed once, here: those that the authenticators
  * require and, for a credential other than a session, at least those of the route.
  *
- * @param authenticators the authenticators that the credential may belong to; it needs a scope of each
- * @returns throws ApiError FORBIDDEN, naming the scope, for a credential that lacks it
+ * @param authenticators the authenticators that the credential may belong to; the credential needs a scope that each of them accepts
+ * @returns a function that throws ApiError FORBIDDEN, naming the needed scope, for a credential that lacks it
  */
 export function createScopeCheck(route: Route, authenticators: readonly Authenticator[]): (auth: Auth) => void {
   const requiredScopes = authenticators.flatMap(({ scheme }) =>
@@ -66,8 +67,8 @@ export function createScopeCheck(route: Route, authenticators: readonly Authenti
 /**
  * Refuses a credential that lacks the scopes of a route.
  *
- * @param needed one of them is enough; empty: no credential is accepted
- * @param held undefined if the authenticator sets no scopes
+ * @param needed the scopes that the route accepts, of which one is enough; empty: no credential is accepted
+ * @param held the scopes of the credential; undefined if its authenticator sets none
  * @throws ApiError FORBIDDEN, naming the scope
  */
 function assertScope(needed: readonly string[], held: readonly string[] | undefined): void {

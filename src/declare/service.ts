@@ -16,15 +16,16 @@ export interface ActAs {
    */
   user?: Viewer | undefined;
   /**
-   * The request of that user: policy functions and scope filters see it, events carry its id. Default: the current request.
+   * The request of that user: policy functions and scope filters receive the request, and events carry its id. Default: the current
+   * request.
    */
   req?: Request | undefined;
 }
 
-/** With system privilege. */
+/** The options of a service call with system privilege. */
 type AsSystem = ActAs & ({ as: 'system' } | { as?: 'system' | undefined; user?: never });
 
-/** The caller of a change, and its condition. */
+/** The options of a service call that changes a record: its caller, and a condition on the record. */
 export interface ActAsOn extends ActAs {
   /** Change the record only if its `updatedAt` still has this value; otherwise PRECONDITION_FAILED. */
   ifMatch?: string | undefined;
@@ -83,7 +84,7 @@ export interface CursorMeta {
   limit: number;
   /** The `after` value for the next page; null on the last page. */
   next: string | null;
-  /** As in `PageMeta`. */
+  /** Whether the page holds fewer records than `limit` because more would be too large; only in responses to clients. */
   truncated?: true;
 }
 
@@ -115,14 +116,14 @@ export interface RecordService<Input, Changes, Data, Body = Input, Changed = Cha
    * @example for await (const ticket of service('ticket').each({ state: 'open' })) { … }
    */
   each<const Q extends object>(query?: Q & WholeListInput<Q>, as?: ActAs): AsyncIterable<Data>;
-  /** The first record of a list; undefined if it is empty. */
+  /** The first record of a list; undefined if the list is empty. */
   first<const Q extends object>(query?: Q & ListInput<Q>, as?: ActAs): Promise<Data | undefined>;
   /** The total number of records in a list. */
   count<const Q extends object>(query?: Q & ListInput<Q>, as?: ActAs): Promise<number>;
   /** Changes the given fields, emits `<resource>.updated`. */
   update(id: string, input: Changes, as?: AsSystem & ActAsOn): Promise<Data>;
   update(id: string, input: Changed, as: ActAsOn | undefined): Promise<Data>;
-  /** Deletes a record, emits `<resource>.deleted`. Returns the record as it was. */
+  /** Deletes a record, emits `<resource>.deleted`. Returns the record as it was before. */
   delete(id: string, as?: ActAsOn): Promise<Data>;
   /** Restores a deleted record of a resource with `softDelete`, emits `<resource>.restored`. Returns the restored record. */
   restore(id: string, as?: ActAs): Promise<Data>;
@@ -140,7 +141,7 @@ export interface Services {
   (name: string): AnyService;
 }
 
-/** The part of a declaration that services need. */
+/** The part of a resource's declaration by which its service is found. */
 export interface Serviced<S, N extends string = string> {
   name: N;
   /** Type-level only. */
@@ -148,8 +149,8 @@ export interface Serviced<S, N extends string = string> {
 }
 
 /**
- * The changes of a transaction are committed together or not at all. Its services see their own changes. Before the commit, no other
- * connection sees them, and none of their events is sent.
+ * The changes of a transaction are committed together or not at all. The services of the transaction see its changes. Before the commit, no
+ * other connection sees the changes, and none of their events is sent.
  */
 export interface Transaction {
   /** The records of a resource, for code. */
@@ -164,11 +165,11 @@ export interface Transaction {
   };
   /** Runs statements in the transaction, for extensions with their own tables. */
   database: Queryable;
-  /** Runs after the commit, in order; not at all if the transaction is rolled back. Errors are logged. */
+  /** Queues work that runs after the commit, in order; not at all if the transaction is rolled back. Errors are logged. */
   afterCommit(work: () => unknown): void;
 }
 
-/** The caller's transaction, for features that write in it. */
+/** The caller's transaction, for features whose writes must be committed together with the caller's. */
 export interface CallerTransaction {
   database: Executor;
   /** Runs after the commit, in order; not at all if the transaction is rolled back. */
@@ -176,7 +177,8 @@ export interface CallerTransaction {
 }
 
 /**
- * Runs `work` in one transaction: committed if it resolves, rolled back if it rejects (with the same error). It holds a connection
- * meanwhile, so do no slow work in it. A single failed change (a duplicate) is undone on its own; code may catch its error and continue.
+ * Runs `work` in one transaction: committed if it resolves, rolled back if it rejects (with the same error). The transaction holds a
+ * database connection meanwhile, so do no slow work in it. A single failed change (a duplicate) is undone on its own; code may catch its
+ * error and continue.
  */
 export type Transact = <T>(work: (tx: Transaction) => Promise<T>) => Promise<T>;

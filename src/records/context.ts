@@ -44,15 +44,17 @@ export interface RecordsContext extends Pick<Platform, 'events' | 'wake' | 'sett
   /** The names of all resources. */
   names: readonly string[];
   service: Services;
-  /** The push sender of hooks. */
+  /** The push sender that hooks receive as `ctx.push`. */
   push: TransactionalPushSender;
-  /** By resource name. A resource without a step is deleted by a single statement, outside of any transaction. */
+  /**
+   * Deletion steps by resource name. A record of a resource without a step is deleted by a single statement, outside of any transaction.
+   */
   deletionSteps: Map<string, DeletionStep>;
   /** The transaction in which the operations run; undefined outside of one. */
   transaction: OperationTransaction | undefined;
-  /** @throws Error if called inside a transaction for a service that does not belong to it */
+  /** @throws Error if a service that does not belong to a transaction is called inside that transaction */
   assertOutsideTransaction(): void;
-  /** Hashes a password field's value before it is stored. */
+  /** Hashes the value of a password field, before the hash is stored. */
   hashPassword(password: string): Promise<string>;
   /**
    * Runs the work that follows a change: immediately, or, inside a transaction, after its commit.
@@ -61,8 +63,8 @@ export interface RecordsContext extends Pick<Platform, 'events' | 'wake' | 'sett
    */
   afterCommit(work: (outside: RecordsContext) => Promise<void>): Promise<void>;
   /**
-   * Runs a write that has a `before` hook, so that the writes of the hook's service are committed together with it or not at all. They are
-   * rolled back if `work` rejects or returns undefined.
+   * Runs a write that has a `before` hook, so that the writes of the hook's service are committed together with the write or not at all.
+   * All are rolled back if `work` rejects or returns undefined.
    *
    * @param work receives the context, entity and operation to use
    * @param options `always`: the write needs a transaction even if the hook writes nothing

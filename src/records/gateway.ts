@@ -45,7 +45,7 @@ export function createResourceGateway(context: RecordsContext, entity: Entity): 
     needsRecord: (viewer, anyRecord) => needsRecord(resource, viewer, anyRecord),
     expandedIn: (data) => expandedIn(resource, data),
     holdsEncrypted: (data) => holdsEncrypted(context, resource, data),
-    subscribe: (followed, viewContext) => subscribeToRecords(entity, followed, resolveViewContext(viewContext)),
+    subscribe: (request, viewContext) => subscribeToRecords(entity, request, resolveViewContext(viewContext)),
     visibilityKey: visibilityKey.of,
     ownersIn: visibilityKey.ownersIn,
     fromOutbox: (columns) => codec.fromJson(columns),

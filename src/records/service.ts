@@ -22,7 +22,7 @@ import { versionOfTime } from './operations/versions.ts';
  */
 export function toServiceError(error: unknown, bySystem: boolean): unknown {
   if (error instanceof InputError) {
-    // Keep the value of the innermost service call: a hook may have made the call that failed.
+    // Keep the value that the innermost service call set: if a hook made the call that failed, the hook supplied the input.
     error.bySystem ??= bySystem;
     return error;
   }
@@ -71,7 +71,7 @@ export function createService(context: RecordsContext, entity: Entity): AnyServi
     }
   }
 
-  async function* records(operation: OperationContext, query: object | undefined) {
+  async function* iterateRecords(operation: OperationContext, query: object | undefined) {
     try {
       for await (const page of readRecordPages(context, entity, { ...query }, operation)) {
         yield* page as (StoredRecord & never)[];
@@ -92,7 +92,7 @@ export function createService(context: RecordsContext, entity: Entity): AnyServi
       }),
     each(query, as) {
       context.assertOutsideTransaction();
-      return records(serviceCallContext(as, context.service), query);
+      return iterateRecords(serviceCallContext(as, context.service), query);
     },
     first: (query, as) => run(as, (operation) => readFirstRecord(context, entity, { ...query }, operation)),
     count: (query, as) => run(as, (operation) => countRecords(context, entity, { ...query }, operation)),

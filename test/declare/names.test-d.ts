@@ -1,4 +1,4 @@
-// Checked only by the compiler (`npm run check`): the types of names must equal the results of `resourceName`.
+// Checked only by the compiler (`npm run check`): the types of names must equal the names that `defineResource` returns.
 import { createApp, defineResource, f } from '../../src/index.ts';
 import type { NAMES } from './resource-names.ts';
 

@@ -15,7 +15,7 @@ export function requiresUser(policy: CompiledPolicy): boolean {
   return !policy.public && policy.functions.length === 0;
 }
 
-/** The refusal of a collection route: 401 if the caller is signed out, 403 if the caller is not allowed. */
+/** The error for a caller that may not use a route without a record: 401 if the caller is signed out, else 403. */
 function accessError(viewContext: ResolvedViewContext): ApiError {
   return new ApiError(viewContext.user === undefined ? 'UNAUTHORIZED' : 'FORBIDDEN');
 }
@@ -23,7 +23,7 @@ function accessError(viewContext: ResolvedViewContext): ApiError {
 /**
  * Checks the policy of a create, or of another route without a record. On create, `owner` allows every signed-in user.
  *
- * @param onError handles the error of a policy function: see `allows`
+ * @param onError called with the error of a policy function that throws. If `onError` returns, the function allows nothing
  * @throws ApiError UNAUTHORIZED or FORBIDDEN
  */
 export async function authorizeCollection(
@@ -80,8 +80,8 @@ export async function loadAuthorizedRecord(
   const mayRead = () =>
     allows(resource.policies.read, { ...args, action: 'read' }, own, actionErrorHandler(resource, 'read', args));
   if (await allows(policy, args, own, actionErrorHandler(resource, action, args))) {
-    // Updates and deletes also require read access, so that they do not reveal that a hidden record exists. Custom routes check only
-    // their own policy.
+    // Updates and deletes also require read access, so that their responses do not reveal that a hidden record exists. Custom routes check
+    // only their own policy.
     if ((action !== 'update' && action !== 'delete') || (await mayRead())) return record;
     throw new ApiError(missing);
   }

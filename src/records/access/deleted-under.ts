@@ -8,16 +8,16 @@ import { policyConditionsForWrite } from './authorize.ts';
 import { type OperationContext, policyArguments } from './operation-context.ts';
 import { actionErrorHandler } from './rule-errors.ts';
 
-/** Privileges whose deletions anyone may undo who passes the delete policy: ownership, or a public or authenticated policy. */
+/** Privileges of deletions that every viewer whom the delete policy allows may undo: ownership, or a public or authenticated policy. */
 const RESTORABLE_BY_POLICY = ['owner', 'anyone'];
-/** Privileges whose deletions an owner cannot undo: a policy function, or code with system privilege. */
+/** Privileges of deletions that a mere owner cannot undo: a policy function, or code with system privilege. */
 const NOT_RESTORABLE_BY_OWNER = ['function', 'system'];
 
 const rolePrivilege = (role: string) => `role:${role}`;
 
 /**
- * The privileges under which a viewer other than the owner deletes a record. The archive keeps them, so that owners cannot undo
- * moderation.
+ * The privileges under which a viewer other than the owner deletes a record. The archive stores these privileges, so that owners cannot
+ * undo moderation.
  */
 export function deletionPrivileges({ policies }: CompiledResource, { user, system }: OperationContext): string[] {
   if (system) return ['system'];
@@ -27,7 +27,11 @@ export function deletionPrivileges({ policies }: CompiledResource, { user, syste
   return roles.length > 0 ? roles.map(rolePrivilege) : ['function'];
 }
 
-/** @param others whether the delete policy allows the viewer by more than owning the record */
+/**
+ * The privileges of the deletions that a viewer may undo.
+ *
+ * @param others whether the delete policy allows the viewer by more than owning the record
+ */
 function restorablePrivileges(viewer: Viewer | undefined, others: boolean): string[] {
   return [
     ...RESTORABLE_BY_POLICY,

@@ -33,12 +33,12 @@ export function policyArguments(
   return { user, action, doc, req, service };
 }
 
-/** The actor that the calls inside an operation carry. */
+/** The actor on whose behalf service calls inside an operation run. */
 export function actorOf({ user, req, requestId }: OperationContext): Actor {
   return { user, req, requestId };
 }
 
-/** The actor's request if `user` sent it: rules must not read the headers of another user's request. */
+/** The actor's request if `user` sent it, else undefined: rules must not read the headers of another user's request. */
 function requestOf(actor: Actor | undefined, user: Actor['user']): Actor['req'] {
   return actor?.user?.id === user?.id ? actor?.req : undefined;
 }

@@ -31,7 +31,7 @@ interface RuleOwner {
   reportRuleError: ReportRuleError;
 }
 
-/** Handles the error of a rule: throws an error for the request; if it returns, the rule allows nothing. */
+/** Handles the error of a rule: throws an error that ends the request, or returns, and then the rule allows nothing. */
 type OnRuleError = (error: unknown) => void;
 
 // Rules run for each record and each viewer, so a rule that always throws could fill the log.
@@ -80,7 +80,10 @@ function toRuleError(error: unknown, resource: string, rule: string): unknown {
   return error instanceof InputError ? new ProjectError(resource, rule, error) : error;
 }
 
-/** Runs a rule or hook. Converts its errors with `toRuleError`. */
+/**
+ * Runs a rule or hook. If the rule or hook called a service with invalid input, throws an error of the project (500) instead of the client
+ * error.
+ */
 export async function runProjectCode<T>(resource: string, rule: string, run: () => T | Promise<T>): Promise<T> {
   try {
     return await run();
@@ -89,16 +92,19 @@ export async function runProjectCode<T>(resource: string, rule: string, run: () 
   }
 }
 
-/** For a rule that decides what is visible: if it throws, that part is hidden and the rest is shown. */
+/** Creates the error handler of a rule that decides what is visible: the error is logged, and the record or field of the rule is hidden. */
 export function hideOnError(report: ReportRuleError, rule: Rule, req: PolicyArguments['req']): OnRuleError {
   return (error) => {
-    // The rule made no decision: the caller must retry.
+    // A transient error, such as a lost connection, decides nothing: throw it, so that the caller retries.
     if (isTransient(error)) throw error;
     report(error, rule, req);
   };
 }
 
-/** For a rule that decides about a request: an ApiError of the project becomes the response; any other error refuses the request. */
+/**
+ * Creates the error handler of a rule that decides about a request: an ApiError of the project becomes the response; any other error is
+ * logged and refuses the request.
+ */
 export function refuseOnError(report: ReportRuleError, rule: Rule, req: PolicyArguments['req']): OnRuleError {
   const hide = hideOnError(report, rule, req);
   return (error) => {
@@ -107,7 +113,7 @@ export function refuseOnError(report: ReportRuleError, rule: Rule, req: PolicyAr
   };
 }
 
-/** `refuseOnError` for the policy of an action on a resource. */
+/** Creates the error handler of the policy of an action that a request performs: errors refuse the request. */
 export function actionErrorHandler(
   { name, reportRuleError }: RuleOwner,
   action: string,
@@ -116,7 +122,7 @@ export function actionErrorHandler(
   return refuseOnError(reportRuleError, { resource: name, rule: `policies.${action}`, record: doc?.id }, req);
 }
 
-/** `hideOnError` for the policy of an action on a resource. */
+/** Creates the error handler of a policy that decides whether a record is shown: errors hide the record. */
 export function visibilityErrorHandler(
   { name, reportRuleError }: RuleOwner,
   action: string,
@@ -125,7 +131,10 @@ export function visibilityErrorHandler(
   return hideOnError(reportRuleError, { resource: name, rule: `policies.${action}`, record: doc?.id }, req);
 }
 
-/** For a scope filter. If it throws, no record is in the scope; if it decides about a request, its ApiError is the response. */
+/**
+ * Creates the error handler of a scope filter. If the filter throws, no record is in the scope; with `request`, its ApiError becomes the
+ * response.
+ */
 export function scopeErrorHandler(
   { name, reportRuleError }: RuleOwner,
   req: PolicyArguments['req'],

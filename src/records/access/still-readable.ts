@@ -35,7 +35,7 @@ function itemsOfField(data: Data, { name }: CompiledField): unknown[] {
 
 const isObject = (value: unknown): value is Data => typeof value === 'object' && value !== null;
 
-/** The records that are expanded in serialized data. */
+/** The data of each record that is expanded in serialized data, with the name of its resource. */
 function expandedDataIn(resource: CompiledResource, data: Data): { target: string; data: Data }[] {
   return resource.fields.flatMap((field) => {
     const { target } = field;
@@ -46,12 +46,12 @@ function expandedDataIn(resource: CompiledResource, data: Data): { target: strin
   });
 }
 
-/** See `ResourceGateway.expandedIn`. */
+/** The resource and id of each record that is expanded in serialized data. */
 export function expandedIn(resource: CompiledResource, data: Data): ExpandedRecord[] {
   return expandedDataIn(resource, data).map((one) => ({ resource: one.target, id: String(one.data.id) }));
 }
 
-/** See `ResourceGateway.holdsEncrypted`. */
+/** Whether serialized data contains values of `encrypted()` fields, also in expanded records. */
 export function holdsEncrypted(context: RecordsContext, resource: CompiledResource, data: Data): boolean {
   if (resource.fields.some(({ name, spec }) => spec.encrypted && data[name] !== undefined)) return true;
   return expandedDataIn(resource, data).some((one) =>
@@ -94,8 +94,8 @@ async function isAllVisible(
 }
 
 /**
- * See `ResourceGateway.stillReadable`. If `serialize` would now leave out any part, the whole data is unreadable, because serialized data
- * is sent whole.
+ * Whether a viewer may still read data that was serialized earlier. If serializing would now leave out any part, the viewer may read none
+ * of it, because serialized data is sent whole.
  */
 export async function isStillReadable(
   context: RecordsContext,

@@ -2,11 +2,11 @@ import type { StoredRecord } from '../../declare/host.ts';
 import type { CompiledPolicy, Viewer } from '../../declare/policy.ts';
 import type { CompiledResource } from '../schema/compiled.ts';
 
-/** Determines which viewers see the same of a resource, so that one response serves all of them. */
+/** Groups viewers who see the same data of a resource, so that one response can be sent to all viewers of a group. */
 export interface VisibilityKey {
   /**
-   * The key of a viewer. Viewers with equal keys see the same of every record, except for the users that `ownersIn` returns. If a function
-   * decides, each viewer has a key of their own.
+   * The key of a viewer. Viewers with equal keys see the same data of every record, except for the users that `ownersIn` returns. If a
+   * scope or policy function decides about visibility, each viewer has a key of their own.
    */
   of(viewer: Viewer | undefined): string;
   /** The users to whom `owner` rules may show more of a record, or of the records expanded in it, than other viewers see. */
@@ -22,7 +22,7 @@ const hasFunction = (policies: readonly CompiledPolicy[]) => policies.some((poli
 const hasOwner = (policies: readonly CompiledPolicy[]) => policies.some((policy) => policy.owner);
 
 /**
- * Finds in the declarations what the visibility of records depends on.
+ * Creates the visibility key of a resource from its declaration and the declarations of the resources that every read expands.
  *
  * @param resourceOf finds a resource by its name
  */
@@ -35,7 +35,7 @@ export function createVisibilityKey(
     const target = resourceOf(resource.field.get(name)!.target!);
     return { name, target, policies: [target.policies.reference, ...readPoliciesOfFields(target)] };
   });
-  // Only the id of an expanded record is known here. Its owner is known if the record owns itself.
+  // Only the id of an expanded record is known here. The owner of the expanded record is known only if the record owns itself.
   const isOfUnknownOwner = ({ target, policies }: (typeof populatedTargets)[number]) =>
     hasOwner(policies) && target.ownerField !== undefined && target.ownerField !== 'id';
   const isKeyPerViewer =

@@ -5,7 +5,7 @@ import { createDefault } from '../fields/missing-values.ts';
 import type { SlowPatternCheck } from './patterns/slow-pattern.ts';
 import { checkVisibility } from './visibility-errors.ts';
 
-/** The errors of a path inside a field; the empty path is the field itself. */
+/** Returns the collector for configuration errors at a path inside a field; the empty path is the field itself. */
 type FieldErrors = (path: string) => ConfigErrors;
 
 /** Modifiers that compare or find values. */
@@ -80,7 +80,11 @@ function checkRules(spec: FieldSpec, isSlow: SlowPatternCheck, errors: ConfigErr
     errors.report('schema() takes a Standard Schema: an object with "~standard"');
 }
 
-/** @param testable whether the field's schema is valid, including nested schemas */
+/**
+ * Checks that a constant default passes the field's own rules.
+ *
+ * @param testable whether the field's schema is valid, including nested schemas
+ */
 function checkDefault(spec: FieldSpec, testable: boolean, errors: ConfigErrors): void {
   if (!('default' in spec) || typeof spec.default === 'function') return;
   if (spec.default === undefined || spec.default === null) {
@@ -106,7 +110,10 @@ function checkDefault(spec: FieldSpec, testable: boolean, errors: ConfigErrors):
   if (broken !== undefined) errors.report(`default() violates the field's own rules: ${broken}`);
 }
 
-/** The error of custom rules for a default. Rules that need a record or are asynchronous are skipped. */
+/**
+ * The error that a field's custom rules return for its default; undefined if it passes. Rules that need a record or are asynchronous are
+ * skipped.
+ */
 function findCustomRuleError({ checks = [], standard }: FieldSpec, value: unknown): string | undefined {
   for (const { check, message } of checks) {
     const verdict = check.length > 1 ? true : tryCallSync(() => (check as (value: unknown) => unknown)(value));
@@ -172,7 +179,7 @@ function checkInner(spec: FieldSpec, isSlow: SlowPatternCheck, at: FieldErrors):
 /**
  * Checks one field, including nested fields in arrays and objects.
  *
- * @returns whether it consists of valid fields, so that a schema can be created from it
+ * @returns whether the field and its nested fields are well-formed, so that a schema can be created from the field
  */
 export function checkField(spec: FieldSpec, isSlow: SlowPatternCheck, at: FieldErrors): boolean {
   const errors = at('');

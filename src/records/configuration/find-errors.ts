@@ -31,12 +31,12 @@ function checkRenames(resource: AnyResource, errors: ConfigErrors): void {
   }
 }
 
-/** The path of a single record: `/posts/:id` covers every path one segment below `/posts`. */
+/** The path without its last segment: the route `/posts/:id` of single records matches every path one segment below `/posts`. */
 function parentPathOf(path: string): string {
   return path.slice(0, path.lastIndexOf('/'));
 }
 
-/** The errors of a resource. */
+/** Returns the collector for configuration errors of a resource. */
 type ResourceErrors = (resource: AnyResource) => ConfigErrors;
 
 /** Reports names, paths and tables that two resources share. */
@@ -65,8 +65,8 @@ function checkClashes(resources: readonly AnyResource[], at: ResourceErrors): vo
 /**
  * Checks the declarations of resources, and reports every error with the resource, the field and the fix.
  *
- * @param known `taken`: names in the schema that belong to tables other than those of resources, including their indexes and keys.
- *   `options`: the resource options that the app's extensions add, with their schemas
+ * @param known `taken`: the names of tables that belong to no resource, and of the indexes and keys of these tables. `options`: the
+ *   resource options that the app's extensions add, with their schemas
  */
 export function checkResources(
   resources: readonly AnyResource[],

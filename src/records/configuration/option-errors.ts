@@ -99,7 +99,7 @@ function closingModifierOf({ hidden, readOnly, writableBy }: FieldSpec): string 
   return writableBy !== undefined && isForNobody(writableBy) ? 'writableBy("none")' : undefined;
 }
 
-/** Required fields that no client can send. Code that creates records needs no route for it. */
+/** Reports required fields that no client can send. Resources that only code creates (without a create route) are not checked. */
 function checkRequiredFieldsAreSettable(resource: AnyResource, errors: ConfigErrors): void {
   const { crud = true, hooks, policies } = resource;
   const creates = crud === true || (Array.isArray(crud) && crud.includes('create'));

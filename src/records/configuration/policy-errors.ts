@@ -8,7 +8,7 @@ import { unknownRoleErrors } from './roles.ts';
 
 const POLICY_NAMES: readonly string[] = [...ACTIONS, 'reference'];
 
-/** Reports rules that conflict with the option `owner`. For a field that is marked owner(), they are reported with the field. */
+/** Reports rules that conflict with the option `owner`. For a field that is marked owner(), such rules are reported with the field. */
 function checkOwnerRules(spec: FieldSpec, errors: ConfigErrors): void {
   if (spec.writeOnly) errors.report('an owner is never accepted and writeOnly() is never returned; use hidden()');
   if (spec.writableBy !== undefined)

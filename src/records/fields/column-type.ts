@@ -37,7 +37,7 @@ export interface ColumnType {
   /**
    * Converts a value that code returned (`schema()`) to the form in which the column holds it.
    *
-   * @param maxBytes the maximum bytes of a text, or of a text in an array, that fits into its index
+   * @param maxBytes the maximum bytes of a text, or of a text in an array, that fits into the index of the column
    */
   hold(value: unknown, maxBytes?: number): HoldResult;
   /** The casts, applied one after the other, that convert another Postgres type without loss; undefined if there are none. */
@@ -46,7 +46,7 @@ export interface ColumnType {
   lossyCast?(column: string, from: string): LossyCast | undefined;
 }
 
-/** The `hold` of a column that keeps values unchanged. */
+/** Creates the conversion of a column that keeps values unchanged: it only checks their type, and whether they fit. */
 export function createHold(isKind: (value: unknown) => boolean, fits: (value: never) => boolean, message: string) {
   return (value: unknown): HoldResult => {
     if (!isKind(value)) return { path: [], message: undefined };

@@ -64,7 +64,7 @@ export function fieldTypeByKind(kind: string): FieldType | undefined {
   return types.get(kind);
 }
 
-/** The column type by its Postgres name; undefined if no field type uses it. */
+/** The column type with this Postgres name; undefined if no field type uses such a column. */
 export function columnTypeBySqlName(sql: string): ColumnType | undefined {
   for (const { column } of types.values()) if (typeof column !== 'function' && column.sql === sql) return column;
   return undefined;

@@ -36,7 +36,7 @@ export const ORDER_COMPARISONS: readonly Operator[] = [...EQUALITY_COMPARISONS, 
 
 /** How a type with nested fields gets their schemas. */
 export interface SchemaContext {
-  /** The schema of a set value of an inner field. `maxBytes` is the room that an index has for it. */
+  /** The schema of a set value of an inner field. `maxBytes` is the room that an index has for a text in the field. */
   inner: (spec: FieldSpec, maxBytes?: number) => z.ZodType;
   unknownFields: 'reject' | 'strip';
   /** Maximum bytes of a text that is also in an index over several fields or over the items of its array. */
@@ -56,7 +56,7 @@ export interface FieldType extends DeclaredType {
   /** The schema of a set value: its type, bounds and normalisation. Messages are public. */
   schema(spec: FieldSpec, context: SchemaContext): z.ZodType;
   modifiers: readonly TypedModifier[];
-  /** Errors in a declaration of this type, apart from modifiers that it does not support. */
+  /** Errors in the declaration of a field of this type, apart from modifiers that the type does not support. */
   errors?(spec: FieldSpec): string[];
   /** Converts a valid value of `min()` or `max()` to the form that `order` compares. Left out: numbers, unchanged. */
   bound?(value: number | string | Date): Scalar;
@@ -93,7 +93,7 @@ export interface FieldType extends DeclaredType {
   indexMethod?(spec: FieldSpec): 'btree' | 'hash' | 'gin' | undefined;
   /** Maximum bytes of a value in a btree index; undefined if values may be larger than fits. Left out: no index orders its values. */
   indexedBytes?(spec: FieldSpec): number | undefined;
-  /** Whether it accepts values that are too large for an index: its own indexes are over expressions. */
+  /** Whether the type accepts values that are too large for an index: indexes of its fields are over expressions, such as a digest. */
   indexedByExpression?: true;
 
   // Descriptions
@@ -107,13 +107,19 @@ export interface FieldType extends DeclaredType {
   jsonType: 'string' | 'number' | 'boolean' | 'array' | 'object' | 'any';
   /** Whether every value of its JSON type is valid, so that columns of such values can be converted to this type. */
   takesAll?: true;
-  /** Whether its values are readable by every other type with this mark: they are plain texts, though not all are valid there. */
+  /**
+   * Whether its values are readable by every other type with this mark: the values are plain texts, though not all are valid in every such
+   * type.
+   */
   plainText?: true;
 
   // Personal data
   /** Whether a field of this type is always personal data (`always`), or never because of its name alone. Left out: its name decides. */
   personal?: 'always' | 'never';
-  /** Whether people can write anything about themselves in it: then it is personal data in a user record, whatever its name. */
+  /**
+   * Whether people can write anything about themselves in a field of this type: then it is personal data in a user record, whatever its
+   * name.
+   */
   freeText?: true;
   /** Whether the audit trail masks its personal values completely: even the first character would reveal much. */
   maskedWhole?: true;

@@ -6,7 +6,7 @@ const PREFIX_CHARACTERS = 600;
 /** The SQL function that joins the items of an array. Unlike array_to_string it is immutable, as an index requires. */
 export const ARRAY_TEXT = 'belfry_array_text';
 
-/** The statement that creates the function. */
+/** The SQL statement that creates the function for joining the items of an array. */
 export const CREATE_ARRAY_TEXT = `CREATE OR REPLACE FUNCTION ${ARRAY_TEXT}(text[]) RETURNS text LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE RETURN array_to_string($1, E'\\n');`;
 
 /**

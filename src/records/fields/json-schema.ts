@@ -20,8 +20,8 @@ export function boundKeywords(
 }
 
 /**
- * The keywords of a text: length and pattern. They describe the stored text: if it is trimmed, the sent text may have more surrounding
- * space.
+ * The keywords of a text: length and pattern. The keywords describe the stored text: if the field is trimmed, the sent text may have more
+ * surrounding space.
  */
 export function textKeywords(spec: FieldSpec, direction: Direction): JsonSchema {
   const bounds = boundKeywords(spec, 'minLength', 'maxLength');

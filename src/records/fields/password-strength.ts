@@ -1,7 +1,7 @@
 import { createRequire } from 'node:module';
 import type * as Common from '@zxcvbn-ts/language-common';
 
-/** No field accepts a shorter password, so the list does not need shorter ones. */
+/** Minimum length of a password in characters. No field accepts a shorter one, so the list of leaked passwords does not need any. */
 const MIN_LENGTH = 8;
 
 const TOO_COMMON = 'This password is too common, choose another one';
@@ -16,7 +16,7 @@ export function normalizeForComparison(text: string): string {
   return text.normalize('NFKC').toUpperCase().toLowerCase().normalize('NFKC');
 }
 
-/** Loaded with the first password, because the list uses 20 MB of memory. */
+/** Loads the list of leaked passwords. Called when the first password is checked, because the list uses 20 MB of memory. */
 function loadLeakedPasswords(): Set<string> {
   const { dictionary } = requirePackage('@zxcvbn-ts/language-common') as typeof Common;
   const usable = dictionary['passwords-common'].filter((password) => password.length >= MIN_LENGTH);
@@ -33,7 +33,7 @@ export function isLeaked(password: string): boolean {
   return leaked.has(password);
 }
 
-/** Whether a text repeats one character (a step of 0), or each is the next or the previous one: `abcdefgh`, `87654321`. */
+/** Whether a text repeats one character, or counts up or down by one code point per character: `abcdefgh`, `87654321`. */
 function isSequence(text: string): boolean {
   const points = Array.from(text, (character) => character.codePointAt(0)!);
   const step = points[1]! - points[0]!;

@@ -33,9 +33,9 @@ export function isPersonalName(name: string): boolean | undefined {
 }
 
 /**
- * Whether a field holds personal data: it is marked `pii()`, its type is personal, or it is named like personal data. Without the mark this
- * is a guess: the OpenAPI document and the privacy report mention the field, the audit trail masks it, an export contains it, and an
- * erasure empties it.
+ * Whether a field holds personal data: it is marked `pii()`, its type is personal, or it is named like personal data. Without `pii()`, the
+ * result is a guess. It decides whether the OpenAPI document and the privacy report mention the field, the audit trail masks it, an export
+ * contains it, and an erasure empties it.
  */
 export function isPersonal(name: string, spec: FieldSpec): boolean {
   if (spec.pii) return true;

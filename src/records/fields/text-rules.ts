@@ -18,7 +18,7 @@ export const TEXT_MODIFIERS: readonly TypedModifier[] = [
   'encrypted',
 ];
 
-/** Normalises a text for comparisons; undefined for any other value. */
+/** Returns a text that a record may hold, unchanged, as a value to compare with; undefined for any other value. */
 export function toComparableText(value: unknown): string | undefined {
   return typeof value === 'string' && isStorable(value) ? value : undefined;
 }
@@ -68,7 +68,7 @@ export function textErrors(spec: FieldSpec): string[] {
 // A btree page accepts entries of at most 2,704 bytes, including the id and headers.
 /** Maximum total bytes of the values of one index entry, besides the record's id. */
 export const MAX_INDEXED_BYTES = 2600;
-// In UTF-8.
+// Maximum bytes of a character in UTF-8.
 const MAX_BYTES_OF_A_CHARACTER = 4;
 
 /** Whether the values must fit into the field's own index. */
@@ -76,14 +76,14 @@ function isIndexed({ unique, index, filterable, sortable }: FieldSpec): boolean 
   return Boolean(unique || index || filterable || sortable);
 }
 
-/** Bytes of the longest text that a declaration allows; undefined if it may not fit into an index. */
+/** Bytes of the longest text that a declaration allows; undefined if such a text may not fit into an index. */
 export function maxDeclaredTextBytes(spec: FieldSpec): number | undefined {
   const declared = spec.max === undefined ? Infinity : Number(spec.max.value) * MAX_BYTES_OF_A_CHARACTER;
   // The output of a Standard Schema may have any length.
   return declared <= MAX_INDEXED_BYTES && spec.standard === undefined ? declared : undefined;
 }
 
-/** Bytes of the longest text that a field accepts, for an index; undefined if it may not fit. */
+/** Bytes of the longest text that a field accepts; undefined if such a text may not fit into an index. */
 export function maxIndexedTextBytes(spec: FieldSpec): number | undefined {
   return maxDeclaredTextBytes(spec) ?? (isIndexed(spec) ? MAX_INDEXED_BYTES : undefined);
 }
@@ -124,7 +124,7 @@ export function textSchema(spec: FieldSpec, maxBytes?: number, normalized = norm
 }
 
 /**
- * Maximum bytes of a field's text, or of a text in its array, so that the indexes can hold it; undefined if it is in no index.
+ * Maximum bytes of a field's text, or of a text in its array, so that the indexes can hold it; undefined if the field is in no index.
  *
  * @param room the room in the declared indexes over the field
  */
@@ -132,7 +132,7 @@ export function maxBytesInIndex(spec: FieldSpec, room: number | undefined): numb
   return room ?? (isIndexed(spec) ? MAX_INDEXED_BYTES : undefined);
 }
 
-/** The schema of a text that indexes hold: texts that do not fit are refused. */
+/** The schema of a text that may be in an index: a text that is too long for the index is refused. */
 export function shortTextSchema(
   spec: FieldSpec,
   { maxBytes }: { maxBytes?: number | undefined },
@@ -142,7 +142,7 @@ export function shortTextSchema(
 }
 
 function matchesPattern(regex: RegExp, text: string): boolean {
-  // A global or sticky expression keeps its last position.
+  // A global or sticky expression would continue where its last match ended.
   regex.lastIndex = 0;
   return regex.test(text);
 }

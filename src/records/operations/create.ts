@@ -24,7 +24,7 @@ export function reservedIdOf(req: IncomingMessage): string | undefined {
 }
 
 interface Options {
-  /** The caller has already checked another policy (registration). */
+  /** Skips the create policy: the caller has already checked another one, as registration does. */
   authorized?: boolean;
   /** The record's id; left out: a new one. */
   id?: string | undefined;
@@ -80,7 +80,9 @@ export async function createRecord(
   const hooks = resource.declaration.hooks;
   const record = await (hooks?.beforeCreate === undefined
     ? insertRecord(context, entity, input, operation, options)
-    : context.withTransaction(entity, operation, (own, joined, as) => insertRecord(own, joined, input, as, options)));
+    : context.withTransaction(entity, operation, (txContext, txEntity, txOperation) =>
+        insertRecord(txContext, txEntity, input, txOperation, options),
+      ));
   const change = { action: 'created', record } as const;
   await finishWrite(context, resource, change, operation, (ctx) => hooks?.afterCreate?.(record as never, ctx));
   return record;

@@ -20,7 +20,7 @@ import {
   unchangedCondition,
 } from './write-steps.ts';
 
-/** One attempt to delete a record. Undefined if the record changed between the policy check and the write. */
+/** One attempt to delete a record. Returns undefined if the record changed between the policy check and the write. */
 async function attemptDelete(
   context: RecordsContext,
   entity: Entity,
@@ -47,7 +47,10 @@ async function attemptDelete(
   return removed;
 }
 
-/** If the step fails, the transaction is rolled back, even if the caller catches the error. */
+/**
+ * Runs the deletion step of the resource, if there is one. If the step fails, the transaction is rolled back, even if the caller catches
+ * the error.
+ */
 async function runDeletionStep(
   context: RecordsContext,
   name: string,
@@ -66,8 +69,8 @@ async function runDeletionStep(
 }
 
 /**
- * Deletes a record. As with `update`, a policy that can be part of the statement needs no separate query. If the resource has a deletion
- * step, both run in one transaction, so that they are committed together or not at all.
+ * Deletes a record. A policy that can be expressed in SQL is part of the delete statement and needs no separate query. If the resource has
+ * a deletion step, both run in one transaction, so that they are committed together or not at all.
  */
 export async function deleteRecord(
   context: RecordsContext,
@@ -80,7 +83,12 @@ export async function deleteRecord(
   const usesTransaction = always || resource.declaration.hooks?.beforeDelete !== undefined;
   const record = await retryOnConflict(entity, id, operation, (as) =>
     usesTransaction
-      ? context.withTransaction(entity, as, (own, joined, who) => attemptDelete(own, joined, id, who), { always })
+      ? context.withTransaction(
+          entity,
+          as,
+          (txContext, txEntity, txOperation) => attemptDelete(txContext, txEntity, id, txOperation),
+          { always },
+        )
       : attemptDelete(context, entity, id, as),
   );
   await finishWrite(context, resource, { action: 'deleted', record }, operation, (ctx) =>
@@ -106,8 +114,8 @@ async function loadDeleted(
 /**
  * Restores a deleted record, for viewers who may delete it and undo this deletion. Only its `updatedAt` changes.
  *
- * @throws ApiError UNAUTHORIZED, FORBIDDEN, or NOT_FOUND if it is not among the deleted records; PRECONDITION_FAILED; CONFLICT if one of
- *   its unique values is now taken
+ * @throws ApiError UNAUTHORIZED, FORBIDDEN, or NOT_FOUND if the record is not among the deleted ones; PRECONDITION_FAILED; CONFLICT if one
+ *   of its unique values is now taken
  */
 export async function restoreRecord(
   context: RecordsContext,
@@ -121,7 +129,7 @@ export async function restoreRecord(
   const deleted = await loadDeleted(entity, archive, id, operation);
   const conditions = operation.system ? [] : [await assertRestorable(resource, deleted, operation)];
   assertIfMatch(entity.versionOf, deleted, operation.ifMatch);
-  // A record in the archive does not change, but it may have been restored and deleted again under another privilege.
+  // Check the conditions in the statement, too: meanwhile, the record may have been restored and deleted again under another privilege.
   const record = await store.restore(id, conditions, causeOf(operation)).catch((error: unknown) => {
     throw toConflictError(resource, error);
   });

@@ -23,9 +23,9 @@ export function hookContext(context: RecordsContext, operation: OperationContext
 }
 
 /**
- * The result of a `before` hook: the value that it returned, or else the given values, which it may have changed.
+ * The result of a `before` hook: the value that it returned, or else the given values, which the hook may have changed in place.
  *
- * @throws Error for false: other frameworks treat it as a refusal, but here the write would continue
+ * @throws Error if the hook returned false: other frameworks treat false as a refusal, but here the write would continue
  */
 export function resolveHookResult(returned: unknown, values: object): object {
   if (returned === false)
@@ -61,7 +61,7 @@ async function canClientSetAndSee(field: CompiledField, write: FieldWrite, doc: 
   );
 }
 
-/** The names in an error's details that the client must not learn about. */
+/** The fields in an error's details that the client must not learn about. */
 async function findNamesHiddenFromClient(error: ApiError, write: FieldWrite, doc: StoredRecord): Promise<string[]> {
   const names = new Set(Object.keys(error.details ?? {}).map((path) => path.split('.', 1)[0]!));
   const foreign: string[] = [];
@@ -95,7 +95,7 @@ export async function validateHookResult(
     const names = await findNamesHiddenFromClient(error, { resource, operation, updating, before }, doc);
     if (names.length === 0) throw error;
     const fields = names.map((name) => `"${shortenForMessage(name)}"`).join(', ');
-    // Without the cause: the log would show its details, and with them the values.
+    // Leave out the cause of this error: the log would show the details of the cause, and with them the values.
     throw new Error(
       `hooks.${updating ? 'beforeUpdate' : 'beforeCreate'} of "${resource.name}" returned invalid values for ${fields}`,
     );

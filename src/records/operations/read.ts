@@ -32,7 +32,7 @@ export async function readRecord(
   return loadAuthorizedRecord(resource, store, id, 'read', resource.policies.read, operation);
 }
 
-// A list is held in memory. For longer lists, code uses `each`.
+// Maximum records in a list that code reads: the whole list is held in memory. For longer lists, code uses `each`.
 const MAX_LIMIT_OF_CODE = 1000;
 // The number of records that `each` holds at a time.
 const EACH_PAGE_LENGTH = 100;
@@ -50,8 +50,8 @@ function positionOfRecord(sort: ListQuery['sort'], record: StoredRecord): Positi
 }
 
 /**
- * The position after which a list continues. If a cursor names a record, it is the record's current position, provided that the caller may
- * list it.
+ * The position after which a list continues. For a cursor that names a record, it is the record's current position; throws if the record no
+ * longer exists or the caller may not list it.
  */
 async function resolveStartPosition(
   { resource }: Entity,
@@ -79,7 +79,7 @@ interface PageRead {
   bytes: number | undefined;
 }
 
-/** Reads the records of a slice that fit. */
+/** Reads the records of a slice, as many as fit into the response. */
 async function readSlice(
   { store, query, after, operation, bytes }: PageRead,
   slice: Omit<Slice, 'after'>,
@@ -90,7 +90,7 @@ async function readSlice(
   return readWithinRoom(operation.req, bytes, (room) => store.listWithin(query, { ...slice, after }, query.slow, room));
 }
 
-/** Reads the records of a slice and the total. */
+/** Reads the records of a slice, and counts the whole list. */
 async function readSliceAndTotal(
   pageRead: PageRead,
   slice: Omit<Slice, 'after'>,
@@ -124,14 +124,14 @@ async function readPage({ resource }: Entity, pageRead: PageRead): Promise<Omit<
   return { records, meta: { limit, next: isMore ? nextCursorOf(records) : null, ...truncated } };
 }
 
-/** The conditions of policy and scope on the collection. */
+/** The conditions that list policy and scope filter put on a list. */
 async function collectionConditions(resource: CompiledResource, operation: OperationContext): Promise<Condition[]> {
   const allowed = await policyConditionsForList(resource, operation);
   const scope = scopeConditions(resource, operation);
   return [...allowed, ...(scope instanceof Promise ? await scope : scope)];
 }
 
-/** Parses a list query and adds its conditions to those of policy and scope filter. */
+/** Parses a list query and adds the query's conditions to those of the list policy and the scope filter. */
 async function prepareList(
   { settings, entities }: RecordsContext,
   { resource, store, archive }: Entity,
@@ -155,7 +155,7 @@ async function prepareList(
   };
 }
 
-/** @throws ApiError UNAVAILABLE if the list takes too long */
+/** Runs the statements of a list. A statement timeout becomes the ApiError UNAVAILABLE, with a hint for the client. */
 async function refuseSlowList<T>(work: () => Promise<T>): Promise<T> {
   try {
     return await work();
@@ -213,7 +213,7 @@ export async function countRecords(
 
 const PAGING_PARAMETERS = ['page', 'limit', 'after'];
 
-// An order in which no change moves a record.
+// The default order of `each`: no change of a record moves it within the list.
 const BY_ID: ListQuery['sort'] = [{ field: 'id', column: 'id', descending: false }];
 
 /**

@@ -19,7 +19,7 @@ import {
   unchangedCondition,
 } from './write-steps.ts';
 
-/** One attempt to change a record. Undefined if the record changed between the policy check and the write. */
+/** One attempt to change a record. Returns undefined if the record changed between the policy check and the write. */
 async function attemptUpdate(
   context: RecordsContext,
   entity: Entity,
@@ -69,8 +69,8 @@ async function attemptUpdate(
 }
 
 /**
- * Updates a record. If the policy can be expressed in SQL (a role, the owner), the record is not loaded first: one statement checks the policy,
- * changes the record and writes the event. If it matches no row, a second query decides between 403 and 404.
+ * Updates a record. If the policy can be expressed in SQL (a role, the owner), the record is not loaded first: one statement checks the
+ * policy, changes the record and writes the event. If the statement matches no row, a second query decides between 403 and 404.
  */
 export async function updateRecord(
   context: RecordsContext,
@@ -83,7 +83,9 @@ export async function updateRecord(
   const usesTransaction = resource.declaration.hooks?.beforeUpdate !== undefined;
   const { record, previous } = await retryOnConflict(entity, id, operation, (as) =>
     usesTransaction
-      ? context.withTransaction(entity, as, (own, joined, who) => attemptUpdate(own, joined, id, input, who))
+      ? context.withTransaction(entity, as, (txContext, txEntity, txOperation) =>
+          attemptUpdate(txContext, txEntity, id, input, txOperation),
+        )
       : attemptUpdate(context, entity, id, input, as),
   );
   await finishWrite(context, resource, { action: 'updated', record, previous }, operation, (ctx) =>

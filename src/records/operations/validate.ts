@@ -26,9 +26,9 @@ interface Validation extends FieldWrite {
   unknownFields: 'reject' | 'strip';
   /** Maximum number of undeclared fields in a body, even if they are stripped. */
   maxUnknown: number;
-  /** Values that were already validated: unchanged ones are neither checked nor transformed again. */
+  /** The values that were validated before a hook ran: those that the hook left unchanged are neither checked nor transformed again. */
   validated: Values;
-  /** Whether a hook will run afterwards: it may fill fields that clients cannot send. */
+  /** Whether a hook will run after this validation: the hook may fill fields that clients cannot send. */
   hooked: boolean;
 }
 
@@ -56,7 +56,7 @@ function isSet(input: Values, name: string): boolean {
   return Object.hasOwn(input, name) && input[name] !== undefined;
 }
 
-/** For an update, functions of `writableBy` run before the value is checked: the record that they decide on already exists. */
+/** For an update, functions of `writableBy` run before the value is checked: the record on which the functions decide already exists. */
 async function findRefusalOnUpdate(field: CompiledField, validation: Validation): Promise<string | undefined> {
   if (!validation.updating || !needsWritableByFunction(field, validation)) return undefined;
   return findWriteRefusalByFunction(field, validation, validation.before);
@@ -117,7 +117,10 @@ function fillMissing(input: Values, values: Values, validation: Validation, deta
   }
 }
 
-/** Stores the result of custom rules in the form in which its column holds it, or removes the value. Errors are added to `details`. */
+/**
+ * Replaces a value with the output of its custom rules, in the form in which the column holds it; without an output, removes the value.
+ * Errors are added to `details`.
+ */
 function setRuleResult(
   values: Values,
   field: CompiledField,
@@ -152,7 +155,9 @@ async function applyCustomRules(values: Values, validation: Validation, details:
   }
 }
 
-/** For a create, functions of `writableBy` run last: they decide on the record as it would be stored, so it must be valid. */
+/**
+ * For a create, functions of `writableBy` run last: the functions decide on the record as it would be stored, so the record must be valid.
+ */
 async function checkWritableByOnCreate(
   input: Values,
   values: Values,

@@ -11,7 +11,10 @@ const YEAR_10000 = Date.UTC(10_000, 0);
 const TRANSACTION_ID = /^\d{1,10}$/;
 const MAX_TRANSACTION_ID = 2 ** 32 - 1;
 
-/** Distinguishes a state of a record from all of its other states, in digits and small letters; undefined if it is unknown. */
+/**
+ * Returns the version of a record, which distinguishes its state from all of its other states: digits and small letters; undefined if
+ * unknown.
+ */
 export type VersionOf = (record: StoredRecord) => string | undefined;
 
 /** The version of a record by the time of its last change (ISO 8601): no two changes of a record share a millisecond. */
@@ -32,8 +35,8 @@ function isTransactionVersion(version: string): boolean {
 }
 
 /**
- * Versions identify the last change of a record: by its time or, without timestamps, by its transaction. They never depend on the content:
- * a repeated version would reveal that a hidden field has its earlier value again.
+ * Versions identify the last change of a record: by its time or, without timestamps, by its transaction. A version never depends on the
+ * content of the record: a repeated version would reveal that a hidden field has its earlier value again.
  */
 export function createVersionOf({ timestamps }: CompiledResource): VersionOf {
   return timestamps ? (record) => versionOfTime(record.updatedAt as string) : transactionOf;
@@ -45,15 +48,15 @@ export function versionOf(entities: ReadonlyMap<string, { versionOf: VersionOf }
   return name === undefined ? undefined : entities.get(name)!.versionOf(value as StoredRecord);
 }
 
-/** The versions of which a record must have one for a write to run; `*` for any. */
+/** The versions in `If-Match`: a write runs only if the record has one of these versions. `*` stands for any version. */
 export type IfMatch = '*' | readonly string[];
 
 /**
- * Parses `If-Match`. Only the version in a tag is compared: users who see different fields have different tags for the same version. A weak tag
- * never matches (RFC 9110 §13.1.1).
+ * Parses `If-Match`. Only the version in a tag is compared: users who see different fields have different tags for the same version. A weak
+ * tag never matches (RFC 9110 §13.1.1).
  *
  * @returns undefined if the header is missing
- * @throws ApiError BAD_REQUEST if it is malformed
+ * @throws ApiError BAD_REQUEST if the header is malformed
  */
 export function readIfMatch({ headers }: IncomingMessage): IfMatch | undefined {
   const header = headers['if-match'];

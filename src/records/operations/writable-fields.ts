@@ -13,7 +13,7 @@ export interface FieldWrite {
   resource: CompiledResource;
   operation: OperationContext;
   updating: boolean;
-  /** The record before an update; undefined on create, and if it was not needed. */
+  /** The record before an update; undefined on create, and if validating the update does not need the record. */
   before: StoredRecord | undefined;
 }
 

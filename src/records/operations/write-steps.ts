@@ -19,7 +19,7 @@ import { hookContext } from './hooks.ts';
 import type { Values } from './validate.ts';
 import { assertIfMatch } from './versions.ts';
 
-/** Replaces the values of password fields with their hashes. */
+/** Copies values, with the values of password fields replaced by their hashes. */
 export async function hashPasswords(
   context: RecordsContext,
   resource: CompiledResource,
@@ -38,9 +38,9 @@ const MAX_ATTEMPTS = 12;
 const RETRY_PAUSE_MS = 10;
 
 /**
- * Runs a write that succeeds only if the record has not changed since policies, rules and hooks were evaluated. After a conflict, it
- * evaluates them again. Retries of this process wait in a queue, because only one of several concurrent writers can succeed. Pauses are
- * random, because other processes do not share this queue.
+ * Runs a write that succeeds only if the record has not changed since policies, rules and hooks were evaluated. After a conflict, policies,
+ * rules and hooks are evaluated again. Retries of this process wait in a queue, because only one of several concurrent writers can succeed.
+ * Pauses are random, because other processes do not share this queue.
  *
  * @param attempt returns the result of the write; undefined if another writer was faster
  * @throws ApiError CONFLICT
@@ -70,7 +70,10 @@ export function causeOf(operation: OperationContext): Cause {
   return { userId: user?.id, requestId, req, identity: identityOfOperation(operation), system };
 }
 
-/** The error details for fields whose values are taken together. If there are several, only fields that every viewer sees are named. */
+/**
+ * The error details for the fields of a violated unique index. If the index has several fields, only those that every viewer sees are
+ * named.
+ */
 function describeTakenFields(fields: readonly CompiledField[]): ErrorDetails {
   const alone = fields.length === 1;
   const named = fields.filter(({ spec, secret, visibleTo }) =>
@@ -142,7 +145,7 @@ export function finishWrite(
 
 /**
  * The condition that `record` has not changed, so that decisions based on it still hold. Policies, rules and hooks cannot run inside the
- * statement, but the statement can check that the row is the one that they saw.
+ * statement, but the statement can check that the row has not changed since policies, rules and hooks ran.
  */
 export function unchangedCondition({ resource }: Entity, record: StoredRecord): WriteCondition[] {
   if (resource.timestamps) return [{ field: 'updatedAt', op: 'eq', value: record.updatedAt }];

@@ -40,7 +40,7 @@ function resolveFilterableField(resource: CompiledResource, name: string, viewer
 }
 
 function toComparedValue({ name, spec }: FilterableField, value: unknown): unknown {
-  // As in a query string: a text may represent a number, and is trimmed and lower-cased as the field declares.
+  // Converts a text as in a query string: it may represent a number, and is trimmed and lower-cased as the field declares.
   const convertAsText = () => fieldTypeOf(spec).fromQuery?.(requireSingleText(name, String(value)), spec);
   const known = typeof value === 'string' ? convertAsText() : comparableValue(spec, value);
   const found = known ?? (typeof value === 'number' || typeof value === 'boolean' ? convertAsText() : undefined);
@@ -76,7 +76,7 @@ function assertDefined(parameter: string, value: unknown): void {
 }
 
 /**
- * A filter of code as conditions: its comparisons, and the condition that limits it to records in which the viewer may see the field.
+ * Converts a filter that code passed to conditions: its comparisons, and the condition that the viewer may see the field in the record.
  *
  * @param parameter a field, or `field[op]`
  * @param value any value that a query string can express, or a list, null, a Date, or operators with their values

@@ -7,14 +7,15 @@ import { queryError } from './parameter.ts';
 import { comparableValue, fieldSpecOf } from './scope.ts';
 
 const CHECKSUM_BYTES = 9;
-// Large enough for several values of indexed fields; for longer texts, the cursor names its record instead.
+// Maximum characters of the values in a cursor: enough for several values of indexed fields. For longer values, the cursor names its record
+// instead.
 const MAX_PAYLOAD_LENGTH = 4096;
 const MAX_CURSOR_LENGTH = 16_384;
 const BASE64URL = /^[A-Za-z0-9_-]+$/;
 
 /**
- * A checksum that ties a cursor to its resource and order, and shows that it arrived complete. It is not a signature: a forged cursor
- * reveals nothing, because cursors contain only values that the viewer can see anyway.
+ * A checksum that ties a cursor to its resource and order, and shows that it arrived complete. The checksum is not a signature: a forged
+ * cursor reveals nothing, because cursors contain only values that the viewer can see anyway.
  */
 function computeChecksum(resource: CompiledResource, sort: readonly SortTerm[], payload: string): Buffer {
   const order = sort.map((term) => (term.descending ? '-' : '') + term.field).join(',');
@@ -23,7 +24,7 @@ function computeChecksum(resource: CompiledResource, sort: readonly SortTerm[], 
 
 /**
  * The cursor after a record of a sorted list. It carries the values of the sort terms, so the list can continue from there even if the
- * record is deleted. If some viewers may not see the values, or they are too long, it carries only the record's id.
+ * record is deleted. If some viewers may not see the values, or the values are too long, the cursor carries only the record's id.
  */
 export function cursorAfter(
   resource: CompiledResource,

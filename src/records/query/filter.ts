@@ -9,8 +9,8 @@ import { joinNames, queryError, shortenForMessage } from './parameter.ts';
 export type QueryViewer = Viewer | 'system' | undefined;
 
 /**
- * The condition for records in which this viewer may see the field; undefined if the viewer sees it in every record. A query must not
- * reveal values that a response would leave out.
+ * The condition for records in which this viewer may see the field; undefined if the viewer sees the field in every record. A query must
+ * not reveal values that a response would leave out.
  */
 export function visibilityCondition(
   resource: CompiledResource,
@@ -54,18 +54,18 @@ function parseComparedValue(field: CompiledField, parameter: string, op: Operato
       throw queryError(`The query parameter "${parameter}" must be true or false`);
     return text === 'true';
   }
-  const one = (part: string) => {
+  const parseValue = (part: string) => {
     const value = field.type.fromQuery?.(part, field.spec);
     if (value === undefined) throw queryError(`The query parameter "${parameter}" has a value of the wrong type`);
     return value;
   };
-  if (!LIST_OPERATORS.has(op)) return one(text);
+  if (!LIST_OPERATORS.has(op)) return parseValue(text);
   const parts = text.split(',').filter((part) => part !== '');
   if (parts.length === 0) throw queryError(`The query parameter "${parameter}" needs at least one value`);
   if (parts.length > MAX_LIST_VALUES) {
     throw queryError(`The query parameter "${parameter}" takes at most ${MAX_LIST_VALUES} values`);
   }
-  return parts.map(one);
+  return parts.map(parseValue);
 }
 
 /** `field=value` or `field[op]=value` as conditions: the comparison, and the limit to records in which the viewer may see the field. */

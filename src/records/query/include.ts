@@ -20,8 +20,8 @@ function referencesOf(resource: CompiledResource): Map<string, string> {
 }
 
 /**
- * Adds a path to the tree. After its first reference, a path must not return to a resource that it has already passed: self-references are
- * expanded once.
+ * Adds a path to the tree. After its first reference, a path must not return to a resource that the path has already passed:
+ * self-references are expanded once.
  */
 function addIncludePath(root: CompiledResource, path: string, tree: IncludeTree, resourceOf: ResourceOf): void {
   const includeError = (why: string) => queryError(`Cannot include "${shortenForMessage(path)}"; ${why}`);

@@ -24,8 +24,8 @@ export function createComparison(field: string, spec: FieldSpec, op: Operator, v
 export type Condition = Comparison | { any: readonly Condition[] } | { every: readonly Condition[] } | { never: true };
 
 /**
- * A case-insensitive substring of a field. Only Postgres evaluates it, because Postgres and JavaScript match upper and lower case
- * differently (İ, ẞ, a final sigma).
+ * A case-insensitive substring of a field. Only Postgres evaluates this condition, because Postgres and JavaScript match upper and lower
+ * case differently (İ, ẞ, a final sigma).
  */
 export interface SubstringCondition {
   field: string;
@@ -33,8 +33,8 @@ export interface SubstringCondition {
 }
 
 /**
- * Deleted records that one of these privileges may restore: they were deleted under one of them, or the privilege is unknown. Only
- * Postgres evaluates this condition.
+ * Selects deleted records that a viewer with one of these privileges may restore: records deleted under one of the privileges, or under an
+ * unknown one. Only Postgres evaluates this condition.
  */
 export interface DeletedUnder {
   deletedUnder: readonly string[];

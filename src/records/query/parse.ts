@@ -25,10 +25,10 @@ interface Limits {
 
 /** The highest `page`. */
 export const MAX_PAGES = 1_000_000_000;
-// Postgres can skip this many rows at about the cost of reading a page.
+// Maximum rows that a fast query may skip: skipping them costs about as much as reading a page.
 const MAX_FAST_OFFSET = 10_000;
 
-/** The names that `fields` may hold. */
+/** The field names that the query parameter `fields` may contain. */
 export function selectableFields(resource: CompiledResource): string[] {
   const own = ['id', ...(resource.timestamps ? ['createdAt', 'updatedAt'] : [])];
   const fields = resource.fields.filter((field) => !field.secret).map((field) => field.name);
@@ -47,7 +47,7 @@ function parseFields(resource: CompiledResource, text: string): Set<string> {
   return new Set(['id', ...wanted]);
 }
 
-/** Which parts of the records to return: `include` and `fields`. An included reference is also selected. */
+/** Parses `include` and `fields`, which choose the parts of records to return. An included reference is also selected. */
 function parseSelection(
   resource: CompiledResource,
   { include, fields }: { include?: string | undefined; fields?: string | undefined },
@@ -83,7 +83,7 @@ const LIST_PARAMETER_NAMES: ReadonlySet<string> = new Set(LIST_PARAMETERS);
 /** The parameters of a list that are not filters, as texts. */
 type ListParameters = Partial<Record<(typeof LIST_PARAMETERS)[number], string>>;
 
-/** Which part of the list to return, and whether to return the total. */
+/** Parses the parameters that choose the page of a list, and whether to count the total. */
 function parsePaging(
   { page, limit, after, count }: ListParameters,
   limits: Limits,
@@ -99,7 +99,7 @@ function parsePaging(
   };
 }
 
-/** Which records to return if deleted ones are kept. */
+/** Parses `deleted`: whether a list returns deleted records, alone or together with the others. */
 function parseDeleted(deleted: string | undefined): ListQuery['deleted'] {
   if (deleted === undefined || deleted === 'only' || deleted === 'with') return deleted;
   throw queryError('The query parameter "deleted" can only be "only" or "with"');
@@ -112,7 +112,7 @@ interface Options {
   byCode: boolean;
 }
 
-/** A field may be named `count`. If the caller may filter by it, the parameter means the field. */
+/** Whether the parameter `count` is a filter: if a field has this name and the caller may filter by it, the parameter means the field. */
 function isCountFilter(resource: CompiledResource, value: unknown, viewer: QueryViewer): boolean {
   if (isFilterable(resource, 'count')) return true;
   return viewer === 'system' && resource.field.has('count') && value !== 'none';
@@ -124,7 +124,7 @@ function isFilterName(resource: CompiledResource, name: string, value: unknown, 
   return name === 'count' && isCountFilter(resource, value, viewer);
 }
 
-/** Whether no index serves any of the system's filters: the system may filter by every field. */
+/** Whether no index serves any of the filters. Only filters with system privilege, which may use every field, can lack an index. */
 function lacksIndex(resource: CompiledResource, filters: readonly (readonly [string, unknown])[]): boolean {
   const indexed = resource.indexes
     .filter(({ method }) => method === 'btree' || method === 'hash' || method === 'gin')

@@ -16,14 +16,17 @@ const ARRAY_OPERATORS: readonly Operator[] = ['in', 'nin', 'all'];
 export const EQUALITY_OPERATORS: ReadonlySet<string> = new Set(['eq', 'ne']);
 
 /**
- * A filter value in the form in which records hold it, so that the database and `matches` compare alike; undefined for a value of the wrong
+ * A filter value in the form in which records hold it, so that Postgres and comparisons in memory agree; undefined for a value of the wrong
  * type.
  */
 export function comparableValue(spec: FieldSpec, value: unknown): Scalar | undefined {
   return fieldTypeOf(spec).comparable?.(value, spec);
 }
 
-/** `in`, `nin` and `all`. In the list, null stands for a field without a value, undefined for a value that could not be computed. */
+/**
+ * The condition of the operators `in`, `nin` and `all`. In the list, null stands for a field without a value, undefined for a value that
+ * could not be computed.
+ */
 function arrayCondition(field: string, spec: FieldSpec, op: Operator, wanted: readonly unknown[]): Condition {
   const values = wanted.filter((one) => one !== null).map((one) => comparableValue(spec, one));
   const known = values.filter((one) => one !== undefined);
@@ -35,7 +38,8 @@ function arrayCondition(field: string, spec: FieldSpec, op: Operator, wanted: re
 }
 
 /**
- * A comparison of code. Null stands for no value. No record meets a comparison with undefined or with a value of the wrong type.
+ * A comparison that code wrote, in a scope filter or a query. Null stands for no value. No record meets a comparison with undefined or with
+ * a value of the wrong type.
  *
  * @throws Error for `exists` without a boolean, or a list operator without a list
  */
@@ -129,7 +133,8 @@ function scopeResultConditions(resource: CompiledResource, filter: unknown): Con
   return filterConditions(resource, filter);
 }
 
-// By viewer. Each operation creates its own viewer, so the scope is evaluated once per operation and not kept longer.
+// The results of asynchronous scope functions, by view context. Each operation creates its own view context, so the scope is evaluated once
+// per operation and not kept longer.
 const pendingScopes = new WeakMap<ResolvedViewContext, Map<CompiledResource, Promise<Condition[]>>>();
 
 /** Wraps an error that a scope function threw, to distinguish it from the error of an invalid filter. */
@@ -169,7 +174,7 @@ function evaluateScope(resource: CompiledResource, resolved: ResolvedViewContext
  * no record is in the scope.
  *
  * @param decides with `visibility`, an invalid filter hides every record too, so that the rest of the response is not lost
- * @throws Error if the scope returned no filter or an invalid one; the errors of `scopeErrorHandler`
+ * @throws Error if the scope returned no filter or an invalid one; with `request`, the ApiError that the scope function threw
  */
 export function scopeConditions(
   resource: CompiledResource,

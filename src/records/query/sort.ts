@@ -14,7 +14,7 @@ function isSingleValue({ spec, type }: CompiledField): boolean {
   return type.comparable !== undefined && spec.inner === undefined && !spec.encrypted;
 }
 
-/** The fields that at least some clients may sort by. */
+/** The fields that at least some clients may sort by: those marked `sortable()`, and the timestamps. */
 export function declaredSortFields(resource: CompiledResource): string[] {
   const declared = resource.fields.filter((field) => field.spec.sortable && !field.secret);
   return [...declared.map((field) => field.name), ...timestampFields(resource)];

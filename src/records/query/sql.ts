@@ -21,27 +21,27 @@ function comparisonSql(resource: CompiledResource, { field, op, value }: Compari
   const declared = resource.field.get(field);
   if (op === 'exists') return value === true ? `${column} is not null` : `${column} is null`;
   const convert = declared?.toParameter;
-  const add = (given: unknown) => {
+  const addConverted = (given: unknown) => {
     if (convert === undefined) return params.add(given);
     return params.add(Array.isArray(given) ? given.map(convert) : convert(given));
   };
   if (declared?.spec.inner !== undefined) {
     const type = declared.columnType.sql;
-    if (op === 'eq') return `${column} @> ${add([value])}::${type}`;
-    if (op === 'all') return `${column} @> ${add(value)}::${type}`;
-    if (op === 'in') return `${column} && ${add(value)}::${type}`;
-    // Like `ne`: a record without the field does not hold the value.
-    return `(${column} is null or not ${column} && ${add(op === 'ne' ? [value] : value)}::${type})`;
+    if (op === 'eq') return `${column} @> ${addConverted([value])}::${type}`;
+    if (op === 'all') return `${column} @> ${addConverted(value)}::${type}`;
+    if (op === 'in') return `${column} && ${addConverted(value)}::${type}`;
+    // `ne` and `nin` also match records without a value: such records hold none of the values.
+    return `(${column} is null or not ${column} && ${addConverted(op === 'ne' ? [value] : value)}::${type})`;
   }
-  if (op === 'in') return `${column} = any(${add(value)})`;
-  if (op === 'nin') return `(${column} is null or ${column} <> all(${add(value)}))`;
-  if (op === 'ne') return `${column} is distinct from ${add(value)}`;
-  // By code point, as in memory: the database's own collation depends on how it was created.
+  if (op === 'in') return `${column} = any(${addConverted(value)})`;
+  if (op === 'nin') return `(${column} is null or ${column} <> all(${addConverted(value)}))`;
+  if (op === 'ne') return `${column} is distinct from ${addConverted(value)}`;
+  // Compare texts by code point, as in memory: the database's own collation depends on how the database was created.
   const order = op !== 'eq' && declared?.type.textual ? ' collate "C"' : '';
-  return `${column} ${COMPARISON_SIGNS[op as keyof typeof COMPARISON_SIGNS]} ${add(value)}${order}`;
+  return `${column} ${COMPARISON_SIGNS[op as keyof typeof COMPARISON_SIGNS]} ${addConverted(value)}${order}`;
 }
 
-/** Whether a text, or an item of an array of texts, matches a LIKE pattern. */
+/** SQL that tests whether a text, or an item of an array of texts, matches a LIKE pattern. */
 function containsSql(resource: CompiledResource, field: string, pattern: string): string {
   const column = columnOf(resource, field);
   if (resource.field.get(field)?.spec.inner === undefined) return `${quoteIdentifier(column)} ilike ${pattern}`;
@@ -75,12 +75,15 @@ function joinConditions(
   return `(${conditions.map((one) => conditionSql(resource, one, params)).join(word)})`;
 }
 
-/** The condition that one of these transactions wrote the row's current version. Only a statement can check it. */
+/** The condition that one of these transactions (ids) wrote the row's current version. Only SQL can check this condition. */
 export interface WrittenBy {
   writers: readonly string[];
 }
 
-/** Converts the condition to SQL. `xmin`: https://www.postgresql.org/docs/current/ddl-system-columns.html */
+/**
+ * The SQL condition that one of these transactions wrote the row's current version. About `xmin`:
+ * https://www.postgresql.org/docs/current/ddl-system-columns.html
+ */
 export function writtenBySql({ writers }: WrittenBy, params: Parameters): string {
   return `"xmin" = any(${params.add(writers)}::xid[])`;
 }
@@ -115,14 +118,17 @@ function equalSql({ column, value }: PositionTerm): string {
   return value === undefined ? `${column} is null` : `${column} = ${value}`;
 }
 
-/** The ranges of one term that come after its value. */
+/** The SQL conditions for the values of one sort term that come after its value at the position. */
 function rangesAfterTerm({ column, descending, nullable, value }: PositionTerm): string[] {
   if (value === undefined) return descending ? [`${column} is not null`] : [];
   if (descending) return [`${column} < ${value}`];
   return nullable ? [`${column} > ${value}`, `${column} is null`] : [`${column} > ${value}`];
 }
 
-/** For terms with the same direction, all with values: a single row comparison, which an index on them serves as one range scan. */
+/**
+ * The conditions for terms with the same direction, all with values: a single row comparison, which an index on the terms serves as one
+ * range scan.
+ */
 function rangesAfterRow(terms: readonly PositionTerm[]): string[] {
   const [columns, values] = [terms.map((term) => term.column), terms.map((term) => term.value)];
   const row = `(${columns.join(', ')}) ${terms[0]!.descending ? '<' : '>'} (${values.join(', ')})`;

@@ -9,14 +9,17 @@ import { MAX_INDEXED_BYTES, maxBytesInIndex } from '../fields/text-rules.ts';
 import type { CompiledField, CompiledResource, SortTerm } from './compiled.ts';
 import { defaultOrderTerms, withIndexes } from './indexes.ts';
 
-/** Whether a field has a property, itself or in a nested field. */
+/** Whether a field, or a field nested in it, has custom rules of one kind: `checks` from `check()`, or `standard` from `schema()`. */
 function hasNestedProperty(spec: FieldSpec, property: 'checks' | 'standard'): boolean {
   if (spec[property] !== undefined) return true;
   if (spec.inner !== undefined) return hasNestedProperty(spec.inner.spec, property);
   return Object.values(spec.shape ?? {}).some((field) => hasNestedProperty(field.spec, property));
 }
 
-/** Maximum bytes of a field's value so that it fits into the declared indexes over the field; undefined if it is in none. */
+/**
+ * Maximum bytes of a field's value so that the value fits into the indexes that the option `indexes` declares over the field; undefined if
+ * there are none.
+ */
 function maxBytesInDeclaredIndexes(resource: AnyResource, name: string): number | undefined {
   const fieldOf = (term: string) => (resource.fields as Fields)[term.replace(/^-/, '')]?.spec;
   const lists = (resource.indexes ?? []).map(({ fields }) => fields.map(fieldOf));
@@ -35,9 +38,9 @@ function compileField(
   const { spec } = field;
   const type = fieldTypeOf(spec);
   const operators = spec.filterable === true ? type.operators : (spec.filterable ?? []);
-  const policy = (declared: Policy | undefined) =>
+  const compileOptionalPolicy = (declared: Policy | undefined) =>
     declared === undefined ? undefined : compilePolicy(declared, ignoreError);
-  const writableBy = policy(spec.writableBy);
+  const writableBy = compileOptionalPolicy(spec.writableBy);
   const compared = spec.inner?.spec ?? spec;
   const { toColumn } = fieldTypeOf(compared);
   return {
@@ -53,7 +56,7 @@ function compileField(
     maxBytes: type.indexedByExpression ? maxBytes : maxBytesInIndex(spec, maxBytes),
     sortsByPrefix: spec.sortable === true && isLongText(spec),
     operators: new Set(operators),
-    visibleTo: policy(spec.visibleTo),
+    visibleTo: compileOptionalPolicy(spec.visibleTo),
     writableBy,
     personal: isPersonal(name, spec),
     closed: Boolean(spec.hidden || spec.readOnly || (writableBy !== undefined && allowsNobody(writableBy))),
@@ -62,7 +65,7 @@ function compileField(
   };
 }
 
-// Declarations are checked for configuration errors before they are compiled.
+// Policy errors need no report here: declarations are checked for configuration errors before they are compiled.
 const ignoreError = () => undefined;
 
 /** The field that holds the owner's id, if the resource has one. */
@@ -98,7 +101,7 @@ function compileResource(
   const fields = Object.entries(resource.fields as Fields).map(([name, field]) =>
     compileField(name, field, { unknownFields, maxBytes: maxBytesInDeclaredIndexes(resource, name) }),
   );
-  const policy = (action: Action) => compilePolicy(declaredPolicy(resource, action), ignoreError);
+  const compilePolicyOf = (action: Action) => compilePolicy(declaredPolicy(resource, action), ignoreError);
   const plural = pluralName(resource.name);
   const crud = resource.crud ?? true;
   const defaultSort = parseDefaultSort(resource, timestamps);
@@ -115,14 +118,14 @@ function compileResource(
     field: new Map(fields.map((field) => [field.name, field])),
     ownerField,
     policies: {
-      list: policy('list'),
-      read: policy('read'),
-      create: policy('create'),
-      update: policy('update'),
-      delete: policy('delete'),
+      list: compilePolicyOf('list'),
+      read: compilePolicyOf('read'),
+      create: compilePolicyOf('create'),
+      update: compilePolicyOf('update'),
+      delete: compilePolicyOf('delete'),
       reference:
         resource.policies?.reference === undefined
-          ? policy('read')
+          ? compilePolicyOf('read')
           : compilePolicy(resource.policies.reference, ignoreError),
     },
     actions: new Set(crud === true ? ACTIONS : crud === false ? [] : crud),
@@ -140,10 +143,10 @@ function compileResource(
 }
 
 /**
- * Compiles declarations for use by requests. They must be valid.
+ * Compiles declarations of resources for use by requests. The declarations must be valid.
  *
  * @param taken names that other tables and their indexes use
- * @param reportRuleError logs errors of policy, `visibleTo` and scope functions; left out, their errors are thrown
+ * @param reportRuleError logs errors of policy, `visibleTo` and scope functions; left out: the errors of these functions are thrown
  */
 export function compileResources(
   resources: readonly AnyResource[],

@@ -22,7 +22,7 @@ export interface CompiledField {
   columnType: ColumnType;
   /** Converts a value to compare with to a Postgres parameter; undefined if no conversion is needed. */
   toParameter: ((value: unknown) => unknown) | undefined;
-  /** Maximum bytes of a text in its column, so that it fits into the indexes; undefined if no index limits it. */
+  /** Maximum bytes of a text in the field's column, so that the text fits into the indexes; undefined if no index limits it. */
   maxBytes: number | undefined;
   /** Whether lists sort by the beginning of its texts, because whole texts may not fit into an index. */
   sortsByPrefix: boolean;
@@ -34,7 +34,7 @@ export interface CompiledField {
   closed: boolean;
   /** Never returned to a viewer. */
   secret: boolean;
-  /** Whether it holds personal data. */
+  /** Whether the field holds personal data. */
   personal: boolean;
   /** The target resource of the reference, or of the references in the array. */
   target: string | undefined;
@@ -61,21 +61,21 @@ export interface Index {
   terms: readonly SortTerm[];
 }
 
-/** A declaration compiled at startup: everything that requests need and that does not depend on them. */
+/** A declaration compiled at startup: everything that requests need and that is the same for every request. */
 export interface CompiledResource {
   name: string;
   declaration: AnyResource;
   /** Below /api, with the leading slash. */
   path: string;
   table: string;
-  /** The SQL source of its statements if it is not just the table. */
+  /** The SQL that replaces the table after `from`, for lists of live and deleted records together; undefined for just the table. */
   source?: string;
   timestamps: boolean;
-  /** Whether its deleted records are kept. */
+  /** Whether deleted records of the resource are kept, in an archive. */
   softDelete: boolean;
-  /** Whether its events record the origin of a change and which passwords are set. */
+  /** Whether events of the resource record the origin of a change and which passwords are set. */
   audit: boolean;
-  /** Whether these are the deleted records: each has `deletedAt`. */
+  /** Whether this describes the archive of a resource: deleted records, each with `deletedAt`. */
   archived?: boolean;
   fields: readonly CompiledField[];
   field: ReadonlyMap<string, CompiledField>;

@@ -13,9 +13,11 @@ export interface EmptiedField {
   name: string;
   column: string;
   spec: FieldSpec;
-  /** The value that replaces it, in the form in which a create would store it: the default of a required field, else null. */
+  /**
+   * The value that replaces the field's value, in the form in which a create would store it: the default of a required field, else null.
+   */
   replacement: unknown;
-  /** The same value as `->>` returns it from a JSON record. */
+  /** The replacement as the SQL operator `->>` returns it from a record's JSON. */
   replacementText: string | null;
 }
 
@@ -30,7 +32,10 @@ export interface ErasurePlan {
   personal: readonly EmptiedField[];
 }
 
-/** The value of an emptied field. Defaults from functions are not used: they would look like the person's own value. */
+/**
+ * The value that replaces the content of an emptied field. Results of default functions are not used: they would look like the person's own
+ * value.
+ */
 function replacementOf(name: string, spec: FieldSpec): unknown {
   if (!spec.required || typeof spec.default === 'function') return null;
   return createValidDefault(name, spec, fieldSchema(spec, 'reject')) ?? null;
@@ -44,8 +49,8 @@ function planEmptiedField(name: string, spec: FieldSpec, action: ErasurePlan['ac
 }
 
 /**
- * Evaluates the options `onOwnerDelete` and `personalFields`. Without the first, records are deleted with their owner. The declaration must
- * be free of other errors.
+ * Evaluates the options `onOwnerDelete` and `personalFields`. Without `onOwnerDelete`, records are deleted together with their owner's
+ * account. Call it only with a declaration that has no other errors.
  *
  * @param isUser whether this is the user resource, in which every text is personal
  */
@@ -68,7 +73,7 @@ export function erasurePlan(resource: AnyResource, isUser: boolean): ErasurePlan
 /** A resource whose records an erasure deletes or anonymizes. */
 export interface ErasureTarget {
   gateway: ResourceGateway;
-  /** Its owner field and column are set. */
+  /** The erasure plan. Its `ownerField` and `ownerColumn` are always set. */
   plan: ErasurePlan;
 }
 

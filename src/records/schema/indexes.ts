@@ -11,7 +11,7 @@ function maxIndexedBytes(spec: FieldSpec | undefined): number | undefined {
   return spec.encrypted ? undefined : fieldTypeOf(spec).indexedBytes?.(spec);
 }
 
-/** The order with the id as its last term, unless it contains the id already: no two records are equal in it. */
+/** Appends the id to a sort order that does not contain it yet, so that no two records are equal in the order. */
 export function makeTotalOrder(sorted: readonly SortTerm[]): SortTerm[] {
   if (sorted.some((term) => term.field === 'id')) return [...sorted];
   // The id has the direction of the last term, so that an index on (field, id) serves both directions.
@@ -36,9 +36,9 @@ export function defaultOrderTerms(
   return terms.every((term) => term.descending) ? terms.map((term) => ({ ...term, descending: false })) : terms;
 }
 
-/** An index without a name. */
+/** An index that has no name yet. */
 interface PlannedIndex extends Omit<Index, 'name'> {
-  /** The parts of its name: terms, and a last word. */
+  /** The terms that the name of the index is built from. `kind` is the last word of the name. */
   named: readonly SortTerm[];
   kind: string;
 }
@@ -48,18 +48,18 @@ type UnindexedResource = Omit<CompiledResource, 'indexes'>;
 
 const PLAIN_INDEX = { kind: 'index', method: 'btree', unique: false } as const;
 
-function term(resource: UnindexedResource, field: string, descending = false): SortTerm {
+function createSortTerm(resource: UnindexedResource, field: string, descending = false): SortTerm {
   return { field, column: columnOf(resource, field), descending };
 }
 
 function planFieldIndexes(resource: UnindexedResource, field: CompiledField): PlannedIndex[] {
   const { spec, operators } = field;
-  const own = [term(resource, field.name)];
+  const own = [createSortTerm(resource, field.name)];
   const plain = { ...PLAIN_INDEX, terms: own, named: own };
   const indexes: PlannedIndex[] = [];
   if (spec.unique)
     indexes.push({ ...plain, kind: 'unique', unique: true, method: isLongText(spec) ? 'digest' : 'btree' });
-  // The id makes the order of a sorted page total and lets the index serve it.
+  // With the id as last column, the index has the total order of a sorted page, so it can serve the page.
   if (spec.sortable) {
     const method = field.sortsByPrefix ? 'prefix' : 'btree';
     indexes.push({ ...plain, kind: 'sort_index', terms: makeTotalOrder(own), method });
@@ -68,7 +68,7 @@ function planFieldIndexes(resource: UnindexedResource, field: CompiledField): Pl
   const compared = operators.size > 0 || spec.index === true;
   if (compared && method === 'gin') indexes.push({ ...plain, kind: 'gin_index', method });
   if (spec.searchable) indexes.push({ ...plain, kind: 'search_index', method: 'search' });
-  // The index for lists of an owner's records covers this field.
+  // No further index for the owner field: the index for lists of an owner's records begins with it.
   if (field.name === resource.ownerField) return indexes;
   if (method === undefined || method === 'gin') return indexes;
   const sorted = spec.sortable && !field.sortsByPrefix;
@@ -79,7 +79,7 @@ function planFieldIndexes(resource: UnindexedResource, field: CompiledField): Pl
 
 function planDeclaredIndexes(resource: UnindexedResource): PlannedIndex[] {
   return (resource.declaration.indexes ?? []).flatMap(({ fields, unique = false }) => {
-    const terms = fields.map((name) => term(resource, name.replace(/^-/, ''), name.startsWith('-')));
+    const terms = fields.map((name) => createSortTerm(resource, name.replace(/^-/, ''), name.startsWith('-')));
     // The order by `createdAt` already has an index.
     if (!unique && resource.timestamps && terms.length === 1 && terms[0]!.field === 'createdAt') return [];
     return [{ ...PLAIN_INDEX, kind: unique ? 'unique' : 'index', unique, terms, named: terms }];
@@ -92,7 +92,7 @@ function planDeclaredIndexes(resource: UnindexedResource): PlannedIndex[] {
  */
 function planOrderIndexes(resource: UnindexedResource): PlannedIndex[] {
   const { ownerField: owner, timestamps, defaultOrder } = resource;
-  const created = timestamps ? [term(resource, 'createdAt')] : [];
+  const created = timestamps ? [createSortTerm(resource, 'createdAt')] : [];
   const indexes: PlannedIndex[] = timestamps
     ? [{ ...PLAIN_INDEX, terms: makeTotalOrder(created), named: created }]
     : [];
@@ -100,14 +100,15 @@ function planOrderIndexes(resource: UnindexedResource): PlannedIndex[] {
     indexes.push({ ...PLAIN_INDEX, kind: 'order_index', terms: defaultOrder, named: defaultOrder });
   }
   if (owner !== undefined && owner !== 'id') {
-    const own = term(resource, owner);
+    const own = createSortTerm(resource, owner);
     const rest = (defaultOrder ?? makeTotalOrder(created)).filter(({ field }) => field !== owner);
     indexes.push({ ...PLAIN_INDEX, kind: 'owner_index', terms: [own, ...rest], named: [own] });
   }
   return indexes;
 }
 
-// The id has an index. Sortable fields and the timestamps have one together with the id.
+// Whether the default order needs an index of its own. The id, `createdAt` and sortable fields have one already; `updatedAt` must have
+// none.
 function needsOwnIndex({ timestamps, field }: UnindexedResource, order: readonly SortTerm[]): boolean {
   const [first] = order;
   if (first!.field === 'id') return false;
@@ -116,7 +117,10 @@ function needsOwnIndex({ timestamps, field }: UnindexedResource, order: readonly
   return spec === undefined ? !timestamps : !spec.sortable;
 }
 
-/** Equal for equivalent indexes: an index can be read in both directions. */
+/**
+ * A key that is equal for equivalent indexes. Reversing the direction of all columns makes no difference: Postgres reads an index in both
+ * directions.
+ */
 function equivalenceKey({ method, terms }: PlannedIndex): string {
   const backwards = terms[0]!.descending;
   return JSON.stringify([method, ...terms.map(({ column, descending }) => [column, descending !== backwards])]);
@@ -141,10 +145,10 @@ function removeRedundantIndexes(planned: readonly PlannedIndex[]): PlannedIndex[
 /** Candidate names of an index in order of preference: the plain name, the name with directions, then names with a digest. */
 function* candidateIndexNames({ table }: UnindexedResource, planned: PlannedIndex): Generator<string> {
   const { kind, named, unique } = planned;
-  const name = (columns: readonly string[]) => `${table}_${columns.join('_')}_${kind}`;
-  const plain = name(named.map(({ column }) => column));
+  const formatName = (columns: readonly string[]) => `${table}_${columns.join('_')}_${kind}`;
+  const plain = formatName(named.map(({ column }) => column));
   yield shortenIdentifier(plain);
-  yield shortenIdentifier(name(named.map(({ column, descending }) => (descending ? `${column}_desc` : column))));
+  yield shortenIdentifier(formatName(named.map(({ column, descending }) => (descending ? `${column}_desc` : column))));
   for (let again = 0; ; again++)
     yield shortenIdentifier(`${plain}_${computeShortDigest(`${equivalenceKey(planned)} ${unique} ${again}`)}`);
 }

@@ -11,7 +11,10 @@ export function archiveIndex(archive: string): string {
   return shortenIdentifier(`${archive}_deleted_at_index`);
 }
 
-/** The name of an archive's index by the owner of the records, for erasures and exports. It is cheap: only deletions write to an archive. */
+/**
+ * The name of an archive's index by the owner of the records, which erasures and exports use. The index costs little: only deletions write
+ * to an archive.
+ */
 export function archiveOwnerIndex(archive: string): string {
   return shortenIdentifier(`${archive}_owner_index`);
 }

@@ -5,14 +5,14 @@ import { arrayTextSql, digestSql, prefixSql } from '../fields/index-expressions.
 import { type CompiledField, type CompiledResource, type Index, sqlTypeOf } from './compiled.ts';
 import { archiveIndex, archiveOwnerIndex } from './table-names.ts';
 
-function column(field: CompiledField): PgColumnBuilderBase {
+function createColumn(field: CompiledField): PgColumnBuilderBase {
   const type = sqlTypeOf(field);
   return customType<{ data: unknown }>({ dataType: () => type })(field.column);
 }
 
 type Columns = Record<string, ExtraConfigColumn>;
 
-// The position that ORDER BY … DESC expects. drizzle's default is the opposite, and such an index would serve no sort.
+// Puts nulls first in a descending column, as ORDER BY … DESC does. With drizzle's default, nulls last, the index would serve no sort.
 function sortColumn(column: ExtraConfigColumn, descending: boolean) {
   return descending ? column.desc().nullsFirst() : column;
 }
@@ -44,10 +44,10 @@ export function resourceTable(resource: CompiledResource): PgTable {
     createdAt: timestamptz('created_at').notNull().default(sql`now()`),
     updatedAt: timestamptz('updated_at').notNull().default(sql`now()`),
   };
-  const fields = Object.fromEntries(resource.fields.map((field) => [field.name, column(field)]));
+  const fields = Object.fromEntries(resource.fields.map((field) => [field.name, createColumn(field)]));
   const archived = {
     deletedAt: timestamptz('deleted_at').notNull(),
-    // Null in rows that are older than the column.
+    // Null in rows that were archived before this column existed.
     deletedUnder: text('deleted_under').array(),
   };
   const shape = {

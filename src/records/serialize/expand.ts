@@ -13,16 +13,17 @@ import type { CompiledResource } from '../schema/compiled.ts';
 import { jsonBytes } from './response-bytes.ts';
 import { type SerializedRecord, serializeFields } from './serialize-fields.ts';
 
-// An array may hold thousands of ids, a page a hundred arrays, and each level multiplies them.
+// Maximum array items to expand in one response. An array may hold thousands of ids, a page a hundred arrays, and each level multiplies
+// them.
 const MAX_ITEMS = 10_000;
-// A record may be large, and appears in the response once for each reference to it.
+// Maximum JSON bytes of expanded records in one response. A record may be large, and appears once for each reference to it.
 const MAX_BYTES = 4 * 1024 * 1024;
 
 /** The remaining budget for expanded records in one response. References beyond it stay ids. */
 interface Budget {
-  /** Array items. */
+  /** Array items that may still be expanded. */
   items: number;
-  /** JSON bytes of expanded records. */
+  /** JSON bytes that expanded records may still take. */
   bytes: number;
   /** Whether the budget left a reference unexpanded. */
   exceeded: boolean;
@@ -59,7 +60,7 @@ interface FieldSlots {
 /** A referenced record, serialized for the viewer. */
 interface Target {
   serialized: SerializedRecord;
-  /** JSON bytes; undefined until they are counted. */
+  /** The size of the serialized record in JSON bytes; undefined until it is counted. */
   bytes?: number;
 }
 
@@ -72,7 +73,7 @@ interface LevelBytes {
 }
 
 /**
- * Shares a read between viewers for whom the same change is serialized at the same time. The key contains everything that the read depends
+ * Shares a read between viewers for whom the same change is serialized at the same time. `dependsOn` lists everything that the read depends
  * on.
  */
 function shareRead(
@@ -98,7 +99,7 @@ async function readAndReserve(
     room = Math.min(level.max, getAvailableResponseBytes(req));
     return room;
   });
-  // Records that did not fit must not look like references that stay ids.
+  // Some records did not fit. Their ids must not stay in the response, as if the viewer may not see the records.
   if (room < level.max && bytes >= room) throw createNoRoomError();
   reserveResponseBytes(req, bytes);
   level.reserved += bytes;
@@ -134,7 +135,7 @@ function collectSlots(places: ExpansionLevel['places'], name: string, budget: Bu
     const value = record[name];
     if (typeof value === 'string') slots.push({ holder: record, key: name, id: value, times });
     else if (Array.isArray(value)) {
-      // Copy the array: it belongs to the stored record.
+      // Copy the array, because it belongs to the stored record, which must not change.
       const holder = [...value] as unknown as Record<PropertyKey, unknown>;
       record[name] = holder;
       for (const [key, id] of (value as string[]).entries()) {
@@ -159,7 +160,7 @@ function collectFieldSlots({ resource, includes, places }: ExpansionLevel, budge
   return fields.filter(({ slots }) => slots.length > 0);
 }
 
-/** Replaces the ids of one field, up to the budget of bytes. Returns the records that replaced them. */
+/** Replaces the ids of one reference field with the records that they refer to, up to the budget of bytes. Returns these records. */
 function fillSlots(
   slots: readonly ReferenceSlot[],
   found: ReadonlyMap<string, Target>,
@@ -188,8 +189,8 @@ function fillSlots(
 
 /**
  * Replaces the ids of reference fields with the records that they refer to, level by level, using the target resource's own rules for this
- * viewer. An id stays if the viewer may not see the target or the target no longer exists. A field that the viewer does not see is not
- * expanded. One query per field and level, whatever the number of records.
+ * viewer. An id stays an id if the viewer may not see the record that it refers to, or if that record no longer exists. A field that the
+ * viewer does not see is not expanded. One query per field and level, whatever the number of records.
  *
  * @returns whether the budget sufficed for every reference
  */

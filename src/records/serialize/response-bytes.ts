@@ -10,7 +10,7 @@ const BACKSLASH = 0x5c;
 const FIRST_PRINTED = 0x20;
 // biome-ignore lint/suspicious/noControlCharactersInRegex: these are what JSON escapes
 const ESCAPED = /[\u0000-\u001f"\\]/;
-// The other control characters take six bytes: \u0001.
+// Control characters with an escape of two bytes: \b, \t, \n, \f and \r. The others take six bytes: \u0001.
 const SHORT_ESCAPES = new Set([0x08, 0x09, 0x0a, 0x0c, 0x0d]);
 
 function jsonStringBytes(text: string): number {
@@ -24,10 +24,7 @@ function jsonStringBytes(text: string): number {
   return bytes;
 }
 
-/**
- * The bytes of a record's value as JSON in UTF-8, including escapes. It does not write the JSON, which may be megabytes, because only the
- * size is needed.
- */
+/** Counts the bytes of a record's value as JSON in UTF-8, including escapes, without writing the JSON, which may be megabytes. */
 export function jsonBytes(value: unknown): number {
   if (typeof value === 'string') return jsonStringBytes(value);
   if (typeof value !== 'object' || value === null) return String(value).length;
@@ -40,7 +37,7 @@ export function jsonBytes(value: unknown): number {
 /** The first records of a page, as many as fit. */
 export interface FittingPage<T> {
   records: T[];
-  /** Whether records were left out for lack of room. */
+  /** Whether records of the page were left out because they did not fit. */
   isCut: boolean;
 }
 
@@ -52,7 +49,7 @@ export interface MeasuredPage<T> extends FittingPage<T> {
 // A control character takes one byte in Postgres and six in JSON. No other value grows more.
 const MAX_GROWTH = 6;
 
-/** The first records whose JSON fits; always at least one. */
+/** The first records of a page whose JSON fits into `bytes`; always at least one. */
 function limitToJsonBytes<T>(page: MeasuredPage<T>, bytes: number): FittingPage<T> {
   const { records } = page;
   if (page.bytes * MAX_GROWTH <= bytes) return page;
@@ -76,7 +73,7 @@ export async function readWithinRoom<T>(
   bytes: number,
   read: (room: () => number) => Promise<MeasuredPage<T>>,
 ): Promise<FittingPage<T>> {
-  // Do not read records that would be refused.
+  // Read at most as many bytes as the response has room for.
   let room = bytes;
   const page = await read(() => {
     room = Math.min(bytes, getAvailableResponseBytes(req));

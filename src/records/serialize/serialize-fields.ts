@@ -10,13 +10,13 @@ export type SerializedRecord = Record<string, unknown>;
 /** A field that a viewer may see on at least some records. */
 interface PlannedField {
   field: CompiledField;
-  /** Whether the viewer sees it on every record; otherwise `isFieldVisible` decides for each record. */
+  /** Whether the viewer sees the field on every record; otherwise `isFieldVisible` decides for each record. */
   always: boolean;
 }
 
 /**
- * The fields that a viewer may see: no secret fields, and fields with `visibleTo` only if it can match. Everything that does not depend on
- * the record is decided once per viewer.
+ * The fields that a viewer may see: no secret fields, and fields with `visibleTo` only if that policy can match. Everything that does not
+ * depend on the record is decided once per viewer.
  */
 function planFields(resource: CompiledResource, viewContext: Pick<ResolvedViewContext, 'user'>): PlannedField[] {
   return resource.fields
@@ -58,7 +58,7 @@ export async function serializeFields(
 }
 
 /**
- * Creates the function that returns which of these fields of a record a viewer sees. It does not check whether they may read the record.
+ * Creates the function that returns which of these fields of a record a viewer sees. Does not check whether the viewer may read the record.
  */
 export function planVisibleFields(
   resource: CompiledResource,

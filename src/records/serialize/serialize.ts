@@ -38,7 +38,10 @@ async function serializeRecords(
   return (await serializeAll(context, resource, records, viewContext, selection)).serialized;
 }
 
-/** Serializes records that are sent separately: each as in its own response, regardless of what the others expand. */
+/**
+ * Serializes records that are sent separately: each as in its own response, regardless of how much of the budget for expanded records the
+ * other records use.
+ */
 export async function serializeSeparately(
   context: RecordsContext,
   resource: CompiledResource,
@@ -84,7 +87,7 @@ class RecordsToSerialize {
     this.#defaults = defaults;
   }
 
-  /** The single record; undefined for a list. */
+  /** The marked record; undefined if a list of records is marked. */
   get record(): StoredRecord | undefined {
     return Array.isArray(this.#records) ? undefined : (this.#records as StoredRecord);
   }
@@ -104,13 +107,17 @@ export function markForSerialization(...parameters: ConstructorParameters<typeof
   return new RecordsToSerialize(...parameters);
 }
 
-/** The stored record that a handler's value is, or that `markForSerialization` marked in it; undefined for any other value. */
+/**
+ * Returns a handler's value if it is a stored record, or the single record that `markForSerialization` marked; undefined for any other
+ * value.
+ */
 export function recordOf(value: unknown): StoredRecord | undefined {
   if (value instanceof RecordsToSerialize) return value.record;
   return resourceOf(value) === undefined ? undefined : (value as StoredRecord);
 }
 
-// Deeper than any real response. The JSON of a deeper record still leaves out the fields that only some viewers may see.
+// Maximum depth at which records in a handler's value are found: deeper than any real response. The JSON of a record at a greater depth
+// still leaves out the fields that only some viewers may see.
 const MAX_DEPTH = 16;
 
 type Holder = Record<PropertyKey, unknown>;
@@ -122,13 +129,13 @@ interface Place {
   record: StoredRecord;
 }
 
-/** The positions of stored records in a response, by resource, and those of record views. */
+/** The positions of stored records in a response, by resource, and of the records that `markForSerialization` marked. */
 interface Places {
   records: Map<string, Place[]>;
   views: { holder: Holder; key: PropertyKey; view: RecordsToSerialize }[];
 }
 
-/** Copies a value to its position and collects the positions of records in it. */
+/** Copies a value into `holder[key]`, deeply, and collects the positions of stored records in the copy. */
 function copyAndCollect(holder: Holder, key: PropertyKey, value: unknown, places: Places, depth: number): void {
   holder[key] = value;
   if (typeof value !== 'object' || value === null || depth === 0) return;
@@ -145,7 +152,8 @@ function copyAndCollect(holder: Holder, key: PropertyKey, value: unknown, places
     holder[key] = copy;
     for (const [i, item] of value.entries()) copyAndCollect(copy as unknown as Holder, i, item, places, depth - 1);
   } else if (typeof (value as { toJSON?: unknown }).toJSON !== 'function') {
-    // No prototype: there, the key `__proto__` would be a setter. An object with toJSON (a date) decides how it is written.
+    // No prototype: there, the key `__proto__` would be a setter. An object with toJSON (a date) is not copied, because toJSON decides how
+    // the object is written.
     const copy: Holder = Object.create(null);
     holder[key] = copy;
     for (const [name, inner] of Object.entries(value)) copyAndCollect(copy, name, inner, places, depth - 1);

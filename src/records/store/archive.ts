@@ -5,8 +5,8 @@ import { createCodec } from './codec.ts';
 import { createStore, type Store } from './store.ts';
 
 /**
- * The deleted records of a resource with soft delete are kept in a table of their own. Therefore lists, reads, filters, references and
- * unique checks never find them, and cost the same as without soft delete.
+ * The compiled resource of the archive. Deleted records of a resource with soft delete are kept in a table of their own. Therefore lists,
+ * reads, filters, references and unique checks never find them, and cost the same as without soft delete.
  */
 function toArchiveResource(resource: CompiledResource): CompiledResource {
   return {

@@ -36,7 +36,7 @@ export function deletedUnderOf(record: StoredRecord): readonly string[] | undefi
 export interface Codec {
   /** The select list: id, fields, then the timestamps or, without timestamps, `xmin`; passwords are left out. */
   columns: string;
-  /** Converts a row of that list to a record. Fields without a value are left out. */
+  /** Converts a row that was selected with `columns` to a record. Fields without a value are left out. */
   fromRow(row: readonly unknown[]): StoredRecord;
   /**
    * Converts the rows of a record before and after a committed change to records. A value that cannot be decrypted must not make the change
@@ -54,8 +54,8 @@ export interface Codec {
 }
 
 /**
- * The class of a resource's records. A record's own keys are the fields that every reader may see. The others can be read and written by
- * name, but no spread, clone, log line or JSON includes them: `{ ...record }` in a response cannot leak them.
+ * The class of a resource's records. A record's own keys are the fields that every reader may see. The other fields can be read and written
+ * by name, but no spread, clone, log line or JSON includes them: `{ ...record }` in a response cannot leak them.
  */
 function createRecordClass(resource: CompiledResource): new () => object {
   class RecordOfResource {
@@ -104,7 +104,7 @@ function isConcealed({ secret, visibleTo }: CompiledField): boolean {
   return secret || visibleTo !== undefined;
 }
 
-/** Every field of a record as a plain object, including those that a spread leaves out. */
+/** Copies every field of a record to a plain object, including the fields that a spread leaves out. */
 export function allFieldsOf(resource: CompiledResource, record: StoredRecord): Record<string, unknown> {
   const all: Record<string, unknown> = { ...record };
   for (const { name } of resource.fields.filter(isConcealed)) {
@@ -118,7 +118,7 @@ export function createCodec(resource: CompiledResource, keyring: Keyring, log: L
   const RecordOfResource = createRecordClass(resource);
   const readable = resource.fields.filter((field) => !field.type.concealed);
   const times = resource.timestamps ? (['createdAt', 'updatedAt'] as const) : [];
-  // Compiled once: most types need no conversion, and their values skip it.
+  // The conversion of each readable field's values, compiled once; undefined for the many types that need none.
   const conversions = readable.map(({ type, spec }): ((value: unknown) => unknown) | undefined => {
     const { fromColumn } = type;
     const isSame = fieldTypeOf(spec.inner?.spec ?? spec).fromColumn === undefined;
@@ -146,7 +146,8 @@ export function createCodec(resource: CompiledResource, keyring: Keyring, log: L
     log.error({ err: error, resource: resource.name, record: id }, `a value cannot be decrypted; ${consequence}`);
   }
 
-  // A missing key may be added later, so its event is deferred. A tampered value never becomes readable.
+  // Throws if the key is missing, which defers the event: the key may be added later. A tampered value never becomes readable, so it is
+  // left out.
   function decryptFromEvent(field: CompiledField, value: unknown, id: string): unknown {
     try {
       return decryptValue(field, value, id);

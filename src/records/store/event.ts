@@ -38,7 +38,7 @@ export function rowJson(resource: CompiledResource, alias: string): string {
 
 type Action = 'created' | 'updated' | 'deleted' | 'restored';
 
-/** For each password field, whether it has a hash. */
+/** SQL for a JSON object that tells, for each password field of the new row, whether it has a hash. */
 function passwordsJson(resource: CompiledResource): string {
   const fields = resource.fields.filter((field) => field.type.concealed);
   const pairs = fields.map(({ name, column }) => `${quoteLiteral(name)}, _new.${quoteIdentifier(column)} is not null`);
@@ -61,13 +61,13 @@ export function eventValues(resource: CompiledResource, action: Action, cause: C
 
 /**
  * The common table expression that writes a change's outbox row in the same statement as the change: one statement, one round trip, one
- * commit. It reads the changed row from `_new`, and the row before an update from `_old`. No column can have these names; a bare `r` would
- * refer to a column `r` before it refers to a row.
+ * commit. It reads the changed row from `_new`, and the row before an update from `_old`. No column can have these two names. A name like
+ * `r` would be ambiguous: SQL prefers a column `r` to a row `r`.
  *
  * The event's time is read after the row has changed. `now()` would be the start of the transaction, which may be before an earlier change
  * of the same record that this transaction waited for.
  *
- * @param given the number of the statement's values before those of the event
+ * @param given how many placeholders the statement uses before those of the event
  */
 export function outboxInsertSql(resource: CompiledResource, action: Action, given: number): string {
   const parts = [`'record', ${rowJson(resource, '_new')}`];

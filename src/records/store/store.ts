@@ -70,9 +70,9 @@ export interface Store {
     cause: Cause,
   ): Promise<WriteResult | undefined>;
   /**
-   * Deletes a record; with soft delete it moves to the archive.
+   * Deletes a record; with soft delete, moves the record to the archive.
    *
-   * @param under the privileges of a viewer who does not own the record, for the archive
+   * @param under the privileges under which a viewer who does not own the record deletes it; stored in the archive
    */
   remove(
     id: string,
@@ -140,8 +140,8 @@ export function createStore(
         ['"id" = any($1)', ...terms].join(' and '),
         `$${params.values.length + 1}::bigint`,
       );
-      // A few of these reads run at a time, like lists. Compute the bytes when the read is sent: by then, other responses may have left
-      // less room.
+      // Only a few of these reads run at a time, like reads of lists. Compute the bytes when the read is sent: by then, other responses may
+      // have left less room.
       const rows = await database.readList(() => statement(text, [...params.values, bytes()]));
       return {
         records: rows.map(codec.fromRow),
@@ -180,7 +180,7 @@ export function createStore(
 
     async update(id, changes, conditions, cause) {
       const { params, where } = buildIdCondition(id, conditions);
-      // Declared order, whatever the order in the body: fewer statements to prepare.
+      // List the fields in declared order, whatever their order in the body, so that fewer distinct statements are prepared.
       const changed = resource.fields.filter((field) => Object.hasOwn(changes, field.name));
       const text = writeStatements.update(changed, where, params.values.length);
       const fields = changed.map((field) => codec.toColumn(field, changes[field.name], id));

@@ -2,8 +2,8 @@ import { quoteIdentifier } from '../../platform/postgres/identifiers.ts';
 import { type CompiledField, type CompiledResource, sqlTypeOf } from '../schema/compiled.ts';
 
 /**
- * The SQL for the uncompressed bytes of a column's value; undefined if every value is small. Postgres knows the size without fetching the
- * value. Only compressed JSON and arrays are unpacked, because the compression ratio of a hostile value cannot be guessed.
+ * The SQL for the uncompressed bytes of a column's value; undefined if every value is small. Postgres knows the size of most values without
+ * fetching them. Only compressed JSON and arrays are unpacked, because the compression ratio of a hostile value cannot be guessed.
  *
  * @param name the column, as SQL
  * @param held the column's type
@@ -11,7 +11,7 @@ import { type CompiledField, type CompiledResource, sqlTypeOf } from '../schema/
 export function valueSizeSql(name: string, held: string): string | undefined {
   if (held === 'text') return `coalesce(octet_length(${name}), 0)`;
   if (held !== 'jsonb' && !held.endsWith('[]')) return undefined;
-  // Both expressions return the value itself, unpacked.
+  // Both expressions return the same value, but unpacked.
   const unpacked = held === 'jsonb' ? `${name} #> '{}'` : `${name} || '{}'::${held}`;
   const size = `case when pg_column_compression(${name}) is null then ${name} else ${unpacked} end`;
   return `coalesce(pg_column_size(${size}), 0)`;
@@ -47,8 +47,8 @@ export function createSelectWithinBytes(
 }
 
 /**
- * Like `createSelectWithinBytes`, for the rows that a statement selects, in their order. It adds two columns: the bytes of the row,
- * and whether another row follows.
+ * Like `createSelectWithinBytes`, for the rows that a statement selects, in their order. Two columns are added: the bytes of the row, and
+ * whether another row follows.
  *
  * @param columns the select list
  * @param size the bytes of a row, as SQL

@@ -5,15 +5,15 @@ import type { Codec } from './codec.ts';
 import { outboxInsertSql } from './event.ts';
 
 /**
- * The SQL texts of a resource's writes. Each ends with the placeholders of its event's values, `eventValues`. Texts are built once; a
- * request only supplies values.
+ * The SQL texts of a resource's writes. The last placeholders of each statement are those of its event (src/records/store/event.ts). Texts
+ * are built once; a request only supplies values.
  */
 export interface WriteStatements {
   /** Values: the id, each field in declared order, the event. */
   insert: string;
   /** Values: those of `where`, the changed fields, the event. */
   update(changed: readonly CompiledField[], where: string, given: number): string;
-  /** Values: those of `where`, `archiveValues`, the event. */
+  /** Values: those of `where`, those for the archive, those of the event. */
   remove(where: string, given: number): string;
   /** Values: those of `where`, the event. */
   restore(where: string, given: number): string;
@@ -31,8 +31,8 @@ function qualifyColumns(columns: string, alias: string): string {
 /**
  * The values that archive a deleted record.
  *
- * @param userId the acting user: a record's owner always deletes it as its owner
- * @param under the privileges of a viewer who does not own the record
+ * @param userId the id of the acting user: if the user owns the record, only ownership is stored, not `under`
+ * @param under the privileges under which a viewer who does not own the record deletes it
  */
 export function archiveValues(
   { softDelete, ownerField }: CompiledResource,
@@ -54,25 +54,25 @@ export function createWriteStatements(resource: CompiledResource, codec: Codec):
   const withTimes = (...times: string[]) => [...columns, ...(resource.timestamps ? times : [])].join(', ');
   const columnsWithTimes = withTimes('"created_at"', '"updated_at"');
   const archived = `${columnsWithTimes}, "deleted_at", "deleted_under"`;
-  // A record's owner deletes it as its owner, whatever other roles they have.
-  const under = (given: number) => {
+  // If the owner deletes the record, the archive stores `owner`, whatever other roles the owner has.
+  const deletedUnderSql = (given: number) => {
     if (resource.ownerField === undefined) return `$${given + 1}::text[]`;
     const owner = quoteIdentifier(columnOf(resource, resource.ownerField));
     return `case when ${owner} = $${given + 2}::text then array['owner'] else $${given + 1}::text[] end`;
   };
-  // If an id was imported again after its deletion, the archive has it already. Keep the latest state for restoring.
+  // If a deleted id was imported again, the archive already has a row with this id. Overwrite it with the latest state.
   const archiveSql = (given: number) =>
     resource.softDelete
-      ? `\n  _kept as (insert into ${archive} (${archived}) select ${columnsWithTimes}, now(), ${under(given)} from _new
+      ? `\n  _kept as (insert into ${archive} (${archived}) select ${columnsWithTimes}, now(), ${deletedUnderSql(given)} from _new
     on conflict ("id") do update set (${archived}) = row(${qualifyColumns(archived, 'excluded')})),`
       : '';
-  // A restored record is a new state of the record: a version must never repeat.
+  // A restored record gets a new `updated_at`: its version comes from this time and must never repeat.
   const restored = withTimes('"created_at"', `greatest(now(), "updated_at" + interval '1 millisecond')`);
   const updates = new Map<string, string>();
 
-  function update(changed: readonly CompiledField[], where: string, given: number): string {
+  function buildUpdateSql(changed: readonly CompiledField[], where: string, given: number): string {
     const sets = changed.map((field, i) => `${quoteIdentifier(field.column)} = $${given + i + 1}`);
-    // A version must never repeat, however quickly changes follow each other.
+    // The version of a record comes from `updated_at` and must never repeat, however quickly changes follow each other.
     if (resource.timestamps) {
       sets.push(`"updated_at" = greatest(now(), _row."updated_at" + interval '1 millisecond')`);
     }
@@ -92,8 +92,8 @@ export function createWriteStatements(resource: CompiledResource, codec: Codec):
       const key = `${changed.map((field) => field.column).join()}|${where}`;
       let text = updates.get(key);
       if (text === undefined) {
-        text = update(changed, where, given);
-        // Clients choose which fields are changed together, so the number of combinations is unbounded.
+        text = buildUpdateSql(changed, where, given);
+        // Cache only some texts: clients choose which fields are changed together, so the number of combinations is unbounded.
         if (updates.size < MAX_CACHED_UPDATES) updates.set(key, text);
       }
       return text;

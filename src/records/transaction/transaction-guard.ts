@@ -9,15 +9,16 @@ export interface TransactionGuard {
   /**
    * Runs the function of a transaction.
    *
-   * @param isOpen for a transaction that begins with its first statement: whether it has begun
+   * @param isOpen whether the transaction has begun; needed only for a transaction that begins with its first statement
    */
   run<T>(transaction: Statements, work: () => Promise<T>, isOpen?: () => boolean): Promise<T>;
   /** The transaction in whose function the caller runs. */
   current(): Statements | undefined;
   /**
-   * Services that use other connections would wait for the transaction's locks, while the transaction waits for them.
+   * Refuses service calls that use another connection than the transaction: they would wait for its locks, while the transaction waits for
+   * them.
    *
-   * @throws Error while the transaction runs
+   * @throws Error if called in a transaction's function while the transaction runs
    */
   assertOutside(): void;
 }

@@ -9,7 +9,7 @@ import type { TransactionGuard } from './transaction-guard.ts';
 
 /** The work to run after a transaction commits. */
 interface AfterCommitQueue {
-  /** Queues work until the commit; after the commit, runs it immediately. */
+  /** Queues work until the commit. After the commit, runs the work immediately. */
   add(work: () => unknown): void;
   /** Runs all queued work in order. Call it after the commit. */
   run(): Promise<void>;
@@ -38,8 +38,8 @@ export function createAfterCommitQueue(log: Logger): AfterCommitQueue {
 }
 
 /**
- * The context of operations in a transaction. `before` hooks run in it, and so do the calls of their own `service`; events and `after`
- * hooks follow the commit.
+ * The context of operations in a transaction. `before` hooks run in the transaction, and so do calls of the `service` that they receive;
+ * events and `after` hooks follow the commit.
  */
 export function createTransactionContext(outside: RecordsContext, transaction: OperationTransaction): RecordsContext {
   const { database, afterCommit } = transaction;
@@ -81,8 +81,9 @@ export function createTransactionContext(outside: RecordsContext, transaction: O
 }
 
 /**
- * Creates the function that combines a write with the writes of its `before` hook, outside of transactions. The first write of the hook's
- * service begins a transaction, in which the record is then written too. A hook that writes nothing needs no transaction.
+ * Creates `withTransaction` for operations outside of any transaction: it combines a write with the writes of its `before` hook. The first
+ * write of the hook's service begins a transaction, in which the record is then written too. A hook that writes nothing needs no
+ * transaction.
  *
  * @param outside the context outside of any transaction
  */
@@ -109,7 +110,7 @@ export function createWithTransaction(
       if (result !== undefined) await afterCommit.run();
       return result;
     };
-    // Without the step, the write would be a single statement, which is also retried.
+    // With `always`, a deletion step makes the write a transaction. Retry it after a conflict, as a single statement would be.
     return always ? retryConflicts(attempt) : attempt();
   };
 }

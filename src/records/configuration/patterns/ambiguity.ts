@@ -60,10 +60,10 @@ export function pathBetween(nfa: Nfa, from: number, to: number): number[] | unde
   return nonEmptyPathBetween(nfa, from, to);
 }
 
-/** Like `pathBetween`, with at least one step. */
+/** The word on the shortest path with at least one step, also from a state back to itself; undefined if there is none. */
 function nonEmptyPathBetween({ next, anyLetter }: Nfa, from: number, to: number): number[] | undefined {
-  const steps = (state: number) => next[state]!.map((following) => ({ to: following, step: anyLetter(following) }));
-  return findShortestPath([from], (state) => state === to, steps)?.steps;
+  const stepsFrom = (state: number) => next[state]!.map((following) => ({ to: following, step: anyLetter(following) }));
+  return findShortestPath([from], (state) => state === to, stepsFrom)?.steps;
 }
 
 /** A word that leads from a state back to itself and, by another path, to `to`. Attack strings repeat it. */
@@ -102,7 +102,7 @@ function findAmbiguousLoop(nfa: Nfa, component: ReadonlySet<number>, count: () =
   }
   // A pair is encoded as a number; `apart` is added once its states have differed.
   const apart = size * size;
-  function* steps(node: number) {
+  function* stepsFromPair(node: number) {
     const pair = node % apart;
     const [a, b] = [Math.floor(pair / size), pair % size];
     for (const nextA of successorsInside(a)) {
@@ -117,7 +117,7 @@ function findAmbiguousLoop(nfa: Nfa, component: ReadonlySet<number>, count: () =
   }
   const start = component.values().next().value!;
   const goal = start * size + start;
-  const walk = findShortestPath([goal], (node) => node === goal + apart, steps);
+  const walk = findShortestPath([goal], (node) => node === goal + apart, stepsFromPair);
   return walk === undefined ? undefined : { from: start, to: start, word: walk.steps };
 }
 
@@ -137,7 +137,7 @@ function findPumpBetween(
 ): Pump | undefined {
   const { size, next, reads, letters } = nfa;
   const [left, right] = [components[from]!, components[to]!];
-  function* steps(node: number) {
+  function* stepsFromTriple(node: number) {
     const [a, b, c] = [Math.floor(node / size / size), Math.floor(node / size) % size, node % size];
     for (const nextA of next[a]!) {
       if (!left.has(nextA)) continue;
@@ -151,9 +151,9 @@ function findPumpBetween(
       }
     }
   }
-  const node = (a: number, b: number, c: number) => (a * size + b) * size + c;
-  const goal = node(from, to, to);
-  const walk = findShortestPath([node(from, from, to)], (one) => one === goal, steps);
+  const encodeTriple = (a: number, b: number, c: number) => (a * size + b) * size + c;
+  const goal = encodeTriple(from, to, to);
+  const walk = findShortestPath([encodeTriple(from, from, to)], (one) => one === goal, stepsFromTriple);
   return walk === undefined ? undefined : { from, to, word: walk.steps };
 }
 

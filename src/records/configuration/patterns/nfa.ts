@@ -2,7 +2,7 @@ import { type AST, RegExpParser } from '@eslint-community/regexpp';
 
 /** Maximum rounds of a repetition that are expanded. A repetition with more counts as unbounded, which includes all of its paths. */
 const MAX_EXPANDED_ROUNDS = 3;
-/** Maximum states for the minimum rounds of a repetition; with more, it counts as unbounded. */
+/** Maximum states for the minimum rounds of a repetition. A repetition with more counts as unbounded. */
 const MAX_REQUIRED_STATES = 40;
 /** Maximum states of an NFA; with more, the search for ambiguity would take too long. */
 const MAX_STATES = 600;
@@ -14,7 +14,7 @@ const UNUSUAL_CHARACTERS =
   '\u00e9\u00df\u017f\u212a\u0130\u0131\u03c2\u03a3\u0416\u4e2d\u3042\u0627\u05d0\u00a0\u2028\ufeff';
 const BEYOND_BMP = '\u{1f600}\u{1d538}';
 
-/** Characters of every block: all characters with upper and lower case, and every seventh of the others. */
+/** Samples the characters of every Unicode block: all below U+3000, every seventh above, and two beyond U+FFFF. */
 function* sampleUnicodeCharacters(): Generator<string> {
   for (let code = 0; code <= 0xffff; code += code < 0x3000 ? 1 : 7) {
     if (code < 0xd800 || code > 0xdfff) yield String.fromCharCode(code);
@@ -22,7 +22,10 @@ function* sampleUnicodeCharacters(): Generator<string> {
   yield* BEYOND_BMP;
 }
 
-/** Characters that an expression may distinguish: ASCII, the characters that it contains, and their neighbours. */
+/**
+ * Characters that an expression may distinguish: ASCII, the characters that the expression contains, and the characters next to them in
+ * Unicode.
+ */
 function candidateCharacters(source: string, unicode: boolean): Set<string> {
   // Only the regex engine knows the characters of a Unicode property.
   if (/\\[pP]\{/.test(source)) return new Set(sampleUnicodeCharacters());
@@ -111,7 +114,10 @@ export interface Nfa {
   letters: readonly string[];
   /** Whether a match must reach the end of the text. */
   endAnchored: boolean;
-  /** Whether it over-approximates: look-arounds, word boundaries, back-references and bounded repetitions are not exact. */
+  /**
+   * Whether the NFA may have more paths than the expression: look-arounds, word boundaries, back-references and bounded repetitions are not
+   * exact.
+   */
   approximate: boolean;
 }
 
@@ -139,7 +145,7 @@ class NfaBuilder {
   approximate = false;
   readonly #within = new Set<AST.Node>();
 
-  position(source: string, flags: string): PatternPart {
+  addState(source: string, flags: string): PatternPart {
     if (this.atoms.length >= MAX_STATES) throw new NfaTooLargeError();
     const position = this.atoms.push({ source, flags }) - 1;
     this.follow.push(new Map());
@@ -179,20 +185,20 @@ class NfaBuilder {
     return part;
   }
 
-  alternatives(alternatives: readonly AST.Alternative[], flags: string): PatternPart {
+  buildAlternatives(alternatives: readonly AST.Alternative[], flags: string): PatternPart {
     return this.buildAlternation(
       alternatives.map(({ elements }) =>
-        elements.reduce((before, element) => this.concatenate(before, this.element(element, flags)), emptyPart()),
+        elements.reduce((before, element) => this.concatenate(before, this.buildElement(element, flags)), emptyPart()),
       ),
     );
   }
 
-  element(node: AST.Element, flags: string): PatternPart {
+  buildElement(node: AST.Element, flags: string): PatternPart {
     switch (node.type) {
       case 'Group':
-        return this.alternatives(node.alternatives, applyModifiers(flags, node.modifiers));
+        return this.buildAlternatives(node.alternatives, applyModifiers(flags, node.modifiers));
       case 'CapturingGroup':
-        return this.alternatives(node.alternatives, flags);
+        return this.buildAlternatives(node.alternatives, flags);
       case 'Quantifier':
         return this.buildQuantifier(node, flags);
       case 'Backreference':
@@ -200,18 +206,18 @@ class NfaBuilder {
       case 'Assertion':
         if (node.kind !== 'start' && node.kind !== 'end') this.approximate = true;
         if (!('alternatives' in node)) return emptyPart();
-        // A look-around also reads from here, but no path continues after it.
-        return { ...this.alternatives(node.alternatives, flags), empty: 1, last: new Map() };
+        // The states of a look-around begin here, but no path continues after the look-around.
+        return { ...this.buildAlternatives(node.alternatives, flags), empty: 1, last: new Map() };
       default:
-        return this.position(node.raw, flags);
+        return this.addState(node.raw, flags);
     }
   }
 
   buildQuantifier({ element, min, max }: AST.Quantifier, flags: string): PatternPart {
     if (max === 0) return emptyPart();
-    const copy = () => this.element(element, flags);
+    const buildElementCopy = () => this.buildElement(element, flags);
     const before = this.atoms.length;
-    const one = copy();
+    const one = buildElementCopy();
     const room = Math.floor(MAX_REQUIRED_STATES / Math.max(1, this.atoms.length - before));
     const exact = max <= MAX_EXPANDED_ROUNDS || (max === min && min <= room);
     const needed = min <= room ? min : 1;
@@ -220,7 +226,7 @@ class NfaBuilder {
     let all = exact ? one : this.allowRepetition(one);
     if (min < copies) all = this.allowEmpty(all);
     for (let nth = copies - 1; nth > 0; nth--) {
-      all = this.concatenate(copy(), all);
+      all = this.concatenate(buildElementCopy(), all);
       if (nth > min) all = this.allowEmpty(all);
     }
     return all;
@@ -232,7 +238,7 @@ class NfaBuilder {
     this.#within.add(node);
     const groups = [node.resolved].flat().filter((group) => group.start > node.end || group.end < node.start);
     const part = this.allowEmpty(
-      this.buildAlternation(groups.map((group) => this.alternatives(group.alternatives, flags))),
+      this.buildAlternation(groups.map((group) => this.buildAlternatives(group.alternatives, flags))),
     );
     this.#within.delete(node);
     return part;
@@ -259,19 +265,19 @@ function lowestSetBit(bits: bigint): number | undefined {
 }
 
 /**
- * The NFA of an expression. If it is not exact, it has more paths than the expression, never fewer.
+ * The NFA of an expression. An NFA that is not exact has more paths than the expression, never fewer.
  *
- * @throws TooLarge, or a SyntaxError for syntax that the parser does not know yet
+ * @throws NfaTooLargeError, or a SyntaxError for syntax that the parser does not know yet
  */
 export function nfaOf({ source, flags }: RegExp): Nfa {
   const unicode = { unicode: flags.includes('u'), unicodeSets: flags.includes('v') };
   const pattern = new RegExpParser().parsePattern(source, 0, source.length, unicode);
   const plain = flags.replace(/[dgy]/g, '');
   const builder = new NfaBuilder();
-  const whole = builder.alternatives(pattern.alternatives, plain);
+  const whole = builder.buildAlternatives(pattern.alternatives, plain);
   // Without ^, a match can begin at every position of the text.
   const anchored = flags.includes('y') || (!flags.includes('m') && pattern.alternatives.every(startsWithAnchor));
-  const buildAnyPrefix = () => builder.allowEmpty(builder.allowRepetition(builder.position('[^]', plain)));
+  const buildAnyPrefix = () => builder.allowEmpty(builder.allowRepetition(builder.addState('[^]', plain)));
   const root = anchored ? whole : builder.concatenate(buildAnyPrefix(), whole);
   const { letters, classesOf } = classifyCharacters(builder.atoms, source);
   return {

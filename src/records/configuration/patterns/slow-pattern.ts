@@ -10,8 +10,8 @@ import {
 import { type Nfa, NfaTooLargeError, nfaOf } from './nfa.ts';
 
 /**
- * Attack strings that make an expression backtrack: `head`, then each pump repeated many times with the text that joins it to the next,
- * then a tail.
+ * Attack strings that make an expression backtrack: `head`, then each pump repeated many times with the text that joins it to the next
+ * pump, then a tail.
  */
 interface Attack {
   head: string;
@@ -38,7 +38,7 @@ function statesAfter(nfa: Nfa, states: ReadonlySet<number>, text: readonly numbe
 /** Rounds after which a loop has nearly always reached all of its states. */
 const MAX_ROUNDS = 20;
 
-/** Every state that some number of rounds of a loop can reach. */
+/** Every state that the given states reach after any number of rounds of a loop, up to `MAX_ROUNDS`. */
 function statesAfterRounds(nfa: Nfa, states: ReadonlySet<number>, word: readonly number[]): Set<number> {
   const all = new Set<number>();
   let now: ReadonlySet<number> = states;
@@ -58,7 +58,7 @@ function findFailingTail(nfa: Nfa, from: Set<number>): string | undefined {
     const deeper: typeof level = [];
     for (const { states, text } of level) {
       if (!canMatch(states)) return text;
-      // Without $, a match is found already.
+      // Without a final $, the expression has matched already, whatever follows.
       if (!nfa.endAnchored) continue;
       for (const [letter, character] of nfa.letters.entries()) {
         const following = statesAfter(nfa, states, [letter]);
@@ -115,29 +115,31 @@ function buildChainAttack(nfa: Nfa, chain: readonly Pump[]): Attack {
 /** The longest chain of loops that a text can take one after the other. Each loop multiplies the number of paths by the text's length. */
 function findLongestChain(nfa: Nfa, pumps: readonly Pump[]): Pump[] {
   const best = new Map<Pump, Pump[]>();
-  const from = (pump: Pump): Pump[] => {
+  const findLongestChainFrom = (pump: Pump): Pump[] => {
     const known = best.get(pump);
     if (known !== undefined) return known;
     best.set(pump, [pump]);
     let rest: Pump[] = [];
     for (const next of pumps) {
       if (next === pump || pathBetween(nfa, pump.to, next.from) === undefined) continue;
-      const chain = from(next);
+      const chain = findLongestChainFrom(next);
       if (chain.length > rest.length && !chain.includes(pump)) rest = chain;
     }
     best.set(pump, [pump, ...rest]);
     return best.get(pump)!;
   };
-  return pumps.map(from).reduce((a, b) => (b.length > a.length ? b : a), []);
+  return pumps.map(findLongestChainFrom).reduce((a, b) => (b.length > a.length ? b : a), []);
 }
 
-/** Letters that are also repeated in pairs. */
+/** Maximum number of letters whose pairs are also tried as repetitions. */
 const MAX_PAIRED_LETTERS = 5;
 const MAX_TAILS = 2;
-/** Long enough for worse than quadratic time to show. */
+/** Maximum characters of a simple attack string: enough for worse than quadratic time to show. */
 const MAX_SIMPLE_LENGTH = 1000;
 
-/** The simplest repetitions after the same head: for short texts, they are slower than the longer pumps that the criteria find. */
+/**
+ * The simplest repetitions after the same head: for short texts, these can be slower to match than the longer pumps that the criteria find.
+ */
 function buildSimpleAttacks(nfa: Nfa, pump: Pump): Attack[] {
   const letters = nfa.letters.map((_character, letter) => letter);
   const few = letters.slice(0, MAX_PAIRED_LETTERS);
@@ -153,10 +155,10 @@ function buildSimpleAttacks(nfa: Nfa, pump: Pump): Attack[] {
 }
 
 /**
- * Attack strings for an expression; none if it reads every text in linear time. They follow the two criteria of Weber and Seidl (On the
- * degree of ambiguity of finite automata, 1991): exponential and polynomial ambiguity.
+ * Attack strings for an expression; none if the expression reads every text in linear time. The strings follow the two criteria of Weber
+ * and Seidl (On the degree of ambiguity of finite automata, 1991): exponential and polynomial ambiguity.
  *
- * @throws TooAmbiguous
+ * @throws TooAmbiguousError
  */
 function buildAttacks(nfa: Nfa): Attack[] {
   const components = componentsOf(nfa);

@@ -7,7 +7,7 @@ import { requiredSchema } from '../missing-values.ts';
 import { lengthErrors, maxBytesInIndex } from '../text-rules.ts';
 import { JSONB } from './json.ts';
 
-// Far more than any list needs, and few enough that validating them cannot block a server.
+// Maximum items without a declared maximum: far more than any list needs, and few enough that validating them cannot block a server.
 const MAX_ITEMS = 10_000;
 
 const itemSpecOf = ({ inner }: FieldSpec) => inner!.spec;
@@ -18,7 +18,7 @@ function holdsJson(spec: FieldSpec): boolean {
   return item === JSONB || item.item !== undefined;
 }
 
-/** Converts each item with a conversion of its type, if there is one and the column holds the items themselves. */
+/** Converts each item with a conversion of its type, if the type has such a conversion and the column is a Postgres array (not jsonb). */
 function convertItems(conversion: 'toColumn' | 'fromColumn' | 'fromJson', value: unknown, spec: FieldSpec): unknown {
   const item = itemSpecOf(spec);
   const type = fieldTypeOf(item);

@@ -73,7 +73,7 @@ export const dateType = {
   jsonSchema: (_spec, _inner, direction) => {
     const iso = { type: 'string', format: 'date-time' };
     const epoch = { type: 'integer', minimum: MIN_TIME, maximum: MAX_TIME, description: 'Epoch milliseconds' };
-    // `fromQuery` does not read fewer digits as an epoch.
+    // In a query, a number with fewer than six digits is not read as epoch milliseconds.
     const counted = direction === 'query' ? { ...epoch, minimum: 100_000 } : epoch;
     return direction === 'output' ? iso : { anyOf: [iso, { type: 'string', format: 'date' }, counted] };
   },

@@ -20,7 +20,7 @@ const MAX_DIGITS = 1000;
 const MAX_CHARACTERS = 4 * MAX_DIGITS;
 /** A double holds every decimal number with this many digits, and JavaScript writes it with the same digits. */
 const EXACT_JSON_DIGITS = 15;
-/** The largest whole number with that many digits besides trailing zeros that is below 2^53: above it, doubles skip whole numbers. */
+/** The largest whole number below 2^53 with at most 15 digits before its trailing zeros. Above 2^53, doubles skip whole numbers. */
 const MAX_WHOLE_JSON_NUMBER = 9_007_199_254_740_990;
 
 const NOT_A_DECIMAL = 'Must be a decimal number, such as "12.5"';
@@ -249,7 +249,7 @@ const decimalOfAnySize = {
   fromColumn: fromNumeric,
   fromJson: fromNumeric,
   jsonType: 'string',
-  // Even the first digit would reveal much.
+  // In the audit trail, even the first digit would reveal much.
   maskedWhole: true,
   operators: ORDER_COMPARISONS,
   comparisons: () => ORDER_COMPARISONS,

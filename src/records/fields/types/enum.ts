@@ -16,7 +16,7 @@ export const enumType = {
   jsonSchema: (spec) => ({ type: 'string', enum: spec.values }),
   jsonType: 'string',
   plainText: true,
-  // With few possible values, the first letter identifies it.
+  // In the audit trail, the first letter would identify the value, because there are few.
   maskedWhole: true,
   operators: EQUALITY_COMPARISONS,
   comparisons: () => ORDER_COMPARISONS,

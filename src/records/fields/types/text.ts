@@ -16,7 +16,7 @@ export const textType = {
   kind: 'text',
   field: (): Field<string> => new Field({ type: textType }),
   column: TEXT,
-  // In an array, or in a declared index, it must fit.
+  // A text that is also in the index of its array, or in an index of the option `indexes`, must fit into that index.
   schema: (spec, { maxBytes }) => textSchema(spec, maxBytes),
   jsonSchema: (spec, _inner, direction) => textKeywords(spec, direction),
   jsonType: 'string',

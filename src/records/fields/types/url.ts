@@ -29,7 +29,7 @@ function parseWebUrl(text: string): URL | undefined {
  */
 function isWebUrl(text: string): boolean {
   const start = PLAIN.test(text) ? SCHEME_AND_AUTHORITY.exec(text)![0] : text;
-  // With the slash, because the parser ignores white space at the end of a text, but not at the end of a host.
+  // Append the slash, because the parser ignores white space at the end of a text, but not at the end of a host.
   return parseWebUrl(start === text ? text : `${start}/`) !== undefined;
 }
 
