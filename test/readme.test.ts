@@ -22,19 +22,19 @@ function blocksOf(section: string, language: 'sh' | 'ts'): string[] {
 /** A shell that runs one block of commands after another, as if typed. */
 function openShell(env: Record<string, string>) {
   const shell = spawn('bash', [], { cwd: root, env: { ...process.env, ...env }, stdio: 'pipe' });
-  let said = '';
+  let output = '';
   for (const stream of [shell.stdout, shell.stderr])
-    stream.setEncoding('utf8').on('data', (text: string) => (said += text));
+    stream.setEncoding('utf8').on('data', (text: string) => (output += text));
   let blocks = 0;
   return {
-    said: () => said,
+    output: () => output,
     /** Returns the output of the block. */
     async run(block: string): Promise<string> {
       const mark = `done-with-block-${++blocks}`;
-      const from = said.length;
+      const from = output.length;
       shell.stdin.write(`${block}\necho\necho ${mark}\n`);
-      await vi.waitUntil(() => said.includes(`${mark}\n`, from), { timeout: 60_000, interval: 20 });
-      return said.slice(from, said.indexOf(mark, from)).trim();
+      await vi.waitUntil(() => output.includes(`${mark}\n`, from), { timeout: 60_000, interval: 20 });
+      return output.slice(from, output.indexOf(mark, from)).trim();
     },
     close: () => shell.stdin.end(),
   };
@@ -105,7 +105,7 @@ async function takeTour(url: string): Promise<void> {
   expect(refusals).toContain('Unknown query parameter \\"colour\\"');
   await shell.run(subscribe!);
   expect(await shell.run(publish!)).toContain('"status":"published"');
-  await vi.waitUntil(() => /verified msg_\S+: post.updated/.test(shell.said()), { timeout: 60_000, interval: 20 });
+  await vi.waitUntil(() => /verified msg_\S+: post.updated/.test(shell.output()), { timeout: 60_000, interval: 20 });
   expect(await shell.run(log!)).toContain('"status":"succeeded"');
   shell.close();
 }

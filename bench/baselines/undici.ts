@@ -1,6 +1,10 @@
 // The baseline of deliveries: undici alone, with the signature of Belfry's deliveries.
 import { Pool } from 'undici';
-import { generateSecret, parseSigningSecret, sign } from '../../src/extensions/webhooks/endpoints/signing.ts';
+import {
+  createSignatureHeader,
+  generateSecret,
+  parseSigningSecret,
+} from '../../src/extensions/webhooks/endpoints/signing.ts';
 import { reportReady } from '../processes/child.ts';
 
 interface Run {
@@ -25,7 +29,7 @@ reportReady('', {
           'content-type': 'application/json',
           'webhook-id': id,
           'webhook-timestamp': String(timestamp),
-          'webhook-signature': sign([key], id, timestamp, body),
+          'webhook-signature': createSignatureHeader([key], id, timestamp, body),
         };
         const response = await pool.request({ method: 'POST', path: '/', headers, body });
         await response.body.dump();

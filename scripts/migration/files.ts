@@ -1,6 +1,6 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { type Journal, readJournal, readJson } from '../../src/runtime/migrations/journal.ts';
+import { type Journal, readJournal, readJsonFile } from '../../src/runtime/migrations/journal.ts';
 import type { Plan } from '../../src/runtime/migrations/plan/plan-change.ts';
 import type { Snapshot } from '../../src/runtime/migrations/plan/snapshot.ts';
 
@@ -38,7 +38,7 @@ export function readLastSnapshot(folder: string): Snapshot | undefined {
   const last = readJournal(folder)?.entries.at(-1);
   if (last === undefined) return undefined;
   const file = join(folder, 'meta', `${padIndex(last.idx)}_snapshot.json`);
-  const snapshot = readJson<Snapshot>(file);
+  const snapshot = readJsonFile<Snapshot>(file);
   if (snapshot === undefined) throw new Error(`${file} is missing: restore it from version control.`);
   return snapshot;
 }

@@ -4,8 +4,8 @@
 
 import { onStopRequest } from '../services/on-stop-request.ts';
 import { readAdminArguments } from './admin/arguments.ts';
-import { run } from './admin/run.ts';
-import { fail, loadApp } from './load-app.ts';
+import { runAdminCommand } from './admin/run.ts';
+import { loadApp, printErrorAndExit } from './load-app.ts';
 
 try {
   const given = readAdminArguments(process.argv.slice(2));
@@ -15,7 +15,7 @@ try {
     needsKeys: true,
   });
   const stop = new AbortController();
-  const work = run(app, given, stop.signal);
+  const work = runAdminCommand(app, given, stop.signal);
   if (given.command === 'import') {
     onStopRequest(async () => {
       stop.abort();
@@ -28,5 +28,5 @@ try {
     await app.close();
   }
 } catch (error) {
-  fail((error as Error).message);
+  printErrorAndExit((error as Error).message);
 }

@@ -5,7 +5,7 @@ import { parseArgs } from 'node:util';
 import type { AuditApi } from '../../src/extensions/audit/index.ts';
 import type { BrokenRow, Verification } from '../../src/extensions/audit/trail/verify.ts';
 import { formatCount } from './format.ts';
-import { DATABASE_ONLY, fail, loadApp } from './load-app.ts';
+import { DATABASE_ONLY, loadApp, printErrorAndExit } from './load-app.ts';
 
 const UNDEFINED_TABLE = '42P01';
 
@@ -77,7 +77,7 @@ const PROGRESS_EVERY_MS = 5000;
  *
  * @returns whether the chain is unbroken and protected
  */
-export async function verify(audit: AuditApi, { expected, json }: AuditArguments): Promise<boolean> {
+export async function verifyAndPrint(audit: AuditApi, { expected, json }: AuditArguments): Promise<boolean> {
   let printedAt = performance.now();
   const onProgress = (rows: number) => {
     if (json || performance.now() - printedAt < PROGRESS_EVERY_MS) return;
@@ -93,14 +93,16 @@ if (import.meta.main) {
   try {
     const given = readAuditArguments(process.argv.slice(2));
     const app = await loadApp({ environment: DATABASE_ONLY, orDevelopment: true });
-    if (app.audit === undefined) fail('This app has no audit trail. See docs/audit.md.');
+    if (app.audit === undefined) printErrorAndExit('This app has no audit trail. See docs/audit.md.');
     try {
-      if (!(await verify(app.audit, given))) process.exitCode = 1;
+      if (!(await verifyAndPrint(app.audit, given))) process.exitCode = 1;
     } finally {
       await app.close();
     }
   } catch (error) {
     const { code, message } = error as Error & { code?: string };
-    fail(code === UNDEFINED_TABLE ? 'The database has no audit trail. Apply the migrations: npm run migrate' : message);
+    printErrorAndExit(
+      code === UNDEFINED_TABLE ? 'The database has no audit trail. Apply the migrations: npm run migrate' : message,
+    );
   }
 }

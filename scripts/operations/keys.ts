@@ -8,7 +8,7 @@ import type { Rotation, RotationProgress } from '../../src/platform/crypto/rotat
 import type { App } from '../../src/runtime/create-app.ts';
 import { onStopRequest } from '../services/on-stop-request.ts';
 import { alignColumns, formatCount } from './format.ts';
-import { DATABASE_ONLY, fail, loadApp } from './load-app.ts';
+import { DATABASE_ONLY, loadApp, printErrorAndExit } from './load-app.ts';
 
 async function runStatus(): Promise<void> {
   const app = await loadApp({ environment: DATABASE_ONLY, needsKeys: true });
@@ -19,12 +19,12 @@ async function runStatus(): Promise<void> {
 async function runRotation(giveUp?: string): Promise<void> {
   const app = await loadApp({ environment: DATABASE_ONLY, needsKeys: true });
   const stop = new AbortController();
-  const ended = rotate(app, { signal: stop.signal, giveUp }).then(
+  const ended = rotateAndPrint(app, { signal: stop.signal, giveUp }).then(
     async (isDone) => {
       await app.close();
       if (!isDone) process.exitCode = 1;
     },
-    (error: Error) => fail(error.message),
+    (error: Error) => printErrorAndExit(error.message),
   );
   onStopRequest(() => {
     stop.abort();
@@ -169,7 +169,7 @@ export async function printStatus({ encryption }: AppWithEncryption): Promise<vo
  * @param given `signal` stops it after the current batch; `giveUp` is the id of a key that is lost
  * @returns whether nothing is left to do
  */
-export async function rotate(
+export async function rotateAndPrint(
   { encryption }: AppWithEncryption,
   given: { signal?: AbortSignal; giveUp?: string },
 ): Promise<boolean> {
@@ -187,6 +187,6 @@ if (import.meta.main) {
     else if (command === 'status') await runStatus();
     else await runRotation(giveUp);
   } catch (error) {
-    fail((error as Error).message);
+    printErrorAndExit((error as Error).message);
   }
 }

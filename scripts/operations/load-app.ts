@@ -34,7 +34,7 @@ export async function loadApp(options: LoadOptions): Promise<App & Partial<Exten
     Object.assign(process.env, JSON.parse(readFileSync(development, 'utf8')));
   }
   if (needsKeys && !process.env.SVC_ENCRYPTION_KEYS)
-    fail('SVC_ENCRYPTION_KEYS is missing. Set it to the keys that the service runs with.');
+    printErrorAndExit('SVC_ENCRYPTION_KEYS is missing. Set it to the keys that the service runs with.');
   const { app } = await import('../../src/app/index.ts');
   return app({ ...process.env, REDIS_URL: process.env.REDIS_URL || 'redis://none', ...COMMAND, ...environment });
 }
@@ -46,7 +46,7 @@ const COMMAND = { LOG_PROCESS: basename(process.argv[1] ?? 'command', '.ts') };
 export const DATABASE_ONLY = { REDIS_URL: 'redis://none', NODE_ENV: 'test', LOG_LEVEL: 'warn', ...COMMAND };
 
 /** Prints an error and ends the command with exit code 1. */
-export function fail(message: string): never {
+export function printErrorAndExit(message: string): never {
   console.error(message);
   process.exit(1);
 }

@@ -3,7 +3,7 @@
 
 import { parseArgs } from 'node:util';
 import type { PrivacyReport, ReportedData, ReportedField } from '../../src/extensions/privacy/index.ts';
-import { DATABASE_ONLY, fail, loadApp } from './load-app.ts';
+import { DATABASE_ONLY, loadApp, printErrorAndExit } from './load-app.ts';
 
 const USAGE = 'npm run privacy -- report [--json] [--strict]';
 
@@ -98,10 +98,11 @@ if (import.meta.main) {
   try {
     const given = readPrivacyArguments(process.argv.slice(2));
     const app = await loadApp({ environment: { ...DATABASE_ONLY, DATABASE_URL: 'postgres://none' } });
-    if (app.privacy === undefined) fail('This app does not use the extension privacy(). See docs/privacy.md.');
+    if (app.privacy === undefined)
+      printErrorAndExit('This app does not use the extension privacy(). See docs/privacy.md.');
     if (!printReport(app.privacy.report(app.tables), given)) process.exitCode = 1;
     await app.close();
   } catch (error) {
-    fail((error as Error).message);
+    printErrorAndExit((error as Error).message);
   }
 }

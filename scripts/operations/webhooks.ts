@@ -7,7 +7,7 @@ import type { WebhookOperations } from '../../src/extensions/webhooks/index.ts';
 import type { RecoveredEndpoint } from '../../src/extensions/webhooks/recovery/recoveries.ts';
 import type { WebhookQueue, WebhookStatus } from '../../src/extensions/webhooks/status.ts';
 import { alignColumns, formatCount, stripControlCharacters } from './format.ts';
-import { fail, loadApp } from './load-app.ts';
+import { loadApp, printErrorAndExit } from './load-app.ts';
 
 /** The usage of each command. */
 const USAGE = {
@@ -219,7 +219,7 @@ async function drain(webhooks: WebhookOperations, { timeoutMs, json }: WebhookAr
  *
  * @returns whether everything was done: every endpoint is being retried, or the queue is drained
  */
-export async function run(webhooks: WebhookOperations, given: WebhookArguments): Promise<boolean> {
+export async function runWebhookCommand(webhooks: WebhookOperations, given: WebhookArguments): Promise<boolean> {
   if (given.command === 'retry') return retry(webhooks, given);
   if (given.command === 'drain') return drain(webhooks, given);
   await status(webhooks, given);
@@ -234,14 +234,14 @@ if (import.meta.main) {
       orDevelopment: true,
       needsKeys: true,
     });
-    if (app.webhooks === undefined) fail('This app has no webhooks. See docs/webhooks.md.');
+    if (app.webhooks === undefined) printErrorAndExit('This app has no webhooks. See docs/webhooks.md.');
     try {
       await app.accounts!.ready();
-      if (!(await run(app.webhooks, given))) process.exitCode = 1;
+      if (!(await runWebhookCommand(app.webhooks, given))) process.exitCode = 1;
     } finally {
       await app.close();
     }
   } catch (error) {
-    fail((error as Error).message);
+    printErrorAndExit((error as Error).message);
   }
 }

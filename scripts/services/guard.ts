@@ -42,7 +42,7 @@ if (import.meta.main) {
     child.kill(stopSignal);
     setTimeout(killGroup, graceMs).unref();
   };
-  const end = (code: number) => {
+  const removeFilesAndExit = (code: number) => {
     killGroup();
     if (pidIn) rmSync(join(pidIn, 'guard.pid'), { force: true });
     if (throwAway && stopping) rmSync(throwAway, { recursive: true, force: true, maxRetries: 5 });
@@ -52,9 +52,9 @@ if (import.meta.main) {
   if (pidIn) writeFileSync(join(pidIn, 'guard.pid'), `${process.pid} ${child.pid ?? 0}`);
   child.on('error', (error) => {
     console.error(`${command}: ${error.message}`);
-    end(127);
+    removeFilesAndExit(127);
   });
-  child.on('exit', (code, signal) => end(code ?? 128 + (signal ? constants.signals[signal] : 0)));
+  child.on('exit', (code, signal) => removeFilesAndExit(code ?? 128 + (signal ? constants.signals[signal] : 0)));
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, stop);
   const lifeline = new Socket({ fd: 3 });
   lifeline.on('error', stop).on('close', stop).resume();

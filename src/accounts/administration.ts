@@ -1,10 +1,10 @@
 import type { Host, ResourceGateway, StoredRecord } from '../declare/host.ts';
-import { systemContext } from '../records/access/operation-context.ts';
+import { createSystemContext } from '../records/access/operation-context.ts';
 import type { Entity, RecordsContext } from '../records/context.ts';
 import { createRecord } from '../records/operations/create.ts';
 import type { AccountsContext } from './context.ts';
 import { createImport, type ImportLine, type ImportOptions, type ImportProgress } from './import/import.ts';
-import { registrationErrors } from './passwords/password-rules.ts';
+import { registrationPasswordErrors } from './passwords/password-rules.ts';
 
 /** A session, as an administrator sees it. */
 interface LiveSession {
@@ -49,9 +49,9 @@ export function createAdministration(
     `select ${gateway.columns('u')} from "${gateway.table}" u ${where} order by u."id" desc limit $1`;
 
   return {
-    find: async (email) => (await users.findForLogin(email.trim().toLowerCase()))?.user,
+    find: async (email) => (await users.findAccountByEmail(email.trim().toLowerCase()))?.user,
     create(input) {
-      return createRecord(context, entity, input, systemContext(service), { check: registrationErrors });
+      return createRecord(context, entity, input, createSystemContext(service), { check: registrationPasswordErrors });
     },
     async list({ role, limit }) {
       if (role !== undefined && roles === undefined) return [];
@@ -62,7 +62,7 @@ export function createAdministration(
       );
     },
     async sessions(userId) {
-      const listed = await sessions.list(userId, '');
+      const listed = await sessions.listLiveSessions(userId, '');
       return listed.map(({ current: _, ...session }) => session);
     },
     endSessions: (userId) => host.transaction((tx) => revoke({ cause: 'logout_all', userIds: [userId] }, tx)),

@@ -1,7 +1,7 @@
 import { Field, type Fields } from '../declare/field.ts';
 import { defineResource, type Resource, type ResourceOptions } from '../declare/resource.ts';
 import { f } from '../records/fields/f.ts';
-import { isPersonal } from '../records/fields/personal-data.ts';
+import { isPersonalField } from '../records/fields/personal-data.ts';
 
 function createTemplateFields<Role extends string>(roles: readonly Role[]) {
   return {
@@ -28,14 +28,14 @@ const PUBLIC: ReadonlySet<string> = new Set(['name', 'avatarUrl']);
  *
  * @param listed names of the fields in the resource option `personalFields`
  */
-function withVisibility(fields: Fields, listed: readonly string[]): Fields {
+function restrictStatusAndPersonalFields(fields: Fields, listed: readonly string[]): Fields {
   const roles: unknown = fields.roles?.spec?.inner?.spec?.values;
   const policy = Array.isArray(roles) && !roles.includes('admin') ? 'owner' : 'owner | admin';
   const entries = Object.entries(fields).map(([name, field]) => {
     const isRestricted =
       field instanceof Field &&
       !('visibleTo' in field.spec || field.spec.hidden || field.spec.writeOnly || PUBLIC.has(name)) &&
-      (name === 'status' || listed.includes(name) || isPersonal(name, field.spec));
+      (name === 'status' || listed.includes(name) || isPersonalField(name, field.spec));
     return [name, isRestricted ? field.visibleTo(policy) : field] as const;
   });
   return Object.fromEntries(entries);
@@ -68,7 +68,7 @@ export function defineUser<F extends Fields = {}, const Role extends string = ne
   const { fields, roles = [], policies, ...rest } = options;
   const declared = { ...createTemplateFields([...new Set(['user', 'admin', ...roles])]), ...fields };
   const listed: unknown = rest.personalFields;
-  const all = withVisibility(declared, Array.isArray(listed) ? listed : []);
+  const all = restrictStatusAndPersonalFields(declared, Array.isArray(listed) ? listed : []);
   return defineResource('user', {
     description: 'An account',
     owner: '_id',

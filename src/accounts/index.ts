@@ -12,12 +12,17 @@ import { deviceRoutes, devices, devicesOfDeletedUsers, revokeDevices, type Token
 import { createLockout } from './lockout/lockout.ts';
 import { confirmPassword } from './passwords/change-password.ts';
 import type { PasswordHasher } from './passwords/password-hash.ts';
-import { createResets, passwordResets, resetFeature } from './reset/index.ts';
+import { createResetFeature, createResets, passwordResets } from './reset/index.ts';
 import { accountRoutes } from './routes.ts';
 import { sessionRoutes } from './sessions/routes.ts';
-import { createSessions, sessionRemovalConsumer, sessionSweep, sessions as sessionTable } from './sessions/sessions.ts';
+import {
+  createSessionRemovalConsumer,
+  createSessionSweep,
+  createSessions,
+  sessions as sessionTable,
+} from './sessions/sessions.ts';
 import { resumeLogin } from './sign-in/finish-login.ts';
-import { accountUserData, formerAddressConsumer } from './users/user-data.ts';
+import { createFormerAddressConsumer, describeAccountUserData } from './users/user-data.ts';
 import { activeUserSql } from './users/user-state.ts';
 import { createUsers } from './users/users.ts';
 
@@ -31,7 +36,7 @@ interface AppAccounts {
   /** The functions of the admin command line. */
   administration: Administration;
   /** Creates the routes, consumers and sweeps; sign-in, revocation and confirmation run the steps of extensions. */
-  feature(steps: Pick<FeatureParts, 'signInStep' | 'revocationStep' | 'confirmStep'>): FeatureParts;
+  createFeatureParts(steps: Pick<FeatureParts, 'signInStep' | 'revocationStep' | 'confirmStep'>): FeatureParts;
 }
 
 /**
@@ -81,11 +86,11 @@ export function createAccounts(
         await extensionConfirm?.(ctx, code, fields.code);
       },
     },
-    feature({ signInStep, revocationStep, confirmStep }) {
+    createFeatureParts({ signInStep, revocationStep, confirmStep }) {
       extensionConfirm = confirmStep;
       if (revocationStep !== undefined) revocationSteps = [...ownSteps, revocationStep];
       const whole = { ...accounts, signInStep };
-      const reset = resetFeature(whole, gateway);
+      const reset = createResetFeature(whole, gateway);
       return {
         routes: [
           ...accountRoutes(whole, context),
@@ -96,13 +101,13 @@ export function createAccounts(
         authenticators: [sessions.authenticator],
         mails: reset.mails,
         consumers: [
-          sessionRemovalConsumer(gateway),
+          createSessionRemovalConsumer(gateway),
           devicesOfDeletedUsers(gateway),
-          formerAddressConsumer(gateway),
+          createFormerAddressConsumer(gateway),
           ...reset.consumers,
         ],
-        sweeps: [sessionSweep(host.database), ...reset.sweeps],
-        userData: accountUserData(host.database, gateway),
+        sweeps: [createSessionSweep(host.database), ...reset.sweeps],
+        userData: describeAccountUserData(host.database, gateway),
       };
     },
   };

@@ -2,7 +2,7 @@ import type { Route, RouteContext } from '../declare/route.ts';
 import { recordShape } from '../declare/route.ts';
 import { ApiError, invalidSessionError } from '../platform/errors.ts';
 import { addressOf } from '../platform/http/client-address.ts';
-import { requestContext } from '../records/access/operation-context.ts';
+import { createRequestContext } from '../records/access/operation-context.ts';
 import type { RecordsContext } from '../records/context.ts';
 import { updateRecord } from '../records/operations/update.ts';
 import type { AccountsContext } from './context.ts';
@@ -11,10 +11,10 @@ import { loginShape, newSessionShape } from './sign-in/finish-login.ts';
 import { login, loginInput } from './sign-in/login.ts';
 
 /** `POST /auth/register`: creates a user by the rules of the user resource, as an anonymous caller, and starts a session. */
-async function register(accounts: AccountsContext, ctx: RouteContext) {
+async function registerAndStartSession(accounts: AccountsContext, ctx: RouteContext) {
   if (!accounts.host.settings.auth.register) throw new ApiError('FORBIDDEN', 'Registration is closed');
-  const user = await accounts.users.register(ctx.body, ctx.req);
-  const session = await accounts.sessions.start(user.id, ctx.req);
+  const user = await accounts.users.registerUser(ctx.body, ctx.req);
+  const session = await accounts.sessions.startSession(user.id, ctx.req);
   // The user has been deleted since it was created.
   if (session === undefined) throw invalidSessionError();
   accounts.host.events.emit('auth.registered', { user, ip: addressOf(ctx.req) });
@@ -40,7 +40,7 @@ export function accountRoutes(accounts: AccountsContext, context: RecordsContext
       operationId: 'register',
       tags,
       summary: 'Create an account and start a session',
-      handler: (ctx) => register(accounts, ctx),
+      handler: (ctx) => registerAndStartSession(accounts, ctx),
     },
     {
       method: 'POST',
@@ -76,7 +76,7 @@ export function accountRoutes(accounts: AccountsContext, context: RecordsContext
       tags,
       summary: 'Change your profile',
       async handler(ctx) {
-        const changed = await updateRecord(context, accounts.user, ctx.user!.id, ctx.body, requestContext(ctx));
+        const changed = await updateRecord(context, accounts.user, ctx.user!.id, ctx.body, createRequestContext(ctx));
         return accounts.users.asSeenBySelf(changed);
       },
     },

@@ -10,7 +10,7 @@ export interface Viewer {
 }
 
 /** Whether an account may be used: it is neither disabled nor being erased. Without a `status` field, every account may be used. */
-export function isActive({ status }: Readonly<Record<string, unknown>>): boolean {
+export function isAccountActive({ status }: Readonly<Record<string, unknown>>): boolean {
   return status === undefined || status === 'active';
 }
 
@@ -26,7 +26,7 @@ export interface Actor {
 const actorStorage = new AsyncLocalStorage<Actor>();
 
 /** Runs `work` on behalf of an actor: the events and audit entries of service calls inside `work` name that user and request. */
-export function runAs<T>(actor: Actor, work: () => T): T {
+export function runAsActor<T>(actor: Actor, work: () => T): T {
   return actorStorage.run(actor, work);
 }
 

@@ -6,7 +6,7 @@ import type { AnyResource } from './resource.ts';
 const RECORD_ACTIONS = ['created', 'updated', 'deleted', 'restored'] as const;
 
 /** The actions for which a resource emits events. All lists of event names are built from this function. */
-export function recordActions({ softDelete }: AnyResource): readonly RecordAction[] {
+export function emittedActionsOf({ softDelete }: AnyResource): readonly RecordAction[] {
   return softDelete ? RECORD_ACTIONS : RECORD_ACTIONS.filter((action) => action !== 'restored');
 }
 
@@ -27,7 +27,7 @@ export interface RecordEvent<Name extends string, Action extends RecordAction, D
 }
 
 /** Events of accounts, push and the built-in extensions. */
-export type PlatformEvent = `${'auth' | 'security' | 'webhook' | 'push'}.${string}`;
+export type PlatformEventName = `${'auth' | 'security' | 'webhook' | 'push'}.${string}`;
 
 /** An event that an extension posts to the endpoints that users have registered, as the OpenAPI document describes it. */
 export interface SentEvent {

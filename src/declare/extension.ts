@@ -15,13 +15,13 @@ import type { ExtensionResourceOptions } from './resource.ts';
 import type { Route } from './route.ts';
 
 /** The roles that a process can have. */
-export const ROLES = ['web', 'relay', 'webhook-worker', 'push-worker'] as const;
-export type Role = (typeof ROLES)[number];
+export const PROCESS_ROLES = ['web', 'relay', 'webhook-worker', 'push-worker'] as const;
+export type ProcessRole = (typeof PROCESS_ROLES)[number];
 
 /** A queued job whose rows are in the extension's tables. */
 export interface Job {
   /** The role of the processes that run the job. Default: `push-worker`. */
-  role?: Role;
+  role?: ProcessRole;
   /** Concurrent runs in each process. Default 5. */
   concurrency?: number;
   /** Attempts, with a growing backoff that starts at one second. Default 5. */
@@ -57,7 +57,7 @@ export interface FeatureParts<Api extends object = object> {
    * Starts workers of a role in this process, for work that `jobs` cannot do. Workers of the role `web` start after the HTTP server and
    * stop before it.
    */
-  workers?: Partial<Record<Role, () => RunningWorker | Promise<RunningWorker>>>;
+  workers?: Partial<Record<ProcessRole, () => RunningWorker | Promise<RunningWorker>>>;
   /** Functions that compose an e-mail when it is sent, by the kind that `mail.sendComposed` names. */
   mails?: Readonly<Record<string, MailComposer>>;
   /** Every column that holds ciphertexts of the host's keyring. Key rotations re-encrypt these columns with the newest key. */
@@ -161,17 +161,19 @@ export function defineExtension<
 }
 
 /** An extension setting that is a policy. */
-export const policySetting = z.custom<Policy>().superRefine((value, context) => {
+export const policySettingSchema = z.custom<Policy>().superRefine((value, context) => {
   const report = (message: string) => context.addIssue({ code: 'custom', message });
   if (typeof value === 'string' || typeof value === 'function' || Array.isArray(value)) compilePolicy(value, report);
   else report('must be a policy: words joined by |, a function, or an array of them');
 });
 
 /** A policy setting, compiled. */
-export const compiledPolicySetting = policySetting.transform((policy) => compilePolicy(policy, () => undefined));
+export const compiledPolicySettingSchema = policySettingSchema.transform((policy) =>
+  compilePolicy(policy, () => undefined),
+);
 
 /** An extension setting that is an integer from 1 to `max`. */
-export const wholeNumberSetting = (max: number) => {
+export const wholeNumberSettingSchema = (max: number) => {
   const error = `must be a whole number from 1 to ${max}`;
   return z.number({ error }).int({ error }).min(1, { error }).max(max, { error });
 };

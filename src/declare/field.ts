@@ -91,13 +91,13 @@ export type Presence = 'optional' | 'required' | 'defaulted';
  * Who may set a field, as far as types can express it: `open` to clients; `immutable` after it is set; `closed` to clients; `owner`, which
  * is set from the signed-in user. A `password` is set only on create and never returned. Used by the inferred types only.
  */
-export type Access = 'open' | 'immutable' | 'closed' | 'owner' | 'password';
+export type WriteAccess = 'open' | 'immutable' | 'closed' | 'owner' | 'password';
 
-type Closed<W extends Access> = W extends 'owner' | 'password' ? W : 'closed';
-type Immutable<W extends Access> = W extends 'open' ? 'immutable' : W;
+type Closed<W extends WriteAccess> = W extends 'owner' | 'password' ? W : 'closed';
+type Immutable<W extends WriteAccess> = W extends 'open' ? 'immutable' : W;
 
 // biome-ignore lint/suspicious/noExplicitAny: stands for a field of any type
-export type AnyField = Field<any, Presence, any, any, Access>;
+export type AnyField = Field<any, Presence, any, any, WriteAccess>;
 
 /** The fields of a resource or of an object field, by name. */
 export type Fields = Record<string, AnyField>;
@@ -109,7 +109,7 @@ export type Fields = Record<string, AnyField>;
  * `check`: the value after the built-in rules and after the custom rules of nested fields, before the field's own `schema`. `W` is who may
  * set the field.
  */
-export class Field<T, P extends Presence = 'optional', I = T, C = T, W extends Access = 'open'> {
+export class Field<T, P extends Presence = 'optional', I = T, C = T, W extends WriteAccess = 'open'> {
   /** Type-level only. */
   declare readonly $type: T;
   /** Type-level only. */
@@ -124,7 +124,7 @@ export class Field<T, P extends Presence = 'optional', I = T, C = T, W extends A
     this.spec = spec;
   }
 
-  #with<Next extends Presence = P, By extends Access = W>(change: Partial<FieldSpec>): Field<T, Next, I, C, By> {
+  #with<Next extends Presence = P, By extends WriteAccess = W>(change: Partial<FieldSpec>): Field<T, Next, I, C, By> {
     return new Field<T, Next, I, C, By>({ ...this.spec, ...change });
   }
 

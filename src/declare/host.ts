@@ -45,7 +45,7 @@ export interface ExpandedRecord {
 }
 
 /** A record that was serialized earlier, by `serialize`, and its current state. */
-export interface SerializedBefore {
+export interface PreviousSerialization {
   data: Readonly<Record<string, unknown>>;
   /** The current record; for a deleted one, its last state. Undefined if the record is unknown, or if `needsRecord` returned false. */
   record: StoredRecord | undefined;
@@ -106,7 +106,7 @@ export interface ResourceGateway {
    *
    * @param anyRecord true skips the read policy
    */
-  stillReadable(before: SerializedBefore, viewContext: ViewContext, anyRecord: boolean): Promise<boolean>;
+  stillReadable(before: PreviousSerialization, viewContext: ViewContext, anyRecord: boolean): Promise<boolean>;
   /** Whether `stillReadable` needs the record for this viewer. If not, the result of `stillReadable` is the same for all records. */
   needsRecord(viewer: Viewer | undefined, anyRecord: boolean): boolean;
   /** The records that are expanded in serialized data. */

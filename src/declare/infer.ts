@@ -1,4 +1,4 @@
-import type { Access, AnyField, Fields, Presence } from './field.ts';
+import type { AnyField, Fields, Presence, WriteAccess } from './field.ts';
 
 type NamesWhere<F extends Fields, P extends Presence> = {
   [K in keyof F]: F[K]['$presence'] extends P ? K : never;
@@ -6,7 +6,7 @@ type NamesWhere<F extends Fields, P extends Presence> = {
 type Simplify<T> = { [K in keyof T]: T[K] };
 
 /** Values by field, without the fields whose access is `A`. */
-type WithoutAccess<V, F extends Fields, A extends Access> = {
+type WithoutAccess<V, F extends Fields, A extends WriteAccess> = {
   [K in keyof V as K extends keyof F ? (F[K]['$access'] extends A ? never : K) : K]: V[K];
 };
 

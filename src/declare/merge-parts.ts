@@ -8,7 +8,7 @@ function concatenateLists<T>(lists: readonly (readonly T[])[]): readonly T[] {
 }
 
 /** Merges objects. Throws for a duplicate name: one value would silently replace the other. */
-function mergeObjects<T>(records: readonly Readonly<Record<string, T>>[]): Record<string, T> {
+function mergeDisjointObjects<T>(records: readonly Readonly<Record<string, T>>[]): Record<string, T> {
   const entries = records.flatMap((one) => Object.entries(one));
   const merged = Object.fromEntries(entries);
   if (Object.keys(merged).length < entries.length)
@@ -17,7 +17,7 @@ function mergeObjects<T>(records: readonly Readonly<Record<string, T>>[]): Recor
 }
 
 /** Creates a function that merges objects: `merge` combines the values that several objects have under the same name. */
-function mergeByName<T>(merge: (values: readonly T[]) => T) {
+function createMergeByName<T>(merge: (values: readonly T[]) => T) {
   return (records: readonly Readonly<Record<string, T>>[]): Record<string, T> => {
     const entries = records.flatMap((one) => Object.entries(one));
     const names = Map.groupBy(entries, ([name]) => name);
@@ -77,19 +77,19 @@ type StartWorker = () => RunningWorker | Promise<RunningWorker>;
  * Combines functions that start workers: they run in order, and their workers stop in reverse order. If a worker fails to start, those that
  * were already started are stopped.
  */
-function combineStarts(starts: readonly StartWorker[]): StartWorker {
+function combineWorkerStarts(starts: readonly StartWorker[]): StartWorker {
   return async () => {
     const running: RunningWorker[] = [];
-    const stop = async () => {
+    const stopStartedWorkers = async () => {
       for (const worker of running.reverse()) await worker.stop();
     };
     try {
       for (const start of starts) running.push(await start());
     } catch (error) {
-      await stop();
+      await stopStartedWorkers();
       throw error;
     }
-    return { stop };
+    return { stop: stopStartedWorkers };
   };
 }
 
@@ -105,14 +105,14 @@ const MERGE_BY_KIND: {
   confirmStep: chainSteps,
   consumers: concatenateLists,
   sweeps: concatenateLists,
-  jobs: mergeObjects,
-  workers: mergeByName<StartWorker>(combineStarts),
-  mails: mergeObjects,
+  jobs: mergeDisjointObjects,
+  workers: createMergeByName<StartWorker>(combineWorkerStarts),
+  mails: mergeDisjointObjects,
   encrypted: concatenateLists,
   userData: concatenateLists,
-  listeners: mergeByName(combineListeners),
+  listeners: createMergeByName(combineListeners),
   sent: concatenateLists,
-  api: (apis) => mergeObjects(apis as Record<string, unknown>[]),
+  api: (apis) => mergeDisjointObjects(apis as Record<string, unknown>[]),
   checkConfig: (checks) => (errors: Parameters<(typeof checks)[number]>[0]) => {
     for (const check of checks) check(errors);
   },

@@ -46,7 +46,7 @@ export type ResourceName<N extends string> = N extends string
   : never;
 
 /** `ProductCategory`, `product_category` and `product-category` all become `product-category`. */
-export function resourceName(declared: string): string {
+export function normalizeResourceName(declared: string): string {
   // A value that is not a string becomes a name that is refused at startup.
   return toUnderscores(
     String(declared)

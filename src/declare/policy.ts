@@ -121,7 +121,7 @@ export function rethrow(error: unknown): never {
  * @param onError called with the error of a function that throws. If `onError` returns, the function allows nothing. Left out: the error is
  *   thrown
  */
-export async function allows(
+export async function allowsAction(
   policy: CompiledPolicy,
   args: PolicyArguments,
   owns: boolean,

@@ -9,7 +9,7 @@ import type {
   UpdateInput,
   UpdateValues,
 } from './infer.ts';
-import { type ResourceName, resourceName } from './naming.ts';
+import { normalizeResourceName, type ResourceName } from './naming.ts';
 import type { Policy, Viewer } from './policy.ts';
 import type { PushSender } from './push.ts';
 import type { Anything, Route, RouteBuilder } from './route.ts';
@@ -116,7 +116,7 @@ export function defineResource<const N extends string, F extends Fields, T exten
   name: N,
   options: ResourceOptions<F, T>,
 ): Resource<ResourceName<N>, NoInfer<F>, NoInfer<T>> {
-  return { ...options, name: resourceName(name) as ResourceName<N> };
+  return { ...options, name: normalizeResourceName(name) as ResourceName<N> };
 }
 
 /**

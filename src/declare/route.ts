@@ -178,8 +178,8 @@ export type RouteBuilder<D = any> = Record<'get' | 'post' | 'put' | 'patch' | 'd
 const WITH_BODY: ReadonlySet<HttpMethod> = new Set(['POST', 'PUT', 'PATCH']);
 
 /** Creates a builder of routes below `base`, for the given resource. */
-export function routeBuilder(base: string, resource: string): RouteBuilder {
-  const add =
+export function createRouteBuilder(base: string, resource: string): RouteBuilder {
+  const createRouteFactory =
     // biome-ignore lint/suspicious/noExplicitAny: stands for the records of any resource
       (method: HttpMethod): AddRoute<any> =>
       (path: string, second: RouteOptions | Route['handler'], third?: Route['handler']) => {
@@ -196,7 +196,13 @@ export function routeBuilder(base: string, resource: string): RouteBuilder {
           handler,
         };
       };
-  return { get: add('GET'), post: add('POST'), put: add('PUT'), patch: add('PATCH'), delete: add('DELETE') };
+  return {
+    get: createRouteFactory('GET'),
+    post: createRouteFactory('POST'),
+    put: createRouteFactory('PUT'),
+    patch: createRouteFactory('PATCH'),
+    delete: createRouteFactory('DELETE'),
+  };
 }
 
 /** A representation of a resource's records. `register`: the body of a registration. */

@@ -15,19 +15,19 @@ export function isScope(value: unknown): value is string {
 const PATH_NAME = /^[A-Za-z0-9][\w-]*$/;
 
 /** The name that scopes use for the first segment of a path; undefined if the segment cannot be a name. */
-export function pathNameOf({ path }: Pick<Route, 'path'>): string | undefined {
+export function scopeNameOfPath({ path }: Pick<Route, 'path'>): string | undefined {
   const segment = path.split('/')[1] ?? '';
   return PATH_NAME.test(segment) ? segment : undefined;
 }
 
 /** The part of a scope before the colon; empty for a scope without one. */
-export function scopeGroupOf(scope: string): string {
+export function scopePrefixOf(scope: string): string {
   return scope.slice(0, Math.max(0, scope.indexOf(':')));
 }
 
 /** Whether a route accepts only sessions. Below `/auth`, any other credential may only call `GET /auth/me`. */
 export function acceptsOnlySessions({ method, path }: Pick<Route, 'method' | 'path'>): boolean {
-  return pathNameOf({ path }) === 'auth' && !(method === 'GET' && path === '/auth/me');
+  return scopeNameOfPath({ path }) === 'auth' && !(method === 'GET' && path === '/auth/me');
 }
 
 /**
@@ -38,7 +38,7 @@ export function acceptsOnlySessions({ method, path }: Pick<Route, 'method' | 'pa
  */
 export function acceptedScopes(route: Pick<Route, 'method' | 'path'>, own: string | undefined): readonly string[] {
   if (acceptsOnlySessions(route)) return [];
-  const name = own === undefined ? pathNameOf(route) : scopeGroupOf(own);
+  const name = own === undefined ? scopeNameOfPath(route) : scopePrefixOf(own);
   const wide = name === undefined || name === '' || name === 'auth' ? [] : [`${name}:*`];
   if (own !== undefined) return [...new Set([own, ...wide, '*'])];
   const reads = route.method === 'GET';
@@ -60,7 +60,7 @@ export function createScopeCheck(route: Route, authenticators: readonly Authenti
   const requiredOfOthers =
     acceptsOnlySessions(route) || requiredScopes.length === 0 ? [acceptedScopes(route, route.scope)] : requiredScopes;
   return ({ via, scopes }) => {
-    for (const needed of via === 'session' ? requiredScopes : requiredOfOthers) assertScope(needed, scopes);
+    for (const needed of via === 'session' ? requiredScopes : requiredOfOthers) assertHasScope(needed, scopes);
   };
 }
 
@@ -71,7 +71,7 @@ export function createScopeCheck(route: Route, authenticators: readonly Authenti
  * @param held the scopes of the credential; undefined if its authenticator sets none
  * @throws ApiError FORBIDDEN, naming the scope
  */
-function assertScope(needed: readonly string[], held: readonly string[] | undefined): void {
+function assertHasScope(needed: readonly string[], held: readonly string[] | undefined): void {
   if (needed.some((scope) => held?.includes(scope))) return;
   const message = needed.length === 0 ? 'An API key cannot be used here' : `This needs the scope "${needed[0]}"`;
   throw new ApiError('FORBIDDEN', message);

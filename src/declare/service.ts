@@ -26,7 +26,7 @@ export interface ActAs {
 type AsSystem = ActAs & ({ as: 'system' } | { as?: 'system' | undefined; user?: never });
 
 /** The options of a service call that changes a record: its caller, and a condition on the record. */
-export interface ActAsOn extends ActAs {
+export interface ActAsWithIfMatch extends ActAs {
   /** Change the record only if its `updatedAt` still has this value; otherwise PRECONDITION_FAILED. */
   ifMatch?: string | undefined;
 }
@@ -121,10 +121,10 @@ export interface RecordService<Input, Changes, Data, Body = Input, Changed = Cha
   /** The total number of records in a list. */
   count<const Q extends object>(query?: Q & ListInput<Q>, as?: ActAs): Promise<number>;
   /** Changes the given fields, emits `<resource>.updated`. */
-  update(id: string, input: Changes, as?: AsSystem & ActAsOn): Promise<Data>;
-  update(id: string, input: Changed, as: ActAsOn | undefined): Promise<Data>;
+  update(id: string, input: Changes, as?: AsSystem & ActAsWithIfMatch): Promise<Data>;
+  update(id: string, input: Changed, as: ActAsWithIfMatch | undefined): Promise<Data>;
   /** Deletes a record, emits `<resource>.deleted`. Returns the record as it was before. */
-  delete(id: string, as?: ActAsOn): Promise<Data>;
+  delete(id: string, as?: ActAsWithIfMatch): Promise<Data>;
   /** Restores a deleted record of a resource with `softDelete`, emits `<resource>.restored`. Returns the restored record. */
   restore(id: string, as?: ActAs): Promise<Data>;
 }
@@ -137,12 +137,12 @@ export type AnyService = RecordService<AnyValues, AnyValues, AnyValues & { id: s
 
 /** Returns the service of a resource: typed if found by its declaration, untyped by its name. Throws for an unknown resource. */
 export interface Services {
-  <S>(resource: Serviced<S>): S;
+  <S>(resource: DeclarationWithService<S>): S;
   (name: string): AnyService;
 }
 
 /** The part of a resource's declaration by which its service is found. */
-export interface Serviced<S, N extends string = string> {
+export interface DeclarationWithService<S, N extends string = string> {
   name: N;
   /** Type-level only. */
   readonly $service?: S | undefined;

@@ -9,8 +9,8 @@ import { createPushSweeps } from './delivery/sweeps.ts';
 import { startPushWorker } from './delivery/worker.ts';
 import { type CapturedPushes, createCapturedPushes } from './history/read-push.ts';
 import { createOpenedListener, createReceiptRecorder, type Receipt } from './history/receipt.ts';
-import { createPushData } from './history/user-data.ts';
-import { createBrowserPages, createPushRoutes } from './routes.ts';
+import { createPushUserData } from './history/user-data.ts';
+import { createBrowserScriptRoutes, createPushRoutes } from './routes.ts';
 import { createFinishedSignals } from './send/finished.ts';
 import { createPushSender } from './send/send.ts';
 import { createSimulatedDevices } from './simulated/devices.ts';
@@ -21,7 +21,7 @@ import { createApnsTransport } from './transports/apns/index.ts';
 import { createFcmTransport } from './transports/fcm/index.ts';
 import { readServiceAccount } from './transports/fcm/service-account.ts';
 import { createWebPushTransport } from './transports/web-push/index.ts';
-import { readVapid } from './transports/web-push/vapid.ts';
+import { readVapidCredentials } from './transports/web-push/vapid.ts';
 
 export { pushTables } from './tables.ts';
 export { transportConfigErrors } from './transport.ts';
@@ -72,10 +72,10 @@ export function createPush(platform: Platform, appTransports: readonly Transport
     sender: { ...sender, receipt: createReceiptRecorder(platform) },
     parts: {
       routes: createPushRoutes(platform, sender),
-      pages: vapid !== undefined && installed.has('web-push') ? createBrowserPages(vapid) : [],
+      pages: vapid !== undefined && installed.has('web-push') ? createBrowserScriptRoutes(vapid) : [],
       listeners: { 'push.opened': createOpenedListener(platform) },
       sweeps: createPushSweeps(platform, installed),
-      userData: [deviceData(platform.database), createPushData(platform.database)],
+      userData: [deviceData(platform.database), createPushUserData(platform.database)],
       workers: { 'push-worker': () => startPushWorker(platform, transports, finished, users) },
     },
     captured: createCapturedPushes(platform.database),
@@ -104,7 +104,7 @@ export function createDefaultTransports(env: Environment, settings: Settings): T
     if (account !== undefined) transports.push(createFcmTransport(account));
   }
   if (hasVariablesWithPrefix('VAPID_')) {
-    const vapid = readVapid(env.push, reportError);
+    const vapid = readVapidCredentials(env.push, reportError);
     if (errors.length === 0) transports.push(createWebPushTransport(vapid, { rule: endpointRule({ env, settings }) }));
   }
   if (errors.length > 0) throw new StartupError('Invalid push credentials:', errors);

@@ -181,7 +181,7 @@ function findCrossFieldErrors(fields: MessageFields, content: PushContent, rule:
   return details;
 }
 
-function toContent(fields: MessageFields): PushContent {
+function toPushContent(fields: MessageFields): PushContent {
   const { to: _to, deviceIds: _ids, tokens: _tokens, platform: _platform, ...given } = fields;
   // An empty text does not satisfy the rule that a message needs a title or a body.
   const texts = (['title', 'subtitle', 'body'] as const).filter((text) => given[text] === '');
@@ -200,11 +200,11 @@ function toContent(fields: MessageFields): PushContent {
  * @param rule decides which raw tokens are accepted
  * @throws ApiError VALIDATION_ERROR with a message per field
  */
-export function readMessage(input: unknown, rule: TokenRule): PushMessage {
+export function parsePushMessage(input: unknown, rule: TokenRule): PushMessage {
   const parsed = messageShape.safeParse(input);
   if (!parsed.success) throw validationError(toErrorDetails(parsed.error));
   const fields = parsed.data;
-  const content = toContent(fields);
+  const content = toPushContent(fields);
   const details = findCrossFieldErrors(fields, content, rule);
   if (Object.keys(details).length > 0) throw validationError(details);
   const { to, deviceIds, tokens = [], platform } = fields;

@@ -89,7 +89,7 @@ const queryShape = z.object({
   limit: z.int().min(1).max(MAX_DEVICES_PER_PAGE).default(20).meta({ description: 'Devices per page' }),
 });
 
-function readQuery(query: RouteContext['query']): { page: number; limit: number } {
+function readPageQuery(query: RouteContext['query']): { page: number; limit: number } {
   const parsed = querySchema.safeParse({ ...query });
   if (parsed.success) return parsed.data;
   const [issue] = parsed.error.issues;
@@ -135,7 +135,7 @@ export function createPushRoutes({ database }: Pick<Platform, 'database'>, sende
       errors: ['BAD_REQUEST', 'NOT_FOUND'],
       operationId: 'readPush',
       async handler(ctx: RouteContext) {
-        const { page, limit } = readQuery(ctx.query);
+        const { page, limit } = readPageQuery(ctx.query);
         const { id } = ctx.params;
         const push = isId(id) ? await readPush(database, id, { page, limit }) : undefined;
         if (push === undefined) throw new ApiError('NOT_FOUND');
@@ -167,7 +167,7 @@ function scriptRoute(name: string, content: () => Promise<Buffer>): Route {
  *
  * @param vapidPublicKey base64url
  */
-export function createBrowserPages(vapidPublicKey: string): Route[] {
+export function createBrowserScriptRoutes(vapidPublicKey: string): Route[] {
   const pageScriptRoute = (name: string) =>
     scriptRoute(name, () => readFile(new URL(`./page/${name}`, import.meta.url)));
   const key = `export const vapidPublicKey = ${JSON.stringify(vapidPublicKey)};\n`;

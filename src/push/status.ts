@@ -17,12 +17,12 @@ interface PushCountersSql {
 }
 
 /** Builds the SQL expression for the status of a push from the expressions of its counts. */
-export function statusSql({ open, devices, ok, captured }: PushCountersSql): string {
+export function pushStatusSql({ open, devices, ok, captured }: PushCountersSql): string {
   return `case when ${open} > 0 then 'queued' when ${devices} = 0 then 'no-devices' when ${ok} = 0 then 'failed'
       when ${ok} < ${devices} then 'partial' when ${captured} = ${devices} then 'captured' else 'sent' end`;
 }
 
 /** Emits the event that a push is finished. Call it once, in the process that finished the push. */
-export function emitOutcome(events: Events, { id, status, devices }: Outcome): void {
+export function emitPushOutcome(events: Events, { id, status, devices }: Outcome): void {
   events.emit(status === 'failed' ? 'push.failed' : 'push.sent', { id, status, devices });
 }

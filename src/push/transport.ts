@@ -225,7 +225,7 @@ function normalizeResult(result: TransportResult | undefined, devices: readonly 
 }
 
 /** Calls a method of a transport. Rejects if the method throws, rejects, takes longer than 60 s, or does not return an array. */
-async function callWithTimeout(call: () => unknown): Promise<readonly unknown[]> {
+async function callTransportWithTimeout(call: () => unknown): Promise<readonly unknown[]> {
   const results = await withDeadline(Promise.resolve(call()), SEND_TIMEOUT_MS);
   if (!Array.isArray(results)) throw new Error('the transport did not return an array of results');
   return results;
@@ -235,7 +235,7 @@ async function callWithTimeout(call: () => unknown): Promise<readonly unknown[]>
  * Calls a transport and normalizes its results; never throws. A missing result becomes a failed result, which is retryable if the
  * transport threw or timed out. Returns exactly one result per device; `unregistered` wins over `misconfigured`, and that over `retryable`.
  */
-async function collectResults(
+async function callAndNormalizeResults(
   transport: Transport,
   requests: readonly TransportRequest[],
   call: () => Promise<readonly unknown[]>,
@@ -272,17 +272,17 @@ export function sendThroughTransport(
   log: Logger,
 ): Promise<TransportResult[]>[] {
   if (transport.sendMany !== undefined && requests.length > 1) {
-    const allResults = collectResults(
+    const allResults = callAndNormalizeResults(
       transport,
       requests,
-      () => callWithTimeout(() => transport.sendMany!(requests)),
+      () => callTransportWithTimeout(() => transport.sendMany!(requests)),
       log,
     );
     return requests.map(async (_, i) => (await allResults)[i]!);
   }
   return requests.map(async (request) => {
     const { message, devices, context } = request;
-    const call = async () => [await callWithTimeout(() => transport.send(message, devices, context))];
-    return (await collectResults(transport, [request], call, log))[0]!;
+    const call = async () => [await callTransportWithTimeout(() => transport.send(message, devices, context))];
+    return (await callAndNormalizeResults(transport, [request], call, log))[0]!;
   });
 }

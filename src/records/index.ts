@@ -10,7 +10,7 @@ import { createResourceGateway } from './gateway.ts';
 import { createVersionOf } from './operations/versions.ts';
 import { crudRoutes, customRoutes } from './routes.ts';
 import type { CompiledResource } from './schema/compiled.ts';
-import { resourceTable } from './schema/table.ts';
+import { createResourceTable } from './schema/table.ts';
 import { createService, createServiceLookup } from './service.ts';
 import { createArchive, withArchives } from './store/archive.ts';
 import { createCodec } from './store/codec.ts';
@@ -32,8 +32,8 @@ export interface Records {
 }
 
 /** The drizzle tables of compiled resources, by table name. */
-export function resourceTables(resources: readonly CompiledResource[]): Record<string, PgTable> {
-  return Object.fromEntries(withArchives(resources).map((resource) => [resource.table, resourceTable(resource)]));
+export function createResourceTables(resources: readonly CompiledResource[]): Record<string, PgTable> {
+  return Object.fromEntries(withArchives(resources).map((resource) => [resource.table, createResourceTable(resource)]));
 }
 
 /** Creates stores, services, gateways and routes of compiled resources. */

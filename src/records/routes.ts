@@ -1,22 +1,22 @@
 import { z } from 'zod';
 import { pluralName } from '../declare/naming.ts';
 import type { Action } from '../declare/resource.ts';
-import { type Route, type RouteContext, recordShape, routeBuilder } from '../declare/route.ts';
+import { createRouteBuilder, type Route, type RouteContext, recordShape } from '../declare/route.ts';
 import { withMeta } from '../platform/http/response.ts';
-import { type OperationContext, requestContext } from './access/operation-context.ts';
+import { createRequestContext, type OperationContext } from './access/operation-context.ts';
 import type { Entity, RecordsContext } from './context.ts';
 import { createRecord, reservedIdOf } from './operations/create.ts';
 import { deleteRecord, restoreRecord } from './operations/delete.ts';
 import { listRecords, readRecord } from './operations/read.ts';
 import { updateRecord } from './operations/update.ts';
-import { readIfMatch } from './operations/versions.ts';
+import { parseIfMatchHeader } from './operations/versions.ts';
 import { parseReadQuery } from './query/parse.ts';
-import { declaredPolicy } from './schema/compile.ts';
+import { declaredOrDefaultPolicy } from './schema/compile.ts';
 import { markForSerialization } from './serialize/serialize.ts';
 
 /** The context of a write that honors `If-Match`. */
-function withIfMatch(ctx: RouteContext): OperationContext {
-  return { ...requestContext(ctx), ifMatch: readIfMatch(ctx.req) };
+function createWriteContext(ctx: RouteContext): OperationContext {
+  return { ...createRequestContext(ctx), ifMatch: parseIfMatchHeader(ctx.req) };
 }
 
 /**
@@ -30,7 +30,8 @@ export function crudRoutes(context: RecordsContext, entity: Entity): Route[] {
   const [singular, plural] = [name, pluralName(name)].map((text) => text.replaceAll('-', ' '));
   const recordOutput = recordShape(name);
   const item = `${resource.path}/:id`;
-  const handleUpdate = (ctx: RouteContext) => updateRecord(context, entity, ctx.params.id!, ctx.body, withIfMatch(ctx));
+  const handleUpdate = (ctx: RouteContext) =>
+    updateRecord(context, entity, ctx.params.id!, ctx.body, createWriteContext(ctx));
 
   const routes: Record<string, Route[]> = {
     list: [
@@ -41,7 +42,7 @@ export function crudRoutes(context: RecordsContext, entity: Entity): Route[] {
         summary: `List ${plural}`,
         output: z.array(recordOutput),
         async handler(ctx) {
-          const { records, query, meta } = await listRecords(context, entity, ctx.query, requestContext(ctx));
+          const { records, query, meta } = await listRecords(context, entity, ctx.query, createRequestContext(ctx));
           return withMeta(markForSerialization(name, records, { selection: query }), meta);
         },
       },
@@ -54,7 +55,7 @@ export function crudRoutes(context: RecordsContext, entity: Entity): Route[] {
         summary: `Read a ${singular}`,
         output: recordOutput,
         async handler(ctx) {
-          const record = await readRecord(entity, ctx.params.id!, requestContext(ctx));
+          const record = await readRecord(entity, ctx.params.id!, createRequestContext(ctx));
           const selection = parseReadQuery(resource, ctx.query, (name) => context.entities.get(name)!.resource);
           return markForSerialization(name, record, { selection });
         },
@@ -71,7 +72,8 @@ export function crudRoutes(context: RecordsContext, entity: Entity): Route[] {
         summary: `Create a ${singular}`,
         bodyShape: recordShape(name, 'create'),
         output: recordOutput,
-        handler: (ctx) => createRecord(context, entity, ctx.body, requestContext(ctx), { id: reservedIdOf(ctx.req) }),
+        handler: (ctx) =>
+          createRecord(context, entity, ctx.body, createRequestContext(ctx), { id: reservedIdOf(ctx.req) }),
       },
     ],
     update: [
@@ -95,12 +97,12 @@ export function crudRoutes(context: RecordsContext, entity: Entity): Route[] {
         status: 204,
         summary: `Delete a ${singular}`,
         async handler(ctx) {
-          await deleteRecord(context, entity, ctx.params.id!, withIfMatch(ctx));
+          await deleteRecord(context, entity, ctx.params.id!, createWriteContext(ctx));
         },
       },
     ],
   };
-  const policyOf = (action: Action) => declaredPolicy(resource.declaration, action);
+  const policyOf = (action: Action) => declaredOrDefaultPolicy(resource.declaration, action);
   const restoreRoute: Route = {
     ...shared,
     method: 'POST',
@@ -109,7 +111,7 @@ export function crudRoutes(context: RecordsContext, entity: Entity): Route[] {
     summary: `Restore a deleted ${singular}`,
     errors: ['CONFLICT'],
     output: recordOutput,
-    handler: (ctx) => restoreRecord(context, entity, ctx.params.id!, withIfMatch(ctx)),
+    handler: (ctx) => restoreRecord(context, entity, ctx.params.id!, createWriteContext(ctx)),
   };
   return [
     ...[...resource.actions].flatMap((action) =>
@@ -121,6 +123,6 @@ export function crudRoutes(context: RecordsContext, entity: Entity): Route[] {
 
 /** The custom routes of a resource, mounted before its CRUD routes. */
 export function customRoutes({ resource }: Entity): readonly Route[] {
-  const routes = resource.declaration.routes?.(routeBuilder(resource.path, resource.name)) ?? [];
+  const routes = resource.declaration.routes?.(createRouteBuilder(resource.path, resource.name)) ?? [];
   return routes.map((route) => ({ tags: [resource.name], ...route }));
 }

@@ -1,11 +1,11 @@
-import { runAs } from '../declare/actor.ts';
+import { runAsActor } from '../declare/actor.ts';
 import type { StoredRecord } from '../declare/host.ts';
-import { resourceName } from '../declare/naming.ts';
-import type { ActAs, ActAsOn, AnyService, Serviced, Services } from '../declare/service.ts';
+import { normalizeResourceName } from '../declare/naming.ts';
+import type { ActAs, ActAsWithIfMatch, AnyService, DeclarationWithService, Services } from '../declare/service.ts';
 import { isSemaphoreFull } from '../platform/concurrency/semaphore.ts';
 import { ApiError } from '../platform/errors.ts';
 import { isDatabaseError, toPublicDatabaseError } from '../platform/postgres/errors.ts';
-import { actorOf, type OperationContext, serviceCallContext } from './access/operation-context.ts';
+import { actorOf, createServiceCallContext, type OperationContext } from './access/operation-context.ts';
 import { InputError } from './access/rule-errors.ts';
 import type { Entity, RecordsContext } from './context.ts';
 import { createRecord } from './operations/create.ts';
@@ -45,26 +45,26 @@ export function createServiceLookup(
   find: (name: string) => AnyService | undefined,
   names: readonly string[],
 ): Services {
-  return (resource: string | Serviced<unknown>): never => {
+  return (resource: string | DeclarationWithService<unknown>): never => {
     const name = typeof resource === 'object' && resource !== null ? resource.name : resource;
-    const service = find(resourceName(name));
+    const service = find(normalizeResourceName(name));
     if (service === undefined) throw new Error(`there is no resource "${name}"; resources: ${names.join(', ')}`);
     return service as never;
   };
 }
 
-function withIfMatch(operation: OperationContext, as: ActAsOn | undefined): OperationContext {
+function addIfMatch(operation: OperationContext, as: ActAsWithIfMatch | undefined): OperationContext {
   return as?.ifMatch === undefined ? operation : { ...operation, ifMatch: [versionOfTime(as.ifMatch)] };
 }
 
 /** The records of a resource, for code: `app.service(name)`. Every database error becomes an ApiError. */
 export function createService(context: RecordsContext, entity: Entity): AnyService {
-  async function run(as: ActAs | undefined, work: (operation: OperationContext) => Promise<unknown>) {
+  async function runOperation(as: ActAs | undefined, work: (operation: OperationContext) => Promise<unknown>) {
     context.assertOutsideTransaction();
-    const operation = serviceCallContext(as, context.service);
+    const operation = createServiceCallContext(as, context.service);
     try {
       // Hooks and policies of the call carry the actor that the call names.
-      const result = as === undefined ? work(operation) : runAs(actorOf(operation), () => work(operation));
+      const result = as === undefined ? work(operation) : runAsActor(actorOf(operation), () => work(operation));
       return (await result) as StoredRecord & never;
     } catch (error) {
       throw toServiceError(error, operation.system);
@@ -83,22 +83,22 @@ export function createService(context: RecordsContext, entity: Entity): AnyServi
   }
 
   return {
-    create: (input, as) => run(as, (operation) => createRecord(context, entity, input, operation)),
-    read: (id, as) => run(as, (operation) => readRecord(entity, id, operation)),
+    create: (input, as) => runOperation(as, (operation) => createRecord(context, entity, input, operation)),
+    read: (id, as) => runOperation(as, (operation) => readRecord(entity, id, operation)),
     list: (query, as) =>
-      run(as, async (operation) => {
+      runOperation(as, async (operation) => {
         const { records, meta } = await listRecords(context, entity, { ...query }, operation, true);
         return { data: records, meta };
       }),
     each(query, as) {
       context.assertOutsideTransaction();
-      return iterateRecords(serviceCallContext(as, context.service), query);
+      return iterateRecords(createServiceCallContext(as, context.service), query);
     },
-    first: (query, as) => run(as, (operation) => readFirstRecord(context, entity, { ...query }, operation)),
-    count: (query, as) => run(as, (operation) => countRecords(context, entity, { ...query }, operation)),
+    first: (query, as) => runOperation(as, (operation) => readFirstRecord(context, entity, { ...query }, operation)),
+    count: (query, as) => runOperation(as, (operation) => countRecords(context, entity, { ...query }, operation)),
     update: (id, input, as) =>
-      run(as, (operation) => updateRecord(context, entity, id, input, withIfMatch(operation, as))),
-    delete: (id, as) => run(as, (operation) => deleteRecord(context, entity, id, withIfMatch(operation, as))),
-    restore: (id, as) => run(as, (operation) => restoreRecord(context, entity, id, operation)),
+      runOperation(as, (operation) => updateRecord(context, entity, id, input, addIfMatch(operation, as))),
+    delete: (id, as) => runOperation(as, (operation) => deleteRecord(context, entity, id, addIfMatch(operation, as))),
+    restore: (id, as) => runOperation(as, (operation) => restoreRecord(context, entity, id, operation)),
   };
 }

@@ -9,11 +9,11 @@ import { createEncryption, type Encryption } from '../platform/crypto/encryption
 import type { Mail } from '../platform/mail/index.ts';
 import type { Platform } from '../platform/platform.ts';
 import type { Push } from '../push/index.ts';
-import { type Records, resourceTables, withArchives } from '../records/index.ts';
+import { createResourceTables, type Records, withArchives } from '../records/index.ts';
 import { withPostgres } from './connect.ts';
 import { createCore, createPlatform } from './core.ts';
 import { collectNonResourceTables, type Declarations } from './declarations.ts';
-import { checkSchema } from './migrations/check-schema.ts';
+import { assertSchemaMatchesDeclarations } from './migrations/check-schema.ts';
 import { type MigrateOptions, migrateDatabase } from './migrations/migrate.ts';
 import { collectDeclaredFacts, type DeclaredFacts as DeclaredTables } from './migrations/plan/declared.ts';
 import { setUpFeatures } from './set-up-features.ts';
@@ -67,12 +67,12 @@ export function assembleApp(
   const { parts, apis } = features;
   for (const [name, listener] of Object.entries(parts.listeners ?? {})) platform.events.on(name, listener);
   const { compiled, records, push, mail, host, accounts } = core;
-  const tables = { ...collectNonResourceTables(declared.extensions), ...resourceTables(compiled) };
+  const tables = { ...collectNonResourceTables(declared.extensions), ...createResourceTables(compiled) };
   const declaredFacts = collectDeclaredFacts(
     withArchives(compiled),
     declared.extensions.flatMap(({ statements = [] }) => statements),
   );
-  const ready = () => withPostgres(platform, () => checkSchema(platform.database, tables));
+  const ready = () => withPostgres(platform, () => assertSchemaMatchesDeclarations(platform.database, tables));
   return {
     platform,
     host,

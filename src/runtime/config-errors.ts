@@ -1,7 +1,7 @@
 import semver from 'semver';
 import { z } from 'zod';
 import about from '../../package.json' with { type: 'json' };
-import { type Extension, type FeatureParts, type Job, ROLES } from '../declare/extension.ts';
+import { type Extension, type FeatureParts, type Job, PROCESS_ROLES } from '../declare/extension.ts';
 import type { AnyResource } from '../declare/resource.ts';
 import type { Route } from '../declare/route.ts';
 import type { ConfigErrors } from '../platform/config/config-errors.ts';
@@ -12,7 +12,7 @@ import { MAX_IDENTIFIER_BYTES, primaryKeyName } from '../platform/postgres/ident
 import { type ExtensionOptions, isBuiltInOption } from '../records/configuration/declaration-shape.ts';
 import { pathAndTableOf } from '../records/configuration/option-errors.ts';
 import { archiveRelationNames } from '../records/schema/table-names.ts';
-import { collectTableNames, findOverlongNames } from './migrations/relation-names.ts';
+import { collectRelationNamesOfTable, findOverlongNames } from './migrations/relation-names.ts';
 import { operationIdOf, selectDocumentedRoutes } from './openapi/documented-routes.ts';
 
 /** The running version of Belfry. */
@@ -163,7 +163,7 @@ function collectSchemaNames(resources: readonly AnyResource[], core: ReadonlySet
  *
  * @param core the names of Belfry's own tables
  */
-export function checkTables(
+export function checkExtensionTables(
   extensions: readonly Extension[],
   resources: readonly AnyResource[],
   core: ReadonlySet<string>,
@@ -184,7 +184,7 @@ export function checkTables(
           `the name "${long}" has ${Buffer.byteLength(long)} bytes, but Postgres truncates names to ${MAX_IDENTIFIER_BYTES}. Choose a shorter name`,
         );
       }
-      const names = collectTableNames(table);
+      const names = collectRelationNamesOfTable(table);
       const taken = ofResources.has(name) ? undefined : names.find((one) => owners.has(one));
       if (taken !== undefined) reportTakenName(extension, name, taken, owners.get(taken)!, errors);
       for (const one of names) if (!owners.has(one)) owners.set(one, extension);
@@ -225,8 +225,8 @@ function checkJob(job: Partial<Job> | null | undefined, errors: ConfigErrors): v
     return;
   }
   const { role, concurrency, attempts } = job;
-  if (role !== undefined && !ROLES.includes(role))
-    errors.at('role').report(`"${role}" is not a role. Roles: ${ROLES.join(', ')}`);
+  if (role !== undefined && !PROCESS_ROLES.includes(role))
+    errors.at('role').report(`"${role}" is not a role. Roles: ${PROCESS_ROLES.join(', ')}`);
   for (const [name, value] of Object.entries({ concurrency, attempts })) {
     if (value !== undefined && !(Number.isInteger(value) && value > 0))
       errors.at(name).report('must be a whole number from 1');
@@ -234,7 +234,7 @@ function checkJob(job: Partial<Job> | null | undefined, errors: ConfigErrors): v
 }
 
 /** Checks the jobs of an extension for names that no queue accepts, and for roles that no process has. */
-export function checkJobs({ name, parts }: ExtensionParts, errors: ConfigErrors): void {
+export function checkExtensionJobs({ name, parts }: ExtensionParts, errors: ConfigErrors): void {
   const at = errors.at(`extension "${name}"`);
   const jobs = Object.entries(parts.jobs ?? {});
   if (jobs.length > 0 && !QUEUE_PART.test(name))
@@ -252,7 +252,7 @@ export function checkJobs({ name, parts }: ExtensionParts, errors: ConfigErrors)
  *
  * @param core the composers of Belfry itself
  */
-export function mergeMails(
+export function mergeMailComposers(
   extensions: readonly ExtensionParts[],
   core: NonNullable<FeatureParts['mails']>,
   errors: ConfigErrors,
@@ -276,7 +276,7 @@ export function mergeMails(
  *
  * @param members the members of the app, by name
  */
-export function checkApis(extensions: readonly ExtensionParts[], members: object, errors: ConfigErrors): void {
+export function checkExtensionApis(extensions: readonly ExtensionParts[], members: object, errors: ConfigErrors): void {
   for (const { name, parts } of extensions) {
     // `await` would wait forever for an app with a `then` member.
     if (parts.api !== undefined && (name in members || name === 'then'))

@@ -10,7 +10,7 @@ import { createLimits } from '../platform/limits/index.ts';
 import { createMail, type Mail } from '../platform/mail/index.ts';
 import type { MailSender } from '../platform/mail/sender.ts';
 import type { MailComposer } from '../platform/mail/worker.ts';
-import { createLog } from '../platform/observability/log.ts';
+import { createLogger } from '../platform/observability/log.ts';
 import { createMetrics } from '../platform/observability/metrics.ts';
 import { createRelayWakeUp } from '../platform/outbox/wake.ts';
 import type { Platform } from '../platform/platform.ts';
@@ -19,7 +19,7 @@ import { createTransactionStatements } from '../platform/postgres/transaction.ts
 import { openRedis } from '../platform/redis/connections.ts';
 import { createQueues } from '../platform/redis/queues.ts';
 import { createPush, type Push } from '../push/index.ts';
-import { createRuleErrorLog } from '../records/access/rule-errors.ts';
+import { createRuleErrorReporter } from '../records/access/rule-errors.ts';
 import { compileResources, createRecords, type Records } from '../records/index.ts';
 import type { CompiledResource } from '../records/schema/compiled.ts';
 import { createAfterCommitQueue, createTransactionContext } from '../records/transaction/transaction.ts';
@@ -29,7 +29,7 @@ import { collectRelationNames } from './migrations/relation-names.ts';
 
 /** Creates the platform of an app. Opens no connection yet. */
 export function createPlatform(env: Environment, settings: Settings): Platform {
-  const log = createLog(env.logLevel, env.logProcess);
+  const log = createLogger(env.logLevel, env.logProcess);
   const metrics = createMetrics();
   const redis = openRedis(env.redisUrl, log);
   return {
@@ -106,14 +106,14 @@ export function createCore(
 ): Core {
   const { settings, log } = platform;
   const taken = collectRelationNames(collectNonResourceTables(extensions));
-  const compiled = compileResources(resources, settings.unknownFields, taken, createRuleErrorLog(log));
+  const compiled = compileResources(resources, settings.unknownFields, taken, createRuleErrorReporter(log));
   const hasAccounts = settings.auth.enabled && findAccountFields(resources) !== undefined;
-  const isUser = ({ name }: { name: string }) => hasAccounts && name === 'user';
-  const push = createPush(platform, transports, compiled.find(isUser));
+  const isUserResource = ({ name }: { name: string }) => hasAccounts && name === 'user';
+  const push = createPush(platform, transports, compiled.find(isUserResource));
   const hasher = createPasswordHasher(settings.auth.password, { legacy: createLegacyPasswordVerifier(platform) });
   const { enqueueWithin } = push;
   const records = createRecords(platform, compiled, hasher.hash, { ...push.sender, enqueueWithin });
-  const users = records.gateways.find(isUser);
+  const users = records.gateways.find(isUserResource);
   const mail = createMail(platform, mails);
   const host: Host = {
     ...platform,

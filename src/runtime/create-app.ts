@@ -1,9 +1,9 @@
 import type { PgTable } from 'drizzle-orm/pg-core';
-import { type PlatformEvent, type RecordAction, type RecordEvent, recordActions } from '../declare/events.ts';
+import { emittedActionsOf, type PlatformEventName, type RecordAction, type RecordEvent } from '../declare/events.ts';
 import type { Extension } from '../declare/extension.ts';
 import type { RecordOf } from '../declare/infer.ts';
 import type { AnyResource, Resource, Service } from '../declare/resource.ts';
-import type { AnyService, Serviced, Transaction } from '../declare/service.ts';
+import type { AnyService, DeclarationWithService, Transaction } from '../declare/service.ts';
 import { ConfigErrors } from '../platform/config/config-errors.ts';
 import { type Environment, readEnvironment, StartupError } from '../platform/config/environment.ts';
 import { readSettings, type Settings, type SettingsInput } from '../platform/config/settings.ts';
@@ -92,10 +92,10 @@ export interface App<R extends readonly AnyResource[] = readonly AnyResource[]> 
     handler: (event: RecordEvent<N, A, RecordIn<DeclarationNamed<R, N>>>) => unknown,
   ): void;
   // biome-ignore lint/suspicious/noExplicitAny: what an event of the platform carries is documented with its feature
-  on(name: PlatformEvent, handler: (payload: any) => unknown): void;
+  on(name: PlatformEventName, handler: (payload: any) => unknown): void;
   on<Payload, N extends string = string>(name: OtherEvent<R, N>, handler: (payload: Payload) => unknown): void;
   /** Returns the service of a resource, by its declaration or its name. */
-  service<S>(resource: Serviced<S, R[number]['name']>): S;
+  service<S>(resource: DeclarationWithService<S, R[number]['name']>): S;
   service<N extends R[number]['name']>(name: N): ServiceNamed<R, N>;
   /** Changes several records atomically; their events are sent only after the commit. */
   transaction<T>(work: (tx: TypedTransaction<R>) => Promise<T>): Promise<T>;
@@ -160,12 +160,12 @@ export function createApp<const R extends readonly AnyResource[], const E extend
     on(name: string, handler: (payload: never) => unknown) {
       const [resource, action] = name.split('.');
       const declared = options.resources.find((one) => one.name === resource);
-      const actions = declared && recordActions(declared);
+      const actions = declared && emittedActionsOf(declared);
       if (actions?.some((one) => one === action) === false)
         throw new Error(`There is no event "${name}". Events of ${resource}: ${actions.join(', ')}`);
       parts.platform.events.on(name, handler);
     },
-    service: (resource: Serviced<unknown> | string) => parts.records.service(resource as string) as never,
+    service: (resource: DeclarationWithService<unknown> | string) => parts.records.service(resource as string) as never,
     transaction: (work) => parts.host.transaction((tx) => work(tx as never)),
     push: parts.push.sender,
     simulated: parts.push.simulated,

@@ -11,7 +11,7 @@ import { getTableConfig, isTable } from '../platform/postgres/drizzle.ts';
 import { pushTables, transportConfigErrors } from '../push/index.ts';
 import type { Transport } from '../push/transport.ts';
 import { checkResources } from '../records/configuration/find-errors.ts';
-import { checkAccountFields, checkExtensions, checkTables, collectResourceOptions } from './config-errors.ts';
+import { checkAccountFields, checkExtensions, checkExtensionTables, collectResourceOptions } from './config-errors.ts';
 import { idempotencyTables } from './http/idempotency/index.ts';
 import { collectRelationNames } from './migrations/relation-names.ts';
 
@@ -51,6 +51,6 @@ export function checkDeclarations(
   checkResources(resources, { taken, options: collectResourceOptions(extensions) }, errors);
   if (settings?.auth.enabled ?? true) checkAccountFields(resources, errors);
   checkExtensions(extensions, errors);
-  checkTables(extensions, resources, collectRelationNames(CORE_TABLES), errors);
+  checkExtensionTables(extensions, resources, collectRelationNames(CORE_TABLES), errors);
   for (const line of transportConfigErrors(transports)) errors.report(line);
 }

@@ -1,4 +1,4 @@
-import type { ExtensionHost, FeatureParts, Job, Role } from '../declare/extension.ts';
+import type { ExtensionHost, FeatureParts, Job, ProcessRole } from '../declare/extension.ts';
 import type { Queues, RunningWorker } from '../platform/redis/queues.ts';
 
 const DEFAULTS = { role: 'push-worker', concurrency: 5, attempts: 5 } as const satisfies Partial<Job>;
@@ -14,7 +14,7 @@ interface ExtensionJobs {
   /** The interface with which the extension adds jobs. */
   api: ExtensionHost['jobs'];
   /** Takes the declared jobs. Returns, for each job, a feature with the worker that runs the job. */
-  features(jobs: FeatureParts['jobs']): FeatureParts[];
+  createWorkerFeatures(jobs: FeatureParts['jobs']): FeatureParts[];
 }
 
 /**
@@ -26,7 +26,7 @@ export function createJobsOfExtension(queues: Queues, extension: string): Extens
   let declaredJobs: FeatureParts['jobs'] = {};
   // Names of extensions and jobs contain no slash (see `checkExtensionJobs`), so two extensions never share a queue: "mail" may have the
   // job "sync-now", and "mail-sync" the job "now". A colon cannot separate the names, because BullMQ refuses colons in queue names.
-  const queueOf = (job: string) => `${extension}/${job}`;
+  const queueNameOf = (job: string) => `${extension}/${job}`;
   return {
     api: {
       async add(name, ids) {
@@ -38,14 +38,15 @@ export function createJobsOfExtension(queues: Queues, extension: string): Extens
         };
         // Adding the same id again has no effect while the first job waits.
         const jobs = ids.map((id) => ({ name, data: { id }, opts: { ...opts, jobId: encodeJobId(id) } }));
-        if (jobs.length > 0) await queues.add(queueOf(name), jobs);
+        if (jobs.length > 0) await queues.add(queueNameOf(name), jobs);
       },
     },
-    features(jobs = {}) {
+    createWorkerFeatures(jobs = {}) {
       declaredJobs = jobs;
       return Object.entries(jobs).map(([name, { role = DEFAULTS.role, concurrency = DEFAULTS.concurrency, run }]) => {
-        const start = (): RunningWorker => queues.work(queueOf(name), ({ data }) => run(data.id), concurrency);
-        return { workers: { [role]: start } as Partial<Record<Role, () => RunningWorker>> };
+        const startWorker = (): RunningWorker =>
+          queues.work(queueNameOf(name), ({ data }) => run(data.id), concurrency);
+        return { workers: { [role]: startWorker } as Partial<Record<ProcessRole, () => RunningWorker>> };
       });
     },
   };

@@ -1,9 +1,9 @@
 import { format } from 'node:util';
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
-import type { Role } from '../declare/extension.ts';
+import type { ProcessRole } from '../declare/extension.ts';
 import { LOG_LEVELS, StartupError } from '../platform/config/environment.ts';
-import { createLog } from '../platform/observability/log.ts';
+import { createLogger } from '../platform/observability/log.ts';
 import type { App } from './create-app.ts';
 
 /**
@@ -37,10 +37,10 @@ function printErrorAndExit(error: unknown): never {
  * Prints all output of this process as JSON lines with the name of the process: failed starts, uncaught exceptions, Node's warnings, and
  * the output of `console` in any code or package.
  */
-function redirectOutputToLog(role: Role, level: string | undefined): ExitWithError {
+function redirectOutputToLog(role: ProcessRole, level: string | undefined): ExitWithError {
   // `level` has not been validated yet, so an unknown one counts as `info`. Fatal errors are logged whatever the level is.
-  const fatal = createLog('fatal', role);
-  const log = createLog(LOG_LEVELS.find((known) => known === level) ?? 'info', role);
+  const fatal = createLogger('fatal', role);
+  const log = createLogger(LOG_LEVELS.find((known) => known === level) ?? 'info', role);
   for (const method of ['debug', 'info', 'warn', 'error'] as const)
     console[method] = (...values: unknown[]) => log[method](format(...values));
   console.log = console.info;
@@ -67,7 +67,7 @@ function redirectOutputToLog(role: Role, level: string | undefined): ExitWithErr
  * @param environment usually `process.env`
  */
 export async function runProcess(
-  role: Role,
+  role: ProcessRole,
   load: () => Promise<{ app: (environment: Variables) => App }>,
   environment: Variables,
 ): Promise<void> {

@@ -5,8 +5,14 @@ import { StartupError } from '../platform/config/environment.ts';
 import type { MailComposer } from '../platform/mail/worker.ts';
 import { checkExtensionRoutes } from '../records/configuration/route-errors.ts';
 import { withArchives } from '../records/index.ts';
-import { encryptedColumns } from '../records/store/codec.ts';
-import { checkApis, checkJobs, checkOperationIds, isFeatureParts, mergeMails } from './config-errors.ts';
+import { findEncryptedColumns } from '../records/store/codec.ts';
+import {
+  checkExtensionApis,
+  checkExtensionJobs,
+  checkOperationIds,
+  isFeatureParts,
+  mergeMailComposers,
+} from './config-errors.ts';
 import type { Core } from './core.ts';
 import type { Declarations } from './declarations.ts';
 import { createJobsOfExtension } from './extension-jobs.ts';
@@ -58,7 +64,7 @@ export function setUpFeatures(
   const mergeableParts = features.map(({ parts }) => ({ ...parts, jobs: undefined, mails: undefined, api: undefined }));
   const extensionParts = mergeParts(...mergeableParts);
   const coreParts = mergeParts(
-    { routes: records.routes, encrypted: encryptedColumns(withArchives(compiled)) },
+    { routes: records.routes, encrypted: findEncryptedColumns(withArchives(compiled)) },
     push.parts,
     mail.parts,
     createIdempotencyParts(platform),
@@ -71,21 +77,21 @@ export function setUpFeatures(
         settings,
       })),
     },
-    accounts?.feature(extensionParts) ?? {},
+    accounts?.createFeatureParts(extensionParts) ?? {},
   );
   mergedParts = mergeParts(coreParts, extensionParts);
-  const mails = mergeMails(features, coreParts.mails ?? {}, errors);
+  const mails = mergeMailComposers(features, coreParts.mails ?? {}, errors);
   const routesByExtension = features.map(({ name, parts }) => ({ name, routes: parts.routes ?? [] }));
   const pagesByExtension = features.map(({ name, parts }) => ({ name, routes: parts.pages ?? [] }));
   checkExtensionRoutes('route', routesByExtension, coreParts.routes ?? [], errors);
   checkExtensionRoutes('page', pagesByExtension, coreParts.pages ?? [], errors);
-  for (const extension of features) checkJobs(extension, errors);
-  checkApis(features, members, errors);
+  for (const extension of features) checkExtensionJobs(extension, errors);
+  checkExtensionApis(features, members, errors);
   checkOperationIds(routes(), errors);
   mergedParts.checkConfig?.(errors);
   if (errors.lines.length > 0) return undefined;
   return {
-    parts: mergeParts(mergedParts, ...features.flatMap(({ parts, jobs }) => jobs.features(parts.jobs))),
+    parts: mergeParts(mergedParts, ...features.flatMap(({ parts, jobs }) => jobs.createWorkerFeatures(parts.jobs))),
     mails,
     apis: features.flatMap(({ name, parts: { api } }) => (api === undefined ? [] : [{ name, api }])),
   };

@@ -1,26 +1,26 @@
-import type { Role } from '../declare/extension.ts';
+import type { ProcessRole } from '../declare/extension.ts';
 import type { Environment } from '../platform/config/environment.ts';
 import { createPendingResponses } from '../platform/http/pending-responses.ts';
 import { startHttpServer } from '../platform/http/server.ts';
-import { createLogWork } from '../platform/observability/log-work.ts';
+import { createWorkLogger } from '../platform/observability/log-work.ts';
 import { addProcessMetrics } from '../platform/observability/metrics.ts';
 import { startRelay } from '../platform/outbox/relay.ts';
 import type { AssembledApp } from './assemble.ts';
 import { withPostgresAndRedis } from './connect.ts';
 import { createApi } from './http/api.ts';
 import { createMetricsApp } from './http/monitoring.ts';
-import { checkSchema, findMissingSchemaParts } from './migrations/check-schema.ts';
+import { assertSchemaMatchesDeclarations, findMissingSchemaParts } from './migrations/check-schema.ts';
 import { warnIfDatabaseIsNewer } from './migrations/state.ts';
 
 export interface StartOptions {
   /** The port of the role `web`. Default: PORT; 0 for any free port. */
   port?: number;
   /** The roles to start in this process. Default: the roles that the environment does not disable. */
-  roles?: readonly Role[];
+  roles?: readonly ProcessRole[];
 }
 
-function listEnabledRoles(env: Environment): Role[] {
-  const roles: Role[] = ['web'];
+function listEnabledRoles(env: Environment): ProcessRole[] {
+  const roles: ProcessRole[] = ['web'];
   if (env.relay) roles.push('relay');
   if (env.webhooksWorker) roles.push('webhook-worker');
   if (env.pushWorker) roles.push('push-worker');
@@ -28,7 +28,7 @@ function listEnabledRoles(env: Environment): Role[] {
 }
 
 /** Returns the name of a process for log lines. A process that runs `web` is named `web`, whatever other roles it runs. */
-function processName(roles: readonly Role[]): string {
+function formatProcessName(roles: readonly ProcessRole[]): string {
   return roles.includes('web') ? 'web' : roles.join('+');
 }
 
@@ -40,12 +40,12 @@ function startRelayRole({ platform, parts }: AssembledApp) {
     consumers: parts.consumers ?? [],
     sweeps: parts.sweeps ?? [],
     log: platform.log,
-    logWork: createLogWork(platform),
+    logWork: createWorkLogger(platform),
     settings: platform.settings.relay,
   });
 }
 
-async function startWeb({ platform, parts, host, records, tables }: AssembledApp, port: number) {
+async function startWebServer({ platform, parts, host, records, tables }: AssembledApp, port: number) {
   const pending = createPendingResponses(platform.settings.http);
   const api = createApi(
     { routes: parts.routes ?? [], pages: parts.pages ?? [] },
@@ -73,7 +73,7 @@ async function startWeb({ platform, parts, host, records, tables }: AssembledApp
 }
 
 /** Starts a server for metrics on a separate port; without METRICS_TOKEN, it serves only programs on this machine. */
-async function startMetrics({ platform }: AssembledApp, port: number) {
+async function startMetricsServer({ platform }: AssembledApp, port: number) {
   const { metrics, env, log, settings } = platform;
   const host = env.metricsToken === undefined ? '127.0.0.1' : env.host;
   const address = { port, setting: 'METRICS_PORT', host };
@@ -96,14 +96,14 @@ export async function startRoles(
 ): Promise<{ url: string; metricsUrl: string }> {
   const { platform, parts, tables, encryption } = assembly;
   const roles = options.roles ?? listEnabledRoles(platform.env);
-  if (platform.env.logProcess === undefined) platform.log.setBindings({ process: processName(roles) });
+  if (platform.env.logProcess === undefined) platform.log.setBindings({ process: formatProcessName(roles) });
   const registration = await withPostgresAndRedis(platform, async () => {
-    await checkSchema(platform.database, tables);
+    await assertSchemaMatchesDeclarations(platform.database, tables);
     await warnIfDatabaseIsNewer(platform.database, platform.log);
     return encryption.registerKeys();
   });
-  stops.push(() => registration.leave());
-  const startWorkers = async (role: Role) => {
+  stops.push(() => registration.deleteRegistration());
+  const startWorkers = async (role: ProcessRole) => {
     const worker = await parts.workers?.[role]?.();
     if (worker !== undefined) stops.push(() => worker.stop());
   };
@@ -116,7 +116,7 @@ export async function startRoles(
   if (metricsPort !== undefined || metricsToken !== undefined) addProcessMetrics(platform.metrics);
   let metricsUrl = '';
   if (metricsPort !== undefined) {
-    const server = await startMetrics(assembly, metricsPort);
+    const server = await startMetricsServer(assembly, metricsPort);
     stops.push(() => server.close(0));
     metricsUrl = `${server.url}/metrics`;
   }
@@ -124,7 +124,7 @@ export async function startRoles(
     platform.log.info({ roles }, `running with the roles ${roles.join(', ')}`);
     return { url: '', metricsUrl };
   }
-  const server = await startWeb(assembly, options.port ?? platform.env.port);
+  const server = await startWebServer(assembly, options.port ?? platform.env.port);
   stops.push(() => server.close(platform.settings.graceMs));
   // Start the workers of `web` last: they are then stopped before the server, which waits for responses that they still write.
   await startWorkers('web');

@@ -379,16 +379,16 @@ test('tokens and passwords are stored only as hashes, and no event or outbox row
     expect(text).not.toContain(token);
     if (table !== 'users') expect(text).not.toContain(stored.slice(0, 30));
   }
-  const told =
+  const eventsText =
     JSON.stringify(events) +
     JSON.stringify(
       Object.values(events)
         .flat()
         .map((event) => ({ ...(event as { user?: object }).user })),
     );
-  expect(told).not.toContain('secret passphrase');
-  expect(told).not.toContain(token);
-  expect(told).not.toContain('$scrypt$');
+  expect(eventsText).not.toContain('secret passphrase');
+  expect(eventsText).not.toContain(token);
+  expect(eventsText).not.toContain('$scrypt$');
 });
 
 test('X-Forwarded-For from an untrusted peer is ignored', async () => {

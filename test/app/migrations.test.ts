@@ -7,7 +7,7 @@ import { expect, onTestFinished, test } from 'vitest';
 import { readLastSnapshot } from '../../scripts/migration/files.ts';
 import { generate } from '../../scripts/migration/generate.ts';
 import { readDatabase } from '../../scripts/migration/read-database.ts';
-import { tokenHash } from '../../src/accounts/devices/token.ts';
+import { hashDeviceToken } from '../../src/accounts/devices/token.ts';
 import { app } from '../../src/app/index.ts';
 import { apiKeys, createApp, defineResource, defineUser, f, twoFactor, webhooks } from '../../src/index.ts';
 import { readMigrations } from '../../src/runtime/migrations/journal.ts';
@@ -145,7 +145,7 @@ test('a device token registered on two platforms stays with the device seen last
   await migrate(app(env), 'migrations');
   const kept = await query('select id, token, token_hash from devices order by id');
   expect(kept.map(({ id }) => id)).toEqual(['browser', 'newer', 'simulated', 'single']);
-  for (const { token, token_hash } of kept) expect(token_hash).toBe(tokenHash(token));
+  for (const { token, token_hash } of kept) expect(token_hash).toBe(hashDeviceToken(token));
 });
 
 test('a fork of an earlier version, with resources of its own, merges and upgrades by the documented commands', async () => {

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { pluralName, resourceName, snakeCase } from '../../src/declare/naming.ts';
+import { normalizeResourceName, pluralName, snakeCase } from '../../src/declare/naming.ts';
 import { NAMES } from './resource-names.ts';
 
 test.each([
@@ -11,11 +11,11 @@ test.each([
   ['news', 'news', 'news', 'news'],
   ['APIKey', 'api-key', 'api-keys', 'api_keys'],
 ])('%s is named %s, served at /%s, stored in %s', (declared, name, plural, table) => {
-  expect(resourceName(declared)).toBe(name);
+  expect(normalizeResourceName(declared)).toBe(name);
   expect(pluralName(name)).toBe(plural);
   expect(snakeCase(plural)).toBe(table);
 });
 
 test.each(Object.entries(NAMES))('a resource declared as %s is named %s, as in its type', (declared, name) => {
-  expect(resourceName(declared)).toBe(name);
+  expect(normalizeResourceName(declared)).toBe(name);
 });

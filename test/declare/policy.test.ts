@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import {
-  allows,
+  allowsAction,
   allowsEveryRecord,
   allowsNobody,
   allowsOnlyRoles,
@@ -66,13 +66,13 @@ test.each([
   ['none', ann, true, false],
   ['none | editor', ann, false, true],
 ] as const)('%j for %j, owner: %j, allows: %j', async (policy, user, owning, verdict) => {
-  expect(await allows(compiled(policy), args(user), owning)).toBe(verdict);
+  expect(await allowsAction(compiled(policy), args(user), owning)).toBe(verdict);
 });
 
 test('a policy function allows only with true, not with another truthy value', async () => {
   for (const response of [1, 'yes', {}, Promise.resolve('yes')]) {
     expect(
-      await allows(
+      await allowsAction(
         compiled(() => response as never),
         args(ann),
         true,
@@ -80,7 +80,7 @@ test('a policy function allows only with true, not with another truthy value', a
     ).toBe(false);
   }
   expect(
-    await allows(
+    await allowsAction(
       compiled(async () => true),
       args(undefined),
       false,
@@ -90,8 +90,8 @@ test('a policy function allows only with true, not with another truthy value', a
 
 test('a function is an alternative to tokens: either is enough', async () => {
   const policy = compiled(['admin', ({ doc }) => doc.open]);
-  expect(await allows(policy, args(ann, { open: true }), false)).toBe(true);
-  expect(await allows(policy, args(ann, { open: false }), false)).toBe(false);
+  expect(await allowsAction(policy, args(ann, { open: true }), false)).toBe(true);
+  expect(await allowsAction(policy, args(ann, { open: false }), false)).toBe(false);
   expect(allowsEveryRecord(policy, ann)).toBe(false);
 });
 

@@ -20,8 +20,8 @@ export async function startDnsServer(response: (name: string, type: 'A' | 'AAAA'
     const type = query.readUInt16BE(at + 1) === 28 ? 'AAAA' : 'A';
     const name = labels.join('.').toLowerCase();
     questions.push(`${type} ${name}`);
-    const said = response(name, type);
-    if (said !== 'silence') socket.send(reply(query.subarray(0, at + 5), said), peer.port);
+    const answer = response(name, type);
+    if (answer !== 'silence') socket.send(reply(query.subarray(0, at + 5), answer), peer.port);
   });
   socket.bind(0, '127.0.0.1');
   await once(socket, 'listening');
@@ -33,10 +33,10 @@ export async function startDnsServer(response: (name: string, type: 'A' | 'AAAA'
 }
 
 // RFC 1035, 4.1: the header with the response bits set, the question as received, records that point back to its name.
-function reply(question: Buffer, said: Exclude<Answer, 'silence'>): Buffer {
-  const addresses = typeof said === 'string' ? [] : said;
+function reply(question: Buffer, answer: Exclude<Answer, 'silence'>): Buffer {
+  const addresses = typeof answer === 'string' ? [] : answer;
   const header = Buffer.from(question.subarray(0, 12));
-  header.writeUInt16BE(0x8180 + (said === 'servfail' ? 2 : said === 'nxdomain' ? 3 : 0), 2);
+  header.writeUInt16BE(0x8180 + (answer === 'servfail' ? 2 : answer === 'nxdomain' ? 3 : 0), 2);
   header.writeUInt16BE(addresses.length, 6);
   header.fill(0, 8, 12);
   const records = addresses.map((address) => {

@@ -3,7 +3,7 @@ import { afterAll, beforeEach, expect, test } from 'vitest';
 import { createFindDevices } from '../../src/accounts/devices/index.ts';
 import { defineUser } from '../../src/index.ts';
 import { newId } from '../../src/platform/ids.ts';
-import { FIRST_PAGE, lookUpDevices } from '../../src/push/send/audience.ts';
+import { FIRST_PAGE, lookUpAudiencePage } from '../../src/push/send/audience.ts';
 import type { Transport } from '../../src/push/transport.ts';
 import { startTestApp } from '../support/app.ts';
 import { openPlatform } from './platform.ts';
@@ -116,8 +116,8 @@ test('a page holds at most 1,000 registered devices, and the next page continues
       (await sql.query({ text, values, rowMode: 'array' })).rows,
   };
   const findDevices = createFindDevices(undefined);
-  const first = await lookUpDevices(database as never, entries, FIRST_PAGE, { simulated: true, findDevices });
+  const first = await lookUpAudiencePage(database as never, entries, FIRST_PAGE, { simulated: true, findDevices });
   expect([first.devices.length, first.next]).toEqual([1000, { ...FIRST_PAGE, afterDevice: first.devices.at(-1)!.id }]);
-  const second = await lookUpDevices(database as never, entries, first.next!, { simulated: true, findDevices });
+  const second = await lookUpAudiencePage(database as never, entries, first.next!, { simulated: true, findDevices });
   expect([second.devices.length, second.next]).toEqual([601, undefined]);
 });

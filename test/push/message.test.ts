@@ -1,11 +1,11 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { ApiError } from '../../src/platform/errors.ts';
-import { readMessage } from '../../src/push/message.ts';
+import { parsePushMessage } from '../../src/push/message.ts';
 import { anyCharacter } from '../support/any-text.ts';
 
 const USER = 'a'.repeat(24);
-const read = (message: unknown) => readMessage(message, { allowPrivate: false, hosts: ['push.example.com'] });
+const read = (message: unknown) => parsePushMessage(message, { allowPrivate: false, hosts: ['push.example.com'] });
 
 function detailsOf(message: unknown): unknown {
   try {

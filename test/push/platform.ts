@@ -3,7 +3,7 @@ import { readSettings } from '../../src/platform/config/settings.ts';
 import { createKeyring } from '../../src/platform/crypto/keyring.ts';
 import { createEvents } from '../../src/platform/events.ts';
 import { createLimits } from '../../src/platform/limits/index.ts';
-import { createLog } from '../../src/platform/observability/log.ts';
+import { createLogger } from '../../src/platform/observability/log.ts';
 import { createMetrics } from '../../src/platform/observability/metrics.ts';
 import { createRelayWakeUp } from '../../src/platform/outbox/wake.ts';
 import type { Platform } from '../../src/platform/platform.ts';
@@ -17,7 +17,7 @@ export async function openPlatform(
   push = {},
 ): Promise<Platform & { close(): Promise<void> }> {
   const env = readEnvironment(variables);
-  const log = createLog('silent', 'test');
+  const log = createLogger('silent', 'test');
   const metrics = createMetrics();
   const redis = openRedis(env.redisUrl, log);
   const database = openDatabase(env.databaseUrl, env.redisPrefix, log);

@@ -40,8 +40,9 @@ test.each<[SimulatedBehavior, object, string | undefined, boolean]>([
       devices: 1,
       results: [{ device: id, ...result }],
     });
-    const told = state === undefined ? [] : [{ name: 'push.simulated', payload: { id: sent.id, device: id, state } }];
-    expect(events).toEqual(told);
+    const expectedEvents =
+      state === undefined ? [] : [{ name: 'push.simulated', payload: { id: sent.id, device: id, state } }];
+    expect(events).toEqual(expectedEvents);
     await expect.poll(async () => (await ann.call('GET', '/api/auth/devices')).body.data.length).toBe(stays ? 1 : 0);
     if (state !== undefined)
       expect(await notificationsOf(id)).toMatchObject([{ push: sent.id, state, message: { title: 'Hi' } }]);

@@ -58,17 +58,17 @@ test('the settings of an extension can be values of the environment, and a missp
 });
 
 test('an extension from another package has a table, routes, a job and an event', async () => {
-  const told: unknown[] = [];
-  app.on('report.finished', (event) => void told.push(event));
+  const finishedEvents: unknown[] = [];
+  app.on('report.finished', (event) => void finishedEvents.push(event));
   await ada.call('POST', '/api/things', { name: 'one' });
-  const asked = await ada.call('POST', '/api/reports');
-  expect(asked.status).toBe(202);
-  const { id } = asked.body.data;
+  const reportRequest = await ada.call('POST', '/api/reports');
+  expect(reportRequest.status).toBe(202);
+  const { id } = reportRequest.body.data;
   const counts = async () => (await ada.call('GET', `/api/reports/${id}`)).body.data.counts;
   await vi.waitUntil(async () => (await counts()) !== null, { timeout: 60_000 });
   expect(await counts()).toEqual({ user: 1, thing: 1, note: 0 });
-  await vi.waitUntil(() => told.length > 0, { timeout: 60_000, interval: 20 });
-  expect(told).toEqual([{ report: id }]);
+  await vi.waitUntil(() => finishedEvents.length > 0, { timeout: 60_000, interval: 20 });
+  expect(finishedEvents).toEqual([{ report: id }]);
 });
 
 test('the routes of the extension are guarded and are in the OpenAPI document like any others', async () => {

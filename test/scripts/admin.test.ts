@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, expect, onTestFinished, test, vi } from 'vitest';
 import { readAdminArguments } from '../../scripts/operations/admin/arguments.ts';
-import { run } from '../../scripts/operations/admin/run.ts';
+import { runAdminCommand } from '../../scripts/operations/admin/run.ts';
 import { createApp } from '../../src/index.ts';
 import type { App } from '../../src/runtime/create-app.ts';
 import { blog } from '../fixtures/blog/app.ts';
@@ -31,7 +31,9 @@ const script = join(project.folder, 'scripts', 'operations', 'admin.ts');
 
 /** Runs a command in this process, on the running app. */
 const admin = (args: string) =>
-  runInProcess(() => run(app as unknown as App, readAdminArguments(args.split(' ')), new AbortController().signal));
+  runInProcess(() =>
+    runAdminCommand(app as unknown as App, readAdminArguments(args.split(' ')), new AbortController().signal),
+  );
 
 /** Runs a command in a separate process, as its npm command does. */
 async function command(args: string, { input, env = stores }: { input?: string; env?: Record<string, string> } = {}) {
@@ -166,6 +168,6 @@ test('a database without tables is reported with the command that creates them',
     await other.close();
     await empty.drop();
   });
-  const work = run(other as unknown as App, readAdminArguments(['list']), new AbortController().signal);
+  const work = runAdminCommand(other as unknown as App, readAdminArguments(['list']), new AbortController().signal);
   await expect(work).rejects.toThrow('npm run migrate');
 });

@@ -1,6 +1,6 @@
 import { Client } from 'pg';
 import { afterAll, expect, test, vi } from 'vitest';
-import { readAuditArguments, verify } from '../../scripts/operations/audit.ts';
+import { readAuditArguments, verifyAndPrint } from '../../scripts/operations/audit.ts';
 import type { AuditApi } from '../../src/extensions/audit/index.ts';
 import { audit, defineResource, f } from '../../src/index.ts';
 import { startTestApp } from '../support/app.ts';
@@ -25,7 +25,8 @@ afterAll(() => client.end());
 const { audit: trail } = app as unknown as { audit: AuditApi };
 
 /** Runs `verify` in this process. */
-const verifying = (...args: string[]) => runInProcess(() => verify(trail, readAuditArguments(['verify', ...args])));
+const verifying = (...args: string[]) =>
+  runInProcess(() => verifyAndPrint(trail, readAuditArguments(['verify', ...args])));
 
 test.each([
   ['', 'No command given. Usage:'],

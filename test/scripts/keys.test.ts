@@ -1,6 +1,6 @@
 import { Client } from 'pg';
 import { afterAll, beforeAll, expect, onTestFinished, test, vi } from 'vitest';
-import { printStatus, readKeysArguments, rotate } from '../../scripts/operations/keys.ts';
+import { printStatus, readKeysArguments, rotateAndPrint } from '../../scripts/operations/keys.ts';
 import { createKeyring } from '../../src/platform/crypto/keyring.ts';
 import { app } from '../fixtures/blog/app.ts';
 import { generateKey, getKeyId } from '../support/database/encrypted-patients.ts';
@@ -40,7 +40,7 @@ afterAll(async () => {
 /** Runs a command in this process, with these keys, and returns its output. */
 const status = (keys: string, databaseUrl?: string) =>
   runInProcess(async () => printStatus(made(keys, databaseUrl)).then(() => true));
-const rotating = (keys: string) => runInProcess(() => rotate(made(keys), {}));
+const rotating = (keys: string) => runInProcess(() => rotateAndPrint(made(keys), {}));
 
 const idAt = (n: number) => n.toString(16).padStart(24, '0');
 
@@ -132,7 +132,7 @@ test('keys -- generate prints only a key, a different one each time', async () =
 test('a malformed key is refused without being printed; without tables, the error names the command that creates them', async () => {
   const database = await createTestDatabase();
   onTestFinished(() => database.drop());
-  const malformed = await runInProcess(async () => rotate(made('short-and-secret'), {}));
+  const malformed = await runInProcess(async () => rotateAndPrint(made('short-and-secret'), {}));
   expect(malformed.code).toBe(1);
   expect(malformed.errorOutput).toContain('SVC_ENCRYPTION_KEYS is malformed');
   expect(malformed.errorOutput).not.toContain('short-and-secret');

@@ -1,6 +1,6 @@
 import { Client } from 'pg';
 import { afterAll, expect, onTestFinished, test, vi } from 'vitest';
-import { readWebhookArguments, run } from '../../scripts/operations/webhooks.ts';
+import { readWebhookArguments, runWebhookCommand } from '../../scripts/operations/webhooks.ts';
 import type { WebhookOperations } from '../../src/extensions/webhooks/index.ts';
 import { startReceiver } from '../fakes/receiver.ts';
 import { blog } from '../fixtures/blog/app.ts';
@@ -34,7 +34,8 @@ const command = (args: string) => runScript(project.folder, `operations/webhooks
 const { webhooks: operations } = app as unknown as { webhooks: WebhookOperations };
 
 /** Runs a command in this process, on the running app. */
-const webhooks = (args: string) => runInProcess(() => run(operations, readWebhookArguments(args.split(' '))));
+const webhooks = (args: string) =>
+  runInProcess(() => runWebhookCommand(operations, readWebhookArguments(args.split(' '))));
 
 test('a command line error is followed by the usage', async () => {
   const says = (args: string) => {
@@ -96,15 +97,18 @@ test('status reports waiting and failed deliveries, retry sends the failed ones 
 
   const statusResult = await command('status --json');
   expect(statusResult).toMatchObject({ code: 0, errorOutput: '' });
-  const told = JSON.parse(statusResult.output);
-  expect(told).toMatchObject({
+  const statusReport = JSON.parse(statusResult.output);
+  expect(statusReport).toMatchObject({
     endpoints: { disabled: { failing: 1 } },
     queue: { due: 0, inFlight: 0, events: 0, oldestMs: null },
     attempts: { succeeded: 2, 'status 500': 2 },
   });
   expect(failed[0].n).toBeGreaterThanOrEqual(1);
-  expect(told.failed).toBe(failed[0].n);
-  expect(told.worst.find(({ id }: { id: string }) => id === off)).toMatchObject({ status: 'disabled', failed: 1 });
+  expect(statusReport.failed).toBe(failed[0].n);
+  expect(statusReport.worst.find(({ id }: { id: string }) => id === off)).toMatchObject({
+    status: 'disabled',
+    failed: 1,
+  });
   const { output } = await webhooks('status');
   expect(output).toMatch(
     /^Endpoints: \d active, \d failing, 1 disabled \(1 failing\)\.\nQueue: 0 events wait for the relay/,

@@ -89,7 +89,7 @@ async function runCommand(app: App, args: AdminArguments, signal: AbortSignal): 
  * @returns whether everything was done
  * @throws Error with a message for the terminal
  */
-export async function run(app: App, args: AdminArguments, signal: AbortSignal): Promise<boolean> {
+export async function runAdminCommand(app: App, args: AdminArguments, signal: AbortSignal): Promise<boolean> {
   try {
     return await runCommand(app, args, signal);
   } catch (error) {

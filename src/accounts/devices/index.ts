@@ -8,21 +8,21 @@ export {
   type FindDevices,
   type GoneDevice,
   registerDevice,
-  revokeDevices,
+  removeDevicesOfDeletedUsers as revokeDevices,
 } from './store.ts';
 export { boundedTextSchema as boundedText, notificationDataError as dataError } from './text.ts';
 export {
   type DevicePlatform,
   type EndpointRule,
   endpointError,
-  endpointRule,
+  getEndpointRule as endpointRule,
+  hashDeviceToken as tokenHash,
   isExpoToken,
   maskToken,
   PLATFORMS,
-  readSubscription,
+  parsePushSubscription as readSubscription,
   SIMULATED_PREFIX,
   TOKEN_MAX,
   type TokenRule,
   tokenError,
-  tokenHash,
 } from './token.ts';

@@ -12,7 +12,7 @@ const tokenSchema = () =>
     .refine((text) => text !== '', { error: 'Is required' });
 
 /** The body of `POST /api/auth/devices`. */
-export function registerBody(rule: TokenRule) {
+export function registerBodySchema(rule: TokenRule) {
   return z
     .strictObject({
       token: tokenSchema().refine((text) => !text.startsWith(SIMULATED_PREFIX), {
@@ -32,13 +32,13 @@ export function registerBody(rule: TokenRule) {
 }
 
 /** The validated body of `POST /api/auth/devices`. */
-export type Registration = z.output<ReturnType<typeof registerBody>>;
+export type DeviceRegistration = z.output<ReturnType<typeof registerBodySchema>>;
 
 /** The body of `POST /api/auth/devices/unregister`. */
-export const unregisterBody = z.strictObject({ token: tokenSchema() });
+export const unregisterBodySchema = z.strictObject({ token: tokenSchema() });
 
 /** The body of `POST /api/auth/devices/opened`. */
-export const openedBody = z.strictObject({
+export const openedBodySchema = z.strictObject({
   pushId: z.string({ error: 'Must be an id' }).refine(isId, { error: 'Must be an id' }).optional(),
   data: z
     .record(z.string(), z.unknown(), { error: 'Must be an object' })

@@ -6,14 +6,14 @@ import type { Route, RouteContext } from '../../declare/route.ts';
 import { ApiError, invalidSessionError } from '../../platform/errors.ts';
 import { isId } from '../../platform/ids.ts';
 import type { Platform } from '../../platform/platform.ts';
-import { openedBody, type Registration, registerBody, unregisterBody } from './input.ts';
+import { type DeviceRegistration, openedBodySchema, registerBodySchema, unregisterBodySchema } from './input.ts';
 import {
-  deviceOfSession,
+  findDeviceIdOfSession,
   listDevices,
   type OwnDevice,
   registerDevice,
   removeOwnDevice,
-  unregisterToken,
+  removeOwnDeviceByToken,
 } from './store.ts';
 import { maskToken, PLATFORMS, type TokenRule } from './token.ts';
 
@@ -55,12 +55,12 @@ export function deviceRoutes(
       path: '/auth/devices',
       tags,
       summary: 'Register a device for push notifications; a registered token moves to this user and session',
-      input: registerBody(rule),
+      input: registerBodySchema(rule),
       output: deviceRecord,
       errors: [],
       status: 201,
       operationId: 'registerDevice',
-      async handler(ctx: RouteContext<Registration>) {
+      async handler(ctx: RouteContext<DeviceRegistration>) {
         const sessionId = settings.auth.devicesFollowSessions ? (boundSessionIdOf(ctx) ?? null) : null;
         const device = await database.transaction(async (tx) => {
           await holdCredential(ctx, tx);
@@ -98,27 +98,27 @@ export function deviceRoutes(
       path: '/auth/devices/unregister',
       tags,
       summary: 'Remove your device with this token',
-      input: unregisterBody,
+      input: unregisterBodySchema,
       errors: [],
       status: 204,
       operationId: 'unregisterDevice',
       // An unknown token and another user's token get the same response, so that a caller cannot learn which tokens exist.
-      handler: (ctx: RouteContext<z.output<typeof unregisterBody>>) =>
-        unregisterToken(database, ctx.input.token, ctx.user!.id),
+      handler: (ctx: RouteContext<z.output<typeof unregisterBodySchema>>) =>
+        removeOwnDeviceByToken(database, ctx.input.token, ctx.user!.id),
     },
     {
       method: 'POST',
       path: '/auth/devices/opened',
       tags,
       summary: 'Report that a notification was tapped',
-      input: openedBody,
+      input: openedBodySchema,
       errors: [],
       status: 204,
       operationId: 'reportOpenedPush',
-      async handler(ctx: RouteContext<z.output<typeof openedBody>>) {
+      async handler(ctx: RouteContext<z.output<typeof openedBodySchema>>) {
         const { pushId = null, data = {} } = ctx.input;
         const sessionId = boundSessionIdOf(ctx);
-        const device = sessionId === undefined ? undefined : await deviceOfSession(database, sessionId);
+        const device = sessionId === undefined ? undefined : await findDeviceIdOfSession(database, sessionId);
         const url = typeof data.url === 'string' ? data.url : null;
         const payload = { id: pushId, user: ctx.user!.id, device: device ?? null, url, data, simulated: false };
         events.emit('push.opened', payload);

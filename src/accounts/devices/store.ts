@@ -6,9 +6,9 @@ import { index, pgTable, text, timestamptz } from '../../platform/postgres/drizz
 import { readRowsInPages } from '../../platform/postgres/scan.ts';
 import { writeInBatches } from '../../platform/postgres/write-in-batches.ts';
 import { sessions } from '../sessions/sessions.ts';
-import { activeOwnerJoin, deletedUsersConsumer, type UserTable } from '../users/user-state.ts';
-import type { Registration } from './input.ts';
-import { type DevicePlatform, maskToken, tokenHash } from './token.ts';
+import { activeOwnerJoinSql, createDeletedUsersConsumer, type UserTable } from '../users/user-state.ts';
+import type { DeviceRegistration } from './input.ts';
+import { type DevicePlatform, hashDeviceToken, maskToken } from './token.ts';
 
 /** Devices that receive push notifications. A device bound to a session is removed with the session's row. */
 export const devices = pgTable(
@@ -99,7 +99,7 @@ const findDevicesSql = (users: UserTable | undefined) => `
       union all
       select d.* from unnest($2::text[]) i(id), lateral (select * from devices where id = i.id offset 0) d
       where not d.user_id = any($1)
-    ) d left join sessions s on s.id = d.session_id ${activeOwnerJoin(users, 'd.user_id')}
+    ) d left join sessions s on s.id = d.session_id ${activeOwnerJoinSql(users, 'd.user_id')}
     where d.id > $3 and owner.active order by d.id limit $4
   ), removed as (delete from devices d using mine where d.id = mine.id and mine.expired)
   select id, platform, token, user_id, locale, expired from mine order by id`;
@@ -127,11 +127,11 @@ function toOwnDevice(row: OwnRow): OwnDevice {
  */
 export async function registerDevice(
   database: Executor,
-  registration: Registration,
+  registration: DeviceRegistration,
   { userId, sessionId }: { userId: string; sessionId: string | null },
 ): Promise<OwnDevice | undefined> {
   const { token, platform, name = null, appVersion = null, locale = null } = registration;
-  const hash = tokenHash(token);
+  const hash = hashDeviceToken(token);
   const values = [newId(), userId, sessionId, token, hash, platform, name, appVersion, locale];
   try {
     const rows = await database.write<OwnRow>({ name: 'device_register', text: REGISTER, values });
@@ -155,12 +155,12 @@ export async function removeOwnDevice(database: Database, id: string, userId: st
 }
 
 /** Removes the device with this token, if it belongs to the user. */
-export async function unregisterToken(database: Database, token: string, userId: string): Promise<void> {
-  await database.write({ text: UNREGISTER, values: [tokenHash(token), userId] });
+export async function removeOwnDeviceByToken(database: Database, token: string, userId: string): Promise<void> {
+  await database.write({ text: UNREGISTER, values: [hashDeviceToken(token), userId] });
 }
 
 /** Returns the id of the device that a session registered last; undefined if the session has no device. */
-export async function deviceOfSession(database: Database, sessionId: string): Promise<string | undefined> {
+export async function findDeviceIdOfSession(database: Database, sessionId: string): Promise<string | undefined> {
   const rows = await database.read<[string]>({ name: 'device_of_session', text: OF_SESSION, values: [sessionId] });
   return rows[0]?.[0];
 }
@@ -224,12 +224,12 @@ const REMOVE_OF_USERS = `
   delete from devices where id in (select id from devices where user_id = any($1) order by id for update)`;
 
 /** Removes all devices of deleted users, including devices without a session. For other causes, devices end with their sessions. */
-export const revokeDevices: RevocationStep = async ({ cause, userIds }, tx) => {
+export const removeDevicesOfDeletedUsers: RevocationStep = async ({ cause, userIds }, tx) => {
   if (cause === 'user_deleted') await tx.database.write({ text: REMOVE_OF_USERS, values: [userIds] });
 };
 
 /** Creates the relay consumer that removes the devices of deleted users. */
-export const deviceRemovalConsumer = (users: ResourceGateway) => deletedUsersConsumer(users, REMOVE_OF_USERS);
+export const deviceRemovalConsumer = (users: ResourceGateway) => createDeletedUsersConsumer(users, REMOVE_OF_USERS);
 
 // Uses index devices_user_id_index.
 const USER_DATA = `

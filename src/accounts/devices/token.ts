@@ -27,7 +27,7 @@ function matchesHostPattern(host: string, patterns: readonly string[]): boolean 
 }
 
 /** Returns which Web Push endpoints an app accepts, from its environment and settings. */
-export function endpointRule({ env, settings }: Pick<Platform, 'env' | 'settings'>): EndpointRule {
+export function getEndpointRule({ env, settings }: Pick<Platform, 'env' | 'settings'>): EndpointRule {
   return { allowPrivate: env.nodeEnv !== 'production', hosts: settings.push.endpointHosts };
 }
 
@@ -65,7 +65,7 @@ const subscription = z.object({
 });
 
 /** Parses a browser's token; returns undefined if it is not a PushSubscription. */
-export function readSubscription(token: string): z.output<typeof subscription> | undefined {
+export function parsePushSubscription(token: string): z.output<typeof subscription> | undefined {
   try {
     return subscription.safeParse(JSON.parse(token)).data;
   } catch {
@@ -93,21 +93,21 @@ const EXPO_TOKEN_ERROR =
 export function tokenError(platform: DevicePlatform, token: string, rule: TokenRule): string | undefined {
   if (isExpoToken(token) && !rule.acceptsExpoToken?.(platform, token)) return EXPO_TOKEN_ERROR;
   if (platform !== 'web') return undefined;
-  const read = readSubscription(token);
+  const read = parsePushSubscription(token);
   if (read === undefined) return 'Must be the JSON of a PushSubscription, with endpoint and keys';
   return endpointError(read.endpoint, rule);
 }
 
 /** Returns the part of a token that identifies the device: for browsers the endpoint, because the JSON of a subscription varies. */
 function deviceIdentityOf(token: string): string {
-  return /^\s*\{/.test(token) ? (readSubscription(token)?.endpoint ?? token) : token;
+  return /^\s*\{/.test(token) ? (parsePushSubscription(token)?.endpoint ?? token) : token;
 }
 
 /**
  * Returns the SHA-256 (hex) of the part of a token that identifies the device. Equal hashes mean the same device, whatever platform
  * the client sent, so a known token moves to its new owner even if the platform differs.
  */
-export function tokenHash(token: string): string {
+export function hashDeviceToken(token: string): string {
   return createHash('sha256').update(deviceIdentityOf(token)).digest('hex');
 }
 

@@ -62,14 +62,14 @@ export function createImport(database: Database, context: RecordsContext, entity
     let rows: NumberedRow[] = [];
     let at = 0;
 
-    function refuse(row: RefusedRow): void {
+    function reportRefusedRow(row: RefusedRow): void {
       progress.refused += 1;
       onRefused?.(row);
     }
 
     function countResult({ line, values }: NumberedRow, stored: InsertResult): void {
       if (stored === 'imported' || stored === 'existing') progress[stored] += 1;
-      else refuse({ line, email: String(values.email), errors: { row: REFUSALS[stored] } });
+      else reportRefusedRow({ line, email: String(values.email), errors: { row: REFUSALS[stored] } });
     }
 
     /** Stores a batch of rows. If Postgres refuses it, stores its rows one by one, so that a bad row does not stop the others. */
@@ -81,12 +81,13 @@ export function createImport(database: Database, context: RecordsContext, entity
         const publicError = toPublicDatabaseError(error);
         const errors = publicError && rowErrors(publicError);
         if (errors === undefined) throw error;
-        if (batch.length === 1) refuse({ line: batch[0]!.line, email: String(batch[0]!.values.email), errors });
+        if (batch.length === 1)
+          reportRefusedRow({ line: batch[0]!.line, email: String(batch[0]!.values.email), errors });
         else for (const row of batch) await storeBatch([row]);
       }
     }
 
-    async function flush(): Promise<void> {
+    async function storePendingRows(): Promise<void> {
       if (rows.length > 0) await storeBatch(rows);
       rows = [];
       progress.lines = at;
@@ -96,19 +97,19 @@ export function createImport(database: Database, context: RecordsContext, entity
     for await (const line of lines) {
       if (signal?.aborted) break;
       at += 1;
-      if (typeof line !== 'string') refuse({ line: at, errors: { line: line.error } });
+      if (typeof line !== 'string') reportRefusedRow({ line: at, errors: { line: line.error } });
       else if (line.trim() !== '') {
         try {
           rows.push({ ...(await parseRow(line)), line: at });
         } catch (error) {
           const errors = rowErrors(error);
           if (errors === undefined) throw error;
-          refuse({ line: at, email: /"email"\s*:\s*"([^"\\]{1,320})"/.exec(line)?.[1], errors });
+          reportRefusedRow({ line: at, email: /"email"\s*:\s*"([^"\\]{1,320})"/.exec(line)?.[1], errors });
         }
       }
-      if (rows.length === rowsPerBatch || at - progress.lines >= 10 * rowsPerBatch) await flush();
+      if (rows.length === rowsPerBatch || at - progress.lines >= 10 * rowsPerBatch) await storePendingRows();
     }
-    await flush();
+    await storePendingRows();
     return progress;
   };
 }

@@ -3,7 +3,7 @@ import { isId, newId } from '../../platform/ids.ts';
 import { findExceededJsonLimit } from '../../platform/json/json-limits.ts';
 import { isStorable, UNSTORABLE } from '../../platform/postgres/values.ts';
 import type { RecordsContext } from '../../records/context.ts';
-import { NOT_A_DATE, parseDate } from '../../records/fields/types/date.ts';
+import { NOT_A_DATE, parseDateToIso } from '../../records/fields/types/date.ts';
 import { type Values, validateInput } from '../../records/operations/validate.ts';
 import type { CompiledResource } from '../../records/schema/compiled.ts';
 import { NO_PASSWORD } from '../passwords/password-hash.ts';
@@ -53,9 +53,9 @@ function readPasswordHash(value: unknown): string {
   return isStorable(value) ? value : rejectRow({ passwordHash: UNSTORABLE });
 }
 
-function readTime(value: unknown, name: string): string | undefined {
+function parseTimestamp(value: unknown, name: string): string | undefined {
   if (value === undefined || value === null) return undefined;
-  const date = typeof value === 'string' || typeof value === 'number' ? parseDate(value) : undefined;
+  const date = typeof value === 'string' || typeof value === 'number' ? parseDateToIso(value) : undefined;
   return date ?? rejectRow({ [name]: NOT_A_DATE });
 }
 
@@ -87,8 +87,8 @@ export function createRowParser(
       id: readOrCreateId(id ?? _id),
       values,
       hash: readPasswordHash(passwordHash),
-      createdAt: readTime(createdAt, 'createdAt'),
-      updatedAt: readTime(updatedAt ?? createdAt, 'updatedAt'),
+      createdAt: parseTimestamp(createdAt, 'createdAt'),
+      updatedAt: parseTimestamp(updatedAt ?? createdAt, 'updatedAt'),
     };
   };
 }

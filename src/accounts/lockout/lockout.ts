@@ -39,11 +39,15 @@ export interface Lockout {
    * @param check runs the attempt; undefined means that it failed. When it throws, the attempt does not count
    * @param completes whether a passed attempt clears the failed attempts; default: yes
    */
-  attempt<T>(name: string, check: () => Promise<T | undefined>, completes?: (value: T) => boolean): Promise<Outcome<T>>;
+  runAttempt<T>(
+    name: string,
+    check: () => Promise<T | undefined>,
+    completes?: (value: T) => boolean,
+  ): Promise<Outcome<T>>;
   /** Clears the failed attempts under a name, as a completed attempt does. A lock remains. */
-  complete(name: string): Promise<void>;
+  clearFailedAttempts(name: string): Promise<void>;
   /** Clears the failed attempts under a name and its lock. */
-  clear(name: string): Promise<void>;
+  clearFailedAttemptsAndLock(name: string): Promise<void>;
 }
 
 /** Returns the name that sign-ins with an e-mail address are counted under. */
@@ -56,19 +60,19 @@ const MINUTE_MS = 60_000;
 /** The place that a running attempt has reserved among the attempts that may still fail. */
 interface Reservation {
   /** Changes the lockout state of the name that the attempt is counted under. */
-  change<T>(how: Change<T>): Promise<T>;
+  changeState<T>(how: Change<T>): Promise<T>;
 }
 
 type Change<T> = (held: LockoutState, rule: LockoutRule, id: string, now: number) => Transition<T>;
 
 /** The lockout if the setting `auth.lockout.maxAttempts` is 0: runs every attempt and counts none. */
 const NO_LOCKOUT: Lockout = {
-  async attempt(_name, check) {
+  async runAttempt(_name, check) {
     const value = await check();
     return value === undefined ? { kind: 'failed' } : { kind: 'passed', value };
   },
-  complete: () => Promise.resolve(),
-  clear: () => Promise.resolve(),
+  clearFailedAttempts: () => Promise.resolve(),
+  clearFailedAttemptsAndLock: () => Promise.resolve(),
 };
 
 /** Creates the lockout of the setting `auth.lockout`. It counts in Redis, and in each process separately while Redis is unreachable. */
@@ -91,53 +95,53 @@ export function createLockout({ settings, redis, env, log, metrics }: Platform):
     what: 'sign-in attempts',
     log,
     renew: async (reservations) => {
-      await Promise.all(reservations.map(({ change }) => change(renewReservation)));
+      await Promise.all(reservations.map(({ changeState }) => changeState(renewReservation)));
     },
   });
   // A name may contain an e-mail address: the hash keeps the address and its length out of Redis.
   const hashName = (name: string) => createHash('sha256').update(name).digest('hex');
 
   /** Runs a reserved attempt and renews its reservation while it runs. */
-  async function runReserved<T>(
+  async function runReservedAttempt<T>(
     check: () => Promise<T | undefined>,
     completes: (value: T) => boolean,
     reservation: Reservation,
   ): Promise<Outcome<T>> {
-    const { change } = reservation;
+    const { changeState } = reservation;
     renewals.add(reservation);
     try {
       const value = await check();
       renewals.remove(reservation);
       if (value !== undefined) {
-        await change(completes(value) ? recordSuccess : releaseReservation);
+        await changeState(completes(value) ? recordSuccess : releaseReservation);
         return { kind: 'passed', value };
       }
-      const until = await change(recordFailure);
+      const until = await changeState(recordFailure);
       return until === undefined ? { kind: 'failed' } : { kind: 'failed', lockedUntil: new Date(until).toISOString() };
     } catch (error) {
       renewals.remove(reservation);
-      await change(releaseReservation);
+      await changeState(releaseReservation);
       throw error;
     }
   }
 
   return {
-    async attempt(name, check, completes = () => true) {
+    async runAttempt(name, check, completes = () => true) {
       const key = hashName(name);
       const id = newId();
       const reservation: Reservation = {
-        change: (how) => store.change(key, (held, now) => how(held, rule, id, now)),
+        changeState: (how) => store.changeState(key, (held, now) => how(held, rule, id, now)),
       };
-      const verdict = await waitQueues.retryInOrder(key, () => reservation.change(reserveAttempt));
+      const verdict = await waitQueues.retryInOrder(key, () => reservation.changeState(reserveAttempt));
       if (verdict !== 'go') return { kind: 'locked', leftMs: verdict };
       try {
-        return await runReserved(check, completes, reservation);
+        return await runReservedAttempt(check, completes, reservation);
       } finally {
         waitQueues.wake(key);
       }
     },
-    complete: (name) => store.change(hashName(name), (held, now) => clearFailures(held, rule, now)),
-    clear: (name) => store.clear(hashName(name)),
+    clearFailedAttempts: (name) => store.changeState(hashName(name), (held, now) => clearFailures(held, rule, now)),
+    clearFailedAttemptsAndLock: (name) => store.deleteState(hashName(name)),
   };
 }
 

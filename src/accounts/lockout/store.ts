@@ -9,9 +9,9 @@ type Decide<T> = (held: LockoutState, now: number) => Transition<T>;
 /** Stores the lockout state of each name. */
 export interface LockoutStore {
   /** Changes the state of a key atomically. Never fails: while Redis is unreachable, each process uses its own memory. */
-  change<T>(key: string, decide: Decide<T>): Promise<T>;
+  changeState<T>(key: string, decide: Decide<T>): Promise<T>;
   /** Deletes the state of a key, in Redis and in the memory of this process. */
-  clear(key: string): Promise<void>;
+  deleteState(key: string): Promise<void>;
 }
 
 /** Maximum number of states that one process keeps in memory while Redis is unreachable: about 10 MB. */
@@ -45,7 +45,7 @@ function createMemoryStates() {
   // A Map keeps the order of insertion, so its first key is the one that was used least recently.
   const states = new Map<string, LockoutState>();
   return {
-    change<T>(key: string, decide: Decide<T>, rule: LockoutRule): T {
+    changeState<T>(key: string, decide: Decide<T>, rule: LockoutRule): T {
       const now = Date.now();
       const { state, result } = decide(states.get(key) ?? EMPTY_STATE, now);
       states.delete(key);
@@ -54,7 +54,7 @@ function createMemoryStates() {
       if (states.size > MAX_KEYS) states.delete(states.keys().next().value!);
       return result;
     },
-    clear: (key: string) => states.delete(key),
+    deleteState: (key: string) => states.delete(key),
   };
 }
 
@@ -78,7 +78,7 @@ export function createLockoutStore(
     return [text ?? '', Math.floor(Number(seconds) * 1000 + Number(micros) / 1000)];
   }
 
-  async function changeShared<T>(key: string, decide: Decide<T>): Promise<T> {
+  async function changeStateInRedis<T>(key: string, decide: Decide<T>): Promise<T> {
     for (;;) {
       const [text, now] = await readStateAndTime(key);
       const held = parseState(text);
@@ -92,18 +92,18 @@ export function createLockoutStore(
   }
 
   return {
-    async change(key, decide) {
+    async changeState(key, decide) {
       const whole = prefix + key;
       try {
-        return await changeShared(whole, decide);
+        return await changeStateInRedis(whole, decide);
       } catch {
         // The circuit breaker has logged that Redis is unreachable.
-        return memory.change(whole, decide, rule);
+        return memory.changeState(whole, decide, rule);
       }
     },
-    async clear(key) {
+    async deleteState(key) {
       const whole = prefix + key;
-      memory.clear(whole);
+      memory.deleteState(whole);
       await breaker.run(() => redis.del(whole)).catch(() => undefined);
     },
   };

@@ -36,7 +36,7 @@ export function createWaitQueues(): WaitQueues {
     return { happens: promise, forget: () => clearTimeout(timer) };
   }
 
-  function queueOf(key: string): WaitQueue {
+  function getOrCreateQueue(key: string): WaitQueue {
     const queue = queues.get(key) ?? {
       semaphore: createSemaphore(1, { maxQueue: MAX_WAITING }),
       size: 0,
@@ -48,7 +48,7 @@ export function createWaitQueues(): WaitQueues {
 
   return {
     async retryInOrder<T>(key: string, attempt: () => Promise<T | 'wait'>) {
-      const queue = queueOf(key);
+      const queue = getOrCreateQueue(key);
       queue.size += 1;
       try {
         return await queue.semaphore.run(async () => {

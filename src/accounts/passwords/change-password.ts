@@ -26,8 +26,8 @@ export async function confirmPassword(
   password: string,
   field: string,
 ): Promise<string> {
-  const outcome = await lockout.attempt(`password:${userId}`, async () => {
-    const hash = await users.passwordHashOf(userId);
+  const outcome = await lockout.runAttempt(`password:${userId}`, async () => {
+    const hash = await users.findPasswordHash(userId);
     if (hash === undefined) throw invalidSessionError();
     return (await hasher.verify(password, hash)) ? hash : undefined;
   });
@@ -56,7 +56,7 @@ export async function changePassword(
   const hash = await hasher.hash(newPassword);
   const ip = addressOf(ctx.req);
   const changed = await host.transaction(async (tx) => {
-    const stored = await users.setPasswordHash(user.id, formerHash, hash, tx.database);
+    const stored = await users.replacePasswordHashIfUnchanged(user.id, formerHash, hash, tx.database);
     const revocation = { cause: 'password_change', userIds: [user.id], exceptSession: ctx.auth!.id, ip } as const;
     if (stored) await revoke(revocation, tx);
     return stored;

@@ -87,15 +87,15 @@ export function createPasswordHasher(
   const dummyHash: StoredHash = { ...cost, salt: randomBytes(SALT_BYTES), hash: randomBytes(HASH_BYTES) };
 
   // NFC, because systems encode the same typed password differently (RFC 8265, OpaqueString).
-  const compute = (password: string, { logN, r, p, salt }: Omit<StoredHash, 'hash'>, length: number) =>
+  const computeScrypt = (password: string, { logN, r, p, salt }: Omit<StoredHash, 'hash'>, length: number) =>
     // Node's default memory limit is exactly what logN 15 and r 8 need without p, so Node would refuse that cost.
     deriveKey(password.normalize('NFC'), salt, length, { N: 2 ** logN, r, p, maxmem: 2 * MAX_MEMORY_BYTES });
   const matchesHash = (password: string, stored: StoredHash) =>
     semaphore.run(async () => {
-      const computed = await compute(password, stored, stored.hash.length);
+      const computed = await computeScrypt(password, stored, stored.hash.length);
       // A hash of a lower cost is computed faster, which would reveal that the account exists. Compute the difference.
       for (const paddingCost of computePaddingCosts(stored, cost))
-        await compute(password, { ...dummyHash, ...paddingCost }, HASH_BYTES);
+        await computeScrypt(password, { ...dummyHash, ...paddingCost }, HASH_BYTES);
       // scrypt starts with HMAC, which pads its key with NUL (RFC 2104 §2): a password with NUL appended would match too.
       return timingSafeEqual(computed, stored.hash) && !password.includes('\0');
     });
@@ -130,7 +130,7 @@ export function createPasswordHasher(
     async hash(password) {
       if (password.includes('\0')) throw new RangeError('A password must not contain NUL');
       const salt = randomBytes(SALT_BYTES);
-      const hash = await semaphore.run(() => compute(password, { ...cost, salt }, HASH_BYTES));
+      const hash = await semaphore.run(() => computeScrypt(password, { ...cost, salt }, HASH_BYTES));
       return `$scrypt$${formatCost(cost)}$${toBase64(salt)}$${toBase64(hash)}`;
     },
 

@@ -1,10 +1,10 @@
 import type { StoredRecord } from '../../declare/host.ts';
 import { type ErrorDetails, validationError } from '../../platform/errors.ts';
-import { isBlank, missingMessage } from '../../records/fields/missing-values.ts';
+import { isBlank, missingValueMessage } from '../../records/fields/missing-values.ts';
 import { normalizeForComparison } from '../../records/fields/password-strength.ts';
 import { applyFieldRules } from '../../records/operations/custom-rules.ts';
 import type { CompiledResource } from '../../records/schema/compiled.ts';
-import { allFieldsOf } from '../../records/store/codec.ts';
+import { allFieldValuesOf } from '../../records/store/codec.ts';
 
 const HAS_EMAIL = 'Your password must not contain your email address';
 const HAS_NAME = 'Your password must not contain your name';
@@ -46,11 +46,11 @@ export async function checkNewPassword(
   input: string,
 ): Promise<string> {
   const { spec, schema } = resource.field.get('password')!;
-  if (isBlank(value)) throw validationError({ [input]: missingMessage(spec) });
+  if (isBlank(value)) throw validationError({ [input]: missingValueMessage(spec) });
   const parsed = schema.safeParse(value);
   if (!parsed.success) throw validationError({ [input]: parsed.error.issues[0]!.message });
   const details: ErrorDetails = Object.create(null);
-  const record: Record<string, unknown> = { ...allFieldsOf(resource, user), password: parsed.data };
+  const record: Record<string, unknown> = { ...allFieldValuesOf(resource, user), password: parsed.data };
   const ruled = await applyFieldRules(spec, parsed.data, { record, path: input, details });
   if (!ruled.passed) throw validationError({ ...details });
   const password = ruled.value as string;
@@ -60,7 +60,7 @@ export async function checkNewPassword(
 }
 
 /** Returns the validation errors of a new account's password: the `check` of `createRecord` for users. */
-export function registrationErrors({ password, ...personalData }: Record<string, unknown>): ErrorDetails {
+export function registrationPasswordErrors({ password, ...personalData }: Record<string, unknown>): ErrorDetails {
   const error = typeof password === 'string' ? personalDataError(password, personalData) : undefined;
   return error === undefined ? {} : { password: error };
 }

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { isActive } from '../../declare/actor.ts';
+import { isAccountActive } from '../../declare/actor.ts';
 import type { FeatureParts } from '../../declare/extension.ts';
 import type { ResourceGateway } from '../../declare/host.ts';
 import type { RouteContext } from '../../declare/route.ts';
@@ -8,8 +8,8 @@ import { addressOf } from '../../platform/http/client-address.ts';
 import type { AccountsContext } from '../context.ts';
 import { signInLockoutName } from '../lockout/lockout.ts';
 import { checkNewPassword } from '../passwords/password-rules.ts';
-import { createResetComposer, forgotInput, forgotOutput, RESET_MAIL, requestReset } from './request.ts';
-import { resetRemovalConsumer, resetSweep } from './store.ts';
+import { createResetMailComposer, forgotInput, forgotOutput, queueResetMail, RESET_MAIL } from './request.ts';
+import { createResetRemovalConsumer, createResetSweep } from './store.ts';
 
 const text = z.string({ error: (issue) => (issue.input === undefined ? 'Is required' : 'Must be a string') });
 
@@ -27,25 +27,29 @@ async function resetPassword(accounts: AccountsContext, ctx: RouteContext<z.outp
   const { host, users, hasher, lockout, resets, revoke } = accounts;
   const { token } = ctx.input;
   const ip = addressOf(ctx.req);
-  const user = await resets.find(token);
-  if (user === undefined || !isActive(user)) throw new ApiError('INVALID_TOKEN');
+  const user = await resets.findUserByToken(token);
+  if (user === undefined || !isAccountActive(user)) throw new ApiError('INVALID_TOKEN');
   // Check the password before the token is used up, so that a refused password does not cost the link.
   const password = await checkNewPassword(accounts.user.resource, ctx.input.password, user, 'password');
   const hash = await hasher.hash(password);
   await host.transaction(async (tx) => {
     // Lock the user's row first, as a password change does; a different order could deadlock.
-    const changed = await users.replacePassword(user.id, hash, tx.database);
+    const changed = await users.overwritePasswordHash(user.id, hash, tx.database);
     if (!changed || !(await resets.useToken(user.id, token, tx.database))) throw new ApiError('INVALID_TOKEN');
     await revoke({ cause: 'password_reset', userIds: [user.id], ip }, tx);
   });
-  await Promise.all([signInLockoutName(String(user.email)), `password:${user.id}`].map((name) => lockout.clear(name)));
+  await Promise.all(
+    [signInLockoutName(String(user.email)), `password:${user.id}`].map((name) =>
+      lockout.clearFailedAttemptsAndLock(name),
+    ),
+  );
   host.events.emit('auth.password_reset', { user, ip });
 }
 
 export { createResets, passwordResets } from './store.ts';
 
 /** Creates the feature parts for forgotten passwords: the routes, the e-mail with the link, and the clean-up. */
-export function resetFeature(accounts: AccountsContext, users: ResourceGateway) {
+export function createResetFeature(accounts: AccountsContext, users: ResourceGateway) {
   const tags = ['auth'];
   return {
     routes: [
@@ -61,7 +65,7 @@ export function resetFeature(accounts: AccountsContext, users: ResourceGateway) 
         operationId: 'forgotPassword',
         tags,
         summary: 'Request an e-mail with a link to set a new password',
-        handler: (ctx) => requestReset(accounts, ctx),
+        handler: (ctx) => queueResetMail(accounts, ctx),
       },
       {
         method: 'POST',
@@ -77,8 +81,8 @@ export function resetFeature(accounts: AccountsContext, users: ResourceGateway) 
         handler: (ctx) => resetPassword(accounts, ctx),
       },
     ],
-    mails: { [RESET_MAIL]: createResetComposer(accounts) },
-    consumers: [resetRemovalConsumer(users)],
-    sweeps: [resetSweep(accounts.host.database)],
+    mails: { [RESET_MAIL]: createResetMailComposer(accounts) },
+    consumers: [createResetRemovalConsumer(users)],
+    sweeps: [createResetSweep(accounts.host.database)],
   } satisfies FeatureParts;
 }

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { isActive } from '../../declare/actor.ts';
+import { isAccountActive } from '../../declare/actor.ts';
 import type { RouteContext } from '../../declare/route.ts';
 import { addressOf } from '../../platform/http/client-address.ts';
 import type { Limiter } from '../../platform/limits/limiter.ts';
@@ -18,7 +18,7 @@ function formatMinutes(minutes: number): string {
  * The default e-mail of a reset. It contains no data of the account: otherwise a person could register with another person's
  * address and have a text of their choice sent there as the name.
  */
-function passwordResetTemplate({ link, minutes }: PasswordResetMail): MailContent {
+function composeDefaultResetMail({ link, minutes }: PasswordResetMail): MailContent {
   const { host } = new URL(link);
   const intro = `Someone requested a new password for your account at ${host}.`;
   const instruction = `To choose one, open this link within ${formatMinutes(minutes)}. It works once:`;
@@ -55,7 +55,7 @@ const MESSAGE = 'If there is an account with this e-mail address, a link to choo
  * `POST /auth/password/forgot`: stores an e-mail to be composed later. The worker looks up the account, so neither the response
  * nor its time reveals whether the address has an account.
  */
-export async function requestReset(
+export async function queueResetMail(
   { host }: Pick<AccountsContext, 'host'>,
   ctx: RouteContext<z.output<typeof forgotInput>>,
 ) {
@@ -81,18 +81,18 @@ function createResetLimiter({ settings, env, limits }: Platform): Limiter | unde
 }
 
 /** Creates the composer of reset e-mails. It creates the token while composing, so that the token is only ever stored as a hash. */
-export function createResetComposer({
+export function createResetMailComposer({
   host,
   users,
   resets,
 }: Pick<AccountsContext, 'host' | 'users' | 'resets'>): MailComposer {
   const { settings, events } = host;
   const minutes = settings.auth.resetTokenTtlMinutes;
-  const template = settings.mail.templates.passwordReset ?? passwordResetTemplate;
+  const template = settings.mail.templates.passwordReset ?? composeDefaultResetMail;
   const limiter = createResetLimiter(host);
   return async ({ data, requestedAt, attempt }) => {
-    const { user } = (await users.findForLogin(String(data.email))) ?? {};
-    if (user === undefined || !isActive(user)) return undefined;
+    const { user } = (await users.findAccountByEmail(String(data.email))) ?? {};
+    if (user === undefined || !isAccountActive(user)) return undefined;
     if (attempt === 1 && limiter !== undefined && !(await limiter.consume(user.id)).allowed) return undefined;
     const token = await resets.createToken(user, requestedAt);
     if (token === undefined) return undefined;

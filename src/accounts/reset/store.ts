@@ -6,7 +6,7 @@ import { createRetentionSweep } from '../../platform/leased-work/sweeps.ts';
 import type { Sweep } from '../../platform/outbox/relay.ts';
 import type { Database, Executor } from '../../platform/postgres/database.ts';
 import { index, pgTable, text, timestamptz } from '../../platform/postgres/drizzle.ts';
-import { deletedUsersConsumer } from '../users/user-state.ts';
+import { createDeletedUsersConsumer } from '../users/user-state.ts';
 
 /**
  * The newest link to set a new password, one row per user. Only the SHA-256 of its token is stored. A link that was used or
@@ -69,7 +69,7 @@ export interface Resets {
    */
   createToken(user: StoredRecord, requestedAt: string): Promise<string | undefined>;
   /** Returns the user of a live link; undefined if the token is unknown, expired, or was sent to a former address. */
-  find(token: string): Promise<StoredRecord | undefined>;
+  findUserByToken(token: string): Promise<StoredRecord | undefined>;
   /** Uses up a live link. Returns true for one caller only. */
   useToken(userId: string, token: string, on: Executor): Promise<boolean>;
   /** Ends the links of deleted users and of users with a new password, including links that are requested but not created yet. */
@@ -90,7 +90,7 @@ export function createResets(database: Database, users: ResourceGateway, minutes
       const values = [user.id, hashToken(token), requestedAt, minutes];
       return (await database.write({ text: UPSERT_TOKEN, values })).length > 0 ? token : undefined;
     },
-    async find(token) {
+    async findUserByToken(token) {
       const [, random, mark] = TOKEN.exec(token) ?? [];
       if (random === undefined) return undefined;
       const [row] = await database.write({ text: findSql, values: [hashToken(token)] });
@@ -110,9 +110,10 @@ export function createResets(database: Database, users: ResourceGateway, minutes
 }
 
 /** Creates the sweep that removes links that expired a day ago or earlier. */
-export function resetSweep(database: Pick<Database, 'write'>): Sweep {
+export function createResetSweep(database: Pick<Database, 'write'>): Sweep {
   return createRetentionSweep(database, { name: 'password resets', removals: [{ text: REMOVE_OLD }] });
 }
 
 /** Creates the relay consumer that removes the links of deleted users. */
-export const resetRemovalConsumer = (users: ResourceGateway) => deletedUsersConsumer(users, REMOVE_OF_USERS);
+export const createResetRemovalConsumer = (users: ResourceGateway) =>
+  createDeletedUsersConsumer(users, REMOVE_OF_USERS);

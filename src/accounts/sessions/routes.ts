@@ -42,7 +42,7 @@ export function sessionRoutes({
       tags,
       summary: 'End this session',
       async handler(ctx) {
-        await sessions.end(ctx.auth!.id, ctx.user!.id);
+        await sessions.endSession(ctx.auth!.id, ctx.user!.id);
       },
     },
     {
@@ -74,7 +74,7 @@ export function sessionRoutes({
       operationId: 'listMySessions',
       tags,
       summary: 'List your live sessions: this one first, then newest first',
-      handler: (ctx) => sessions.list(ctx.user!.id, ctx.auth!.id),
+      handler: (ctx) => sessions.listLiveSessions(ctx.user!.id, ctx.auth!.id),
     },
     {
       method: 'DELETE',
@@ -86,7 +86,7 @@ export function sessionRoutes({
       summary: 'End one of your sessions',
       async handler(ctx) {
         const id = ctx.params.sessionId;
-        if (!isId(id) || !(await sessions.end(id, ctx.user!.id))) throw new ApiError('NOT_FOUND');
+        if (!isId(id) || !(await sessions.endSession(id, ctx.user!.id))) throw new ApiError('NOT_FOUND');
       },
     },
   ];

@@ -1,6 +1,6 @@
 import type { Request } from 'express';
 import type { RevocationStep } from '../../declare/accounts.ts';
-import { isActive } from '../../declare/actor.ts';
+import { isAccountActive } from '../../declare/actor.ts';
 import type { Authenticator } from '../../declare/authenticator.ts';
 import type { Host, ResourceGateway, StoredRecord } from '../../declare/host.ts';
 import type { Viewer } from '../../declare/policy.ts';
@@ -16,7 +16,7 @@ import { index, pgTable, text, timestamptz } from '../../platform/postgres/drizz
 import { createUsageRecorder } from '../../platform/postgres/usage-recorder.ts';
 import type { Entity } from '../../records/context.ts';
 import { storedHashSql } from '../passwords/password-hash.ts';
-import { deletedUsersConsumer } from '../users/user-state.ts';
+import { createDeletedUsersConsumer } from '../users/user-state.ts';
 
 /** The live sessions of users. Only the SHA-256 of a session's token is stored. Ending a session deletes its row. */
 export const sessions = pgTable(
@@ -96,11 +96,11 @@ export interface Sessions {
    * @param passwordHash the hash that the password was checked against; no session starts if it has been replaced since
    * @returns undefined if the user no longer exists or has a new password
    */
-  start(userId: string, req: Request, passwordHash?: string): Promise<NewSession | undefined>;
+  startSession(userId: string, req: Request, passwordHash?: string): Promise<NewSession | undefined>;
   /** Returns the live sessions of a user: the current one first, then the newest. */
-  list(userId: string, currentId: string): Promise<OwnSession[]>;
+  listLiveSessions(userId: string, currentId: string): Promise<OwnSession[]>;
   /** Ends a session of a user. Returns false if the user has no such session. */
-  end(id: string, userId: string): Promise<boolean>;
+  endSession(id: string, userId: string): Promise<boolean>;
   /** Ends all sessions of users except `exceptSession`. */
   revoke: RevocationStep;
   authenticator: Authenticator;
@@ -127,7 +127,7 @@ export function createSessions(host: Host, { resource }: Entity, users: Resource
   );
 
   return {
-    async start(userId, req, passwordHash) {
+    async startSession(userId, req, passwordHash) {
       const token = generateToken();
       const agent = String(req.headers['user-agent'] ?? '')
         .slice(0, 512)
@@ -137,7 +137,7 @@ export function createSessions(host: Host, { resource }: Entity, users: Resource
       const [row] = await database.write<[expiresAt: string]>({ name: 'session_insert', text: insert, values });
       return row && { token, expiresAt: row[0] };
     },
-    async list(userId, currentId) {
+    async listLiveSessions(userId, currentId) {
       const rows = await database.read<ListedRow>({ name: 'session_list', text: LIST, values: [userId, currentId] });
       return rows.map(([id, createdAt, lastUsedAt, expiresAt, ip, userAgent]) => ({
         id,
@@ -149,7 +149,7 @@ export function createSessions(host: Host, { resource }: Entity, users: Resource
         userAgent,
       }));
     },
-    async end(id, userId) {
+    async endSession(id, userId) {
       return (await database.write({ name: 'session_remove', text: REMOVE, values: [id, userId] })).length > 0;
     },
     async revoke({ cause, userIds, exceptSession }, tx) {
@@ -167,7 +167,7 @@ export function createSessions(host: Host, { resource }: Entity, users: Resource
         if (row === undefined) throw invalidSessionError();
         const [, id, unused, ...columns] = row;
         const user: StoredRecord & Viewer = users.fromRow(columns);
-        if (!isActive(user)) throw invalidSessionError();
+        if (!isAccountActive(user)) throw invalidSessionError();
         if (unused) recordUsage(id);
         return { user, auth: { via: 'session', scopes: ['*'], id } };
       },
@@ -191,9 +191,10 @@ const REMOVE_EXPIRED = `
 const REMOVE_OF_USERS = 'delete from sessions where user_id = any($1)';
 
 /** Creates the sweep that removes expired sessions. */
-export function sessionSweep(database: Pick<Database, 'write'>): Sweep {
+export function createSessionSweep(database: Pick<Database, 'write'>): Sweep {
   return createRetentionSweep(database, { name: 'expired sessions', removals: [{ text: REMOVE_EXPIRED }] });
 }
 
 /** Creates the relay consumer that removes the sessions of deleted users, so that addresses and user agents are not kept. */
-export const sessionRemovalConsumer = (users: ResourceGateway) => deletedUsersConsumer(users, REMOVE_OF_USERS);
+export const createSessionRemovalConsumer = (users: ResourceGateway) =>
+  createDeletedUsersConsumer(users, REMOVE_OF_USERS);

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { z } from 'zod';
 import type { Accounts, SignInStep } from '../../declare/accounts.ts';
-import { isActive } from '../../declare/actor.ts';
+import { isAccountActive } from '../../declare/actor.ts';
 import type { StoredRecord } from '../../declare/host.ts';
 import type { RouteContext } from '../../declare/route.ts';
 import { recordShape } from '../../declare/route.ts';
@@ -43,8 +43,8 @@ export function emitLoginFailed(
 }
 
 /** Refuses the login of a user who is not active, and emits `security.login_failed`. @throws ApiError FORBIDDEN */
-function assertActive(accounts: Pick<AccountsContext, 'host'>, ctx: RouteContext, user: StoredRecord): void {
-  if (isActive(user)) return;
+function assertActiveUser(accounts: Pick<AccountsContext, 'host'>, ctx: RouteContext, user: StoredRecord): void {
+  if (isAccountActive(user)) return;
   emitLoginFailed(accounts, ctx, String(user.email), 'user_disabled');
   throw new ApiError('FORBIDDEN', 'This account is disabled');
 }
@@ -66,8 +66,8 @@ function createPasswordProof(passwordHash: string): string {
 
 /** Starts the session of a login that has passed all steps, and returns the response. */
 async function startSession(accounts: LoginContext, ctx: RouteContext, { user, passwordHash }: Account) {
-  assertActive(accounts, ctx, user);
-  const session = await accounts.sessions.start(user.id, ctx.req, passwordHash);
+  assertActiveUser(accounts, ctx, user);
+  const session = await accounts.sessions.startSession(user.id, ctx.req, passwordHash);
   if (session === undefined) throw reportPasswordChanged(accounts, ctx, user);
   accounts.host.events.emit('auth.login', { user, ip: addressOf(ctx.req) });
   ctx.res.setHeader('Cache-Control', 'no-store');
@@ -75,7 +75,7 @@ async function startSession(accounts: LoginContext, ctx: RouteContext, { user, p
 }
 
 /** The result of a login with the right password. */
-interface Login {
+interface LoginResult {
   response: object;
   /** Whether a session has started; otherwise a further step follows. */
   completed: boolean;
@@ -86,9 +86,13 @@ interface Login {
  *
  * @throws ApiError FORBIDDEN if the account is not active; UNAUTHORIZED if its password was changed meanwhile
  */
-export async function finishLogin(accounts: AccountsContext, ctx: RouteContext, account: Account): Promise<Login> {
+export async function finishLogin(
+  accounts: AccountsContext,
+  ctx: RouteContext,
+  account: Account,
+): Promise<LoginResult> {
   const { user, passwordHash } = account;
-  assertActive(accounts, ctx, user);
+  assertActiveUser(accounts, ctx, user);
   const stepResponse = await accounts.signInStep?.ask({
     user,
     passwordProof: createPasswordProof(passwordHash),
@@ -107,11 +111,11 @@ export async function resumeLogin(
   { userId, passwordProof }: Parameters<Accounts['resumeLogin']>[0],
   ctx: RouteContext,
 ): Promise<object> {
-  const account = await accounts.users.findById(userId);
+  const account = await accounts.users.findAccountById(userId);
   if (account === undefined) throw wrongCredentialsError();
   if (createPasswordProof(account.passwordHash) !== passwordProof)
     throw reportPasswordChanged(accounts, ctx, account.user);
   const response = await startSession(accounts, ctx, account);
-  await accounts.lockout.complete(signInLockoutName(String(account.user.email)));
+  await accounts.lockout.clearFailedAttempts(signInLockoutName(String(account.user.email)));
   return response;
 }

@@ -12,10 +12,10 @@ const text = z
   .refine(isStorable, { error: UNSTORABLE });
 
 /** Whether a password has at most 128 code points, the maximum for new passwords. The first check is cheap for long texts. */
-const hasPasswordLength = (password: string) => password.length <= 256 && [...password].length <= 128;
+const isWithinPasswordLength = (password: string) => password.length <= 256 && [...password].length <= 128;
 
 /** The schema of a password to check. A password longer than any that can be set is refused before it is hashed. */
-export const passwordToCheck = text.refine(hasPasswordLength, { error: 'Must be at most 128 characters' });
+export const passwordToCheck = text.refine(isWithinPasswordLength, { error: 'Must be at most 128 characters' });
 
 /** The body of a login. */
 export const loginInput = z.strictObject({
@@ -27,13 +27,13 @@ export const loginInput = z.strictObject({
  * Returns the account with this e-mail and password, or undefined; both cases take the same time. Replaces a hash of a lower cost or
  * another format.
  */
-async function verifyCredentials(
+async function verifyCredentialsAndUpgradeHash(
   accounts: AccountsContext,
   email: string,
   password: string,
 ): Promise<Account | undefined> {
   const { users, hasher } = accounts;
-  const account = await users.findForLogin(email);
+  const account = await users.findAccountByEmail(email);
   if (account === undefined) {
     await hasher.verifyAgainstNothing(password);
     return undefined;
@@ -42,9 +42,9 @@ async function verifyCredentials(
   if (!(await hasher.verify(password, passwordHash))) return undefined;
   if (!hasher.needsRehash(passwordHash)) return account;
   const upgraded = await hasher.hash(password);
-  const stored = await users.setPasswordHash(user.id, passwordHash, upgraded);
+  const stored = await users.replacePasswordHashIfUnchanged(user.id, passwordHash, upgraded);
   // Another request upgraded the hash or changed the password: check again.
-  return stored ? { user, passwordHash: upgraded } : verifyCredentials(accounts, email, password);
+  return stored ? { user, passwordHash: upgraded } : verifyCredentialsAndUpgradeHash(accounts, email, password);
 }
 
 /**
@@ -55,10 +55,10 @@ export async function login(accounts: AccountsContext, ctx: RouteContext<z.outpu
   const { events, settings } = accounts.host;
   const email = ctx.input.email.trim().toLowerCase();
   const attempt = { email, ip: addressOf(ctx.req) };
-  const outcome = await accounts.lockout.attempt(
+  const outcome = await accounts.lockout.runAttempt(
     signInLockoutName(email),
     async () => {
-      const account = await verifyCredentials(accounts, email, ctx.input.password);
+      const account = await verifyCredentialsAndUpgradeHash(accounts, email, ctx.input.password);
       return account && (await finishLogin(accounts, ctx, account));
     },
     ({ completed }) => completed,

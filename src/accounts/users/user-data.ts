@@ -35,7 +35,7 @@ const LINK_TO_USER = `
  * Creates a relay consumer that links e-mails to their user when the user's address changes, so that erasures and exports still
  * find them.
  */
-export function formerAddressConsumer(users: Pick<ResourceGateway, 'name'>): OutboxConsumer {
+export function createFormerAddressConsumer(users: Pick<ResourceGateway, 'name'>): OutboxConsumer {
   const emailOf = (columns: unknown) => (columns as { email?: string } | undefined)?.email;
   return {
     wants: ({ name, payload }) =>
@@ -51,7 +51,7 @@ export function formerAddressConsumer(users: Pick<ResourceGateway, 'name'>): Out
 }
 
 /** Describes the data that accounts store about a user, besides the user record. */
-export function accountUserData(database: Database, users: ResourceGateway): UserData[] {
+export function describeAccountUserData(database: Database, users: ResourceGateway): UserData[] {
   const mails = `
     select id, kind, recipient, status, created_at, finished_at from mails
     where ${mailToUserSql(users)} and id > $2 order by id limit $3`;

@@ -23,7 +23,7 @@ export function activeUserSql({ declaration }: Pick<UserTable, 'declaration'>, a
  * @param users undefined in an app without accounts, where every user id counts as active
  * @param userId a SQL expression over the tables before the join
  */
-export function activeOwnerJoin(users: UserTable | undefined, userId: string): string {
+export function activeOwnerJoinSql(users: UserTable | undefined, userId: string): string {
   if (users === undefined) return 'cross join (select true as active) owner';
   const found = `select true as active from ${quoteIdentifier(users.table)} u where u."id" = ${userId} and ${activeUserSql(users, 'u')}`;
   return `left join lateral (${found} offset 0) owner on true`;
@@ -56,7 +56,7 @@ export async function lockStillDeletedUsers(
  *
  * @param texts SQL statements; each takes the ids of the users as `$1`
  */
-export function deletedUsersConsumer(users: Users, ...texts: readonly string[]): OutboxConsumer {
+export function createDeletedUsersConsumer(users: Users, ...texts: readonly string[]): OutboxConsumer {
   return {
     wants: (row) => row.name === 'user.deleted',
     async handle(rows, tx) {

@@ -2,12 +2,12 @@ import type { Request } from 'express';
 import type { Host, ResourceGateway, StoredRecord } from '../../declare/host.ts';
 import type { Viewer } from '../../declare/policy.ts';
 import type { Executor } from '../../platform/postgres/database.ts';
-import { requestContext } from '../../records/access/operation-context.ts';
+import { createRequestContext } from '../../records/access/operation-context.ts';
 import type { Entity, RecordsContext } from '../../records/context.ts';
 import { createRecord } from '../../records/operations/create.ts';
 import { markForSerialization } from '../../records/serialize/serialize.ts';
 import { storedHashSql } from '../passwords/password-hash.ts';
-import { registrationErrors } from '../passwords/password-rules.ts';
+import { registrationPasswordErrors } from '../passwords/password-rules.ts';
 
 /** A user with the stored password hash. */
 export interface Account {
@@ -18,17 +18,17 @@ export interface Account {
 /** Access to the user records for the account operations. */
 export interface Users {
   /** Creates a user as an anonymous `POST /api/users` would, but without checking the create policy. */
-  register(body: unknown, req: Request): Promise<StoredRecord>;
+  registerUser(body: unknown, req: Request): Promise<StoredRecord>;
   /** Returns the user with this e-mail address, which must be trimmed and in lower case. Undefined if there is none. */
-  findForLogin(email: string): Promise<Account | undefined>;
+  findAccountByEmail(email: string): Promise<Account | undefined>;
   /** Returns the user with this id; undefined if the user no longer exists. */
-  findById(id: string): Promise<Account | undefined>;
+  findAccountById(id: string): Promise<Account | undefined>;
   /** Returns the stored password hash; undefined if the user no longer exists. */
-  passwordHashOf(id: string): Promise<string | undefined>;
+  findPasswordHash(id: string): Promise<string | undefined>;
   /** Replaces the password hash `from` by `to`. Returns false if the stored hash is no longer `from` or the user no longer exists. */
-  setPasswordHash(id: string, from: string, to: string, on?: Executor): Promise<boolean>;
+  replacePasswordHashIfUnchanged(id: string, from: string, to: string, on?: Executor): Promise<boolean>;
   /** Replaces the stored password hash, whatever it is. Returns false if the user no longer exists. */
-  replacePassword(id: string, hash: string, on: Executor): Promise<boolean>;
+  overwritePasswordHash(id: string, hash: string, on: Executor): Promise<boolean>;
   /** Returns a value that the HTTP kernel serializes for the user of the record, not for the caller. */
   asSeenBySelf(user: StoredRecord): object;
 }
@@ -51,23 +51,23 @@ export function createUsers(host: Host, context: RecordsContext, entity: Entity,
   }
 
   return {
-    register(body, req) {
-      const visitor = requestContext({ user: undefined, req, service: context.service });
-      return createRecord(context, entity, body, visitor, { authorized: true, check: registrationErrors });
+    registerUser(body, req) {
+      const visitor = createRequestContext({ user: undefined, req, service: context.service });
+      return createRecord(context, entity, body, visitor, { authorized: true, check: registrationPasswordErrors });
     },
-    async findForLogin(email) {
+    async findAccountByEmail(email) {
       return accountOf(await database.read({ name: 'user_login', text: findByEmailSql, values: [email] }));
     },
-    async findById(id) {
+    async findAccountById(id) {
       return accountOf(await database.read({ name: 'user_account', text: findByIdSql, values: [id] }));
     },
-    async passwordHashOf(id) {
+    async findPasswordHash(id) {
       return (await database.read<[string]>({ text: read, values: [id] }))[0]?.[0];
     },
-    async setPasswordHash(id, from, to, on = database) {
+    async replacePasswordHashIfUnchanged(id, from, to, on = database) {
       return (await on.write({ text: change, values: [id, from, to] })).length > 0;
     },
-    async replacePassword(id, hash, on) {
+    async overwritePasswordHash(id, hash, on) {
       return (await on.write({ text: replace, values: [id, hash] })).length > 0;
     },
     asSeenBySelf: (user) => markForSerialization(gateway.name, user, { viewer: user as StoredRecord & Viewer }),

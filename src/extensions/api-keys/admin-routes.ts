@@ -3,10 +3,10 @@ import type { Route, RouteContext } from '../../declare/route.ts';
 import { ApiError } from '../../platform/errors.ts';
 import { isId } from '../../platform/ids.ts';
 import { markForSerialization } from '../../records/serialize/serialize.ts';
-import { listQueryShape, readListQuery } from './input.ts';
+import { listQueryShape, parseListQuery } from './input.ts';
 import { type ApiKeyRow, ownedKeyShape, toKeyRecord } from './record.ts';
-import { adminListSql, EXISTS } from './sql.ts';
-import type { Keys } from './store.ts';
+import { adminListSql, KEY_EXISTS } from './sql.ts';
+import type { KeyStore } from './store.ts';
 
 /** The fields of a key's owner in the admins' list. Name and e-mail are null if the account no longer exists. */
 const OWNER = {
@@ -17,11 +17,11 @@ const OWNER = {
 type OwnedRow = [...ApiKeyRow, userId: string];
 
 /** The routes for admins to list and revoke the keys of all users. */
-export function adminKeyRoutes({ database }: Pick<Host, 'database'>, users: ResourceGateway, keys: Keys): Route[] {
+export function adminKeyRoutes({ database }: Pick<Host, 'database'>, users: ResourceGateway, keys: KeyStore): Route[] {
   const common = { policy: 'admin', tags: ['api-keys'] };
 
-  async function list(ctx: RouteContext) {
-    const { status, user, limit } = readListQuery(ctx.query);
+  async function listAllKeys(ctx: RouteContext) {
+    const { status, user, limit } = parseListQuery(ctx.query);
     const rows = await database.readSlowly<OwnedRow>({ text: adminListSql(status), values: [user, limit] });
     const ownerIds = new Set(rows.map((row) => row.at(-1) as string));
     const records = ownerIds.size === 0 ? [] : await users.load([...ownerIds]);
@@ -33,12 +33,12 @@ export function adminKeyRoutes({ database }: Pick<Host, 'database'>, users: Reso
     });
   }
 
-  async function revoke(ctx: RouteContext): Promise<void> {
+  async function revokeAnyKey(ctx: RouteContext): Promise<void> {
     const { id } = ctx.params;
     if (!isId(id)) throw new ApiError('NOT_FOUND');
     if (await keys.revoke(id, { reason: 'admin', by: ctx.user!.id })) return;
     // Revoking a revoked key again succeeds.
-    if ((await database.read({ text: EXISTS, values: [id] })).length === 0) throw new ApiError('NOT_FOUND');
+    if ((await database.read({ text: KEY_EXISTS, values: [id] })).length === 0) throw new ApiError('NOT_FOUND');
   }
 
   return [
@@ -51,7 +51,7 @@ export function adminKeyRoutes({ database }: Pick<Host, 'database'>, users: Reso
       output: ownedKeyShape.array(),
       errors: [],
       operationId: 'listApiKeys',
-      handler: list,
+      handler: listAllKeys,
     },
     {
       ...common,
@@ -61,7 +61,7 @@ export function adminKeyRoutes({ database }: Pick<Host, 'database'>, users: Reso
       errors: ['NOT_FOUND'],
       status: 204,
       operationId: 'revokeApiKey',
-      handler: revoke,
+      handler: revokeAnyKey,
     },
   ];
 }

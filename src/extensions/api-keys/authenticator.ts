@@ -1,5 +1,5 @@
 import type { Request } from 'express';
-import { isActive } from '../../declare/actor.ts';
+import { isAccountActive } from '../../declare/actor.ts';
 import type { Authenticator } from '../../declare/authenticator.ts';
 import type { Host, ResourceGateway, StoredRecord } from '../../declare/host.ts';
 import type { Viewer } from '../../declare/policy.ts';
@@ -10,9 +10,9 @@ import { invalidSessionError } from '../../platform/errors.ts';
 import { addressOf } from '../../platform/http/client-address.ts';
 import { createUsageRecorder } from '../../platform/postgres/usage-recorder.ts';
 import { hasKeyLabel, hasValidChecksum, prefixOf } from './key-format.ts';
-import { ENDED, EXPIRY, findKeysSql, TOUCH } from './sql.ts';
+import { findKeysSql, SELECT_ENDED_KEYS, SELECT_EXPIRY, STORE_LAST_USE } from './sql.ts';
 
-type FoundRow = [
+type KeyRow = [
   keyHash: string,
   id: string,
   userId: string,
@@ -41,15 +41,15 @@ export function createAuthenticator(
 ): Authenticator {
   const text = findKeysSql(`"${users.table}"`, users.columns('u'));
   const findByHash = createBatchLoader(
-    (hashes) => database.read<FoundRow>({ name: 'api_key_find', text, values: [hashes] }),
+    (hashes) => database.read<KeyRow>({ name: 'api_key_find', text, values: [hashes] }),
     ([keyHash]) => keyHash,
   );
-  const recordUsage = createUsageRecorder(database, { name: 'api_key_touch', text: TOUCH }, (error) =>
+  const recordUsage = createUsageRecorder(database, { name: 'api_key_touch', text: STORE_LAST_USE }, (error) =>
     log.warn({ err: error }, 'Could not refresh lastUsedAt of an API key'),
   );
 
   /** Emits an event with the reason and throws. The response is the same for every reason. */
-  function refuse(
+  function refuseKey(
     req: Request,
     reason: RefusalReason,
     keyInfo: { keyId?: string; userId?: string; prefix?: string },
@@ -68,27 +68,31 @@ export function createAuthenticator(
     },
     recognizes: hasKeyLabel,
     async authenticate(key, req) {
-      if (!hasValidChecksum(key)) return refuse(req, 'checksum', {});
+      if (!hasValidChecksum(key)) return refuseKey(req, 'checksum', {});
       const row = await findByHash(hashToken(key));
-      if (row === undefined) return refuse(req, 'unknown', { prefix: prefixOf(key) });
-      const [, id, userId, prefix, scopes, unused, revoked, expired, owned, ...columns] = row;
+      if (row === undefined) return refuseKey(req, 'unknown', { prefix: prefixOf(key) });
+      const [, id, userId, prefix, scopes, unused, revoked, expired, ownerExists, ...columns] = row;
       const keyInfo = { keyId: id, userId, prefix };
-      if (!owned) return refuse(req, 'user_deleted', keyInfo);
-      if (revoked) return refuse(req, 'revoked', keyInfo);
-      if (expired) return refuse(req, 'expired', keyInfo);
+      if (!ownerExists) return refuseKey(req, 'user_deleted', keyInfo);
+      if (revoked) return refuseKey(req, 'revoked', keyInfo);
+      if (expired) return refuseKey(req, 'expired', keyInfo);
       const user: StoredRecord & Viewer = users.fromRow(columns);
-      if (!isActive(user)) return refuse(req, 'user_disabled', keyInfo);
+      if (!isAccountActive(user)) return refuseKey(req, 'user_disabled', keyInfo);
       if (unused) recordUsage(id, addressOf(req));
       return { user, auth: { via: 'api-key', scopes, id } };
     },
     watch: {
       via: 'api-key',
       async ended(ids) {
-        const rows = await database.read<[id: string]>({ name: 'api_key_ended', text: ENDED, values: [ids] });
+        const rows = await database.read<[id: string]>({
+          name: 'api_key_ended',
+          text: SELECT_ENDED_KEYS,
+          values: [ids],
+        });
         return rows.map(([id]) => id);
       },
       async expiresAt(id) {
-        const [row] = await database.read<[string | null]>({ text: EXPIRY, values: [id] });
+        const [row] = await database.read<[string | null]>({ text: SELECT_EXPIRY, values: [id] });
         return row?.[0] ?? undefined;
       },
     },

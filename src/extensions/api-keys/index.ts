@@ -6,7 +6,7 @@ import { ownKeyRoutes } from './routes.ts';
 import { createScopes, type Scopes } from './scopes.ts';
 import { type ApiKeyOptions, apiKeySettings } from './settings.ts';
 import { apiKeyTable } from './sql.ts';
-import { apiKeyUserData, createKeys, keyRevocationConsumer, oldKeysSweep } from './store.ts';
+import { apiKeyUserData, createKeyRevocationConsumer, createKeyStore, createOldKeysSweep } from './store.ts';
 
 /** `app.apiKeys`. */
 interface ApiKeysApi {
@@ -32,22 +32,22 @@ export function apiKeys(options: ApiKeyOptions = {}): Extension<'apiKeys', ApiKe
           'API keys belong to users; declare a user resource with defineUser()',
         ]);
       }
-      let read: Scopes | undefined;
+      let cachedScopes: Scopes | undefined;
       const getScopes = () => {
-        read ??= createScopes(host.routes(), settings);
-        return read;
+        cachedScopes ??= createScopes(host.routes(), settings);
+        return cachedScopes;
       };
-      const keys = createKeys(host, accounts, users, settings);
+      const keys = createKeyStore(host, accounts, users, settings);
       const api: ApiKeysApi = { revoke: (id) => keys.revoke(id, { reason: 'script', by: null }) };
       return {
         routes: [...ownKeyRoutes(host, keys, getScopes, settings), ...adminKeyRoutes(host, users, keys)],
         authenticators: [createAuthenticator(host, users, (route) => getScopes().scopesFor(route))],
-        consumers: [keyRevocationConsumer(users)],
-        sweeps: [oldKeysSweep(host.database)],
+        consumers: [createKeyRevocationConsumer(users)],
+        sweeps: [createOldKeysSweep(host.database)],
         userData: [apiKeyUserData(host.database)],
         revocationStep: keys.revokeForUsers,
         checkConfig(errors) {
-          read = createScopes(host.routes(), settings, errors);
+          cachedScopes = createScopes(host.routes(), settings, errors);
         },
         api,
       };

@@ -10,7 +10,7 @@ import type { ApiKeySettings } from './settings.ts';
 const MAX_NAME = 100;
 const MAX_SCOPES = 1000;
 /** Maximum number of unknown or repeated scopes that an error message lists. */
-const MAX_REPEATED = 10;
+const MAX_LISTED_SCOPES = 10;
 
 const requiredError = (what: string) => ({
   error: (issue: { input?: unknown }) =>
@@ -27,7 +27,7 @@ const name = z
 
 function quoteScopes(scopes: readonly string[]): string {
   return scopes
-    .slice(0, MAX_REPEATED)
+    .slice(0, MAX_LISTED_SCOPES)
     .map((scope) => JSON.stringify(scope.slice(0, 100)))
     .join(', ');
 }
@@ -94,7 +94,7 @@ export const listQueryShape = z.object({
  *
  * @throws ApiError BAD_REQUEST naming the parameter that is unknown, malformed or given twice
  */
-export function readListQuery(query: Record<string, string | string[]>): {
+export function parseListQuery(query: Record<string, string | string[]>): {
   status: KeyStatus | undefined;
   user: string | undefined;
   limit: number;
@@ -104,13 +104,13 @@ export function readListQuery(query: Record<string, string | string[]>): {
     throw new ApiError('BAD_REQUEST', `Unknown parameter "${unknown.slice(0, 100)}"; use status, user, limit`);
   }
   const { status, user, limit = String(DEFAULT_LIMIT) } = query;
-  const known = STATUSES.find((one) => one === status);
-  if (status !== undefined && known === undefined) {
+  const knownStatus = STATUSES.find((one) => one === status);
+  if (status !== undefined && knownStatus === undefined) {
     throw new ApiError('BAD_REQUEST', `status must be one of ${STATUSES.join(', ')}`);
   }
   if (user !== undefined && !isId(user)) throw new ApiError('BAD_REQUEST', 'user must be the id of a user');
   const count = typeof limit === 'string' && /^\d{1,3}$/.test(limit) ? Number(limit) : 0;
   if (count < 1 || count > MAX_LIMIT)
     throw new ApiError('BAD_REQUEST', `limit must be a whole number from 1 to ${MAX_LIMIT}`);
-  return { status: known, user, limit: count };
+  return { status: knownStatus, user, limit: count };
 }

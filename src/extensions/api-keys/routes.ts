@@ -6,21 +6,21 @@ import { createKeySchema } from './input.ts';
 import { type ApiKeyRow, keyShape, newKeyShape, scopeShape, toKeyRecord } from './record.ts';
 import type { Scopes } from './scopes.ts';
 import type { ApiKeySettings } from './settings.ts';
-import { LIST } from './sql.ts';
-import type { Keys } from './store.ts';
+import { LIST_KEYS_OF_USER } from './sql.ts';
+import type { KeyStore } from './store.ts';
 
 const NOTE = 'Copy the key now: it is not shown again.';
 
 /** The routes for users to create, list and revoke their keys. They require a session; API keys are not accepted. */
 export function ownKeyRoutes(
   { database }: Pick<Host, 'database'>,
-  keys: Keys,
+  keys: KeyStore,
   scopes: () => Scopes,
   settings: ApiKeySettings,
 ): Route[] {
   const tags = ['api-keys'];
 
-  async function create(ctx: RouteContext) {
+  async function createKey(ctx: RouteContext) {
     // The policy setting may admit anonymous callers, but a key needs an owner.
     if (ctx.user === undefined) throw new ApiError('UNAUTHORIZED');
     const created = await keys.create(ctx);
@@ -28,12 +28,16 @@ export function ownKeyRoutes(
     return { ...created, note: NOTE };
   }
 
-  async function list(ctx: RouteContext) {
-    const rows = await database.read<ApiKeyRow>({ name: 'api_key_list', text: LIST, values: [ctx.user!.id] });
+  async function listOwnKeys(ctx: RouteContext) {
+    const rows = await database.read<ApiKeyRow>({
+      name: 'api_key_list',
+      text: LIST_KEYS_OF_USER,
+      values: [ctx.user!.id],
+    });
     return rows.map(toKeyRecord);
   }
 
-  async function revoke(ctx: RouteContext): Promise<void> {
+  async function revokeOwnKey(ctx: RouteContext): Promise<void> {
     const { id } = ctx.params;
     const owner = ctx.user!.id;
     if (!isId(id) || !(await keys.revoke(id, { reason: 'user', by: owner }, owner))) throw new ApiError('NOT_FOUND');
@@ -51,7 +55,7 @@ export function ownKeyRoutes(
       status: 201,
       operationId: 'createApiKey',
       tags,
-      handler: create,
+      handler: createKey,
     },
     {
       method: 'GET',
@@ -61,7 +65,7 @@ export function ownKeyRoutes(
       errors: [],
       operationId: 'listMyApiKeys',
       tags,
-      handler: list,
+      handler: listOwnKeys,
     },
     {
       method: 'DELETE',
@@ -71,7 +75,7 @@ export function ownKeyRoutes(
       status: 204,
       operationId: 'revokeMyApiKey',
       tags,
-      handler: revoke,
+      handler: revokeOwnKey,
     },
     {
       method: 'GET',

@@ -1,5 +1,5 @@
 import type { Route } from '../../declare/route.ts';
-import { acceptedScopes, acceptsOnlySessions, pathNameOf, scopeGroupOf } from '../../declare/scope.ts';
+import { acceptedScopes, acceptsOnlySessions, scopeNameOfPath, scopePrefixOf } from '../../declare/scope.ts';
 import { ConfigErrors } from '../../platform/config/config-errors.ts';
 import type { ApiKeySettings } from './settings.ts';
 
@@ -16,7 +16,7 @@ function routeKey({ method, path, crud }: RouteKeyParts): string {
  * @param routes all routes of the app
  * @returns a function for the scope that a route requires: from the setting, or its own; undefined if it has neither
  */
-function readRouteScopes(
+function createRouteScopeLookup(
   routes: readonly Route[],
   given: Readonly<Record<string, string>>,
   errors: ConfigErrors,
@@ -36,14 +36,14 @@ function readRouteScopes(
 }
 
 /** The scopes with the same name before the colon. */
-interface Group {
+interface ScopeGroup {
   reads: boolean;
   writes: boolean;
   /** Scopes that routes require, with the summaries of those routes. */
   own: Map<string, Set<string>>;
 }
 
-function scopesOfGroup(name: string, { reads, writes, own }: Group): [scope: string, description: string][] {
+function scopesOfGroup(name: string, { reads, writes, own }: ScopeGroup): [scope: string, description: string][] {
   const list: [string, string][] = [];
   if (reads) list.push([`${name}:read`, `Read below /api/${name}`]);
   if (writes) list.push([`${name}:write`, `Create, change and delete below /api/${name}`]);
@@ -59,8 +59,8 @@ function scopesOfGroup(name: string, { reads, writes, own }: Group): [scope: str
  * @param routes all routes of the app
  */
 function listScopes(routes: readonly Route[], scopeOf: (route: Route) => string | undefined): Map<string, string> {
-  const groups = new Map<string, Group>();
-  const getGroup = (name: string): Group => {
+  const groups = new Map<string, ScopeGroup>();
+  const getGroup = (name: string): ScopeGroup => {
     const found = groups.get(name) ?? { reads: false, writes: false, own: new Map() };
     groups.set(name, found);
     return found;
@@ -68,9 +68,9 @@ function listScopes(routes: readonly Route[], scopeOf: (route: Route) => string 
   for (const route of routes) {
     if (acceptsOnlySessions(route)) continue;
     const scope = scopeOf(route);
-    const name = pathNameOf(route);
+    const name = scopeNameOfPath(route);
     if (scope !== undefined) {
-      const { own } = getGroup(scopeGroupOf(scope));
+      const { own } = getGroup(scopePrefixOf(scope));
       own.set(scope, (own.get(scope) ?? new Set()).add(route.summary ?? `${route.method} /api${route.path}`));
     } else if (name !== undefined) getGroup(name)[route.method === 'GET' ? 'reads' : 'writes'] = true;
   }
@@ -103,7 +103,7 @@ export function createScopes(
   { routeScopes, defaultScopes }: Pick<ApiKeySettings, 'routeScopes' | 'defaultScopes'>,
   errors = new ConfigErrors(),
 ): Scopes {
-  const scopeOf = readRouteScopes(routes, routeScopes, errors.at('apiKeys.routeScopes'));
+  const scopeOf = createRouteScopeLookup(routes, routeScopes, errors.at('apiKeys.routeScopes'));
   const all = listScopes(routes, scopeOf);
   for (const scope of defaultScopes) {
     if (all.has(scope)) continue;

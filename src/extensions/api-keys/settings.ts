@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { policySetting } from '../../declare/extension.ts';
+import { policySettingSchema } from '../../declare/extension.ts';
 import { isScope, SCOPE_FORMAT } from '../../declare/scope.ts';
 
 /** A century in days. A larger number is most likely a typo. */
@@ -11,7 +11,7 @@ const days = z.number().int().min(1).max(MAX_DAYS);
 export const apiKeySettings = z
   .strictObject({
     /** Who may create keys. */
-    policy: policySetting.default('authenticated'),
+    policy: policySettingSchema.default('authenticated'),
     /** Maximum number of active keys per user. */
     maxKeysPerUser: z.number().int().positive().default(20),
     /** Lifetime in days of a key that is created without `expiresInDays`. */

@@ -41,7 +41,7 @@ export const lockOwnerSql = (users: string) =>
  * $1 key id, $2 owner, $3 hash, $4 name, $5 prefix, $6 scopes, $7 lifetime in days or null, $8 maximum active keys of a user. No row: the
  * user has reached that maximum. Uses api_keys_user_id_index.
  */
-export const CREATE = `
+export const INSERT_KEY = `
   insert into api_keys (id, user_id, key_hash, name, prefix, scopes, expires_at)
   select $1, $2, $3, $4, $5, $6::text[], now() + $7::integer * interval '1 day'
   where (select count(*) from api_keys where user_id = $2 and ${ACTIVE}) < $8
@@ -60,55 +60,55 @@ export const findKeysSql = (users: string, columns: string) => `
   from api_keys k left join ${users} u on u.id = k.user_id where k.key_hash = any($1)`;
 
 /** $1 key ids. Returns the ids of keys that are no longer active. Uses the primary key. */
-export const ENDED = `
+export const SELECT_ENDED_KEYS = `
   select checked.id from unnest($1::text[]) as checked(id)
   where not exists (select from api_keys where api_keys.id = checked.id and ${ACTIVE})`;
 
 /** $1 key id. Uses the primary key. */
-export const EXPIRY = 'select expires_at from api_keys where id = $1';
+export const SELECT_EXPIRY = 'select expires_at from api_keys where id = $1';
 
 /** Records the last use of a key, unless the key is revoked. $1 key id, $2 IP address of the client. */
-export const TOUCH = `
+export const STORE_LAST_USE = `
   update api_keys set last_used_at = now(), last_used_ip = $2
   where id = $1 and revoked_at is null and ${usageIsStaleSql('api_keys')}`;
 
 /** $1 user. Lists keys that are not revoked. Uses api_keys_user_id_index. */
-export const LIST = `
+export const LIST_KEYS_OF_USER = `
   select ${API_KEY_COLUMNS} from api_keys where user_id = $1 and revoked_at is null order by created_at desc, id desc`;
 
-const OF_STATUS = {
+const STATUS_CONDITIONS = {
   active: ACTIVE,
   expired: 'revoked_at is null and expires_at <= now()',
   revoked: 'revoked_at is not null',
 };
 
 /** $1 user or null, $2 limit. Newest first, by the primary key, because ids are ordered by time. The last column is the user. */
-export const adminListSql = (status: keyof typeof OF_STATUS | undefined) => `
+export const adminListSql = (status: keyof typeof STATUS_CONDITIONS | undefined) => `
   select ${API_KEY_COLUMNS}, user_id from api_keys
-  where ($1::text is null or user_id = $1) and ${status === undefined ? 'true' : OF_STATUS[status]}
+  where ($1::text is null or user_id = $1) and ${status === undefined ? 'true' : STATUS_CONDITIONS[status]}
   order by id desc limit $2`;
 
 /** $1 key id, $2 its owner, or null for any owner. No row: there is no such key, or it is already revoked. */
-export const REVOKE = `
+export const REVOKE_KEY = `
   update api_keys set revoked_at = now()
   where id = $1 and ($2::text is null or user_id = $2) and revoked_at is null
   returning user_id, prefix`;
 
 /** $1 key id. */
-export const EXISTS = 'select 1 from api_keys where id = $1';
+export const KEY_EXISTS = 'select 1 from api_keys where id = $1';
 
 /** Revokes all active keys of users. $1 users. */
-export const REVOKE_ALL = `
+export const REVOKE_KEYS_OF_USERS = `
   update api_keys set revoked_at = now()
   where id in (select id from api_keys where user_id = any($1) and ${ACTIVE} order by id for no key update)
   returning user_id, id`;
 
 /** Revokes all keys of deleted users and removes the IP addresses of their last use. $1 deleted users. */
-export const REVOKE_OF_DELETED = `
+export const REVOKE_KEYS_OF_DELETED_USERS = `
   update api_keys set revoked_at = coalesce(revoked_at, now()), last_used_ip = null where user_id = any($1)`;
 
 /** $1 days to keep revoked and expired keys, $2 maximum number of rows. Uses api_keys_expires_at_index and api_keys_revoked_at_index. */
-export const DELETE_OLD = `
+export const DELETE_OLD_KEYS = `
   delete from api_keys where id in (
     select id from api_keys
     where expires_at < now() - $1 * interval '1 day' or revoked_at < now() - $1 * interval '1 day'

@@ -1,4 +1,4 @@
-import { deletedUsersConsumer } from '../../accounts/users/user-state.ts';
+import { createDeletedUsersConsumer } from '../../accounts/users/user-state.ts';
 import type { Accounts, RevocationStep } from '../../declare/accounts.ts';
 import type { Host, ResourceGateway, UserData } from '../../declare/host.ts';
 import type { RouteContext } from '../../declare/route.ts';
@@ -16,13 +16,20 @@ import type { NewKeyInput } from './input.ts';
 import { generateKey, prefixOf } from './key-format.ts';
 import { API_KEY_COLUMNS, type ApiKeyRecord, type ApiKeyRow, toKeyRecord } from './record.ts';
 import type { ApiKeySettings } from './settings.ts';
-import { CREATE, DELETE_OLD, lockOwnerSql, REVOKE, REVOKE_ALL, REVOKE_OF_DELETED } from './sql.ts';
+import {
+  DELETE_OLD_KEYS,
+  INSERT_KEY,
+  lockOwnerSql,
+  REVOKE_KEY,
+  REVOKE_KEYS_OF_DELETED_USERS,
+  REVOKE_KEYS_OF_USERS,
+} from './sql.ts';
 
 /** Who revoked a key; `by` is the id of that user. */
 type RevokedBy = { reason: 'user' | 'admin'; by: string } | { reason: 'script'; by: null };
 
 /** Creates and revokes keys. */
-export interface Keys {
+export interface KeyStore {
   /**
    * Creates a key for the signed-in user. Emits `security.api_key_created`.
    *
@@ -36,7 +43,7 @@ export interface Keys {
    * @param owner the user whose key it must be; undefined allows any owner
    * @returns false if there is no such key or it is already revoked
    */
-  revoke(id: string, doing: RevokedBy, owner?: string): Promise<boolean>;
+  revoke(id: string, revokedBy: RevokedBy, owner?: string): Promise<boolean>;
   /**
    * Revokes the active keys of deleted users and, with `revokeOnPasswordReset`, of users whose password is reset. A reset emits
    * `security.api_keys_revoked` if any key was revoked.
@@ -45,12 +52,12 @@ export interface Keys {
 }
 
 /** Creates the store of keys. */
-export function createKeys(
+export function createKeyStore(
   { database, events, transaction }: Pick<Host, 'database' | 'events' | 'transaction'>,
   accounts: Pick<Accounts, 'revoke' | 'holdCredential'>,
   users: ResourceGateway,
   { maxKeysPerUser: maxKeys, revokeOnPasswordReset }: Pick<ApiKeySettings, 'maxKeysPerUser' | 'revokeOnPasswordReset'>,
-): Keys {
+): KeyStore {
   const lockOwner = lockOwnerSql(quoteIdentifier(users.table));
 
   return {
@@ -61,7 +68,7 @@ export function createKeys(
       const row = await database.transaction(async (tx) => {
         await accounts.holdCredential(ctx, tx);
         const values = [newId(), owner, hashToken(key), name, prefixOf(key), scopes, expiresInDays, maxKeys];
-        return (await tx.write<ApiKeyRow>({ text: CREATE, values }))[0];
+        return (await tx.write<ApiKeyRow>({ text: INSERT_KEY, values }))[0];
       });
       if (row === undefined) throw new ApiError('API_KEY_LIMIT', `You can have at most ${maxKeys} active API keys`);
       const record = toKeyRecord(row);
@@ -73,7 +80,10 @@ export function createKeys(
     async revoke(id, { reason, by }, owner) {
       return transaction(async (tx) => {
         await tx.database.write({ text: lockOwner, values: [id] });
-        const [row] = await tx.database.write<[userId: string, prefix: string]>({ text: REVOKE, values: [id, owner] });
+        const [row] = await tx.database.write<[userId: string, prefix: string]>({
+          text: REVOKE_KEY,
+          values: [id, owner],
+        });
         if (row === undefined) return false;
         const [userId, prefix] = row;
         await accounts.revoke({ cause: 'key_revoked', userIds: [userId], keyIds: [id] }, tx);
@@ -84,7 +94,10 @@ export function createKeys(
     async revokeForUsers({ cause, userIds, ip }, tx) {
       const reset = cause === 'password_reset' && revokeOnPasswordReset;
       if (!reset && cause !== 'user_deleted') return;
-      const rows = await tx.database.write<[userId: string, id: string]>({ text: REVOKE_ALL, values: [userIds] });
+      const rows = await tx.database.write<[userId: string, id: string]>({
+        text: REVOKE_KEYS_OF_USERS,
+        values: [userIds],
+      });
       if (!reset) return;
       for (const [userId, keys] of Map.groupBy(rows, ([owner]) => owner)) {
         const payload = { userId, keyIds: keys.map(([, id]) => id), reason: 'password_reset', ip };
@@ -107,7 +120,8 @@ const USER_DATA_FIELDS = [
   'lastUsedIp',
   'expiresAt',
 ];
-const REMOVE = 'delete from api_keys where id in (select id from api_keys where user_id = $1 limit $2) returning 1';
+const REMOVE_KEYS_OF_USER =
+  'delete from api_keys where id in (select id from api_keys where user_id = $1 limit $2) returning 1';
 
 /** Describes the API keys of a user, for exports and erasures. */
 export function apiKeyUserData(database: Database): UserData {
@@ -116,7 +130,7 @@ export function apiKeyUserData(database: Database): UserData {
     description: 'API keys, without the keys themselves',
     tables: ['api_keys'],
     rows: (userId) => readRowsInPages(database, ROWS, USER_DATA_FIELDS, [userId]),
-    erase: (userId) => writeInBatches(database, REMOVE, [userId]),
+    erase: (userId) => writeInBatches(database, REMOVE_KEYS_OF_USER, [userId]),
   };
 }
 
@@ -124,13 +138,14 @@ const KEEP_DAYS = 30;
 const CLEAN_UP_EVERY_MS = 10 * 60_000;
 
 /** Creates the sweep that removes keys 30 days after they were revoked or expired. */
-export function oldKeysSweep(database: Pick<Database, 'write'>): Sweep {
+export function createOldKeysSweep(database: Pick<Database, 'write'>): Sweep {
   return createRetentionSweep(database, {
     name: 'old API keys',
     everyMs: CLEAN_UP_EVERY_MS,
-    removals: [{ text: DELETE_OLD, values: [KEEP_DAYS] }],
+    removals: [{ text: DELETE_OLD_KEYS, values: [KEEP_DAYS] }],
   });
 }
 
 /** Creates the relay consumer that clears the keys of deleted users. The keys stopped working with the deletion itself. */
-export const keyRevocationConsumer = (users: ResourceGateway) => deletedUsersConsumer(users, REVOKE_OF_DELETED);
+export const createKeyRevocationConsumer = (users: ResourceGateway) =>
+  createDeletedUsersConsumer(users, REVOKE_KEYS_OF_DELETED_USERS);

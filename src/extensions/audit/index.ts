@@ -1,18 +1,18 @@
 import { z } from 'zod';
-import { defineExtension, type Extension, wholeNumberSetting } from '../../declare/extension.ts';
+import { defineExtension, type Extension, wholeNumberSettingSchema } from '../../declare/extension.ts';
 import { auditRoutes } from './reading/routes.ts';
 import { createAuditListeners } from './recording/audited-events.ts';
 import { createAuditConsumer } from './recording/consumer.ts';
 import { createEventWriter } from './recording/event-writer.ts';
 import { appendOnlyStatements, auditAnchors, auditEntries, auditValues } from './tables.ts';
-import { createTrailRetention } from './trail/retention.ts';
+import { createTrailRetentionSweep } from './trail/retention.ts';
 import { createTrailVerifier, type Verify } from './trail/verify.ts';
 import { auditUserData } from './user-data.ts';
 
 /** The settings of the extension. */
 const auditSettings = z.strictObject({
   /** Days for which a row is kept, and can be neither changed nor removed. */
-  keepDays: wholeNumberSetting(36_500).default(365),
+  keepDays: wholeNumberSettingSchema(36_500).default(365),
 });
 
 /** The settings of the extension as a project writes them. All are optional. */
@@ -55,7 +55,7 @@ export function audit(options: AuditOptions = {}): Extension<'audit', AuditApi> 
       };
       return {
         consumers: [createAuditConsumer(host)],
-        sweeps: [createTrailRetention(host, keepDays)],
+        sweeps: [createTrailRetentionSweep(host, keepDays)],
         listeners: createAuditListeners(writer),
         routes: auditRoutes(host),
         userData: [auditUserData(host, keepDays)],

@@ -1,8 +1,8 @@
 import type { Host, UserData } from '../../declare/host.ts';
 import { writeInBatches } from '../../platform/postgres/write-in-batches.ts';
-import { createVisibleChanges } from './reading/visible-entries.ts';
+import { createVisibleChangesFilter } from './reading/visible-entries.ts';
 import { ERASE_VALUES } from './sql.ts';
-import { type Changes, ENTRIES_WITH_VALUES, withValues } from './trail/entry.ts';
+import { type Changes, ENTRIES_WITH_VALUES, restoreSealedValues } from './trail/entry.ts';
 
 const ROWS_AT_ONCE = 500;
 
@@ -32,7 +32,7 @@ export function auditUserData(
   { database, resources }: Pick<Host, 'database' | 'resources'>,
   keepDays: number,
 ): UserData {
-  const visibleChanges = createVisibleChanges(resources);
+  const filterVisibleChanges = createVisibleChangesFilter(resources);
   return {
     name: 'auditEntries',
     description: 'Actions of the user in the audit trail; personal values are masked',
@@ -42,9 +42,13 @@ export function auditUserData(
       for (let after: [string, number] = ['-infinity', 0]; ; ) {
         const rows = await database.readSlowly<Row>({ text: ROWS, values: [userId, ...after] });
         for (const row of rows) {
-          const [id, at, action, resource, record, via, credential, ip, requestId, all, details, values] = row;
+          const [id, at, action, resource, record, via, credential, ip, requestId, sealedChanges, details, values] =
+            row;
           // A user may change a field that only admins may read, so apply the field visibility here too.
-          const changes = visibleChanges({ resource, changes: withValues(all, values) }, { id: userId });
+          const changes = filterVisibleChanges(
+            { resource, changes: restoreSealedValues(sealedChanges, values) },
+            { id: userId },
+          );
           yield { id, at, action, resource, record, via, credential, ip, requestId, changes, details };
         }
         if (rows.length < ROWS_AT_ONCE) return;

@@ -38,7 +38,7 @@ export function developerConsole(): Extension<'console'> {
           ...pageFileRoutes(PATH, middleware),
           ...consoleRoutes(PATH, { simulated, push: host.push, live, middleware }),
         ],
-        listeners: Object.fromEntries(EVENTS.map((name) => [name, () => live.refresh()])),
+        listeners: Object.fromEntries(EVENTS.map((name) => [name, () => live.refreshStreams()])),
         // The server waits for open streams when it stops, so they must end here.
         workers: { web: () => ({ stop: () => live.stop() }) },
       };

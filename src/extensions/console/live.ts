@@ -12,9 +12,9 @@ const RETRY_MS = 1000;
 /** Streams of server-sent events that keep open pages up to date. */
 export interface LiveUpdates {
   /** Responds with a stream of the events `state` (the page's data, when it has changed) and `beat` (a heartbeat). */
-  open(req: Request, res: Response): void;
+  openStream(req: Request, res: Response): void;
   /** Reads the page's data again and sends it to the open pages if it has changed. */
-  refresh(): void;
+  refreshStreams(): void;
   /** Ends all streams; new ones get 503. Resolves when no read is in progress. */
   stop(): Promise<void>;
 }
@@ -30,9 +30,9 @@ export function createLiveUpdates(read: () => Promise<unknown>, log: Logger): Li
   let timers: NodeJS.Timeout[] = [];
 
   function sendState(text: string): void {
-    for (const [res, shown] of streams) {
+    for (const [res, lastSent] of streams) {
       // Skip a client that has not received the previous state yet: a later read sends it the newest state.
-      if (shown === text || res.writableNeedDrain) continue;
+      if (lastSent === text || res.writableNeedDrain) continue;
       streams.set(res, text);
       res.write(`event: state\ndata: ${text}\n\n`);
     }
@@ -52,7 +52,7 @@ export function createLiveUpdates(read: () => Promise<unknown>, log: Logger): Li
     } while (readAgain && streams.size > 0);
   }
 
-  function refresh(): void {
+  function refreshStreams(): void {
     if (streams.size === 0) return;
     readAgain = true;
     reading ??= readAndSend().finally(() => {
@@ -71,7 +71,7 @@ export function createLiveUpdates(read: () => Promise<unknown>, log: Logger): Li
   }
 
   return {
-    open(req, res) {
+    openStream(req, res) {
       if (stopped) throw new ApiError('UNAVAILABLE');
       res.writeHead(200, {
         'Content-Type': 'text/event-stream',
@@ -88,10 +88,11 @@ export function createLiveUpdates(read: () => Promise<unknown>, log: Logger): Li
         streams.delete(res);
         if (streams.size === 0) stopTimers();
       });
-      if (timers.length === 0) timers = [setInterval(refresh, READ_EVERY_MS), setInterval(sendHeartbeat, HEARTBEAT_MS)];
-      refresh();
+      if (timers.length === 0)
+        timers = [setInterval(refreshStreams, READ_EVERY_MS), setInterval(sendHeartbeat, HEARTBEAT_MS)];
+      refreshStreams();
     },
-    refresh,
+    refreshStreams,
     async stop() {
       stopped = true;
       stopTimers();

@@ -8,7 +8,7 @@ import { memoizeAsync, prepareContent, sendContent } from '../../platform/http/s
 const FOLDER = new URL('./page/', import.meta.url);
 
 // No inline scripts or styles. Notifications may show images of any origin.
-const POLICY = [
+const CONTENT_SECURITY_POLICY = [
   "default-src 'none'",
   "script-src 'self'",
   "style-src 'self'",
@@ -20,13 +20,13 @@ const POLICY = [
 ].join('; ');
 
 const HEADERS = {
-  'Content-Security-Policy': POLICY,
+  'Content-Security-Policy': CONTENT_SECURITY_POLICY,
   'Cache-Control': 'no-cache',
   'Referrer-Policy': 'no-referrer',
   'Cross-Origin-Resource-Policy': 'same-origin',
 };
 
-const TYPES: Record<string, string> = {
+const CONTENT_TYPES: Record<string, string> = {
   '.html': 'text/html; charset=utf-8',
   '.css': 'text/css; charset=utf-8',
   '.svg': 'image/svg+xml',
@@ -36,8 +36,8 @@ const TYPES: Record<string, string> = {
 /** Serves the page at `path` and its assets below it: the files of `page/`, each read on its first request. */
 export function pageFileRoutes(path: string, middleware: readonly RequestHandler[]): Route[] {
   return readdirSync(FOLDER).map((name) => {
-    const ready = memoizeAsync(async () =>
-      prepareContent(TYPES[extname(name)]!, await readFile(new URL(name, FOLDER)), HEADERS),
+    const getPreparedFile = memoizeAsync(async () =>
+      prepareContent(CONTENT_TYPES[extname(name)]!, await readFile(new URL(name, FOLDER)), HEADERS),
     );
     return {
       method: 'GET',
@@ -45,7 +45,7 @@ export function pageFileRoutes(path: string, middleware: readonly RequestHandler
       policy: 'public',
       middleware,
       async handler({ req, res }) {
-        sendContent(req, res, await ready());
+        sendContent(req, res, await getPreparedFile());
       },
     };
   });

@@ -37,17 +37,18 @@ export function consoleRoutes(
   /** Wraps a handler so that open pages are updated right after its action. */
   const withPageRefresh = (handler: Route['handler']) => async (ctx: RouteContext) => {
     const value = await handler(ctx);
-    live.refresh();
+    live.refreshStreams();
     return value;
   };
 
-  async function send({ deviceIds, content }: z.output<typeof sendBody>) {
-    const own = new Set((await simulated.list()).map((device) => device.id));
-    if (!deviceIds.every((id) => own.has(id))) {
+  async function sendToSimulatedDevices({ deviceIds, content }: z.output<typeof sendBody>) {
+    const simulatedIds = new Set((await simulated.list()).map((device) => device.id));
+    if (!deviceIds.every((id) => simulatedIds.has(id))) {
       throw validationError({ deviceIds: 'Must be simulated devices' });
     }
-    const named = AUDIENCE_FIELDS.filter((name) => name in content);
-    if (named.length > 0) throw validationError(Object.fromEntries(named.map((name) => [name, 'Unknown field'])));
+    const audienceFields = AUDIENCE_FIELDS.filter((name) => name in content);
+    if (audienceFields.length > 0)
+      throw validationError(Object.fromEntries(audienceFields.map((name) => [name, 'Unknown field'])));
     return push.send({ ...content, deviceIds });
   }
 
@@ -56,7 +57,7 @@ export function consoleRoutes(
       ...common,
       method: 'GET',
       path: `${path}/events`,
-      handler: ({ req, res }) => live.open(req, res),
+      handler: ({ req, res }) => live.openStream(req, res),
     },
     {
       ...common,
@@ -94,7 +95,7 @@ export function consoleRoutes(
       path: `${path}/sends`,
       input: sendBody,
       status: 201,
-      handler: withPageRefresh(({ input }) => send(input)),
+      handler: withPageRefresh(({ input }) => sendToSimulatedDevices(input)),
     },
   ];
 }

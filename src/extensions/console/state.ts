@@ -7,7 +7,7 @@ const MAX_USERS = 100;
 const MAX_NOTIFICATIONS = 20;
 
 /** A user who can have a simulated device. */
-interface ShownUser {
+interface UserOption {
   id: string;
   /** The name, or the e-mail if there is none. */
   label: string;
@@ -18,12 +18,12 @@ export interface ConsoleState {
   /** Oldest first, so that devices keep their position; each with its newest notifications. */
   devices: (SimulatedDevice & { owner: string })[];
   /** Users for whom a device may be added. */
-  users: ShownUser[];
+  users: UserOption[];
   /** Newest first. `label`: the name of the device, else its owner, else its masked token. */
   pushes: (Omit<RecentPush, 'devices'> & { devices: (RecentPush['devices'][number] & { label: string })[] })[];
 }
 
-function toShownUser(user: StoredRecord): ShownUser {
+function toUserOption(user: StoredRecord): UserOption {
   const { id, name, email } = user;
   return { id, label: typeof name === 'string' && name !== '' ? `${name} (${email})` : String(email) };
 }
@@ -43,14 +43,14 @@ export function createStateReader(
     const receivers = pushes.flatMap((push) => push.devices.map(({ user }) => user));
     const ids = [...devices.map(({ user }) => user), ...receivers].filter((id) => id !== null);
     const owners = await users.load([...new Set(ids)]);
-    const labels = new Map(owners.map((owner) => [owner.id, toShownUser(owner).label]));
+    const labels = new Map(owners.map((owner) => [owner.id, toUserOption(owner).label]));
     return {
       devices: devices.toReversed().map((device) => ({
         ...device,
         owner: labels.get(device.user) ?? device.user,
         notifications: device.notifications.slice(0, MAX_NOTIFICATIONS),
       })),
-      users: (people.data as unknown as StoredRecord[]).map(toShownUser),
+      users: (people.data as unknown as StoredRecord[]).map(toUserOption),
       pushes: pushes.map((push) => ({
         ...push,
         devices: push.devices.map((device) => ({

@@ -3,10 +3,10 @@ import { z } from 'zod';
 import { defineExtension, type Extension } from '../../declare/extension.ts';
 import { mergeParts } from '../../declare/merge-parts.ts';
 import { StartupError } from '../../platform/config/environment.ts';
-import { erasureParts, erasures } from './erasure/index.ts';
+import { createErasureParts, erasures } from './erasure/index.ts';
 import {
+  createExportParts,
   type ExportOptions,
-  exportParts,
   exportSettings,
   privacyExportChunks,
   privacyExports,
@@ -61,7 +61,7 @@ export function privacy(options: PrivacyOptions = {}): Extension<'privacy', Priv
         ]);
       }
       return {
-        ...mergeParts(exportParts(host, accounts, users, settings), erasureParts(host, accounts, users)),
+        ...mergeParts(createExportParts(host, accounts, users, settings), createErasureParts(host, accounts, users)),
         api: { report: (tables) => createPrivacyReport(host.resources, users, host.userData(), tables) },
       };
     },

@@ -6,7 +6,7 @@ import { allowsNobody, type CompiledPolicy, compilePolicy, type Policy } from '.
 import type { AnyResource } from '../../declare/resource.ts';
 import { getTableConfig } from '../../platform/postgres/drizzle.ts';
 import { fieldTypeOf } from '../../records/fields/field-type.ts';
-import { isFreeText, isPersonal, isPersonalName } from '../../records/fields/personal-data.ts';
+import { isFreeTextField, isPersonalField, isPersonalFieldName } from '../../records/fields/personal-data.ts';
 import { ownerFieldOf } from '../../records/schema/compile.ts';
 import { tablesOf } from '../../records/schema/table-names.ts';
 
@@ -23,7 +23,7 @@ interface PersonalField {
 }
 
 /** Returns the personal parts of a field: the field itself, or its personal members. */
-function listPersonalParts(
+function listPersonalPaths(
   path: string,
   name: string,
   spec: FieldSpec,
@@ -32,10 +32,10 @@ function listPersonalParts(
   if (reason !== undefined) return [[path, reason]];
   if (spec.pii) return [[path, 'pii()']];
   const { shape, inner, ...own } = spec;
-  if (isPersonal(name, own)) return [[path, 'name']];
-  if (inner !== undefined) return listPersonalParts(path, name, inner.spec, undefined);
+  if (isPersonalField(name, own)) return [[path, 'name']];
+  if (inner !== undefined) return listPersonalPaths(path, name, inner.spec, undefined);
   return Object.entries(shape ?? {}).flatMap(([member, field]) =>
-    listPersonalParts(`${path}.${member}`, member, field.spec, undefined),
+    listPersonalPaths(`${path}.${member}`, member, field.spec, undefined),
   );
 }
 
@@ -48,15 +48,15 @@ function listPersonalFields({ fields, personalFields: listed = [] }: AnyResource
   return Object.entries(fields as Fields).flatMap(([field, { spec }]) => {
     if (fieldTypeOf(spec).concealed) return [];
     const declared = spec.pii ? 'pii()' : listed.includes(field) ? 'personalFields' : undefined;
-    const reason = declared ?? (isUser && isFreeText(spec) ? 'account' : undefined);
-    return listPersonalParts(field, field, spec, reason).map(([path, why]) => ({ path, field, reason: why }));
+    const reason = declared ?? (isUser && isFreeTextField(spec) ? 'account' : undefined);
+    return listPersonalPaths(field, field, spec, reason).map(([path, why]) => ({ path, field, reason: why }));
   });
 }
 
 // Columns that refer to a user, in tables that do not belong to resources.
 const USER_REFERENCE = /^(user|owner|author|account|created_by|requested_by)(_?id)?s?$|_user_ids?$/;
 // Columns with hashes reveal no personal data.
-const HASH = /(hash|fingerprint)$/;
+const HASH_COLUMN = /(hash|fingerprint)$/;
 const PERSONAL_COLUMN = /^(recipient|user_agent|token|ip|last_used_ip|phone|email)$/;
 
 function toCamelCase(column: string): string {
@@ -69,7 +69,9 @@ function listPersonalColumns(table: PgTable): { users: string[]; personal: strin
   const users = names.filter((name) => USER_REFERENCE.test(name));
   const personal = names.filter(
     (name) =>
-      !users.includes(name) && !HASH.test(name) && (PERSONAL_COLUMN.test(name) || isPersonalName(toCamelCase(name))),
+      !users.includes(name) &&
+      !HASH_COLUMN.test(name) &&
+      (PERSONAL_COLUMN.test(name) || isPersonalFieldName(toCamelCase(name))),
   );
   return { users, personal };
 }
@@ -129,7 +131,7 @@ export interface PrivacyReport {
 // Tables that need no report: the outbox is emptied within seconds, and privacy_erasures contains only ids of erased accounts.
 const EXEMPT_TABLES = ['outbox', 'privacy_erasures'];
 
-const ON_OWNER_DELETE = {
+const ON_OWNER_DELETE_TEXTS = {
   delete: 'deleted when the account of its owner is erased',
   anonymize: 'emptied when the account of its owner is erased',
   keep: 'kept when the account of its owner is erased',
@@ -141,7 +143,7 @@ function describeRetention({ declaration, archiveTable }: ResourceGateway, isUse
   return [
     'as long as its record',
     ...(archiveTable === undefined ? [] : ['deleted records as long as softDelete() keeps them']),
-    ...(isUser ? ['deleted when the account is erased'] : owned ? [ON_OWNER_DELETE[onOwnerDelete]] : []),
+    ...(isUser ? ['deleted when the account is erased'] : owned ? [ON_OWNER_DELETE_TEXTS[onOwnerDelete]] : []),
     ...(audit ? ['its masked changes are in the audit trail'] : []),
   ].join('; ');
 }
@@ -158,7 +160,7 @@ function describeReaders({ declaration, readPolicy }: ResourceGateway, field: st
   return visibleTo === undefined ? record : `${describeDeclaredPolicy(visibleTo)}; only among the ${record}`;
 }
 
-function reportFields(gateway: ResourceGateway, isUser: boolean): ReportedField[] {
+function createFieldReports(gateway: ResourceGateway, isUser: boolean): ReportedField[] {
   const tables = tablesOf(gateway);
   return listPersonalFields(gateway.declaration, isUser).map(({ path, field, reason }) => ({
     resource: gateway.name,
@@ -182,11 +184,11 @@ export function createPrivacyReport(
   userData: readonly UserData[],
   tables: Readonly<Record<string, PgTable>>,
 ): PrivacyReport {
-  const columnsOf = (table: string) => {
+  const listReportedColumns = (table: string) => {
     const { users: naming, personal } = listPersonalColumns(tables[table]!);
     return [...naming, ...personal];
   };
-  const fields = resources.flatMap((gateway) => reportFields(gateway, gateway === users));
+  const fields = resources.flatMap((gateway) => createFieldReports(gateway, gateway === users));
   const claimed = new Set([
     ...resources.flatMap(tablesOf),
     ...userData.flatMap((data) => data.tables ?? []),
@@ -198,12 +200,12 @@ export function createPrivacyReport(
     data: userData.map(({ name, description, kept, tables: own = [] }) => ({
       name,
       description,
-      storedIn: own.filter((table) => table in tables).map((table) => ({ table, columns: columnsOf(table) })),
+      storedIn: own.filter((table) => table in tables).map((table) => ({ table, columns: listReportedColumns(table) })),
       kept: kept ?? null,
     })),
     unclaimed: Object.keys(tables)
       .filter((table) => !claimed.has(table))
-      .map((table) => ({ table, columns: columnsOf(table) }))
+      .map((table) => ({ table, columns: listReportedColumns(table) }))
       .filter(({ columns }) => columns.length > 0),
   };
 }

@@ -1,6 +1,6 @@
 import { defineExtension, type Extension } from '../../declare/extension.ts';
 import { createAppender } from './events/appender.ts';
-import { createRealtimeForwarder, createSweeps } from './events/forwarding.ts';
+import { createRealtimeForwarder, createRealtimeSweeps } from './events/forwarding.ts';
 import type { Listener } from './fan-out/groups.ts';
 import { createHub } from './fan-out/hub.ts';
 import { realtimeRoutes } from './routes.ts';
@@ -11,7 +11,7 @@ import { createStreamOpener } from './streams/open.ts';
 import { createStreamSlots } from './streams/slots.ts';
 import { createTickets } from './streams/tickets.ts';
 import { realtimeTickets, realtimeWaiting } from './tables.ts';
-import { eventUserData, ticketUserData } from './user-data.ts';
+import { describeEventUserData, describeTicketUserData } from './user-data.ts';
 
 export type { RealtimeOptions } from './settings.ts';
 
@@ -32,18 +32,18 @@ export function realtime(options: RealtimeOptions = {}): Extension<'realtime'> {
       const slots = createStreamSlots(settings);
       const tickets = createTickets(host, settings);
       const metrics = createRealtimeMetrics(host.metrics, () => slots.taken);
-      const watch = createAccessWatch(host, (listener: Listener) => void opener.recheck(listener));
+      const watch = createAccessWatch(host, (listener: Listener) => void opener.recheckSubscriptionsOrEnd(listener));
       const opener = createStreamOpener(host, settings, { hub, watch, slots, tickets, metrics });
       const stop = async () => {
-        await Promise.all([hub.stop(), watch.stop()]);
+        await Promise.all([hub.endAllStreamsAndStop(), watch.stop()]);
       };
       return {
-        routes: realtimeRoutes(opener.open, tickets),
+        routes: realtimeRoutes(opener.handleOpenStream, tickets),
         consumers: [createRealtimeForwarder(host, appender)],
-        sweeps: createSweeps(host, appender, settings),
+        sweeps: createRealtimeSweeps(host, appender, settings),
         userData: [
-          ticketUserData(host.database),
-          ...(host.users === undefined ? [] : [eventUserData(host, host.users)]),
+          describeTicketUserData(host.database),
+          ...(host.users === undefined ? [] : [describeEventUserData(host, host.users)]),
         ],
         // A stopping server waits until all responses have ended, so the client streams must end here.
         workers: { web: () => ({ stop }) },

@@ -54,7 +54,7 @@ export function realtimeRoutes(open: (ctx: RouteContext) => Promise<void>, ticke
           throw new ApiError('FORBIDDEN', 'An API key cannot create a ticket; send it in the Authorization header');
         }
         res.setHeader('Cache-Control', 'no-store');
-        return tickets.create(user!, auth!.id);
+        return tickets.createTicket(user!, auth!.id);
       },
     },
   ];

@@ -1,12 +1,12 @@
 import { z } from 'zod';
-import { compiledPolicySetting } from '../../declare/extension.ts';
+import { compiledPolicySettingSchema } from '../../declare/extension.ts';
 
 const count = z.number().int().positive();
 
 /** The schema of the options of `realtime()`. */
 export const realtimeSettings = z.strictObject({
   /** Who may open streams. The policies of the resources decide what each stream contains. */
-  policy: compiledPolicySetting.prefault('public'),
+  policy: compiledPolicySettingSchema.prefault('public'),
   /** Seconds for which events are kept for clients that reconnect. */
   windowSeconds: count.min(10).max(86_400).default(600),
   /** Minimum number of newest events that are kept for clients that reconnect, unless they are older than `windowSeconds`. */

@@ -1,7 +1,7 @@
 import type { Host, ResourceGateway, UserData } from '../../declare/host.ts';
 import type { Database } from '../../platform/postgres/database.ts';
-import { type ErasureTarget, erasureTargets } from '../../records/schema/erasure-plan.ts';
-import { ENTRY_FIELDS, gapKey, type PackedEvent, positionOf, streamKey } from './events/entry.ts';
+import { type ErasureTarget, findErasureTargets } from '../../records/schema/erasure-plan.ts';
+import { ENTRY_KIND_FIELDS, entryPositionOf, erasureGapKey, type PackedEvent, redisStreamKey } from './events/entry.ts';
 import { DROPPED_MARKER_ID } from './events/forwarding.ts';
 import { REMOVE_WAITING, WAITING_WITH } from './sql.ts';
 
@@ -15,7 +15,7 @@ type EventErasure = 'stays' | 'goes' | 'leaves a gap';
  * Decides what an erasure does with an event. An event of a record that the erasure deletes or anonymizes can go, because the erasure
  * emits an event of that record. If the record was deleted before, or has another owner now, there is no such event: its removal leaves a gap.
  */
-function decideErasure(text: string, userId: string, shares: ReadonlyMap<string, ErasureTarget>): EventErasure {
+function decideEventErasure(text: string, userId: string, shares: ReadonlyMap<string, ErasureTarget>): EventErasure {
   if (!text.includes(userId)) return 'stays';
   const [, name, resource, , record, previous, byErasure] = JSON.parse(text) as PackedEvent;
   const column = shares.get(resource)?.plan.ownerColumn;
@@ -29,19 +29,19 @@ function decideErasure(text: string, userId: string, shares: ReadonlyMap<string,
  * Creates the function that removes the events of a user's records, so that resuming streams do not get them. It also notifies the
  * processes with open streams, which drop unsent bytes of slow clients. Returns the number of events removed.
  */
-function createEraseEvents(
+function createEventEraser(
   { database, redis, env, resources }: Pick<Host, 'database' | 'redis' | 'env' | 'resources'>,
   users: ResourceGateway,
 ): (userId: string) => Promise<number> {
-  const shares = new Map(erasureTargets(resources, users).map((share) => [share.gateway.name, share]));
-  const [key, gaps] = [streamKey(env.redisPrefix), gapKey(env.redisPrefix)];
+  const shares = new Map(findErasureTargets(resources, users).map((share) => [share.gateway.name, share]));
+  const [key, gaps] = [redisStreamKey(env.redisPrefix), erasureGapKey(env.redisPrefix)];
 
-  async function eraseWaiting(userId: string): Promise<number> {
+  async function eraseEventsWaitingInPostgres(userId: string): Promise<number> {
     let removed = 0;
     for (let after = ''; ; ) {
       const values = [userId, after, ENTRIES_AT_ONCE];
       const rows = await database.write<[eventId: string, entry: string]>({ text: WAITING_WITH, values });
-      const erasures = rows.map(([id, entry]) => ({ id, erasure: decideErasure(entry, userId, shares) }));
+      const erasures = rows.map(([id, entry]) => ({ id, erasure: decideEventErasure(entry, userId, shares) }));
       const ids = erasures.flatMap(({ id, erasure }) => (erasure === 'stays' ? [] : [id]));
       if (ids.length > 0) {
         const gap = erasures.some(({ erasure }) => erasure === 'leaves a gap') ? DROPPED_MARKER_ID : null;
@@ -52,33 +52,33 @@ function createEraseEvents(
     }
   }
 
-  async function eraseSent(userId: string): Promise<number> {
+  async function eraseEventsInRedis(userId: string): Promise<number> {
     let removed = 0;
     for (let from = '-'; ; ) {
       const rows = await redis.commands.xrange(key, from, '+', 'COUNT', ENTRIES_AT_ONCE);
       const erasures = rows.flatMap(([id, [field, text = '']]) => {
-        const erasure = field === ENTRY_FIELDS.event ? decideErasure(text, userId, shares) : 'stays';
+        const erasure = field === ENTRY_KIND_FIELDS.event ? decideEventErasure(text, userId, shares) : 'stays';
         return erasure === 'stays' ? [] : [{ id, erasure }];
       });
       // Store the gap before removing entries, so that no client stream resumes across the gap without a reset.
       const gap = erasures.findLast(({ erasure }) => erasure === 'leaves a gap');
-      if (gap !== undefined) await redis.commands.zadd(gaps, 'GT', positionOf(gap.id), 'gap');
+      if (gap !== undefined) await redis.commands.zadd(gaps, 'GT', entryPositionOf(gap.id), 'gap');
       if (erasures.length > 0) removed += await redis.commands.xdel(key, ...erasures.map(({ id }) => id));
       if (rows.length < ENTRIES_AT_ONCE) break;
       from = `(${rows.at(-1)![0]}`;
     }
-    if (removed > 0) await redis.commands.xadd(key, '*', ENTRY_FIELDS.erased, '');
+    if (removed > 0) await redis.commands.xadd(key, '*', ENTRY_KIND_FIELDS.erased, '');
     return removed;
   }
 
   // Erase events that wait in Postgres first: events that a relay moves to Redis meanwhile are then found in Redis.
-  return async (userId) => (await eraseWaiting(userId)) + (await eraseSent(userId));
+  return async (userId) => (await eraseEventsWaitingInPostgres(userId)) + (await eraseEventsInRedis(userId));
 }
 
 const REMOVE = 'delete from realtime_tickets where user_id = $1 returning 1';
 
 /** Describes the tickets of a user for exports and erasures. Tickets expire within seconds, so they are not exported. */
-export function ticketUserData(database: Database): UserData {
+export function describeTicketUserData(database: Database): UserData {
   return {
     name: 'streamTickets',
     description: 'Tickets that open a stream and expire within seconds; not exported',
@@ -89,7 +89,7 @@ export function ticketUserData(database: Database): UserData {
 }
 
 /** Describes the stored changes of a user's records for exports and erasures. Only the records themselves are exported. */
-export function eventUserData(
+export function describeEventUserData(
   host: Pick<Host, 'database' | 'redis' | 'env' | 'resources'>,
   users: ResourceGateway,
 ): UserData {
@@ -98,6 +98,6 @@ export function eventUserData(
     description: 'Changes of the user’s records, kept for minutes for streams that resume; not exported',
     tables: ['realtime_waiting'],
     async *rows() {},
-    erase: createEraseEvents(host, users),
+    erase: createEventEraser(host, users),
   };
 }

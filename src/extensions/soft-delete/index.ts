@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { defineExtension, type Extension, wholeNumberSetting } from '../../declare/extension.ts';
+import { defineExtension, type Extension, wholeNumberSettingSchema } from '../../declare/extension.ts';
 import type { Host } from '../../declare/host.ts';
 import { createRetentionSweep } from '../../platform/leased-work/sweeps.ts';
 import type { Sweep } from '../../platform/outbox/relay.ts';
@@ -8,7 +8,7 @@ import { quoteIdentifier } from '../../platform/postgres/identifiers.ts';
 /** The settings of the extension. */
 const softDeleteSettings = z.strictObject({
   /** Days for which a deleted record is kept. */
-  keepDays: wholeNumberSetting(3650).default(30),
+  keepDays: wholeNumberSettingSchema(3650).default(30),
 });
 
 /** The settings of the extension as a project writes them. All are optional. */

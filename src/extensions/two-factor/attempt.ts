@@ -4,12 +4,12 @@ import { ApiError } from '../../platform/errors.ts';
 import type { Events } from '../../platform/events.ts';
 import { addressOf } from '../../platform/http/client-address.ts';
 import type { Executor } from '../../platform/postgres/database.ts';
-import { findTimeStep, hashRecoveryCode, secretContext } from './codes.ts';
+import { findTimeStep, hashRecoveryCode, secretEncryptionContext } from './codes.ts';
 import type { TwoFactorSettings } from './context.ts';
-import { FAIL, USE_CODE } from './sql.ts';
+import { COUNT_WRONG_CODE, USE_CODE } from './sql.ts';
 
 const MINUTE_MS = 60_000;
-const LONGEST_MS = 24 * 60 * MINUTE_MS;
+const MAX_LOCK_MS = 24 * 60 * MINUTE_MS;
 
 /**
  * Returns how long a wrong code locks the factor, in ms; 0 means no lock. Locks grow because codes are short: an attacker who knows
@@ -19,7 +19,7 @@ const LONGEST_MS = 24 * 60 * MINUTE_MS;
  */
 export function lockDurationMs(failures: number, { maxAttempts, lockMinutes }: TwoFactorSettings['lockout']): number {
   if (failures % maxAttempts !== 0) return 0;
-  return Math.min(lockMinutes * MINUTE_MS * 2 ** (failures / maxAttempts - 1), LONGEST_MS);
+  return Math.min(lockMinutes * MINUTE_MS * 2 ** (failures / maxAttempts - 1), MAX_LOCK_MS);
 }
 
 /** Returns the error (status 429) for a factor that wrong codes have locked. @param leftMs ms until the lock ends */
@@ -30,19 +30,19 @@ function codesLockedError(leftMs: number): ApiError {
 }
 
 /** The kinds of code: from the authenticator app, or a recovery code. */
-export const METHODS = ['totp', 'recovery'] as const;
+export const CODE_METHODS = ['totp', 'recovery'] as const;
 
 /** One of these kinds of code. */
-export type Method = (typeof METHODS)[number];
+export type CodeMethod = (typeof CODE_METHODS)[number];
 
 /** A code from a request. */
 export interface GivenCode {
-  method: Method;
+  method: CodeMethod;
   code: string;
 }
 
 /** The second factor of a user. Its row is locked until the transaction ends. */
-export interface Factor {
+export interface SecondFactor {
   userId: string;
   /** Ciphertext of the TOTP secret. */
   secret: string;
@@ -64,10 +64,10 @@ interface UsedCode {
 
 /** The outcome of an attempt. */
 export type CodeAttempt =
-  | { kind: 'passed'; userId: string; method: Method; recoveryCodesLeft: number }
+  | { kind: 'passed'; userId: string; method: CodeMethod; recoveryCodesLeft: number }
   /** `lockedUntil` (ISO 8601): set when this attempt locked the factor. */
-  | { kind: 'failed'; userId: string; method: Method; lockedUntil: string | undefined }
-  | { kind: 'locked'; userId: string; method: Method; leftMs: number };
+  | { kind: 'failed'; userId: string; method: CodeMethod; lockedUntil: string | undefined }
+  | { kind: 'locked'; userId: string; method: CodeMethod; leftMs: number };
 
 type FactorRow = [string, string, number, string[], boolean, number, number];
 
@@ -77,7 +77,7 @@ type FactorRow = [string, string, number, string[], boolean, number, number];
  * @param text the statement
  * @param by the parameter of the statement: the id of a user or the hash of a challenge's token
  */
-export async function lockFactor(tx: Executor, text: string, by: string): Promise<Factor | undefined> {
+export async function readFactorForUpdate(tx: Executor, text: string, by: string): Promise<SecondFactor | undefined> {
   const [row] = await tx.write<FactorRow>({ text, values: [by] });
   if (row === undefined) return undefined;
   const [userId, secret, lastStep, recoveryCodes, confirmed, failures, lockedMs] = row;
@@ -85,16 +85,16 @@ export async function lockFactor(tx: Executor, text: string, by: string): Promis
 }
 
 /** Detects the method of a code by its format. */
-export function detectMethod(code: string): Method {
+export function detectCodeMethod(code: string): CodeMethod {
   return /^\s*\d[\d\s]*$/.test(code) ? 'totp' : 'recovery';
 }
 
-function matchCode(keyring: Keyring, factor: Factor, { method, code }: GivenCode): UsedCode | undefined {
+function matchCode(keyring: Keyring, factor: SecondFactor, { method, code }: GivenCode): UsedCode | undefined {
   if (method === 'recovery') {
     const recoveryHash = hashRecoveryCode(factor.userId, code);
     return factor.recoveryCodes.includes(recoveryHash) ? { step: null, recoveryHash } : undefined;
   }
-  const secret = keyring.decrypt(factor.secret, secretContext(factor.userId));
+  const secret = keyring.decrypt(factor.secret, secretEncryptionContext(factor.userId));
   const step = findTimeStep(secret, code, Date.now());
   return step !== undefined && step > factor.lastStep ? { step, recoveryHash: null } : undefined;
 }
@@ -109,21 +109,21 @@ function matchCode(keyring: Keyring, factor: Factor, { method, code }: GivenCode
 export async function tryCode(
   tx: Executor,
   { keyring, settings }: { keyring: Keyring; settings: TwoFactorSettings },
-  factor: Factor,
+  factor: SecondFactor,
   given: GivenCode,
   admit: (right: boolean) => Promise<boolean> = async () => true,
 ): Promise<CodeAttempt | undefined> {
   const { userId, lockedMs, failures } = factor;
   const { method } = given;
   if (lockedMs > 0) return { kind: 'locked', userId, method, leftMs: lockedMs };
-  const spent = matchCode(keyring, factor, given);
-  if (!(await admit(spent !== undefined))) return undefined;
-  if (spent === undefined) {
+  const usedCode = matchCode(keyring, factor, given);
+  if (!(await admit(usedCode !== undefined))) return undefined;
+  if (usedCode === undefined) {
     const lock = lockDurationMs(failures + 1, settings.lockout);
-    const [row] = await tx.write<[string | null]>({ text: FAIL, values: [userId, lock] });
+    const [row] = await tx.write<[string | null]>({ text: COUNT_WRONG_CODE, values: [userId, lock] });
     return { kind: 'failed', userId, method, lockedUntil: lock > 0 ? (row![0] ?? undefined) : undefined };
   }
-  const [row] = await tx.write<[number]>({ text: USE_CODE, values: [userId, spent.step, spent.recoveryHash] });
+  const [row] = await tx.write<[number]>({ text: USE_CODE, values: [userId, usedCode.step, usedCode.recoveryHash] });
   return { kind: 'passed', userId, method, recoveryCodesLeft: row![0] };
 }
 
@@ -136,7 +136,7 @@ export const WRONG_CODE = 'Must be a current code that has not been used';
  * @param wrong creates the error of a wrong code
  * @throws ApiError from `wrong`; RATE_LIMITED while the factor is locked
  */
-export function reportAttempt(
+export function reportAndAssertPassed(
   events: Events,
   req: Request,
   attempt: CodeAttempt,

@@ -3,20 +3,25 @@ import type { z } from 'zod';
 import type { CheckedLogin } from '../../declare/accounts.ts';
 import type { RouteContext } from '../../declare/route.ts';
 import { ApiError } from '../../platform/errors.ts';
-import { type CodeAttempt, lockFactor, reportAttempt, tryCode, WRONG_CODE } from './attempt.ts';
+import { type CodeAttempt, readFactorForUpdate, reportAndAssertPassed, tryCode, WRONG_CODE } from './attempt.ts';
 import type { TwoFactorContext } from './context.ts';
 import type { challengeShape, verifyInput } from './shapes.ts';
-import { CLOSE_CHALLENGE, FAIL_CHALLENGE, LOCK_CHALLENGED, openChallengeSql } from './sql.ts';
+import {
+  CLOSE_CHALLENGE,
+  COUNT_WRONG_CODE_OF_CHALLENGE,
+  openChallengeSql,
+  SELECT_CHALLENGED_FACTOR_FOR_UPDATE,
+} from './sql.ts';
 
 /** Distinguishes challenge tokens from session tokens and API keys. */
 const PREFIX = 'svc_mfa_';
-const TOKEN = new RegExp(`^${PREFIX}[0-9a-f]{64}$`);
+const TOKEN_FORMAT = new RegExp(`^${PREFIX}[0-9a-f]{64}$`);
 const MINUTE_MS = 60_000;
 
 const hashChallengeToken = (token: string) => createHash('sha256').update(token).digest('hex');
 
 /** Stores a challenge and returns the response to the login, if the user has a second factor; undefined for other users. */
-export async function openChallenge(
+export async function openChallengeIfEnabled(
   { host, settings, users }: TwoFactorContext,
   { user, passwordProof }: CheckedLogin,
 ): Promise<z.input<typeof challengeShape> | undefined> {
@@ -37,26 +42,26 @@ function invalidChallengeError(): ApiError {
 const wrongCodeError = () => new ApiError('UNAUTHORIZED', 'This code is not valid', { details: { code: WRONG_CODE } });
 
 /** `POST /auth/2fa/verify`: starts the session of a login that waits for a code. */
-export async function verifyLogin(
+export async function verifyCodeAndResumeLogin(
   context: TwoFactorContext,
   ctx: RouteContext<z.output<typeof verifyInput>>,
 ): Promise<object> {
   const { host, settings } = context;
   const { mfaToken, method, code } = ctx.input;
-  if (!TOKEN.test(mfaToken)) throw invalidChallengeError();
+  if (!TOKEN_FORMAT.test(mfaToken)) throw invalidChallengeError();
   const hash = hashChallengeToken(mfaToken);
   let passwordProof = '';
   const outcome = await host.database.transaction(async (tx): Promise<CodeAttempt | undefined> => {
-    const factor = await lockFactor(tx, LOCK_CHALLENGED, hash);
+    const factor = await readFactorForUpdate(tx, SELECT_CHALLENGED_FACTOR_FOR_UPDATE, hash);
     if (factor === undefined) return undefined;
     return tryCode(tx, { keyring: host.keyring, settings }, factor, { method, code }, async (right) => {
       const values = [hash, settings.challengeAttempts];
-      const rows = await tx.write<[string]>({ text: right ? CLOSE_CHALLENGE : FAIL_CHALLENGE, values });
+      const rows = await tx.write<[string]>({ text: right ? CLOSE_CHALLENGE : COUNT_WRONG_CODE_OF_CHALLENGE, values });
       if (right && rows.length > 0) passwordProof = rows[0]![0];
       return rows.length > 0;
     });
   });
   if (outcome === undefined) throw invalidChallengeError();
-  reportAttempt(host.events, ctx.req, outcome, wrongCodeError);
+  reportAndAssertPassed(host.events, ctx.req, outcome, wrongCodeError);
   return context.accounts.resumeLogin({ userId: outcome.userId, passwordProof }, ctx);
 }

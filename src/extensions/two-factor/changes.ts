@@ -4,11 +4,17 @@ import type { RouteContext } from '../../declare/route.ts';
 import { ApiError, validationError } from '../../platform/errors.ts';
 import { addressOf } from '../../platform/http/client-address.ts';
 import type { Executor } from '../../platform/postgres/database.ts';
-import { detectMethod, lockFactor, reportAttempt, tryCode, WRONG_CODE } from './attempt.ts';
+import { detectCodeMethod, readFactorForUpdate, reportAndAssertPassed, tryCode, WRONG_CODE } from './attempt.ts';
 import { generateRecoveryCodes, hashRecoveryCode } from './codes.ts';
 import type { TwoFactorContext } from './context.ts';
 import type { disableByAdminInput, disableInput, recoveryCodesShape, renewInput } from './shapes.ts';
-import { LOCK, REMOVE, REMOVE_CHALLENGES, RENEW_CODES, STATUS } from './sql.ts';
+import {
+  REMOVE_CHALLENGES,
+  REMOVE_CONFIRMED_FACTOR,
+  RENEW_CODES,
+  SELECT_FACTOR_FOR_UPDATE,
+  SELECT_STATUS,
+} from './sql.ts';
 
 function notEnabledError(): ApiError {
   return new ApiError('CONFLICT', 'Two-factor authentication is not enabled');
@@ -29,43 +35,44 @@ async function changeWithCode(
 ): Promise<boolean> {
   const result = await host.database.transaction(async (tx) => {
     await accounts.holdCredential(ctx, tx);
-    const factor = await lockFactor(tx, LOCK, ctx.user!.id);
+    const factor = await readFactorForUpdate(tx, SELECT_FACTOR_FOR_UPDATE, ctx.user!.id);
     if (factor === undefined) return undefined;
-    const given = { method: detectMethod(code), code };
+    const given = { method: detectCodeMethod(code), code };
     const outcome = await tryCode(tx, { keyring: host.keyring, settings }, factor, given);
     if (outcome?.kind === 'passed') await change(tx);
     return outcome;
   });
   if (result === undefined) return false;
-  reportAttempt(host.events, ctx.req, result, () => validationError({ [field]: WRONG_CODE }));
+  reportAndAssertPassed(host.events, ctx.req, result, () => validationError({ [field]: WRONG_CODE }));
   return true;
 }
 
 /** Creates the step that requires a code before an irreversible operation, if the signed-in user has a second factor. */
-export function createConfirmStep(context: TwoFactorContext): ConfirmStep {
+export function createCodeConfirmStep(context: TwoFactorContext): ConfirmStep {
   return async (ctx, code, field) => {
     if (code !== undefined) await changeWithCode(context, ctx, code, async () => undefined, field);
-    else if ((await context.host.database.write({ text: STATUS, values: [ctx.user!.id] })).length > 0) {
+    else if ((await context.host.database.write({ text: SELECT_STATUS, values: [ctx.user!.id] })).length > 0) {
       throw validationError({ [field]: 'Is required' });
     }
   };
 }
 
 /** Removes the second factor of a user and the logins that wait for its code. Returns false if the user has no second factor. */
-async function removeFactor(tx: Executor, userId: string): Promise<boolean> {
-  const rows = await tx.write({ text: REMOVE, values: [userId] });
+async function removeFactorAndChallenges(tx: Executor, userId: string): Promise<boolean> {
+  const rows = await tx.write({ text: REMOVE_CONFIRMED_FACTOR, values: [userId] });
   if (rows.length > 0) await tx.write({ text: REMOVE_CHALLENGES, values: [[userId]] });
   return rows.length > 0;
 }
 
 /** `POST /auth/2fa/disable`, with the password and a code. */
-export async function disableFactor(
+export async function disableOwnFactor(
   context: TwoFactorContext,
   ctx: RouteContext<z.output<typeof disableInput>>,
 ): Promise<void> {
   const { id } = ctx.user!;
   await context.accounts.confirmPassword(id, ctx.input.password, 'password');
-  if (!(await changeWithCode(context, ctx, ctx.input.code, (tx) => removeFactor(tx, id)))) throw notEnabledError();
+  if (!(await changeWithCode(context, ctx, ctx.input.code, (tx) => removeFactorAndChallenges(tx, id))))
+    throw notEnabledError();
   const payload = { userId: id, by: id, reason: 'user', ip: addressOf(ctx.req) };
   context.host.events.emit('security.two_factor_disabled', payload);
 }
@@ -74,7 +81,7 @@ export async function disableFactor(
  * `DELETE /admin/users/:id/2fa`, for a user who has lost the app and the recovery codes. An admin with a second factor must give a
  * code: their session or API key alone must not be enough to change the two-factor of another user.
  */
-export async function disableByAdmin(
+export async function disableFactorByAdmin(
   context: TwoFactorContext,
   ctx: RouteContext<z.output<typeof disableByAdminInput>>,
 ): Promise<void> {
@@ -82,8 +89,8 @@ export async function disableByAdmin(
   const [admin, userId] = [ctx.user!.id, ctx.params.id!];
   if (admin === userId)
     throw new ApiError('FORBIDDEN', 'Disable your own two-factor authentication with POST /api/auth/2fa/disable');
-  await createConfirmStep(context)(ctx, ctx.input.code, 'code');
-  if (!(await host.database.transaction((tx) => removeFactor(tx, userId)))) {
+  await createCodeConfirmStep(context)(ctx, ctx.input.code, 'code');
+  if (!(await host.database.transaction((tx) => removeFactorAndChallenges(tx, userId)))) {
     throw new ApiError('NOT_FOUND', 'Two-factor authentication is not enabled for this user');
   }
   const payload = { userId, by: admin, reason: 'admin', ip: addressOf(ctx.req) };

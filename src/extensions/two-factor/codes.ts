@@ -5,13 +5,19 @@ import { Secret, TOTP } from 'otpauth';
 import type { EncryptedColumn } from '../../platform/crypto/encrypted-column.ts';
 
 /** Returns the additional data of a user's encrypted secret. A ciphertext copied to another user does not decrypt there. */
-export function secretContext(userId: string): string {
+export function secretEncryptionContext(userId: string): string {
   return `two_factors/secret/${userId}`;
 }
 
 /** The encrypted columns of this extension, for the rotation of encryption keys. */
 export const encryptedSecrets: readonly EncryptedColumn[] = [
-  { name: 'two_factors.secret', table: 'two_factors', column: 'secret', key: 'user_id', context: secretContext },
+  {
+    name: 'two_factors.secret',
+    table: 'two_factors',
+    column: 'secret',
+    key: 'user_id',
+    context: secretEncryptionContext,
+  },
 ];
 
 /** The parameters that every authenticator app supports (RFC 6238). */
@@ -19,7 +25,7 @@ const TOTP_OPTIONS = { algorithm: 'SHA1', digits: 6, period: 30 };
 /** RFC 4226 §4 recommends 160 bits. */
 const SECRET_BYTES = 20;
 /** Accepted time steps before and after the current one, to tolerate clock differences. */
-const WINDOW = 1;
+const TOLERATED_STEPS = 1;
 
 /** Creates a secret in base32. */
 export function generateSecret(): string {
@@ -46,7 +52,7 @@ export function findTimeStep(secret: string, code: string, now: number): number 
   const token = code.replaceAll(/\s/g, '');
   if (!/^\d{6}$/.test(token)) return undefined;
   const totp = new TOTP({ ...TOTP_OPTIONS, secret });
-  const delta = totp.validate({ token, timestamp: now, window: WINDOW });
+  const delta = totp.validate({ token, timestamp: now, window: TOLERATED_STEPS });
   return delta === null ? undefined : totp.counter({ timestamp: now }) + delta;
 }
 

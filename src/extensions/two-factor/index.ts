@@ -1,14 +1,19 @@
 import { defineExtension, type Extension } from '../../declare/extension.ts';
 import { StartupError } from '../../platform/config/environment.ts';
-import { openChallenge } from './challenge.ts';
-import { createConfirmStep } from './changes.ts';
+import { openChallengeIfEnabled } from './challenge.ts';
+import { createCodeConfirmStep } from './changes.ts';
 import { encryptedSecrets } from './codes.ts';
 import type { TwoFactorContext } from './context.ts';
 import { type TwoFactorOptions, twoFactorSettings } from './context.ts';
 import { twoFactorRoutes } from './routes.ts';
 import { challengeShape } from './shapes.ts';
 import { twoFactorChallenges, twoFactors } from './sql.ts';
-import { factorRemovalConsumer, revokeChallenges, twoFactorSweeps, twoFactorUserData } from './user-data.ts';
+import {
+  createFactorRemovalConsumer,
+  createTwoFactorSweeps,
+  removeChallengesOnRevocation,
+  twoFactorUserData,
+} from './user-data.ts';
 
 export type { TwoFactorOptions } from './context.ts';
 
@@ -34,11 +39,11 @@ export function twoFactor(options: TwoFactorOptions = {}): Extension {
       const context: TwoFactorContext = { host, accounts, users, settings: { issuer, ...settings } };
       return {
         routes: twoFactorRoutes(context),
-        signInStep: { output: challengeShape, ask: (login) => openChallenge(context, login) },
-        confirmStep: createConfirmStep(context),
-        revocationStep: revokeChallenges,
-        consumers: [factorRemovalConsumer(users)],
-        sweeps: twoFactorSweeps(host.database, users),
+        signInStep: { output: challengeShape, ask: (login) => openChallengeIfEnabled(context, login) },
+        confirmStep: createCodeConfirmStep(context),
+        revocationStep: removeChallengesOnRevocation,
+        consumers: [createFactorRemovalConsumer(users)],
+        sweeps: createTwoFactorSweeps(host.database, users),
         userData: [twoFactorUserData(host.database)],
         encrypted: encryptedSecrets,
       };

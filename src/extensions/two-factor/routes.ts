@@ -1,10 +1,10 @@
 import type { z } from 'zod';
 import { newSessionShape } from '../../accounts/sign-in/finish-login.ts';
 import type { Route, RouteContext } from '../../declare/route.ts';
-import { verifyLogin } from './challenge.ts';
-import { disableByAdmin, disableFactor, renewRecoveryCodes } from './changes.ts';
+import { verifyCodeAndResumeLogin } from './challenge.ts';
+import { disableFactorByAdmin, disableOwnFactor, renewRecoveryCodes } from './changes.ts';
 import type { TwoFactorContext } from './context.ts';
-import { confirmFactor, enrolFactor } from './enrolment.ts';
+import { confirmEnrolment, startEnrolment } from './enrolment.ts';
 import {
   codeInput,
   disableByAdminInput,
@@ -16,11 +16,14 @@ import {
   statusShape,
   verifyInput,
 } from './shapes.ts';
-import { STATUS } from './sql.ts';
+import { SELECT_STATUS } from './sql.ts';
 
 /** `GET /auth/2fa`. */
-async function readStatus({ host }: TwoFactorContext, ctx: RouteContext): Promise<z.input<typeof statusShape>> {
-  const statement = { text: STATUS, values: [ctx.user!.id] };
+async function readTwoFactorStatus(
+  { host }: TwoFactorContext,
+  ctx: RouteContext,
+): Promise<z.input<typeof statusShape>> {
+  const statement = { text: SELECT_STATUS, values: [ctx.user!.id] };
   const [row] = await host.database.read<[enabledAt: string, codes: number]>(statement);
   const [enabledAt, codes] = row ?? [null, 0];
   const methods = codes > 0 ? (['totp', 'recovery'] as const) : (['totp'] as const);
@@ -32,12 +35,12 @@ async function readStatus({ host }: TwoFactorContext, ctx: RouteContext): Promis
   };
 }
 
-type Operation = (context: TwoFactorContext, ctx: RouteContext) => Promise<unknown>;
+type TwoFactorOperation = (context: TwoFactorContext, ctx: RouteContext) => Promise<unknown>;
 
 /** The routes of two-factor. Their responses must not be cached. */
 export function twoFactorRoutes(context: TwoFactorContext): Route[] {
   const tags = ['two-factor'];
-  const withoutCaching = (operation: Operation) => (ctx: RouteContext) => {
+  const withoutCaching = (operation: TwoFactorOperation) => (ctx: RouteContext) => {
     ctx.res.setHeader('Cache-Control', 'no-store');
     return operation(context, ctx);
   };
@@ -50,7 +53,7 @@ export function twoFactorRoutes(context: TwoFactorContext): Route[] {
       operationId: 'readTwoFactor',
       tags,
       summary: 'Read the two-factor status of your account',
-      handler: withoutCaching(readStatus),
+      handler: withoutCaching(readTwoFactorStatus),
     },
     {
       method: 'POST',
@@ -64,7 +67,7 @@ export function twoFactorRoutes(context: TwoFactorContext): Route[] {
       summary: 'Create a secret for your authenticator app',
       description:
         'Two-factor authentication stays disabled until you confirm the secret with a code. The secret expires after an hour.',
-      handler: withoutCaching(enrolFactor),
+      handler: withoutCaching(startEnrolment),
     },
     {
       method: 'POST',
@@ -76,7 +79,7 @@ export function twoFactorRoutes(context: TwoFactorContext): Route[] {
       operationId: 'confirmTwoFactor',
       tags,
       summary: 'Enable two-factor authentication with a code from the app',
-      handler: withoutCaching(confirmFactor),
+      handler: withoutCaching(confirmEnrolment),
     },
     {
       method: 'POST',
@@ -89,7 +92,7 @@ export function twoFactorRoutes(context: TwoFactorContext): Route[] {
       operationId: 'verifyTwoFactor',
       tags,
       summary: 'Finish a login with a code',
-      handler: withoutCaching(verifyLogin),
+      handler: withoutCaching(verifyCodeAndResumeLogin),
     },
     {
       method: 'POST',
@@ -101,7 +104,7 @@ export function twoFactorRoutes(context: TwoFactorContext): Route[] {
       operationId: 'disableTwoFactor',
       tags,
       summary: 'Disable two-factor authentication',
-      handler: withoutCaching(disableFactor),
+      handler: withoutCaching(disableOwnFactor),
     },
     {
       method: 'POST',
@@ -129,7 +132,7 @@ export function twoFactorRoutes(context: TwoFactorContext): Route[] {
       tags,
       summary: 'Disable two-factor authentication of a user who can no longer sign in',
       description: 'An admin who has a second factor must send a code of their own.',
-      handler: withoutCaching(disableByAdmin),
+      handler: withoutCaching(disableFactorByAdmin),
     },
   ];
 }

@@ -1,12 +1,12 @@
 import { z } from 'zod';
 import { passwordToCheck } from '../../accounts/sign-in/login.ts';
-import { METHODS } from './attempt.ts';
+import { CODE_METHODS } from './attempt.ts';
 
-const text = (longest: number) =>
+const requiredText = (longest: number) =>
   z
     .string({ error: (issue) => (issue.input === undefined ? 'Is required' : 'Must be a string') })
     .max(longest, { error: `Must be at most ${longest} characters` });
-const code = text(64);
+const code = requiredText(64);
 
 /** The body of `POST /auth/2fa/enrol`. */
 export const passwordInput = z.strictObject({ password: passwordToCheck });
@@ -16,9 +16,9 @@ export const codeInput = z.strictObject({ code });
 
 /** The body of `POST /auth/2fa/verify`. */
 export const verifyInput = z.strictObject({
-  mfaToken: text(128).meta({ description: 'The `mfaToken` of the login' }),
-  method: z.enum(METHODS, {
-    error: (issue) => (issue.input === undefined ? 'Is required' : `Must be one of: ${METHODS.join(', ')}`),
+  mfaToken: requiredText(128).meta({ description: 'The `mfaToken` of the login' }),
+  method: z.enum(CODE_METHODS, {
+    error: (issue) => (issue.input === undefined ? 'Is required' : `Must be one of: ${CODE_METHODS.join(', ')}`),
   }),
   code: code.meta({ description: 'The current code of the authenticator app, or a recovery code' }),
 });
@@ -40,7 +40,7 @@ export const disableByAdminInput = z.strictObject({
   code: code.optional().meta({ description: 'A code of the admin’s own second factor; required if they have one' }),
 });
 
-const methods = z.array(z.enum(METHODS));
+const methods = z.array(z.enum(CODE_METHODS));
 const codes = z.array(z.string().meta({ examples: ['k3hf-9wxa-m2pq-7tzc'] }));
 
 /** The response to a login whose user has a second factor. */

@@ -40,31 +40,31 @@ export const twoFactorChallenges = pgTable(
   ],
 );
 
-const FACTOR = `
+const FACTOR_COLUMNS = `
   user_id, secret, last_step, recovery_codes, confirmed_at is not null, failures,
   greatest(0, extract(epoch from locked_until - now()) * 1000)::float8`;
 
 /** The time in which a user must confirm an enrolment. */
-const ENROLMENT = `interval '1 hour'`;
+const ENROLMENT_LIFETIME = `interval '1 hour'`;
 
 /** Stores an unconfirmed factor. $1 user, $2 secret. No row: two-factor is already on. A new enrolment keeps an existing lock. */
-export const ENROL = `
+export const UPSERT_ENROLMENT = `
   insert into two_factors (user_id, secret) values ($1, $2)
   on conflict (user_id) do update set secret = excluded.secret, created_at = now(), last_step = 0
   where two_factors.confirmed_at is null
   returning 1`;
 
 /** Reads a confirmed factor. $1 user. The row lock makes attempts of one user run one after the other. */
-export const LOCK = `select ${FACTOR} from two_factors where user_id = $1 and confirmed_at is not null for update`;
+export const SELECT_FACTOR_FOR_UPDATE = `select ${FACTOR_COLUMNS} from two_factors where user_id = $1 and confirmed_at is not null for update`;
 
 /** Reads and locks a factor that can still be confirmed. $1 user. */
-export const LOCK_ENROLMENT = `
-  select ${FACTOR} from two_factors
-  where user_id = $1 and confirmed_at is null and created_at > now() - ${ENROLMENT} for update`;
+export const SELECT_ENROLMENT_FOR_UPDATE = `
+  select ${FACTOR_COLUMNS} from two_factors
+  where user_id = $1 and confirmed_at is null and created_at > now() - ${ENROLMENT_LIFETIME} for update`;
 
 /** Reads and locks the factor of the user who signs in with a challenge. $1 hash of the challenge's token. */
-export const LOCK_CHALLENGED = `
-  select ${FACTOR} from two_factors
+export const SELECT_CHALLENGED_FACTOR_FOR_UPDATE = `
+  select ${FACTOR_COLUMNS} from two_factors
   where user_id = (select user_id from two_factor_challenges where token_hash = $1 and expires_at > now())
     and confirmed_at is not null
   for update`;
@@ -76,23 +76,24 @@ export const USE_CODE = `
   where user_id = $1 returning cardinality(recovery_codes)`;
 
 /** Counts a wrong code. $1 user, $2 ms of a new lock, or 0. Needs the row lock. Returns the end of the lock. */
-export const FAIL = `
+export const COUNT_WRONG_CODE = `
   update two_factors set failures = failures + 1,
     locked_until = case when $2::float8 > 0 then now() + $2::float8 * interval '1 millisecond' else locked_until end
   where user_id = $1 returning locked_until`;
 
 /** $1 user, $2 hashes of recovery codes. */
-export const CONFIRM = 'update two_factors set confirmed_at = now(), recovery_codes = $2 where user_id = $1';
+export const CONFIRM_FACTOR = 'update two_factors set confirmed_at = now(), recovery_codes = $2 where user_id = $1';
 
 /** $1 user, $2 hashes of recovery codes. Needs the row lock. */
 export const RENEW_CODES = 'update two_factors set recovery_codes = $2 where user_id = $1';
 
 /** $1 user. No row: two-factor is off. */
-export const STATUS = `
+export const SELECT_STATUS = `
   select confirmed_at, cardinality(recovery_codes) from two_factors where user_id = $1 and confirmed_at is not null`;
 
 /** $1 user. No row: two-factor was not on. */
-export const REMOVE = 'delete from two_factors where user_id = $1 and confirmed_at is not null returning 1';
+export const REMOVE_CONFIRMED_FACTOR =
+  'delete from two_factors where user_id = $1 and confirmed_at is not null returning 1';
 
 /**
  * Returns the SQL condition that the user of factor `f` exists in none of the tables. Users who can be restored keep their factor.
@@ -103,7 +104,7 @@ const userIsMissingSql = (tables: readonly string[]) =>
   tables.map((table) => `not exists (select from ${quoteIdentifier(table)} u where u.id = f.user_id)`).join(' and ');
 
 /** Removes the factors of users who were deleted and cannot be restored. $1 users. */
-export const removeFactorsSql = (tables: readonly string[]) =>
+export const removeFactorsOfMissingUsersSql = (tables: readonly string[]) =>
   `delete from two_factors f where user_id = any($1) and ${userIsMissingSql(tables)}`;
 
 /** $1 maximum number of rows. Removes factors of archived users who can no longer be restored, because no event reports that. */
@@ -115,7 +116,7 @@ export const removeOrphanedFactorsSql = (tables: readonly string[]) => `
 /** $1 maximum number of rows. Uses two_factors_unconfirmed_index. */
 export const REMOVE_UNCONFIRMED = `
   delete from two_factors where user_id in (
-    select user_id from two_factors where confirmed_at is null and created_at <= now() - ${ENROLMENT}
+    select user_id from two_factors where confirmed_at is null and created_at <= now() - ${ENROLMENT_LIFETIME}
     order by created_at limit $1 for update skip locked
   ) returning 1`;
 
@@ -143,7 +144,7 @@ export const CLOSE_CHALLENGE = `
   delete from two_factor_challenges where token_hash = $1 and expires_at > now() and failures < $2 returning password_proof`;
 
 /** Counts a wrong code. $1 hash of the token, $2 maximum number of them. No row: the challenge is used, expired, or out of attempts. */
-export const FAIL_CHALLENGE = `
+export const COUNT_WRONG_CODE_OF_CHALLENGE = `
   update two_factor_challenges set failures = failures + 1
   where token_hash = $1 and expires_at > now() and failures < $2 returning 1`;
 
@@ -151,7 +152,7 @@ export const FAIL_CHALLENGE = `
 export const REMOVE_CHALLENGES = 'delete from two_factor_challenges where user_id = any($1)';
 
 /** $1 maximum number of rows. Uses two_factor_challenges_expires_at_index. */
-export const REMOVE_EXPIRED = `
+export const REMOVE_EXPIRED_CHALLENGES = `
   delete from two_factor_challenges where token_hash in (
     select token_hash from two_factor_challenges where expires_at <= now()
     order by expires_at limit $1 for update skip locked

@@ -1,4 +1,4 @@
-import { deletedUsersConsumer } from '../../accounts/users/user-state.ts';
+import { createDeletedUsersConsumer } from '../../accounts/users/user-state.ts';
 import type { RevocationStep } from '../../declare/accounts.ts';
 import type { ResourceGateway, UserData } from '../../declare/host.ts';
 import { createRetentionSweep } from '../../platform/leased-work/sweeps.ts';
@@ -8,9 +8,9 @@ import { readRowsInPages } from '../../platform/postgres/scan.ts';
 import { tablesOf } from '../../records/schema/table-names.ts';
 import {
   REMOVE_CHALLENGES,
-  REMOVE_EXPIRED,
+  REMOVE_EXPIRED_CHALLENGES,
   REMOVE_UNCONFIRMED,
-  removeFactorsSql,
+  removeFactorsOfMissingUsersSql,
   removeOrphanedFactorsSql,
 } from './sql.ts';
 
@@ -43,29 +43,29 @@ export function twoFactorUserData(database: Database): UserData {
 }
 
 // Rare, because the sweep reads every factor, and only soft delete leaves factors without a user.
-const WITHOUT_USER_EVERY_MS = 10 * 60_000;
+const ORPHANED_FACTORS_EVERY_MS = 10 * 60_000;
 
 /** Creates the sweeps that remove expired logins, unconfirmed enrolments, and factors of users who can no longer be restored. */
-export function twoFactorSweeps(database: Pick<Database, 'write'>, users: ResourceGateway): Sweep[] {
+export function createTwoFactorSweeps(database: Pick<Database, 'write'>, users: ResourceGateway): Sweep[] {
   const expired = createRetentionSweep(database, {
     name: 'two-factor: expired logins and enrolments',
-    removals: [{ text: REMOVE_EXPIRED }, { text: REMOVE_UNCONFIRMED }],
+    removals: [{ text: REMOVE_EXPIRED_CHALLENGES }, { text: REMOVE_UNCONFIRMED }],
   });
   if (users.archiveTable === undefined) return [expired];
   const withoutUser = createRetentionSweep(database, {
     name: 'two-factor: factors without a user',
-    everyMs: WITHOUT_USER_EVERY_MS,
+    everyMs: ORPHANED_FACTORS_EVERY_MS,
     removals: [{ text: removeOrphanedFactorsSql(tablesOf(users)) }],
   });
   return [expired, withoutUser];
 }
 
 /** Ends the users' logins that wait for a code. The factor stays, because it does not grant access. */
-export const revokeChallenges: RevocationStep = async ({ cause, userIds }, tx) => {
+export const removeChallengesOnRevocation: RevocationStep = async ({ cause, userIds }, tx) => {
   if (cause !== 'key_revoked') await tx.database.write({ text: REMOVE_CHALLENGES, values: [userIds] });
 };
 
 /** Creates the relay consumer that removes the second factors of deleted users who cannot be restored. */
-export function factorRemovalConsumer(users: ResourceGateway): OutboxConsumer {
-  return deletedUsersConsumer(users, removeFactorsSql(tablesOf(users)), REMOVE_CHALLENGES);
+export function createFactorRemovalConsumer(users: ResourceGateway): OutboxConsumer {
+  return createDeletedUsersConsumer(users, removeFactorsOfMissingUsersSql(tablesOf(users)), REMOVE_CHALLENGES);
 }

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import type { SentEvent } from '../../declare/events.ts';
-import { recordActions } from '../../declare/events.ts';
+import { emittedActionsOf } from '../../declare/events.ts';
 import type { StandardSchema } from '../../declare/field.ts';
 import type { ResourceGateway } from '../../declare/host.ts';
 import { recordShape } from '../../declare/route.ts';
@@ -11,7 +11,7 @@ export const TEST_EVENT = 'webhook.test';
 
 /** Returns the names of all events of a resource. */
 function recordEventNames({ name, declaration }: ResourceGateway): string[] {
-  return recordActions(declaration).map((action) => `${name}.${action}`);
+  return emittedActionsOf(declaration).map((action) => `${name}.${action}`);
 }
 
 /** Returns the resources whose events are sent. */
@@ -64,7 +64,7 @@ function findDeclarationError(name: string, { schema, description }: Partial<Eve
 }
 
 /** Validates the setting `events`. */
-export function checkEvents(events: unknown, context: z.RefinementCtx): void {
+export function validateEventDeclarations(events: unknown, context: z.RefinementCtx): void {
   const report = (message: string) => context.addIssue({ code: 'custom', message });
   if (typeof events !== 'object' || events === null) {
     report('must be an object of events by name');
@@ -77,7 +77,7 @@ export function checkEvents(events: unknown, context: z.RefinementCtx): void {
 }
 
 /** Reports a configuration error for each of the app's own events that has the name of a record change. */
-export function checkEventNames(
+export function reportTakenEventNames(
   events: EventDeclarations,
   resources: readonly ResourceGateway[],
   errors: ConfigErrors,

@@ -1,13 +1,18 @@
 import { defineExtension, type Extension } from '../../declare/extension.ts';
 import { StartupError } from '../../platform/config/environment.ts';
 import { createResultWriter } from './delivery/record-results.ts';
-import { startWebhookWorker } from './delivery/worker.ts';
+import { startWebhookWorkers } from './delivery/worker.ts';
 import { createKeyLimits } from './endpoints/access.ts';
 import { createDisabledNotifier, createEndedKeysSweep, createRevocationStep } from './endpoints/disabling.ts';
-import { CREATED_MAIL, createCreatedComposer, createDisabledComposer, DISABLED_MAIL } from './endpoints/mails.ts';
+import {
+  CREATED_MAIL,
+  createEndpointCreatedComposer,
+  createEndpointDisabledComposer,
+  DISABLED_MAIL,
+} from './endpoints/mails.ts';
 import { endpointRoutes } from './endpoints/routes.ts';
 import { encryptedSecrets } from './endpoints/signing.ts';
-import { checkEventNames, type EventDeclarations, listSentEvents } from './events.ts';
+import { type EventDeclarations, listSentEvents, reportTakenEventNames } from './events.ts';
 import { createFanOut } from './fanout/fan-out.ts';
 import { createEventPublisher, createEventRetentionSweep, type WebhooksApi } from './fanout/publish.ts';
 import { createDeliverySerializer } from './log/delivery.ts';
@@ -21,7 +26,7 @@ import { createPendingEndpointReader, createReclaimSweeps } from './recovery/rec
 import { createRecoverFailed, createRecoveries, type RecoverFailed } from './recovery/recoveries.ts';
 import { createRetentionSweeps } from './recovery/retention.ts';
 import { recoveryRoutes } from './recovery/routes.ts';
-import { completeSettings, type WebhookOptions, webhookSettings } from './settings.ts';
+import { fillProductionDefaults, type WebhookOptions, webhookSettings } from './settings.ts';
 import { createStatusReader, type StatusReader } from './status.ts';
 import {
   endpointLeases,
@@ -31,7 +36,7 @@ import {
   webhookEvents,
   webhookRecoveries,
 } from './tables.ts';
-import { createWebhookData } from './user-data.ts';
+import { createWebhookUserData } from './user-data.ts';
 
 /** Operations on webhooks: `app.webhooks`, used by `npm run webhooks`. */
 export interface WebhookOperations extends StatusReader {
@@ -63,7 +68,7 @@ export function webhooks<const E extends EventDeclarations = Record<never, never
     settings: webhookSettings,
     options,
     setup(host, given) {
-      const settings = completeSettings(given, host.env.nodeEnv === 'production');
+      const settings = fillProductionDefaults(given, host.env.nodeEnv === 'production');
       const { accounts, users } = host;
       if (accounts === undefined || users === undefined) {
         throw new StartupError('webhooks() cannot work:', [
@@ -94,11 +99,11 @@ export function webhooks<const E extends EventDeclarations = Record<never, never
           createEventRetentionSweep(host, settings),
         ],
         encrypted: [...encryptedSecrets, encryptedBodies, encryptedResponses, encryptedRecords],
-        userData: createWebhookData(host, users, deliverySerializer),
+        userData: createWebhookUserData(host, users, deliverySerializer),
         revocationStep: createRevocationStep(host, settings),
         mails: {
-          [DISABLED_MAIL]: createDisabledComposer(host, users),
-          [CREATED_MAIL]: createCreatedComposer(host, users),
+          [DISABLED_MAIL]: createEndpointDisabledComposer(host, users),
+          [CREATED_MAIL]: createEndpointCreatedComposer(host, users),
         },
         sent: listSentEvents(host.resources, settings.events),
         api: {
@@ -106,8 +111,8 @@ export function webhooks<const E extends EventDeclarations = Record<never, never
           recoverFailed: createRecoverFailed(host, recoveries),
           publish: createEventPublisher(host, settings.events) as WebhooksApi<E>['publish'],
         },
-        checkConfig: (errors) => checkEventNames(settings.events, host.resources, errors),
-        workers: { 'webhook-worker': () => startWebhookWorker(host, users, settings, metrics, check) },
+        checkConfig: (errors) => reportTakenEventNames(settings.events, host.resources, errors),
+        workers: { 'webhook-worker': () => startWebhookWorkers(host, users, settings, metrics, check) },
       };
     },
   });

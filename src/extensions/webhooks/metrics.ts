@@ -8,7 +8,7 @@ import type { StatusReader, WebhookQueue } from './status.ts';
 /** The metrics of attempts to deliver webhooks. */
 export interface WebhookMetrics {
   /** Wraps the function that records results of attempts, so that the results are also counted in the metrics. */
-  countResults(recordResult: AddToBatch<CompletedAttempt>): AddToBatch<CompletedAttempt>;
+  wrapRecorderToCountResults(recordResult: AddToBatch<CompletedAttempt>): AddToBatch<CompletedAttempt>;
 }
 
 /** Histogram buckets in seconds: from unnoticeable to practically stopped. */
@@ -46,13 +46,13 @@ export function createWebhookMetrics(
   const registers = [registry];
   let last: { at: number; queue: Promise<WebhookQueue | undefined> } | undefined;
 
-  function readQueue(): Promise<WebhookQueue | undefined> {
+  function readCachedQueue(): Promise<WebhookQueue | undefined> {
     if (last === undefined || performance.now() - last.at > FRESH_MS) {
-      const asked = queue().catch((error) => {
+      const queueRead = queue().catch((error) => {
         log.warn({ err: error }, 'the state of the webhook queue could not be read; its gauges are NaN');
         return undefined;
       });
-      last = { at: performance.now(), queue: asked };
+      last = { at: performance.now(), queue: queueRead };
     }
     return last.queue;
   }
@@ -63,7 +63,7 @@ export function createWebhookMetrics(
       help: `${help} Across all processes.`,
       registers,
       async collect() {
-        const found = await readQueue();
+        const found = await readCachedQueue();
         this.set(found === undefined ? Number.NaN : value(found));
       },
     });
@@ -96,7 +96,7 @@ export function createWebhookMetrics(
   }
 
   return {
-    countResults: (recordResult) => (result) => {
+    wrapRecorderToCountResults: (recordResult) => (result) => {
       const { outcome, dueAt } = result;
       counterOf(resultLabelOf(outcome)).inc();
       dispatch.observe(Math.max(Date.parse(outcome.at) - dueAt, 0) / 1000);

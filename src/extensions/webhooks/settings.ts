@@ -1,8 +1,8 @@
 import { z } from 'zod';
-import { compiledPolicySetting, policySetting } from '../../declare/extension.ts';
+import { compiledPolicySettingSchema, policySettingSchema } from '../../declare/extension.ts';
 import { isNameServer } from '../../platform/address-guard/index.ts';
 import { DEFAULT_RETRY_SCHEDULE, parseSchedule } from './delivery/retry-schedule.ts';
-import { checkEvents, type EventDeclarations } from './events.ts';
+import { type EventDeclarations, validateEventDeclarations } from './events.ts';
 
 const count = z.number().int().positive();
 const schedule = z.array(z.union([z.number(), z.string()])).transform((list, context) => {
@@ -17,9 +17,9 @@ const schedule = z.array(z.union([z.number(), z.string()])).transform((list, con
 /** The schema of the options of `webhooks()`. */
 export const webhookSettings = z.strictObject({
   /** Who may have endpoints. */
-  policy: policySetting.default('authenticated'),
+  policy: policySettingSchema.default('authenticated'),
   /** Who may have endpoints that receive every record. */
-  globalPolicy: compiledPolicySetting.prefault('admin'),
+  globalPolicy: compiledPolicySettingSchema.prefault('admin'),
   /** Whether receivers with private or local addresses may be called. Default: true outside production. */
   allowPrivate: z.boolean().optional(),
   /** Whether URLs must use https. Default: true in production. */
@@ -49,7 +49,7 @@ export const webhookSettings = z.strictObject({
   /** Hours for which messages also carry the signature of a replaced secret; 0: not at all. */
   secretGraceHours: z.number().min(0).max(8760).default(24),
   /** The app's own events, by name: `invoice.paid`. */
-  events: z.custom<EventDeclarations>().superRefine(checkEvents).default({}),
+  events: z.custom<EventDeclarations>().superRefine(validateEventDeclarations).default({}),
   /** Interval in ms at which old data is deleted. */
   cleanMs: count.default(600_000),
 });
@@ -64,7 +64,10 @@ export interface WebhookSettings extends z.output<typeof webhookSettings> {
 }
 
 /** Fills the defaults that depend on whether the app runs in production. */
-export function completeSettings(settings: z.output<typeof webhookSettings>, production: boolean): WebhookSettings {
+export function fillProductionDefaults(
+  settings: z.output<typeof webhookSettings>,
+  production: boolean,
+): WebhookSettings {
   return {
     ...settings,
     allowPrivate: settings.allowPrivate ?? !production,

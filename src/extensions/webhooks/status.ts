@@ -32,7 +32,7 @@ type QueueRow = [
  * a retry, that are held because their endpoint may not be sent to, and that are in flight; by how many ms the earliest due delivery is
  * overdue; the number of events that wait for the relay, and for how many ms the oldest event has waited.
  */
-function queueSql(users: UsersSql): string {
+function queueStateSql(users: UsersSql): string {
   return `
   with waiting as (
     select p.n, p.due, p.first, coalesce(${mayReceiveSql(users, '$1')}, false) as open
@@ -147,7 +147,7 @@ export function createStatusReader(
   users: ResourceGateway,
   settings: WebhookSettings,
 ): StatusReader {
-  const text = queueSql(usersSql(users));
+  const text = queueStateSql(usersSql(users));
   const roles = globalRolesOf(settings);
 
   async function readQueue(): Promise<WebhookQueue> {

@@ -2,7 +2,7 @@ import type { Fields } from '../../declare/field.ts';
 import type { ResourceGateway } from '../../declare/host.ts';
 import { quoteIdentifier } from '../../platform/postgres/identifiers.ts';
 import { quoteLiteral } from '../../platform/postgres/values.ts';
-import { type EmptiedField, type ErasureTarget, erasureTargets } from '../../records/schema/erasure-plan.ts';
+import { type EmptiedField, type ErasureTarget, findErasureTargets } from '../../records/schema/erasure-plan.ts';
 import { tablesOf } from '../../records/schema/table-names.ts';
 import { REMOVAL_ASSIGNMENTS } from './endpoints/endpoints-sql.ts';
 import { OWN_ROW_NAME } from './fanout/outgoing-event.ts';
@@ -61,7 +61,7 @@ function expandsRecordSql(
 }
 
 /** Empties the user's deleted records of one resource. Encrypted records are deleted, because SQL cannot read them. */
-function emptyDeletedSql({ gateway, plan }: ErasureTarget): string {
+function emptyDeletedRecordsSql({ gateway, plan }: ErasureTarget): string {
   const ownerMatch = `resource = ${quoteValue(gateway.name)} and owner_id = $1`;
   const personal = `array[${plan.personal.map(({ column }) => quoteValue(column)).join(', ')}]::text[]`;
   return `
@@ -83,14 +83,14 @@ interface AboutUserSql {
   /** $1 user, $2 deliveries, $3 their decrypted bodies. Returns the deliveries, whether they are about the user, and null. */
   opened: string;
   /** $1 user. Removes personal values from copies of the user's deleted records, and deletes encrypted copies. Returns a row for each. */
-  emptyDeletedSql: readonly string[];
+  emptyDeletedRecordsSql: readonly string[];
   /** $1 user, $2 maximum number of rows. Removes the extension's own outbox rows about the user. Other rows are already redacted. */
   removeWaiting: string;
 }
 
 /** Creates the statements about a user. They scan tables without an index by user: those hold at most a month of data. */
 export function aboutUserSql(resources: readonly ResourceGateway[], users: ResourceGateway): AboutUserSql {
-  const shares = new Map(erasureTargets(resources, users).map((share) => [share.gateway.name, share]));
+  const shares = new Map(findErasureTargets(resources, users).map((share) => [share.gateway.name, share]));
   const terms = [
     ...Array.from(shares.values(), isAboutRecordSql),
     ...resources.flatMap((gateway) => expandsRecordSql(gateway, shares)),
@@ -115,7 +115,7 @@ export function aboutUserSql(resources: readonly ResourceGateway[], users: Resou
     select d.id, d.event_id, d.type, d.subject_id, o.body from unnest($2::text[], $3::text[]) as o(id, body)
       join webhook_deliveries d on d.id = o.id
   ) d, lateral (select (${BODY_JSON})->'data' as data offset 0) b`,
-    emptyDeletedSql: Array.from(shares.values(), emptyDeletedSql),
+    emptyDeletedRecordsSql: Array.from(shares.values(), emptyDeletedRecordsSql),
     removeWaiting: `
   delete from outbox where id in (
     select id from outbox where name = '${OWN_ROW_NAME}'

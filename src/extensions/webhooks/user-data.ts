@@ -4,7 +4,7 @@ import { readRowsInPages } from '../../platform/postgres/scan.ts';
 import { writeInBatches } from '../../platform/postgres/write-in-batches.ts';
 import type { DeliverySerializer } from './log/delivery.ts';
 import type { Audience } from './readability/readability.ts';
-import { readBody } from './readability/stored-body.ts';
+import { decryptStoredBody } from './readability/stored-body.ts';
 import {
   aboutUserSql,
   DELETED_RECORDS_OF,
@@ -31,7 +31,7 @@ type AboutRow = [id: string, isAbout: boolean, encryptedBody: string | null];
 const DELIVERIES_AT_ONCE = 200;
 
 /** Describes the user data of webhooks: how to export and to erase it. */
-export function createWebhookData(
+export function createWebhookUserData(
   { database, resources, keyring }: Pick<Host, 'database' | 'resources' | 'keyring'>,
   users: ResourceGateway,
   { readableBodies }: Pick<DeliverySerializer, 'readableBodies'>,
@@ -39,7 +39,7 @@ export function createWebhookData(
   const about = aboutUserSql(resources, users);
 
   /** Reads the deliveries to a user's endpoints, with the bodies that the user may read now. */
-  async function* readLog(userId: string): AsyncGenerator<Record<string, unknown>> {
+  async function* readDeliveriesWithBodies(userId: string): AsyncGenerator<Record<string, unknown>> {
     for (let after = ''; ; ) {
       const rows = await database.readSlowly<LogRow>({ text: LOG_OF, values: [userId, after, BODIES_AT_ONCE] });
       const bodies = new Map<string, string>();
@@ -66,7 +66,7 @@ export function createWebhookData(
     for (const [id, , encryptedBody] of rows) {
       if (encryptedBody === null) continue;
       try {
-        opened.push([id, readBody(keyring, id, { body: '', encryptedBody })]);
+        opened.push([id, decryptStoredBody(keyring, id, { body: '', encryptedBody })]);
       } catch (error) {
         if (!(error instanceof DecryptionError)) throw error;
         found.add(id);
@@ -82,7 +82,7 @@ export function createWebhookData(
   /** Removes personal values from copies of the user's deleted records. Returns the number of copies changed or deleted. */
   async function eraseDeletedRecords(userId: string): Promise<number> {
     let total = 0;
-    for (const text of about.emptyDeletedSql) total += (await database.write({ text, values: [userId] })).length;
+    for (const text of about.emptyDeletedRecordsSql) total += (await database.write({ text, values: [userId] })).length;
     return total;
   }
 
@@ -112,7 +112,7 @@ export function createWebhookData(
       name: 'webhookDeliveries',
       description: 'What was sent to these endpoints',
       tables: ['webhook_deliveries'],
-      rows: readLog,
+      rows: readDeliveriesWithBodies,
       async erase(userId) {
         const own = await writeInBatches(database, REMOVE_LOG_OF, [userId]);
         return own + (await eraseDeliveriesAbout(userId));

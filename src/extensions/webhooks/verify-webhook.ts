@@ -70,14 +70,14 @@ export function verifyWebhook<Payload = WebhookPayload>(
   const id = readHeader(headers, 'webhook-id');
   const timestamp = readHeader(headers, 'webhook-timestamp');
   const signatures = readHeader(headers, 'webhook-signature');
-  checkTimestamp(timestamp, toleranceSeconds, Number(now));
+  assertRecentTimestamp(timestamp, toleranceSeconds, Number(now));
   // With a full stop in the id, the same signed text could be read as two different messages.
   if (id.includes('.')) throw new WebhookVerificationError('INVALID_HEADER', 'The header webhook-id is malformed');
 
   if (!isGenuine(`${id}.${timestamp}.`, rawBody, signatures.split(' '))) {
     throw new WebhookVerificationError('SIGNATURE_MISMATCH', 'No signature matches: wrong secret or changed body');
   }
-  return parseBody(rawBody) as Payload;
+  return parseJsonBody(rawBody) as Payload;
 }
 
 /** Returns whether one of the signatures matches the signed text, which is `start` followed by `body`. */
@@ -123,7 +123,7 @@ function createPublicKeyCheck(publicKey: string): SignatureCheck {
 
 /** Decodes a text of base64 without padding; undefined for any other text. */
 function decodeBase64(encoded: string): Uint8Array | undefined {
-  const text = fromBase64(encoded);
+  const text = decodeBase64ToText(encoded);
   // The decoder skips white space and ignores spare bits, so encode again to check that the text was canonical.
   if (text === undefined || btoa(text).replace(/=+$/, '') !== encoded) return undefined;
   return Uint8Array.from(text, (byte) => byte.charCodeAt(0));
@@ -134,7 +134,7 @@ function toBase64(bytes: Uint8Array): string {
 }
 
 /** Decodes base64 to a text with one character per byte; undefined if the text is not base64. */
-function fromBase64(encoded: string): string | undefined {
+function decodeBase64ToText(encoded: string): string | undefined {
   try {
     return atob(encoded);
   } catch {
@@ -167,7 +167,7 @@ function readHeaderValues(headers: unknown, name: string): unknown[] {
   return values.filter((value) => value !== undefined && value !== null);
 }
 
-function checkTimestamp(timestamp: string, toleranceSeconds: number, nowMs: number): void {
+function assertRecentTimestamp(timestamp: string, toleranceSeconds: number, nowMs: number): void {
   if (!/^\d{1,15}$/.test(timestamp)) {
     throw new WebhookVerificationError('INVALID_HEADER', 'The header webhook-timestamp is not a Unix time in seconds');
   }
@@ -184,7 +184,7 @@ function isEqualInConstantTime(given: string, expected: string): boolean {
   return left.length === right.length && timingSafeEqual(left, right);
 }
 
-function parseBody(rawBody: string | Uint8Array): unknown {
+function parseJsonBody(rawBody: string | Uint8Array): unknown {
   try {
     return JSON.parse(
       typeof rawBody === 'string' ? rawBody : new TextDecoder('utf-8', { fatal: true }).decode(rawBody),

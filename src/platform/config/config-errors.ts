@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { didYouMean } from './did-you-mean.ts';
+import { suggestClosestName } from './did-you-mean.ts';
 
 /** Collects configuration errors, so that an app that cannot start reports all of them at once. */
 export class ConfigErrors {
@@ -49,6 +49,6 @@ export function reportSettingErrors(name: string, schema: z.ZodType, error: z.Zo
       for (const key of issue.keys)
         errors
           .at(`${place}.${key}`)
-          .report(`there is no such setting${didYouMean(key, findSchemaKeys(schema, issue.path))}`);
+          .report(`there is no such setting${suggestClosestName(key, findSchemaKeys(schema, issue.path))}`);
   }
 }

@@ -19,7 +19,7 @@ function computeEditDistance(from: string, to: string): number {
  *
  * @returns `. Did you mean "title"?`, or an empty string if no known name is close
  */
-export function didYouMean(name: string, known: Iterable<string>): string {
+export function suggestClosestName(name: string, known: Iterable<string>): string {
   // Declarations in plain JavaScript may contain a name that is not a string.
   const folded = String(name).toLowerCase();
   let best: { name: string; edits: number } | undefined;
@@ -38,5 +38,5 @@ export function didYouMean(name: string, known: Iterable<string>): string {
  * @returns `. Did you mean "title"?` or `; fields: title, body`
  */
 export function suggestKnownNames(name: string, what: string, known: Iterable<string>): string {
-  return didYouMean(name, known) || `; ${what}: ${[...known].join(', ')}`;
+  return suggestClosestName(name, known) || `; ${what}: ${[...known].join(', ')}`;
 }

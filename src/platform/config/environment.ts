@@ -143,7 +143,7 @@ const PUSH_VARIABLE_NAMES = [
 const PUSH_VARIABLE_PREFIX = /^(FCM|APNS|VAPID)_/;
 
 /** Returns an error for each unknown push variable: a misspelled name would disable a provider, or send to the wrong one. */
-function findUnknownPushNames(variables: Record<string, string | undefined>): string[] {
+function findUnknownPushVariableErrors(variables: Record<string, string | undefined>): string[] {
   const names = Object.keys(variables).filter(
     (name) => PUSH_VARIABLE_PREFIX.test(name) && !PUSH_VARIABLE_NAMES.includes(name),
   );
@@ -242,7 +242,7 @@ export function readEnvironment(variables: Record<string, string | undefined>): 
     ...(parsed.error?.issues ?? []).map((issue) => issue.message),
     ...findProductionErrors(definedVariables),
     ...findMailErrors(definedVariables),
-    ...findUnknownPushNames(definedVariables),
+    ...findUnknownPushVariableErrors(definedVariables),
   ];
   if (!parsed.success || errors.length > 0) {
     throw new StartupError('Environment variables are missing or invalid:', [...new Set(errors)]);

@@ -159,10 +159,10 @@ function deriveHashKey(key: string): KeyObject {
  */
 export function createKeyedHashes(keys: readonly string[]): KeyedHashes {
   const ring = keys.map(deriveHashKey);
-  const mac = (key: KeyObject, text: string, context: string) =>
+  const computeMac = (key: KeyObject, text: string, context: string) =>
     createHmac('sha256', key).update(`${context.length}.${context}`).update(text).digest('hex');
   return {
-    hash: (text, context) => mac(ring[0]!, text, context),
-    matches: (given, text, context) => ring.some((key) => mac(key, text, context) === given),
+    hash: (text, context) => computeMac(ring[0]!, text, context),
+    matches: (given, text, context) => ring.some((key) => computeMac(key, text, context) === given),
   };
 }

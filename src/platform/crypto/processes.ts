@@ -50,7 +50,7 @@ export interface ProcessRegistration {
   /** Renews the row every 15 seconds. */
   startHeartbeat(): void;
   /** Deletes the row. Never rejects: a row that stays expires after a minute. */
-  leave(): Promise<void>;
+  deleteRegistration(): Promise<void>;
 }
 
 /** Adds the row of this process to `encryption_processes`, in the transaction that records its newest key. */
@@ -65,12 +65,12 @@ export async function registerProcess(
   let timer: NodeJS.Timeout | undefined;
   let pendingHeartbeat: Promise<void> = Promise.resolve();
 
-  const recordHeartbeat = (executor: Executor) =>
+  const recordHeartbeatAndFindMissingKeys = (executor: Executor) =>
     executor.write<[string]>({ text: HEARTBEAT, values: [id, keyring.keyIds] });
 
-  async function sendHeartbeat(): Promise<void> {
+  async function sendHeartbeatAndLogMissingKeys(): Promise<void> {
     try {
-      for (const [keyId] of await recordHeartbeat(database)) {
+      for (const [keyId] of await recordHeartbeatAndFindMissingKeys(database)) {
         if (!loggedKeyIds.has(keyId))
           log.error(
             { keyId },
@@ -84,16 +84,16 @@ export async function registerProcess(
   }
 
   await tx.write({ text: REMOVE_EXPIRED, values: [] });
-  await recordHeartbeat(tx);
+  await recordHeartbeatAndFindMissingKeys(tx);
   return {
     id,
     startHeartbeat() {
       timer = setInterval(() => {
-        pendingHeartbeat = pendingHeartbeat.then(sendHeartbeat);
+        pendingHeartbeat = pendingHeartbeat.then(sendHeartbeatAndLogMissingKeys);
       }, HEARTBEAT_MS);
       timer.unref();
     },
-    async leave() {
+    async deleteRegistration() {
       clearInterval(timer);
       await pendingHeartbeat;
       try {

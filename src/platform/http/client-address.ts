@@ -70,7 +70,7 @@ export function isFromThisMachine(req: { headers: IncomingHttpHeaders; socket: R
  *
  * @param address in canonical form
  */
-export function clientKey(address: string): string {
+export function clientKeyOf(address: string): string {
   if (!address.includes(':')) return address;
   const groups = ipaddr.IPv6.parse(address).parts.slice(0, 4);
   return `${groups.map((group) => group.toString(16)).join(':')}::/64`;

@@ -1,7 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import { ApiError } from '../errors.ts';
-import { addressOf, clientKey } from './client-address.ts';
+import { addressOf, clientKeyOf } from './client-address.ts';
 import { createPerRequestStore } from './per-request.ts';
 
 /** Limits for the memory that responses use, from the time their data is loaded until the client has received them. */
@@ -27,7 +27,7 @@ export interface PendingResponses {
    *
    * @throws ApiError UNAVAILABLE if the client, or the process, has no room even for a small response
    */
-  begin(req: IncomingMessage, res: ServerResponse): void;
+  startCounting(req: IncomingMessage, res: ServerResponse): void;
   /** Whether the client of a connection, or all clients together, hold more than half of their limit. */
   isMemoryShort(socket: Socket): boolean;
 }
@@ -38,7 +38,7 @@ interface PendingResponse {
   /** Returns how many more bytes the response may hold; never fewer than the size of a small response. */
   availableBytes(): number;
   /** Sets the bytes that the response holds. @throws ApiError UNAVAILABLE if there is no room, unless `isForced` */
-  set(bytes: number, isForced: boolean): void;
+  setBytes(bytes: number, isForced: boolean): void;
   res: ServerResponse;
 }
 
@@ -57,7 +57,7 @@ function canRefuseResponse({ method }: IncomingMessage): boolean {
  */
 export function reserveResponseBytes(req: IncomingMessage | undefined, bytes: number): void {
   const response = req && pendingResponses.get(req);
-  response?.set(response.bytes + bytes, !canRefuseResponse(req!));
+  response?.setBytes(response.bytes + bytes, !canRefuseResponse(req!));
 }
 
 /** The maximum number of bytes for the response to a request; a larger response would be refused. */
@@ -84,7 +84,7 @@ export function setResponseBytes(req: IncomingMessage, bytes: number, isSent = f
   // The socket is undefined while an earlier response uses the connection.
   const { socket } = response.res;
   const isFree = bytes <= FREE_BYTES && socket?.writableLength === 0;
-  response.set(isFree ? 0 : bytes, isSent || !canRefuseResponse(req));
+  response.setBytes(isFree ? 0 : bytes, isSent || !canRefuseResponse(req));
 }
 
 /** Excludes a response from the count, because all responses like it share the same bytes. */
@@ -140,16 +140,16 @@ export function createPendingResponses({ pendingBytesPerClient, pendingBytes }: 
       bytes: 0,
       res,
       availableBytes() {
-        const own = byClient.get(client ?? clientKey(addressOf(req))) ?? 0;
+        const own = byClient.get(client ?? clientKeyOf(addressOf(req))) ?? 0;
         // A single response always has room.
         const ofClient = own === response.bytes ? Number.POSITIVE_INFINITY : pendingBytesPerClient - own;
         const ofAll = total === response.bytes ? Number.POSITIVE_INFINITY : pendingBytes - total;
         return Math.max(SMALL_BYTES, Math.min(ofClient, ofAll));
       },
-      set(bytes, isForced) {
+      setBytes(bytes, isForced) {
         if (isClosed || bytes === response.bytes) return;
         // Look up the client only now, because most responses hold no bytes.
-        const known = client ?? clientKey(addressOf(req));
+        const known = client ?? clientKeyOf(addressOf(req));
         const own = (byClient.get(known) ?? 0) - response.bytes;
         const fits = hasRoom(total - response.bytes, bytes, pendingBytes) && hasRoom(own, bytes, pendingBytesPerClient);
         if (bytes > response.bytes && !fits && !isForced) throw createNoRoomError();
@@ -166,9 +166,9 @@ export function createPendingResponses({ pendingBytesPerClient, pendingBytes }: 
   }
 
   return {
-    begin(req, res) {
+    startCounting(req, res) {
       if (total > 0) {
-        const own = byClient.get(clientKey(addressOf(req))) ?? 0;
+        const own = byClient.get(clientKeyOf(addressOf(req))) ?? 0;
         if (!hasRoom(total, 0, pendingBytes) || !hasRoom(own, 0, pendingBytesPerClient)) throw createNoRoomError();
       }
       pendingResponses.set(req, createPendingResponse(req, res));

@@ -42,7 +42,7 @@ export function sendPost(
     let controller: Dispatcher.DispatchController | undefined;
     let done = false;
 
-    const finish = (outcome?: Partial<PostResult>) => {
+    const resolveOnce = (outcome?: Partial<PostResult>) => {
       if (done) return;
       done = true;
       clearTimeout(timer);
@@ -51,7 +51,7 @@ export function sendPost(
     };
     const abortRequest = () => controller?.abort(new Error('enough'));
     const timer = setTimeout(() => {
-      finish({ isTimedOut: true });
+      resolveOnce({ isTimedOut: true });
       abortRequest();
     }, timeoutMs);
 
@@ -73,11 +73,11 @@ export function sendPost(
         chunks.push(chunk);
         size += chunk.length;
         if (size <= MAX_RESPONSE_BYTES) return;
-        finish();
+        resolveOnce();
         abortRequest();
       },
-      onResponseEnd: () => finish(),
-      onResponseError: (_, error) => finish({ error }),
+      onResponseEnd: () => resolveOnce(),
+      onResponseError: (_, error) => resolveOnce({ error }),
     };
     try {
       dispatcher.dispatch(
@@ -94,7 +94,7 @@ export function sendPost(
         handler,
       );
     } catch (error) {
-      finish({ error });
+      resolveOnce({ error });
     }
   });
 }

@@ -3,7 +3,7 @@ import { ApiError } from '../errors.ts';
 const MAX_PARAMETERS = 1000;
 
 /** Decodes a part of a query string. */
-function decodePart(part: string): string {
+function decodeQueryComponent(part: string): string {
   const spaced = part.includes('+') ? part.replaceAll('+', ' ') : part;
   if (!spaced.includes('%')) return spaced;
   try {
@@ -32,8 +32,8 @@ export function parseQueryString(text: string | null | undefined): Record<string
   for (const part of parts) {
     if (part === '') continue;
     const equals = part.indexOf('=');
-    const name = decodePart(equals === -1 ? part : part.slice(0, equals));
-    const value = equals === -1 ? '' : decodePart(part.slice(equals + 1));
+    const name = decodeQueryComponent(equals === -1 ? part : part.slice(0, equals));
+    const value = equals === -1 ? '' : decodeQueryComponent(part.slice(equals + 1));
     const before = query[name];
     if (before === undefined) query[name] = value;
     else if (typeof before === 'string') query[name] = [before, value];

@@ -74,7 +74,7 @@ export function sendJson(res: ServerResponse, status: number, body: unknown): vo
  *
  * @throws ApiError BAD_REQUEST or PRECONDITION_FAILED
  */
-function clientHasVersion(headers: IncomingHttpHeaders, tag: string): boolean {
+function evaluateConditionalHeaders(headers: IncomingHttpHeaders, tag: string): boolean {
   const { 'if-match': match, 'if-none-match': noneMatch } = headers;
   if (match !== undefined) {
     const version = versionOfTag(tag);
@@ -120,7 +120,7 @@ export function sendSuccess(res: ServerResponse, response: SuccessResponse, view
   res.setHeader('Vary', vary === undefined ? 'Authorization' : `${vary}, Authorization`);
   if (caching === undefined) res.setHeader('Cache-Control', 'private, no-cache');
   res.setHeader('ETag', `"${tag}"`);
-  if (isRead && clientHasVersion(headers, tag)) {
+  if (isRead && evaluateConditionalHeaders(headers, tag)) {
     res.statusCode = 304;
     res.end();
   } else sendJsonBytes(res, status, bytes);

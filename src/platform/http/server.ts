@@ -60,7 +60,7 @@ export async function startHttpServer(
     },
   );
   server.on('checkExpectation', (req, res) => refuseRequest(req, res, 'EXPECTATION_FAILED'));
-  server.on('connect', (_req, socket) => refuseSocket(socket, 'BAD_REQUEST'));
+  server.on('connect', (_req, socket) => writeErrorToSocket(socket, 'BAD_REQUEST'));
   server.on('clientError', refuseMalformedRequest);
   const stopChecks = watchStalledConnections(server, stallMs, isMemoryShort, onStalled);
   await new Promise<void>((resolve, reject) => {
@@ -116,11 +116,11 @@ function refuseMalformedRequest(error: NodeJS.ErrnoException, socket: Duplex): v
   if (!socket.writable || error.code === 'ECONNRESET' || currentResponse?.headersSent) socket.destroy();
   // The client sent a complete request before the malformed one: send that request's response, then close the connection.
   else if (currentResponse?.req.complete) currentResponse.setHeader('Connection', 'close');
-  else refuseSocket(socket, MALFORMED[error.code ?? ''] ?? 'BAD_REQUEST');
+  else writeErrorToSocket(socket, MALFORMED[error.code ?? ''] ?? 'BAD_REQUEST');
 }
 
 /** Sends an error response to a request that has no response object, and closes the connection. */
-function refuseSocket(socket: Duplex, code: ErrorCode): void {
+function writeErrorToSocket(socket: Duplex, code: ErrorCode): void {
   const { status, message } = new ApiError(code);
   const requestId = randomUUID();
   const body = JSON.stringify({ error: { code, message, requestId } });

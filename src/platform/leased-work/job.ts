@@ -1,4 +1,4 @@
-import { createTimer, type LogWork } from '../observability/log-work.ts';
+import { type LogWork, startTimer } from '../observability/log-work.ts';
 import { LeaseLostError, type LeaseRenewals } from './lease.ts';
 
 /** The result of an attempt, for its log line: an outcome in a word, and counts. No personal data. */
@@ -66,7 +66,7 @@ export function createLeasedJob<Lease>(
   return async (id) => {
     const lease = await claim(id);
     if (lease === undefined) return undefined;
-    const elapsed = createTimer();
+    const elapsed = startTimer();
     const [result, level] = await attemptUnderLease(lease);
     logWork(unit, { ...describe(lease), ...result, durationMs: elapsed() }, { level });
     return result;

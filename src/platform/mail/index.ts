@@ -4,7 +4,7 @@ import type { Sweep } from '../outbox/relay.ts';
 import type { Platform } from '../platform.ts';
 import type { RunningWorker } from '../redis/queues.ts';
 import type { CompleteMail } from './message.ts';
-import { createMailSender, MAIL_QUEUE, type MailSender, mailJob } from './sender.ts';
+import { createMailJob, createMailSender, MAIL_QUEUE, type MailSender } from './sender.ts';
 import { createMailStore, encryptedMails, REMOVE_OLD_MAILS } from './store.ts';
 import { type MailComposer, startMailWorker } from './worker.ts';
 
@@ -44,8 +44,8 @@ export function createMail(platform: Platform, composers: () => Readonly<Record<
         createReclaimSweep({
           name: 'mail jobs',
           everyMs: settings.relay.sweepMs,
-          find: store.findOverdue,
-          addJobs: (ids) => queues.add(MAIL_QUEUE, ids.map(mailJob)),
+          find: store.findOverdueMailIds,
+          addJobs: (ids) => queues.add(MAIL_QUEUE, ids.map(createMailJob)),
         }),
         createRetentionSweep(database, { name: 'mail retention', removals: [{ text: REMOVE_OLD_MAILS }] }),
       ],

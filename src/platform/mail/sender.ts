@@ -8,7 +8,7 @@ import type { MailStore, NewMail } from './store.ts';
 export const MAIL_QUEUE = 'mail';
 
 /** Creates the job that sends an e-mail. The job id contains the e-mail's id, so that an e-mail has at most one live job. */
-export function mailJob(id: string): NewJob {
+export function createMailJob(id: string): NewJob {
   return { name: 'send', data: { id }, opts: { jobId: `mail_${id}` } };
 }
 
@@ -36,17 +36,17 @@ export interface MailSender {
 }
 
 export function createMailSender(store: MailStore, database: Executor, queues: Queues): MailSender {
-  async function enqueue(given: NewMail, within: MailTransaction | undefined): Promise<{ id: string }> {
+  async function storeAndEnqueueMail(given: NewMail, within: MailTransaction | undefined): Promise<{ id: string }> {
     const id = newId();
-    await store.insert(id, given, within?.database ?? database);
+    await store.insertMail(id, given, within?.database ?? database);
     // No need to wait: `add` never fails, and a sweep adds the job if Redis is down.
-    const dispatch = () => void queues.add(MAIL_QUEUE, [mailJob(id)]);
-    if (within === undefined) dispatch();
-    else within.afterCommit(dispatch);
+    const addMailJob = () => void queues.add(MAIL_QUEUE, [createMailJob(id)]);
+    if (within === undefined) addMailJob();
+    else within.afterCommit(addMailJob);
     return { id };
   }
   return {
-    send: async (mail, within) => enqueue({ mail: validateMail(mail) }, within),
-    sendComposed: (kind, data, within) => enqueue({ kind, data }, within),
+    send: async (mail, within) => storeAndEnqueueMail({ mail: validateMail(mail) }, within),
+    sendComposed: (kind, data, within) => storeAndEnqueueMail({ kind, data }, within),
   };
 }

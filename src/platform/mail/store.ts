@@ -124,17 +124,17 @@ interface MailOutcome {
  */
 export interface MailStore {
   /** Stores a new e-mail. @param on the database, or the caller's transaction */
-  insert(id: string, mail: NewMail, on: Executor): Promise<void>;
+  insertMail(id: string, mail: NewMail, on: Executor): Promise<void>;
   /** Claims an e-mail. Returns undefined if the e-mail is not due, finished, or claimed by another worker. */
-  claim(id: string): Promise<ClaimedMail | undefined>;
+  claimMail(id: string): Promise<ClaimedMail | undefined>;
   /** Stores the final result of an e-mail and ends the lease. */
-  finish(claimed: ClaimedMail, end: MailOutcome): Promise<void>;
+  storeOutcome(claimed: ClaimedMail, end: MailOutcome): Promise<void>;
   /** Stores the error of an attempt, and defers the e-mail by `seconds`. */
-  retry(claimed: ClaimedMail, error: string, seconds: number): Promise<void>;
+  scheduleRetry(claimed: ClaimedMail, error: string, seconds: number): Promise<void>;
   /** Deletes a claimed e-mail that does not need to be sent. */
-  remove(claimed: ClaimedMail): Promise<void>;
+  removeClaimedMail(claimed: ClaimedMail): Promise<void>;
   /** Returns the ids of up to 1,000 e-mails that are due and have no lease. */
-  findOverdue(): Promise<string[]>;
+  findOverdueMailIds(): Promise<string[]>;
   /** Returns the newest 1,000 captured e-mails, newest first. */
   listCaptured(): Promise<CompleteMail[]>;
 }
@@ -147,20 +147,20 @@ export function createMailStore(database: Database, keyring: Keyring): MailStore
     ...JSON.parse(keyring.decrypt(content, contentContext(id))),
   });
 
-  async function writeFenced(text: string, { id, attempt }: ClaimedMail, ...values: unknown[]): Promise<void> {
+  async function writeIfStillClaimed(text: string, { id, attempt }: ClaimedMail, ...values: unknown[]): Promise<void> {
     const rows = await database.write({ text, values: [id, attempt, ...values] });
     if (rows.length === 0) throw new LeaseLostError('another worker has claimed it');
   }
 
   return {
-    async insert(id, given, on) {
+    async insertMail(id, given, on) {
       const values =
         'mail' in given
           ? [id, null, null, given.mail.to, encryptContent(id, given.mail)]
           : [id, given.kind, JSON.stringify(given.data), null, null];
       await on.write({ name: 'mail_insert', text: INSERT, values });
     },
-    async claim(id) {
+    async claimMail(id) {
       type Row = [string | null, Record<string, unknown> | null, string | null, string | null, number, string];
       const [row] = await database.write<Row>({ name: 'mail_claim', text: CLAIM, values: [id] });
       if (row === undefined) return undefined;
@@ -168,8 +168,8 @@ export function createMailStore(database: Database, keyring: Keyring): MailStore
       const composed = kind === null ? undefined : { kind, data: data! };
       return { id, attempt, createdAt, composed, read: () => decryptContent(id, recipient!, content!) };
     },
-    finish: (claimed, { status, error, to, content }) =>
-      writeFenced(
+    storeOutcome: (claimed, { status, error, to, content }) =>
+      writeIfStillClaimed(
         FINISH,
         claimed,
         status,
@@ -177,9 +177,9 @@ export function createMailStore(database: Database, keyring: Keyring): MailStore
         to,
         content === undefined ? null : encryptContent(claimed.id, content),
       ),
-    retry: (claimed, error, seconds) => writeFenced(RETRY, claimed, error, seconds),
-    remove: (claimed) => writeFenced(REMOVE, claimed),
-    async findOverdue() {
+    scheduleRetry: (claimed, error, seconds) => writeIfStillClaimed(RETRY, claimed, error, seconds),
+    removeClaimedMail: (claimed) => writeIfStillClaimed(REMOVE, claimed),
+    async findOverdueMailIds() {
       const rows = await database.write<[string]>({ name: 'mail_overdue', text: OVERDUE, values: [] });
       return rows.map(([id]) => id);
     },

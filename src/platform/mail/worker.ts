@@ -2,9 +2,9 @@ import type { ApiError } from '../errors.ts';
 import { type AttemptResult, createLeasedJob } from '../leased-work/job.ts';
 import { LeaseLostError, STORE_RESULT_RETRY_MS } from '../leased-work/lease.ts';
 import { getScheduledWait } from '../leased-work/retry-schedule.ts';
-import { createLogWork } from '../observability/log-work.ts';
+import { createWorkLogger } from '../observability/log-work.ts';
 import type { Platform } from '../platform.ts';
-import { retryTransient } from '../postgres/retry.ts';
+import { retryWhileUnavailable } from '../postgres/retry.ts';
 import type { RunningWorker } from '../redis/queues.ts';
 import { type CompleteMail, type MailMessage, validateMail } from './message.ts';
 import { MAIL_QUEUE } from './sender.ts';
@@ -34,7 +34,7 @@ export type MailComposer = (composing: ComposerInput) => Promise<MailMessage | u
 type Parts = Pick<Platform, 'env' | 'log' | 'queues' | 'settings'>;
 
 /** Validates an e-mail from a composer. Throws an Error with the validation errors, to be logged for the composer's author. */
-function validateComposed(mail: MailMessage, kind: string): CompleteMail {
+function validateComposedMail(mail: MailMessage, kind: string): CompleteMail {
   try {
     return validateMail(mail);
   } catch (error) {
@@ -61,19 +61,19 @@ export function startMailWorker(
   if (smtp === undefined && production)
     log.warn('SMTP_URL is not set: e-mails, including password reset links, are queued and fail after nine hours');
 
-  async function compose({ composed, attempt, createdAt, read }: ClaimedMail): Promise<CompleteMail | undefined> {
+  async function composeMail({ composed, attempt, createdAt, read }: ClaimedMail): Promise<CompleteMail | undefined> {
     if (composed === undefined) return read();
     const { kind, data } = composed;
     const composer = composers()[kind];
     if (composer === undefined) throw new Error(`this process has no composer for e-mails of kind ${kind}`);
     const mail = await composer({ data, attempt, requestedAt: createdAt });
-    return mail && validateComposed(mail, kind);
+    return mail && validateComposedMail(mail, kind);
   }
 
   /** Stores that an e-mail was sent, with retries: it must not be sent again only because the result could not be stored. */
-  async function storeSent(claimed: ClaimedMail, to: string): Promise<void> {
+  async function storeSentOutcome(claimed: ClaimedMail, to: string): Promise<void> {
     try {
-      await retryTransient(() => store.finish(claimed, { status: 'sent', to }), STORE_RESULT_RETRY_MS);
+      await retryWhileUnavailable(() => store.storeOutcome(claimed, { status: 'sent', to }), STORE_RESULT_RETRY_MS);
     } catch (error) {
       if (error instanceof LeaseLostError) throw error;
       log.error(
@@ -83,48 +83,48 @@ export function startMailWorker(
     }
   }
 
-  async function send(claimed: ClaimedMail): Promise<AttemptResult> {
+  async function sendClaimedMail(claimed: ClaimedMail): Promise<AttemptResult> {
     if (claimed.attempt > MAX_ATTEMPTS) throw new Error('its workers stopped before the send was finished');
-    const mail = await compose(claimed);
+    const mail = await composeMail(claimed);
     if (mail === undefined) {
-      await store.remove(claimed);
+      await store.removeClaimedMail(claimed);
       return { outcome: 'nothing to send' };
     }
     if (smtp === undefined) {
       if (production) throw new Error('SMTP_URL is not set');
-      await store.finish(claimed, { status: 'captured', to: mail.to, content: mail });
+      await store.storeOutcome(claimed, { status: 'captured', to: mail.to, content: mail });
       // In development, log the recipient and subject to show that a user would get an e-mail now. For sent e-mails both stay out of the
       // log.
       return { outcome: 'captured', to: mail.to, subject: mail.subject };
     }
     await smtp.send(mail, claimed.id, stopping.signal);
-    await storeSent(claimed, mail.to);
+    await storeSentOutcome(claimed, mail.to);
     return { outcome: 'sent' };
   }
 
-  async function fail(claimed: ClaimedMail, error: unknown): Promise<AttemptResult> {
+  async function storeFailedAttempt(claimed: ClaimedMail, error: unknown): Promise<AttemptResult> {
     const waitSeconds = isPermanentlyRefused(error)
       ? undefined
       : getScheduledWait(RETRY_SCHEDULE_SECONDS, claimed.attempt);
     if (waitSeconds === undefined) {
-      await store.finish(claimed, { status: 'failed', error: truncateError(error) });
+      await store.storeOutcome(claimed, { status: 'failed', error: truncateError(error) });
       return { outcome: 'failed' };
     }
-    await store.retry(claimed, truncateError(error), waitSeconds);
+    await store.scheduleRetry(claimed, truncateError(error), waitSeconds);
     return { outcome: 'retry' };
   }
 
   const job = createLeasedJob(
     {
       unit: 'mail',
-      claim: store.claim,
-      run: send,
-      fail,
+      claim: store.claimMail,
+      run: sendClaimedMail,
+      fail: storeFailedAttempt,
       describe: ({ id, attempt, composed }) => ({ mail: id, kind: composed?.kind, attempt }),
       // The text and other properties of a mail server's error may contain the recipient.
       describeError: (error) => ({ error: truncateError(error).replaceAll(ADDRESS, '[address]') }),
     },
-    createLogWork({ log, settings }),
+    createWorkLogger({ log, settings }),
   );
   const worker = queues.work(MAIL_QUEUE, ({ data }) => job(data.id), CONCURRENCY);
   return {

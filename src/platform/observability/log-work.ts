@@ -36,7 +36,7 @@ export type LogWork = (unit: string, line: WorkLine, options?: WorkLineOptions) 
  *
  * @param random returns a number from 0 (inclusive) to 1 (exclusive)
  */
-export function createLogWork(
+export function createWorkLogger(
   { log, settings }: { log: Logger; settings: Pick<Settings, 'log'> },
   random: () => number = Math.random,
 ): LogWork {
@@ -48,7 +48,7 @@ export function createLogWork(
 }
 
 /** Starts a timer. The returned function returns the whole milliseconds since the start. */
-export function createTimer(): () => number {
+export function startTimer(): () => number {
   const startedAt = performance.now();
   return () => Math.round(performance.now() - startedAt);
 }

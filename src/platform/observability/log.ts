@@ -30,7 +30,7 @@ export function redactTokens(text: string): string {
  * @param process the name of this process, included in every line; undefined: not known yet
  * @param destination where the lines are written; default: standard output
  */
-export function createLog(level: string, process: string | undefined, destination?: DestinationStream): Logger {
+export function createLogger(level: string, process: string | undefined, destination?: DestinationStream): Logger {
   const options: LoggerOptions = {
     level,
     base: process === undefined ? {} : { process },

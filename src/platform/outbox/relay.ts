@@ -1,9 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Redis } from 'ioredis';
 import type { Logger } from '../observability/log.ts';
-import { createTimer, type LogWork } from '../observability/log-work.ts';
+import { type LogWork, startTimer } from '../observability/log-work.ts';
 import type { Database, Executor } from '../postgres/database.ts';
-import { OUTBOX_COLUMNS, type OutboxRow, type RawOutboxRow, readOutboxRow } from './table.ts';
+import { OUTBOX_COLUMNS, type OutboxRow, type RawOutboxRow, toOutboxRow } from './table.ts';
 import { wakeChannel } from './wake.ts';
 
 /** Runs after the relay's transaction commits, to add the jobs of the stored work. Must not throw. */
@@ -70,7 +70,7 @@ export function startRelay(options: RelayOptions): RunningRelay {
   let wakeUp: () => void = () => undefined;
   let woken = false;
 
-  async function runConsumers(rows: OutboxRow[], tx: Executor): Promise<AfterCommit[]> {
+  async function runConsumersAndRemoveRows(rows: OutboxRow[], tx: Executor): Promise<AfterCommit[]> {
     const afterCommits: AfterCommit[] = [];
     for (const consumer of consumers) {
       const wanted = rows.filter((row) => consumer.wants(row));
@@ -84,13 +84,13 @@ export function startRelay(options: RelayOptions): RunningRelay {
   /** Claims and processes one batch of outbox rows. Returns the number of rows. */
   async function processBatch(): Promise<number> {
     let rows: OutboxRow[] = [];
-    const elapsed = createTimer();
+    const elapsed = startTimer();
     try {
       const afterCommits = await database.transaction(async (tx) => {
         rows = (await tx.write<RawOutboxRow>({ name: 'outbox_claim', text: CLAIM, values: [settings.batch] })).map(
-          readOutboxRow,
+          toOutboxRow,
         );
-        return rows.length > 0 ? runConsumers(rows, tx) : [];
+        return rows.length > 0 ? runConsumersAndRemoveRows(rows, tx) : [];
       });
       await Promise.all(afterCommits.map((afterCommit) => afterCommit()));
       if (rows.length > 0)
@@ -100,17 +100,17 @@ export function startRelay(options: RelayOptions): RunningRelay {
       const line = { outcome: 'failed', rows: rows.length, durationMs: elapsed(), err: error };
       logWork('relay batch', line, { level: 'error' });
       // A single row may have failed the whole batch, so retry the rows one by one.
-      for (const row of rows) await retryRow(row.id);
+      for (const row of rows) await retryOrDeferRow(row.id);
     }
     return rows.length;
   }
 
   /** Processes one outbox row again, and defers it if that fails: a row that no consumer can handle must not block other rows. */
-  async function retryRow(id: number): Promise<void> {
+  async function retryOrDeferRow(id: number): Promise<void> {
     try {
       const afterCommits = await database.transaction(async (tx) => {
-        const rows = (await tx.write<RawOutboxRow>({ text: CLAIM_ONE, values: [id] })).map(readOutboxRow);
-        return rows.length > 0 ? runConsumers(rows, tx) : [];
+        const rows = (await tx.write<RawOutboxRow>({ text: CLAIM_ONE, values: [id] })).map(toOutboxRow);
+        return rows.length > 0 ? runConsumersAndRemoveRows(rows, tx) : [];
       });
       await Promise.all(afterCommits.map((afterCommit) => afterCommit()));
     } catch (error) {
@@ -156,7 +156,7 @@ export function startRelay(options: RelayOptions): RunningRelay {
 
   async function runSweepLoop(sweep: Sweep): Promise<void> {
     while (!stopping.signal.aborted) {
-      const elapsed = createTimer();
+      const elapsed = startTimer();
       try {
         const rows = (await sweep.run()) ?? 0;
         if (rows > 0) logWork('sweep', { outcome: 'done', sweep: sweep.name, rows, durationMs: elapsed() });

@@ -60,7 +60,7 @@ export type RawOutboxRow = [
   createdAt: string,
 ];
 
-export function readOutboxRow(raw: RawOutboxRow): OutboxRow {
+export function toOutboxRow(raw: RawOutboxRow): OutboxRow {
   const [id, eventId, name, resource, recordId, userId, requestId, payload, createdAt] = raw;
   return { id, eventId, name, resource, recordId, userId, requestId, payload, createdAt };
 }

@@ -24,20 +24,20 @@ export function createRelayWakeUp(redis: Redis, prefix: string): RelayWakeUp {
   let isPublishing = false;
   let isPending = false;
 
-  async function publish(): Promise<void> {
+  async function publishWakeUp(): Promise<void> {
     isPublishing = true;
     // If Redis is down, the relay's poll finds the work.
     await Promise.all([redis.publish(channel, '').catch(() => undefined), sleep(MIN_INTERVAL_MS)]);
     isPublishing = false;
     if (!isPending) return;
     isPending = false;
-    void publish();
+    void publishWakeUp();
   }
 
   return {
     hint() {
       if (isPublishing) isPending = true;
-      else void publish();
+      else void publishWakeUp();
     },
   };
 }

@@ -4,8 +4,8 @@ import type * as PgCore from 'drizzle-orm/pg-core';
 
 // Load the CommonJS build: for each of the hundred modules of the ESM build, Node would read drizzle's package.json (180 KB) again,
 // half a second at every start. Tables created with one build work with the other.
-const load = createRequire(import.meta.url);
-const core = load('drizzle-orm/pg-core') as typeof PgCore;
+const requireCommonJs = createRequire(import.meta.url);
+const core = requireCommonJs('drizzle-orm/pg-core') as typeof PgCore;
 
 /** The builders for table declarations: https://orm.drizzle.team/docs/sql-schema-declaration */
 export const {
@@ -25,7 +25,7 @@ export const {
 /** A `timestamptz` column to the millisecond, read as ISO 8601 text. */
 export const timestamptz = (name: string) => core.timestamp(name, { withTimezone: true, precision: 3, mode: 'string' });
 
-const { is, sql: sqlTag, SQL: Expression, StringChunk } = load('drizzle-orm') as typeof Drizzle;
+const { is, sql: sqlTag, SQL: Expression, StringChunk } = requireCommonJs('drizzle-orm') as typeof Drizzle;
 
 /** A piece of SQL in a table declaration. */
 export const sql = sqlTag;

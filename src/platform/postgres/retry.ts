@@ -25,7 +25,7 @@ export async function retryConflicts<T>(run: () => Promise<T>): Promise<T> {
  *
  * @param pausesMs the pauses between attempts; the error of the last attempt is thrown
  */
-export async function retryTransient<T>(run: () => Promise<T>, pausesMs: readonly number[]): Promise<T> {
+export async function retryWhileUnavailable<T>(run: () => Promise<T>, pausesMs: readonly number[]): Promise<T> {
   for (const pause of pausesMs) {
     try {
       return await run();

@@ -25,7 +25,7 @@ export function createTransactionStatements(client: PoolClient): TransactionStat
   let hasSavepoint = false;
   let failure: { error: unknown } | undefined;
 
-  function enqueue<T>(work: () => Promise<T>): Promise<T> {
+  function runInOrder<T>(work: () => Promise<T>): Promise<T> {
     if (failure !== undefined) return Promise.reject(failure.error);
     if (ended)
       return Promise.reject(
@@ -49,12 +49,12 @@ export function createTransactionStatements(client: PoolClient): TransactionStat
     }
   }
 
-  const read: Queryable['read'] = (statement) => enqueue(() => runStatement(statement));
+  const read: Queryable['read'] = (statement) => runInOrder(() => runStatement(statement));
   return {
     read,
     readList: (sendable) => read(typeof sendable === 'function' ? sendable() : sendable),
     readSlowly: read,
-    write: (statement) => enqueue(() => writeWithSavepoint(statement)),
+    write: (statement) => runInOrder(() => writeWithSavepoint(statement)),
     abort(error) {
       failure ??= { error };
     },

@@ -69,7 +69,7 @@ export function createQueues(redis: RedisConnections, prefix: string, log: Logge
   const queues = new Map<string, Queue>();
   const events = new Map<string, QueueEvents>();
 
-  function queueOf(name: string): Queue {
+  function getOrCreateQueue(name: string): Queue {
     let queue = queues.get(name);
     if (queue === undefined) {
       queue = new Queue(name, { connection: redis.commands, prefix, defaultJobOptions: DEFAULT_JOB_OPTIONS });
@@ -84,7 +84,7 @@ export function createQueues(redis: RedisConnections, prefix: string, log: Logge
     async add(name, jobs) {
       if (jobs.length === 0) return;
       try {
-        await queueOf(name).addBulk(jobs);
+        await getOrCreateQueue(name).addBulk(jobs);
       } catch (error) {
         log.warn({ err: error, queue: name, jobs: jobs.length }, 'jobs were not added; the sweep will add them');
       }
@@ -116,7 +116,7 @@ export function createQueues(redis: RedisConnections, prefix: string, log: Logge
       }
       return stream;
     },
-    queue: queueOf,
+    queue: getOrCreateQueue,
     async close() {
       // Closing fails while Redis is down, but the rest of the app must still be closed.
       await Promise.all([...events.values(), ...queues.values()].map((open) => open.close().catch(() => undefined)));

@@ -70,11 +70,11 @@ interface ChunkSenderParts {
 /** Sends the chunks of one job queue. */
 interface ChunkSender {
   /** Sends a chunk, unless the chunk is finished or another worker has claimed it; resolves when its results are stored. */
-  send(key: ChunkKey & { size: number }): Promise<void>;
+  sendChunk(key: ChunkKey & { size: number }): Promise<void>;
   /** Drops the chunks that are not claimed yet, and all chunks that arrive later. A sweep adds new jobs for them, for other workers. */
-  dropUnclaimed(): void;
+  dropUnclaimedChunks(): void;
   /** Stops waiting for results of the transport. The claims of the chunks expire, and other workers send them again. */
-  abandon(): void;
+  abandonSends(): void;
 }
 
 interface WaitingJob {
@@ -113,7 +113,7 @@ function findEarliestTime(times: readonly (number | undefined)[]): number | unde
  */
 export function createChunkSender(
   parts: ChunkSenderParts,
-  transportOf: (name: string | null) => Transport | TransportResult,
+  getTransportOrResult: (name: string | null) => Transport | TransportResult,
 ): ChunkSender {
   const { database, log, claims, claimChunks, handleResults } = parts;
   const waiting: WaitingJob[] = [];
@@ -123,17 +123,17 @@ export function createChunkSender(
   let dropping = false;
   let abandoned = false;
 
-  const storeLater = createMicroBatch<SentChunk>(async (sentChunks) => {
+  const storeResultsInBatches = createMicroBatch<SentChunk>(async (sentChunks) => {
     const byTransport = Map.groupBy(sentChunks, ({ chunk }) => chunk.transport);
     await Promise.all([...byTransport].map(([transport, own]) => handleResults(transport, own)));
   }, MAX_CHUNKS_PER_STORE);
 
   /** Sends chunks of one transport. Returns a promise of the results of each chunk. */
-  function passToTransport(name: string | null, chunks: readonly ClaimedChunk[]): Promise<SentChunk>[] {
+  function sendChunksThroughTransport(name: string | null, chunks: readonly ClaimedChunk[]): Promise<SentChunk>[] {
     const sentAt = Date.now();
-    const target = transportOf(name);
+    const target = getTransportOrResult(name);
     const transport = 'send' in target ? target : undefined;
-    const prepared = chunks.map((chunk) => ({ chunk, ...prepareDevices(chunk, transport, sentAt) }));
+    const prepared = chunks.map((chunk) => ({ chunk, ...separateSendableDevices(chunk, transport, sentAt) }));
     const withSendable = prepared.filter(({ sendable }) => sendable.length > 0);
     const requests = withSendable.map(({ chunk: { pushId: id, message, expiresAt }, sendable }): TransportRequest => {
       const context = expiresAt === undefined ? { id } : { id, expiresAt };
@@ -159,13 +159,17 @@ export function createChunkSender(
     });
   }
 
-  async function finishJob(sending: Promise<SentChunk>, chunk: ClaimedChunk, job: WaitingJob): Promise<void> {
+  async function storeResultsAndFinishJob(
+    sending: Promise<SentChunk>,
+    chunk: ClaimedChunk,
+    job: WaitingJob,
+  ): Promise<void> {
     jobsBeingSent.add(job);
     try {
       const sentChunk = await sending;
       // `abandonSends` has already rejected the job, and the database may be closed.
       if (abandoned) return;
-      await storeLater(sentChunk);
+      await storeResultsInBatches(sentChunk);
       job.resolve();
     } catch (error) {
       job.reject(error);
@@ -173,7 +177,7 @@ export function createChunkSender(
       jobsBeingSent.delete(job);
       claims.remove(chunk);
       devicesInProgress -= chunk.devices.length;
-      claimWaiting();
+      claimAndSendWaitingJobs();
     }
   }
 
@@ -186,7 +190,7 @@ export function createChunkSender(
     return waiting.splice(0, end === -1 ? waiting.length : end);
   }
 
-  async function claimAndSend(batch: readonly WaitingJob[]): Promise<void> {
+  async function claimAndSendChunks(batch: readonly WaitingJob[]): Promise<void> {
     const claimed = await claimChunks(
       database,
       batch.map(({ key }) => key),
@@ -205,19 +209,19 @@ export function createChunkSender(
       claims.add(chunk);
     }
     for (const [name, chunks] of Map.groupBy(claimed, (chunk) => chunk.transport)) {
-      for (const [i, sending] of passToTransport(name, chunks).entries()) {
-        void finishJob(sending, chunks[i]!, jobByKey.get(toKeyText(chunks[i]!))!);
+      for (const [i, sending] of sendChunksThroughTransport(name, chunks).entries()) {
+        void storeResultsAndFinishJob(sending, chunks[i]!, jobByKey.get(toKeyText(chunks[i]!))!);
       }
     }
   }
 
-  async function claimWaiting(): Promise<void> {
+  async function claimAndSendWaitingJobs(): Promise<void> {
     if (claiming) return;
     claiming = true;
     while (waiting.length > 0 && devicesInProgress < MAX_DEVICES_IN_PROGRESS) {
       const batch = takeWaitingJobs();
       try {
-        await claimAndSend(batch);
+        await claimAndSendChunks(batch);
       } catch (error) {
         for (const job of batch) job.reject(error);
       }
@@ -226,18 +230,18 @@ export function createChunkSender(
   }
 
   return {
-    send: (key) =>
+    sendChunk: (key) =>
       new Promise<void>((resolve, reject) => {
         // The job arrived from Redis after the worker began to stop.
         if (dropping) return resolve();
         waiting.push({ key, resolve, reject });
-        void claimWaiting();
+        void claimAndSendWaitingJobs();
       }),
-    dropUnclaimed() {
+    dropUnclaimedChunks() {
       dropping = true;
       for (const job of waiting.splice(0)) job.resolve();
     },
-    abandon() {
+    abandonSends() {
       abandoned = true;
       for (const job of jobsBeingSent)
         job.reject(new Error('The worker stopped before the transport returned its results'));
@@ -258,7 +262,11 @@ interface PreparedDevices {
 }
 
 /** Separates the devices to send to from those that are refused: the device is gone, or the message has expired or is too large. */
-export function prepareDevices(chunk: ClaimedChunk, transport: Transport | undefined, now: number): PreparedDevices {
+export function separateSendableDevices(
+  chunk: ClaimedChunk,
+  transport: Transport | undefined,
+  now: number,
+): PreparedDevices {
   const { message, expiresAt = Number.POSITIVE_INFINITY } = chunk;
   const sizes = new Map<DevicePlatform, string | undefined>();
 

@@ -1,5 +1,5 @@
 import type { DevicePlatform } from '../../accounts/devices/index.ts';
-import { activeOwnerJoin, type UserTable } from '../../accounts/users/user-state.ts';
+import { activeOwnerJoinSql, type UserTable } from '../../accounts/users/user-state.ts';
 import { createLeaseRenewals, type LeaseRenewals } from '../../platform/leased-work/lease.ts';
 import type { Platform } from '../../platform/platform.ts';
 import type { Database } from '../../platform/postgres/database.ts';
@@ -31,7 +31,7 @@ const CLAIM_CHUNKS = `
 
 // Selects devices without a final result. The token is null if the device changed users or lost its session since the push was stored, or
 // if its user is no longer active.
-const selectDueDevices = (users: UserTable | undefined) => `
+const selectDueDevicesSql = (users: UserTable | undefined) => `
   select k.ord, r.position, r.device_id, r.platform, r.user_id, d.locale,
     coalesce(r.token, case when owner.active and (d.session_id is null or s.expires_at > now()) then d.token end),
     r.retry_at, coalesce(jsonb_array_length(r.earlier), 0) + (r.ok is not null)::int
@@ -39,7 +39,7 @@ const selectDueDevices = (users: UserTable | undefined) => `
   join push_results r on r.push_id = k.push_id and r.position between k.first and k.last
   left join devices d on d.id = r.device_id and d.user_id = r.user_id
   left join sessions s on s.id = d.session_id
-  ${activeOwnerJoin(users, 'r.user_id')}
+  ${activeOwnerJoinSql(users, 'r.user_id')}
   where r.ok is null or r.retry_at is not null
   order by k.ord, r.position`;
 
@@ -106,7 +106,7 @@ export type ClaimChunks = (database: Database, keys: readonly ChunkKey[]) => Pro
 
 /** Creates the function that claims due chunks of a push for this worker. @param users undefined in an app without accounts */
 export function createChunkClaimer(users: UserTable | undefined): ClaimChunks {
-  const devices = selectDueDevices(users);
+  const devices = selectDueDevicesSql(users);
   return (database, keys) => claimChunks(database, keys, devices);
 }
 

@@ -1,10 +1,10 @@
 import { type GoneDevice, removeDevices } from '../../accounts/devices/index.ts';
 import { STORE_RESULT_RETRY_MS } from '../../platform/leased-work/lease.ts';
-import { createLogWork, type WorkLine } from '../../platform/observability/log-work.ts';
+import { createWorkLogger, type WorkLine } from '../../platform/observability/log-work.ts';
 import type { Platform } from '../../platform/platform.ts';
-import { retryTransient } from '../../platform/postgres/retry.ts';
+import { retryWhileUnavailable } from '../../platform/postgres/retry.ts';
 import type { FinishedSignals } from '../send/finished.ts';
-import { emitOutcome } from '../status.ts';
+import { emitPushOutcome } from '../status.ts';
 import { SIMULATED_TRANSPORT } from '../transport.ts';
 import { enqueueChunks } from './jobs.ts';
 import { type DeviceResult, type SentChunk, storeResults } from './store-results.ts';
@@ -24,7 +24,10 @@ interface MisconfigurationAlarm {
 }
 
 /** Creates the function that raises the alarm for wrong credentials, project or environment: it emits `push.misconfigured` and logs an error. */
-function createAlarm({ events, log }: Pick<Platform, 'events' | 'log'>): (alarm: MisconfigurationAlarm) => void {
+function createMisconfigurationAlarm({
+  events,
+  log,
+}: Pick<Platform, 'events' | 'log'>): (alarm: MisconfigurationAlarm) => void {
   const raised = new Map<string, number>();
   return (alarm) => {
     const key = `${alarm.reason} ${alarm.transport}`;
@@ -61,7 +64,10 @@ interface GoneResults {
  * Creates the function that removes devices that a provider reports as gone. From 20 gone devices in a row without a success, it
  * keeps all devices until the transport succeeds again, and raises the alarm. The count covers all processes.
  */
-function createGoneDeviceRemover({ database }: Pick<Platform, 'database'>, alarm: ReturnType<typeof createAlarm>) {
+function createGoneDeviceRemover(
+  { database }: Pick<Platform, 'database'>,
+  alarm: ReturnType<typeof createMisconfigurationAlarm>,
+) {
   return async ({ transport, gone, reached, error }: GoneResults): Promise<void> => {
     if (!reached) {
       const values = [transport, gone.length];
@@ -80,7 +86,7 @@ function createGoneDeviceRemover({ database }: Pick<Platform, 'database'>, alarm
 type ResultHandlerParts = Pick<Platform, 'env' | 'settings' | 'log' | 'database' | 'queues' | 'events'>;
 
 /** Creates the log line of a sent chunk: how many of its devices accepted, will be retried, are gone or failed. */
-function toWorkLine({ chunk, results, sentAt }: SentChunk, isKept: boolean): WorkLine {
+function createChunkLogLine({ chunk, results, sentAt }: SentChunk, isKept: boolean): WorkLine {
   const ok = results.filter((result) => result.ok).length;
   const retry = results.filter((result) => result.nextRetryAt !== undefined).length;
   const unregistered = results.filter((result) => result.unregistered).length;
@@ -113,16 +119,16 @@ export function createResultHandler(
   finished: FinishedSignals,
 ) {
   const { env, log, database, queues, events } = parts;
-  const logWork = createLogWork(parts);
-  const alarm = createAlarm(parts);
-  const removeGone = createGoneDeviceRemover(parts, alarm);
+  const logWork = createWorkLogger(parts);
+  const alarm = createMisconfigurationAlarm(parts);
+  const removeGoneUnlessMisconfigured = createGoneDeviceRemover(parts, alarm);
 
   async function removeGoneDevices(transport: string, kept: readonly SentChunk[]): Promise<void> {
     const gone = kept.flatMap(({ chunk, results }) =>
       results.filter((result) => result.unregistered).map((result) => ({ ...result, createdAt: chunk.createdAt })),
     );
     if (gone.length === 0) return;
-    await removeGone({
+    await removeGoneUnlessMisconfigured({
       transport,
       gone: gone.map(({ deviceId, raw, createdAt, goneSince = createdAt }) => ({
         id: deviceId,
@@ -145,13 +151,13 @@ export function createResultHandler(
     }
   }
 
-  function alarmIfRefused(transport: string, results: readonly DeviceResult[]): void {
+  function alarmIfCredentialsRefused(transport: string, results: readonly DeviceResult[]): void {
     const refused = results.filter((result) => result.misconfigured);
     if (refused.length === 0) return;
     alarm({ transport, reason: 'refused', error: refused.at(-1)!.error ?? '', devices: refused.length });
   }
 
-  function emitReceipts({ chunk, results }: SentChunk): void {
+  function emitReceiptsOfRetries({ chunk, results }: SentChunk): void {
     for (const { tries, nextRetryAt, deviceId, ok, error = null, unregistered = false } of results) {
       if (tries === 0 || nextRetryAt !== undefined) continue;
       events.emit('push.receipt', { id: chunk.pushId, device: deviceId, ok, error: ok ? null : error, unregistered });
@@ -179,24 +185,24 @@ export function createResultHandler(
   /** Handles the results of chunks that one transport returned together. */
   return async (transport: string | null, chunks: readonly SentChunk[]): Promise<void> => {
     const captured = transport === null && env.nodeEnv !== 'production';
-    const { kept, outcomes } = await retryTransient(
+    const { kept, outcomes } = await retryWhileUnavailable(
       () => storeResults(database, chunks, { captured, transport }),
       STORE_RESULT_RETRY_MS,
     );
     const results = kept.flatMap((one) => one.results);
     if (transport !== null) {
       await tryToRemoveGoneDevices(transport, kept);
-      alarmIfRefused(transport, results);
+      alarmIfCredentialsRefused(transport, results);
     }
     await scheduleRetries(kept);
-    for (const one of kept) emitReceipts(one);
+    for (const one of kept) emitReceiptsOfRetries(one);
     for (const outcome of outcomes) {
-      emitOutcome(events, outcome);
-      finished.announce(outcome.id);
+      emitPushOutcome(events, outcome);
+      finished.announceFinished(outcome.id);
     }
     const keptChunks = new Set(kept);
     for (const one of chunks) {
-      const line = toWorkLine(one, keptChunks.has(one));
+      const line = createChunkLogLine(one, keptChunks.has(one));
       logWork('push chunk', line, { sampled: line.outcome === 'sent' });
     }
   };

@@ -1,6 +1,6 @@
 import type { DevicePlatform } from '../../accounts/devices/index.ts';
 import type { Database } from '../../platform/postgres/database.ts';
-import { type Outcome, statusSql } from '../status.ts';
+import { type Outcome, pushStatusSql } from '../status.ts';
 import type { TransportResult } from '../transport.ts';
 import type { ClaimedChunk } from './claim-chunks.ts';
 
@@ -35,7 +35,7 @@ const STORE_RESULTS = `
   update pushes p set open_chunks = p.open_chunks - n.answered, ok_devices = p.ok_devices + n.accepted,
     captured_devices = p.captured_devices + case when $12 then n.accepted else 0 end,
     finished_at = coalesce(p.finished_at, case when p.open_chunks = n.answered then now() end),
-    status = ${statusSql({
+    status = ${pushStatusSql({
       open: '(p.open_chunks - n.answered)',
       devices: 'p.devices',
       ok: '(p.ok_devices + n.accepted)',

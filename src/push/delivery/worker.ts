@@ -4,9 +4,9 @@ import { withTimeoutFallback } from '../../platform/concurrency/deadline.ts';
 import { StartupError } from '../../platform/config/environment.ts';
 import type { Platform } from '../../platform/platform.ts';
 import type { RunningWorker } from '../../platform/redis/queues.ts';
-import { storeNextPage } from '../send/audience-pages.ts';
+import { storeNextAudiencePage } from '../send/audience-pages.ts';
 import type { FinishedSignals } from '../send/finished.ts';
-import { emitOutcome } from '../status.ts';
+import { emitPushOutcome } from '../status.ts';
 import type { Transport, TransportResult } from '../transport.ts';
 import { createChunkSender } from './chunk-sender.ts';
 import { createChunkClaimer, createClaimRenewals } from './claim-chunks.ts';
@@ -35,9 +35,9 @@ export type WorkerParts = Pick<Platform, 'env' | 'settings' | 'log' | 'database'
  *
  * @throws StartupError that names each transport whose credentials are refused
  */
-async function checkTransports(transports: readonly Transport[], log: Platform['log']): Promise<void> {
+async function assertCredentialsAccepted(transports: readonly Transport[], log: Platform['log']): Promise<void> {
   const errors: string[] = [];
-  const check = async (transport: Transport) => {
+  const checkCredentials = async (transport: Transport) => {
     try {
       if ((await withTimeoutFallback(Promise.resolve(transport.check?.()), CHECK_TIMEOUT_MS, 'late')) === 'late')
         log.warn(
@@ -48,7 +48,7 @@ async function checkTransports(transports: readonly Transport[], log: Platform['
       errors.push(`transport "${transport.name}": ${error instanceof Error ? error.message : String(error)}`);
     }
   };
-  await Promise.all(transports.map(check));
+  await Promise.all(transports.map(checkCredentials));
   if (errors.length > 0) throw new StartupError('Push providers refuse the credentials:', errors);
 }
 
@@ -65,7 +65,7 @@ export async function startPushWorker(
   users: UserTable | undefined,
 ): Promise<RunningWorker> {
   const { env, settings, log, database, queues, events } = parts;
-  await checkTransports(transports, log);
+  await assertCredentialsAccepted(transports, log);
   const byName = new Map(transports.map((transport) => [transport.name, transport]));
   const installed = new Set(byName.keys());
   const simulated = env.nodeEnv !== 'production';
@@ -76,7 +76,7 @@ export async function startPushWorker(
   const claimChunks = createChunkClaimer(users);
   let stopping = false;
 
-  function transportOf(name: string | null): Transport | TransportResult {
+  function getTransportOrResult(name: string | null): Transport | TransportResult {
     if (name === null) return resultWithoutTransport;
     const transport = byName.get(name);
     if (transport !== undefined) return transport;
@@ -84,9 +84,9 @@ export async function startPushWorker(
     return { ok: false, error: `The worker has no transport named "${name}"` };
   }
 
-  async function storeAudiencePages(pushId: string): Promise<void> {
+  async function storeAndEnqueueAudiencePages(pushId: string): Promise<void> {
     while (!stopping) {
-      const page = await storeNextPage(database, pushId, { transports, log, simulated, findDevices });
+      const page = await storeNextAudiencePage(database, pushId, { transports, log, simulated, findDevices });
       if (page === undefined) return;
       await enqueueChunks(
         queues,
@@ -94,8 +94,8 @@ export async function startPushWorker(
         page.chunks.map((chunk) => ({ ...chunk, pushId, bulk: true })),
       );
       if (page.outcome !== undefined) {
-        emitOutcome(events, page.outcome);
-        finished.announce(pushId);
+        emitPushOutcome(events, page.outcome);
+        finished.announceFinished(pushId);
       }
       if (!page.more) return;
     }
@@ -104,12 +104,12 @@ export async function startPushWorker(
   const claims = createClaimRenewals(parts);
   const handleResults = createResultHandler(parts, installed, finished);
   const senders = [PUSH_QUEUE, ...[...installed].map((name) => queueOfTransport(name, installed))].map((queue) => {
-    const sender = createChunkSender({ database, log, claims, claimChunks, handleResults }, transportOf);
+    const sender = createChunkSender({ database, log, claims, claimChunks, handleResults }, getTransportOrResult);
     const running = queues.work(
       queue,
       async ({ data }) => {
         const key = parseChunkJobId(data.id);
-        if (key !== undefined) await sender.send(key);
+        if (key !== undefined) await sender.sendChunk(key);
       },
       CONCURRENT_JOBS,
     );
@@ -119,7 +119,7 @@ export async function startPushWorker(
     AUDIENCE_QUEUE,
     async ({ data }) => {
       const pushId = parseAudienceJobId(data.id);
-      if (pushId !== undefined) await storeAudiencePages(pushId);
+      if (pushId !== undefined) await storeAndEnqueueAudiencePages(pushId);
     },
     CONCURRENT_AUDIENCES,
   );
@@ -127,9 +127,9 @@ export async function startPushWorker(
   return {
     async stop() {
       stopping = true;
-      for (const { sender } of senders) sender.dropUnclaimed();
+      for (const { sender } of senders) sender.dropUnclaimedChunks();
       const giveUp = setTimeout(() => {
-        for (const { sender } of senders) sender.abandon();
+        for (const { sender } of senders) sender.abandonSends();
       }, settings.graceMs);
       await Promise.all([audiences.stop(), ...senders.map(({ running }) => running.stop())]);
       clearTimeout(giveUp);

@@ -37,7 +37,7 @@ const ERASE_UNSENT = `
   returning 1`;
 
 /** Describes the pushes that were sent to a user: how to export and to erase them. */
-export function createPushData(database: Database): UserData {
+export function createPushUserData(database: Database): UserData {
   return {
     name: 'pushes',
     description: 'Push notifications of the last 30 days to devices of the user',

@@ -1,10 +1,10 @@
 import type { DevicePlatform, FindDevices } from '../../accounts/devices/index.ts';
 import type { Logger } from '../../platform/observability/log.ts';
 import type { Database } from '../../platform/postgres/database.ts';
-import { type Outcome, statusSql } from '../status.ts';
+import { type Outcome, pushStatusSql } from '../status.ts';
 import type { Transport } from '../transport.ts';
-import { type AudienceCursor, DEVICES_PER_PAGE, lookUpDevices } from './audience.ts';
-import { STORE_PAGE, toChunks, toStorePageValues } from './insert-push.ts';
+import { type AudienceCursor, DEVICES_PER_PAGE, lookUpAudiencePage } from './audience.ts';
+import { groupIntoChunks, STORE_PAGE, toStorePageValues } from './insert-push.ts';
 
 // Selects only the entries of the audience's next page. The row lock keeps other workers from the same audience.
 const pageSliceSql = (list: string, done: string) => `${list}[${done} + 1 : ${done} + ${DEVICES_PER_PAGE}]`;
@@ -25,7 +25,7 @@ const STORE_DEVICES = `
     select (select count(*)::int from r) as devices, cardinality($3::int[]) - case when $15::text is null then 1 else 0 end as chunks
   )
   update pushes p set devices = p.devices + n.devices, open_chunks = p.open_chunks + n.chunks,
-    status = ${statusSql({
+    status = ${pushStatusSql({
       open: '(p.open_chunks + n.chunks)',
       devices: '(p.devices + n.devices)',
       ok: 'p.ok_devices',
@@ -57,7 +57,7 @@ export interface PageContext {
  *
  * @returns undefined if no page is left or another worker is processing this audience
  */
-export async function storeNextPage(
+export async function storeNextAudiencePage(
   database: Database,
   id: string,
   { transports, log, simulated, findDevices }: PageContext,
@@ -68,13 +68,13 @@ export async function storeNextPage(
     const [userIds, deviceIds, tokens, platform, registered, raw, stage, done, afterDevice, firstChunk, firstPosition] =
       row;
     const entries = { userIds, deviceIds, tokens, platform, registered, raw };
-    const { devices, next } = await lookUpDevices(
+    const { devices, next } = await lookUpAudiencePage(
       tx,
       entries,
       { stage, done, afterDevice },
       { simulated, findDevices },
     );
-    const chunks = toChunks(devices, transports, log);
+    const chunks = groupIntoChunks(devices, transports, log);
     const values = [
       id,
       ...toStorePageValues(chunks, { firstChunk, firstPosition, bulk: true }),

@@ -79,7 +79,7 @@ function toRawDevices(
  *
  * @param options `simulated`: whether to include simulated devices. `findDevices`: looks up registered devices
  */
-export async function lookUpDevices(
+export async function lookUpAudiencePage(
   database: Executor,
   entries: AudienceEntries,
   cursor: AudienceCursor,

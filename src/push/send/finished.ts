@@ -13,8 +13,8 @@ export interface PushWaiter {
 
 /** Notifies waiting senders, in any process, that their push is finished. Only a hint: it can be lost. */
 export interface FinishedSignals {
-  announce(pushId: string): void;
-  waiterFor(pushId: string): PushWaiter;
+  announceFinished(pushId: string): void;
+  createWaiterFor(pushId: string): PushWaiter;
 }
 
 /** Creates the signals. They subscribe to Redis at the first send, so that a process that never sends opens no connection for them. */
@@ -23,7 +23,7 @@ export function createFinishedSignals({ redis, env }: Pick<Platform, 'redis' | '
   const wakeUps = new Map<string, () => void>();
   let listening: Promise<void> | undefined;
 
-  function listen(): Promise<void> {
+  function subscribeOnce(): Promise<void> {
     if (listening === undefined) {
       const subscriber: Redis = redis.createBlockingConnection();
       subscriber.on('message', (_channel: string, pushId: string) => wakeUps.get(pushId)?.());
@@ -36,16 +36,16 @@ export function createFinishedSignals({ redis, env }: Pick<Platform, 'redis' | '
   }
 
   return {
-    announce(pushId) {
+    announceFinished(pushId) {
       const wake = wakeUps.get(pushId);
       // A sender that waits in this process is notified without Redis.
       if (wake === undefined) redis.commands.publish(channel, pushId).catch(() => undefined);
       else wake();
     },
-    waiterFor(pushId) {
+    createWaiterFor(pushId) {
       const finished = new Promise<void>((resolve) => wakeUps.set(pushId, resolve));
       return {
-        waitUntilSubscribed: (ms) => withTimeoutFallback(listen(), ms, undefined),
+        waitUntilSubscribed: (ms) => withTimeoutFallback(subscribeOnce(), ms, undefined),
         waitUntilFinished: (ms) => withTimeoutFallback(finished, ms, undefined),
         stop: () => wakeUps.delete(pushId),
       };

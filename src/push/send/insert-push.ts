@@ -25,7 +25,7 @@ export interface NewChunk {
   targets: TargetDevice[];
 }
 
-function toTarget({ id, user, platform, token }: TransportDevice): TargetDevice {
+function toTargetDevice({ id, user, platform, token }: TransportDevice): TargetDevice {
   return {
     deviceId: id,
     userId: user,
@@ -37,7 +37,7 @@ function toTarget({ id, user, platform, token }: TransportDevice): TargetDevice 
 }
 
 /** Groups devices by transport into chunks of at most 500. */
-export function toChunks(
+export function groupIntoChunks(
   devices: readonly TransportDevice[],
   transports: readonly Transport[],
   log: Logger,
@@ -46,7 +46,7 @@ export function toChunks(
   const chunks: NewChunk[] = [];
   for (const [transport, accepted] of byTransport) {
     for (let at = 0; at < accepted.length; at += MAX_DEVICES_PER_CHUNK) {
-      chunks.push({ transport, targets: accepted.slice(at, at + MAX_DEVICES_PER_CHUNK).map(toTarget) });
+      chunks.push({ transport, targets: accepted.slice(at, at + MAX_DEVICES_PER_CHUNK).map(toTargetDevice) });
     }
   }
   return chunks;
@@ -126,7 +126,7 @@ interface NewPush {
   /** The chunks of the first page of devices. */
   chunks: readonly NewChunk[];
   /** Where the second page of the audience starts; undefined if the first page holds the whole audience. */
-  rest: AudienceCursor | undefined;
+  nextPage: AudienceCursor | undefined;
 }
 
 function toAudienceValues(
@@ -138,9 +138,9 @@ function toAudienceValues(
 }
 
 /** Stores a push. A push without devices is finished at once, with status `no-devices`. */
-export async function insertPush(database: Executor, { id, message, chunks, rest }: NewPush): Promise<void> {
-  const open = chunks.length + (rest === undefined ? 0 : 1);
-  const page = toStorePageValues(chunks, { firstChunk: 0, firstPosition: 0, bulk: rest !== undefined });
+export async function insertPush(database: Executor, { id, message, chunks, nextPage }: NewPush): Promise<void> {
+  const open = chunks.length + (nextPage === undefined ? 0 : 1);
+  const page = toStorePageValues(chunks, { firstChunk: 0, firstPosition: 0, bulk: nextPage !== undefined });
   const values = [
     id,
     ...page,
@@ -150,9 +150,9 @@ export async function insertPush(database: Executor, { id, message, chunks, rest
     open,
     message.content.ttl ?? null,
   ];
-  if (rest === undefined) await database.write({ name: 'push_insert', text: `${INSERT_PUSH} select 1`, values });
+  if (nextPage === undefined) await database.write({ name: 'push_insert', text: `${INSERT_PUSH} select 1`, values });
   else {
-    const all = [...values, ...toAudienceValues(message.audience, rest)];
+    const all = [...values, ...toAudienceValues(message.audience, nextPage)];
     await database.write({ name: 'push_insert_large', text: INSERT_PUSH_AND_AUDIENCE, values: all });
   }
 }

@@ -6,12 +6,12 @@ import { newId } from '../../platform/ids.ts';
 import type { Platform } from '../../platform/platform.ts';
 import type { Database, Executor } from '../../platform/postgres/database.ts';
 import { AUDIENCE_QUEUE, createAudienceJob, enqueueChunks } from '../delivery/jobs.ts';
-import { type PushContent, readMessage } from '../message.ts';
-import { emitOutcome } from '../status.ts';
+import { type PushContent, parsePushMessage } from '../message.ts';
+import { emitPushOutcome } from '../status.ts';
 import { messageSizeError, type Transport } from '../transport.ts';
-import { FIRST_PAGE, lookUpDevices, takeFirstPageEntries } from './audience.ts';
+import { FIRST_PAGE, lookUpAudiencePage, takeFirstPageEntries } from './audience.ts';
 import type { FinishedSignals, PushWaiter } from './finished.ts';
-import { insertPush, type NewChunk, toChunks } from './insert-push.ts';
+import { groupIntoChunks, insertPush, type NewChunk } from './insert-push.ts';
 
 const SELECT_PROGRESS = `
   select status, devices, finished_at is not null, exists (select from push_audiences where push_id = $1)
@@ -31,7 +31,7 @@ interface PushProgress {
 }
 
 /** Reads the progress of a push; undefined if the push does not exist. */
-async function readProgress(database: Database, id: string): Promise<PushProgress | undefined> {
+async function readPushProgress(database: Database, id: string): Promise<PushProgress | undefined> {
   const [row] = await database.read<[PushResult['status'], number, boolean, boolean]>({
     name: 'push_read',
     text: SELECT_PROGRESS,
@@ -43,7 +43,7 @@ async function readProgress(database: Database, id: string): Promise<PushProgres
 }
 
 /** Reads the results of a push for its devices, in the order in which the devices were found. */
-async function readResults(database: Database, id: string): Promise<PushResult['results']> {
+async function readDeviceResults(database: Database, id: string): Promise<PushResult['results']> {
   type Row = [string | null, boolean, string | null, string | null];
   const rows = await database.read<Row>({ name: 'push_results', text: SELECT_RESULTS, values: [id] });
   return rows.map(([device, ok, providerId, error]) => ({
@@ -98,7 +98,7 @@ interface StoredPush {
   /** Whether the push is finished at once, because it has no devices. */
   finished: boolean;
   /** Adds the jobs of the push, waiting at most `maxWaitMs` for Redis. For a push without devices, emits its outcome instead. */
-  dispatch(maxWaitMs: number): Promise<void>;
+  enqueueJobsOrEmitOutcome(maxWaitMs: number): Promise<void>;
 }
 
 /**
@@ -120,15 +120,15 @@ export function createPushSender(
 
   /** Stores a push with the first page of its devices. Workers look up the rest of a large audience. */
   async function storePush(id: string, input: unknown, executor: Executor): Promise<StoredPush> {
-    const message = readMessage(input, rule);
+    const message = parsePushMessage(input, rule);
     const { audience, content } = message;
-    const page = await lookUpDevices(executor, takeFirstPageEntries(audience), FIRST_PAGE, {
+    const page = await lookUpAudiencePage(executor, takeFirstPageEntries(audience), FIRST_PAGE, {
       simulated: development,
       findDevices,
     });
-    const chunks = toChunks(page.devices, transports, log);
+    const chunks = groupIntoChunks(page.devices, transports, log);
     refuseOversizedMessage(content, chunks, transports);
-    await insertPush(executor, { id, message, chunks, rest: page.next });
+    await insertPush(executor, { id, message, chunks, nextPage: page.next });
     const finished = page.devices.length === 0 && page.next === undefined;
     const bulk = page.next !== undefined;
     const jobs = chunks.map(({ transport, targets }, chunk) => ({
@@ -142,8 +142,8 @@ export function createPushSender(
       devices: page.devices.length,
       large: audience.userIds.length + audience.deviceIds.length + audience.tokens.length > MAX_AWAITED_DEVICES,
       finished,
-      async dispatch(maxWaitMs) {
-        if (finished) return emitOutcome(events, { id, status: 'no-devices', devices: 0 });
+      async enqueueJobsOrEmitOutcome(maxWaitMs) {
+        if (finished) return emitPushOutcome(events, { id, status: 'no-devices', devices: 0 });
         const adding = [enqueueChunks(queues, installed, jobs)];
         if (bulk) adding.push(queues.add(AUDIENCE_QUEUE, [createAudienceJob(id)]));
         await withTimeoutFallback(Promise.all(adding), maxWaitMs, undefined);
@@ -155,9 +155,9 @@ export function createPushSender(
   async function waitForResult(id: string, waiter: PushWaiter, until: number): Promise<PushResult> {
     for (let pause = POLL_MS; ; pause = Math.min(2 * pause, MAX_POLL_MS)) {
       await waiter.waitUntilFinished(Math.min(pause, until - performance.now()));
-      const { status, devices, finished, growing } = (await readProgress(database, id))!;
+      const { status, devices, finished, growing } = (await readPushProgress(database, id))!;
       const large = devices > MAX_AWAITED_DEVICES;
-      if (finished && !large) return { id, status, devices, results: await readResults(database, id) };
+      if (finished && !large) return { id, status, devices, results: await readDeviceResults(database, id) };
       if (large || performance.now() >= until) return { id, status: 'queued', devices, results: [] };
       // Poll faster while the audience grows: the push may soon be too large to wait for.
       if (growing) pause = POLL_MS / 2;
@@ -168,15 +168,15 @@ export function createPushSender(
     async send(input) {
       const id = newId();
       const until = performance.now() + settings.push.waitMs;
-      const { devices, large, finished, dispatch } = await storePush(id, input, database);
+      const { devices, large, finished, enqueueJobsOrEmitOutcome } = await storePush(id, input, database);
       if (finished || large) {
-        await dispatch(ADD_JOBS_TIMEOUT_MS);
+        await enqueueJobsOrEmitOutcome(ADD_JOBS_TIMEOUT_MS);
         return { id, status: finished ? 'no-devices' : 'queued', devices, results: [] };
       }
-      const waiter = finishedSignals.waiterFor(id);
+      const waiter = finishedSignals.createWaiterFor(id);
       try {
         await waiter.waitUntilSubscribed(until - performance.now());
-        await dispatch(until - performance.now());
+        await enqueueJobsOrEmitOutcome(until - performance.now());
         return await waitForResult(id, waiter, until);
       } catch (error) {
         // The push is stored and will be sent, so an unreadable result must not fail the call.
@@ -188,14 +188,14 @@ export function createPushSender(
     },
     async enqueue(input) {
       const id = newId();
-      const { dispatch } = await storePush(id, input, database);
-      await dispatch(ADD_JOBS_TIMEOUT_MS);
+      const { enqueueJobsOrEmitOutcome } = await storePush(id, input, database);
+      await enqueueJobsOrEmitOutcome(ADD_JOBS_TIMEOUT_MS);
       return { id };
     },
     async enqueueWithin(tx, input) {
       const id = newId();
-      const { dispatch } = await storePush(id, input, tx.database);
-      tx.afterCommit(() => dispatch(ADD_JOBS_TIMEOUT_MS));
+      const { enqueueJobsOrEmitOutcome } = await storePush(id, input, tx.database);
+      tx.afterCommit(() => enqueueJobsOrEmitOutcome(ADD_JOBS_TIMEOUT_MS));
       return { id };
     },
   };

@@ -45,7 +45,7 @@ export const MAX_WAIT_MS = 20_000;
 export const MAX_TTL_SECONDS = 2_419_200;
 
 /** Returns the whole seconds for which a provider may still keep a notification; 0 for a single try; undefined without a `ttl`. */
-export function remainingTtlSeconds(
+export function getRemainingTtlSeconds(
   { ttl }: PushContent,
   { expiresAt }: Pick<SendContext, 'expiresAt'>,
 ): number | undefined {

@@ -1,13 +1,13 @@
 import type { StoredRecord } from '../../declare/host.ts';
-import { allows, allowsEveryRecord, type CompiledPolicy, type Viewer } from '../../declare/policy.ts';
+import { allowsAction, allowsEveryRecord, type CompiledPolicy, type Viewer } from '../../declare/policy.ts';
 import { ApiError } from '../../platform/errors.ts';
 import { isId } from '../../platform/ids.ts';
 import type { Condition } from '../query/list-query.ts';
 import { scopeConditions } from '../query/scope.ts';
 import type { CompiledResource } from '../schema/compiled.ts';
 import type { Store } from '../store/store.ts';
-import { policyArguments, type ResolvedViewContext } from './operation-context.ts';
-import { actionErrorHandler } from './rule-errors.ts';
+import { createPolicyArguments, type ResolvedViewContext } from './operation-context.ts';
+import { createActionErrorHandler } from './rule-errors.ts';
 import { isOwner } from './visibility.ts';
 
 /** Whether a policy requires a signed-in user for every record. */
@@ -32,8 +32,8 @@ export async function authorizeCollection(
   viewContext: ResolvedViewContext,
   onError: (error: unknown) => void,
 ): Promise<void> {
-  const args = policyArguments(viewContext, action, undefined);
-  if (!(await allows(policy, args, action === 'create', onError))) throw accessError(viewContext);
+  const args = createPolicyArguments(viewContext, action, undefined);
+  if (!(await allowsAction(policy, args, action === 'create', onError))) throw accessError(viewContext);
 }
 
 /**
@@ -46,8 +46,8 @@ export async function policyConditionsForList(
   viewContext: ResolvedViewContext,
 ): Promise<Condition[]> {
   const policy = resource.policies.list;
-  const args = policyArguments(viewContext, 'list', undefined);
-  if (await allows(policy, args, false, actionErrorHandler(resource, 'list', args))) return [];
+  const args = createPolicyArguments(viewContext, 'list', undefined);
+  if (await allowsAction(policy, args, false, createActionErrorHandler(resource, 'list', args))) return [];
   if (!policy.owner || viewContext.user === undefined) throw accessError(viewContext);
   return [{ field: resource.ownerField!, op: 'eq', value: viewContext.user.id }];
 }
@@ -75,11 +75,16 @@ export async function loadAuthorizedRecord(
   }
   const missing = viewContext.user === undefined && !policy.public ? 'UNAUTHORIZED' : 'NOT_FOUND';
   if (record === undefined) throw new ApiError(missing);
-  const args = policyArguments(viewContext, action, record);
+  const args = createPolicyArguments(viewContext, action, record);
   const own = isOwner(resource, record, viewContext);
   const mayRead = () =>
-    allows(resource.policies.read, { ...args, action: 'read' }, own, actionErrorHandler(resource, 'read', args));
-  if (await allows(policy, args, own, actionErrorHandler(resource, action, args))) {
+    allowsAction(
+      resource.policies.read,
+      { ...args, action: 'read' },
+      own,
+      createActionErrorHandler(resource, 'read', args),
+    );
+  if (await allowsAction(policy, args, own, createActionErrorHandler(resource, action, args))) {
     // Updates and deletes also require read access, so that their responses do not reveal that a hidden record exists. Custom routes check
     // only their own policy.
     if ((action !== 'update' && action !== 'delete') || (await mayRead())) return record;

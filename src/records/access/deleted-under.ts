@@ -1,19 +1,19 @@
 import type { StoredRecord } from '../../declare/host.ts';
-import { allows, allowsEveryRecord, type CompiledPolicy, type Viewer } from '../../declare/policy.ts';
+import { allowsAction, allowsEveryRecord, type CompiledPolicy, type Viewer } from '../../declare/policy.ts';
 import { ApiError } from '../../platform/errors.ts';
-import type { DeletedUnder, ListCondition, ListQuery } from '../query/list-query.ts';
+import type { DeletedUnderCondition, ListCondition, ListQuery } from '../query/list-query.ts';
 import type { CompiledResource } from '../schema/compiled.ts';
-import { deletedUnderOf } from '../store/codec.ts';
+import { storedDeletionPrivilegesOf } from '../store/codec.ts';
 import { policyConditionsForWrite } from './authorize.ts';
-import { type OperationContext, policyArguments } from './operation-context.ts';
-import { actionErrorHandler } from './rule-errors.ts';
+import { createPolicyArguments, type OperationContext } from './operation-context.ts';
+import { createActionErrorHandler } from './rule-errors.ts';
 
 /** Privileges of deletions that every viewer whom the delete policy allows may undo: ownership, or a public or authenticated policy. */
 const RESTORABLE_BY_POLICY = ['owner', 'anyone'];
 /** Privileges of deletions that a mere owner cannot undo: a policy function, or code with system privilege. */
 const NOT_RESTORABLE_BY_OWNER = ['function', 'system'];
 
-const rolePrivilege = (role: string) => `role:${role}`;
+const formatRolePrivilege = (role: string) => `role:${role}`;
 
 /**
  * The privileges under which a viewer other than the owner deletes a record. The archive stores these privileges, so that owners cannot
@@ -24,7 +24,7 @@ export function deletionPrivileges({ policies }: CompiledResource, { user, syste
   const policy = policies.delete;
   if (policy.public || (policy.authenticated && user !== undefined)) return ['anyone'];
   const roles = policy.roles.filter((role) => user?.roles?.includes(role));
-  return roles.length > 0 ? roles.map(rolePrivilege) : ['function'];
+  return roles.length > 0 ? roles.map(formatRolePrivilege) : ['function'];
 }
 
 /**
@@ -32,17 +32,17 @@ export function deletionPrivileges({ policies }: CompiledResource, { user, syste
  *
  * @param others whether the delete policy allows the viewer by more than owning the record
  */
-function restorablePrivileges(viewer: Viewer | undefined, others: boolean): string[] {
+function privilegesThatViewerMayUndo(viewer: Viewer | undefined, others: boolean): string[] {
   return [
     ...RESTORABLE_BY_POLICY,
     ...(others ? NOT_RESTORABLE_BY_OWNER : []),
-    ...(viewer?.roles ?? []).map(rolePrivilege),
+    ...(viewer?.roles ?? []).map(formatRolePrivilege),
   ];
 }
 
 /** Returns the condition that selects the deleted records this viewer may restore. Call it only if the delete policy has no function. */
-function restorableCondition(policy: CompiledPolicy, viewer: Viewer | undefined): DeletedUnder {
-  return { deletedUnder: restorablePrivileges(viewer, allowsEveryRecord(policy, viewer)) };
+function restorableCondition(policy: CompiledPolicy, viewer: Viewer | undefined): DeletedUnderCondition {
+  return { deletedUnder: privilegesThatViewerMayUndo(viewer, allowsEveryRecord(policy, viewer)) };
 }
 
 /**
@@ -51,20 +51,20 @@ function restorableCondition(policy: CompiledPolicy, viewer: Viewer | undefined)
  * @returns the condition to check when the record is restored
  * @throws ApiError FORBIDDEN
  */
-export async function assertRestorable(
+export async function authorizeRestore(
   resource: CompiledResource,
   record: StoredRecord,
   operation: OperationContext,
-): Promise<DeletedUnder> {
+): Promise<DeletedUnderCondition> {
   const policy = { ...resource.policies.delete, owner: false };
-  const args = policyArguments(operation, 'delete', record);
-  const others = await allows(policy, args, false, actionErrorHandler(resource, 'delete', args));
-  const allowed = restorablePrivileges(operation.user, others);
-  const under = deletedUnderOf(record);
+  const args = createPolicyArguments(operation, 'delete', record);
+  const others = await allowsAction(policy, args, false, createActionErrorHandler(resource, 'delete', args));
+  const allowed = privilegesThatViewerMayUndo(operation.user, others);
+  const under = storedDeletionPrivilegesOf(record);
   if (under !== undefined && !under.some((one) => allowed.includes(one))) {
     const roles = under
-      .filter((one) => one.startsWith(rolePrivilege('')))
-      .map((one) => `"${one.slice(rolePrivilege('').length)}"`);
+      .filter((one) => one.startsWith(formatRolePrivilege('')))
+      .map((one) => `"${one.slice(formatRolePrivilege('').length)}"`);
     const needs = roles.length === 0 ? 'more than ownership' : `the role ${roles.join(' or ')}`;
     throw new ApiError('FORBIDDEN', `Restoring this record requires ${needs}, because it was not deleted by its owner`);
   }
@@ -76,7 +76,7 @@ export async function assertRestorable(
  *
  * @throws ApiError UNAUTHORIZED; FORBIDDEN if the caller may restore no records, or only records that a function decides on one by one
  */
-export async function deletedConditions(
+export async function policyConditionsForDeletedList(
   resource: CompiledResource,
   deleted: ListQuery['deleted'],
   operation: OperationContext,

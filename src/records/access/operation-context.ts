@@ -25,7 +25,7 @@ export interface OperationContext extends ResolvedViewContext {
  *
  * @param doc the record to decide on, if there is one
  */
-export function policyArguments(
+export function createPolicyArguments(
   { user, req, service }: ResolvedViewContext,
   action: string,
   doc: unknown,
@@ -39,12 +39,12 @@ export function actorOf({ user, req, requestId }: OperationContext): Actor {
 }
 
 /** The actor's request if `user` sent it, else undefined: rules must not read the headers of another user's request. */
-function requestOf(actor: Actor | undefined, user: Actor['user']): Actor['req'] {
+function requestSentByUser(actor: Actor | undefined, user: Actor['user']): Actor['req'] {
   return actor?.user?.id === user?.id ? actor?.req : undefined;
 }
 
 /** The context of an operation of an HTTP request, with the privilege of its user. */
-export function requestContext({
+export function createRequestContext({
   user,
   req,
   service,
@@ -53,7 +53,7 @@ export function requestContext({
 }
 
 /** The context of an operation of the system, without a user. */
-export function systemContext(service: Services): OperationContext {
+export function createSystemContext(service: Services): OperationContext {
   return { user: undefined, system: true, service };
 }
 
@@ -64,7 +64,7 @@ export function systemContext(service: Services): OperationContext {
  * @param service the services that the project's functions receive during the call
  * @throws TypeError for an unknown privilege; Error for `{ as: 'user' }` without a user to act as
  */
-export function serviceCallContext(as: ActAs | undefined, service: Services): OperationContext {
+export function createServiceCallContext(as: ActAs | undefined, service: Services): OperationContext {
   const actor = currentActor();
   // `{ user: ctx.user }` without a signed-in user must not become the system.
   const named = as !== undefined && Object.hasOwn(as, 'user');
@@ -76,7 +76,7 @@ export function serviceCallContext(as: ActAs | undefined, service: Services): Op
       `a service call with { as: 'user' } needs a user, but no request is being handled; pass { user }, or leave out "as" to act as the system`,
     );
   const user = named ? as.user : actor?.user;
-  const req = as?.req ?? requestOf(actor, user);
+  const req = as?.req ?? requestSentByUser(actor, user);
   const requestId = as?.req === undefined ? actor?.requestId : requestIdOf(as.req);
   return { user, req, requestId, system: privilege === 'system', service };
 }

@@ -38,7 +38,7 @@ type OnRuleError = (error: unknown) => void;
 const MIN_LOG_INTERVAL_MS = 1000;
 
 /** Creates the log of rule errors: at most one error per second for each rule, with the number of suppressed errors. */
-export function createRuleErrorLog(log: Logger): ReportRuleError {
+export function createRuleErrorReporter(log: Logger): ReportRuleError {
   const reported = new Map<string, { until: number; leftOut: number }>();
   return (error, { record, ...rule }, req) => {
     const key = JSON.stringify(rule);
@@ -93,7 +93,11 @@ export async function runProjectCode<T>(resource: string, rule: string, run: () 
 }
 
 /** Creates the error handler of a rule that decides what is visible: the error is logged, and the record or field of the rule is hidden. */
-export function hideOnError(report: ReportRuleError, rule: Rule, req: PolicyArguments['req']): OnRuleError {
+export function createHidingErrorHandler(
+  report: ReportRuleError,
+  rule: Rule,
+  req: PolicyArguments['req'],
+): OnRuleError {
   return (error) => {
     // A transient error, such as a lost connection, decides nothing: throw it, so that the caller retries.
     if (isTransient(error)) throw error;
@@ -105,8 +109,12 @@ export function hideOnError(report: ReportRuleError, rule: Rule, req: PolicyArgu
  * Creates the error handler of a rule that decides about a request: an ApiError of the project becomes the response; any other error is
  * logged and refuses the request.
  */
-export function refuseOnError(report: ReportRuleError, rule: Rule, req: PolicyArguments['req']): OnRuleError {
-  const hide = hideOnError(report, rule, req);
+export function createRefusingErrorHandler(
+  report: ReportRuleError,
+  rule: Rule,
+  req: PolicyArguments['req'],
+): OnRuleError {
+  const hide = createHidingErrorHandler(report, rule, req);
   return (error) => {
     if (error instanceof ApiError && !(error instanceof InputError)) throw error;
     hide(error);
@@ -114,35 +122,43 @@ export function refuseOnError(report: ReportRuleError, rule: Rule, req: PolicyAr
 }
 
 /** Creates the error handler of the policy of an action that a request performs: errors refuse the request. */
-export function actionErrorHandler(
+export function createActionErrorHandler(
   { name, reportRuleError }: RuleOwner,
   action: string,
   { doc, req }: Pick<PolicyArguments, 'doc' | 'req'>,
 ): OnRuleError {
-  return refuseOnError(reportRuleError, { resource: name, rule: `policies.${action}`, record: doc?.id }, req);
+  return createRefusingErrorHandler(
+    reportRuleError,
+    { resource: name, rule: `policies.${action}`, record: doc?.id },
+    req,
+  );
 }
 
 /** Creates the error handler of a policy that decides whether a record is shown: errors hide the record. */
-export function visibilityErrorHandler(
+export function createVisibilityErrorHandler(
   { name, reportRuleError }: RuleOwner,
   action: string,
   { doc, req }: Pick<PolicyArguments, 'doc' | 'req'>,
 ): OnRuleError {
-  return hideOnError(reportRuleError, { resource: name, rule: `policies.${action}`, record: doc?.id }, req);
+  return createHidingErrorHandler(
+    reportRuleError,
+    { resource: name, rule: `policies.${action}`, record: doc?.id },
+    req,
+  );
 }
 
 /**
  * Creates the error handler of a scope filter. If the filter throws, no record is in the scope; with `request`, its ApiError becomes the
  * response.
  */
-export function scopeErrorHandler(
+export function createScopeErrorHandler(
   { name, reportRuleError }: RuleOwner,
   req: PolicyArguments['req'],
   decides: 'request' | 'visibility',
 ): OnRuleError {
   const rule = { resource: name, rule: 'scope' };
-  if (decides === 'visibility') return hideOnError(reportRuleError, rule, req);
-  const refuse = refuseOnError(reportRuleError, rule, req);
+  if (decides === 'visibility') return createHidingErrorHandler(reportRuleError, rule, req);
+  const refuse = createRefusingErrorHandler(reportRuleError, rule, req);
   return (error) => {
     if (error instanceof InputError) throw toRuleError(error, name, 'scope');
     refuse(error);

@@ -1,14 +1,14 @@
-import type { ExpandedRecord, SerializedBefore, StoredRecord } from '../../declare/host.ts';
+import type { ExpandedRecord, PreviousSerialization, StoredRecord } from '../../declare/host.ts';
 import { allowsEveryRecord, type CompiledPolicy, type Viewer } from '../../declare/policy.ts';
 import type { RecordsContext } from '../context.ts';
 import type { CompiledField, CompiledResource } from '../schema/compiled.ts';
 import type { ResolvedViewContext } from './operation-context.ts';
-import { isFieldVisible, isInScope, isVisible } from './visibility.ts';
+import { isFieldVisible, isInScope, isRecordVisible } from './visibility.ts';
 
-type Data = SerializedBefore['data'];
+type Data = PreviousSerialization['data'];
 
 /** Whether a policy needs the record to decide for this viewer. */
-function dependsOnRecord(policy: CompiledPolicy, viewer: Viewer | undefined): boolean {
+function doesPolicyDependOnRecord(policy: CompiledPolicy, viewer: Viewer | undefined): boolean {
   return !allowsEveryRecord(policy, viewer) && (policy.owner || policy.functions.length > 0);
 }
 
@@ -17,12 +17,16 @@ function dependsOnRecord(policy: CompiledPolicy, viewer: Viewer | undefined): bo
  *
  * @param anyRecord true skips the read policy
  */
-export function needsRecord(resource: CompiledResource, viewer: Viewer | undefined, anyRecord: boolean): boolean {
+export function doesAccessDependOnRecord(
+  resource: CompiledResource,
+  viewer: Viewer | undefined,
+  anyRecord: boolean,
+): boolean {
   return (
     resource.declaration.scope !== undefined ||
-    (!anyRecord && dependsOnRecord(resource.policies.read, viewer)) ||
+    (!anyRecord && doesPolicyDependOnRecord(resource.policies.read, viewer)) ||
     resource.fields.some(
-      ({ secret, visibleTo }) => !secret && visibleTo !== undefined && dependsOnRecord(visibleTo, viewer),
+      ({ secret, visibleTo }) => !secret && visibleTo !== undefined && doesPolicyDependOnRecord(visibleTo, viewer),
     )
   );
 }
@@ -47,15 +51,15 @@ function expandedDataIn(resource: CompiledResource, data: Data): { target: strin
 }
 
 /** The resource and id of each record that is expanded in serialized data. */
-export function expandedIn(resource: CompiledResource, data: Data): ExpandedRecord[] {
+export function expandedRecordsIn(resource: CompiledResource, data: Data): ExpandedRecord[] {
   return expandedDataIn(resource, data).map((one) => ({ resource: one.target, id: String(one.data.id) }));
 }
 
 /** Whether serialized data contains values of `encrypted()` fields, also in expanded records. */
-export function holdsEncrypted(context: RecordsContext, resource: CompiledResource, data: Data): boolean {
+export function containsEncryptedValues(context: RecordsContext, resource: CompiledResource, data: Data): boolean {
   if (resource.fields.some(({ name, spec }) => spec.encrypted && data[name] !== undefined)) return true;
   return expandedDataIn(resource, data).some((one) =>
-    holdsEncrypted(context, context.entities.get(one.target)!.resource, one.data),
+    containsEncryptedValues(context, context.entities.get(one.target)!.resource, one.data),
   );
 }
 
@@ -76,10 +80,10 @@ async function isKeyVisible(
   return record !== undefined && isFieldVisible(resource, field, record, viewContext);
 }
 
-async function isAllVisible(
+async function isSerializedDataVisible(
   context: RecordsContext,
   resource: CompiledResource,
-  { data, record, find }: SerializedBefore,
+  { data, record, find }: PreviousSerialization,
   viewContext: ResolvedViewContext,
 ): Promise<boolean> {
   for (const name of Object.keys(data)) if (!(await isKeyVisible(resource, name, record, viewContext))) return false;
@@ -87,8 +91,9 @@ async function isAllVisible(
     const referenced = context.entities.get(target)!.resource;
     const stored = find(target, String(inner.id));
     if (stored === undefined || !(await isInScope(referenced, stored, viewContext))) return false;
-    if (!(await isVisible(referenced, 'reference', stored, viewContext))) return false;
-    if (!(await isAllVisible(context, referenced, { data: inner, record: stored, find }, viewContext))) return false;
+    if (!(await isRecordVisible(referenced, 'reference', stored, viewContext))) return false;
+    if (!(await isSerializedDataVisible(context, referenced, { data: inner, record: stored, find }, viewContext)))
+      return false;
   }
   return true;
 }
@@ -100,13 +105,13 @@ async function isAllVisible(
 export async function isStillReadable(
   context: RecordsContext,
   resource: CompiledResource,
-  before: SerializedBefore,
+  before: PreviousSerialization,
   viewContext: ResolvedViewContext,
   anyRecord: boolean,
 ): Promise<boolean> {
   const { record } = before;
-  if (record === undefined && needsRecord(resource, viewContext.user, anyRecord)) return false;
+  if (record === undefined && doesAccessDependOnRecord(resource, viewContext.user, anyRecord)) return false;
   if (!(await isInScope(resource, record, viewContext))) return false;
-  if (!anyRecord && !(await isVisible(resource, 'read', record, viewContext))) return false;
-  return isAllVisible(context, resource, before, viewContext);
+  if (!anyRecord && !(await isRecordVisible(resource, 'read', record, viewContext))) return false;
+  return isSerializedDataVisible(context, resource, before, viewContext);
 }

@@ -1,10 +1,10 @@
 import type { StoredRecord } from '../../declare/host.ts';
-import { allows } from '../../declare/policy.ts';
-import { matches } from '../query/match.ts';
+import { allowsAction } from '../../declare/policy.ts';
+import { matchesCondition } from '../query/match.ts';
 import { scopeConditions } from '../query/scope.ts';
 import type { CompiledField, CompiledResource } from '../schema/compiled.ts';
-import { policyArguments, type ResolvedViewContext } from './operation-context.ts';
-import { hideOnError, visibilityErrorHandler } from './rule-errors.ts';
+import { createPolicyArguments, type ResolvedViewContext } from './operation-context.ts';
+import { createHidingErrorHandler, createVisibilityErrorHandler } from './rule-errors.ts';
 
 /** Whether the viewer owns the record. */
 export function isOwner(
@@ -24,22 +24,22 @@ export async function isInScope(
 ): Promise<boolean> {
   const scope = scopeConditions(resource, viewContext, 'visibility');
   const conditions = scope instanceof Promise ? await scope : scope;
-  return conditions.length === 0 || (record !== undefined && conditions.every((one) => matches(one, record)));
+  return conditions.length === 0 || (record !== undefined && conditions.every((one) => matchesCondition(one, record)));
 }
 
 /** Whether a policy lets the viewer see a record. `reference` is the policy for a record that is expanded inside another one. */
-export function isVisible(
+export function isRecordVisible(
   resource: CompiledResource,
   policy: 'read' | 'reference',
   record: StoredRecord | undefined,
   viewContext: ResolvedViewContext,
 ): Promise<boolean> {
-  const args = policyArguments(viewContext, 'read', record);
-  return allows(
+  const args = createPolicyArguments(viewContext, 'read', record);
+  return allowsAction(
     resource.policies[policy],
     args,
     isOwner(resource, record, viewContext),
-    visibilityErrorHandler(resource, policy, args),
+    createVisibilityErrorHandler(resource, policy, args),
   );
 }
 
@@ -53,10 +53,10 @@ export async function isFieldVisible(
   if (field.secret) return false;
   if (field.visibleTo === undefined) return true;
   const rule = { resource: resource.name, rule: 'visibleTo', field: field.name, record: record.id };
-  const onError = hideOnError(resource.reportRuleError, rule, viewContext.req);
-  return allows(
+  const onError = createHidingErrorHandler(resource.reportRuleError, rule, viewContext.req);
+  return allowsAction(
     field.visibleTo,
-    policyArguments(viewContext, 'read', record),
+    createPolicyArguments(viewContext, 'read', record),
     isOwner(resource, record, viewContext),
     onError,
   );

@@ -1,6 +1,12 @@
 import { Field, type FieldSpec } from '../../declare/field.ts';
 import type { ConfigErrors } from '../../platform/config/config-errors.ts';
-import { compareScalars, fieldSchema, fieldTypeOf, possibleOperators, TYPED_MODIFIERS } from '../fields/field-type.ts';
+import {
+  compareScalars,
+  fieldSchema,
+  fieldTypeOf,
+  supportedOperatorsOf,
+  TYPED_MODIFIERS,
+} from '../fields/field-type.ts';
 import { createDefault } from '../fields/missing-values.ts';
 import type { SlowPatternCheck } from './patterns/slow-pattern.ts';
 import { checkVisibility } from './visibility-errors.ts';
@@ -22,9 +28,9 @@ const TOP_LEVEL_ONLY = [
   'renamedFrom',
 ] as const;
 
-function checkOperators(spec: FieldSpec, errors: ConfigErrors): void {
+function checkFilterOperators(spec: FieldSpec, errors: ConfigErrors): void {
   if (spec.filterable === undefined) return;
-  const possible = possibleOperators(spec);
+  const possible = supportedOperatorsOf(spec);
   const named = spec.filterable === true ? fieldTypeOf(spec).operators : spec.filterable;
   if (!Array.isArray(named)) {
     errors.report(`filterable() takes a list of operators; choose from ${possible.join(', ')}`);
@@ -52,7 +58,7 @@ function checkModifiers(spec: FieldSpec, errors: ConfigErrors): void {
         errors.report(`encrypted() and ${modifier} cannot be combined: a ciphertext cannot be compared; remove one`);
     }
   }
-  if (type.modifiers.includes('filterable') && !spec.encrypted) checkOperators(spec, errors);
+  if (type.modifiers.includes('filterable') && !spec.encrypted) checkFilterOperators(spec, errors);
   if (spec.lowercase && spec.uppercase) errors.report('lowercase() and uppercase() cannot be combined; remove one');
 }
 
@@ -66,7 +72,7 @@ function checkBounds(spec: FieldSpec, errors: ConfigErrors): void {
   if (order(bound(min.value), bound(max.value)) > 0) errors.report('min() is greater than max(); no value would pass');
 }
 
-function checkRules(spec: FieldSpec, isSlow: SlowPatternCheck, errors: ConfigErrors): void {
+function checkPatternAndCustomRules(spec: FieldSpec, isSlow: SlowPatternCheck, errors: ConfigErrors): void {
   const { pattern, checks = [], standard } = spec;
   if (pattern !== undefined && !(pattern.regex instanceof RegExp))
     errors.report('pattern() takes a regular expression');
@@ -85,7 +91,7 @@ function checkRules(spec: FieldSpec, isSlow: SlowPatternCheck, errors: ConfigErr
  *
  * @param testable whether the field's schema is valid, including nested schemas
  */
-function checkDefault(spec: FieldSpec, testable: boolean, errors: ConfigErrors): void {
+function checkDefaultValue(spec: FieldSpec, testable: boolean, errors: ConfigErrors): void {
   if (!('default' in spec) || typeof spec.default === 'function') return;
   if (spec.default === undefined || spec.default === null) {
     if (spec.required) errors.report(`default(${spec.default}) is not a value, and the field is required; remove it`);
@@ -136,7 +142,7 @@ function tryCallSync(run: () => unknown): unknown {
 }
 
 /** Reports modifiers that have no meaning inside an array or object. */
-function checkNested(inner: FieldSpec, isItem: boolean, errors: ConfigErrors): void {
+function checkNestedModifiers(inner: FieldSpec, isItem: boolean, errors: ConfigErrors): void {
   for (const mark of TOP_LEVEL_ONLY) {
     if (inner[mark]) errors.report(`${mark} has no effect inside an array or object; set it on the outer field`);
   }
@@ -155,7 +161,7 @@ function nestedFieldsOf(spec: FieldSpec): [path: string, inner: FieldSpec | unde
 }
 
 /** Checks the fields inside an array or object. Returns whether the field as a whole can be checked. */
-function checkInner(spec: FieldSpec, isSlow: SlowPatternCheck, at: FieldErrors): boolean {
+function checkNestedFields(spec: FieldSpec, isSlow: SlowPatternCheck, at: FieldErrors): boolean {
   if ('shape' in spec && (typeof spec.shape !== 'object' || spec.shape === null)) {
     at('').report('object() takes its fields, such as { city: f.string() }');
     return false;
@@ -170,7 +176,7 @@ function checkInner(spec: FieldSpec, isSlow: SlowPatternCheck, at: FieldErrors):
       continue;
     }
     if (path === '.' || path.slice(1) in Object.prototype) at(path).report('the name is reserved; choose another');
-    checkNested(inner, path === '[]', at(path));
+    checkNestedModifiers(inner, path === '[]', at(path));
     isWellFormed = checkField(inner, isSlow, (deeper) => at(path + deeper)) && isWellFormed;
   }
   return isWellFormed;
@@ -185,14 +191,14 @@ export function checkField(spec: FieldSpec, isSlow: SlowPatternCheck, at: FieldE
   const errors = at('');
   const errorCount = () => errors.lines.length;
   const atFirst = errorCount();
-  if (!checkInner(spec, isSlow, at)) return false;
+  if (!checkNestedFields(spec, isSlow, at)) return false;
   const isSoundInside = errorCount() === atFirst;
   checkVisibility(spec, errors);
   checkModifiers(spec, errors);
   const beforeRules = errorCount();
   checkBounds(spec, errors);
-  checkRules(spec, isSlow, errors);
+  checkPatternAndCustomRules(spec, isSlow, errors);
   // Check the default only if the field's rules are valid: otherwise its schema would not give a meaningful result.
-  if (errorCount() === beforeRules) checkDefault(spec, isSoundInside, errors);
+  if (errorCount() === beforeRules) checkDefaultValue(spec, isSoundInside, errors);
   return true;
 }

@@ -14,7 +14,7 @@ const FIELD_NAME = /^[a-zA-Z][a-zA-Z0-9_]{0,62}$/;
 const SYSTEM_COLUMNS = ['tableoid', 'xmin', 'cmin', 'xmax', 'cmax', 'ctid'];
 
 /** Whether a name is reserved: by a record's own fields, or by the properties of every JavaScript object. */
-function isReserved(name: string): boolean {
+function isReservedFieldName(name: string): boolean {
   return RESERVED_NAMES.has(name) || name in Object.prototype;
 }
 
@@ -42,7 +42,7 @@ export function checkFields(
   const columns = nonFieldColumns(resource);
   for (const [name, field] of Object.entries(resource.fields as Fields)) {
     const at = errors.at(`field "${name}"`);
-    if (isReserved(name)) at.report(`the name is reserved; choose another`);
+    if (isReservedFieldName(name)) at.report(`the name is reserved; choose another`);
     else if (!FIELD_NAME.test(name))
       at.report(`a field name consists of at most 63 letters, digits and _, and begins with a letter`);
     const { length } = snakeCase(name);
@@ -51,7 +51,7 @@ export function checkFields(
         `its column "${snakeCase(name)}" has ${length} characters, and Postgres truncates names at ${MAX_IDENTIFIER_BYTES}; choose a shorter name`,
       );
     const sameColumn = columns.get(snakeCase(name));
-    if (sameColumn !== undefined && !isReserved(name))
+    if (sameColumn !== undefined && !isReservedFieldName(name))
       at.report(`it would share the column "${snakeCase(name)}" with "${sameColumn}"; rename one`);
     columns.set(snakeCase(name), name);
     if (!checkField(field.spec, isSlow, (path) => errors.at(`field "${name}${path}"`))) continue;

@@ -8,8 +8,8 @@ import { checkOptionTypes, type ExtensionOptions } from './declaration-shape.ts'
 import { checkFields } from './field-names.ts';
 import { checkOptions, pathAndTableOf } from './option-errors.ts';
 import { createSlowPatternCheck } from './patterns/slow-pattern.ts';
-import { checkOwner, checkPolicies } from './policy-errors.ts';
-import { checkRoleField, knownRoles } from './roles.ts';
+import { checkOwnerField, checkPolicies } from './policy-errors.ts';
+import { checkRoleField, declaredUserRoles } from './roles.ts';
 import { checkCustomRoutes } from './route-errors.ts';
 
 /** Checks `renamedFrom` of a resource and its fields. */
@@ -40,7 +40,7 @@ function parentPathOf(path: string): string {
 type ResourceErrors = (resource: AnyResource) => ConfigErrors;
 
 /** Reports names, paths and tables that two resources share. */
-function checkClashes(resources: readonly AnyResource[], at: ResourceErrors): void {
+function checkDuplicateNamesAndPaths(resources: readonly AnyResource[], at: ResourceErrors): void {
   const paths = new Map(resources.map((resource) => [pathAndTableOf(resource).path, resource.name]));
   const keys = new Map(resources.map((resource) => [primaryKeyName(pathAndTableOf(resource).table), resource.name]));
   const seen = { name: new Set<string>(), path: new Set<string>(), table: new Set<string>() };
@@ -76,18 +76,18 @@ export function checkResources(
   const at: ResourceErrors = ({ name }) => errors.at(`resource "${name}"`);
   const wellFormed = resources.filter((resource) => checkOptionTypes(resource, known.options, at(resource)));
   const names = new Set(resources.map((resource) => resource.name));
-  const roles = knownRoles(wellFormed);
+  const roles = declaredUserRoles(wellFormed);
   const isSlow = createSlowPatternCheck();
   const archives = wellFormed
     .filter(({ softDelete }) => softDelete)
     .flatMap((one) => archiveRelationNames(pathAndTableOf(one).table));
   const taken = new Set([...known.taken, ...archives]);
-  checkClashes(wellFormed, at);
+  checkDuplicateNamesAndPaths(wellFormed, at);
   for (const resource of wellFormed) {
     const ofResource = at(resource);
     checkFields(resource, { names, isSlow }, ofResource);
     checkRenames(resource, ofResource);
-    checkOwner(resource, ofResource);
+    checkOwnerField(resource, ofResource);
     checkPolicies(resource, roles, ofResource);
     checkRoleField(resource, ofResource);
     checkOptions(resource, taken, ofResource);

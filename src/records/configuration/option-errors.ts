@@ -6,7 +6,7 @@ import { suggestKnownNames } from '../../platform/config/did-you-mean.ts';
 import { MAX_IDENTIFIER_BYTES } from '../../platform/postgres/identifiers.ts';
 import { fieldTypeOf } from '../fields/field-type.ts';
 import { archiveTable } from '../schema/table-names.ts';
-import { isForNobody } from './visibility-errors.ts';
+import { isPolicyForNobody } from './visibility-errors.ts';
 
 const RESOURCE_NAME = /^[a-z][a-z0-9-]*$/;
 const RESOURCE_PATH = /^(\/[a-z0-9][a-z0-9._-]*)+$/;
@@ -96,14 +96,18 @@ function checkIndexes(resource: AnyResource, errors: ConfigErrors): void {
 function closingModifierOf({ hidden, readOnly, writableBy }: FieldSpec): string | undefined {
   if (hidden) return 'hidden()';
   if (readOnly) return 'readOnly()';
-  return writableBy !== undefined && isForNobody(writableBy) ? 'writableBy("none")' : undefined;
+  return writableBy !== undefined && isPolicyForNobody(writableBy) ? 'writableBy("none")' : undefined;
 }
 
 /** Reports required fields that no client can send. Resources that only code creates (without a create route) are not checked. */
 function checkRequiredFieldsAreSettable(resource: AnyResource, errors: ConfigErrors): void {
   const { crud = true, hooks, policies } = resource;
   const creates = crud === true || (Array.isArray(crud) && crud.includes('create'));
-  if (!creates || (policies?.create !== undefined && isForNobody(policies.create)) || hooks?.beforeCreate !== undefined)
+  if (
+    !creates ||
+    (policies?.create !== undefined && isPolicyForNobody(policies.create)) ||
+    hooks?.beforeCreate !== undefined
+  )
     return;
   for (const [name, { spec }] of Object.entries(resource.fields as Fields)) {
     const closed = closingModifierOf(spec);

@@ -9,7 +9,7 @@ import { unknownRoleErrors } from './roles.ts';
 const POLICY_NAMES: readonly string[] = [...ACTIONS, 'reference'];
 
 /** Reports rules that conflict with the option `owner`. For a field that is marked owner(), such rules are reported with the field. */
-function checkOwnerRules(spec: FieldSpec, errors: ConfigErrors): void {
+function checkOwnerFieldRules(spec: FieldSpec, errors: ConfigErrors): void {
   if (spec.writeOnly) errors.report('an owner is never accepted and writeOnly() is never returned; use hidden()');
   if (spec.writableBy !== undefined)
     errors.report('an owner is never accepted from clients, so writableBy() has no effect; remove one');
@@ -18,7 +18,7 @@ function checkOwnerRules(spec: FieldSpec, errors: ConfigErrors): void {
 }
 
 /** Checks the owner field of a resource. */
-export function checkOwner(resource: AnyResource, errors: ConfigErrors): void {
+export function checkOwnerField(resource: AnyResource, errors: ConfigErrors): void {
   const fields = resource.fields as Fields;
   const owners = Object.entries(fields).filter(([, field]) => field.spec.owner);
   if (owners.length > 1)
@@ -32,7 +32,7 @@ export function checkOwner(resource: AnyResource, errors: ConfigErrors): void {
   if (spec === undefined) errors.at('owner').report(`"${resource.owner}" is not a field`);
   else if (!['ref', 'id'].includes(spec.type.kind) || (spec.target ?? 'user') !== 'user')
     errors.at('owner').report(`"${resource.owner}" must be a ref("user")`);
-  if (spec !== undefined && !spec.owner) checkOwnerRules(spec, errors.at(`field "${resource.owner}"`));
+  if (spec !== undefined && !spec.owner) checkOwnerFieldRules(spec, errors.at(`field "${resource.owner}"`));
   if (owners.length > 0 && owners[0]![0] !== resource.owner)
     errors.at('owner').report('a field is already marked owner(); remove the option');
 }
@@ -44,7 +44,7 @@ export function checkOwner(resource: AnyResource, errors: ConfigErrors): void {
  */
 export function checkPolicies(resource: AnyResource, roles: readonly string[] | undefined, errors: ConfigErrors): void {
   const owned = ownerFieldOf(resource) !== undefined;
-  const check = (at: string, policy: Policy) => {
+  const checkOwnerAndRoles = (at: string, policy: Policy) => {
     const { owner } = compilePolicy(policy, () => undefined);
     if (owner && !owned) errors.at(at).report(`"owner" needs an owner field; mark a ref("user") with owner()`);
     for (const text of unknownRoleErrors(policy, roles)) errors.at(at).report(text);
@@ -55,12 +55,12 @@ export function checkPolicies(resource: AnyResource, roles: readonly string[] | 
       errors.at(at).report(`unknown action${suggestKnownNames(action, 'actions', POLICY_NAMES)}`);
     else if (policy !== undefined) {
       compilePolicy(policy, (text) => errors.at(at).report(text));
-      check(at, policy);
+      checkOwnerAndRoles(at, policy);
     }
   }
   for (const [name, { spec }] of Object.entries(resource.fields as Fields)) {
     // Malformed policies of fields are reported with the field.
-    if (spec.visibleTo !== undefined) check(`field "${name}": visibleTo`, spec.visibleTo);
-    if (spec.writableBy !== undefined) check(`field "${name}": writableBy`, spec.writableBy);
+    if (spec.visibleTo !== undefined) checkOwnerAndRoles(`field "${name}": visibleTo`, spec.visibleTo);
+    if (spec.writableBy !== undefined) checkOwnerAndRoles(`field "${name}": writableBy`, spec.writableBy);
   }
 }

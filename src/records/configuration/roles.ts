@@ -5,7 +5,7 @@ import type { ConfigErrors } from '../../platform/config/config-errors.ts';
 import { suggestKnownNames } from '../../platform/config/did-you-mean.ts';
 
 /** The roles that users can have; undefined if no user resource lists them. */
-export function knownRoles(resources: readonly AnyResource[]): readonly string[] | undefined {
+export function declaredUserRoles(resources: readonly AnyResource[]): readonly string[] | undefined {
   const user = resources.find((resource) => resource.name === 'user');
   return (user?.fields as Fields | undefined)?.roles?.spec.inner?.spec.values;
 }

@@ -2,7 +2,7 @@ import { Router } from 'express';
 import { pluralName } from '../../declare/naming.ts';
 import { compilePolicy } from '../../declare/policy.ts';
 import type { AnyResource } from '../../declare/resource.ts';
-import { type Route, routeBuilder } from '../../declare/route.ts';
+import { createRouteBuilder, type Route } from '../../declare/route.ts';
 import { isScope, SCOPE_FORMAT } from '../../declare/scope.ts';
 import type { ConfigErrors } from '../../platform/config/config-errors.ts';
 import { suggestKnownNames } from '../../platform/config/did-you-mean.ts';
@@ -41,7 +41,7 @@ function pathError(path: string, base: string): string | undefined {
   }
 }
 
-function checkPolicy(route: Route, owned: boolean, errors: ConfigErrors): void {
+function checkRoutePolicy(route: Route, owned: boolean, errors: ConfigErrors): void {
   if (route.policy === undefined) return;
   const policy = compilePolicy(route.policy, (text) => errors.at('policy').report(text));
   if (policy.owner && !(owned && route.resource !== undefined)) {
@@ -51,7 +51,7 @@ function checkPolicy(route: Route, owned: boolean, errors: ConfigErrors): void {
   }
 }
 
-function checkRoute(route: Route, base: string, owned: boolean, errors: ConfigErrors): void {
+function checkCustomRoute(route: Route, base: string, owned: boolean, errors: ConfigErrors): void {
   for (const key of Object.keys(route)) {
     if (![...ROUTE_OPTIONS, ...BUILDER_PROPERTIES].includes(key))
       errors.report(`"${key}" is not an option${suggestKnownNames(key, 'options', ROUTE_OPTIONS)}`);
@@ -60,7 +60,7 @@ function checkRoute(route: Route, base: string, owned: boolean, errors: ConfigEr
     errors.at('body').report(`must be 'raw', or left out`);
   if (route.body === 'raw' && route.input !== undefined)
     errors.at('body').report(`'raw' means that the body is not read, so input cannot check it; remove one`);
-  checkPolicy(route, owned, errors);
+  checkRoutePolicy(route, owned, errors);
   checkSharedRouteOptions(route, pathError(route.path, base), errors);
 }
 
@@ -111,10 +111,10 @@ export function checkCustomRoutes(
 ): void {
   if (resource.routes === undefined) return;
   const base = resource.path ?? `/${pluralName(resource.name)}`;
-  const routes = selectValidRoutes(resource.routes(routeBuilder(base, resource.name)), errors);
+  const routes = selectValidRoutes(resource.routes(createRouteBuilder(base, resource.name)), errors);
   for (const route of routes) {
     const at = errors.at(`route ${route.method} ${route.path}`);
-    checkRoute(route, base, ownerFieldOf(resource) !== undefined, at);
+    checkCustomRoute(route, base, ownerFieldOf(resource) !== undefined, at);
     for (const text of unknownRoleErrors(route.policy ?? [], roles)) at.at('policy').report(text);
   }
   for (const route of findDuplicateRoutes(routes)) errors.at(`route ${route}`).report('is declared twice');
@@ -122,8 +122,8 @@ export function checkCustomRoutes(
 
 /** Routes that match the same requests, as `GET /posts/:id`. A custom route of a resource may precede its CRUD route. */
 function findDuplicateRoutes(routes: readonly Route[]): string[] {
-  const shape = (route: Route) => `${route.method} ${route.path.replace(/:\w+/g, ':')}`;
-  return [...Map.groupBy(routes, shape).values()]
+  const requestShapeOf = (route: Route) => `${route.method} ${route.path.replace(/:\w+/g, ':')}`;
+  return [...Map.groupBy(routes, requestShapeOf).values()]
     .filter((same) => same.length > 1)
     .map(([route]) => `${route!.method} ${route!.path}`);
 }
@@ -159,7 +159,7 @@ export function checkExtensionRoutes(
     for (const route of routes) {
       const at = errors.at(`extension "${name}": ${kind} ${route.method} ${route.path}`);
       checkSharedRouteOptions(route, pathRule.path.test(route.path) ? undefined : pathRule.error, at);
-      checkPolicy(route, route.resource !== undefined, at);
+      checkRoutePolicy(route, route.resource !== undefined, at);
     }
   }
   // Core routes were checked with their resources. A duplicate among them is a custom route before a CRUD route, which is allowed.

@@ -17,7 +17,7 @@ function hasVisibilityFunction({ visibleTo }: FieldSpec): boolean {
 }
 
 /** Whether a policy is valid and allows no viewer. */
-export function isForNobody(policy: Policy): boolean {
+export function isPolicyForNobody(policy: Policy): boolean {
   let isValid = true;
   const compiled = compilePolicy(policy, () => {
     isValid = false;
@@ -25,8 +25,8 @@ export function isForNobody(policy: Policy): boolean {
   return isValid && allowsNobody(compiled);
 }
 
-function checkQueries(spec: FieldSpec, secret: string | undefined, errors: ConfigErrors): void {
-  const unseen = spec.visibleTo !== undefined && isForNobody(spec.visibleTo);
+function checkQueryModifiers(spec: FieldSpec, secret: string | undefined, errors: ConfigErrors): void {
+  const unseen = spec.visibleTo !== undefined && isPolicyForNobody(spec.visibleTo);
   for (const query of QUERY_MODIFIERS) {
     if (!spec[query]) continue;
     if (unseen)
@@ -66,6 +66,6 @@ export function checkVisibility(spec: FieldSpec, errors: ConfigErrors): void {
     else if (spec[rule] !== undefined) compilePolicy(spec[rule], (text) => errors.at(rule).report(text));
   }
   const secret = hidingModifierOf(spec);
-  checkQueries(spec, secret, errors);
+  checkQueryModifiers(spec, secret, errors);
   checkContradictions(spec, secret, errors);
 }

@@ -2,7 +2,7 @@ import { isStorable, UNSTORABLE } from '../../platform/postgres/values.ts';
 import type { JsonSchema } from './json-schema.ts';
 
 /** The reason why a column cannot hold a value. */
-export interface HoldRejection {
+export interface StoredValueRejection {
   /** The path inside the value to the part that the column cannot hold. */
   path: readonly number[];
   /** The message for a client; undefined for a value of the wrong type, which is an error in code. */
@@ -10,7 +10,7 @@ export interface HoldRejection {
 }
 
 /** A value in the form in which a column holds it, or the reason why the column cannot hold it. */
-export type HoldResult = { value: unknown } | HoldRejection;
+export type StoredValueResult = { value: unknown } | StoredValueRejection;
 
 /** The data that a conversion from another Postgres type loses, and the expression for a confirmed conversion. */
 export interface LossyCast {
@@ -39,7 +39,7 @@ export interface ColumnType {
    *
    * @param maxBytes the maximum bytes of a text, or of a text in an array, that fits into the index of the column
    */
-  hold(value: unknown, maxBytes?: number): HoldResult;
+  convertToStored(value: unknown, maxBytes?: number): StoredValueResult;
   /** The casts, applied one after the other, that convert another Postgres type without loss; undefined if there are none. */
   exactCasts?(from: string): readonly string[] | undefined;
   /** The data that a conversion from another Postgres type loses; undefined if unknown. */
@@ -47,8 +47,12 @@ export interface ColumnType {
 }
 
 /** Creates the conversion of a column that keeps values unchanged: it only checks their type, and whether they fit. */
-export function createHold(isKind: (value: unknown) => boolean, fits: (value: never) => boolean, message: string) {
-  return (value: unknown): HoldResult => {
+export function createStoredValueConverter(
+  isKind: (value: unknown) => boolean,
+  fits: (value: never) => boolean,
+  message: string,
+) {
+  return (value: unknown): StoredValueResult => {
     if (!isKind(value)) return { path: [], message: undefined };
     return fits(value as never) ? { value } : { path: [], message };
   };
@@ -59,15 +63,15 @@ export function tooManyBytesMessage(max: number): string {
   return `Must be at most ${max} bytes`;
 }
 
-const holdText = createHold((value) => typeof value === 'string', isStorable, UNSTORABLE);
+const convertTextToStored = createStoredValueConverter((value) => typeof value === 'string', isStorable, UNSTORABLE);
 
 /** Texts of any length. */
 export const TEXT: ColumnType = {
   sql: 'text',
   noun: 'text',
   jsonSchema: { type: 'string' },
-  hold(value, maxBytes = Number.POSITIVE_INFINITY) {
-    const held = holdText(value);
+  convertToStored(value, maxBytes = Number.POSITIVE_INFINITY) {
+    const held = convertTextToStored(value);
     if (!('value' in held) || Buffer.byteLength(value as string) <= maxBytes) return held;
     return { path: [], message: tooManyBytesMessage(maxBytes) };
   },
@@ -82,11 +86,11 @@ function createArrayColumn(item: ColumnType): ColumnType {
     jsonSchema: { type: 'array', items: item.jsonSchema },
     item,
     ...(item.jsonAsText && { jsonAsText: true }),
-    hold(value, maxBytes) {
+    convertToStored(value, maxBytes) {
       if (!Array.isArray(value)) return { path: [], message: undefined };
       const items: unknown[] = [];
       for (const [i, one] of value.entries()) {
-        const held = item.hold(one, maxBytes);
+        const held = item.convertToStored(one, maxBytes);
         if (!('value' in held)) return { ...held, path: [i, ...held.path] };
         items.push(held.value);
       }
@@ -100,7 +104,7 @@ function createArrayColumn(item: ColumnType): ColumnType {
 }
 
 /** Arrays of a column type. The same item type returns the same object. */
-export function arrayColumnType(item: ColumnType): ColumnType {
+export function getArrayColumnType(item: ColumnType): ColumnType {
   let found = arrays.get(item);
   if (found === undefined) {
     found = createArrayColumn(item);

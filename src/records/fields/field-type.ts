@@ -145,13 +145,13 @@ export function compareScalars(a: Scalar, b: Scalar): number {
 }
 
 /** Whether a field holds texts that are too large for an index: its own indexes are over expressions. */
-export function isLongText(spec: FieldSpec): boolean {
+export function isTextTooLongForIndex(spec: FieldSpec): boolean {
   const { indexedByExpression, indexedBytes } = fieldTypeOf(spec);
   return indexedByExpression === true && indexedBytes?.(spec) === undefined;
 }
 
 /** The meaningful comparisons of a field, whether or not clients may use them. */
-export function possibleOperators(spec: FieldSpec): readonly Operator[] {
+export function supportedOperatorsOf(spec: FieldSpec): readonly Operator[] {
   return spec.encrypted ? ['exists'] : fieldTypeOf(spec).comparisons(spec);
 }
 

@@ -7,7 +7,7 @@ export type JsonSchema = Record<string, unknown>;
 export type Direction = 'input' | 'output' | 'query';
 
 /** The declared bounds of a field under the keywords of its type. */
-export function boundKeywords(
+export function boundsJsonSchema(
   { min, max }: FieldSpec,
   least: string,
   greatest: string,
@@ -23,8 +23,8 @@ export function boundKeywords(
  * The keywords of a text: length and pattern. The keywords describe the stored text: if the field is trimmed, the sent text may have more
  * surrounding space.
  */
-export function textKeywords(spec: FieldSpec, direction: Direction): JsonSchema {
-  const bounds = boundKeywords(spec, 'minLength', 'maxLength');
+export function textJsonSchema(spec: FieldSpec, direction: Direction): JsonSchema {
+  const bounds = boundsJsonSchema(spec, 'minLength', 'maxLength');
   // An empty text counts as missing.
   if (spec.required && !(Number(bounds.minLength) >= 1)) bounds.minLength = 1;
   // A body may hold the text in either case, which a pattern for the stored text would refuse.

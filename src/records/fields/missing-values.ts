@@ -7,7 +7,7 @@ export function isBlank(value: unknown): boolean {
 }
 
 /** The message for a missing required value. */
-export function missingMessage(spec: FieldSpec): string {
+export function missingValueMessage(spec: FieldSpec): string {
   return spec.requiredMessage ?? 'Is required';
 }
 
@@ -17,7 +17,7 @@ export function requiredSchema(spec: FieldSpec, schema: z.ZodType): z.ZodType {
   return z
     .unknown()
     .superRefine((value, issues) => {
-      if (isBlank(value)) issues.addIssue({ code: 'custom', message: missingMessage(spec) });
+      if (isBlank(value)) issues.addIssue({ code: 'custom', message: missingValueMessage(spec) });
     })
     .pipe(schema);
 }

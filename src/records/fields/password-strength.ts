@@ -28,21 +28,21 @@ function loadLeakedPasswords(): Set<string> {
  *
  * @param password the password, normalised
  */
-export function isLeaked(password: string): boolean {
+export function isLeakedPassword(password: string): boolean {
   leaked ??= loadLeakedPasswords();
   return leaked.has(password);
 }
 
 /** Whether a text repeats one character, or counts up or down by one code point per character: `abcdefgh`, `87654321`. */
-function isSequence(text: string): boolean {
+function isRepeatedOrSequential(text: string): boolean {
   const points = Array.from(text, (character) => character.codePointAt(0)!);
   const step = points[1]! - points[0]!;
   return Math.abs(step) <= 1 && points.every((point, i) => i === 0 || point - points[i - 1]! === step);
 }
 
 /** The reason why a password is too weak for any account; undefined for a good one. */
-export function passwordWeakness(password: string): string | undefined {
+export function findPasswordWeakness(password: string): string | undefined {
   const text = normalizeForComparison(password);
-  if (isLeaked(text)) return TOO_COMMON;
-  return isSequence(text) ? TOO_EASY : undefined;
+  if (isLeakedPassword(text)) return TOO_COMMON;
+  return isRepeatedOrSequential(text) ? TOO_EASY : undefined;
 }

@@ -17,7 +17,7 @@ const FACT_NAME =
   / (verified|confirmed|valid|enabled|disabled|sent|opened|count|number of|at|required|template|type) $/;
 
 /** The words of a field name in the singular, separated by spaces: `homeAddresses` → ` home address `. */
-function wordsOf(name: string): string {
+function singularWordsOf(name: string): string {
   const words = name
     .replaceAll(/([a-z0-9])([A-Z])/g, '$1 $2')
     .replaceAll(/([A-Z]+)([A-Z][a-z])/g, '$1 $2')
@@ -27,8 +27,8 @@ function wordsOf(name: string): string {
 }
 
 /** Whether a name suggests personal data: `homeAddress`, `dateOfBirth`. Undefined for a name of facts about such data. */
-export function isPersonalName(name: string): boolean | undefined {
-  const words = wordsOf(name);
+export function isPersonalFieldName(name: string): boolean | undefined {
+  const words = singularWordsOf(name);
   return FACT_NAME.test(words) ? undefined : PERSONAL_WORDS.some((personal) => words.includes(personal));
 }
 
@@ -37,20 +37,20 @@ export function isPersonalName(name: string): boolean | undefined {
  * result is a guess. It decides whether the OpenAPI document and the privacy report mention the field, the audit trail masks it, an export
  * contains it, and an erasure empties it.
  */
-export function isPersonal(name: string, spec: FieldSpec): boolean {
+export function isPersonalField(name: string, spec: FieldSpec): boolean {
   if (spec.pii) return true;
   // A declaration may be malformed here: its errors are reported later.
-  if (spec.inner?.spec !== undefined) return isPersonal(name, spec.inner.spec);
+  if (spec.inner?.spec !== undefined) return isPersonalField(name, spec.inner.spec);
   const { personal } = fieldTypeOf(spec);
   if (personal !== undefined) return personal === 'always';
-  const named = isPersonalName(name);
+  const named = isPersonalFieldName(name);
   if (named !== false) return named === true;
   return Object.entries(spec.shape ?? {}).some(
-    ([member, field]) => field?.spec !== undefined && isPersonal(member, field.spec),
+    ([member, field]) => field?.spec !== undefined && isPersonalField(member, field.spec),
   );
 }
 
 /** Whether people can write anything about themselves in a field. */
-export function isFreeText(spec: FieldSpec): boolean {
-  return spec.inner === undefined ? fieldTypeOf(spec).freeText === true : isFreeText(spec.inner.spec);
+export function isFreeTextField(spec: FieldSpec): boolean {
+  return spec.inner === undefined ? fieldTypeOf(spec).freeText === true : isFreeTextField(spec.inner.spec);
 }

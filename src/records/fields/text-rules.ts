@@ -59,7 +59,7 @@ export function lengthErrors({ min, max }: FieldSpec): string[] {
 }
 
 /** Errors in the bounds of a text. */
-export function textErrors(spec: FieldSpec): string[] {
+export function textBoundErrors(spec: FieldSpec): string[] {
   const errors = lengthErrors(spec);
   if (errors.length > 0 || !spec.required || spec.max?.value !== 0) return errors;
   return ['required() and max(0) cannot be combined: no text would pass; remove one'];
@@ -72,7 +72,7 @@ export const MAX_INDEXED_BYTES = 2600;
 const MAX_BYTES_OF_A_CHARACTER = 4;
 
 /** Whether the values must fit into the field's own index. */
-function isIndexed({ unique, index, filterable, sortable }: FieldSpec): boolean {
+function hasIndexModifier({ unique, index, filterable, sortable }: FieldSpec): boolean {
   return Boolean(unique || index || filterable || sortable);
 }
 
@@ -85,7 +85,7 @@ export function maxDeclaredTextBytes(spec: FieldSpec): number | undefined {
 
 /** Bytes of the longest text that a field accepts; undefined if such a text may not fit into an index. */
 export function maxIndexedTextBytes(spec: FieldSpec): number | undefined {
-  return maxDeclaredTextBytes(spec) ?? (isIndexed(spec) ? MAX_INDEXED_BYTES : undefined);
+  return maxDeclaredTextBytes(spec) ?? (hasIndexModifier(spec) ? MAX_INDEXED_BYTES : undefined);
 }
 
 // Many harmless-looking expressions take quadratic time, so texts without a declared maximum are matched only up to this length.
@@ -129,7 +129,7 @@ export function textSchema(spec: FieldSpec, maxBytes?: number, normalized = norm
  * @param room the room in the declared indexes over the field
  */
 export function maxBytesInIndex(spec: FieldSpec, room: number | undefined): number | undefined {
-  return room ?? (isIndexed(spec) ? MAX_INDEXED_BYTES : undefined);
+  return room ?? (hasIndexModifier(spec) ? MAX_INDEXED_BYTES : undefined);
 }
 
 /** The schema of a text that may be in an index: a text that is too long for the index is refused. */

@@ -5,11 +5,11 @@ import { createPerRequestStore } from '../../platform/http/per-request.ts';
 import { newId } from '../../platform/ids.ts';
 import { authorizeCollection } from '../access/authorize.ts';
 import type { OperationContext } from '../access/operation-context.ts';
-import { actionErrorHandler, runProjectCode } from '../access/rule-errors.ts';
+import { createActionErrorHandler, runProjectCode } from '../access/rule-errors.ts';
 import type { Entity, RecordsContext } from '../context.ts';
-import { hookContext, resolveHookResult, validateHookResult } from './hooks.ts';
+import { createHookContext, resolveHookResult, validateHookResult } from './hooks.ts';
 import { type Values, validateInput } from './validate.ts';
-import { causeOf, finishWrite, hashPasswords, toConflictError } from './write-steps.ts';
+import { changeCauseOf, hashPasswords, runAfterCommitSteps, toConflictError } from './write-steps.ts';
 
 const reservedIds = createPerRequestStore<string>('reserved id');
 
@@ -32,7 +32,7 @@ interface Options {
   check?: (values: Values) => ErrorDetails;
 }
 
-async function insertRecord(
+async function authorizeAndInsertRecord(
   context: RecordsContext,
   { resource, store }: Entity,
   input: unknown,
@@ -40,7 +40,7 @@ async function insertRecord(
   options: Options,
 ): Promise<StoredRecord> {
   if (!operation.system && !options.authorized) {
-    const onError = actionErrorHandler(resource, 'create', { doc: undefined, req: operation.req });
+    const onError = createActionErrorHandler(resource, 'create', { doc: undefined, req: operation.req });
     await authorizeCollection(resource.policies.create, 'create', operation, onError);
   }
   const { unknownFields, http } = context.settings;
@@ -53,7 +53,7 @@ async function insertRecord(
     const { beforeCreate } = hooks;
     const given = values;
     const hookReturn: unknown = await runProjectCode(resource.name, 'hooks.beforeCreate', () =>
-      beforeCreate(given, hookContext(context, operation)),
+      beforeCreate(given, createHookContext(context, operation)),
     );
     values = await validateHookResult(resource, resolveHookResult(hookReturn, values), operation, {
       ...rules,
@@ -63,7 +63,7 @@ async function insertRecord(
   const refused = options.check?.(values) ?? {};
   if (Object.keys(refused).length > 0) throw validationError(refused);
   const hashed = await hashPasswords(context, resource, values);
-  return store.insert(options.id ?? newId(), hashed, causeOf(operation)).catch((error: unknown) => {
+  return store.insert(options.id ?? newId(), hashed, changeCauseOf(operation)).catch((error: unknown) => {
     throw toConflictError(resource, error);
   });
 }
@@ -79,11 +79,11 @@ export async function createRecord(
   const { resource } = entity;
   const hooks = resource.declaration.hooks;
   const record = await (hooks?.beforeCreate === undefined
-    ? insertRecord(context, entity, input, operation, options)
+    ? authorizeAndInsertRecord(context, entity, input, operation, options)
     : context.withTransaction(entity, operation, (txContext, txEntity, txOperation) =>
-        insertRecord(txContext, txEntity, input, txOperation, options),
+        authorizeAndInsertRecord(txContext, txEntity, input, txOperation, options),
       ));
   const change = { action: 'created', record } as const;
-  await finishWrite(context, resource, change, operation, (ctx) => hooks?.afterCreate?.(record as never, ctx));
+  await runAfterCommitSteps(context, resource, change, operation, (ctx) => hooks?.afterCreate?.(record as never, ctx));
   return record;
 }

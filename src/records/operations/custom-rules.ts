@@ -32,17 +32,21 @@ async function runOwnRules(spec: FieldSpec, value: unknown, { record, path, deta
 
 /** Runs the rules of the values inside an array or object. */
 async function runNestedRules(spec: FieldSpec, value: unknown, place: RulePlace): Promise<RuleResult> {
-  const at = (key: string | number) => ({ ...place, path: `${place.path}.${key}` });
+  const placeOfNestedValue = (key: string | number) => ({ ...place, path: `${place.path}.${key}` });
   if (spec.inner !== undefined && Array.isArray(value)) {
     const item = spec.inner.spec;
-    const results = await Promise.all(value.map((one, i) => applyFieldRules(item, one, at(i))));
+    const results = await Promise.all(value.map((one, i) => applyFieldRules(item, one, placeOfNestedValue(i))));
     return { value: results.map((one) => one.value), passed: results.every((one) => one.passed) };
   }
   if (spec.shape === undefined || typeof value !== 'object' || value === null) return { value, passed: true };
   const names = Object.keys(value).filter((name) => (value as Record<string, unknown>)[name] !== undefined);
   const results = await Promise.all(
     names.map((name) =>
-      applyFieldRules((spec.shape as Fields)[name]!.spec, (value as Record<string, unknown>)[name], at(name)),
+      applyFieldRules(
+        (spec.shape as Fields)[name]!.spec,
+        (value as Record<string, unknown>)[name],
+        placeOfNestedValue(name),
+      ),
     ),
   );
   return {

@@ -2,20 +2,20 @@ import type { StoredRecord } from '../../declare/host.ts';
 import { ApiError } from '../../platform/errors.ts';
 import { isId } from '../../platform/ids.ts';
 import { loadAuthorizedRecord, policyConditionsForWrite } from '../access/authorize.ts';
-import { assertRestorable, deletionPrivileges } from '../access/deleted-under.ts';
+import { authorizeRestore, deletionPrivileges } from '../access/deleted-under.ts';
 import type { OperationContext } from '../access/operation-context.ts';
 import { runProjectCode } from '../access/rule-errors.ts';
 import type { Entity, RecordsContext } from '../context.ts';
 import type { Archive } from '../store/archive.ts';
 import type { WriteCondition } from '../store/store.ts';
-import { hookContext, resolveHookResult } from './hooks.ts';
+import { createHookContext, resolveHookResult } from './hooks.ts';
 import { assertIfMatch, ifMatchConditions } from './versions.ts';
 import {
-  causeOf,
+  changeCauseOf,
   conditionsAfterLoad,
-  finishWrite,
-  loadForWrite,
+  loadAuthorizedForWrite,
   retryOnConflict,
+  runAfterCommitSteps,
   toConflictError,
   unchangedCondition,
 } from './write-steps.ts';
@@ -32,17 +32,17 @@ async function attemptDelete(
   const allowed = operation.system ? [] : await policyConditionsForWrite(resource, 'delete', operation);
   let conditions: WriteCondition[] | undefined = allowed;
   if (!isId(id) || conditions === undefined || hooks?.beforeDelete !== undefined) {
-    const record = await loadForWrite(entity, id, 'delete', operation);
+    const record = await loadAuthorizedForWrite(entity, id, 'delete', operation);
     const hookReturn: unknown = await runProjectCode(resource.name, 'hooks.beforeDelete', () =>
-      hooks?.beforeDelete?.(record as never, hookContext(context, operation)),
+      hooks?.beforeDelete?.(record as never, createHookContext(context, operation)),
     );
     resolveHookResult(hookReturn, record);
     const unchangedSince = allowed === undefined ? unchangedCondition(entity, record) : [];
     conditions = [...(await conditionsAfterLoad(entity, allowed, operation)), ...unchangedSince];
   }
   const guarded = [...conditions, ...ifMatchConditions(resource, operation.ifMatch)];
-  const removed = await store.remove(id, guarded, causeOf(operation), deletionPrivileges(resource, operation));
-  if (removed === undefined) await loadForWrite(entity, id, 'delete', operation);
+  const removed = await store.remove(id, guarded, changeCauseOf(operation), deletionPrivileges(resource, operation));
+  if (removed === undefined) await loadAuthorizedForWrite(entity, id, 'delete', operation);
   else await runDeletionStep(context, resource.name, id, operation);
   return removed;
 }
@@ -91,13 +91,13 @@ export async function deleteRecord(
         )
       : attemptDelete(context, entity, id, as),
   );
-  await finishWrite(context, resource, { action: 'deleted', record }, operation, (ctx) =>
+  await runAfterCommitSteps(context, resource, { action: 'deleted', record }, operation, (ctx) =>
     resource.declaration.hooks?.afterDelete?.(record as never, ctx),
   );
   return record;
 }
 
-async function loadDeleted(
+async function loadDeletedRecord(
   entity: Entity,
   archive: Archive,
   id: string,
@@ -126,14 +126,14 @@ export async function restoreRecord(
   const { resource, store, archive } = entity;
   if (archive === undefined)
     throw new Error(`resource "${resource.name}" does not use softDelete, so its records cannot be restored`);
-  const deleted = await loadDeleted(entity, archive, id, operation);
-  const conditions = operation.system ? [] : [await assertRestorable(resource, deleted, operation)];
+  const deleted = await loadDeletedRecord(entity, archive, id, operation);
+  const conditions = operation.system ? [] : [await authorizeRestore(resource, deleted, operation)];
   assertIfMatch(entity.versionOf, deleted, operation.ifMatch);
   // Check the conditions in the statement, too: meanwhile, the record may have been restored and deleted again under another privilege.
-  const record = await store.restore(id, conditions, causeOf(operation)).catch((error: unknown) => {
+  const record = await store.restore(id, conditions, changeCauseOf(operation)).catch((error: unknown) => {
     throw toConflictError(resource, error);
   });
   if (record === undefined) throw new ApiError('NOT_FOUND');
-  await finishWrite(context, resource, { action: 'restored', record }, operation, () => undefined);
+  await runAfterCommitSteps(context, resource, { action: 'restored', record }, operation, () => undefined);
   return record;
 }

@@ -1,14 +1,14 @@
 import type { StoredRecord } from '../../declare/host.ts';
-import { allows } from '../../declare/policy.ts';
+import { allowsAction } from '../../declare/policy.ts';
 import type { HookContext } from '../../declare/resource.ts';
 import { ApiError } from '../../platform/errors.ts';
-import { type OperationContext, policyArguments } from '../access/operation-context.ts';
-import { hideOnError } from '../access/rule-errors.ts';
+import { createPolicyArguments, type OperationContext } from '../access/operation-context.ts';
+import { createHidingErrorHandler } from '../access/rule-errors.ts';
 import { isOwner } from '../access/visibility.ts';
 import type { RecordsContext } from '../context.ts';
 import { shortenForMessage } from '../query/parameter.ts';
 import type { CompiledField, CompiledResource } from '../schema/compiled.ts';
-import { copyForPolicy, type Values, validateInput } from './validate.ts';
+import { copyValuesForPolicy, type Values, validateInput } from './validate.ts';
 import {
   type FieldWrite,
   findWriteRefusal,
@@ -17,7 +17,7 @@ import {
 } from './writable-fields.ts';
 
 /** The context that hooks receive. */
-export function hookContext(context: RecordsContext, operation: OperationContext): HookContext {
+export function createHookContext(context: RecordsContext, operation: OperationContext): HookContext {
   const { service, push } = context;
   return { user: operation.user, req: operation.req, as: operation.system ? 'system' : 'user', service, push };
 }
@@ -49,20 +49,24 @@ async function canClientSetAndSee(field: CompiledField, write: FieldWrite, doc: 
     return false;
   if (field.visibleTo === undefined) return true;
   const { resource, operation, updating } = write;
-  const args = policyArguments(operation, 'read', doc);
+  const args = createPolicyArguments(operation, 'read', doc);
   // Functions are written for stored records, and no viewer has seen a record before it is created.
   const policy = updating ? field.visibleTo : { ...field.visibleTo, functions: [] };
   const rule = { resource: resource.name, rule: 'visibleTo', field: field.name };
-  return allows(
+  return allowsAction(
     policy,
     args,
     isOwner(resource, doc, operation),
-    hideOnError(resource.reportRuleError, rule, operation.req),
+    createHidingErrorHandler(resource.reportRuleError, rule, operation.req),
   );
 }
 
 /** The fields in an error's details that the client must not learn about. */
-async function findNamesHiddenFromClient(error: ApiError, write: FieldWrite, doc: StoredRecord): Promise<string[]> {
+async function findErrorFieldsHiddenFromClient(
+  error: ApiError,
+  write: FieldWrite,
+  doc: StoredRecord,
+): Promise<string[]> {
   const names = new Set(Object.keys(error.details ?? {}).map((path) => path.split('.', 1)[0]!));
   const foreign: string[] = [];
   for (const name of names) {
@@ -91,8 +95,8 @@ export async function validateHookResult(
   } catch (error) {
     if (operation.system || !(error instanceof ApiError && error.code === 'VALIDATION_ERROR')) throw error;
     const { before, updating, validated } = options;
-    const doc = before ?? (copyForPolicy(resource, validated) as StoredRecord);
-    const names = await findNamesHiddenFromClient(error, { resource, operation, updating, before }, doc);
+    const doc = before ?? (copyValuesForPolicy(resource, validated) as StoredRecord);
+    const names = await findErrorFieldsHiddenFromClient(error, { resource, operation, updating, before }, doc);
     if (names.length === 0) throw error;
     const fields = names.map((name) => `"${shortenForMessage(name)}"`).join(', ');
     // Leave out the cause of this error: the log would show the details of the cause, and with them the values.

@@ -1,21 +1,21 @@
-import { runAs } from '../../declare/actor.ts';
+import { runAsActor } from '../../declare/actor.ts';
 import type { StoredRecord } from '../../declare/host.ts';
 import type { CursorMeta, PageMeta } from '../../declare/service.ts';
 import { ApiError } from '../../platform/errors.ts';
 import { isId } from '../../platform/ids.ts';
 import { isStatementTimeout } from '../../platform/postgres/errors.ts';
 import { loadAuthorizedRecord, policyConditionsForList } from '../access/authorize.ts';
-import { deletedConditions } from '../access/deleted-under.ts';
+import { policyConditionsForDeletedList } from '../access/deleted-under.ts';
 import { actorOf, type OperationContext } from '../access/operation-context.ts';
 import type { Entity, RecordsContext } from '../context.ts';
-import { cursorAfter } from '../query/cursor.ts';
+import { createCursorAfter } from '../query/cursor.ts';
 import type { Condition, ListCondition, ListQuery, Position } from '../query/list-query.ts';
 import { queryError } from '../query/parameter.ts';
 import { parseListQuery, type RawQuery } from '../query/parse.ts';
 import { scopeConditions } from '../query/scope.ts';
 import type { Slice } from '../query/sql.ts';
 import type { CompiledResource } from '../schema/compiled.ts';
-import { type FittingPage, readWithinRoom } from '../serialize/response-bytes.ts';
+import { type FittingPage, readPageWithinResponseRoom } from '../serialize/response-bytes.ts';
 import type { Store } from '../store/store.ts';
 
 /** Reads a record that the caller may read. */
@@ -87,7 +87,9 @@ async function readSlice(
   if (bytes === undefined) {
     return { records: await store.list(query, { ...slice, after }, query.slow), isCut: false };
   }
-  return readWithinRoom(operation.req, bytes, (room) => store.listWithin(query, { ...slice, after }, query.slow, room));
+  return readPageWithinResponseRoom(operation.req, bytes, (room) =>
+    store.listWithin(query, { ...slice, after }, query.slow, room),
+  );
 }
 
 /** Reads the records of a slice, and counts the whole list. */
@@ -108,7 +110,7 @@ async function readPage({ resource }: Entity, pageRead: PageRead): Promise<Omit<
   const { query } = pageRead;
   const { page, limit } = query;
   const offset = (page - 1) * limit;
-  const nextCursorOf = (records: StoredRecord[]) => cursorAfter(resource, query, records.at(-1)!);
+  const nextCursorOf = (records: StoredRecord[]) => createCursorAfter(resource, query, records.at(-1)!);
   if (query.counted) {
     const [{ records, isCut }, total] = await readSliceAndTotal(pageRead, { limit, offset });
     const isMore = isCut || (records.length === limit && offset + limit < total);
@@ -125,28 +127,28 @@ async function readPage({ resource }: Entity, pageRead: PageRead): Promise<Omit<
 }
 
 /** The conditions that list policy and scope filter put on a list. */
-async function collectionConditions(resource: CompiledResource, operation: OperationContext): Promise<Condition[]> {
+async function policyAndScopeConditions(resource: CompiledResource, operation: OperationContext): Promise<Condition[]> {
   const allowed = await policyConditionsForList(resource, operation);
   const scope = scopeConditions(resource, operation);
   return [...allowed, ...(scope instanceof Promise ? await scope : scope)];
 }
 
 /** Parses a list query and adds the query's conditions to those of the list policy and the scope filter. */
-async function prepareList(
+async function parseAndAuthorizeList(
   { settings, entities }: RecordsContext,
   { resource, store, archive }: Entity,
   raw: RawQuery,
   operation: OperationContext,
   byCode: boolean,
 ) {
-  const allowed = operation.system ? [] : await collectionConditions(resource, operation);
+  const allowed = operation.system ? [] : await policyAndScopeConditions(resource, operation);
   const { defaultLimit, maxLimit } = settings.pagination;
   const query = parseListQuery(resource, raw, operation.system ? 'system' : operation.user, {
     limits: { defaultLimit, maxLimit: byCode ? Math.max(maxLimit, MAX_LIMIT_OF_CODE) : maxLimit },
     resourceOf: (name) => entities.get(name)!.resource,
     byCode,
   });
-  const narrowed = [...allowed, ...(await deletedConditions(resource, query.deleted, operation))];
+  const narrowed = [...allowed, ...(await policyConditionsForDeletedList(resource, query.deleted, operation))];
   return {
     query,
     allowed: narrowed,
@@ -156,7 +158,7 @@ async function prepareList(
 }
 
 /** Runs the statements of a list. A statement timeout becomes the ApiError UNAVAILABLE, with a hint for the client. */
-async function refuseSlowList<T>(work: () => Promise<T>): Promise<T> {
+async function runListWithTimeoutError<T>(work: () => Promise<T>): Promise<T> {
   try {
     return await work();
   } catch (error) {
@@ -178,8 +180,8 @@ export async function listRecords(
   operation: OperationContext,
   byCode = false,
 ): Promise<StoredPage> {
-  const { allowed, query, whole, from } = await prepareList(context, entity, raw, operation, byCode);
-  return refuseSlowList(async () => {
+  const { allowed, query, whole, from } = await parseAndAuthorizeList(context, entity, raw, operation, byCode);
+  return runListWithTimeoutError(async () => {
     const after = await resolveStartPosition(entity, from, query, allowed);
     const bytes = byCode ? undefined : context.settings.http.pageBytes;
     return { ...(await readPage(entity, { store: from, query: whole, after, operation, bytes })), query };
@@ -193,8 +195,8 @@ export async function readFirstRecord(
   raw: RawQuery,
   operation: OperationContext,
 ): Promise<StoredRecord | undefined> {
-  const { allowed, query, whole, from } = await prepareList(context, entity, raw, operation, true);
-  return refuseSlowList(async () => {
+  const { allowed, query, whole, from } = await parseAndAuthorizeList(context, entity, raw, operation, true);
+  return runListWithTimeoutError(async () => {
     const slice: Slice = { limit: 1, offset: 0, after: await resolveStartPosition(entity, from, query, allowed) };
     return (await from.list(whole, slice, whole.slow))[0];
   });
@@ -207,8 +209,8 @@ export async function countRecords(
   raw: RawQuery,
   operation: OperationContext,
 ): Promise<number> {
-  const { whole, from } = await prepareList(context, entity, raw, operation, true);
-  return refuseSlowList(() => from.count(whole, whole.slow));
+  const { whole, from } = await parseAndAuthorizeList(context, entity, raw, operation, true);
+  return runListWithTimeoutError(() => from.count(whole, whole.slow));
 }
 
 const PAGING_PARAMETERS = ['page', 'limit', 'after'];
@@ -228,12 +230,14 @@ export async function* readRecordPages(
 ): AsyncGenerator<StoredRecord[]> {
   const part = PAGING_PARAMETERS.find((name) => raw[name] !== undefined);
   if (part !== undefined) throw queryError(`each() reads every record of a list; leave out "${part}"`);
-  const { whole, from } = await runAs(actorOf(operation), () => prepareList(context, entity, raw, operation, true));
+  const { whole, from } = await runAsActor(actorOf(operation), () =>
+    parseAndAuthorizeList(context, entity, raw, operation, true),
+  );
   const ordered = { ...whole, sort: raw.sort === undefined ? BY_ID : whole.sort };
   let after: Position | undefined;
   for (;;) {
     const slice: Slice = { limit: EACH_PAGE_LENGTH, offset: 0, after };
-    const records = await refuseSlowList(() => from.list(ordered, slice, ordered.slow));
+    const records = await runListWithTimeoutError(() => from.list(ordered, slice, ordered.slow));
     yield records;
     if (records.length < EACH_PAGE_LENGTH) return;
     after = positionOfRecord(ordered.sort, records.at(-1)!);

@@ -6,11 +6,11 @@ import type { ResolvedViewContext } from '../access/operation-context.ts';
 import type { Entity } from '../context.ts';
 import { parseFilter } from '../query/filter.ts';
 import type { Condition } from '../query/list-query.ts';
-import { matches, mayMatch } from '../query/match.ts';
+import { matchesCondition, mayMatchCondition } from '../query/match.ts';
 import { assertGivenOnce, requireSingleText } from '../query/parameter.ts';
 
 /** The condition for one record that the viewer may read. A resumed subscription does not fail if the record no longer exists. */
-async function singleRecordConditions(
+async function authorizeSingleRecord(
   { resource, store }: Entity,
   id: string,
   viewContext: ResolvedViewContext,
@@ -42,14 +42,14 @@ export async function subscribeToRecords(
   const allowed =
     id === undefined
       ? await policyConditionsForList(resource, viewContext)
-      : await singleRecordConditions(entity, id, viewContext, isResumed);
+      : await authorizeSingleRecord(entity, id, viewContext, isResumed);
   const conditions = [...allowed, ...filterConditions];
   const meetsAll = (list: readonly Condition[], record: StoredRecord) =>
-    list.every((condition) => matches(condition, record));
+    list.every((condition) => matchesCondition(condition, record));
   return {
     key: JSON.stringify(conditions),
     includes: (record) => meetsAll(conditions, record),
     mayInclude: (record, unknown) =>
-      meetsAll(allowed, record) && filterConditions.every((condition) => mayMatch(condition, record, unknown)),
+      meetsAll(allowed, record) && filterConditions.every((condition) => mayMatchCondition(condition, record, unknown)),
   };
 }

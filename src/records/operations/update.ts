@@ -5,16 +5,16 @@ import type { OperationContext } from '../access/operation-context.ts';
 import { runProjectCode } from '../access/rule-errors.ts';
 import type { Entity, RecordsContext } from '../context.ts';
 import type { WriteCondition, WriteResult } from '../store/store.ts';
-import { hookContext, resolveHookResult, validateHookResult } from './hooks.ts';
+import { createHookContext, resolveHookResult, validateHookResult } from './hooks.ts';
 import { needsStoredRecord, type Values, validateInput } from './validate.ts';
 import { ifMatchConditions } from './versions.ts';
 import {
-  causeOf,
+  changeCauseOf,
   conditionsAfterLoad,
-  finishWrite,
   hashPasswords,
-  loadForWrite,
+  loadAuthorizedForWrite,
   retryOnConflict,
+  runAfterCommitSteps,
   toConflictError,
   unchangedCondition,
 } from './write-steps.ts';
@@ -34,7 +34,7 @@ async function attemptUpdate(
   let before: StoredRecord | undefined;
   const loads = hooks?.beforeUpdate !== undefined || needsStoredRecord(resource, input);
   if (!isId(id) || conditions === undefined || loads) {
-    before = await loadForWrite(entity, id, 'update', operation);
+    before = await loadAuthorizedForWrite(entity, id, 'update', operation);
     conditions = [...(await conditionsAfterLoad(entity, allowed, operation)), ...unchangedCondition(entity, before)];
   }
   const { unknownFields, http } = context.settings;
@@ -44,7 +44,7 @@ async function attemptUpdate(
     changes = await validateInput(resource, input, operation, rules);
   } catch (error) {
     // Authorize first: a caller that may not change the record must not get validation errors.
-    if (before === undefined) await loadForWrite(entity, id, 'update', operation);
+    if (before === undefined) await loadAuthorizedForWrite(entity, id, 'update', operation);
     throw error;
   }
   if (hooks?.beforeUpdate !== undefined) {
@@ -52,7 +52,7 @@ async function attemptUpdate(
     const { beforeUpdate } = hooks;
     const given = changes;
     const hookReturn: unknown = await runProjectCode(resource.name, 'hooks.beforeUpdate', () =>
-      beforeUpdate(given, before as never, hookContext(context, operation)),
+      beforeUpdate(given, before as never, createHookContext(context, operation)),
     );
     changes = await validateHookResult(resource, resolveHookResult(hookReturn, changes), operation, {
       ...rules,
@@ -61,10 +61,10 @@ async function attemptUpdate(
   }
   const hashed = await hashPasswords(context, resource, changes);
   const guarded = [...conditions, ...ifMatchConditions(resource, operation.ifMatch)];
-  const written = await store.update(id, hashed, guarded, causeOf(operation)).catch((error: unknown) => {
+  const written = await store.update(id, hashed, guarded, changeCauseOf(operation)).catch((error: unknown) => {
     throw toConflictError(resource, error);
   });
-  if (written === undefined) await loadForWrite(entity, id, 'update', operation);
+  if (written === undefined) await loadAuthorizedForWrite(entity, id, 'update', operation);
   return written;
 }
 
@@ -88,7 +88,7 @@ export async function updateRecord(
         )
       : attemptUpdate(context, entity, id, input, as),
   );
-  await finishWrite(context, resource, { action: 'updated', record, previous }, operation, (ctx) =>
+  await runAfterCommitSteps(context, resource, { action: 'updated', record, previous }, operation, (ctx) =>
     resource.declaration.hooks?.afterUpdate?.(record as never, previous as never, ctx),
   );
   return record;

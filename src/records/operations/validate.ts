@@ -5,9 +5,9 @@ import { type ErrorDetails, MAX_DETAILS } from '../../platform/errors.ts';
 import { tooManyKeysMessage } from '../../platform/json/json-limits.ts';
 import type { OperationContext } from '../access/operation-context.ts';
 import { InputError, runProjectCode } from '../access/rule-errors.ts';
-import { createValidDefault, isBlank, missingMessage } from '../fields/missing-values.ts';
+import { createValidDefault, isBlank, missingValueMessage } from '../fields/missing-values.ts';
 import type { CompiledField, CompiledResource } from '../schema/compiled.ts';
-import { allFieldsOf } from '../store/codec.ts';
+import { allFieldValuesOf } from '../store/codec.ts';
 import { applyFieldRules } from './custom-rules.ts';
 import {
   type FieldWrite,
@@ -57,7 +57,7 @@ function isSet(input: Values, name: string): boolean {
 }
 
 /** For an update, functions of `writableBy` run before the value is checked: the record on which the functions decide already exists. */
-async function findRefusalOnUpdate(field: CompiledField, validation: Validation): Promise<string | undefined> {
+async function findFunctionRefusalOnUpdate(field: CompiledField, validation: Validation): Promise<string | undefined> {
   if (!validation.updating || !needsWritableByFunction(field, validation)) return undefined;
   return findWriteRefusalByFunction(field, validation, validation.before);
 }
@@ -85,9 +85,9 @@ async function validateSentFields(input: Values, validation: Validation, details
       values[name] = input[name];
       continue;
     }
-    const refused = findWriteRefusal(field, validation) ?? (await findRefusalOnUpdate(field, validation));
+    const refused = findWriteRefusal(field, validation) ?? (await findFunctionRefusalOnUpdate(field, validation));
     if (refused !== undefined) details[name] = refused;
-    else if (field.spec.required && isBlank(input[name])) details[name] = missingMessage(field.spec);
+    else if (field.spec.required && isBlank(input[name])) details[name] = missingValueMessage(field.spec);
     else if (input[name] === null) {
       if (validation.updating) values[name] = null;
     } else {
@@ -100,7 +100,7 @@ async function validateSentFields(input: Values, validation: Validation, details
 }
 
 /** Fills the fields that a create left out: the owner and defaults. Reports missing required values. */
-function fillMissing(input: Values, values: Values, validation: Validation, details: ErrorDetails): void {
+function fillMissingFields(input: Values, values: Values, validation: Validation, details: ErrorDetails): void {
   const { resource, operation } = validation;
   for (const field of resource.fields) {
     const { name, spec } = field;
@@ -112,7 +112,7 @@ function fillMissing(input: Values, values: Values, validation: Validation, deta
       const value = 'default' in spec ? createValidDefault(name, spec, field.schema) : undefined;
       const filledByHook = validation.hooked && field.closed;
       if (value !== undefined) values[name] = value;
-      else if (spec.required && !filledByHook) details[name] ??= missingMessage(spec);
+      else if (spec.required && !filledByHook) details[name] ??= missingValueMessage(spec);
     }
   }
 }
@@ -130,12 +130,12 @@ function setRuleResult(
 ): void {
   const { name, spec, type } = field;
   if (result === undefined || result === null) {
-    if (spec.required) details[name] ??= missingMessage(spec);
+    if (spec.required) details[name] ??= missingValueMessage(spec);
     else if (updating) values[name] = null;
     else delete values[name];
     return;
   }
-  const held = field.transforms ? field.columnType.hold(result, field.maxBytes) : { value: result };
+  const held = field.transforms ? field.columnType.convertToStored(result, field.maxBytes) : { value: result };
   if ('value' in held) values[name] = held.value;
   else if (held.message !== undefined) details[[name, ...held.path].join('.')] ??= held.message;
   else throw new Error(`schema() of the field "${name}" returned a value that a ${type.kind} field cannot hold`);
@@ -143,7 +143,7 @@ function setRuleResult(
 
 async function applyCustomRules(values: Values, validation: Validation, details: ErrorDetails): Promise<void> {
   const { resource, before } = validation;
-  const record = { ...(before === undefined ? {} : allFieldsOf(resource, before)), ...values };
+  const record = { ...(before === undefined ? {} : allFieldValuesOf(resource, before)), ...values };
   for (const field of resource.fields) {
     const value = values[field.name];
     if (!field.hasRules || value === undefined || value === null) continue;
@@ -168,13 +168,17 @@ async function checkWritableByOnCreate(
     (field) => isSet(input, field.name) && needsWritableByFunction(field, validation),
   );
   for (const field of fields) {
-    const refused = await findWriteRefusalByFunction(field, validation, copyForPolicy(validation.resource, values));
+    const refused = await findWriteRefusalByFunction(
+      field,
+      validation,
+      copyValuesForPolicy(validation.resource, values),
+    );
     if (refused !== undefined) details[field.name] = refused;
   }
 }
 
 /** A copy of validated values as the record for policy functions, which may change it. Passwords are left out. */
-export function copyForPolicy(resource: CompiledResource, values: Values): Record<string, unknown> {
+export function copyValuesForPolicy(resource: CompiledResource, values: Values): Record<string, unknown> {
   const visible = Object.entries(values).filter(([name]) => !resource.field.get(name)!.type.concealed);
   return structuredClone(Object.fromEntries(visible));
 }
@@ -206,7 +210,7 @@ export async function validateInput(
   const details: ErrorDetails = Object.create(null);
   const validation: Validation = { resource, operation, before: undefined, validated: {}, hooked: false, ...options };
   const values = await validateSentFields(input as Values, validation, details);
-  if (!options.updating) fillMissing(input as Values, values, validation, details);
+  if (!options.updating) fillMissingFields(input as Values, values, validation, details);
   // Custom rules run only on records that pass the built-in rules.
   if (Object.keys(details).length === 0) await applyCustomRules(values, validation, details);
   if (!options.updating && Object.keys(details).length === 0) {
@@ -216,7 +220,7 @@ export async function validateInput(
   return values;
 }
 
-function sentFields(resource: CompiledResource, input: unknown): CompiledField[] {
+function sentFieldsOf(resource: CompiledResource, input: unknown): CompiledField[] {
   if (typeof input !== 'object' || input === null) return [];
   // Iterate over the declared fields: a body may have very many names.
   return resource.fields.filter(({ name }) => Object.hasOwn(input, name));
@@ -224,11 +228,11 @@ function sentFields(resource: CompiledResource, input: unknown): CompiledField[]
 
 /** Whether validating an update with this body requires the stored record. */
 export function needsStoredRecord(resource: CompiledResource, input: unknown): boolean {
-  if (sentFields(resource, input).some((field) => field.hasRules || field.writableBy?.owner)) return true;
+  if (sentFieldsOf(resource, input).some((field) => field.hasRules || field.writableBy?.owner)) return true;
   return hasWritableByFunction(resource, input);
 }
 
 /** Whether a function decides, record by record, if a field of this body may be written. */
 function hasWritableByFunction(resource: CompiledResource, input: unknown): boolean {
-  return sentFields(resource, input).some((field) => (field.writableBy?.functions.length ?? 0) > 0);
+  return sentFieldsOf(resource, input).some((field) => (field.writableBy?.functions.length ?? 0) > 0);
 }

@@ -3,9 +3,9 @@ import type { StoredRecord } from '../../declare/host.ts';
 import { ApiError } from '../../platform/errors.ts';
 import { createIfMatchError, parseEntityTags, versionOfTag } from '../../platform/http/entity-tag.ts';
 import type { Condition } from '../query/list-query.ts';
-import type { WrittenBy } from '../query/sql.ts';
+import type { WrittenByCondition } from '../query/sql.ts';
 import type { CompiledResource } from '../schema/compiled.ts';
-import { resourceOf, transactionOf } from '../store/codec.ts';
+import { resourceNameOf, transactionIdOf } from '../store/codec.ts';
 
 const YEAR_10000 = Date.UTC(10_000, 0);
 const TRANSACTION_ID = /^\d{1,10}$/;
@@ -39,12 +39,12 @@ function isTransactionVersion(version: string): boolean {
  * content of the record: a repeated version would reveal that a hidden field has its earlier value again.
  */
 export function createVersionOf({ timestamps }: CompiledResource): VersionOf {
-  return timestamps ? (record) => versionOfTime(record.updatedAt as string) : transactionOf;
+  return timestamps ? (record) => versionOfTime(record.updatedAt as string) : transactionIdOf;
 }
 
 /** The version of a stored record of any resource; undefined for any other value. */
 export function versionOf(entities: ReadonlyMap<string, { versionOf: VersionOf }>, value: unknown): string | undefined {
-  const name = typeof value === 'object' && value !== null ? resourceOf(value) : undefined;
+  const name = typeof value === 'object' && value !== null ? resourceNameOf(value) : undefined;
   return name === undefined ? undefined : entities.get(name)!.versionOf(value as StoredRecord);
 }
 
@@ -58,7 +58,7 @@ export type IfMatch = '*' | readonly string[];
  * @returns undefined if the header is missing
  * @throws ApiError BAD_REQUEST if the header is malformed
  */
-export function readIfMatch({ headers }: IncomingMessage): IfMatch | undefined {
+export function parseIfMatchHeader({ headers }: IncomingMessage): IfMatch | undefined {
   const header = headers['if-match'];
   if (header === undefined) return undefined;
   const tags = parseEntityTags(header);
@@ -71,7 +71,7 @@ export function readIfMatch({ headers }: IncomingMessage): IfMatch | undefined {
 export function ifMatchConditions(
   { timestamps }: CompiledResource,
   ifMatch: IfMatch | undefined,
-): (Condition | WrittenBy)[] {
+): (Condition | WrittenByCondition)[] {
   if (ifMatch === undefined || ifMatch === '*') return [];
   if (!timestamps) return [{ writers: ifMatch.filter(isTransactionVersion) }];
   return [{ field: 'updatedAt', op: 'in', value: ifMatch.flatMap((version) => timeOfVersion(version) ?? []) }];

@@ -1,6 +1,6 @@
 import type { StoredRecord } from '../../declare/host.ts';
-import { allows, allowsEveryRecord } from '../../declare/policy.ts';
-import { type OperationContext, policyArguments } from '../access/operation-context.ts';
+import { allowsAction, allowsEveryRecord } from '../../declare/policy.ts';
+import { createPolicyArguments, type OperationContext } from '../access/operation-context.ts';
 import { runProjectCode } from '../access/rule-errors.ts';
 import { isOwner } from '../access/visibility.ts';
 import type { CompiledField, CompiledResource } from '../schema/compiled.ts';
@@ -18,14 +18,17 @@ export interface FieldWrite {
 }
 
 /** Whether `writableBy` lets the field be set, as far as roles and ownership decide. The creator of a record counts as its owner. */
-function isWriteAllowed({ writableBy }: CompiledField, { resource, operation, updating, before }: FieldWrite): boolean {
+function isWriteAllowedByRoleOrOwnership(
+  { writableBy }: CompiledField,
+  { resource, operation, updating, before }: FieldWrite,
+): boolean {
   if (operation.system || writableBy === undefined || allowsEveryRecord(writableBy, operation.user)) return true;
   return writableBy.owner && (updating ? isOwner(resource, before, operation) : operation.user !== undefined);
 }
 
 /** Whether only a function of `writableBy` can decide if the field may be set. */
 export function needsWritableByFunction(field: CompiledField, write: FieldWrite): boolean {
-  return !isWriteAllowed(field, write) && field.writableBy!.functions.length > 0;
+  return !isWriteAllowedByRoleOrOwnership(field, write) && field.writableBy!.functions.length > 0;
 }
 
 /** The reason why a client may not send this field at all, or undefined. Functions are not called. */
@@ -36,7 +39,9 @@ export function findWriteRefusal(field: CompiledField, write: FieldWrite): strin
   if (operation.system) return undefined;
   if (spec.hidden || spec.readOnly || field.name === resource.ownerField) return 'Is read-only';
   if (updating && spec.immutable) return 'Cannot be changed after creation';
-  return isWriteAllowed(field, write) || needsWritableByFunction(field, write) ? undefined : NOT_ALLOWED;
+  return isWriteAllowedByRoleOrOwnership(field, write) || needsWritableByFunction(field, write)
+    ? undefined
+    : NOT_ALLOWED;
 }
 
 /**
@@ -49,8 +54,8 @@ export async function findWriteRefusalByFunction(
   { resource, operation, updating }: FieldWrite,
   doc: Record<string, unknown> | undefined,
 ): Promise<string | undefined> {
-  const args = policyArguments(operation, updating ? 'update' : 'create', doc);
+  const args = createPolicyArguments(operation, updating ? 'update' : 'create', doc);
   const rule = `writableBy of the field "${field.name}"`;
-  const allowed = await runProjectCode(resource.name, rule, () => allows(field.writableBy!, args, false));
+  const allowed = await runProjectCode(resource.name, rule, () => allowsAction(field.writableBy!, args, false));
   return allowed ? undefined : NOT_ALLOWED;
 }

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { runAs } from '../../declare/actor.ts';
+import { runAsActor } from '../../declare/actor.ts';
 import type { StoredRecord } from '../../declare/host.ts';
 import type { HookContext } from '../../declare/resource.ts';
 import { ApiError, type ErrorDetails } from '../../platform/errors.ts';
@@ -11,11 +11,11 @@ import type { Entity, RecordsContext } from '../context.ts';
 import type { Condition } from '../query/list-query.ts';
 import { scopeConditions } from '../query/scope.ts';
 import type { CompiledField, CompiledResource } from '../schema/compiled.ts';
-import { uniqueFieldsOf } from '../schema/indexes.ts';
-import { transactionOf } from '../store/codec.ts';
+import { fieldsOfUniqueIndex } from '../schema/indexes.ts';
+import { transactionIdOf } from '../store/codec.ts';
 import type { Cause } from '../store/event.ts';
 import type { WriteCondition } from '../store/store.ts';
-import { hookContext } from './hooks.ts';
+import { createHookContext } from './hooks.ts';
 import type { Values } from './validate.ts';
 import { assertIfMatch } from './versions.ts';
 
@@ -65,7 +65,7 @@ export async function retryOnConflict<Changed>(
 }
 
 /** The actor of a write, for its outbox row. */
-export function causeOf(operation: OperationContext): Cause {
+export function changeCauseOf(operation: OperationContext): Cause {
   const { user, req, requestId, system } = operation;
   return { userId: user?.id, requestId, req, identity: identityOfOperation(operation), system };
 }
@@ -93,7 +93,7 @@ function describeTakenFields(fields: readonly CompiledField[]): ErrorDetails {
 export function toConflictError(resource: CompiledResource, error: unknown): unknown {
   const index = findViolatedConstraint(error);
   if (index === undefined) return error;
-  const details = describeTakenFields(uniqueFieldsOf(resource, index));
+  const details = describeTakenFields(fieldsOfUniqueIndex(resource, index));
   return new ApiError('CONFLICT', undefined, { ...(Object.keys(details).length > 0 && { details }), cause: error });
 }
 
@@ -123,24 +123,24 @@ function publishChange(
  * Runs the steps after a committed change: notifies the relay and the listeners, then runs the `after` hook. Errors of the hook are logged:
  * the change is committed and must not look failed to the caller.
  */
-export function finishWrite(
+export function runAfterCommitSteps(
   context: RecordsContext,
   resource: CompiledResource,
   change: Change,
   operation: OperationContext,
   hook: (ctx: HookContext) => unknown,
 ): Promise<void> {
-  const finish = async (outside: RecordsContext) => {
+  const publishAndRunAfterHook = async (outside: RecordsContext) => {
     publishChange(outside, resource, change, operation);
     try {
-      await hook(hookContext(outside, operation));
+      await hook(createHookContext(outside, operation));
     } catch (error) {
       const { action, record } = change;
       outside.log.error({ err: error, resource: resource.name, record: record.id, action }, 'an after hook failed');
     }
   };
   // After a transaction commits, the current actor may be a different one.
-  return context.afterCommit((outside) => runAs(actorOf(operation), () => finish(outside)));
+  return context.afterCommit((outside) => runAsActor(actorOf(operation), () => publishAndRunAfterHook(outside)));
 }
 
 /**
@@ -149,10 +149,10 @@ export function finishWrite(
  */
 export function unchangedCondition({ resource }: Entity, record: StoredRecord): WriteCondition[] {
   if (resource.timestamps) return [{ field: 'updatedAt', op: 'eq', value: record.updatedAt }];
-  return [{ writers: [transactionOf(record)!] }];
+  return [{ writers: [transactionIdOf(record)!] }];
 }
 
-async function loadIfAllowed(
+async function loadRecordIfAllowed(
   { resource, store }: Entity,
   id: string,
   action: 'update' | 'delete',
@@ -169,13 +169,13 @@ async function loadIfAllowed(
  *
  * @throws ApiError UNAUTHORIZED, NOT_FOUND or FORBIDDEN; only after these, PRECONDITION_FAILED if its version does not match `If-Match`
  */
-export async function loadForWrite(
+export async function loadAuthorizedForWrite(
   entity: Entity,
   id: string,
   action: 'update' | 'delete',
   operation: OperationContext,
 ): Promise<StoredRecord> {
-  const record = await loadIfAllowed(entity, id, action, operation);
+  const record = await loadRecordIfAllowed(entity, id, action, operation);
   assertIfMatch(entity.versionOf, record, operation.ifMatch);
   return record;
 }

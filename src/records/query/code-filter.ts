@@ -1,19 +1,25 @@
 import type { FieldSpec } from '../../declare/field.ts';
 import type { Operator } from '../../declare/service.ts';
-import { fieldTypeOf, possibleOperators } from '../fields/field-type.ts';
+import { fieldTypeOf, supportedOperatorsOf } from '../fields/field-type.ts';
 import type { CompiledResource } from '../schema/compiled.ts';
 import {
   FILTER_PARAMETER,
+  fieldVisibilityCondition,
   isFilterable,
   LIST_OPERATORS,
   MAX_LIST_VALUES,
   type QueryViewer,
   unknownFilterError,
-  visibilityCondition,
 } from './filter.ts';
 import type { Condition } from './list-query.ts';
 import { joinNames, queryError, requireSingleText } from './parameter.ts';
-import { comparableValue, createCodeComparison, EQUALITY_OPERATORS, fieldSpecOf, isOperatorObject } from './scope.ts';
+import {
+  createComparisonFromCode,
+  EQUALITY_OPERATORS,
+  fieldSpecOf,
+  isOperatorObject,
+  toComparableValue,
+} from './scope.ts';
 
 /** A field that code may filter by, and its operators. */
 interface FilterableField {
@@ -36,13 +42,13 @@ function resolveFilterableField(resource: CompiledResource, name: string, viewer
     const known = resource.fields.filter((field) => !field.type.concealed).map((field) => field.name);
     throw queryError(`Unknown field "${name}" in a filter; filterable fields: ${joinNames(['id', ...known])}`);
   }
-  return { name, spec, operators: new Set(possibleOperators(spec)) };
+  return { name, spec, operators: new Set(supportedOperatorsOf(spec)) };
 }
 
 function toComparedValue({ name, spec }: FilterableField, value: unknown): unknown {
   // Converts a text as in a query string: it may represent a number, and is trimmed and lower-cased as the field declares.
   const convertAsText = () => fieldTypeOf(spec).fromQuery?.(requireSingleText(name, String(value)), spec);
-  const known = typeof value === 'string' ? convertAsText() : comparableValue(spec, value);
+  const known = typeof value === 'string' ? convertAsText() : toComparableValue(spec, value);
   const found = known ?? (typeof value === 'number' || typeof value === 'boolean' ? convertAsText() : undefined);
   if (found === undefined) throw queryError(`The filter "${name}" has a value of the wrong type`);
   return found;
@@ -69,7 +75,7 @@ function operatorTermsOf(value: unknown): (readonly [string, unknown])[] {
 }
 
 /** @throws TypeError for an undefined value: without its condition, the list would contain the records of all users */
-function assertDefined(parameter: string, value: unknown): void {
+function assertFilterDefined(parameter: string, value: unknown): void {
   const inside = isOperatorObject(value) ? Object.values(value) : [value];
   if (!inside.flat().includes(undefined)) return;
   throw new TypeError(`the filter "${parameter}" is undefined; leave it out, or pass null for records without a value`);
@@ -88,7 +94,7 @@ export function parseCodeFilter(
   value: unknown,
   viewer: QueryViewer,
 ): Condition[] {
-  assertDefined(parameter, value);
+  assertFilterDefined(parameter, value);
   const [, name = parameter, operator] = FILTER_PARAMETER.exec(parameter) ?? [];
   const field = resolveFilterableField(resource, name, viewer);
   const terms = operator === undefined ? operatorTermsOf(value) : [[operator, value] as const];
@@ -100,9 +106,9 @@ export function parseCodeFilter(
         `The field "${name}" cannot be filtered with "${op}"; its operators: ${joinNames(field.operators)}`,
       );
     }
-    return createCodeComparison(name, field.spec, op as Operator, parseOperand(field, op as Operator, wanted));
+    return createComparisonFromCode(name, field.spec, op as Operator, parseOperand(field, op as Operator, wanted));
   });
   const declared = resource.field.get(name);
-  const seen = declared === undefined ? undefined : visibilityCondition(resource, declared, viewer);
+  const seen = declared === undefined ? undefined : fieldVisibilityCondition(resource, declared, viewer);
   return seen === undefined ? conditions : [seen, ...conditions];
 }

@@ -4,7 +4,7 @@ import { isId } from '../../platform/ids.ts';
 import type { CompiledResource, SortTerm } from '../schema/compiled.ts';
 import type { ListQuery, Position } from './list-query.ts';
 import { queryError } from './parameter.ts';
-import { comparableValue, fieldSpecOf } from './scope.ts';
+import { fieldSpecOf, toComparableValue } from './scope.ts';
 
 const CHECKSUM_BYTES = 9;
 // Maximum characters of the values in a cursor: enough for several values of indexed fields. For longer values, the cursor names its record
@@ -26,7 +26,7 @@ function computeChecksum(resource: CompiledResource, sort: readonly SortTerm[], 
  * The cursor after a record of a sorted list. It carries the values of the sort terms, so the list can continue from there even if the
  * record is deleted. If some viewers may not see the values, or the values are too long, the cursor carries only the record's id.
  */
-export function cursorAfter(
+export function createCursorAfter(
   resource: CompiledResource,
   { sort, cursorCarriesValues }: Pick<ListQuery, 'sort' | 'cursorCarriesValues'>,
   record: StoredRecord,
@@ -37,7 +37,7 @@ export function cursorAfter(
   return Buffer.concat([computeChecksum(resource, sort, payload), Buffer.from(payload)]).toString('base64url');
 }
 
-function parseJson(payload: string): unknown {
+function parseJsonOrUndefined(payload: string): unknown {
   try {
     return JSON.parse(payload);
   } catch {
@@ -48,7 +48,7 @@ function parseJson(payload: string): unknown {
 /** The value of a sort term, in the form in which records hold it; undefined for a value of the wrong type. */
 function parseTermValue(resource: CompiledResource, { field }: SortTerm, value: unknown): unknown {
   if (value === null) return resource.field.has(field) ? null : undefined;
-  return comparableValue(fieldSpecOf(resource, field)!, value);
+  return toComparableValue(fieldSpecOf(resource, field)!, value);
 }
 
 function decodeCursor(
@@ -61,7 +61,7 @@ function decodeCursor(
   const bytes = Buffer.from(text, 'base64url');
   const payload = bytes.toString('utf8', CHECKSUM_BYTES);
   if (!computeChecksum(resource, sort, payload).equals(bytes.subarray(0, CHECKSUM_BYTES))) return undefined;
-  const content = parseJson(payload);
+  const content = parseJsonOrUndefined(payload);
   if (typeof content === 'string') return isId(content) ? { record: content } : undefined;
   if (!cursorCarriesValues || !Array.isArray(content) || content.length !== sort.length) return undefined;
   const values = sort.map((term, i) => parseTermValue(resource, term, content[i]));

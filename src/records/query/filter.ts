@@ -12,7 +12,7 @@ export type QueryViewer = Viewer | 'system' | undefined;
  * The condition for records in which this viewer may see the field; undefined if the viewer sees the field in every record. A query must
  * not reveal values that a response would leave out.
  */
-export function visibilityCondition(
+export function fieldVisibilityCondition(
   resource: CompiledResource,
   field: CompiledField,
   viewer: QueryViewer,
@@ -85,7 +85,7 @@ export function parseFilter(
     );
   }
   const comparison = createComparison(name, field.spec, op, parseComparedValue(field, parameter, op, text));
-  const visibility = visibilityCondition(resource, field, viewer);
+  const visibility = fieldVisibilityCondition(resource, field, viewer);
   return visibility === undefined ? [comparison] : [visibility, comparison];
 }
 
@@ -99,7 +99,7 @@ export function parseSearch(resource: CompiledResource, text: string, viewer: Qu
   if (text === '') return [];
   const any = fields.map((field): ListCondition => {
     const contains: ListCondition = { field: field.name, contains: text };
-    const visibility = visibilityCondition(resource, field, viewer);
+    const visibility = fieldVisibilityCondition(resource, field, viewer);
     return visibility === undefined ? contains : { every: [visibility, contains] };
   });
   return [{ any }];

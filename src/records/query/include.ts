@@ -13,7 +13,7 @@ export type ResourceOf = (name: string) => CompiledResource;
 interface IncludeTree extends Map<string, IncludeTree> {}
 
 /** The references of a resource that clients may know of: the target resource by field. */
-function referencesOf(resource: CompiledResource): Map<string, string> {
+function clientVisibleReferencesOf(resource: CompiledResource): Map<string, string> {
   return new Map(
     resource.fields.flatMap(({ name, secret, target }) => (secret || target === undefined ? [] : [[name, target]])),
   );
@@ -30,7 +30,7 @@ function addIncludePath(root: CompiledResource, path: string, tree: IncludeTree,
   const passed = new Set([root.name]);
   let [resource, level] = [root, tree];
   for (const [depth, name] of segments.entries()) {
-    const known = [...referencesOf(resource)];
+    const known = [...clientVisibleReferencesOf(resource)];
     const allowed = depth === 0 ? known : known.filter(([, target]) => !passed.has(target));
     const target = new Map(allowed).get(name);
     if (target === undefined) {
@@ -47,14 +47,14 @@ function addIncludePath(root: CompiledResource, path: string, tree: IncludeTree,
 }
 
 /** All paths of at most `maxLevels` references that `include` may contain, the short ones first. */
-export function includablePaths(resource: CompiledResource, resourceOf: ResourceOf, maxLevels: number): string[] {
+export function listIncludablePaths(resource: CompiledResource, resourceOf: ResourceOf, maxLevels: number): string[] {
   interface IncludePath {
     path: string;
     end: string;
     passed: readonly string[];
   }
   const extendPath = ({ path, end, passed }: IncludePath): IncludePath[] =>
-    [...referencesOf(resourceOf(end))]
+    [...clientVisibleReferencesOf(resourceOf(end))]
       .filter(([, target]) => path === '' || !passed.includes(target))
       .map(([name, target]) => ({
         path: path === '' ? name : `${path}.${name}`,

@@ -36,7 +36,7 @@ export interface SubstringCondition {
  * Selects deleted records that a viewer with one of these privileges may restore: records deleted under one of the privileges, or under an
  * unknown one. Only Postgres evaluates this condition.
  */
-export interface DeletedUnder {
+export interface DeletedUnderCondition {
   deletedUnder: readonly string[];
 }
 
@@ -44,7 +44,7 @@ export interface DeletedUnder {
 export type ListCondition =
   | Condition
   | SubstringCondition
-  | DeletedUnder
+  | DeletedUnderCondition
   | { any: readonly ListCondition[] }
   | { every: readonly ListCondition[] };
 

@@ -30,16 +30,16 @@ function meetsComparison({ op, value, order = compareScalars }: Comparison, stor
 }
 
 /** Whether a stored record may meet a condition if the values of some fields are unknown. */
-export function mayMatch(condition: Condition, record: StoredRecord, unknown: ReadonlySet<string>): boolean {
+export function mayMatchCondition(condition: Condition, record: StoredRecord, unknown: ReadonlySet<string>): boolean {
   if ('never' in condition) return false;
-  if ('any' in condition) return condition.any.some((one) => mayMatch(one, record, unknown));
-  if ('every' in condition) return condition.every.every((one) => mayMatch(one, record, unknown));
+  if ('any' in condition) return condition.any.some((one) => mayMatchCondition(one, record, unknown));
+  if ('every' in condition) return condition.every.every((one) => mayMatchCondition(one, record, unknown));
   return unknown.has(condition.field) || meetsComparison(condition, record[condition.field]);
 }
 
 const NO_UNKNOWN_FIELDS: ReadonlySet<string> = new Set();
 
 /** Whether a stored record meets a condition. Returns the same result as the SQL, for records in memory (or deleted ones). */
-export function matches(condition: Condition, record: StoredRecord): boolean {
-  return mayMatch(condition, record, NO_UNKNOWN_FIELDS);
+export function matchesCondition(condition: Condition, record: StoredRecord): boolean {
+  return mayMatchCondition(condition, record, NO_UNKNOWN_FIELDS);
 }

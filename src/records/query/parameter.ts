@@ -38,7 +38,7 @@ export function assertGivenOnce(parameters: readonly string[]): void {
 }
 
 /** A whole number from 1 to `most`. */
-export function parsePositive(name: string, text: string, most: number): number {
+export function parsePositiveInteger(name: string, text: string, most: number): number {
   const value = /^\d{1,15}$/.test(text) ? Number(text) : 0;
   if (value < 1 || value > most) {
     throw queryError(`The query parameter "${name}" must be a whole number from 1 to ${most}`);

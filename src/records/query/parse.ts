@@ -1,5 +1,5 @@
 import type { CompiledResource } from '../schema/compiled.ts';
-import { makeTotalOrder } from '../schema/indexes.ts';
+import { addIdTieBreaker } from '../schema/indexes.ts';
 import { parseCodeFilter } from './code-filter.ts';
 import { parseCursor } from './cursor.ts';
 import { isFilterable, parseFilter, parseSearch, type QueryViewer } from './filter.ts';
@@ -8,7 +8,7 @@ import type { Includes, ListQuery } from './list-query.ts';
 import {
   assertGivenOnce,
   joinNames,
-  parsePositive,
+  parsePositiveInteger,
   queryError,
   requireSingleText,
   shortenForMessage,
@@ -35,7 +35,7 @@ export function selectableFields(resource: CompiledResource): string[] {
   return [...own, ...(resource.softDelete ? ['deletedAt'] : []), ...fields];
 }
 
-function parseFields(resource: CompiledResource, text: string): Set<string> {
+function parseFieldsParameter(resource: CompiledResource, text: string): Set<string> {
   const allowed = selectableFields(resource);
   const wanted = text.split(',');
   for (const name of wanted) {
@@ -54,7 +54,7 @@ function parseSelection(
   resourceOf: ResourceOf,
 ): Pick<ListQuery, 'include' | 'fields'> {
   const included: Includes = include === undefined ? new Map() : parseInclude(resource, include, resourceOf);
-  const selected = fields === undefined ? undefined : parseFields(resource, fields);
+  const selected = fields === undefined ? undefined : parseFieldsParameter(resource, fields);
   return { include: included, fields: selected && new Set([...selected, ...included.keys()]) };
 }
 
@@ -93,8 +93,8 @@ function parsePaging(
   if (count !== undefined && count !== 'none') throw queryError('The query parameter "count" can only be "none"');
   const defaultSize = Math.min(limits.defaultLimit, limits.maxLimit);
   return {
-    page: page === undefined ? 1 : parsePositive('page', page, MAX_PAGES),
-    limit: limit === undefined ? defaultSize : parsePositive('limit', limit, limits.maxLimit),
+    page: page === undefined ? 1 : parsePositiveInteger('page', page, MAX_PAGES),
+    limit: limit === undefined ? defaultSize : parsePositiveInteger('limit', limit, limits.maxLimit),
     counted: after === undefined && count === undefined,
   };
 }
@@ -125,7 +125,7 @@ function isFilterName(resource: CompiledResource, name: string, value: unknown, 
 }
 
 /** Whether no index serves any of the filters. Only filters with system privilege, which may use every field, can lack an index. */
-function lacksIndex(resource: CompiledResource, filters: readonly (readonly [string, unknown])[]): boolean {
+function lacksIndexForFilters(resource: CompiledResource, filters: readonly (readonly [string, unknown])[]): boolean {
   const indexed = resource.indexes
     .filter(({ method }) => method === 'btree' || method === 'hash' || method === 'gin')
     .map((index) => index.terms[0]!.field);
@@ -160,13 +160,13 @@ export function parseListQuery(
     ),
     ...(parameters.q === undefined ? [] : parseSearch(resource, parameters.q, viewer)),
   ];
-  const sort = makeTotalOrder(
+  const sort = addIdTieBreaker(
     parameters.sort === undefined ? resource.defaultSort : parseSort(resource, parameters.sort, viewer),
   );
   const order = { sort, cursorCarriesValues: canCursorCarryValues(resource, sort, viewer) };
   const paging = parsePaging(parameters, limits);
   const isFarDown = (paging.page - 1) * paging.limit > MAX_FAST_OFFSET;
-  const isScan = viewer === 'system' && lacksIndex(resource, filters);
+  const isScan = viewer === 'system' && lacksIndexForFilters(resource, filters);
   const deleted = parseDeleted(parameters.deleted);
   return {
     ...order,

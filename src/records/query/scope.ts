@@ -3,8 +3,8 @@ import type { FieldSpec } from '../../declare/field.ts';
 import type { ScopeFilter } from '../../declare/resource.ts';
 import type { Operator } from '../../declare/service.ts';
 import type { ResolvedViewContext } from '../access/operation-context.ts';
-import { scopeErrorHandler } from '../access/rule-errors.ts';
-import { fieldTypeOf, possibleOperators, type Scalar } from '../fields/field-type.ts';
+import { createScopeErrorHandler } from '../access/rule-errors.ts';
+import { fieldTypeOf, type Scalar, supportedOperatorsOf } from '../fields/field-type.ts';
 import { dateType } from '../fields/types/date.ts';
 import { idType } from '../fields/types/id.ts';
 import type { CompiledResource } from '../schema/compiled.ts';
@@ -19,7 +19,7 @@ export const EQUALITY_OPERATORS: ReadonlySet<string> = new Set(['eq', 'ne']);
  * A filter value in the form in which records hold it, so that Postgres and comparisons in memory agree; undefined for a value of the wrong
  * type.
  */
-export function comparableValue(spec: FieldSpec, value: unknown): Scalar | undefined {
+export function toComparableValue(spec: FieldSpec, value: unknown): Scalar | undefined {
   return fieldTypeOf(spec).comparable?.(value, spec);
 }
 
@@ -27,8 +27,8 @@ export function comparableValue(spec: FieldSpec, value: unknown): Scalar | undef
  * The condition of the operators `in`, `nin` and `all`. In the list, null stands for a field without a value, undefined for a value that
  * could not be computed.
  */
-function arrayCondition(field: string, spec: FieldSpec, op: Operator, wanted: readonly unknown[]): Condition {
-  const values = wanted.filter((one) => one !== null).map((one) => comparableValue(spec, one));
+function listOperatorCondition(field: string, spec: FieldSpec, op: Operator, wanted: readonly unknown[]): Condition {
+  const values = wanted.filter((one) => one !== null).map((one) => toComparableValue(spec, one));
   const known = values.filter((one) => one !== undefined);
   if (op !== 'in' && known.length < values.length) return NEVER;
   const listed = createComparison(field, spec, op, known);
@@ -43,17 +43,17 @@ function arrayCondition(field: string, spec: FieldSpec, op: Operator, wanted: re
  *
  * @throws Error for `exists` without a boolean, or a list operator without a list
  */
-export function createCodeComparison(field: string, spec: FieldSpec, op: Operator, wanted: unknown): Condition {
+export function createComparisonFromCode(field: string, spec: FieldSpec, op: Operator, wanted: unknown): Condition {
   // If the scope function could not compute a value, hide everything rather than nothing.
   if (wanted === undefined) return NEVER;
   if (op === 'exists' || ARRAY_OPERATORS.includes(op)) {
     const fits = op === 'exists' ? typeof wanted === 'boolean' : Array.isArray(wanted);
     if (!fits)
       throw new Error(`the scope filter's "${op}" on "${field}" takes ${op === 'exists' ? 'a boolean' : 'a list'}`);
-    return op === 'exists' ? { field, op, value: wanted } : arrayCondition(field, spec, op, wanted as unknown[]);
+    return op === 'exists' ? { field, op, value: wanted } : listOperatorCondition(field, spec, op, wanted as unknown[]);
   }
   if (wanted === null) return EQUALITY_OPERATORS.has(op) ? { field, op: 'exists', value: op === 'ne' } : NEVER;
-  const value = comparableValue(spec, wanted);
+  const value = toComparableValue(spec, wanted);
   return value === undefined ? NEVER : createComparison(field, spec, op, value);
 }
 
@@ -88,7 +88,7 @@ function assertScopeFilter(resource: CompiledResource, returned: unknown): asser
   );
 }
 
-function fieldConditions(field: string, spec: FieldSpec, wanted: unknown): Condition[] {
+function scopeConditionsOfField(field: string, spec: FieldSpec, wanted: unknown): Condition[] {
   const operators = isOperatorObject(wanted);
   // A value without comparisons (`{}`, a Promise, a Map) must not count as an empty filter.
   if (operators && Object.keys(wanted).length === 0) {
@@ -97,13 +97,13 @@ function fieldConditions(field: string, spec: FieldSpec, wanted: unknown): Condi
     );
   }
   const terms = operators ? Object.entries(wanted) : [[Array.isArray(wanted) ? 'in' : 'eq', wanted] as const];
-  const possible: readonly string[] = possibleOperators(spec);
+  const possible: readonly string[] = supportedOperatorsOf(spec);
   return terms.map(([op, value]) => {
     const missing = value === null && EQUALITY_OPERATORS.has(op);
     if (!possible.includes(missing ? 'exists' : op)) {
       throw new Error(`the scope filter uses "${op}" on "${field}"; it can be ${possible.join(', ')}`);
     }
-    return createCodeComparison(field, spec, op as Operator, value);
+    return createComparisonFromCode(field, spec, op as Operator, value);
   });
 }
 
@@ -115,22 +115,22 @@ export function fieldSpecOf(resource: CompiledResource, field: string): FieldSpe
 }
 
 /** A scope filter as conditions. Throws for an unknown field or operator: a scope must never be applied in part. */
-function filterConditions(resource: CompiledResource, filter: ScopeFilter): Condition[] {
-  if (Array.isArray(filter)) return [{ any: filter.map((one) => ({ every: filterConditions(resource, one) })) }];
+function scopeFilterConditions(resource: CompiledResource, filter: ScopeFilter): Condition[] {
+  if (Array.isArray(filter)) return [{ any: filter.map((one) => ({ every: scopeFilterConditions(resource, one) })) }];
   return Object.entries(filter).flatMap(([name, wanted]) => {
     const field = name === '_id' ? 'id' : name;
     const spec = fieldSpecOf(resource, field);
     if (spec === undefined || fieldTypeOf(spec).concealed) {
       throw new Error(`the scope filter of "${resource.name}" names the unknown field "${name}"`);
     }
-    return fieldConditions(field, spec, wanted);
+    return scopeConditionsOfField(field, spec, wanted);
   });
 }
 
 function scopeResultConditions(resource: CompiledResource, filter: unknown): Condition[] {
   if (filter === undefined) return [];
   assertScopeFilter(resource, filter);
-  return filterConditions(resource, filter);
+  return scopeFilterConditions(resource, filter);
 }
 
 // The results of asynchronous scope functions, by view context. Each operation creates its own view context, so the scope is evaluated once
@@ -183,7 +183,7 @@ export function scopeConditions(
 ): Condition[] | Promise<Condition[]> {
   const handleScopeError = (error: unknown): Condition[] => {
     if (decides === 'request' && !(error instanceof ScopeFunctionError)) throw error;
-    scopeErrorHandler(resource, resolved.req, decides)(error instanceof ScopeFunctionError ? error.error : error);
+    createScopeErrorHandler(resource, resolved.req, decides)(error instanceof ScopeFunctionError ? error.error : error);
     return [NEVER];
   };
   try {

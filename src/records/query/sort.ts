@@ -1,5 +1,5 @@
 import { type CompiledField, type CompiledResource, columnOf, type SortTerm } from '../schema/compiled.ts';
-import { type QueryViewer, visibilityCondition } from './filter.ts';
+import { fieldVisibilityCondition, type QueryViewer } from './filter.ts';
 import { joinNames, queryError, shortenForMessage } from './parameter.ts';
 
 /** Maximum number of fields in one `sort`. */
@@ -10,30 +10,34 @@ function timestampFields(resource: CompiledResource): string[] {
 }
 
 /** Whether a field holds single values that can be compared. */
-function isSingleValue({ spec, type }: CompiledField): boolean {
+function holdsSingleComparableValue({ spec, type }: CompiledField): boolean {
   return type.comparable !== undefined && spec.inner === undefined && !spec.encrypted;
 }
 
 /** The fields that at least some clients may sort by: those marked `sortable()`, and the timestamps. */
-export function declaredSortFields(resource: CompiledResource): string[] {
+export function fieldsSortableBySomeClient(resource: CompiledResource): string[] {
   const declared = resource.fields.filter((field) => field.spec.sortable && !field.secret);
   return [...declared.map((field) => field.name), ...timestampFields(resource)];
 }
 
 /** The fields that this viewer may sort by. The system may sort by every field with an order. */
-function sortableFields(resource: CompiledResource, viewer: QueryViewer): string[] {
+function fieldsSortableBy(resource: CompiledResource, viewer: QueryViewer): string[] {
   if (viewer === 'system') {
-    return [...resource.fields.filter(isSingleValue).map((field) => field.name), 'id', ...timestampFields(resource)];
+    return [
+      ...resource.fields.filter(holdsSingleComparableValue).map((field) => field.name),
+      'id',
+      ...timestampFields(resource),
+    ];
   }
-  return declaredSortFields(resource).filter((name) => {
+  return fieldsSortableBySomeClient(resource).filter((name) => {
     const field = resource.field.get(name);
-    return field === undefined || visibilityCondition(resource, field, viewer) === undefined;
+    return field === undefined || fieldVisibilityCondition(resource, field, viewer) === undefined;
   });
 }
 
 /** Parses `sort` into terms. A field with restricted visibility is only available to viewers who see it in every record. */
 export function parseSort(resource: CompiledResource, text: string, viewer: QueryViewer): SortTerm[] {
-  const allowed = sortableFields(resource, viewer);
+  const allowed = fieldsSortableBy(resource, viewer);
   const terms = text.split(',').map((term) => {
     const field = term.replace(/^-/, '');
     if (!allowed.includes(field)) {
@@ -62,6 +66,10 @@ export function canCursorCarryValues(
     const field = resource.field.get(name);
     if (field === undefined) return true;
     // A cursor carries values that code can compare, one for each field.
-    return !field.secret && isSingleValue(field) && visibilityCondition(resource, field, cursorViewer) === undefined;
+    return (
+      !field.secret &&
+      holdsSingleComparableValue(field) &&
+      fieldVisibilityCondition(resource, field, cursorViewer) === undefined
+    );
   });
 }

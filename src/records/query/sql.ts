@@ -55,8 +55,8 @@ export function conditionSql(resource: CompiledResource, condition: ListConditio
   if ('never' in condition) return 'false';
   if ('deletedUnder' in condition)
     return `("deleted_under" is null or "deleted_under" && ${params.add(condition.deletedUnder)}::text[])`;
-  if ('any' in condition) return joinConditions(resource, condition.any, ' or ', 'false', params);
-  if ('every' in condition) return joinConditions(resource, condition.every, ' and ', 'true', params);
+  if ('any' in condition) return joinConditionsSql(resource, condition.any, ' or ', 'false', params);
+  if ('every' in condition) return joinConditionsSql(resource, condition.every, ' and ', 'true', params);
   if ('contains' in condition) {
     const pattern = `%${condition.contains.replace(/[\\%_]/g, '\\$&')}%`;
     return containsSql(resource, condition.field, params.add(pattern));
@@ -64,7 +64,7 @@ export function conditionSql(resource: CompiledResource, condition: ListConditio
   return comparisonSql(resource, condition, params);
 }
 
-function joinConditions(
+function joinConditionsSql(
   resource: CompiledResource,
   conditions: readonly ListCondition[],
   word: string,
@@ -76,7 +76,7 @@ function joinConditions(
 }
 
 /** The condition that one of these transactions (ids) wrote the row's current version. Only SQL can check this condition. */
-export interface WrittenBy {
+export interface WrittenByCondition {
   writers: readonly string[];
 }
 
@@ -84,7 +84,7 @@ export interface WrittenBy {
  * The SQL condition that one of these transactions wrote the row's current version. About `xmin`:
  * https://www.postgresql.org/docs/current/ddl-system-columns.html
  */
-export function writtenBySql({ writers }: WrittenBy, params: Parameters): string {
+export function writtenBySql({ writers }: WrittenByCondition, params: Parameters): string {
   return `"xmin" = any(${params.add(writers)}::xid[])`;
 }
 
@@ -114,12 +114,12 @@ function createPositionTerm(
   return { ...place, value: comparedSql(`${params.add(stored)}::${field.columnType.sql}`) };
 }
 
-function equalSql({ column, value }: PositionTerm): string {
+function equalsPositionSql({ column, value }: PositionTerm): string {
   return value === undefined ? `${column} is null` : `${column} = ${value}`;
 }
 
 /** The SQL conditions for the values of one sort term that come after its value at the position. */
-function rangesAfterTerm({ column, descending, nullable, value }: PositionTerm): string[] {
+function rangesAfterTermSql({ column, descending, nullable, value }: PositionTerm): string[] {
   if (value === undefined) return descending ? [`${column} is not null`] : [];
   if (descending) return [`${column} < ${value}`];
   return nullable ? [`${column} > ${value}`, `${column} is null`] : [`${column} > ${value}`];
@@ -129,36 +129,39 @@ function rangesAfterTerm({ column, descending, nullable, value }: PositionTerm):
  * The conditions for terms with the same direction, all with values: a single row comparison, which an index on the terms serves as one
  * range scan.
  */
-function rangesAfterRow(terms: readonly PositionTerm[]): string[] {
+function rangesAfterRowSql(terms: readonly PositionTerm[]): string[] {
   const [columns, values] = [terms.map((term) => term.column), terms.map((term) => term.value)];
   const row = `(${columns.join(', ')}) ${terms[0]!.descending ? '<' : '>'} (${values.join(', ')})`;
   if (terms[0]!.descending) return [row];
   // A row comparison never matches records with a missing value.
   const without = terms.flatMap((term, i) =>
-    term.nullable ? [[...terms.slice(0, i).map(equalSql), `${term.column} is null`].join(' and ')] : [],
+    term.nullable ? [[...terms.slice(0, i).map(equalsPositionSql), `${term.column} is null`].join(' and ')] : [],
   );
   return [row, ...without];
 }
 
-function rangesAfterTerms(terms: readonly PositionTerm[]): string[] {
+function rangesAfterTermsSql(terms: readonly PositionTerm[]): string[] {
   const [first, ...rest] = terms as [PositionTerm, ...PositionTerm[]];
-  if (rest.length === 0) return rangesAfterTerm(first);
+  if (rest.length === 0) return rangesAfterTermSql(first);
   if (terms.every((term) => term.descending === first.descending && term.value !== undefined))
-    return rangesAfterRow(terms);
-  return [...rangesAfterTerm(first), ...rangesAfterTerms(rest).map((range) => `${equalSql(first)} and ${range}`)];
+    return rangesAfterRowSql(terms);
+  return [
+    ...rangesAfterTermSql(first),
+    ...rangesAfterTermsSql(rest).map((range) => `${equalsPositionSql(first)} and ${range}`),
+  ];
 }
 
 /**
  * The records after a position in a sorted list, as SQL conditions. The conditions are disjoint and together complete. Each is one range of
  * an index on the sort terms, so a page costs the same wherever it begins.
  */
-function rangesAfterPosition(
+function rangesAfterPositionSql(
   resource: CompiledResource,
   sort: readonly SortTerm[],
   position: Position,
   params: Parameters,
 ): string[] {
-  return rangesAfterTerms(sort.map((term, i) => createPositionTerm(resource, term, position[i], params)));
+  return rangesAfterTermsSql(sort.map((term, i) => createPositionTerm(resource, term, position[i], params)));
 }
 
 interface UnnamedStatement {
@@ -195,7 +198,7 @@ function fromSql({ source, table }: CompiledResource): string {
 }
 
 /** The statement of a page. */
-export function pageStatement(
+export function createPageStatement(
   resource: CompiledResource,
   columns: string,
   list: SelectedList,
@@ -204,7 +207,7 @@ export function pageStatement(
   const params = createParameters();
   const conditions = list.conditions.map((condition) => conditionSql(resource, condition, params));
   const order = orderSql(resource, list.sort);
-  const ranges = slice.after === undefined ? [] : rangesAfterPosition(resource, list.sort, slice.after, params);
+  const ranges = slice.after === undefined ? [] : rangesAfterPositionSql(resource, list.sort, slice.after, params);
   const limit = params.add(slice.limit);
   const rowsSql = (range: readonly string[]) =>
     `select ${columns} from ${fromSql(resource)}${whereSql([...conditions, ...range])} order by ${order} limit ${limit}`;
@@ -216,7 +219,7 @@ export function pageStatement(
 }
 
 /** The statement that counts a list. */
-export function countStatement(resource: CompiledResource, { conditions }: SelectedList): UnnamedStatement {
+export function createCountStatement(resource: CompiledResource, { conditions }: SelectedList): UnnamedStatement {
   const params = createParameters();
   const where = whereSql(conditions.map((condition) => conditionSql(resource, condition, params)));
   return { text: `select count(*) from ${fromSql(resource)}${where}`, values: params.values };

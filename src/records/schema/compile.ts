@@ -3,17 +3,17 @@ import { pluralName, snakeCase } from '../../declare/naming.ts';
 import { allowsNobody, compilePolicy, type Policy, rethrow } from '../../declare/policy.ts';
 import { ACTIONS, type Action, type AnyResource } from '../../declare/resource.ts';
 import type { ReportRuleError } from '../access/rule-errors.ts';
-import { columnTypeOf, fieldSchema, fieldTypeOf, isLongText } from '../fields/field-type.ts';
-import { isPersonal } from '../fields/personal-data.ts';
+import { columnTypeOf, fieldSchema, fieldTypeOf, isTextTooLongForIndex } from '../fields/field-type.ts';
+import { isPersonalField } from '../fields/personal-data.ts';
 import { MAX_INDEXED_BYTES, maxBytesInIndex } from '../fields/text-rules.ts';
 import type { CompiledField, CompiledResource, SortTerm } from './compiled.ts';
-import { defaultOrderTerms, withIndexes } from './indexes.ts';
+import { defaultOrderIndexTerms, withIndexes } from './indexes.ts';
 
 /** Whether a field, or a field nested in it, has custom rules of one kind: `checks` from `check()`, or `standard` from `schema()`. */
-function hasNestedProperty(spec: FieldSpec, property: 'checks' | 'standard'): boolean {
+function hasCustomRulesOfKind(spec: FieldSpec, property: 'checks' | 'standard'): boolean {
   if (spec[property] !== undefined) return true;
-  if (spec.inner !== undefined) return hasNestedProperty(spec.inner.spec, property);
-  return Object.values(spec.shape ?? {}).some((field) => hasNestedProperty(field.spec, property));
+  if (spec.inner !== undefined) return hasCustomRulesOfKind(spec.inner.spec, property);
+  return Object.values(spec.shape ?? {}).some((field) => hasCustomRulesOfKind(field.spec, property));
 }
 
 /**
@@ -21,9 +21,9 @@ function hasNestedProperty(spec: FieldSpec, property: 'checks' | 'standard'): bo
  * there are none.
  */
 function maxBytesInDeclaredIndexes(resource: AnyResource, name: string): number | undefined {
-  const fieldOf = (term: string) => (resource.fields as Fields)[term.replace(/^-/, '')]?.spec;
-  const lists = (resource.indexes ?? []).map(({ fields }) => fields.map(fieldOf));
-  const spec = fieldOf(name);
+  const specOfIndexTerm = (term: string) => (resource.fields as Fields)[term.replace(/^-/, '')]?.spec;
+  const lists = (resource.indexes ?? []).map(({ fields }) => fields.map(specOfIndexTerm));
+  const spec = specOfIndexTerm(name);
   const rooms = lists
     .filter((specs) => specs.includes(spec))
     .map((specs) => Math.floor(MAX_INDEXED_BYTES / specs.filter((one) => one !== undefined).length));
@@ -49,16 +49,16 @@ function compileField(
     spec,
     type,
     schema: fieldSchema(spec, unknownFields, maxBytes),
-    hasRules: hasNestedProperty(spec, 'checks') || hasNestedProperty(spec, 'standard'),
-    transforms: hasNestedProperty(spec, 'standard'),
+    hasRules: hasCustomRulesOfKind(spec, 'checks') || hasCustomRulesOfKind(spec, 'standard'),
+    transforms: hasCustomRulesOfKind(spec, 'standard'),
     columnType: columnTypeOf(spec),
     toParameter: toColumn && ((value) => toColumn(value, compared)),
     maxBytes: type.indexedByExpression ? maxBytes : maxBytesInIndex(spec, maxBytes),
-    sortsByPrefix: spec.sortable === true && isLongText(spec),
+    sortsByPrefix: spec.sortable === true && isTextTooLongForIndex(spec),
     operators: new Set(operators),
     visibleTo: compileOptionalPolicy(spec.visibleTo),
     writableBy,
-    personal: isPersonal(name, spec),
+    personal: isPersonalField(name, spec),
     closed: Boolean(spec.hidden || spec.readOnly || (writableBy !== undefined && allowsNobody(writableBy))),
     secret: spec.hidden === true || spec.writeOnly === true || type.concealed === true,
     target: spec.target ?? spec.inner?.spec.target,
@@ -85,7 +85,7 @@ function parseDefaultSort(resource: AnyResource, timestamps: boolean): SortTerm[
 }
 
 /** The policy of an action as declared, or its default. */
-export function declaredPolicy(resource: AnyResource, action: Action): Policy {
+export function declaredOrDefaultPolicy(resource: AnyResource, action: Action): Policy {
   const declared = resource.policies?.[action];
   if (declared !== undefined) return declared;
   if (action === 'list' || action === 'read') return 'authenticated';
@@ -101,11 +101,11 @@ function compileResource(
   const fields = Object.entries(resource.fields as Fields).map(([name, field]) =>
     compileField(name, field, { unknownFields, maxBytes: maxBytesInDeclaredIndexes(resource, name) }),
   );
-  const compilePolicyOf = (action: Action) => compilePolicy(declaredPolicy(resource, action), ignoreError);
+  const compilePolicyOf = (action: Action) => compilePolicy(declaredOrDefaultPolicy(resource, action), ignoreError);
   const plural = pluralName(resource.name);
   const crud = resource.crud ?? true;
   const defaultSort = parseDefaultSort(resource, timestamps);
-  const defaultOrder = defaultOrderTerms(defaultSort, (name) => (resource.fields as Fields)[name]?.spec);
+  const defaultOrder = defaultOrderIndexTerms(defaultSort, (name) => (resource.fields as Fields)[name]?.spec);
   return {
     name: resource.name,
     declaration: resource,

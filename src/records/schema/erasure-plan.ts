@@ -5,7 +5,7 @@ import type { AnyResource } from '../../declare/resource.ts';
 import { toJsonbText } from '../../platform/postgres/values.ts';
 import { fieldSchema } from '../fields/field-type.ts';
 import { createValidDefault } from '../fields/missing-values.ts';
-import { isFreeText, isPersonal } from '../fields/personal-data.ts';
+import { isFreeTextField, isPersonalField } from '../fields/personal-data.ts';
 import { ownerFieldOf } from './compile.ts';
 
 /** A field that is emptied when the account of a record's owner is erased. */
@@ -36,13 +36,13 @@ export interface ErasurePlan {
  * The value that replaces the content of an emptied field. Results of default functions are not used: they would look like the person's own
  * value.
  */
-function replacementOf(name: string, spec: FieldSpec): unknown {
+function replacementValueOf(name: string, spec: FieldSpec): unknown {
   if (!spec.required || typeof spec.default === 'function') return null;
   return createValidDefault(name, spec, fieldSchema(spec, 'reject')) ?? null;
 }
 
 function planEmptiedField(name: string, spec: FieldSpec, action: ErasurePlan['action']): EmptiedField {
-  const replacement = action === 'anonymize' ? replacementOf(name, spec) : null;
+  const replacement = action === 'anonymize' ? replacementValueOf(name, spec) : null;
   const replacementText =
     replacement === null || typeof replacement === 'string' ? replacement : toJsonbText(replacement);
   return { name, column: snakeCase(name), spec, replacement, replacementText };
@@ -54,13 +54,13 @@ function planEmptiedField(name: string, spec: FieldSpec, action: ErasurePlan['ac
  *
  * @param isUser whether this is the user resource, in which every text is personal
  */
-export function erasurePlan(resource: AnyResource, isUser: boolean): ErasurePlan {
+export function createErasurePlan(resource: AnyResource, isUser: boolean): ErasurePlan {
   const ownerField = ownerFieldOf(resource);
   const action = resource.onOwnerDelete ?? 'delete';
   const listed = new Set(resource.personalFields);
   const personal = Object.entries(resource.fields as Fields).filter(
     ([name, { spec }]: [string, AnyField]) =>
-      name !== ownerField && (listed.has(name) || isPersonal(name, spec) || (isUser && isFreeText(spec))),
+      name !== ownerField && (listed.has(name) || isPersonalField(name, spec) || (isUser && isFreeTextField(spec))),
   );
   return {
     ownerField,
@@ -80,9 +80,9 @@ export interface ErasureTarget {
 /**
  * The resources whose records an erasure deletes or anonymizes together with the account of their owner. Includes the user's own record.
  */
-export function erasureTargets(resources: readonly ResourceGateway[], users: ResourceGateway): ErasureTarget[] {
+export function findErasureTargets(resources: readonly ResourceGateway[], users: ResourceGateway): ErasureTarget[] {
   return resources.flatMap((gateway): ErasureTarget[] => {
-    const plan = erasurePlan(gateway.declaration, gateway === users);
+    const plan = createErasurePlan(gateway.declaration, gateway === users);
     if (gateway === users) return [{ gateway, plan: { ...plan, ownerField: 'id', ownerColumn: 'id' } }];
     return plan.ownerField === undefined || plan.action === 'keep' ? [] : [{ gateway, plan }];
   });

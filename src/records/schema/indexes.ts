@@ -1,9 +1,9 @@
 import type { FieldSpec } from '../../declare/field.ts';
 import { computeShortDigest, shortenIdentifier } from '../../platform/postgres/identifiers.ts';
-import { fieldTypeOf, isLongText } from '../fields/field-type.ts';
+import { fieldTypeOf, isTextTooLongForIndex } from '../fields/field-type.ts';
 import { MAX_INDEXED_BYTES } from '../fields/text-rules.ts';
 import { type CompiledField, type CompiledResource, columnOf, type Index, type SortTerm } from './compiled.ts';
-import { relationNames } from './table-names.ts';
+import { relationNamesOfTable } from './table-names.ts';
 
 /** Maximum bytes of a field's value in an index; undefined if a value may not fit. The record's own fields are short. */
 function maxIndexedBytes(spec: FieldSpec | undefined): number | undefined {
@@ -12,7 +12,7 @@ function maxIndexedBytes(spec: FieldSpec | undefined): number | undefined {
 }
 
 /** Appends the id to a sort order that does not contain it yet, so that no two records are equal in the order. */
-export function makeTotalOrder(sorted: readonly SortTerm[]): SortTerm[] {
+export function addIdTieBreaker(sorted: readonly SortTerm[]): SortTerm[] {
   if (sorted.some((term) => term.field === 'id')) return [...sorted];
   // The id has the direction of the last term, so that an index on (field, id) serves both directions.
   return [...sorted, { field: 'id', column: 'id', descending: sorted.at(-1)?.descending ?? false }];
@@ -24,7 +24,7 @@ export function makeTotalOrder(sorted: readonly SortTerm[]): SortTerm[] {
  *
  * @param specOf returns the declaration of a field; undefined for the record's own fields
  */
-export function defaultOrderTerms(
+export function defaultOrderIndexTerms(
   sorted: readonly SortTerm[],
   specOf: (field: string) => FieldSpec | undefined,
 ): SortTerm[] | undefined {
@@ -32,7 +32,7 @@ export function defaultOrderTerms(
   const bytes = specs.map(maxIndexedBytes);
   if (bytes.some((one) => one === undefined)) return undefined;
   if (bytes.reduce<number>((sum, one) => sum + one!, 0) > MAX_INDEXED_BYTES) return undefined;
-  const terms = makeTotalOrder(sorted);
+  const terms = addIdTieBreaker(sorted);
   return terms.every((term) => term.descending) ? terms.map((term) => ({ ...term, descending: false })) : terms;
 }
 
@@ -58,11 +58,11 @@ function planFieldIndexes(resource: UnindexedResource, field: CompiledField): Pl
   const plain = { ...PLAIN_INDEX, terms: own, named: own };
   const indexes: PlannedIndex[] = [];
   if (spec.unique)
-    indexes.push({ ...plain, kind: 'unique', unique: true, method: isLongText(spec) ? 'digest' : 'btree' });
+    indexes.push({ ...plain, kind: 'unique', unique: true, method: isTextTooLongForIndex(spec) ? 'digest' : 'btree' });
   // With the id as last column, the index has the total order of a sorted page, so it can serve the page.
   if (spec.sortable) {
     const method = field.sortsByPrefix ? 'prefix' : 'btree';
-    indexes.push({ ...plain, kind: 'sort_index', terms: makeTotalOrder(own), method });
+    indexes.push({ ...plain, kind: 'sort_index', terms: addIdTieBreaker(own), method });
   }
   const method = field.type.indexMethod?.(spec);
   const compared = operators.size > 0 || spec.index === true;
@@ -94,14 +94,14 @@ function planOrderIndexes(resource: UnindexedResource): PlannedIndex[] {
   const { ownerField: owner, timestamps, defaultOrder } = resource;
   const created = timestamps ? [createSortTerm(resource, 'createdAt')] : [];
   const indexes: PlannedIndex[] = timestamps
-    ? [{ ...PLAIN_INDEX, terms: makeTotalOrder(created), named: created }]
+    ? [{ ...PLAIN_INDEX, terms: addIdTieBreaker(created), named: created }]
     : [];
-  if (defaultOrder !== undefined && needsOwnIndex(resource, defaultOrder)) {
+  if (defaultOrder !== undefined && needsDefaultOrderIndex(resource, defaultOrder)) {
     indexes.push({ ...PLAIN_INDEX, kind: 'order_index', terms: defaultOrder, named: defaultOrder });
   }
   if (owner !== undefined && owner !== 'id') {
     const own = createSortTerm(resource, owner);
-    const rest = (defaultOrder ?? makeTotalOrder(created)).filter(({ field }) => field !== owner);
+    const rest = (defaultOrder ?? addIdTieBreaker(created)).filter(({ field }) => field !== owner);
     indexes.push({ ...PLAIN_INDEX, kind: 'owner_index', terms: [own, ...rest], named: [own] });
   }
   return indexes;
@@ -109,7 +109,7 @@ function planOrderIndexes(resource: UnindexedResource): PlannedIndex[] {
 
 // Whether the default order needs an index of its own. The id, `createdAt` and sortable fields have one already; `updatedAt` must have
 // none.
-function needsOwnIndex({ timestamps, field }: UnindexedResource, order: readonly SortTerm[]): boolean {
+function needsDefaultOrderIndex({ timestamps, field }: UnindexedResource, order: readonly SortTerm[]): boolean {
   const [first] = order;
   if (first!.field === 'id') return false;
   if (order.length > 2) return true;
@@ -121,7 +121,7 @@ function needsOwnIndex({ timestamps, field }: UnindexedResource, order: readonly
  * A key that is equal for equivalent indexes. Reversing the direction of all columns makes no difference: Postgres reads an index in both
  * directions.
  */
-function equivalenceKey({ method, terms }: PlannedIndex): string {
+function indexEquivalenceKey({ method, terms }: PlannedIndex): string {
   const backwards = terms[0]!.descending;
   return JSON.stringify([method, ...terms.map(({ column, descending }) => [column, descending !== backwards])]);
 }
@@ -135,8 +135,8 @@ function planIndexes(resource: UnindexedResource): PlannedIndex[] {
 function removeRedundantIndexes(planned: readonly PlannedIndex[]): PlannedIndex[] {
   const kept = new Map<string, PlannedIndex>();
   for (const one of planned) {
-    const other = kept.get(equivalenceKey(one));
-    if (other === undefined || (one.unique && !other.unique)) kept.set(equivalenceKey(one), one);
+    const other = kept.get(indexEquivalenceKey(one));
+    if (other === undefined || (one.unique && !other.unique)) kept.set(indexEquivalenceKey(one), one);
   }
   // The primary key already covers the id.
   return [...kept.values()].filter(({ terms }) => terms.length > 1 || terms[0]!.field !== 'id');
@@ -150,7 +150,7 @@ function* candidateIndexNames({ table }: UnindexedResource, planned: PlannedInde
   yield shortenIdentifier(plain);
   yield shortenIdentifier(formatName(named.map(({ column, descending }) => (descending ? `${column}_desc` : column))));
   for (let again = 0; ; again++)
-    yield shortenIdentifier(`${plain}_${computeShortDigest(`${equivalenceKey(planned)} ${unique} ${again}`)}`);
+    yield shortenIdentifier(`${plain}_${computeShortDigest(`${indexEquivalenceKey(planned)} ${unique} ${again}`)}`);
 }
 
 /**
@@ -160,9 +160,12 @@ function* candidateIndexNames({ table }: UnindexedResource, planned: PlannedInde
  * @param taken names that other tables and their indexes use
  */
 export function withIndexes(resources: readonly UnindexedResource[], taken: Iterable<string>): CompiledResource[] {
-  const used = new Set([...taken, ...resources.flatMap(({ table, softDelete }) => relationNames(table, softDelete))]);
+  const used = new Set([
+    ...taken,
+    ...resources.flatMap(({ table, softDelete }) => relationNamesOfTable(table, softDelete)),
+  ]);
   const names = new Map<PlannedIndex, string>();
-  const claimName = (planned: PlannedIndex, free: Iterable<string>) => {
+  const assignFirstFreeName = (planned: PlannedIndex, free: Iterable<string>) => {
     for (const name of free) {
       if (used.has(name)) continue;
       used.add(name);
@@ -172,9 +175,9 @@ export function withIndexes(resources: readonly UnindexedResource[], taken: Iter
   };
   const all = resources.map((resource) => ({ resource, planned: planIndexes(resource) }));
   for (const { resource, planned } of all)
-    for (const one of planned) claimName(one, candidateIndexNames(resource, one).take(1));
+    for (const one of planned) assignFirstFreeName(one, candidateIndexNames(resource, one).take(1));
   for (const { resource, planned } of all) {
-    for (const one of planned) if (!names.has(one)) claimName(one, candidateIndexNames(resource, one));
+    for (const one of planned) if (!names.has(one)) assignFirstFreeName(one, candidateIndexNames(resource, one));
   }
   return all.map(({ resource, planned }) => ({
     ...resource,
@@ -188,7 +191,7 @@ export function withIndexes(resources: readonly UnindexedResource[], taken: Iter
 }
 
 /** The declared fields of a unique index, without the record's own (`createdAt`); empty for any other index. */
-export function uniqueFieldsOf({ indexes, field }: CompiledResource, name: string): CompiledField[] {
+export function fieldsOfUniqueIndex({ indexes, field }: CompiledResource, name: string): CompiledField[] {
   const index = indexes.find((one) => one.name === name && one.unique);
   return (index?.terms ?? []).flatMap((term) => field.get(term.field) ?? []);
 }

@@ -7,7 +7,7 @@ export function archiveTable(table: string): string {
 }
 
 /** The name of an archive's index by deletion time. */
-export function archiveIndex(archive: string): string {
+export function archiveDeletionTimeIndexName(archive: string): string {
   return shortenIdentifier(`${archive}_deleted_at_index`);
 }
 
@@ -15,18 +15,18 @@ export function archiveIndex(archive: string): string {
  * The name of an archive's index by the owner of the records, which erasures and exports use. The index costs little: only deletions write
  * to an archive.
  */
-export function archiveOwnerIndex(archive: string): string {
+export function archiveOwnerIndexName(archive: string): string {
   return shortenIdentifier(`${archive}_owner_index`);
 }
 
 /** The names that an archive uses in the schema: its own, and those of its primary key and indexes. */
 export function archiveRelationNames(table: string): string[] {
   const archive = archiveTable(table);
-  return [archive, primaryKeyName(archive), archiveIndex(archive), archiveOwnerIndex(archive)];
+  return [archive, primaryKeyName(archive), archiveDeletionTimeIndexName(archive), archiveOwnerIndexName(archive)];
 }
 
 /** The names that a resource's table uses in the schema besides its indexes, including those of its archive. */
-export function relationNames(table: string, softDelete: boolean): string[] {
+export function relationNamesOfTable(table: string, softDelete: boolean): string[] {
   return [table, primaryKeyName(table), ...(softDelete ? archiveRelationNames(table) : [])];
 }
 

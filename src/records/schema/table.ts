@@ -3,7 +3,7 @@ import { customType, index, pgTable, sql, text, timestamptz, uniqueIndex } from 
 import { quoteIdentifier } from '../../platform/postgres/identifiers.ts';
 import { arrayTextSql, digestSql, prefixSql } from '../fields/index-expressions.ts';
 import { type CompiledField, type CompiledResource, type Index, sqlTypeOf } from './compiled.ts';
-import { archiveIndex, archiveOwnerIndex } from './table-names.ts';
+import { archiveDeletionTimeIndexName, archiveOwnerIndexName } from './table-names.ts';
 
 function createColumn(field: CompiledField): PgColumnBuilderBase {
   const type = sqlTypeOf(field);
@@ -13,7 +13,7 @@ function createColumn(field: CompiledField): PgColumnBuilderBase {
 type Columns = Record<string, ExtraConfigColumn>;
 
 // Puts nulls first in a descending column, as ORDER BY … DESC does. With drizzle's default, nulls last, the index would serve no sort.
-function sortColumn(column: ExtraConfigColumn, descending: boolean) {
+function orderIndexColumn(column: ExtraConfigColumn, descending: boolean) {
   return descending ? column.desc().nullsFirst() : column;
 }
 
@@ -27,19 +27,19 @@ function createIndex({ field }: CompiledResource, { name, method, unique, terms 
   if (method === 'digest') return uniqueIndex(name).on(sql.raw(digestSql(column)));
   if (method === 'prefix') return index(name).on(sql.raw(prefixSql(quoteIdentifier(column))), columns.id!);
   if (method !== 'btree') return index(name).using(method, own);
-  const [one, ...rest] = terms.map((term) => sortColumn(columns[term.field]!, term.descending));
+  const [one, ...rest] = terms.map((term) => orderIndexColumn(columns[term.field]!, term.descending));
   return (unique ? uniqueIndex(name) : index(name)).on(one!, ...rest);
 }
 
 function createArchiveIndexes({ archived, table, ownerField }: CompiledResource, columns: Columns) {
   if (!archived) return [];
-  const purged = index(archiveIndex(table)).on(columns.deletedAt!);
+  const purged = index(archiveDeletionTimeIndexName(table)).on(columns.deletedAt!);
   const owner = ownerField === undefined || ownerField === 'id' ? undefined : columns[ownerField];
-  return owner === undefined ? [purged] : [purged, index(archiveOwnerIndex(table)).on(owner, columns.id!)];
+  return owner === undefined ? [purged] : [purged, index(archiveOwnerIndexName(table)).on(owner, columns.id!)];
 }
 
 /** The drizzle table of a resource. */
-export function resourceTable(resource: CompiledResource): PgTable {
+export function createResourceTable(resource: CompiledResource): PgTable {
   const times = {
     createdAt: timestamptz('created_at').notNull().default(sql`now()`),
     updatedAt: timestamptz('updated_at').notNull().default(sql`now()`),

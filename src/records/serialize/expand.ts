@@ -5,12 +5,12 @@ import {
   reserveResponseBytes,
 } from '../../platform/http/pending-responses.ts';
 import type { ResolvedViewContext } from '../access/operation-context.ts';
-import { isVisible } from '../access/visibility.ts';
+import { isRecordVisible } from '../access/visibility.ts';
 import type { RecordsContext } from '../context.ts';
 import type { Includes } from '../query/list-query.ts';
 import { scopeConditions } from '../query/scope.ts';
 import type { CompiledResource } from '../schema/compiled.ts';
-import { jsonBytes } from './response-bytes.ts';
+import { countJsonBytes } from './response-bytes.ts';
 import { type SerializedRecord, serializeFields } from './serialize-fields.ts';
 
 // Maximum array items to expand in one response. An array may hold thousands of ids, a page a hundred arrays, and each level multiplies
@@ -30,7 +30,7 @@ interface Budget {
 }
 
 /** Whether the budget of bytes is used up, so that no more records are read. */
-function isSpent({ bytes }: Budget): boolean {
+function isByteBudgetSpent({ bytes }: Budget): boolean {
   return bytes <= 0;
 }
 
@@ -58,7 +58,7 @@ interface FieldSlots {
 }
 
 /** A referenced record, serialized for the viewer. */
-interface Target {
+interface ReferencedRecord {
   serialized: SerializedRecord;
   /** The size of the serialized record in JSON bytes; undefined until it is counted. */
   bytes?: number;
@@ -76,7 +76,7 @@ interface LevelBytes {
  * Shares a read between viewers for whom the same change is serialized at the same time. `dependsOn` lists everything that the read depends
  * on.
  */
-function shareRead(
+function shareReadBetweenViewers(
   { sharedReads }: ResolvedViewContext,
   dependsOn: readonly unknown[],
   read: () => Promise<StoredRecord[]>,
@@ -89,7 +89,7 @@ function shareRead(
 }
 
 /** Reads as many records as the response has room for, and reserves their bytes before they are processed. */
-async function readAndReserve(
+async function readRecordsAndReserveBytes(
   read: (bytes: () => number) => Promise<{ records: StoredRecord[]; bytes: number }>,
   level: LevelBytes,
   { req }: ResolvedViewContext,
@@ -107,29 +107,29 @@ async function readAndReserve(
 }
 
 /** Reads the records of a reference field that the viewer may see expanded, by id, in one query. */
-async function readTargets(
+async function readReferencedRecords(
   context: RecordsContext,
   { target, slots }: FieldSlots,
   level: LevelBytes,
   viewContext: ResolvedViewContext,
-): Promise<Map<string, Target>> {
+): Promise<Map<string, ReferencedRecord>> {
   const { resource, store } = context.entities.get(target)!;
   const scope = scopeConditions(resource, viewContext, 'visibility');
   const ids = [...new Set(slots.map((slot) => slot.id))];
   const conditions = scope instanceof Promise ? await scope : scope;
-  const found = await shareRead(viewContext, [target, ids, conditions, level.max], () =>
-    readAndReserve((bytes) => store.readManyWithin(ids, conditions, bytes), level, viewContext),
+  const found = await shareReadBetweenViewers(viewContext, [target, ids, conditions, level.max], () =>
+    readRecordsAndReserveBytes((bytes) => store.readManyWithin(ids, conditions, bytes), level, viewContext),
   );
   const visible: StoredRecord[] = [];
   for (const record of found) {
-    if (await isVisible(resource, 'reference', record, viewContext)) visible.push(record);
+    if (await isRecordVisible(resource, 'reference', record, viewContext)) visible.push(record);
   }
   const serialized = await serializeFields(resource, visible, viewContext);
   return new Map(serialized.map((record) => [record.id as string, { serialized: record }]));
 }
 
 /** Collects the slots of one reference field, up to the budget of items. */
-function collectSlots(places: ExpansionLevel['places'], name: string, budget: Budget): ReferenceSlot[] {
+function collectReferenceSlots(places: ExpansionLevel['places'], name: string, budget: Budget): ReferenceSlot[] {
   const slots: ReferenceSlot[] = [];
   for (const [record, times] of places) {
     const value = record[name];
@@ -155,26 +155,26 @@ function collectFieldSlots({ resource, includes, places }: ExpansionLevel, budge
   const fields = [...includes].map(([name, below]) => ({
     target: resource.field.get(name)!.target!,
     includes: below,
-    slots: collectSlots(places, name, budget),
+    slots: collectReferenceSlots(places, name, budget),
   }));
   return fields.filter(({ slots }) => slots.length > 0);
 }
 
 /** Replaces the ids of one reference field with the records that they refer to, up to the budget of bytes. Returns these records. */
-function fillSlots(
+function replaceIdsWithRecords(
   slots: readonly ReferenceSlot[],
-  found: ReadonlyMap<string, Target>,
+  found: ReadonlyMap<string, ReferencedRecord>,
   budget: Budget,
 ): ExpansionLevel['places'] {
   const places = new Map<SerializedRecord, number>();
   for (const { holder, key, id, times } of slots) {
     const target = found.get(id);
     if (target === undefined) continue;
-    if (isSpent(budget)) {
+    if (isByteBudgetSpent(budget)) {
       budget.exceeded = true;
       continue;
     }
-    target.bytes ??= jsonBytes(target.serialized);
+    target.bytes ??= countJsonBytes(target.serialized);
     // The last record may exceed the budget: a single record is expanded however large it is.
     if (target.bytes * (times - 1) >= budget.bytes) {
       budget.exceeded = true;
@@ -201,16 +201,16 @@ export async function expandReferences(
 ): Promise<boolean> {
   const budget: Budget = { items: MAX_ITEMS, bytes: MAX_BYTES, exceeded: false };
   let levels = [first];
-  while (levels.length > 0 && !isSpent(budget)) {
+  while (levels.length > 0 && !isByteBudgetSpent(budget)) {
     const fields = levels.flatMap((level) => collectFieldSlots(level, budget));
     const bytes: LevelBytes = { max: budget.bytes, reserved: 0 };
-    const found = await Promise.all(fields.map((field) => readTargets(context, field, bytes, viewContext)));
+    const found = await Promise.all(fields.map((field) => readReferencedRecords(context, field, bytes, viewContext)));
     const next = fields.map(({ target, includes, slots }, i) => {
-      const places = fillSlots(slots, found[i]!, budget);
+      const places = replaceIdsWithRecords(slots, found[i]!, budget);
       return { resource: context.entities.get(target)!.resource, includes, places };
     });
     reserveResponseBytes(viewContext.req, bytes.max - budget.bytes - bytes.reserved);
     levels = next.filter(({ includes }) => includes.size > 0);
   }
-  return !budget.exceeded && !isSpent(budget);
+  return !budget.exceeded && !isByteBudgetSpent(budget);
 }

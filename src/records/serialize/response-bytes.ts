@@ -13,7 +13,7 @@ const ESCAPED = /[\u0000-\u001f"\\]/;
 // Control characters with an escape of two bytes: \b, \t, \n, \f and \r. The others take six bytes: \u0001.
 const SHORT_ESCAPES = new Set([0x08, 0x09, 0x0a, 0x0c, 0x0d]);
 
-function jsonStringBytes(text: string): number {
+function countJsonStringBytes(text: string): number {
   let bytes = Buffer.byteLength(text) + 2;
   if (!ESCAPED.test(text)) return bytes;
   for (let i = 0; i < text.length; i++) {
@@ -25,12 +25,12 @@ function jsonStringBytes(text: string): number {
 }
 
 /** Counts the bytes of a record's value as JSON in UTF-8, including escapes, without writing the JSON, which may be megabytes. */
-export function jsonBytes(value: unknown): number {
-  if (typeof value === 'string') return jsonStringBytes(value);
+export function countJsonBytes(value: unknown): number {
+  if (typeof value === 'string') return countJsonStringBytes(value);
   if (typeof value !== 'object' || value === null) return String(value).length;
   let bytes = 2;
-  if (Array.isArray(value)) for (const item of value) bytes += 1 + jsonBytes(item);
-  else for (const [key, item] of Object.entries(value)) bytes += 2 + jsonStringBytes(key) + jsonBytes(item);
+  if (Array.isArray(value)) for (const item of value) bytes += 1 + countJsonBytes(item);
+  else for (const [key, item] of Object.entries(value)) bytes += 2 + countJsonStringBytes(key) + countJsonBytes(item);
   return bytes;
 }
 
@@ -55,7 +55,7 @@ function limitToJsonBytes<T>(page: MeasuredPage<T>, bytes: number): FittingPage<
   if (page.bytes * MAX_GROWTH <= bytes) return page;
   let left = bytes;
   const fitting = records.findIndex((record, i) => {
-    left -= jsonBytes(record);
+    left -= countJsonBytes(record);
     return left < 0 && i > 0;
   });
   return fitting === -1 ? page : { records: records.slice(0, fitting), isCut: true };
@@ -68,7 +68,7 @@ function limitToJsonBytes<T>(page: MeasuredPage<T>, bytes: number): FittingPage<
  * @param read reads the page; it calls `room` for the maximum bytes only when the read is sent
  * @throws ApiError UNAVAILABLE if there is no room for the page
  */
-export async function readWithinRoom<T>(
+export async function readPageWithinResponseRoom<T>(
   req: IncomingMessage | undefined,
   bytes: number,
   read: (room: () => number) => Promise<MeasuredPage<T>>,

@@ -18,7 +18,10 @@ interface PlannedField {
  * The fields that a viewer may see: no secret fields, and fields with `visibleTo` only if that policy can match. Everything that does not
  * depend on the record is decided once per viewer.
  */
-function planFields(resource: CompiledResource, viewContext: Pick<ResolvedViewContext, 'user'>): PlannedField[] {
+function findPossiblyVisibleFields(
+  resource: CompiledResource,
+  viewContext: Pick<ResolvedViewContext, 'user'>,
+): PlannedField[] {
   return resource.fields
     .filter(({ secret }) => !secret)
     .map((field) => ({
@@ -38,7 +41,7 @@ export async function serializeFields(
   viewContext: ResolvedViewContext,
   selected?: ReadonlySet<string>,
 ): Promise<SerializedRecord[]> {
-  const planned = planFields(resource, viewContext);
+  const planned = findPossiblyVisibleFields(resource, viewContext);
   const plan = selected === undefined ? planned : planned.filter(({ field }) => selected.has(field.name));
   const times = resource.timestamps ? ['createdAt', 'updatedAt'].filter((name) => selected?.has(name) ?? true) : [];
   const withDeletedAt = resource.softDelete && (selected?.has('deletedAt') ?? true);
@@ -60,12 +63,12 @@ export async function serializeFields(
 /**
  * Creates the function that returns which of these fields of a record a viewer sees. Does not check whether the viewer may read the record.
  */
-export function planVisibleFields(
+export function createVisibleFieldsFinder(
   resource: CompiledResource,
   names: ReadonlySet<string>,
   viewContext: ResolvedViewContext,
 ): (record: StoredRecord) => Promise<ReadonlySet<string>> {
-  const plan = planFields(resource, viewContext).filter(({ field }) => names.has(field.name));
+  const plan = findPossiblyVisibleFields(resource, viewContext).filter(({ field }) => names.has(field.name));
   return async (record) => {
     const visible = new Set<string>();
     for (const { field, always } of plan)

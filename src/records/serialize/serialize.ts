@@ -3,7 +3,7 @@ import type { ResolvedViewContext } from '../access/operation-context.ts';
 import type { RecordsContext } from '../context.ts';
 import type { ListQuery } from '../query/list-query.ts';
 import type { CompiledResource } from '../schema/compiled.ts';
-import { resourceOf } from '../store/codec.ts';
+import { resourceNameOf } from '../store/codec.ts';
 import { expandReferences } from './expand.ts';
 import { type SerializedRecord, serializeFields } from './serialize-fields.ts';
 
@@ -12,7 +12,7 @@ export type Selection = Pick<ListQuery, 'include' | 'fields'>;
 
 const DEFAULT_SELECTION: Selection = { include: new Map(), fields: undefined };
 
-async function serializeAll(
+async function serializeAndExpand(
   context: RecordsContext,
   resource: CompiledResource,
   records: readonly StoredRecord[],
@@ -35,20 +35,20 @@ async function serializeRecords(
   viewContext: ResolvedViewContext,
   selection = DEFAULT_SELECTION,
 ): Promise<SerializedRecord[]> {
-  return (await serializeAll(context, resource, records, viewContext, selection)).serialized;
+  return (await serializeAndExpand(context, resource, records, viewContext, selection)).serialized;
 }
 
 /**
  * Serializes records that are sent separately: each as in its own response, regardless of how much of the budget for expanded records the
  * other records use.
  */
-export async function serializeSeparately(
+export async function serializeRecordsSeparately(
   context: RecordsContext,
   resource: CompiledResource,
   records: readonly StoredRecord[],
   viewContext: ResolvedViewContext,
 ): Promise<SerializedRecord[]> {
-  const { serialized, complete } = await serializeAll(context, resource, records, viewContext, DEFAULT_SELECTION);
+  const { serialized, complete } = await serializeAndExpand(context, resource, records, viewContext, DEFAULT_SELECTION);
   if (complete || records.length < 2) return serialized;
   const separate: SerializedRecord[] = [];
   for (const record of records) separate.push(...(await serializeRecords(context, resource, [record], viewContext)));
@@ -111,9 +111,9 @@ export function markForSerialization(...parameters: ConstructorParameters<typeof
  * Returns a handler's value if it is a stored record, or the single record that `markForSerialization` marked; undefined for any other
  * value.
  */
-export function recordOf(value: unknown): StoredRecord | undefined {
+export function storedRecordOf(value: unknown): StoredRecord | undefined {
   if (value instanceof RecordsToSerialize) return value.record;
-  return resourceOf(value) === undefined ? undefined : (value as StoredRecord);
+  return resourceNameOf(value) === undefined ? undefined : (value as StoredRecord);
 }
 
 // Maximum depth at which records in a handler's value are found: deeper than any real response. The JSON of a record at a greater depth
@@ -123,23 +123,29 @@ const MAX_DEPTH = 16;
 type Holder = Record<PropertyKey, unknown>;
 
 /** The position of a stored record in a response. */
-interface Place {
+interface RecordPosition {
   holder: Holder;
   key: PropertyKey;
   record: StoredRecord;
 }
 
 /** The positions of stored records in a response, by resource, and of the records that `markForSerialization` marked. */
-interface Places {
-  records: Map<string, Place[]>;
+interface RecordPositions {
+  records: Map<string, RecordPosition[]>;
   views: { holder: Holder; key: PropertyKey; view: RecordsToSerialize }[];
 }
 
 /** Copies a value into `holder[key]`, deeply, and collects the positions of stored records in the copy. */
-function copyAndCollect(holder: Holder, key: PropertyKey, value: unknown, places: Places, depth: number): void {
+function copyAndCollectRecords(
+  holder: Holder,
+  key: PropertyKey,
+  value: unknown,
+  places: RecordPositions,
+  depth: number,
+): void {
   holder[key] = value;
   if (typeof value !== 'object' || value === null || depth === 0) return;
-  const name = resourceOf(value);
+  const name = resourceNameOf(value);
   if (name !== undefined) {
     const list = places.records.get(name);
     const place = { holder, key, record: value as StoredRecord };
@@ -150,13 +156,14 @@ function copyAndCollect(holder: Holder, key: PropertyKey, value: unknown, places
   } else if (Array.isArray(value)) {
     const copy = [...value];
     holder[key] = copy;
-    for (const [i, item] of value.entries()) copyAndCollect(copy as unknown as Holder, i, item, places, depth - 1);
+    for (const [i, item] of value.entries())
+      copyAndCollectRecords(copy as unknown as Holder, i, item, places, depth - 1);
   } else if (typeof (value as { toJSON?: unknown }).toJSON !== 'function') {
     // No prototype: there, the key `__proto__` would be a setter. An object with toJSON (a date) is not copied, because toJSON decides how
     // the object is written.
     const copy: Holder = Object.create(null);
     holder[key] = copy;
-    for (const [name, inner] of Object.entries(value)) copyAndCollect(copy, name, inner, places, depth - 1);
+    for (const [name, inner] of Object.entries(value)) copyAndCollectRecords(copy, name, inner, places, depth - 1);
   }
 }
 
@@ -177,9 +184,9 @@ export async function serializeResponse(
   viewContext: ResolvedViewContext,
 ): Promise<unknown> {
   if (value instanceof RecordsToSerialize) return value.serialize(context, viewContext);
-  const places: Places = { records: new Map(), views: [] };
+  const places: RecordPositions = { records: new Map(), views: [] };
   const response: Holder = {};
-  copyAndCollect(response, 'value', value, places, MAX_DEPTH);
+  copyAndCollectRecords(response, 'value', value, places, MAX_DEPTH);
   await Promise.all([
     ...[...places.records].map(async ([name, list]) => {
       const { resource } = context.entities.get(name)!;

@@ -15,7 +15,7 @@ const DELETED_UNDER = Symbol('deleted under');
  * The resource that a stored record belongs to. Undefined for any other value, also for an object that inherits from a record and for a
  * proxy of one.
  */
-export function resourceOf(value: unknown): string | undefined {
+export function resourceNameOf(value: unknown): string | undefined {
   return (value as { [RESOURCE]?: string } | null)?.[RESOURCE];
 }
 
@@ -23,12 +23,12 @@ export function resourceOf(value: unknown): string | undefined {
  * The id of the transaction that wrote this state of a record, for a resource without timestamps; undefined if the record was not read from
  * its row. Two changes of a record share an id only after 4 billion transactions.
  */
-export function transactionOf(record: StoredRecord): string | undefined {
+export function transactionIdOf(record: StoredRecord): string | undefined {
   return (record as { [WRITER]?: string })[WRITER];
 }
 
 /** The privileges under which a record in the archive was deleted; undefined if they are unknown. */
-export function deletedUnderOf(record: StoredRecord): readonly string[] | undefined {
+export function storedDeletionPrivilegesOf(record: StoredRecord): readonly string[] | undefined {
   return (record as { [DELETED_UNDER]?: readonly string[] })[DELETED_UNDER];
 }
 
@@ -79,19 +79,19 @@ function createRecordClass(resource: CompiledResource): new () => object {
       this.#deletedUnder = privileges;
     }
     static {
-      const concealedOf = (record: RecordOfResource, name: string) => {
+      const concealedValuesOf = (record: RecordOfResource, name: string) => {
         if (#concealed in record) return record.#concealed;
         throw new TypeError(
           `The field "${name}" belongs to the stored ${resource.name} itself, but this object inherits from it or is a proxy of it. Use the record, or copy the fields that you need`,
         );
       };
-      for (const { name } of resource.fields.filter(isConcealed)) {
+      for (const { name } of resource.fields.filter(isLeftOutOfCopies)) {
         Object.defineProperty(RecordOfResource.prototype, name, {
           get(this: RecordOfResource) {
-            return concealedOf(this, name)[name];
+            return concealedValuesOf(this, name)[name];
           },
           set(this: RecordOfResource, value: unknown) {
-            concealedOf(this, name)[name] = value;
+            concealedValuesOf(this, name)[name] = value;
           },
         });
       }
@@ -100,14 +100,14 @@ function createRecordClass(resource: CompiledResource): new () => object {
   return RecordOfResource;
 }
 
-function isConcealed({ secret, visibleTo }: CompiledField): boolean {
+function isLeftOutOfCopies({ secret, visibleTo }: CompiledField): boolean {
   return secret || visibleTo !== undefined;
 }
 
 /** Copies every field of a record to a plain object, including the fields that a spread leaves out. */
-export function allFieldsOf(resource: CompiledResource, record: StoredRecord): Record<string, unknown> {
+export function allFieldValuesOf(resource: CompiledResource, record: StoredRecord): Record<string, unknown> {
   const all: Record<string, unknown> = { ...record };
-  for (const { name } of resource.fields.filter(isConcealed)) {
+  for (const { name } of resource.fields.filter(isLeftOutOfCopies)) {
     if (record[name] !== undefined) all[name] = record[name];
   }
   return all;
@@ -214,7 +214,7 @@ export function createCodec(resource: CompiledResource, keyring: Keyring, log: L
 }
 
 /** The columns of encrypted fields. */
-export function encryptedColumns(resources: readonly CompiledResource[]): EncryptedColumn[] {
+export function findEncryptedColumns(resources: readonly CompiledResource[]): EncryptedColumn[] {
   return resources.flatMap(({ name: resource, table, fields, archived }) =>
     fields
       .filter(({ spec }) => spec.encrypted)

@@ -22,7 +22,7 @@ export interface Cause {
  *
  * @param alias the alias of the table
  */
-export function rowJson(resource: CompiledResource, alias: string): string {
+export function rowJsonSql(resource: CompiledResource, alias: string): string {
   const hashes = resource.fields.filter((field) => field.type.concealed).map((field) => field.column);
   const columns = resource.timestamps ? hashes : [...hashes, 'xmin'];
   const removed = columns.map((column) => ` - ${quoteLiteral(column)}`).join('');
@@ -39,24 +39,24 @@ export function rowJson(resource: CompiledResource, alias: string): string {
 type Action = 'created' | 'updated' | 'deleted' | 'restored';
 
 /** SQL for a JSON object that tells, for each password field of the new row, whether it has a hash. */
-function passwordsJson(resource: CompiledResource): string {
+function passwordsSetJsonSql(resource: CompiledResource): string {
   const fields = resource.fields.filter((field) => field.type.concealed);
   const pairs = fields.map(({ name, column }) => `${quoteLiteral(name)}, _new.${quoteIdentifier(column)} is not null`);
   return `jsonb_build_object(${pairs.join(', ')})`;
 }
 
 /** The origin of a change, as JSON: how the caller was authenticated, the id of the session or key, and the client's address. */
-function originJson({ req, identity, system }: Cause): string {
+function formatOriginJson({ req, identity, system }: Cause): string {
   const ip = req && addressOf(req);
   const via = identity?.via ?? (system ? 'system' : undefined);
   return JSON.stringify({ via, id: identity?.id, ip: ip || undefined });
 }
 
 /** The values for the placeholders of `outboxInsertSql`. Each change gets a new event id. */
-export function eventValues(resource: CompiledResource, action: Action, cause: Cause): unknown[] {
+export function createEventValues(resource: CompiledResource, action: Action, cause: Cause): unknown[] {
   const { userId, requestId } = cause;
   const values = [newId(), `${resource.name}.${action}`, resource.name, userId ?? null, requestId ?? null];
-  return resource.audit ? [...values, originJson(cause)] : values;
+  return resource.audit ? [...values, formatOriginJson(cause)] : values;
 }
 
 /**
@@ -70,11 +70,11 @@ export function eventValues(resource: CompiledResource, action: Action, cause: C
  * @param given how many placeholders the statement uses before those of the event
  */
 export function outboxInsertSql(resource: CompiledResource, action: Action, given: number): string {
-  const parts = [`'record', ${rowJson(resource, '_new')}`];
+  const parts = [`'record', ${rowJsonSql(resource, '_new')}`];
   if (resource.audit) parts.push(`'origin', $${given + 6}::jsonb`);
   // An update never sets a password.
-  if (action === 'updated') parts.push(`'previous', ${rowJson(resource, '_old')}`);
-  else if (resource.audit) parts.push(`'passwords', ${passwordsJson(resource)}`);
+  if (action === 'updated') parts.push(`'previous', ${rowJsonSql(resource, '_old')}`);
+  else if (resource.audit) parts.push(`'passwords', ${passwordsSetJsonSql(resource)}`);
   const from = action === 'updated' ? '_new, _old' : '_new';
   const [event, name, own, user, request] = [1, 2, 3, 4, 5].map((place) => `$${given + place}::text`);
   const columns = '"event_id", "name", "resource", "record_id", "user_id", "request_id", "created_at", "payload"';

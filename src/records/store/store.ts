@@ -4,26 +4,26 @@ import { quoteIdentifier } from '../../platform/postgres/identifiers.ts';
 import type { Statement } from '../../platform/postgres/pipeline.ts';
 import type { Queryable } from '../../platform/postgres/queryable.ts';
 import type { Values } from '../operations/validate.ts';
-import type { Condition, DeletedUnder, ListCondition } from '../query/list-query.ts';
+import type { Condition, DeletedUnderCondition, ListCondition } from '../query/list-query.ts';
 import {
   conditionSql,
-  countStatement,
+  createCountStatement,
+  createPageStatement,
   createParameters,
-  pageStatement,
   type SelectedList,
   type Slice,
-  type WrittenBy,
+  type WrittenByCondition,
   writtenBySql,
 } from '../query/sql.ts';
 import type { CompiledResource } from '../schema/compiled.ts';
 import type { MeasuredPage } from '../serialize/response-bytes.ts';
 import type { Codec } from './codec.ts';
-import { type Cause, eventValues } from './event.ts';
+import { type Cause, createEventValues } from './event.ts';
 import { createPageWithinBytes, createSelectWithinBytes, rowSizeSql } from './within-bytes.ts';
-import { archiveValues, createWriteStatements } from './write-statements.ts';
+import { archiveParameterValues, createWriteStatements } from './write-statements.ts';
 
 /** Limits which records a write can reach. */
-export type WriteCondition = Condition | DeletedUnder | WrittenBy;
+export type WriteCondition = Condition | DeletedUnderCondition | WrittenByCondition;
 
 /** A changed record, after and before the change. */
 export interface WriteResult {
@@ -98,7 +98,7 @@ export function createStore(
   codec: Codec,
   database: Queryable,
   shared = {
-    name: createStatementNames(),
+    name: createStatementNamer(),
     writeStatements: createWriteStatements(resource, codec),
     selectWithinBytes: createSelectWithinBytes(resource, codec.columns),
     pageWithinBytes: createPageWithinBytes(codec.columns, rowSizeSql(resource)),
@@ -150,12 +150,12 @@ export function createStore(
     },
 
     async list(selection, slice, slow) {
-      const { text, values } = pageStatement(resource, codec.columns, selection, slice);
+      const { text, values } = createPageStatement(resource, codec.columns, selection, slice);
       return (await chooseListReader(slow)(statement(text, values))).map(codec.fromRow);
     },
 
     async listWithin(selection, slice, slow, bytes) {
-      const { text, values } = pageStatement(resource, codec.columns, selection, slice);
+      const { text, values } = createPageStatement(resource, codec.columns, selection, slice);
       const within = pageWithinBytes(text, `$${values.length + 1}::bigint`);
       const limitedStatement = () => statement(within, [...values, bytes()]);
       const rows = await (slow ? database.readSlowly(limitedStatement()) : database.readList(limitedStatement));
@@ -167,13 +167,13 @@ export function createStore(
     },
 
     async count(selection, slow) {
-      const { text, values } = countStatement(resource, selection);
+      const { text, values } = createCountStatement(resource, selection);
       return (await chooseListReader(slow)<[number]>(statement(text, values)))[0]![0];
     },
 
     async insert(id, values, cause) {
       const fields = resource.fields.map((field) => codec.toColumn(field, values[field.name], id));
-      const parameterValues = [id, ...fields, ...eventValues(resource, 'created', cause)];
+      const parameterValues = [id, ...fields, ...createEventValues(resource, 'created', cause)];
       const rows = await database.write(statement(writeStatements.insert, parameterValues));
       return codec.fromRow(rows[0]!);
     },
@@ -184,7 +184,7 @@ export function createStore(
       const changed = resource.fields.filter((field) => Object.hasOwn(changes, field.name));
       const text = writeStatements.update(changed, where, params.values.length);
       const fields = changed.map((field) => codec.toColumn(field, changes[field.name], id));
-      const parameterValues = [...params.values, ...fields, ...eventValues(resource, 'updated', cause)];
+      const parameterValues = [...params.values, ...fields, ...createEventValues(resource, 'updated', cause)];
       const [row] = await database.write(statement(text, parameterValues));
       if (row === undefined) return undefined;
       const [record, previous] = codec.fromChange(row, row.slice(width));
@@ -194,8 +194,8 @@ export function createStore(
     async remove(id, conditions, cause, under) {
       const { params, where } = buildIdCondition(id, conditions);
       const text = writeStatements.remove(where, params.values.length);
-      const kept = archiveValues(resource, cause.userId, under);
-      const parameterValues = [...params.values, ...kept, ...eventValues(resource, 'deleted', cause)];
+      const kept = archiveParameterValues(resource, cause.userId, under);
+      const parameterValues = [...params.values, ...kept, ...createEventValues(resource, 'deleted', cause)];
       const [row] = await database.write(statement(text, parameterValues));
       return row === undefined ? undefined : codec.fromChange(row)[0];
     },
@@ -204,7 +204,7 @@ export function createStore(
       const { params, where } = buildIdCondition(id, conditions);
       const text = writeStatements.restore(where, params.values.length);
       const [row] = await database.write(
-        statement(text, [...params.values, ...eventValues(resource, 'restored', cause)]),
+        statement(text, [...params.values, ...createEventValues(resource, 'restored', cause)]),
       );
       return row === undefined ? undefined : codec.fromChange(row)[0];
     },
@@ -223,7 +223,7 @@ const MAX_STATEMENT_NAMES = 500;
  * Names statements, so that Postgres prepares each once per connection. Equal texts get equal names. After `MAX_STATEMENT_NAMES` texts,
  * statements stay unnamed: clients choose how filters are combined, and every name costs memory in each connection.
  */
-function createStatementNames(): (text: string, values: unknown[]) => Statement {
+function createStatementNamer(): (text: string, values: unknown[]) => Statement {
   const names = new Map<string, string>();
   return (text, values) => {
     let name = names.get(text);

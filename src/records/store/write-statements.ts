@@ -34,7 +34,7 @@ function qualifyColumns(columns: string, alias: string): string {
  * @param userId the id of the acting user: if the user owns the record, only ownership is stored, not `under`
  * @param under the privileges under which a viewer who does not own the record deletes it
  */
-export function archiveValues(
+export function archiveParameterValues(
   { softDelete, ownerField }: CompiledResource,
   userId: string | undefined,
   under: readonly string[],
@@ -49,10 +49,10 @@ export function createWriteStatements(resource: CompiledResource, codec: Codec):
   const columns = ['"id"', ...resource.fields.map((field) => quoteIdentifier(field.column))];
   const newAndOldColumns = `${qualifyColumns(codec.columns, '_new')}, ${qualifyColumns(codec.columns, '_old')}`;
   // `*` does not include `xmin`.
-  const xminColumn = (alias = '') => (resource.timestamps ? '' : `, ${alias}"xmin"`);
+  const xminColumnSql = (alias = '') => (resource.timestamps ? '' : `, ${alias}"xmin"`);
   const archive = quoteIdentifier(archiveTable(resource.table));
-  const withTimes = (...times: string[]) => [...columns, ...(resource.timestamps ? times : [])].join(', ');
-  const columnsWithTimes = withTimes('"created_at"', '"updated_at"');
+  const listColumnsAndTimes = (...times: string[]) => [...columns, ...(resource.timestamps ? times : [])].join(', ');
+  const columnsWithTimes = listColumnsAndTimes('"created_at"', '"updated_at"');
   const archived = `${columnsWithTimes}, "deleted_at", "deleted_under"`;
   // If the owner deletes the record, the archive stores `owner`, whatever other roles the owner has.
   const deletedUnderSql = (given: number) => {
@@ -67,7 +67,7 @@ export function createWriteStatements(resource: CompiledResource, codec: Codec):
     on conflict ("id") do update set (${archived}) = row(${qualifyColumns(archived, 'excluded')})),`
       : '';
   // A restored record gets a new `updated_at`: its version comes from this time and must never repeat.
-  const restored = withTimes('"created_at"', `greatest(now(), "updated_at" + interval '1 millisecond')`);
+  const restored = listColumnsAndTimes('"created_at"', `greatest(now(), "updated_at" + interval '1 millisecond')`);
   const updates = new Map<string, string>();
 
   function buildUpdateSql(changed: readonly CompiledField[], where: string, given: number): string {
@@ -77,15 +77,15 @@ export function createWriteStatements(resource: CompiledResource, codec: Codec):
       sets.push(`"updated_at" = greatest(now(), _row."updated_at" + interval '1 millisecond')`);
     }
     if (sets.length === 0) sets.push('"id" = _row."id"');
-    return `with _old as (select *${xminColumn()} from ${table} where ${where} for update),
-  _new as (update ${table} _row set ${sets.join(', ')} from _old where _row."id" = _old."id" returning _row.*${xminColumn('_row.')}),
+    return `with _old as (select *${xminColumnSql()} from ${table} where ${where} for update),
+  _new as (update ${table} _row set ${sets.join(', ')} from _old where _row."id" = _old."id" returning _row.*${xminColumnSql('_row.')}),
   ${outboxInsertSql(resource, 'updated', given + changed.length)}
   select ${newAndOldColumns} from _new, _old`;
   }
 
   return {
     insert: `with _new as (insert into ${table} (${columns.join(', ')})
-    values (${columns.map((_, i) => `$${i + 1}`).join(', ')}) returning *${xminColumn()}),
+    values (${columns.map((_, i) => `$${i + 1}`).join(', ')}) returning *${xminColumnSql()}),
   ${outboxInsertSql(resource, 'created', columns.length)} select ${codec.columns} from _new`,
 
     update(changed, where, given) {
@@ -102,11 +102,11 @@ export function createWriteStatements(resource: CompiledResource, codec: Codec):
     remove: (
       where,
       given,
-    ) => `with _new as (delete from ${table} where ${where} returning *${xminColumn()}),${archiveSql(given)}
-  ${outboxInsertSql(resource, 'deleted', given + archiveValues(resource, '', []).length)} select ${codec.columns} from _new`,
+    ) => `with _new as (delete from ${table} where ${where} returning *${xminColumnSql()}),${archiveSql(given)}
+  ${outboxInsertSql(resource, 'deleted', given + archiveParameterValues(resource, '', []).length)} select ${codec.columns} from _new`,
 
     restore: (where, given) => `with _gone as (delete from ${archive} where ${where} returning *),
-  _new as (insert into ${table} (${columnsWithTimes}) select ${restored} from _gone returning *${xminColumn()}),
+  _new as (insert into ${table} (${columnsWithTimes}) select ${restored} from _gone returning *${xminColumnSql()}),
   ${outboxInsertSql(resource, 'restored', given)} select ${codec.columns} from _new`,
   };
 }

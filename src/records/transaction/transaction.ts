@@ -21,7 +21,7 @@ interface AfterCommitQueue {
 export function createAfterCommitQueue(log: Logger): AfterCommitQueue {
   const queue: (() => unknown)[] = [];
   let committed = false;
-  const runLogged = async (work: () => unknown) => {
+  const runAndLogError = async (work: () => unknown) => {
     try {
       await work();
     } catch (error) {
@@ -29,10 +29,10 @@ export function createAfterCommitQueue(log: Logger): AfterCommitQueue {
     }
   };
   return {
-    add: (work) => void (committed ? runLogged(work) : queue.push(work)),
+    add: (work) => void (committed ? runAndLogError(work) : queue.push(work)),
     async run() {
       committed = true;
-      for (const work of queue) await runLogged(work);
+      for (const work of queue) await runAndLogError(work);
     },
   };
 }
@@ -43,7 +43,7 @@ export function createAfterCommitQueue(log: Logger): AfterCommitQueue {
  */
 export function createTransactionContext(outside: RecordsContext, transaction: OperationTransaction): RecordsContext {
   const { database, afterCommit } = transaction;
-  const bindToTransaction = (entity: Entity): Entity => {
+  const bindEntityToTransaction = (entity: Entity): Entity => {
     const store = entity.store.on(database);
     // Lock the row instead of using the queue: other writers wait for the row lock anyway, and waiting in the queue could deadlock with
     // them.
@@ -54,20 +54,20 @@ export function createTransactionContext(outside: RecordsContext, transaction: O
     return { ...entity, store, queue, archive: entity.archive?.on(database) };
   };
   const entities = new Map<string, Entity>();
-  const get = (name: string) => {
+  const getEntityInTransaction = (name: string) => {
     const known = entities.get(name);
     const entity = known === undefined ? outside.entities.get(name) : undefined;
     if (entity === undefined) return known;
-    const entityInTransaction = bindToTransaction(entity);
+    const entityInTransaction = bindEntityToTransaction(entity);
     entities.set(name, entityInTransaction);
     return entityInTransaction;
   };
   const context: RecordsContext = {
     ...outside,
-    entities: { get },
+    entities: { get: getEntityInTransaction },
     push: { ...outside.push, enqueue: (message) => outside.push.enqueueWithin({ database, afterCommit }, message) },
     service: createServiceLookup((name) => {
-      const entity = get(name);
+      const entity = getEntityInTransaction(name);
       return entity && createService(context, entity);
     }, outside.names),
     transaction,
@@ -94,7 +94,7 @@ export function createWithTransaction(
 ): RecordsContext['withTransaction'] {
   return async (entity, operation, work, { always = false } = {}) => {
     const { log } = outside();
-    const attempt = async () => {
+    const attemptTransaction = async () => {
       const afterCommit = createAfterCommitQueue(log);
       const result = await runInLazyTransaction(database, (lazy) => {
         const transaction = { database: lazy.opening, afterCommit: afterCommit.add, abort: lazy.abort };
@@ -111,6 +111,6 @@ export function createWithTransaction(
       return result;
     };
     // With `always`, a deletion step makes the write a transaction. Retry it after a conflict, as a single statement would be.
-    return always ? retryConflicts(attempt) : attempt();
+    return always ? retryConflicts(attemptTransaction) : attemptTransaction();
   };
 }

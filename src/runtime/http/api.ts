@@ -6,7 +6,7 @@ import express, {
   type Response,
   Router,
 } from 'express';
-import { runAs } from '../../declare/actor.ts';
+import { runAsActor } from '../../declare/actor.ts';
 import { allowsOnlyRoles, compilePolicy } from '../../declare/policy.ts';
 import type { Route } from '../../declare/route.ts';
 import { ApiError } from '../../platform/errors.ts';
@@ -23,7 +23,7 @@ import { addHomePage } from './home-page.ts';
 import { createRequestLimits, type RequestLimits } from './limits.ts';
 import { createHealthRouter, createMetricsRouter, type HealthChecks } from './monitoring.ts';
 import { toPublicError } from './public-error.ts';
-import { createRouteRecorder, logRequest, redactPath } from './request-log.ts';
+import { createRouteRecorder, logRequestWhenDone, redactedPathOf } from './request-log.ts';
 import { beginSignIn } from './sign-in.ts';
 
 /**
@@ -46,7 +46,7 @@ function withAccessRefusedEvent(endpoint: Endpoint, { policy, method }: Route, e
       if (error instanceof ApiError && error.status === 403) {
         const { userId, via, id: credential } = identityOf(req) ?? {};
         const caller = { userId, via, credential, ip: addressOf(req), requestId: requestIdOf(req) };
-        events.emit('security.access_refused', { ...caller, method, path: redactPath(req) });
+        events.emit('security.access_refused', { ...caller, method, path: redactedPathOf(req) });
       }
       throw error;
     }
@@ -126,7 +126,7 @@ function compareSpecificity(a: string, b: string): number {
 }
 
 /** Creates the handler that passes a request to the router of its first path segment, if there is one. */
-function routeBySegment(routers: ReadonlyMap<string, Router>): RequestHandler {
+function createSegmentHandler(routers: ReadonlyMap<string, Router>): RequestHandler {
   return (req, res, next) => {
     const router = routers.get(req.path.split('/', 2)[1]!);
     if (router === undefined) next();
@@ -158,30 +158,30 @@ export function createApi(
     const requestId = assignRequestId(req);
     res.setHeader('X-Request-Id', requestId);
     res.setHeader('X-Content-Type-Options', 'nosniff');
-    logRequest(log, req, res, requestId);
+    logRequestWhenDone(log, req, res, requestId);
     // Until the endpoint signs the caller in, service calls of middleware are recorded for this request, without a user.
-    runAs({ user: undefined, req, requestId }, next);
+    runAsActor({ user: undefined, req, requestId }, next);
   });
   const isDevelopment = env.nodeEnv === 'development';
   if (env.corsOrigins.length > 0 || isDevelopment) app.use(createCors(env.corsOrigins, isDevelopment));
   app.use(createHealthRouter(health));
   if (env.metricsToken !== undefined) app.use(createMetricsRouter(metrics, env.metricsToken));
   const limits = createRequestLimits(parts.host);
-  if (limits !== undefined) app.use(limits.begin);
+  if (limits !== undefined) app.use(limits.startCounting);
   app.use((req, res, next) => {
-    pending.begin(req, res);
+    pending.startCounting(req, res);
     next();
   });
 
-  app.use('/api', routeBySegment(createSegmentRouters(routes, parts, limits)));
+  app.use('/api', createSegmentHandler(createSegmentRouters(routes, parts, limits)));
   const allPages = isDevelopment ? addHomePage(pages, routes) : pages;
-  if (allPages.length > 0) app.use(routeBySegment(createSegmentRouters(allPages, parts, limits)));
+  if (allPages.length > 0) app.use(createSegmentHandler(createSegmentRouters(allPages, parts, limits)));
   app.use(() => {
     throw new ApiError('NOT_FOUND');
   });
   if (limits !== undefined) {
     app.use((error: unknown, req: Request, res: Response, next: NextFunction) => {
-      limits.checkUnrouted(req, res).then(() => next(error), next);
+      limits.checkUnroutedRequest(req, res).then(() => next(error), next);
     });
   }
   app.use((error: unknown, req: Request, res: Response, _next: NextFunction) => {

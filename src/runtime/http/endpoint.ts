@@ -1,5 +1,5 @@
 import type { Request, Response } from 'express';
-import { type Actor, runAs } from '../../declare/actor.ts';
+import { type Actor, runAsActor } from '../../declare/actor.ts';
 import type { Authenticator } from '../../declare/authenticator.ts';
 import type { Host, StoredRecord } from '../../declare/host.ts';
 import { compilePolicy } from '../../declare/policy.ts';
@@ -18,14 +18,14 @@ import {
 } from '../../platform/http/response.ts';
 import { authorizeCollection, loadAuthorizedRecord, requiresUser } from '../../records/access/authorize.ts';
 import type { ResolvedViewContext } from '../../records/access/operation-context.ts';
-import { createRuleErrorLog, refuseOnError } from '../../records/access/rule-errors.ts';
+import { createRefusingErrorHandler, createRuleErrorReporter } from '../../records/access/rule-errors.ts';
 import type { Entity } from '../../records/context.ts';
 import type { Records } from '../../records/index.ts';
 import { reserveId } from '../../records/operations/create.ts';
-import { assertIfMatch, readIfMatch, versionOf } from '../../records/operations/versions.ts';
-import { recordOf, serializeResponse } from '../../records/serialize/serialize.ts';
+import { assertIfMatch, parseIfMatchHeader, versionOf } from '../../records/operations/versions.ts';
+import { serializeResponse, storedRecordOf } from '../../records/serialize/serialize.ts';
 import { createIdempotentRequests, readIdempotencyKey } from './idempotency/index.ts';
-import { checkInput, checkQuery } from './input.ts';
+import { validateBody, validateQuery } from './input.ts';
 import { type SignedIn, signIn } from './sign-in.ts';
 
 const READS = new Set(['GET', 'HEAD']);
@@ -55,7 +55,7 @@ function checkPreconditions(req: Request, entity: Entity | undefined, doc: unkno
   }
   if (req.headers['if-match'] === undefined) return;
   if (entity === undefined) throw new ApiError('BAD_REQUEST', 'If-Match is only for changes to a single record');
-  const ifMatch = readIfMatch(req);
+  const ifMatch = parseIfMatchHeader(req);
   if (doc !== undefined) assertIfMatch(entity.versionOf, doc as StoredRecord, ifMatch);
 }
 
@@ -96,15 +96,15 @@ export function createEndpoint(route: Route, parts: EndpointParts): Endpoint {
   const isCreate = route.idempotent === 'create';
   const scopeChecks = new Map(parts.authenticators.map((each) => [each, createScopeCheck(route, [each])]));
 
-  const ruleErrors = createRuleErrorLog(host.log);
+  const ruleErrors = createRuleErrorReporter(host.log);
   const rule = {
     resource: route.resource,
     rule: isCreate ? 'policies.create' : `policy of ${route.method} ${route.path}`,
   };
-  const onPolicyError = (req: Request) => refuseOnError(ruleErrors, rule, req);
+  const onPolicyError = (req: Request) => createRefusingErrorHandler(ruleErrors, rule, req);
 
   /** Checks the policy, or throws. Returns the record of a resource's item route, or the result of the route's own `load`. */
-  async function authorize(
+  async function authorizeAndLoadRecord(
     viewContext: ResolvedViewContext & { req: Request },
     auth: SignedIn['auth'],
     params: Record<string, string>,
@@ -152,7 +152,7 @@ export function createEndpoint(route: Route, parts: EndpointParts): Endpoint {
     try {
       const viewContext = { user, req, service: host.service };
       const params = req.params as Record<string, string>;
-      const doc = await runAs(actorOf(req, user), () => authorize(viewContext, auth, params));
+      const doc = await runAsActor(actorOf(req, user), () => authorizeAndLoadRecord(viewContext, auth, params));
       return { user, auth, doc };
     } catch (error) {
       if (!(await isGoneSinceFirstAttempt(req, user, error))) throw error;
@@ -179,7 +179,7 @@ export function createEndpoint(route: Route, parts: EndpointParts): Endpoint {
       return undefined;
     }
     const serialized = await mapResponseData(value, (data) => serializeResponse(records.context, data, ctx));
-    return createSuccessResponse(status, withVersion(serialized, versionOf(records.entities, recordOf(value))));
+    return createSuccessResponse(status, withVersion(serialized, versionOf(records.entities, storedRecordOf(value))));
   }
 
   /** Returns the record that a create stored with this id, even if it was soft-deleted since; undefined if there is none. */
@@ -198,21 +198,23 @@ export function createEndpoint(route: Route, parts: EndpointParts): Endpoint {
   }
 
   // The handler of a route with `body: 'json'` validates `ctx.body` itself, so it gets no `ctx.input`.
-  const uncheckedInput = (body: unknown) => (route.body === 'json' ? undefined : body);
+  const inputWithoutSchema = (body: unknown) => (route.body === 'json' ? undefined : body);
 
   return async (req, res) => {
     let access = await authenticateAndAuthorize(req);
     const params = req.params as Record<string, string>;
     const key = idempotent === undefined ? undefined : readIdempotencyKey(req);
-    const query = route.query === undefined ? req.query : await checkQuery(route.query, req.query);
+    const query = route.query === undefined ? req.query : await validateQuery(route.query, req.query);
     const startedAt = performance.now();
     const body = await readBody(req);
     // A client could delay its body until after a logout or the loss of a role, so authorise again after a slow body.
     if (performance.now() - startedAt > SLOW_BODY_MS) access = await authenticateAndAuthorize(req);
     const { user, auth, doc, missingError } = access;
-    const response = await runAs(actorOf(req, user), async () => {
+    const response = await runAsActor(actorOf(req, user), async () => {
       const input =
-        route.input === undefined ? uncheckedInput(body) : await checkInput(route.input, body, bodyBounds.bodyKeys);
+        route.input === undefined
+          ? inputWithoutSchema(body)
+          : await validateBody(route.input, body, bodyBounds.bodyKeys);
       const ctx: RouteContext = {
         user,
         auth,

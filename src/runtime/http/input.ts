@@ -22,7 +22,7 @@ export interface IssueDetail {
 // Default messages of zod, valibot and arktype for a value of the wrong type.
 const DEFAULT_TYPE_MESSAGE = /^Invalid (?:input|option|key|type)\b|\(was (?:missing|an object)\)$/;
 
-function valueAt(root: unknown, path: readonly string[]): unknown {
+function getValueAtPath(root: unknown, path: readonly string[]): unknown {
   return path.reduce<unknown>(
     (value, key) => (typeof value === 'object' && value !== null ? (value as Record<string, unknown>)[key] : undefined),
     root,
@@ -37,7 +37,7 @@ function describeIssue(issue: Issue, root: unknown): IssueDetail[] {
   if (path.length === 0 && issue.expected === 'object' && DEFAULT_TYPE_MESSAGE.test(message))
     return [{ path, kind: 'other', message: 'Must be an object' }];
   if (path.length === 0 || !DEFAULT_TYPE_MESSAGE.test(message)) return [{ path, kind: 'other', message }];
-  const value = valueAt(root, path);
+  const value = getValueAtPath(root, path);
   const kind = value === undefined ? 'missing' : Array.isArray(value) ? 'repeated' : 'other';
   return [{ path, kind, message }];
 }
@@ -71,7 +71,7 @@ function takeFirstFields(value: unknown, maxKeys: number): Record<string, unknow
  * @returns the schema's output
  * @throws ApiError VALIDATION_ERROR with a message per field
  */
-export async function checkInput(schema: StandardSchema, body: unknown, maxKeys: number): Promise<unknown> {
+export async function validateBody(schema: StandardSchema, body: unknown, maxKeys: number): Promise<unknown> {
   const first = takeFirstFields(body, maxKeys);
   const given = first ?? (body === undefined ? {} : body);
   const result = await schema['~standard'].validate(given);
@@ -100,7 +100,7 @@ function describeQueryIssue({ path, kind, message }: IssueDetail): string {
  * @returns the schema's output
  * @throws ApiError BAD_REQUEST naming the first invalid parameter
  */
-export async function checkQuery(schema: StandardSchema, query: unknown): Promise<unknown> {
+export async function validateQuery(schema: StandardSchema, query: unknown): Promise<unknown> {
   const result = await schema['~standard'].validate(query);
   if (result.issues === undefined) return result.value;
   const [first] = describeIssues(result.issues, query);

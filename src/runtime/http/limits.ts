@@ -1,7 +1,7 @@
 import type { Request, RequestHandler, Response } from 'express';
 import type { Route } from '../../declare/route.ts';
 import { ApiError } from '../../platform/errors.ts';
-import { addressOf, clientKey, isFromThisMachine } from '../../platform/http/client-address.ts';
+import { addressOf, clientKeyOf, isFromThisMachine } from '../../platform/http/client-address.ts';
 import { createPerRequestStore } from '../../platform/http/per-request.ts';
 import type { LimitDecision, Limiter } from '../../platform/limits/limiter.ts';
 import type { LimitRule } from '../../platform/limits/rule.ts';
@@ -10,7 +10,7 @@ import type { Platform } from '../../platform/platform.ts';
 /** Rate limits of HTTP requests. The counts of one request are sent to Redis together. */
 export interface RequestLimits {
   /** Counts a request of a client against the limit over all routes, before the route is known. */
-  begin: RequestHandler;
+  startCounting: RequestHandler;
   /**
    * Creates the handler that counts a request against the limit of its route too, and lets it pass if no limit is exceeded.
    *
@@ -19,7 +19,7 @@ export interface RequestLimits {
    */
   createLimitHandler(route?: Route, startMeanwhile?: (req: Request) => void): RequestHandler;
   /** Resolves if a request that matched no route is within the limits. @throws ApiError RATE_LIMITED */
-  checkUnrouted(req: Request, res: Response): Promise<void>;
+  checkUnroutedRequest(req: Request, res: Response): Promise<void>;
 }
 
 /** The client and the pending verdict of a request that has not passed the limits yet. */
@@ -78,7 +78,7 @@ function explainRefusal(
   );
 }
 
-const clientOf = (req: Request) => clientKey(addressOf(req));
+const clientOf = (req: Request) => clientKeyOf(addressOf(req));
 
 /** Creates the rate limits of an app; undefined if they are off. */
 export function createRequestLimits({ env, settings, limits }: Platform): RequestLimits | undefined {
@@ -93,7 +93,7 @@ export function createRequestLimits({ env, settings, limits }: Platform): Reques
   const pendingChecks = createPerRequestStore<PendingCheck>('limits');
   const isExempt = (req: Request) => !env.loopbackRateLimits && isFromThisMachine(req);
 
-  function limiterOf({ method, path, rateLimit }: Route): RequestLimiter | undefined {
+  function createRouteLimiter({ method, path, rateLimit }: Route): RequestLimiter | undefined {
     const rule = rateLimit === 'auth' ? authRule : rateLimit;
     const setting = rateLimit === 'auth' ? 'settings.rateLimit.auth' : 'rateLimit of the route';
     // Name the limiter after the route's declared path, not the requested one, so that a route has a single counter per client.
@@ -135,7 +135,7 @@ export function createRequestLimits({ env, settings, limits }: Platform): Reques
   }
 
   return {
-    begin(req, _res, next) {
+    startCounting(req, _res, next) {
       if (!isExempt(req)) {
         const client = clientOf(req);
         pendingChecks.set(req, { client, verdict: all?.consume(client) });
@@ -143,12 +143,12 @@ export function createRequestLimits({ env, settings, limits }: Platform): Reques
       next();
     },
     createLimitHandler(route, startMeanwhile) {
-      const own = route === undefined ? undefined : limiterOf(route);
+      const own = route === undefined ? undefined : createRouteLimiter(route);
       return (req, res, next) => {
         checkLimits(req, res, own, startMeanwhile).then(() => next(), next);
       };
     },
-    async checkUnrouted(req, res) {
+    async checkUnroutedRequest(req, res) {
       if (pendingChecks.get(req) !== undefined) await checkLimits(req, res);
     },
   };

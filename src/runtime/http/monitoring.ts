@@ -48,7 +48,7 @@ export function createHealthRouter(checks: HealthChecks): Router {
 const hashText = (text: string) => createHash('sha256').update(text).digest();
 
 /** Creates the handler that requires a bearer token. It compares digests, because `timingSafeEqual` needs texts of one length. */
-function requireToken(token: string): RequestHandler {
+function createTokenCheck(token: string): RequestHandler {
   const expected = hashText(`Bearer ${token}`);
   return (req, _res, next) => {
     if (!timingSafeEqual(hashText(req.headers.authorization ?? ''), expected)) throw new ApiError('UNAUTHORIZED');
@@ -65,7 +65,7 @@ export function createMetricsRouter({ registry }: Metrics, token: string | undef
   const router = Router({ caseSensitive: true, strict: true });
   router.get(
     '/metrics',
-    ...(token === undefined ? [] : [requireToken(token)]),
+    ...(token === undefined ? [] : [createTokenCheck(token)]),
     async (_req: Request, res: Response) => {
       const text = await registry.metrics();
       res.setHeader('Content-Type', registry.contentType);

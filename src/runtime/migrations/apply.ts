@@ -132,7 +132,7 @@ async function dropInvalidIndex(client: Client, index: string): Promise<void> {
     await client.query(`drop index concurrently ${quoteIdentifier(index)}`);
 }
 
-async function runOutsideTransaction(client: Client, statement: string, lockMs: number): Promise<void> {
+async function runStatementOutsideTransaction(client: Client, statement: string, lockMs: number): Promise<void> {
   const index = BUILDS_INDEX.exec(statement)?.[1];
   // `CREATE INDEX CONCURRENTLY` waits for open transactions without blocking other sessions, so it needs no lock timeout.
   await client.query(`set lock_timeout = ${/\bCONCURRENTLY\b/i.test(statement) ? 0 : lockMs}`);
@@ -178,7 +178,9 @@ export async function applyMigration(
       await retryOnLock(name, lockRetry, log, () => applyInTransaction(client, migration, lockRetry));
     else {
       for (const statement of migration.statements) {
-        await retryOnLock(name, lockRetry, log, () => runOutsideTransaction(client, statement, lockRetry.lockMs));
+        await retryOnLock(name, lockRetry, log, () =>
+          runStatementOutsideTransaction(client, statement, lockRetry.lockMs),
+        );
       }
       await client.query(RECORD_APPLIED, [migration.hash, migration.when]);
     }

@@ -67,7 +67,10 @@ export async function findMissingSchemaParts(database: Database, tables: Record<
 }
 
 /** Checks that the database has all declared parts. @throws StartupError naming missing parts and the command that adds them */
-export async function checkSchema(database: Database, tables: Record<string, PgTable>): Promise<void> {
+export async function assertSchemaMatchesDeclarations(
+  database: Database,
+  tables: Record<string, PgTable>,
+): Promise<void> {
   const missing = await findMissingSchemaParts(database, tables);
   if (missing.length === 0) return;
   const listed = missing.slice(0, 10).join(', ') + (missing.length > 10 ? ` and ${missing.length - 10} more` : '');

@@ -58,7 +58,7 @@ function createMalformedFileError(file: string): StartupError {
  * @returns undefined if there is no such file
  * @throws StartupError if it is malformed
  */
-export function readJson<T>(file: string): T | undefined {
+export function readJsonFile<T>(file: string): T | undefined {
   let text: string;
   try {
     text = readFileSync(file, 'utf8');
@@ -81,7 +81,7 @@ export function readJson<T>(file: string): T | undefined {
  */
 export function readJournal(folder: string): Journal | undefined {
   const file = join(folder, 'meta', '_journal.json');
-  const journal = readJson<Journal>(file);
+  const journal = readJsonFile<Journal>(file);
   if (journal === undefined) return undefined;
   const { entries } = journal;
   if (!Array.isArray(entries) || entries.some(({ tag, when }) => typeof tag !== 'string' || !Number.isInteger(when)))
@@ -99,11 +99,11 @@ export function readJournal(folder: string): Journal | undefined {
  * @throws StartupError if it is malformed
  */
 export function readPublishedMigrations(folder: string): Published {
-  return readJson<Published>(join(folder, FRAMEWORK_FOLDER, 'published.json')) ?? { hashes: {}, earlier: {} };
+  return readJsonFile<Published>(join(folder, FRAMEWORK_FOLDER, 'published.json')) ?? { hashes: {}, earlier: {} };
 }
 
 /** Merges two journals by time. The entries of each journal keep their order, which may differ from the order of time. */
-function mergeByTime<T extends { when: number }>(own: readonly T[], framework: readonly T[]): T[] {
+function mergeJournalsByTime<T extends { when: number }>(own: readonly T[], framework: readonly T[]): T[] {
   const merged: T[] = [];
   let at = 0;
   for (const entry of own) {
@@ -128,7 +128,7 @@ export function readMigrations(folder: string): Migration[] {
   const { earlier } = readPublishedMigrations(folder);
   const own = journal.entries.map(({ tag, when }) => ({ name: tag, when }));
   const framework = readJournal(join(folder, FRAMEWORK_FOLDER))?.entries ?? [];
-  const entries = mergeByTime(
+  const entries = mergeJournalsByTime(
     own,
     framework.map(({ tag, when }) => ({ name: `${FRAMEWORK_FOLDER}/${tag}`, when })),
   );

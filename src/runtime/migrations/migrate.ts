@@ -37,7 +37,7 @@ const POLLS_PER_LOG_LINE = 50;
  * Waits until no other instance migrates. It polls, because a session that waits inside Postgres would have an
  * open transaction, and a concurrent index build waits for all open transactions.
  */
-async function waitForLock(client: pg.Client, log: Logger): Promise<void> {
+async function waitForMigrationLock(client: pg.Client, log: Logger): Promise<void> {
   for (let polls = 0; ; polls++) {
     const { rows } = await client.query('select pg_try_advisory_lock($1) as mine', [LOCK]);
     if (rows[0].mine) return;
@@ -60,7 +60,7 @@ export async function migrateDatabase(
   await client.connect();
   try {
     await client.query(SESSION);
-    await waitForLock(client, log);
+    await waitForMigrationLock(client, log);
     const { mode, folder = join(process.cwd(), 'migrations'), say = () => undefined, mayDrop = 'empty' } = options;
     if (mode === 'apply') await applyMigrations(client, folder, log, say);
     else await syncDatabase(client, schema, mayDrop, log);

@@ -11,7 +11,7 @@ function indexNames({ name, indexes }: ReturnType<typeof getTableConfig>): strin
 }
 
 /** Returns the relation names that a table uses in the schema: its own, and those of its indexes and keys. */
-export function collectTableNames(table: PgTable): string[] {
+export function collectRelationNamesOfTable(table: PgTable): string[] {
   const config = getTableConfig(table);
   const { name, columns, primaryKeys, uniqueConstraints } = config;
   const names = [
@@ -28,7 +28,7 @@ export function collectTableNames(table: PgTable): string[] {
 export function findOverlongNames(table: PgTable): string[] {
   const { columns, foreignKeys, checks } = getTableConfig(table);
   const names = [
-    ...collectTableNames(table),
+    ...collectRelationNamesOfTable(table),
     ...columns.map((column) => column.name),
     ...foreignKeys.map((key) => key.getName()),
     ...checks.map((check) => check.name),
@@ -40,7 +40,7 @@ export function findOverlongNames(table: PgTable): string[] {
 export function collectRelationNames(tables: Record<string, PgTable>): Set<string> {
   const names = Object.values(tables).flatMap((table) => {
     const { name, columns } = getTableConfig(table);
-    return [...collectTableNames(table), ...columns.map((column) => sequenceName(name, column.name))];
+    return [...collectRelationNamesOfTable(table), ...columns.map((column) => sequenceName(name, column.name))];
   });
   return new Set([...names, 'belfry_sync', 'belfry_sync_pkey']);
 }

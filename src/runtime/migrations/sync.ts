@@ -9,7 +9,7 @@ import { explainStatementFailure } from './explain-failure.ts';
 import type { RefusedChange } from './plan/column-changes.ts';
 import { exactCastSql } from './plan/convert.ts';
 import type { DeclaredFacts } from './plan/declared.ts';
-import { confirmLosses, type MayDrop } from './plan/losses.ts';
+import { assertLossesAllowed, type MayDrop } from './plan/losses.ts';
 import { type Plan, planSchemaChange } from './plan/plan-change.ts';
 import { NO_REQUESTS } from './plan/requested-changes.ts';
 import { type Snapshot, takeSnapshot } from './plan/snapshot.ts';
@@ -139,7 +139,7 @@ export async function syncDatabase(client: Client, schema: Schema, mayDrop: MayD
     if (rows[0]?.fingerprint !== wanted) {
       const next = takeSnapshot(schema.tables, schema.declared);
       const { statements, indexes, losses } = await planSync(client, rows[0]?.snapshot, next, schema.declared);
-      dropped = await confirmLosses(client, losses, mayDrop);
+      dropped = await assertLossesAllowed(client, losses, mayDrop);
       await runStatements(client, [...statements, ...indexes]);
       await client.query(
         `insert into belfry_sync (fingerprint, snapshot) values ($1, $2)

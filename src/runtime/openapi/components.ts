@@ -19,12 +19,12 @@ function componentReference(section: Section, name: string): Json {
  * Returns the schema names of all resources' views, by `<resource>/<view>`. Names of records take precedence: `post-create` is
  * PostCreate, whatever views `post` has.
  */
-function recordNames(resources: readonly CompiledResource[]): Map<string, string> {
+function assignRecordSchemaNames(resources: readonly CompiledResource[]): Map<string, string> {
   const names = new Map<string, string>();
   const taken = new Set<string>();
   for (const view of Object.keys(SUFFIX) as RecordView[]) {
     for (const { name } of resources) {
-      const free = freeName(pascalCase(name) + SUFFIX[view], (one) => taken.has(one));
+      const free = findFreeName(pascalCase(name) + SUFFIX[view], (one) => taken.has(one));
       taken.add(free);
       names.set(`${name}/${view}`, free);
     }
@@ -32,7 +32,7 @@ function recordNames(resources: readonly CompiledResource[]): Map<string, string
   return names;
 }
 
-function freeName(wanted: string, isTaken: (name: string) => boolean): string {
+function findFreeName(wanted: string, isTaken: (name: string) => boolean): string {
   if (!isTaken(wanted)) return wanted;
   for (let n = 2; ; n++) if (!isTaken(wanted + n)) return wanted + n;
 }
@@ -49,14 +49,14 @@ export function createComponents(
     headers: new Map(),
   };
   const byName = new Map(resources.map((resource) => [resource.name, resource]));
-  const names = recordNames(resources);
+  const names = assignRecordSchemaNames(resources);
   const recordSchemaNames = new Set(names.values());
   /** The JSON text that each part had when its name was reserved, by `<section>/<name>`. */
   const contents = new Map<string, string>();
   const { schemas } = sections;
 
   const components: Components = {
-    record({ resource: resourceName, view }) {
+    recordReference({ resource: resourceName, view }) {
       const resource = byName.get(resourceName);
       if (resource === undefined)
         throw new Error(`a route declares a record of the unknown resource "${resourceName}"`);
@@ -64,7 +64,7 @@ export function createComponents(
       if (!schemas.has(name)) {
         // Reserve the name first, because records can refer to one another in cycles.
         schemas.set(name, {});
-        schemas.set(name, recordSchema(resource, view, { unknownFields, record: components.record }));
+        schemas.set(name, recordSchema(resource, view, { unknownFields, record: components.recordReference }));
       }
       return componentReference('schemas', name);
     },
@@ -76,7 +76,7 @@ export function createComponents(
           (section === 'schemas' && recordSchemaNames.has(name)) || (contents.has(key) && contents.get(key) !== content)
         );
       };
-      const name = freeName(wanted, isTakenByOther);
+      const name = findFreeName(wanted, isTakenByOther);
       contents.set(`${section}/${name}`, content);
       return name;
     },

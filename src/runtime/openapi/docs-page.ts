@@ -45,7 +45,7 @@ function escapeHtml(text: string): string {
   return text.replaceAll(/[&<>"']/g, (character) => ENTITIES[character]!);
 }
 
-function pageHtml(title: string): string {
+function renderDocsPage(title: string): string {
   return `<!doctype html>
 <html lang="en">
 <head>
@@ -66,18 +66,18 @@ function pageHtml(title: string): string {
 }
 
 /** Creates the reference page and the files that it loads, by path below `/api`. Each file is prepared at its first request. */
-export function docsFiles(title: string): Map<string, () => Promise<ServedContent>> {
+export function createDocsFiles(title: string): Map<string, () => Promise<ServedContent>> {
   const createTextFile = (type: string, content: string, headers: Record<string, string>) =>
     memoizeAsync(() => prepareContent(type, Buffer.from(content), headers));
   const packaged = Object.entries(FROM_PACKAGE).map(([name, type]) => {
-    const load = async () => {
+    const readPackagedFile = async () => {
       const file = new URL(name, import.meta.resolve('swagger-ui-dist/package.json'));
       return prepareContent(type, await readFile(file), ASSET_HEADERS);
     };
-    return [`/docs/${name}`, memoizeAsync(load)] as const;
+    return [`/docs/${name}`, memoizeAsync(readPackagedFile)] as const;
   });
   return new Map([
-    ['/docs', createTextFile('text/html; charset=utf-8', pageHtml(title), PAGE_HEADERS)],
+    ['/docs', createTextFile('text/html; charset=utf-8', renderDocsPage(title), PAGE_HEADERS)],
     ['/docs/start.js', createTextFile(JAVASCRIPT, START_SCRIPT, ASSET_HEADERS)],
     ...packaged,
   ]);

@@ -5,9 +5,9 @@ import type { Settings } from '../../platform/config/settings.ts';
 import { memoizeAsync, prepareContent, type ServedContent, sendContent } from '../../platform/http/served-bytes.ts';
 import type { CompiledResource } from '../../records/schema/compiled.ts';
 import { createComponents } from './components.ts';
-import { docsFiles } from './docs-page.ts';
+import { createDocsFiles } from './docs-page.ts';
 import { createDocumentPathLookup, pascalCase, selectDocumentedRoutes } from './documented-routes.ts';
-import { buildOperation, schemesOf, securitySchemes } from './operation.ts';
+import { buildOperation, createSecuritySchemes, schemesOf } from './operation.ts';
 import type { Components, Json } from './schema.ts';
 import { shapeSchema } from './shape.ts';
 
@@ -47,7 +47,7 @@ function chooseOperationId(name: string, taken: ReadonlySet<string>): string {
  *
  * @param taken the operationIds of the routes, which the events must not use
  */
-function eventWebhooks(events: readonly SentEvent[], taken: ReadonlySet<string>, components: Components): Json {
+function createEventWebhooks(events: readonly SentEvent[], taken: ReadonlySet<string>, components: Components): Json {
   const items = events.map(({ name, summary, headers, data, body, tags }) => {
     const parameters = Object.entries(headers).map(([header, description]) =>
       components.addPart('parameters', pascalCase(header), {
@@ -77,7 +77,7 @@ function eventWebhooks(events: readonly SentEvent[], taken: ReadonlySet<string>,
  * Creates the OpenAPI 3.1 document of an app (https://spec.openapis.org/oas/v3.1.1.html): all requests that its routes accept, with their
  * responses.
  */
-function createDocument({ routes, resources, authenticators, sent, settings }: DocumentParts): Json {
+function createOpenApiDocument({ routes, resources, authenticators, sent, settings }: DocumentParts): Json {
   const { title, version, description } = settings.openapi;
   const components = createComponents(resources, settings.unknownFields);
   const schemes = schemesOf(authenticators);
@@ -91,7 +91,11 @@ function createDocument({ routes, resources, authenticators, sent, settings }: D
     paths[path] = { ...paths[path], [route.method.toLowerCase()]: operation };
     return operation;
   });
-  const webhooks = eventWebhooks(sent, new Set(operations.map(({ operationId }) => operationId as string)), components);
+  const webhooks = createEventWebhooks(
+    sent,
+    new Set(operations.map(({ operationId }) => operationId as string)),
+    components,
+  );
   return {
     openapi: '3.1.1',
     info: { title, version, ...(description === undefined ? {} : { description }) },
@@ -99,7 +103,7 @@ function createDocument({ routes, resources, authenticators, sent, settings }: D
     tags: tagsOf(operations, resources),
     paths,
     ...(sent.length === 0 ? {} : { webhooks }),
-    components: { securitySchemes: securitySchemes(schemes), ...components.partsBySection() },
+    components: { securitySchemes: createSecuritySchemes(schemes), ...components.partsBySection() },
   };
 }
 
@@ -127,12 +131,12 @@ export function openApiRoutes({ openapi }: Settings, parts: () => DocumentParts)
   const document = memoizeAsync(() =>
     prepareContent(
       'application/json; charset=utf-8',
-      Buffer.from(JSON.stringify(createDocument(parts()))),
+      Buffer.from(JSON.stringify(createOpenApiDocument(parts()))),
       DOCUMENT_HEADERS,
     ),
   );
   const docs = openapi.docs
-    ? [...docsFiles(openapi.title)].map(([path, ready]) => createContentRoute(path, ready))
+    ? [...createDocsFiles(openapi.title)].map(([path, ready]) => createContentRoute(path, ready))
     : [];
   return [createContentRoute('/openapi.json', document), ...docs];
 }

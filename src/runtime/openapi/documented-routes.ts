@@ -24,7 +24,7 @@ function camelCase(name: string): string {
   return pascal.slice(0, 1).toLowerCase() + pascal.slice(1);
 }
 
-function isParameter(segment: string): boolean {
+function isPathParameter(segment: string): boolean {
   return /^[:*]/.test(segment);
 }
 
@@ -32,8 +32,8 @@ function isParameter(segment: string): boolean {
 function buildNoun(segments: readonly string[]): string {
   return segments
     .map((segment, i) => {
-      if (!isParameter(segment)) {
-        const one = i + 1 < segments.length && isParameter(segments[i + 1]!);
+      if (!isPathParameter(segment)) {
+        const one = i + 1 < segments.length && isPathParameter(segments[i + 1]!);
         return pascalCase(one ? singularize(segment) : segment);
       }
       const name = segment.slice(1);
@@ -49,7 +49,7 @@ function buildNoun(segments: readonly string[]): string {
 function deriveOperationId(method: HttpMethod, path: string): string {
   const segments = path.split('/').filter((segment) => segment !== '');
   const last = segments.at(-1)!;
-  if (method !== 'POST' || isParameter(last) || segments.length === 1) {
+  if (method !== 'POST' || isPathParameter(last) || segments.length === 1) {
     const one = method === 'POST' && segments.length === 1;
     return VERBS[method] + (one ? pascalCase(singularize(last)) : buildNoun(segments));
   }
@@ -65,7 +65,7 @@ export function operationIdOf(route: Route): string {
 }
 
 /** Derives the default summary of a route from its operationId: `publishPost` → `Publish post`. */
-export function defaultSummary(operationId: string): string {
+export function deriveDefaultSummary(operationId: string): string {
   const words = operationId.replaceAll(/([a-z0-9])([A-Z])/g, '$1 $2').toLowerCase();
   return words.slice(0, 1).toUpperCase() + words.slice(1);
 }

@@ -31,13 +31,13 @@ export function readsBody(route: Route): boolean {
   return route.input !== undefined || route.body === 'json' || route.body === 'any';
 }
 
-function hasUnique(resource: CompiledResource): boolean {
+function hasUniqueConstraint(resource: CompiledResource): boolean {
   const { indexes } = resource.declaration;
   return resource.fields.some((field) => field.spec.unique) || (indexes?.some((index) => index.unique) ?? false);
 }
 
 /** Whether a policy can refuse a signed-in user with a 403. `owner` refuses no create, and it filters a list instead. */
-function canForbid(policy: CompiledPolicy, route: Route): boolean {
+function canForbidSignedInUser(policy: CompiledPolicy, route: Route): boolean {
   if (policy.public || policy.authenticated || route.crud === 'read') return false;
   return !(policy.owner && (route.crud === 'create' || route.crud === 'list'));
 }
@@ -50,7 +50,7 @@ export function collectErrorCodes(route: Route, { policy, written, scoped, limit
   };
   const changesRecord = route.crud === 'update' || route.crud === 'delete';
   addCodesIf(readsBody(route), ...BODY_CODES);
-  addCodesIf(scoped || canForbid(policy, route), 'FORBIDDEN');
+  addCodesIf(scoped || canForbidSignedInUser(policy, route), 'FORBIDDEN');
   // A path that cannot be decoded also returns 404.
   addCodesIf(/[:*]/.test(route.path), 'NOT_FOUND');
   const isConditional = route.method === 'GET' && !route.eventStream;
@@ -62,7 +62,7 @@ export function collectErrorCodes(route: Route, { policy, written, scoped, limit
     'FORBIDDEN',
   );
   addCodesIf(limited, 'RATE_LIMITED');
-  addCodesIf(changesRecord || (written !== undefined && hasUnique(written)), 'CONFLICT');
+  addCodesIf(changesRecord || (written !== undefined && hasUniqueConstraint(written)), 'CONFLICT');
   return codes;
 }
 

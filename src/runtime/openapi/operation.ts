@@ -5,16 +5,16 @@ import type { Route } from '../../declare/route.ts';
 import { recordShapes } from '../../declare/route.ts';
 import type { Settings } from '../../platform/config/settings.ts';
 import type { CompiledResource } from '../../records/schema/compiled.ts';
-import { defaultSummary, operationIdOf, pascalCase } from './documented-routes.ts';
+import { deriveDefaultSummary, operationIdOf, pascalCase } from './documented-routes.ts';
 import { collectErrorCodes, mayReturnAnyError, readsBody } from './error-codes.ts';
 import {
-  declaredQueryParameters,
-  headerParameters,
-  listParameters,
-  pathParameters,
-  readParameters,
+  createDeclaredQueryParameters,
+  createHeaderParameters,
+  createListParameters,
+  createPathParameters,
+  createReadParameters,
 } from './parameters.ts';
-import { errorResponses, successResponses } from './responses.ts';
+import { createErrorResponses, createSuccessResponses } from './responses.ts';
 import type { Components, Json } from './schema.ts';
 import { shapeSchema } from './shape.ts';
 
@@ -24,7 +24,7 @@ export function schemesOf(authenticators: readonly Authenticator[]): SignInSchem
 }
 
 /** Creates the security schemes of the document; each is a token in the `Authorization` header. */
-export function securitySchemes(schemes: readonly SignInScheme[]): Json {
+export function createSecuritySchemes(schemes: readonly SignInScheme[]): Json {
   return Object.fromEntries(
     schemes.map(({ name, description, bearerFormat }) => [
       name,
@@ -34,7 +34,7 @@ export function securitySchemes(schemes: readonly SignInScheme[]): Json {
 }
 
 /** Returns the scopes that a route accepts, by sign-in scheme; undefined for a scheme without scopes. */
-function scopesByScheme(route: Route, schemes: readonly SignInScheme[]) {
+function listScopesByScheme(route: Route, schemes: readonly SignInScheme[]) {
   return schemes.map(({ name, scopesOf }) => ({ name, scopes: scopesOf?.(route) }));
 }
 
@@ -44,19 +44,19 @@ function scopesByScheme(route: Route, schemes: readonly SignInScheme[]) {
  */
 function securityOf(route: Route, policy: CompiledPolicy, schemes: readonly SignInScheme[]): Json[] {
   if (policy.public) return [];
-  const usable = scopesByScheme(route, schemes).filter(({ scopes }) => scopes === undefined || scopes.length > 0);
+  const usable = listScopesByScheme(route, schemes).filter(({ scopes }) => scopes === undefined || scopes.length > 0);
   return usable.map(({ name, scopes = [] }) => ({ [name]: scopes.slice(0, 1) }));
 }
 
 /** The narrowest scope that a route accepts from a token with scopes; the route's own scope if no sign-in scheme has scopes. */
-function requiredScope(route: Route, schemes: readonly SignInScheme[]): string | undefined {
-  const [first] = scopesByScheme(route, schemes).flatMap(({ scopes }) => scopes?.slice(0, 1) ?? []);
+function findRequiredScope(route: Route, schemes: readonly SignInScheme[]): string | undefined {
+  const [first] = listScopesByScheme(route, schemes).flatMap(({ scopes }) => scopes?.slice(0, 1) ?? []);
   return first ?? route.scope;
 }
 
 /** Describes the callers that the policy of a route allows. */
 function describeAccess(route: Route, policy: CompiledPolicy, schemes: readonly SignInScheme[]): string {
-  const scopeTexts = scopesByScheme(route, schemes).flatMap(({ scopes }) => {
+  const scopeTexts = listScopesByScheme(route, schemes).flatMap(({ scopes }) => {
     if (scopes === undefined) return [];
     if (scopes.length === 0) return ' API keys are not accepted.';
     return ` An API key needs the scope ${scopes.map((scope) => `\`${scope}\``).join(' or ')}.`;
@@ -72,11 +72,11 @@ export interface OperationParts {
   components: Components;
 }
 
-function queryParameters(route: Route, resource: CompiledResource | undefined, parts: OperationParts): Json[] {
+function createQueryParameters(route: Route, resource: CompiledResource | undefined, parts: OperationParts): Json[] {
   const { resources, settings } = parts;
   const resourceOf = (name: string) => resources.get(name)!;
-  if (route.crud === 'list') return listParameters(resource!, resourceOf, settings.pagination);
-  return route.crud === 'read' ? readParameters(resource!, resourceOf) : [];
+  if (route.crud === 'list') return createListParameters(resource!, resourceOf, settings.pagination);
+  return route.crud === 'read' ? createReadParameters(resource!, resourceOf) : [];
 }
 
 /** Whether a route's input requires no property. Then a request without a body counts as one with an empty object. */
@@ -98,7 +98,7 @@ function createRequestBody(route: Route, name: string, components: Components): 
 }
 
 /** Whether a rate limit applies to a route. In test mode, where limits are off, the document says that they apply. */
-function isLimited({ rateLimit }: Route, { rateLimit: { enabled, global: all, auth } }: Settings): boolean {
+function isRateLimited({ rateLimit }: Route, { rateLimit: { enabled, global: all, auth } }: Settings): boolean {
   const own = rateLimit !== undefined && (rateLimit !== 'auth' || auth !== false);
   return enabled !== false && (all !== false || own);
 }
@@ -120,20 +120,20 @@ export function buildOperation(route: Route, path: string, parts: OperationParts
     resource,
     written: body === undefined ? undefined : resources.get(body.resource),
     scoped: schemes.some(({ scopesOf }) => scopesOf !== undefined),
-    limited: isLimited(route, settings),
+    limited: isRateLimited(route, settings),
   };
   const parameters = [
-    ...pathParameters(path, resource),
-    ...queryParameters(route, resource, parts),
-    ...declaredQueryParameters(route, name, components),
-    ...headerParameters(route, components),
+    ...createPathParameters(path, resource),
+    ...createQueryParameters(route, resource, parts),
+    ...createDeclaredQueryParameters(route, name, components),
+    ...createHeaderParameters(route, components),
   ];
-  const scope = requiredScope(route, schemes);
+  const scope = findRequiredScope(route, schemes);
   const context = { limited: facts.limited, components };
   const description = [route.description, describeAccess(route, policy, schemes)].filter((text) => text !== undefined);
   return {
     operationId,
-    summary: route.summary ?? defaultSummary(operationId),
+    summary: route.summary ?? deriveDefaultSummary(operationId),
     description: description.join('\n\n'),
     tags: route.tags ?? [route.path.split('/')[1]],
     ...(scope === undefined ? {} : { 'x-required-scope': scope }),
@@ -141,8 +141,8 @@ export function buildOperation(route: Route, path: string, parts: OperationParts
     ...(parameters.length === 0 ? {} : { parameters }),
     ...createRequestBody(route, name, components),
     responses: {
-      ...successResponses(route, name, context),
-      ...errorResponses(collectErrorCodes(route, facts), mayReturnAnyError(route, facts), context),
+      ...createSuccessResponses(route, name, context),
+      ...createErrorResponses(collectErrorCodes(route, facts), mayReturnAnyError(route, facts), context),
     },
   };
 }

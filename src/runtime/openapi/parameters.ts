@@ -2,9 +2,9 @@ import type { Route } from '../../declare/route.ts';
 import type { Operator } from '../../declare/service.ts';
 import { fieldJsonSchema } from '../../records/fields/field-type.ts';
 import { isFilterable, LIST_OPERATORS, MAX_LIST_VALUES, MAX_SEARCH_LENGTH } from '../../records/query/filter.ts';
-import { includablePaths, MAX_LEVELS, MAX_PATHS, type ResourceOf } from '../../records/query/include.ts';
+import { listIncludablePaths, MAX_LEVELS, MAX_PATHS, type ResourceOf } from '../../records/query/include.ts';
 import { MAX_PAGES, selectableFields } from '../../records/query/parse.ts';
-import { declaredSortFields, MAX_SORT_TERMS } from '../../records/query/sort.ts';
+import { fieldsSortableBySomeClient, MAX_SORT_TERMS } from '../../records/query/sort.ts';
 import type { CompiledField, CompiledResource } from '../../records/schema/compiled.ts';
 import { hasEntityTag, isItemPath } from '../http/endpoint.ts';
 import type { Components } from './schema.ts';
@@ -47,7 +47,7 @@ export function canReturnNotModified(route: Route): boolean {
  *
  * @param path `/api/posts/{id}`
  */
-export function pathParameters(path: string, resource: CompiledResource | undefined): Json[] {
+export function createPathParameters(path: string, resource: CompiledResource | undefined): Json[] {
   return [...path.matchAll(/\{(\w+)\}/g)].map(([, name]) => {
     const isRecord = name === 'id' && resource !== undefined;
     return {
@@ -61,7 +61,7 @@ export function pathParameters(path: string, resource: CompiledResource | undefi
 }
 
 /** Creates the query parameters from the query schema that a route declares. */
-export function declaredQueryParameters(route: Route, name: string, components: Components): Json[] {
+export function createDeclaredQueryParameters(route: Route, name: string, components: Components): Json[] {
   const shape = route.query ?? route.queryShape;
   if (shape === undefined) return [];
   const { properties = {}, required = [] } = shapeSchema(shape, 'input', name, components);
@@ -75,12 +75,12 @@ export function declaredQueryParameters(route: Route, name: string, components: 
 }
 
 /** Creates the header parameters that make a request conditional or safe to repeat. */
-export function headerParameters(route: Route, components: Components): Json[] {
-  const parameterReference = (name: string, parameter: Json) => components.addPart('parameters', name, parameter);
+export function createHeaderParameters(route: Route, components: Components): Json[] {
+  const addParameterReference = (name: string, parameter: Json) => components.addPart('parameters', name, parameter);
   return [
-    ...(canReturnNotModified(route) ? [parameterReference('IfNoneMatch', IF_NONE_MATCH)] : []),
-    ...(acceptsIfMatch(route) ? [parameterReference('IfMatch', IF_MATCH)] : []),
-    ...(route.idempotent ? [parameterReference('IdempotencyKey', IDEMPOTENCY_KEY)] : []),
+    ...(canReturnNotModified(route) ? [addParameterReference('IfNoneMatch', IF_NONE_MATCH)] : []),
+    ...(acceptsIfMatch(route) ? [addParameterReference('IfMatch', IF_MATCH)] : []),
+    ...(route.idempotent ? [addParameterReference('IdempotencyKey', IDEMPOTENCY_KEY)] : []),
   ];
 }
 
@@ -110,7 +110,7 @@ function createQueryParameter(name: string, description: string, schema: Json): 
 }
 
 /** Creates a query parameter that accepts several values, separated by commas. */
-function commaListParameter(name: string, description: string, items: Json, bounds: Json): Json {
+function createCommaListParameter(name: string, description: string, items: Json, bounds: Json): Json {
   return {
     ...createQueryParameter(name, description, { type: 'array', items, minItems: 1, ...bounds }),
     style: 'form',
@@ -125,11 +125,11 @@ function comparisonValueSchema({ spec }: CompiledField): Json {
   return fieldJsonSchema(bare, 'query');
 }
 
-function filterParameters(field: CompiledField): Json[] {
+function createFilterParameters(field: CompiledField): Json[] {
   const { name, operators, spec } = field;
   const comparisonSchema = comparisonValueSchema(field);
   const visibilityNote = field.visibleTo === undefined ? '' : ' Matches only records in which you may see the field.';
-  const operatorParameter = (parameterName: string, op: Operator): Json => {
+  const createOperatorParameter = (parameterName: string, op: Operator): Json => {
     const meaning = spec.inner !== undefined && op === 'eq' ? 'contains the value' : OPERATOR_TEXT[op];
     const sameFilterNote = parameterName === `${name}[eq]` ? ` Equivalent to \`${name}\`; send only one of them.` : '';
     const text = `Records whose \`${name}\` ${meaning}.${visibilityNote}${sameFilterNote}`;
@@ -140,21 +140,21 @@ function filterParameters(field: CompiledField): Json[] {
       comparisonSchema.type === 'string' && comparisonSchema.enum === undefined
         ? { pattern: '^[^,]+$', ...comparisonSchema }
         : comparisonSchema;
-    return commaListParameter(parameterName, text, item, { maxItems: MAX_LIST_VALUES });
+    return createCommaListParameter(parameterName, text, item, { maxItems: MAX_LIST_VALUES });
   };
   return [
-    ...(operators.has('eq') ? [operatorParameter(name, 'eq')] : []),
-    ...[...operators].map((op) => operatorParameter(`${name}[${op}]`, op)),
+    ...(operators.has('eq') ? [createOperatorParameter(name, 'eq')] : []),
+    ...[...operators].map((op) => createOperatorParameter(`${name}[${op}]`, op)),
   ];
 }
 
-function sortParameter(resource: CompiledResource): Json {
+function createSortParameter(resource: CompiledResource): Json {
   const defaultOrder = resource.defaultSort
     .map(({ field, descending }) => (descending ? `-${field}` : field))
     .join(',');
   const text = `The fields to sort by; \`-\` before a field sorts in descending order. Default: \`${defaultOrder}\`.`;
-  const values = declaredSortFields(resource).flatMap((name) => [name, `-${name}`]);
-  return commaListParameter(
+  const values = fieldsSortableBySomeClient(resource).flatMap((name) => [name, `-${name}`]);
+  return createCommaListParameter(
     'sort',
     text,
     { type: 'string', enum: values },
@@ -166,36 +166,36 @@ function sortParameter(resource: CompiledResource): Json {
 function collectIncludePaths(resource: CompiledResource, resourceOf: ResourceOf): { paths: string[]; all: boolean } {
   let paths: string[] = [];
   for (let levels = 1; levels <= MAX_LEVELS; levels++) {
-    const longer = includablePaths(resource, resourceOf, levels);
+    const longer = listIncludablePaths(resource, resourceOf, levels);
     if (longer.length > MAX_LISTED) return { paths, all: false };
     paths = longer;
   }
   return { paths, all: true };
 }
 
-function includeParameter(resource: CompiledResource, resourceOf: ResourceOf): Json[] {
+function createIncludeParameters(resource: CompiledResource, resourceOf: ResourceOf): Json[] {
   const { paths, all } = collectIncludePaths(resource, resourceOf);
   if (all && paths.length === 0) return [];
   const text =
     'References to expand. A path joins up to three references with dots. References that you may not see stay ids.' +
     (resource.populated.length === 0 ? '' : ` Always expanded: ${resource.populated.join(', ')}.`);
   const items = all ? { type: 'string', enum: paths } : { type: 'string', examples: paths };
-  return [commaListParameter('include', text, items, { maxItems: MAX_PATHS })];
+  return [createCommaListParameter('include', text, items, { maxItems: MAX_PATHS })];
 }
 
-function fieldsParameter(resource: CompiledResource): Json {
+function createFieldsParameter(resource: CompiledResource): Json {
   const text =
     'Returns a subset of each record: only these fields, and always `id`. The schema of the response describes the full record.';
-  return commaListParameter('fields', text, { type: 'string', enum: selectableFields(resource) }, {});
+  return createCommaListParameter('fields', text, { type: 'string', enum: selectableFields(resource) }, {});
 }
 
 /** Creates the query parameters for reading one record. */
-export function readParameters(resource: CompiledResource, resourceOf: ResourceOf): Json[] {
-  return [fieldsParameter(resource), ...includeParameter(resource, resourceOf)];
+export function createReadParameters(resource: CompiledResource, resourceOf: ResourceOf): Json[] {
+  return [createFieldsParameter(resource), ...createIncludeParameters(resource, resourceOf)];
 }
 
 /** Creates the query parameters of a resource's list. */
-export function listParameters(
+export function createListParameters(
   resource: CompiledResource,
   resourceOf: ResourceOf,
   { defaultLimit, maxLimit }: Pagination,
@@ -214,10 +214,10 @@ export function listParameters(
   const after =
     'Continues after a page: pass the `meta.next` of that page. Cannot be combined with `page`; the response has no total.';
   return [
-    ...filtered.flatMap(filterParameters),
+    ...filtered.flatMap(createFilterParameters),
     ...(searched.length === 0 ? [] : [createQueryParameter('q', q, { type: 'string', maxLength: MAX_SEARCH_LENGTH })]),
-    ...(declaredSortFields(resource).length === 0 ? [] : [sortParameter(resource)]),
-    ...readParameters(resource, resourceOf),
+    ...(fieldsSortableBySomeClient(resource).length === 0 ? [] : [createSortParameter(resource)]),
+    ...createReadParameters(resource, resourceOf),
     createQueryParameter('page', 'The page number, from 1.', positiveInteger(MAX_PAGES, 1)),
     createQueryParameter('limit', 'Records per page.', positiveInteger(maxLimit, Math.min(defaultLimit, maxLimit))),
     createQueryParameter('after', after, { type: 'string' }),

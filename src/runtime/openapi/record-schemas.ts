@@ -52,7 +52,10 @@ function referenceSchema(field: CompiledField, context: RecordSchemaContext): Js
   return { ...notes, ...rest, items: { oneOf: [rest.items, target] } };
 }
 
-function readSchema(resource: CompiledResource, context: RecordSchemaContext): { properties: Json; always: string[] } {
+function readViewSchema(
+  resource: CompiledResource,
+  context: RecordSchemaContext,
+): { properties: Json; always: string[] } {
   const visible = resource.fields.filter((field) => !field.secret);
   const times = resource.timestamps ? ['createdAt', 'updatedAt'] : [];
   const properties: Json = { id: { ...ID_SCHEMA, readOnly: true } };
@@ -130,7 +133,7 @@ function bodyValueSchema(spec: FieldSpec, schema: Json, context: RecordSchemaCon
 }
 
 /** The schema of a field in a body. In an update, null clears the field, and defaults do not apply. */
-function bodySchema(field: CompiledField, view: RecordView, context: RecordSchemaContext): Json {
+function bodyFieldSchema(field: CompiledField, view: RecordView, context: RecordSchemaContext): Json {
   const { default: defaultValue, ...schema } = bodyValueSchema(field.spec, fieldSchema(field, 'input'), context);
   return optionalSchema(
     field.spec,
@@ -153,7 +156,7 @@ export function recordSchema(resource: CompiledResource, view: RecordView, conte
   const description = about.filter((text) => text !== undefined && text !== '').join(' ');
   const head = { type: 'object', ...(description === '' ? {} : { description }) };
   if (view === 'read') {
-    const { properties, always } = readSchema(resource, context);
+    const { properties, always } = readViewSchema(resource, context);
     return { ...head, properties, required: always };
   }
   const accepted = resource.fields.filter((field) => isAcceptedInBody(resource, field, view));
@@ -161,7 +164,7 @@ export function recordSchema(resource: CompiledResource, view: RecordView, conte
   return {
     ...head,
     properties: {
-      ...Object.fromEntries(accepted.map((field) => [field.name, bodySchema(field, view, context)])),
+      ...Object.fromEntries(accepted.map((field) => [field.name, bodyFieldSchema(field, view, context)])),
       ...Object.fromEntries(['id', 'createdAt', 'updatedAt'].map((name) => [name, IGNORED_PROPERTY])),
     },
     ...(view === 'update' || required.length === 0 ? {} : { required }),

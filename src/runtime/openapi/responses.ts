@@ -27,35 +27,35 @@ const LIMITS = {
   'RateLimit-Reset': { description: 'Seconds until the window ends.', schema: { type: 'integer' } },
 };
 
-function headerReference(name: string, header: Json, components: Components): Json {
+function addHeaderReference(name: string, header: Json, components: Components): Json {
   return { [name]: components.addPart('headers', name.replaceAll('-', ''), header) };
 }
 
 /** Creates the headers that every response with this status has. */
-function responseHeaders(status: number, components: Components): Json {
+function createResponseHeaders(status: number, components: Components): Json {
   const isTemporary = status === 202 || status === 429 || status === 503;
   return {
-    ...headerReference('X-Request-Id', REQUEST_ID, components),
-    ...(isTemporary ? headerReference('Retry-After', RETRY_AFTER, components) : {}),
+    ...addHeaderReference('X-Request-Id', REQUEST_ID, components),
+    ...(isTemporary ? addHeaderReference('Retry-After', RETRY_AFTER, components) : {}),
   };
 }
 
 /** Creates the headers that show the remaining requests of a rate limit. */
-function limitHeaders(components: Components): Json {
+function createRateLimitHeaders(components: Components): Json {
   return Object.assign(
     {},
-    ...Object.entries(LIMITS).map(([name, header]) => headerReference(name, header, components)),
+    ...Object.entries(LIMITS).map(([name, header]) => addHeaderReference(name, header, components)),
   );
 }
 
 /** The header of a response that has an entity tag. */
-function entityTagHeader(components: Components): Json {
-  return headerReference('ETag', ENTITY_TAG, components);
+function createEntityTagHeader(components: Components): Json {
+  return addHeaderReference('ETag', ENTITY_TAG, components);
 }
 
 /** The header that marks a repeated response. */
-function replayedHeader(components: Components): Json {
-  return headerReference('Idempotency-Replayed', REPLAYED, components);
+function createReplayedHeader(components: Components): Json {
+  return addHeaderReference('Idempotency-Replayed', REPLAYED, components);
 }
 
 const LIST_META = {
@@ -93,23 +93,23 @@ function returnsRecord(route: Route): boolean {
 }
 
 /** Creates the successful responses of a route by status. Without `output` a handler may return anything, or nothing. */
-export function successResponses(
+export function createSuccessResponses(
   route: Route,
   name: string,
   { limited, components }: { limited: boolean; components: Components },
 ): Json {
   const { status = 200, output } = route;
   const shared = {
-    ...responseHeaders(200, components),
-    ...(limited ? limitHeaders(components) : {}),
-    ...(route.idempotent ? replayedHeader(components) : {}),
+    ...createResponseHeaders(200, components),
+    ...(limited ? createRateLimitHeaders(components) : {}),
+    ...(route.idempotent ? createReplayedHeader(components) : {}),
   };
   if (route.eventStream) {
     const content = { 'text/event-stream': { schema: { type: 'string' } } };
     return { [status]: { description: 'A stream of server-sent events that stays open.', headers: shared, content } };
   }
   const tagged =
-    canReturnNotModified(route) || returnsRecord(route) ? { ...shared, ...entityTagHeader(components) } : shared;
+    canReturnNotModified(route) || returnsRecord(route) ? { ...shared, ...createEntityTagHeader(components) } : shared;
   const full = {
     description: status === 201 ? 'Created.' : 'OK.',
     headers: tagged,
@@ -127,7 +127,7 @@ export function successResponses(
           202: {
             ...full,
             description: 'The result is not ready yet. Send the request again after `Retry-After` seconds.',
-            headers: { ...shared, ...responseHeaders(202, components) },
+            headers: { ...shared, ...createResponseHeaders(202, components) },
           },
         }
       : {}),
@@ -157,7 +157,7 @@ function errorSchema(codes: readonly ErrorCode[]): Json {
 }
 
 /** Converts an error code to a component name: `NOT_FOUND` → `NotFound`. */
-function componentName(code: ErrorCode): string {
+function componentNameOf(code: ErrorCode): string {
   return code.toLowerCase().replaceAll(/(?:^|_)([a-z])/g, (_, letter: string) => letter.toUpperCase());
 }
 
@@ -167,14 +167,14 @@ interface ResponseContext {
   components: Components;
 }
 
-function errorResponse(
+function createErrorResponse(
   description: string,
   statuses: readonly number[],
   codes: readonly ErrorCode[],
   { limited, components }: ResponseContext,
 ): Json {
-  const headersByStatus = statuses.map((status) => responseHeaders(status, components));
-  const headers = Object.assign({}, ...headersByStatus, limited ? limitHeaders(components) : {});
+  const headersByStatus = statuses.map((status) => createResponseHeaders(status, components));
+  const headers = Object.assign({}, ...headersByStatus, limited ? createRateLimitHeaders(components) : {});
   return { description, headers, content: { 'application/json': { schema: errorSchema(codes) } } };
 }
 
@@ -183,7 +183,7 @@ function errorResponse(
  *
  * @param mayReturnAnyError whether the route runs code whose errors are not declared: then any 4xx status is possible
  */
-export function errorResponses(
+export function createErrorResponses(
   codes: ReadonlySet<ErrorCode>,
   mayReturnAnyError: boolean,
   context: ResponseContext,
@@ -193,12 +193,12 @@ export function errorResponses(
   const byStatus = Map.groupBy(inOrder, (code) => ERROR_CODES[code].status);
   const responses = [...byStatus].map(([status, own]) => {
     const text = own.map((code) => `\`${code}\`: ${ERROR_CODES[code].message}.`).join(' ');
-    const part = errorResponse(text, [status], own, context);
-    return [String(status), components.addPart('responses', own.map(componentName).join('Or'), part)] as const;
+    const part = createErrorResponse(text, [status], own, context);
+    return [String(status), components.addPart('responses', own.map(componentNameOf).join('Or'), part)] as const;
   });
   if (!mayReturnAnyError) return Object.fromEntries(responses);
   const clients = ALL_CODES.filter((code) => ERROR_CODES[code].status < 500);
   const statuses = clients.map((code) => ERROR_CODES[code].status);
-  const any = errorResponse('Any client error that the code of this route returns.', statuses, clients, context);
+  const any = createErrorResponse('Any client error that the code of this route returns.', statuses, clients, context);
   return { ...Object.fromEntries(responses), '4XX': components.addPart('responses', 'AnyClientError', any) };
 }

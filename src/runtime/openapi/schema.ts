@@ -15,7 +15,7 @@ export type Section = 'schemas' | 'responses' | 'parameters' | 'headers';
 /** The parts of the OpenAPI document that other parts refer to. Each part is added when it is first referenced. */
 export interface Components {
   /** Returns a reference to the schema of a resource's records in one view. Throws for an unknown resource. */
-  record(shape: RecordShape): Json;
+  recordReference(shape: RecordShape): Json;
   /** Reserves a name for a part: the wanted name, with a number if a different part has that name. Equal parts share a name. */
   reserveName(section: Section, wanted: string, part: Json): string;
   /** Stores a part under the name that was reserved for it. */

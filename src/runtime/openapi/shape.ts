@@ -54,7 +54,7 @@ function convertZodSchema(schema: z.ZodType, direction: Direction, components: C
     unrepresentable: 'any',
     override({ zodSchema: one, jsonSchema }) {
       const record = recordShapes.get(one as unknown as z.ZodType);
-      if (record !== undefined) Object.assign(jsonSchema, components.record(record));
+      if (record !== undefined) Object.assign(jsonSchema, components.recordReference(record));
       // `format` says enough; zod's regular expression for date-time is very long.
       if (jsonSchema.format === 'date-time') delete jsonSchema.pattern;
       // Omit zod's default bounds, which every integer in JSON has.

@@ -1,14 +1,14 @@
 import { afterAll, expect, test } from 'vitest';
 import { createLockout } from '../../../src/accounts/lockout/lockout.ts';
 import { readSettings } from '../../../src/platform/config/settings.ts';
-import { createLog } from '../../../src/platform/observability/log.ts';
+import { createLogger } from '../../../src/platform/observability/log.ts';
 import { createMetrics } from '../../../src/platform/observability/metrics.ts';
 import type { Platform } from '../../../src/platform/platform.ts';
 import { openRedis } from '../../../src/platform/redis/connections.ts';
 import { createTestDatabase } from '../../support/database/test-database.ts';
 
 const database = await createTestDatabase();
-const log = createLog('silent', 'test');
+const log = createLogger('silent', 'test');
 const redis = openRedis(database.redisUrl, log);
 await redis.commands.connect();
 afterAll(async () => {
@@ -28,14 +28,14 @@ const wrong = async () => undefined;
 const right = async () => 'value';
 
 test('an attempt returns the value of its check', async () => {
-  expect(await here.attempt('email:a', right)).toEqual({ kind: 'passed', value: 'value' });
-  expect(await here.attempt('email:a', wrong)).toEqual({ kind: 'failed' });
+  expect(await here.runAttempt('email:a', right)).toEqual({ kind: 'passed', value: 'value' });
+  expect(await here.runAttempt('email:a', wrong)).toEqual({ kind: 'failed' });
 });
 
 test('an attempt whose check throws does not count and releases its reservation', async () => {
-  const broken = () => here.attempt('email:b', () => Promise.reject(new Error('the store is away')));
+  const broken = () => here.runAttempt('email:b', () => Promise.reject(new Error('the store is away')));
   for (let i = 0; i < 12; i++) await expect(broken()).rejects.toThrow('the store is away');
-  expect((await here.attempt('email:b', right)).kind).toBe('passed');
+  expect((await here.runAttempt('email:b', right)).kind).toBe('passed');
 });
 
 test('two processes share one count: of fifty concurrent failing attempts, five are made', async () => {
@@ -45,7 +45,7 @@ test('two processes share one count: of fifty concurrent failing attempts, five 
     return undefined;
   };
   const outcomes = await Promise.all(
-    Array.from({ length: 50 }, (_, i) => (i % 2 ? here : there).attempt('email:c', check)),
+    Array.from({ length: 50 }, (_, i) => (i % 2 ? here : there).runAttempt('email:c', check)),
   );
   expect(made).toBe(5);
   expect(outcomes.filter(({ kind }) => kind === 'locked')).toHaveLength(45);
@@ -61,17 +61,17 @@ test('across all processes, no more attempts run at once than may still fail', a
     flying -= 1;
     return 'value';
   };
-  const all = Array.from({ length: 60 }, (_, i) => (i % 2 ? here : there).attempt('email:d', check));
+  const all = Array.from({ length: 60 }, (_, i) => (i % 2 ? here : there).runAttempt('email:d', check));
   expect((await Promise.all(all)).every(({ kind }) => kind === 'passed')).toBe(true);
   expect(most).toBeLessThanOrEqual(5);
 });
 
 test('waiting attempts run in order, and a contested name does not delay other names', async () => {
   const held = Promise.withResolvers<string>();
-  const holding = Array.from({ length: 5 }, () => here.attempt('email:e', () => held.promise));
+  const holding = Array.from({ length: 5 }, () => here.runAttempt('email:e', () => held.promise));
   const order: number[] = [];
-  const waiting = Array.from({ length: 5 }, (_, i) => here.attempt('email:e', async () => order.push(i)));
-  expect((await here.attempt('email:f', right)).kind).toBe('passed');
+  const waiting = Array.from({ length: 5 }, (_, i) => here.runAttempt('email:e', async () => order.push(i)));
+  expect((await here.runAttempt('email:f', right)).kind).toBe('passed');
   expect(order).toEqual([]);
   held.resolve('value');
   await Promise.all([...holding, ...waiting]);
@@ -79,18 +79,18 @@ test('waiting attempts run in order, and a contested name does not delay other n
 });
 
 test('clearing the failures of a name affects no other name', async () => {
-  for (const name of ['email:g', 'email:h']) for (let i = 0; i < 5; i++) await here.attempt(name, wrong);
-  await there.clear('email:g');
-  expect((await here.attempt('email:g', right)).kind).toBe('passed');
-  expect((await here.attempt('email:h', right)).kind).toBe('locked');
+  for (const name of ['email:g', 'email:h']) for (let i = 0; i < 5; i++) await here.runAttempt(name, wrong);
+  await there.clearFailedAttemptsAndLock('email:g');
+  expect((await here.runAttempt('email:g', right)).kind).toBe('passed');
+  expect((await here.runAttempt('email:h', right)).kind).toBe('locked');
 });
 
 test('an unreadable value in Redis locks no user out', async () => {
-  await here.attempt('email:i', wrong);
+  await here.runAttempt('email:i', wrong);
   const keys = await redis.commands.keys(`${database.redisPrefix}:lockout:*`);
   for (const junk of ['not a state', '5', '{"failures":["x"]}']) {
     for (const key of keys) await redis.commands.set(key, junk);
-    expect((await here.attempt('email:i', wrong)).kind).toBe('failed');
+    expect((await here.runAttempt('email:i', wrong)).kind).toBe('failed');
   }
-  expect((await here.attempt('email:i', right)).kind).toBe('passed');
+  expect((await here.runAttempt('email:i', right)).kind).toBe('passed');
 });

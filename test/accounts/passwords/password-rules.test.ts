@@ -1,7 +1,11 @@
 import fc from 'fast-check';
 import { expect, test, vi } from 'vitest';
 import { defineResource, defineUser, f } from '../../../src/index.ts';
-import { isLeaked, normalizeForComparison, passwordWeakness } from '../../../src/records/fields/password-strength.ts';
+import {
+  findPasswordWeakness,
+  isLeakedPassword,
+  normalizeForComparison,
+} from '../../../src/records/fields/password-strength.ts';
 import { anyCharacter } from '../../support/any-text.ts';
 import { startTestApp } from '../../support/app.ts';
 
@@ -72,9 +76,9 @@ test('characters with a constant step of 1, -1 or 0 are a sequence; other texts 
       fc.integer({ min: 8, max: 128 }),
       (from, step, length) => {
         const points = Array.from({ length }, (_, i) => from + i * step);
-        expect(passwordWeakness(String.fromCodePoint(...points))).toBe(EASY);
+        expect(findPasswordWeakness(String.fromCodePoint(...points))).toBe(EASY);
         const broken = points.with(length - 1, points.at(-1)! + 7);
-        expect(passwordWeakness(String.fromCodePoint(...broken))).toBeUndefined();
+        expect(findPasswordWeakness(String.fromCodePoint(...broken))).toBeUndefined();
       },
     ),
   );
@@ -83,8 +87,8 @@ test('characters with a constant step of 1, -1 or 0 are a sequence; other texts 
 test('the list of common passwords is large and ignores case', () => {
   for (const password of ['trustno1', 'sunshine', 'letmein1', '1qaz2wsx', 'football', 'superman', 'welcome1'])
     for (const written of [password, password.toUpperCase()])
-      expect(isLeaked(normalizeForComparison(written))).toBe(true);
-  expect(isLeaked(normalizeForComparison('a bell rings at noon'))).toBe(false);
+      expect(isLeakedPassword(normalizeForComparison(written))).toBe(true);
+  expect(isLeakedPassword(normalizeForComparison('a bell rings at noon'))).toBe(false);
 });
 
 test.each<[string, string, { name?: string; email?: string }]>([

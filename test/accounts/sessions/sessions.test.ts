@@ -1,8 +1,8 @@
 import { Client } from 'pg';
 import { afterAll, expect, test } from 'vitest';
-import { sessionSweep } from '../../../src/accounts/sessions/sessions.ts';
+import { createSessionSweep } from '../../../src/accounts/sessions/sessions.ts';
 import { defineUser } from '../../../src/index.ts';
-import { createLog } from '../../../src/platform/observability/log.ts';
+import { createLogger } from '../../../src/platform/observability/log.ts';
 import { openDatabase } from '../../../src/platform/postgres/database.ts';
 import { createClient, type Person, startTestApp } from '../../support/app.ts';
 
@@ -155,16 +155,16 @@ test('the sweep removes only expired sessions and their devices, in bounded batc
   await sql.query(`
     insert into sessions (id, user_id, token_hash, expires_at, ip, user_agent)
     select 'old' || i, 'gone', 'hash' || i, now() - interval '1 day', '', '' from generate_series(1, 2500) i`);
-  const database = openDatabase(env.DATABASE_URL!, 'test', createLog('silent', 'test'));
+  const database = openDatabase(env.DATABASE_URL!, 'test', createLogger('silent', 'test'));
   const sizes: number[] = [];
-  const counted: Parameters<typeof sessionSweep>[0] = {
+  const counted: Parameters<typeof createSessionSweep>[0] = {
     async write(statement) {
       const rows = await database.write(statement);
       sizes.push(rows.length);
       return rows as never;
     },
   };
-  await Promise.all([sessionSweep(counted).run(), sessionSweep(counted).run()]);
+  await Promise.all([createSessionSweep(counted).run(), createSessionSweep(counted).run()]);
   await database.close();
   expect(Math.max(...sizes)).toBe(1000);
   const left = `select count(*)::int as count from sessions where expires_at <= now()`;

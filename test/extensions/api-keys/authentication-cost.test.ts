@@ -26,7 +26,7 @@ const { body } = await ann.call('POST', '/api/auth/api-keys', { name: 'x', scope
 const key: string = body.data.key;
 
 /** Returns how many prepared statements were run (Bind messages) in the bytes sent to Postgres, and the number of bytes. */
-function asked(): { binds: number; bytes: number } {
+function countSent(): { binds: number; bytes: number } {
   let binds = 0;
   for (const chunk of proxy.sent) {
     for (let at = 0; at + 5 <= chunk.length; at += 1 + chunk.readUInt32BE(at + 1)) {
@@ -38,9 +38,9 @@ function asked(): { binds: number; bytes: number } {
 
 /** Returns the statements and bytes that an action sends to Postgres. */
 async function costOf(work: () => Promise<unknown>) {
-  const before = asked();
+  const before = countSent();
   await work();
-  const after = asked();
+  const after = countSent();
   return { binds: after.binds - before.binds, bytes: after.bytes - before.bytes };
 }
 

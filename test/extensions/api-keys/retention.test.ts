@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { oldKeysSweep } from '../../../src/extensions/api-keys/store.ts';
+import { createOldKeysSweep } from '../../../src/extensions/api-keys/store.ts';
 import type { Executor } from '../../../src/platform/postgres/queryable.ts';
 import { startKeysApp } from './app.ts';
 
@@ -7,7 +7,7 @@ const { person, key, query, client } = await startKeysApp();
 const executor = {
   write: async ({ text, values }) => (await client.query({ text, values, rowMode: 'array' })).rows,
 } as Executor;
-const sweep = oldKeysSweep(executor);
+const sweep = createOldKeysSweep(executor);
 const left = async (user: string) =>
   (await query('select id from api_keys where user_id = $1 order by id', [user])).map(({ id }) => id);
 
@@ -46,6 +46,6 @@ test('one run removes several batches, in bounded statements', async () => {
       return rows;
     },
   } as Executor;
-  await oldKeysSweep(counting).run();
+  await createOldKeysSweep(counting).run();
   expect([await left(bob.id), sizes]).toEqual([[], [1000, 1000, 500]]);
 });

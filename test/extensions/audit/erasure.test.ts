@@ -41,7 +41,7 @@ const make = async (who: Person, path: string, values: object): Promise<string> 
   (await who.call('POST', `/api/${path}`, values)).body.data.id;
 const entries = async (record: string) => (await root.call('GET', `/api/admin/audit?record=${record}`)).body.data;
 /** Returns the changes in the trail by action, once they are written. */
-async function told(record: string, ...actions: string[]) {
+async function changesByAction(record: string, ...actions: string[]) {
   const found = await vi.waitUntil(
     async () => {
       const all = await entries(record);
@@ -76,25 +76,31 @@ test('an erasure removes the same values from the trail as from the records, and
     place: { phone: '0123456789', floor: 'velvet floor' },
   });
   const bill = await make(ann, 'bills', { title: 'velvet bill' });
-  expect(await told(deletedUser, 'created', 'updated', 'deleted')).toMatchObject({
+  expect(await changesByAction(deletedUser, 'created', 'updated', 'deleted')).toMatchObject({
     created: { title: { to: 'velvet gone' }, count: { to: 7 } },
     updated: { title: { from: 'velvet gone', to: 'velvet again' } },
     deleted: { title: { from: 'velvet again' } },
   });
-  expect((await told(card, 'created')).created.place).toEqual({ to: { phone: '0***', floor: 'velvet floor' } });
-  await told(bill, 'created');
+  expect((await changesByAction(card, 'created')).created.place).toEqual({
+    to: { phone: '0***', floor: 'velvet floor' },
+  });
+  await changesByAction(bill, 'created');
   expect((await trail.verify()).broken).toBeUndefined();
 
   await erase(ann);
   const note = { title: changed, count: changed, author: changed };
-  expect(await told(deletedUser, 'deleted')).toEqual({ created: note, updated: { title: changed }, deleted: note });
-  expect(await told(live, 'deleted')).toEqual({
+  expect(await changesByAction(deletedUser, 'deleted')).toEqual({
+    created: note,
+    updated: { title: changed },
+    deleted: note,
+  });
+  expect(await changesByAction(live, 'deleted')).toEqual({
     created: { title: changed, author: changed },
     deleted: { title: changed, author: changed },
   });
-  const anonymized = await told(card, 'updated');
+  const anonymized = await changesByAction(card, 'updated');
   expect(anonymized.created).toEqual({ title: { to: 'plain card' }, place: changed, author: { to: ann.id } });
-  expect((await told(bill, 'created')).created.title).toEqual({ to: 'velvet bill' });
+  expect((await changesByAction(bill, 'created')).created.title).toEqual({ to: 'velvet bill' });
   expect((await stored()).replaceAll('velvet bill', '')).not.toMatch(/velvet/);
   expect(await trail.verify()).toMatchObject({ broken: undefined, guarded: true });
 });
@@ -102,10 +108,10 @@ test('an erasure removes the same values from the trail as from the records, and
 test('entries of other users keep their values, and a manipulated value is detected', async () => {
   const [bob, cat] = [await person('Bob'), await person('Cat')];
   const [kept, removed] = [await make(bob, 'notes', { title: 'silk' }), await make(cat, 'notes', { title: 'cotton' })];
-  await told(kept, 'created');
-  await told(removed, 'created');
+  await changesByAction(kept, 'created');
+  await changesByAction(removed, 'created');
   await erase(cat);
-  expect((await told(kept, 'created')).created.title).toEqual({ to: 'silk' });
+  expect((await changesByAction(kept, 'created')).created.title).toEqual({ to: 'silk' });
   const { rows } = await database.query(
     `update audit_values set values_by_field = jsonb_set(values_by_field, '{title,to}', '"forged"') where values_by_field::text like '%silk%' returning entry_id::int`,
   );

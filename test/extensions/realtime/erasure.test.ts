@@ -46,7 +46,7 @@ afterAll(async () => {
 const bob = await person('Bob');
 
 /** Returns the changes that a stream has received so far, without their other fields. */
-async function told(...streams: Listening[]): Promise<object[][]> {
+async function changesOfStreams(...streams: Listening[]): Promise<object[][]> {
   const { id } = await app.service('mark').create({ name: 'last' });
   await Promise.all(streams.map((stream) => stream.wait((one) => one.data?.id === id)));
   const lists = streams.map((stream) => stream.changes().filter(({ event }) => event !== 'mark.created'));
@@ -68,10 +68,10 @@ test('a subscription that filters by an erased field gets only the id of a recor
     await make('toys', { city: 'Paris', name: 't', note: 'n' }),
     await make('diaries', { city: 'Paris', name: 'd' }),
   ];
-  await told(first);
+  await changesOfStreams(first);
   const after = first.lastId();
 
-  const asked = [
+  const subscriptionLists = [
     ['pet?city=Paris', 'toy?city=Paris', 'diary?city=Paris'],
     ['pet?city=Paris&name=p', 'toy?city[in]=Oslo,Paris&name=t'],
     ['pet?city=Paris&name=x', 'toy?city=Paris&name=x'],
@@ -80,11 +80,11 @@ test('a subscription that filters by an erased field gets only the id of a recor
     ['toy'],
   ];
   const streams: Listening[] = [];
-  for (const subscriptions of asked) streams.push(await streamOf(...subscriptions));
+  for (const subscriptions of subscriptionLists) streams.push(await streamOf(...subscriptions));
   expect((await ann.call('POST', '/api/auth/me/erase', { password: 'correct horse battery' })).status).toBe(202);
   await Promise.all([streams[3]!.named('pet.updated'), streams[5]!.named('toy.deleted')]);
 
-  const [filtered, narrower, others, emptied, hidden, plain] = await told(...streams);
+  const [filtered, narrower, others, emptied, hidden, plain] = await changesOfStreams(...streams);
   const left = { event: 'pet.left', of: pets, data: undefined, previous: undefined };
   const gone = { event: 'toy.deleted', of: toys, data: undefined, previous: undefined };
   expect(filtered).toEqual([left, gone]);
@@ -101,7 +101,7 @@ test('a subscription that filters by an erased field gets only the id of a recor
   // A client that reconnects gets the same.
   const query = ['pet?city=Paris', 'mark'].map((one) => `subscribe=${encodeURIComponent(one)}`).join('&');
   const back = await ready(url, query, { ...bob, after });
-  expect((await told(back))[0]).toEqual([left]);
+  expect((await changesOfStreams(back))[0]).toEqual([left]);
   const values = [...streams, back].flatMap((one) => one.changes().map(({ data }) => [data.data, data.previous]));
   expect(JSON.stringify(values)).not.toMatch(/Paris|FR/);
 });
@@ -119,7 +119,7 @@ const ALL = ['user', 'pet', 'toy', 'diary', 'mark'].map((one) => `subscribe=${on
 test('a stream that resumes after an erasure gets everything except what the erasure removed', async () => {
   const [cat, dan] = [await person('Cat'), await person('Dan', ['admin'])];
   const first = await ready(url, ALL, dan);
-  await told(first);
+  await changesOfStreams(first);
   const after = first.lastId();
   const [pets, toys] = [
     await post(cat, 'pets', { city: 'Velvetown', name: 'p1' }),
@@ -129,14 +129,14 @@ test('a stream that resumes after an erasure gets everything except what the era
   await cat.call('PATCH', '/api/auth/me', { name: 'Velvet' });
   await cat.call('PATCH', `/api/toys/${toys}`, { name: 'velvet toy again' });
   await post(dan, 'pets', { name: 'kept' });
-  await told(first);
+  await changesOfStreams(first);
   expect(JSON.stringify(first.received)).toMatch(/velvet toy again/);
   expect(await entries()).toMatch(/[Vv]elvet/);
 
   await eraseAccount(cat);
   await first.wait(({ event, data }) => event === 'toy.deleted' && data.id === toys);
   const back = await ready(url, ALL, { ...dan, after });
-  const [changes] = await told(back);
+  const [changes] = await changesOfStreams(back);
   expect(JSON.stringify(back.received)).not.toMatch(/[Vv]elvet/);
   expect(back.received.map(({ event }) => event)).not.toContain('reset');
   expect(changes).toContainEqual(
@@ -150,10 +150,10 @@ test('a stream that resumes before a deletion that an erasure removed is reset; 
   const [cat, dan] = [await person('Cat'), await person('Dan', ['admin'])];
   const first = await ready(url, ALL, dan);
   const toys = await post(cat, 'toys', { name: 'satin toy' });
-  await told(first);
+  await changesOfStreams(first);
   const before = first.lastId();
   expect((await cat.call('DELETE', `/api/toys/${toys}`)).status).toBe(204);
-  await told(first);
+  await changesOfStreams(first);
   const behind = first.lastId();
   expect(await entries()).toMatch(/satin/);
 
@@ -163,7 +163,7 @@ test('a stream that resumes before a deletion that an erasure removed is reset; 
     await ready(url, ALL, { ...dan, after: before }),
     await ready(url, ALL, { ...dan, after: behind }),
   ];
-  await told(over, beyond);
+  await changesOfStreams(over, beyond);
   expect(JSON.stringify([over.received, beyond.received])).not.toMatch(/satin/);
   expect(over.received.map(({ event }) => event)).toContain('reset');
   expect(beyond.received.map(({ event }) => event)).not.toContain('reset');

@@ -112,8 +112,8 @@ export async function listen(
 }
 
 /** Opens a stream and waits for its `ready` event. */
-export async function ready(...asked: Parameters<typeof listen>): Promise<Listening> {
-  const stream = await listen(...asked);
+export async function ready(...streamArguments: Parameters<typeof listen>): Promise<Listening> {
+  const stream = await listen(...streamArguments);
   if (stream.status !== 200) throw new Error(`refused: ${stream.status} ${JSON.stringify(stream.body)}`);
   await stream.named('ready');
   return stream;

@@ -31,13 +31,13 @@ const diary = defineResource('diary', {
   fields: { text: f.string(), owner: f.ref('user').owner() },
   policies: { list: 'owner | admin', read: 'owner | admin' },
 });
-const asked: (string | undefined)[] = [];
+const policyCallers: (string | undefined)[] = [];
 const room = defineResource('room', {
   fields: { name: f.string(), members: f.array(f.id()), public: f.boolean().default(false) },
   policies: {
     list: 'authenticated',
     read: ({ user, doc }) => {
-      asked.push(user?.id);
+      policyCallers.push(user?.id);
       if (doc.name === 'broken') throw new Error('a policy that fails');
       return doc.public || (user !== undefined && (doc.members ?? []).includes(user.id));
     },
@@ -261,14 +261,14 @@ test('a list whose policy is limited to own records sends only own records', asy
 test('a policy function runs once per user for all of their streams, and one that throws sends nothing', async () => {
   const rooms = app.service(room);
   const streams = await Promise.all([ada, ada, ada, bob].map((who) => ready(url, 'subscribe=room', who)));
-  asked.length = 0;
+  policyCallers.length = 0;
   await rooms.create({ name: 'broken', members: [ada.id, bob.id] });
   const { id } = await rooms.create({ name: 'r', members: [ada.id] });
   const open = await rooms.create({ name: 'open', public: true });
   await Promise.all(streams.map((stream) => stream.wait(({ data }) => data?.id === open.id)));
   const got = streams.map(({ changes }) => changes().map(({ data }) => data.id));
   expect(got).toEqual([[id, open.id], [id, open.id], [id, open.id], [open.id]]);
-  expect(asked.filter((one) => one === ada.id)).toHaveLength(3);
+  expect(policyCallers.filter((one) => one === ada.id)).toHaveLength(3);
 });
 
 test('several subscriptions share a stream, and each event names its subscription', async () => {
@@ -319,8 +319,8 @@ test('a resuming client gets many large changes in order, although they exceed t
   const back = await ready(url, `subscribe=post/${id}`, { after: lastId });
   await back.named('post.deleted');
   expect(back.received.some(({ event }) => event === 'reset')).toBe(false);
-  const told = back.changes().filter(({ event }) => event === 'post.updated');
-  expect(told.map(({ data }) => data.data.title.slice(0, 3))).toEqual(titles.map((title) => title.slice(0, 3)));
+  const updates = back.changes().filter(({ event }) => event === 'post.updated');
+  expect(updates.map(({ data }) => data.data.title.slice(0, 3))).toEqual(titles.map((title) => title.slice(0, 3)));
 });
 
 test.each(['nonsense', '0-0', '1-1', '99999999999999-0'])(

@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import { Secret, TOTP } from 'otpauth';
 import { expect, test } from 'vitest';
 import { prepareZXingModule, readBarcodes } from 'zxing-wasm/reader';
-import { detectMethod, lockDurationMs } from '../../../src/extensions/two-factor/attempt.ts';
+import { detectCodeMethod, lockDurationMs } from '../../../src/extensions/two-factor/attempt.ts';
 import {
   createOtpauthUrl,
   findTimeStep,
@@ -94,7 +94,7 @@ test('recovery codes have 80 random bits, are all different, and are recognized 
   expect(new Set(codes).size).toBe(500);
   for (const code of codes) {
     expect(code).toMatch(/^([2-9a-hj-np-z]{4}-){3}[2-9a-hj-np-z]{4}$/);
-    expect(detectMethod(code)).toBe('recovery');
+    expect(detectCodeMethod(code)).toBe('recovery');
   }
   const [code] = codes as [string];
   const hash = hashRecoveryCode('u', code);

@@ -1,6 +1,6 @@
 import { afterAll, expect, test, vi } from 'vitest';
 import { truncateToBytes } from '../../../src/extensions/webhooks/log/delivery.ts';
-import { completeSettings, webhookSettings } from '../../../src/extensions/webhooks/settings.ts';
+import { fillProductionDefaults, webhookSettings } from '../../../src/extensions/webhooks/settings.ts';
 import { defineResource, defineUser, f, webhooks } from '../../../src/index.ts';
 import { startDnsServer } from '../../fakes/dns-server.ts';
 import { type Receiver, startReceiver } from '../../fakes/receiver.ts';
@@ -44,17 +44,17 @@ test('the defaults are as documented, and production is strict', () => {
     keepDeliveriesDays: 14,
     secretGraceHours: 24,
   };
-  expect(completeSettings(webhookSettings.parse({}), true)).toMatchObject({
+  expect(fillProductionDefaults(webhookSettings.parse({}), true)).toMatchObject({
     ...shared,
     allowPrivate: false,
     requireHttps: true,
   });
-  expect(completeSettings(webhookSettings.parse({}), false)).toMatchObject({
+  expect(fillProductionDefaults(webhookSettings.parse({}), false)).toMatchObject({
     ...shared,
     allowPrivate: true,
     requireHttps: false,
   });
-  expect(completeSettings(webhookSettings.parse({}), true).globalPolicy.roles).toEqual(['admin']);
+  expect(fillProductionDefaults(webhookSettings.parse({}), true).globalPolicy.roles).toEqual(['admin']);
 });
 
 test('deliveries, tests and retries of all endpoints together never exceed the concurrency setting', async () => {

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { webhooks } from '../../../src/extensions/webhooks/index.ts';
 import {
-  completeSettings,
+  fillProductionDefaults,
   globalRolesOf,
   type WebhookOptions,
   webhookSettings,
@@ -31,12 +31,12 @@ test('every setting that a project leaves out has its documented default', () =>
     secretGraceHours: 24,
     cleanMs: 600_000,
   };
-  expect(completeSettings(webhookSettings.parse({}), true)).toMatchObject({
+  expect(fillProductionDefaults(webhookSettings.parse({}), true)).toMatchObject({
     ...expected,
     allowPrivate: false,
     requireHttps: true,
   });
-  expect(completeSettings(webhookSettings.parse({}), false)).toMatchObject({
+  expect(fillProductionDefaults(webhookSettings.parse({}), false)).toMatchObject({
     ...expected,
     allowPrivate: true,
     requireHttps: false,
@@ -46,8 +46,8 @@ test('every setting that a project leaves out has its documented default', () =>
 test('private addresses and http can be allowed in production and forbidden elsewhere', () => {
   const open = { allowPrivate: true, requireHttps: false };
   const closed = { allowPrivate: false, requireHttps: true };
-  expect(completeSettings(webhookSettings.parse(open), true)).toMatchObject(open);
-  expect(completeSettings(webhookSettings.parse(closed), false)).toMatchObject(closed);
+  expect(fillProductionDefaults(webhookSettings.parse(open), true)).toMatchObject(open);
+  expect(fillProductionDefaults(webhookSettings.parse(closed), false)).toMatchObject(closed);
 });
 
 test.each<WebhookOptions>([
@@ -91,5 +91,5 @@ test.each<[WebhookOptions['globalPolicy'], readonly string[] | null]>([
   [['admin', () => true], null],
 ])('the globalPolicy %s limits global endpoints to the roles %j', (globalPolicy, roles) => {
   const options = globalPolicy === undefined ? {} : { globalPolicy };
-  expect(globalRolesOf(completeSettings(webhookSettings.parse(options), true))).toEqual(roles);
+  expect(globalRolesOf(fillProductionDefaults(webhookSettings.parse(options), true))).toEqual(roles);
 });

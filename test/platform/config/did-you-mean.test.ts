@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { didYouMean, suggestKnownNames } from '../../../src/platform/config/did-you-mean.ts';
+import { suggestClosestName, suggestKnownNames } from '../../../src/platform/config/did-you-mean.ts';
 
 const known = ['title', 'body', 'createdAt', 'status'];
 
@@ -11,11 +11,11 @@ test.each([
   ['created_at', 'createdAt'],
   ['statuss', 'status'],
 ])('for %s the suggestion is %s', (name, meant) => {
-  expect(didYouMean(name, known)).toBe(`. Did you mean "${meant}"?`);
+  expect(suggestClosestName(name, known)).toBe(`. Did you mean "${meant}"?`);
 });
 
 test.each(['author', 'x', '', 'ti'])('for "%s" there is no suggestion', (name) => {
-  expect(didYouMean(name, known)).toBe('');
+  expect(suggestClosestName(name, known)).toBe('');
 });
 
 test('without a suggestion, all known names are listed', () => {

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import ipaddr from 'ipaddr.js';
 import { expect, test } from 'vitest';
-import { addressOf, clientKey } from '../../../src/platform/http/client-address.ts';
+import { addressOf, clientKeyOf } from '../../../src/platform/http/client-address.ts';
 
 const from = (ip: string | undefined, remoteAddress?: string) => addressOf({ ip, socket: { remoteAddress } });
 
@@ -50,7 +50,7 @@ test('all spellings of an IPv6 address are one address and one client', () => {
       ([one, other]) => {
         expect(from(one)).not.toBe('');
         expect(from(one)).toBe(from(other));
-        expect(clientKey(from(one))).toBe(clientKey(from(other)));
+        expect(clientKeyOf(from(one))).toBe(clientKeyOf(from(other)));
         // The canonical spelling is its own canonical form.
         expect(from(from(one))).toBe(from(one));
       },
@@ -60,7 +60,7 @@ test('all spellings of an IPv6 address are one address and one client', () => {
 });
 
 test('two IPv6 addresses are one client exactly if they share their first 64 bits', () => {
-  const key = (address: Uint8Array) => clientKey(from(ipaddr.fromByteArray([...address]).toNormalizedString()));
+  const key = (address: Uint8Array) => clientKeyOf(from(ipaddr.fromByteArray([...address]).toNormalizedString()));
   // Inside 2000::/3, where no address embeds an IPv4 address.
   const global = bytes.map((address) => Uint8Array.from([0x20 | (address[0]! & 0x1f), ...address.slice(1)]));
   fc.assert(
@@ -85,9 +85,9 @@ test('an IPv4 address is one client in every IPv6 notation, and different IPv4 a
         .join(':');
       const clothed = [`::ffff:${one}`, `::FFFF:${one}`, `::ffff:${hex}`, `0:0:0:0:0:ffff:${one}`, `64:ff9b::${hex}`];
       for (const spelling of [...clothed, `::ffff:0:${hex}`, `${one}:4711`, `[::ffff:${one}]:4711`]) {
-        expect(clientKey(from(spelling)), spelling).toBe(one);
+        expect(clientKeyOf(from(spelling)), spelling).toBe(one);
       }
-      expect(clientKey(from(one)) === clientKey(from(other))).toBe(one === other);
+      expect(clientKeyOf(from(one)) === clientKeyOf(from(other))).toBe(one === other);
     }),
   );
 });
@@ -120,7 +120,7 @@ test.each([
 ])('%j is not an address, so the proxy that wrote it counts as the client', (text) => {
   expect(from(text, '::ffff:10.0.0.1')).toBe('10.0.0.1');
   expect(from(text)).toBe('');
-  expect(clientKey('')).toBe('');
+  expect(clientKeyOf('')).toBe('');
 });
 
 test.each([
@@ -132,7 +132,7 @@ test.each([
 });
 
 test('the key of an IPv6 client is its /64 in hexadecimal', () => {
-  expect(clientKey('2001:db8:abcd:ff00:1::1')).toBe('2001:db8:abcd:ff00::/64');
+  expect(clientKeyOf('2001:db8:abcd:ff00:1::1')).toBe('2001:db8:abcd:ff00::/64');
 });
 
 test('a text too long for an address is not an address, whatever it contains', () => {
@@ -143,7 +143,7 @@ test('no text throws', () => {
   const almost = fc.stringMatching(/^[0-9a-fA-F:.%[\]]{0,50}$/);
   fc.assert(
     fc.property(fc.oneof(almost, fc.string(), fc.ipV6()), (text) => {
-      clientKey(from(text));
+      clientKeyOf(from(text));
     }),
     { numRuns: 2000 },
   );

@@ -4,7 +4,7 @@ import { type Command, Redis } from 'ioredis';
 import { afterAll, expect, test, vi } from 'vitest';
 import { createLimits } from '../../../src/platform/limits/index.ts';
 import { createMemoryCounter, type LimitDecision } from '../../../src/platform/limits/limiter.ts';
-import { createLog } from '../../../src/platform/observability/log.ts';
+import { createLogger } from '../../../src/platform/observability/log.ts';
 import { createMetrics } from '../../../src/platform/observability/metrics.ts';
 import { createTestDatabase } from '../../support/database/test-database.ts';
 
@@ -20,7 +20,7 @@ async function openLimits(prefix = database.redisPrefix) {
   const redis = new Redis(database.redisUrl);
   clients.push(redis);
   await redis.ping();
-  return { redis, limits: createLimits(redis, prefix, createLog('silent', 'test'), createMetrics()) };
+  return { redis, limits: createLimits(redis, prefix, createLogger('silent', 'test'), createMetrics()) };
 }
 
 const HOUR = { limit: 300, windowMs: 3_600_000 };

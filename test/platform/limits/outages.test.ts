@@ -1,7 +1,7 @@
 import { afterAll, afterEach, expect, test, vi } from 'vitest';
 import { createLimits } from '../../../src/platform/limits/index.ts';
 import type { Limiter } from '../../../src/platform/limits/limiter.ts';
-import { createLog } from '../../../src/platform/observability/log.ts';
+import { createLogger } from '../../../src/platform/observability/log.ts';
 import { createMetrics } from '../../../src/platform/observability/metrics.ts';
 import { openRedis } from '../../../src/platform/redis/connections.ts';
 import { createTestDatabase } from '../../support/database/test-database.ts';
@@ -16,12 +16,12 @@ afterAll(() => database.drop());
 
 /** The limits of a process that reaches Redis through a proxy, and its log messages. */
 async function openLimits(proxy: TcpProxy) {
-  const log = createLog('silent', 'test');
+  const log = createLogger('silent', 'test');
   const logLines: string[] = [];
   vi.spyOn(log, 'warn').mockImplementation((_details: unknown, text?: string) => void logLines.push(`warn: ${text}`));
   vi.spyOn(log, 'info').mockImplementation((text: unknown) => void logLines.push(`info: ${text}`));
   const metrics = createMetrics();
-  const redis = openRedis(proxy.url, createLog('silent', 'test'));
+  const redis = openRedis(proxy.url, createLogger('silent', 'test'));
   await redis.commands.connect();
   closing.push(() => redis.close());
   return {

@@ -1,13 +1,13 @@
 import { expect, test, vi } from 'vitest';
 import type { Logger } from '../../../src/platform/observability/log.ts';
-import { createLogWork } from '../../../src/platform/observability/log-work.ts';
+import { createWorkLogger } from '../../../src/platform/observability/log-work.ts';
 
 const line = { outcome: 'sent', durationMs: 12, mail: 'm1' };
 
 function workLog(sampleRate: number, ...random: number[]) {
   const log = { info: vi.fn(), warn: vi.fn(), error: vi.fn() };
   const parts = { log: log as unknown as Logger, settings: { log: { sampleRate } } };
-  return { ...log, logWork: createLogWork(parts, () => random.shift()!) };
+  return { ...log, logWork: createWorkLogger(parts, () => random.shift()!) };
 }
 
 test('a unit of work is one log line with its name as the message', () => {

@@ -1,8 +1,8 @@
 import { EventEmitter } from 'node:events';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { expect, test } from 'vitest';
-import { createLog, redactTokens } from '../../../src/platform/observability/log.ts';
-import { logRequest } from '../../../src/runtime/http/request-log.ts';
+import { createLogger, redactTokens } from '../../../src/platform/observability/log.ts';
+import { logRequestWhenDone } from '../../../src/runtime/http/request-log.ts';
 
 const HEX = '9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08';
 const JWT = 'eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxMjM0In0.dozjgNryP4J3jVmNHl0w5N_XgL0n3I9PlFUP0THsR8U';
@@ -10,9 +10,14 @@ const JWT = 'eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxMjM0In0.dozjgNryP4J3jVmNHl0w5N_XgL
 /** The log line of a request with this id. */
 function lineOf(requestId: string): Record<string, unknown> {
   const lines: string[] = [];
-  const log = createLog('info', 'web', { write: (line) => void lines.push(line) });
+  const log = createLogger('info', 'web', { write: (line) => void lines.push(line) });
   const res = Object.assign(new EventEmitter(), { writableFinished: true, statusCode: 200 });
-  logRequest(log, { method: 'GET', url: '/api/posts' } as IncomingMessage, res as unknown as ServerResponse, requestId);
+  logRequestWhenDone(
+    log,
+    { method: 'GET', url: '/api/posts' } as IncomingMessage,
+    res as unknown as ServerResponse,
+    requestId,
+  );
   res.emit('close');
   expect(lines).toHaveLength(1);
   return JSON.parse(lines[0]!);

@@ -1,12 +1,12 @@
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
-import { createLog } from '../../../src/platform/observability/log.ts';
+import { createLogger } from '../../../src/platform/observability/log.ts';
 import { createRedisBreaker } from '../../../src/platform/redis/circuit-breaker.ts';
 
 beforeEach(() => vi.useFakeTimers());
 afterEach(() => vi.useRealTimers());
 
 function breakerWith(waitForTrial: boolean) {
-  const log = createLog('silent', 'test');
+  const log = createLogger('silent', 'test');
   const logLines: unknown[] = [];
   vi.spyOn(log, 'warn').mockImplementation((_details: unknown, text?: string) => void logLines.push(text));
   vi.spyOn(log, 'info').mockImplementation((text: unknown) => void logLines.push(text));

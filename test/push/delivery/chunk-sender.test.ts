@@ -31,15 +31,15 @@ function hangingSender() {
 
 test('a job that arrives while the worker stops is left to other workers at once', async () => {
   const { sender } = hangingSender();
-  sender.dropUnclaimed();
-  await sender.send(KEY);
+  sender.dropUnclaimedChunks();
+  await sender.sendChunk(KEY);
 });
 
 test('a chunk claimed after the sender gave up waiting is not passed to the transport, and its job ends', async () => {
   const { sender, asked, claim } = hangingSender();
-  const sent = sender.send(KEY);
-  sender.dropUnclaimed();
-  sender.abandon();
+  const sent = sender.sendChunk(KEY);
+  sender.dropUnclaimedChunks();
+  sender.abandonSends();
   claim();
   await sent;
   expect(asked).toEqual([]);
@@ -47,9 +47,9 @@ test('a chunk claimed after the sender gave up waiting is not passed to the tran
 
 test('a chunk that the transport holds when the sender gives up waiting ends its job as failed', async () => {
   const { sender, asked, claim } = hangingSender();
-  const sent = sender.send(KEY);
+  const sent = sender.sendChunk(KEY);
   claim();
   await expect.poll(() => asked).toEqual(['p']);
-  sender.abandon();
+  sender.abandonSends();
   await expect(sent).rejects.toThrow('stopped before the transport returned its results');
 });

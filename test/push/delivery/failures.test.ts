@@ -1,7 +1,7 @@
 import { Client } from 'pg';
 import { afterAll, afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { defineUser } from '../../../src/index.ts';
-import { createLog } from '../../../src/platform/observability/log.ts';
+import { createLogger } from '../../../src/platform/observability/log.ts';
 import { sendThroughTransport, type Transport, type TransportResult } from '../../../src/push/transport.ts';
 import { type Person, startTestApp } from '../../support/app.ts';
 
@@ -271,7 +271,7 @@ describe('a call that never settles', () => {
     const [sending] = sendThroughTransport(
       hung,
       [{ message, devices: [device], context: { id: 'x' } }],
-      createLog('silent', 'test'),
+      createLogger('silent', 'test'),
     );
     const late = sending!;
     await vi.advanceTimersByTimeAsync(60_000);

@@ -3,7 +3,7 @@ import type { AddressInfo } from 'node:net';
 import { Client } from 'pg';
 import { afterAll, expect, test } from 'vitest';
 import { defineUser } from '../../../src/index.ts';
-import { prepareDevices } from '../../../src/push/delivery/chunk-sender.ts';
+import { separateSendableDevices } from '../../../src/push/delivery/chunk-sender.ts';
 import { createChunkClaimer, renewClaims } from '../../../src/push/delivery/claim-chunks.ts';
 import { startTestApp } from '../../support/app.ts';
 import { startProcess } from '../../support/processes/app-process.ts';
@@ -103,7 +103,7 @@ test('a chunk whose workers die again and again is given up', async () => {
   for (let claim = 1; claim <= 6; claim++) {
     await sql.query(`update push_chunks set claimed_until = null where push_id = $1`, [id]);
     const [chunk] = await claimChunks(platform.database, [{ pushId: id, chunk: 0 }]);
-    refusals.push(prepareDevices(chunk!, asking, Date.now()).refused[0]?.result.error);
+    refusals.push(separateSendableDevices(chunk!, asking, Date.now()).refused[0]?.result.error);
   }
   const ending = 'Given up: every worker that tried to send it died';
   expect(refusals).toEqual([undefined, undefined, undefined, undefined, undefined, ending]);

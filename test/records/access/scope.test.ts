@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { defineResource, defineUser, f } from '../../../src/index.ts';
-import { matches } from '../../../src/records/query/match.ts';
+import { matchesCondition } from '../../../src/records/query/match.ts';
 import { scopeConditions } from '../../../src/records/query/scope.ts';
 import { compileResources } from '../../../src/records/schema/compile.ts';
 import { startTestApp } from '../../support/app.ts';
@@ -92,7 +92,9 @@ async function both(scope: unknown) {
   filter = scope;
   const found = await things.list({ sort: 'createdAt' }, { user: undefined });
   const conditions = await scopeConditions(compiled, { user: undefined, service: app.service as never });
-  const matching = records.filter((record) => conditions.every((condition) => matches(condition, record as never)));
+  const matching = records.filter((record) =>
+    conditions.every((condition) => matchesCondition(condition, record as never)),
+  );
   filter = undefined;
   return {
     stored: found.data.map((record) => record.text).sort(),

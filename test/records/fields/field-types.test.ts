@@ -1,7 +1,7 @@
 import { describe, expect, onTestFinished, test } from 'vitest';
 import type { AnyField } from '../../../src/declare/field.ts';
 import { f } from '../../../src/index.ts';
-import { arrayColumnType, type ColumnType } from '../../../src/records/fields/column-type.ts';
+import { type ColumnType, getArrayColumnType } from '../../../src/records/fields/column-type.ts';
 import { columnTypeBySqlName } from '../../../src/records/fields/f.ts';
 import { columnTypeOf, fieldJsonSchema, fieldSchema, fieldTypeOf } from '../../../src/records/fields/field-type.ts';
 import type { Direction } from '../../../src/records/fields/json-schema.ts';
@@ -16,7 +16,7 @@ const DATE = 'Must be a date: an ISO 8601 string or epoch milliseconds';
 
 /** The column type for a Postgres type name. The name of an array type ends with `[]`. */
 function columnType(sql: string): ColumnType {
-  return sql.endsWith('[]') ? arrayColumnType(columnTypeBySqlName(sql.slice(0, -2))!) : columnTypeBySqlName(sql)!;
+  return sql.endsWith('[]') ? getArrayColumnType(columnTypeBySqlName(sql.slice(0, -2))!) : columnTypeBySqlName(sql)!;
 }
 
 /** Returns the stored value, or the first error message. */
@@ -277,7 +277,7 @@ describe('an output value of project code', () => {
     ['text[]', [], []],
     ['timestamp(3) with time zone[]', ['2026-01-01'], [DAY]],
   ])('in a %s column: %j is stored as %j', (column, value, held) => {
-    expect(columnType(column).hold(value)).toEqual({ value: held });
+    expect(columnType(column).convertToStored(value)).toEqual({ value: held });
   });
 
   test.each<[string, unknown, readonly number[], string | undefined]>([
@@ -297,15 +297,18 @@ describe('an output value of project code', () => {
     ['text[]', ['a', 1], [1], undefined],
     ['text[]', ['a', 'b', '\0'], [2], STORABLE],
   ])('is refused in a %s column: %j at %j, %s', (column, value, path, message) => {
-    expect(columnType(column).hold(value)).toEqual({ path, message });
+    expect(columnType(column).convertToStored(value)).toEqual({ path, message });
   });
 
   test('is limited to the size of an index entry if the text, or the texts of the array, are indexed', () => {
-    expect(columnType('text').hold('ää', 4)).toEqual({ value: 'ää' });
-    expect(columnType('text').hold('ää', 3)).toEqual({ path: [], message: 'Must be at most 3 bytes' });
-    expect(columnType('text[]').hold(['a', 'ää'], 3)).toEqual({ path: [1], message: 'Must be at most 3 bytes' });
-    expect(columnType('text').hold(7, 3)).toEqual({ path: [], message: undefined });
-    expect(columnType('jsonb').hold('long', 3)).toEqual({ value: 'long' });
+    expect(columnType('text').convertToStored('ää', 4)).toEqual({ value: 'ää' });
+    expect(columnType('text').convertToStored('ää', 3)).toEqual({ path: [], message: 'Must be at most 3 bytes' });
+    expect(columnType('text[]').convertToStored(['a', 'ää'], 3)).toEqual({
+      path: [1],
+      message: 'Must be at most 3 bytes',
+    });
+    expect(columnType('text').convertToStored(7, 3)).toEqual({ path: [], message: undefined });
+    expect(columnType('jsonb').convertToStored('long', 3)).toEqual({ value: 'long' });
   });
 });
 

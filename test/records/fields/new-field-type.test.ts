@@ -4,9 +4,9 @@ import { afterAll, describe, expect, test } from 'vitest';
 import { z } from 'zod';
 import { Field } from '../../../src/declare/field.ts';
 import { createApp, defineResource, defineUser, f, privacy } from '../../../src/index.ts';
-import { type ColumnType, createHold } from '../../../src/records/fields/column-type.ts';
+import { type ColumnType, createStoredValueConverter } from '../../../src/records/fields/column-type.ts';
 import { type FieldType, ORDER_COMPARISONS } from '../../../src/records/fields/field-type.ts';
-import { erasurePlan } from '../../../src/records/schema/erasure-plan.ts';
+import { createErasurePlan } from '../../../src/records/schema/erasure-plan.ts';
 import { exportOf } from '../../extensions/privacy/export/app.ts';
 import { startTestApp } from '../../support/app.ts';
 import { createMigrationProject } from '../../support/database/migration-project.ts';
@@ -25,7 +25,7 @@ const MINUTES: ColumnType = {
   noun: 'a time of day',
   jsonSchema: { type: 'string' },
   number: true,
-  hold: createHold(
+  convertToStored: createStoredValueConverter(
     (value) => typeof value === 'string',
     (value) => canonical(value) !== undefined,
     'Must be a time of day',
@@ -135,11 +135,11 @@ describe('a field type that only this test defines', () => {
 
   test('is reset to its default by an erasure, and counts as personal data like free text in the user resource', () => {
     const left = Object.fromEntries(
-      erasurePlan(visit, false).personal.map(({ name, replacement: left }) => [name, left]),
+      createErasurePlan(visit, false).personal.map(({ name, replacement: left }) => [name, left]),
     );
     expect(left).toEqual({ at: null, usual: '08:00' });
     const user = defineUser({ fields: { reachable: time() } });
-    expect(erasurePlan(user, true).personal.map(({ name }) => name)).toContain('reachable');
+    expect(createErasurePlan(user, true).personal.map(({ name }) => name)).toContain('reachable');
   });
 
   test('is checked at its declaration', () => {

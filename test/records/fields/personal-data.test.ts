@@ -1,9 +1,9 @@
 import { expect, test } from 'vitest';
 import type { AnyField } from '../../../src/declare/field.ts';
 import { f } from '../../../src/index.ts';
-import { isPersonal } from '../../../src/records/fields/personal-data.ts';
+import { isPersonalField } from '../../../src/records/fields/personal-data.ts';
 
-const personal = (name: string, field: AnyField = f.string()) => isPersonal(name, field.spec);
+const personal = (name: string, field: AnyField = f.string()) => isPersonalField(name, field.spec);
 
 test.each([
   ...['email', 'phone', 'address', 'iban', 'salary', 'dateOfBirth', 'birthday', 'homeAddress', 'mobilePhone', 'IBAN'],

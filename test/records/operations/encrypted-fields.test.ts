@@ -192,14 +192,14 @@ describe.each([
   ['under a lost key', (text: string) => text.replace(/^v1\.[0-9a-f]{8}/, 'v1.00000000')],
   ['that was altered', (text: string) => `${text.slice(0, -4)}AAAA`],
 ])('a change of a record with a value %s is committed and published', (_what, forge) => {
-  const told: { record: unknown; previous?: unknown }[] = [];
+  const changeEvents: { record: unknown; previous?: unknown }[] = [];
   for (const name of ['patient.updated', 'patient.deleted'] as const)
-    app.on(name, ({ record, previous }) => void told.push({ record, previous }));
+    app.on(name, ({ record, previous }) => void changeEvents.push({ record, previous }));
   const broken = async () => {
     const { id: target } = (await call('POST', '/api/patients', { name: 'Eve', iban: 'CH93 of Eve' })).body.data;
     const { iban } = await row(target);
     await database.query('update patients set iban = $2 where id = $1', [target, forge(iban)]);
-    told.length = 0;
+    changeEvents.length = 0;
     return { target, before: logLines.length };
   };
   const faults = (from: number, target: string) =>
@@ -213,9 +213,9 @@ describe.each([
     const { target, before } = await broken();
     const { status, body } = await call('PATCH', `/api/patients/${target}`, { iban: 'CH94 anew' });
     expect([status, body.data]).toEqual([200, expect.objectContaining({ iban: 'CH94 anew' })]);
-    await expect.poll(() => told).toHaveLength(1);
-    expect(told[0]!.previous).toMatchObject({ id: target, name: 'Eve' });
-    expect(told[0]!.previous).not.toHaveProperty('iban');
+    await expect.poll(() => changeEvents).toHaveLength(1);
+    expect(changeEvents[0]!.previous).toMatchObject({ id: target, name: 'Eve' });
+    expect(changeEvents[0]!.previous).not.toHaveProperty('iban');
     expect(faults(before, target)).toHaveLength(1);
     expect((await call('GET', `/api/patients/${target}`)).body.data).toMatchObject({ iban: 'CH94 anew' });
     await database.query('delete from patients where id = $1', [target]);
@@ -227,7 +227,7 @@ describe.each([
     expect(status).toBe(200);
     expect(body.data).toMatchObject({ name: 'Eva' });
     expect(body.data).not.toHaveProperty('iban');
-    await expect.poll(() => told).toHaveLength(1);
+    await expect.poll(() => changeEvents).toHaveLength(1);
     expect(faults(before, target)).toHaveLength(1);
     expect((await call('GET', `/api/patients/${target}`)).status).toBe(500);
     await database.query('delete from patients where id = $1', [target]);
@@ -236,9 +236,9 @@ describe.each([
   test('the record can be deleted', async () => {
     const { target, before } = await broken();
     expect((await call('DELETE', `/api/patients/${target}`)).status).toBe(204);
-    await expect.poll(() => told).toHaveLength(1);
-    expect(told[0]!.record).toMatchObject({ id: target, name: 'Eve' });
-    expect(told[0]!.record).not.toHaveProperty('iban');
+    await expect.poll(() => changeEvents).toHaveLength(1);
+    expect(changeEvents[0]!.record).toMatchObject({ id: target, name: 'Eve' });
+    expect(changeEvents[0]!.record).not.toHaveProperty('iban');
     expect(faults(before, target).length).toBeGreaterThan(0);
   });
 });

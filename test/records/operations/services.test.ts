@@ -64,8 +64,8 @@ test.each([
   ['a declaration that the app does not have', defineResource('absent', { fields: {} }), 'absent'],
   ['a name that the app does not have', 'absent', 'absent'],
   ['nothing', undefined, 'undefined'],
-])('the error for %s names it and lists the resources', async (_what, given, told) => {
-  const message = `there is no resource "${told}"; resources: user, team-member, board`;
+])('the error for %s names it and lists the resources', async (_what, given, namedResource) => {
+  const message = `there is no resource "${namedResource}"; resources: user, team-member, board`;
   expect(() => app.service(given as never)).toThrow(message);
   await expect(app.transaction(async (tx) => tx.service(given as never))).rejects.toThrow(message);
 });

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { defineResource, f } from '../../../src/index.ts';
 import type { Comparison, Condition } from '../../../src/records/query/list-query.ts';
-import { matches, mayMatch } from '../../../src/records/query/match.ts';
+import { matchesCondition, mayMatchCondition } from '../../../src/records/query/match.ts';
 import { scopeConditions } from '../../../src/records/query/scope.ts';
 import { compileResources } from '../../../src/records/schema/compile.ts';
 
@@ -50,11 +50,12 @@ describe('a record in memory', () => {
     ['list', 'all', [1, 2], true],
     ['list', 'all', [1, 3], false],
   ])('is compared like in the database: %s %s %j', (field, op, value, expected) => {
-    expect(matches({ field, op, value }, record)).toBe(expected);
+    expect(matchesCondition({ field, op, value }, record)).toBe(expected);
   });
 
   test('is ordered by code point, not by UTF-16 code unit', () => {
-    const after = (text: string, value: string) => matches({ field: 'text', op: 'gt', value }, { ...record, text });
+    const after = (text: string, value: string) =>
+      matchesCondition({ field: 'text', op: 'gt', value }, { ...record, text });
     expect([after('\u{1f49a}', '\uff5e'), after('\uff5e', '\u{1f49a}')]).toEqual([true, false]);
   });
 
@@ -64,17 +65,17 @@ describe('a record in memory', () => {
   ];
 
   test('matches one of several conditions, all of them, or none', () => {
-    expect([yes, no].map((one) => matches(one, record))).toEqual([true, false]);
-    expect([[yes, no], [no], []].map((any) => matches({ any }, record))).toEqual([true, false, false]);
-    expect([[yes, no], [yes], []].map((every) => matches({ every }, record))).toEqual([false, true, true]);
-    expect(matches({ never: true }, record)).toBe(false);
+    expect([yes, no].map((one) => matchesCondition(one, record))).toEqual([true, false]);
+    expect([[yes, no], [no], []].map((any) => matchesCondition({ any }, record))).toEqual([true, false, false]);
+    expect([[yes, no], [yes], []].map((every) => matchesCondition({ every }, record))).toEqual([false, true, true]);
+    expect(matchesCondition({ never: true }, record)).toBe(false);
   });
 
   test('may match any condition on a field whose value is unknown', () => {
     const unknown = new Set(['text']);
-    expect([mayMatch(no, record, unknown), mayMatch(no, record, NOTHING)]).toEqual([true, false]);
-    expect(mayMatch({ every: [yes, no] }, record, unknown)).toBe(true);
-    expect(mayMatch({ never: true }, record, unknown)).toBe(false);
+    expect([mayMatchCondition(no, record, unknown), mayMatchCondition(no, record, NOTHING)]).toEqual([true, false]);
+    expect(mayMatchCondition({ every: [yes, no] }, record, unknown)).toBe(true);
+    expect(mayMatchCondition({ never: true }, record, unknown)).toBe(false);
   });
 });
 

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { defineResource, defineUser, f } from '../../../src/index.ts';
-import { cursorAfter } from '../../../src/records/query/cursor.ts';
+import { createCursorAfter } from '../../../src/records/query/cursor.ts';
 import { compileResources } from '../../../src/records/schema/compile.ts';
 import { type Client, startTestApp } from '../../support/app.ts';
 
@@ -276,7 +276,7 @@ const intSort = [
   { field: 'id', column: 'id', descending: false },
 ];
 const forged = (record: Record<string, unknown>, sort = intSort) =>
-  cursorAfter(compiled, { sort, cursorCarriesValues: true }, record as never);
+  createCursorAfter(compiled, { sort, cursorCarriesValues: true }, record as never);
 const valid = forged({ int: 1, id: ids[0] });
 
 test('a well-formed forged cursor is accepted: it contains nothing that the viewer could not request', async () => {

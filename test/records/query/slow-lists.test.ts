@@ -48,17 +48,17 @@ test('a search that takes too long responds 503 with advice, and does not block 
 
 test('a page far past the end is not queried, because the count shows that it is empty', async () => {
   const sent = vi.spyOn(pg.Client.prototype, 'query');
-  const asked = async (query: string) => {
+  const listBooks = async (query: string) => {
     sent.mockClear();
     const { body } = await call('GET', `/api/books?${query}`);
     // Includes statements of the relay, some of which are plain texts.
     const texts = sent.mock.calls.map(([statement]) => (statement as unknown as { text?: string }).text);
     return { body, texts: texts.filter((text) => text?.includes('from "books"')) };
   };
-  const far = await asked('page=1000000000&limit=1000');
+  const far = await listBooks('page=1000000000&limit=1000');
   expect([far.body.data, far.body.meta]).toEqual([[], { total: 30, page: 1e9, limit: 1000, pages: 1 }]);
   expect(far.texts).toEqual([expect.stringContaining('count(*)')]);
-  expect((await asked('page=3&limit=20')).texts).toHaveLength(2);
-  expect((await asked('count=none')).texts).toEqual([expect.not.stringContaining('count(*)')]);
+  expect((await listBooks('page=3&limit=20')).texts).toHaveLength(2);
+  expect((await listBooks('count=none')).texts).toEqual([expect.not.stringContaining('count(*)')]);
   sent.mockRestore();
 });

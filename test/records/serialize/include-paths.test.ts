@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { defineResource, f } from '../../../src/index.ts';
-import { includablePaths, parseInclude } from '../../../src/records/query/include.ts';
+import { listIncludablePaths, parseInclude } from '../../../src/records/query/include.ts';
 import type { Includes } from '../../../src/records/query/list-query.ts';
 import { compileResources } from '../../../src/records/schema/compile.ts';
 
@@ -57,6 +57,6 @@ test.each<[number, string[]]>([
   [2, ['author', 'parent', 'author.firm', 'parent.author']],
   [3, ['author', 'parent', 'author.firm', 'parent.author', 'author.firm.land', 'parent.author.firm']],
 ])('the paths of at most %d references are exactly those that an include accepts, shortest first', (most, paths) => {
-  expect(includablePaths(post, resourceOf, most)).toEqual(paths);
+  expect(listIncludablePaths(post, resourceOf, most)).toEqual(paths);
   for (const path of paths) expect(() => parseInclude(post, path, resourceOf)).not.toThrow();
 });

@@ -36,7 +36,7 @@ const withRoute = (route: Partial<Route>) =>
   });
 
 test('errors in environment, settings, resources, extensions and transports are reported all at once', () => {
-  const told = configErrors(
+  const errorText = configErrors(
     {
       resources: [defineUser(), defineResource('thing', { fields: { id: f.string() } })],
       extensions: [webhooks({ timeoutMs: -1, nope: 1 } as never), webhooks()],
@@ -54,7 +54,7 @@ test('errors in environment, settings, resources, extensions and transports are 
     'installed twice',
     'transports[0]',
   ]) {
-    expect(told).toContain(part);
+    expect(errorText).toContain(part);
   }
 });
 

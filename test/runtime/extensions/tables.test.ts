@@ -28,9 +28,9 @@ test.each([
   ['the table of schema synchronization', 'belfry_sync', OURS],
   ['the deleted records of a resource', 'notes_deleted', 'the table of the deleted records of "note"'],
 ])('an extension table with the name of %s is refused, whatever its key in the extension', (_what, name, held) => {
-  const told = [`  - extension "mine": table "${name}": "${name}" is ${held}. Rename it`];
-  expect(mistakesOf(extension('mine', { [name]: table(name) }))).toEqual(told);
-  expect(mistakesOf(extension('mine', { other: table(name) }))).toEqual(told);
+  const expectedErrors = [`  - extension "mine": table "${name}": "${name}" is ${held}. Rename it`];
+  expect(mistakesOf(extension('mine', { [name]: table(name) }))).toEqual(expectedErrors);
+  expect(mistakesOf(extension('mine', { other: table(name) }))).toEqual(expectedErrors);
 });
 
 test('an extension table with the name of a resource table is refused', () => {

@@ -66,10 +66,11 @@ test('a worker reports how its delivery attempts ended and how long they waited'
   const ann = await person('Ann');
   await ann.call('POST', '/api/webhooks', { url: receiver.url, events: ['note.created'] });
   await ann.call('POST', '/api/notes', { text: 'x' });
-  const told = async () => (await ask(worker.metricsUrl)).text;
-  const isTold = async () => (await told()).includes('belfry_webhooks_attempts_total{result="succeeded"} 1\n');
-  await vi.waitUntil(isTold, { timeout: 60_000, interval: 50 });
-  const text = await told();
+  const readWorkerMetrics = async () => (await ask(worker.metricsUrl)).text;
+  const isResultReported = async () =>
+    (await readWorkerMetrics()).includes('belfry_webhooks_attempts_total{result="succeeded"} 1\n');
+  await vi.waitUntil(isResultReported, { timeout: 60_000, interval: 50 });
+  const text = await readWorkerMetrics();
   expect(text).toContain('belfry_webhooks_attempts_total{result="status 5xx"} 1\n');
   expect(text).toContain('belfry_webhooks_dispatch_seconds_count 2\n');
   expect(text).toContain('belfry_webhooks_dispatch_seconds_bucket{le="300"} 2\n');

@@ -222,8 +222,8 @@ test('sessions and events store the address that limits use, in its canonical sp
   const email = 'eve@example.com';
   const password = 'correct horse battery';
   await newClient()('POST', '/api/auth/register', { name: 'Eve', email, password });
-  const told = ['[2001:0DB8:0:0::7]:4711', '::ffff:203.0.113.7', 'unknown'];
-  for (const forwarded of told) {
+  const forwardedAddresses = ['[2001:0DB8:0:0::7]:4711', '::ffff:203.0.113.7', 'unknown'];
+  for (const forwarded of forwardedAddresses) {
     const headers = { 'x-forwarded-for': `198.51.100.1, ${forwarded}` };
     expect((await createClient(url)('POST', '/api/auth/login', { email, password }, headers)).status).toBe(200);
   }

@@ -4,7 +4,7 @@ import pg from 'pg';
 import { expect, onTestFinished, test, vi } from 'vitest';
 import type { Fields } from '../../../src/declare/field.ts';
 import { defineResource, f } from '../../../src/index.ts';
-import { createLog } from '../../../src/platform/observability/log.ts';
+import { createLogger } from '../../../src/platform/observability/log.ts';
 import { applyMigration } from '../../../src/runtime/migrations/apply.ts';
 import { readMigrations } from '../../../src/runtime/migrations/journal.ts';
 import { createMigrationProject } from '../../support/database/migration-project.ts';
@@ -142,7 +142,7 @@ test('a migration that never gets its lock gives up, leaves nothing behind, and 
   await holder.query('begin; select * from notes');
   const pending = readMigrations(project.folder).at(-1)!;
   const patience = { lockMs: 20, pauseMs: 1, tries: 3 };
-  const failure = applyMigration(client, pending, patience, createLog('silent', 'test'));
+  const failure = applyMigration(client, pending, patience, createLogger('silent', 'test'));
   await expect(failure).rejects.toThrow(
     /none of its changes were kept:[\s\S]*other sessions held a lock[\s\S]*to find these sessions: select pid/,
   );

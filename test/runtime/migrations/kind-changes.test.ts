@@ -27,14 +27,14 @@ test.each([
   ['an encrypted enum', f.enum(['a', 'x']).encrypted(), f.enum(['a']).encrypted(), 'no longer allows "x"', ['x'], ''],
 ] as [string, AnyField, AnyField, string, unknown[], string][])(
   '%s, with no other change, is noted in one migration, and --check reports it until then',
-  async (_what, from, to, said, values, counted) => {
+  async (_what, from, to, noteText, values, counted) => {
     const project = await withValues(from, values);
     const check = await project.generate([post(to)], '--check');
     expect(check.ok).toBe(false);
-    expect(check.lines[1]).toContain(said);
+    expect(check.lines[1]).toContain(noteText);
     const { ok, lines } = await project.generate([post(to)]);
     expect(ok).toBe(true);
-    expect(lines).toContain(`Note: posts.v ${said}: existing values are kept without a check${counted}.`);
+    expect(lines).toContain(`Note: posts.v ${noteText}: existing values are kept without a check${counted}.`);
     await project.apply();
     expect((await project.generate([post(to)], '--check')).ok).toBe(true);
   },

@@ -5,7 +5,7 @@ import type { AnyField } from '../../../src/declare/field.ts';
 import { f } from '../../../src/index.ts';
 import type { DeclaredColumn } from '../../../src/runtime/migrations/plan/declared.ts';
 import { describeMembers } from '../../../src/runtime/migrations/plan/members.ts';
-import { noteUncheckedMembers } from '../../../src/runtime/migrations/plan/stored-values.ts';
+import { describeUncheckedMembers } from '../../../src/runtime/migrations/plan/stored-values.ts';
 import { post, withValues } from './changing-field.ts';
 
 const before = f.object({
@@ -20,7 +20,7 @@ const { city: _gone, ...rest } = shape;
 
 function noteOf(from: AnyField, to: AnyField): string | undefined {
   const now = { members: describeMembers(to.spec) } as DeclaredColumn;
-  return noteUncheckedMembers('posts.v', { kind: 'object', members: describeMembers(from.spec)! }, now);
+  return describeUncheckedMembers('posts.v', { kind: 'object', members: describeMembers(from.spec)! }, now);
 }
 
 test.each<[string, AnyField, string]>([
@@ -41,8 +41,8 @@ test.each<[string, AnyField, string]>([
     f.object({ ...rest, zip: f.boolean() }),
     '"city" is no longer a member, "zip" was string and is boolean',
   ],
-])('an object that no longer accepts all stored values gets a note: %s', (_what, to, said) => {
-  const note = `posts.v: ${said}: existing values are kept without a check`;
+])('an object that no longer accepts all stored values gets a note: %s', (_what, to, noteText) => {
+  const note = `posts.v: ${noteText}: existing values are kept without a check`;
   for (const wrap of [(field: AnyField) => field, (field: AnyField) => f.array(field)]) {
     expect(noteOf(wrap(before), wrap(to))).toBe(note);
   }
@@ -60,7 +60,7 @@ test.each<[string, AnyField]>([
 
 test('no note is written for objects whose members were not recorded', () => {
   const now = { members: describeMembers(f.object(rest).spec) } as DeclaredColumn;
-  expect(noteUncheckedMembers('posts.v', { kind: 'object' }, now)).toBeUndefined();
+  expect(describeUncheckedMembers('posts.v', { kind: 'object' }, now)).toBeUndefined();
 });
 
 test('the note appears once, in a migration without statements', async () => {

@@ -111,13 +111,13 @@ test('whatever the steps, migrations and sync both end with the schema that sync
         state = next(state, change);
         const resource = declare(state);
         // Unsafe changes of type are requested as losses.
-        const asked = [...state.fields].flatMap(([key, one]) => {
+        const dropOptions = [...state.fields].flatMap(([key, one]) => {
           const old = before.fields.get(key);
           const worse = old !== undefined && KINDS.indexOf(one.kind) < KINDS.indexOf(old.kind);
           const textual = one.kind === 'string' && old?.kind === 'text';
           return worse && !textual ? ['--drop', `${table(before)}.${column(key)}`] : [];
         });
-        const { ok, lines } = await migrated.generate([resource], '--allow-loss', ...asked);
+        const { ok, lines } = await migrated.generate([resource], '--allow-loss', ...dropOptions);
         expect({ ok, lines: ok ? [] : lines }).toEqual({ ok: true, lines: [] });
         await migrated.apply();
         await synced.sync([resource], 'anything');
@@ -125,7 +125,7 @@ test('whatever the steps, migrations and sync both end with the schema that sync
         values = new Map(
           [...state.fields].flatMap(([key, one]): [string, string][] => {
             const kept = values.get(one.from ?? key);
-            const lost = asked.includes(`${table(before)}.${column(key)}`);
+            const lost = dropOptions.includes(`${table(before)}.${column(key)}`);
             return kept === undefined || lost ? [] : [[key, kept]];
           }),
         );

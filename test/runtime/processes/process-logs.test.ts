@@ -34,8 +34,8 @@ const linesOf = (one: AppProcess) =>
 
 /** Resolves when a process is running. */
 async function running(one: AppProcess): Promise<void> {
-  const said = vi.waitUntil(() => one.output().includes('with the roles'), { timeout: 60_000, interval: 25 });
-  await Promise.race([said, one.ended.then(() => expect.fail(`it ended: ${one.output()}`))]);
+  const adminOutput = vi.waitUntil(() => one.output().includes('with the roles'), { timeout: 60_000, interval: 25 });
+  await Promise.race([adminOutput, one.ended.then(() => expect.fail(`it ended: ${one.output()}`))]);
 }
 
 test('a web process that runs all roles is called web, and its first log line lists the roles', async () => {

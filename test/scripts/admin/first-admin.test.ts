@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { readAdminArguments } from '../../../scripts/operations/admin/arguments.ts';
-import { run } from '../../../scripts/operations/admin/run.ts';
+import { runAdminCommand } from '../../../scripts/operations/admin/run.ts';
 import type { AnyResource } from '../../../src/declare/resource.ts';
 import { defineResource, defineUser, f } from '../../../src/index.ts';
 import type { App } from '../../../src/runtime/create-app.ts';
@@ -17,7 +17,9 @@ async function withUsers(user: AnyResource) {
   const { app, url } = await startTestApp({ resources: [user, post] });
   return {
     admin: (args: string) =>
-      runInProcess(() => run(app as unknown as App, readAdminArguments(args.split(' ')), new AbortController().signal)),
+      runInProcess(() =>
+        runAdminCommand(app as unknown as App, readAdminArguments(args.split(' ')), new AbortController().signal),
+      ),
     async signIn(output: string) {
       const password = output.split(' ').at(-1);
       const { body } = await createClient(url)('POST', '/api/auth/login', { email: 'root@example.com', password });

@@ -2,7 +2,7 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { join } from 'node:path';
 import { onTestFinished, vi } from 'vitest';
-import type { Role } from '../../../src/declare/extension.ts';
+import type { ProcessRole } from '../../../src/declare/extension.ts';
 import type { TestDatabase } from '../database/test-database.ts';
 
 const root = join(import.meta.dirname, '..', '..', '..');
@@ -57,5 +57,5 @@ export function startProcess(file: string, env: Record<string, string>, ...args:
 }
 
 /** Starts a process of the blog in test/fixtures: `web` like src/web.ts, any other role like its worker. */
-export const startBlog = (role: Role, env: Record<string, string>): AppProcess =>
+export const startBlog = (role: ProcessRole, env: Record<string, string>): AppProcess =>
   startProcess('test/fixtures/blog/process.ts', env, role);

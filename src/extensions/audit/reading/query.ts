@@ -1,20 +1,20 @@
 import { z } from 'zod';
 import { isId } from '../../../platform/ids.ts';
 import { createPageWithinBytes } from '../../../records/store/within-bytes.ts';
-import { COLUMNS, ENTRIES_WITH_VALUES, ROW_SIZE, VALUES_COLUMNS } from '../trail/entry.ts';
+import { ENTRIES_WITH_VALUES, ENTRY_COLUMNS, ROW_BYTES_SQL, VALUES_COLUMNS } from '../trail/entry.ts';
 
 const DEFAULT_LIMIT = 50;
 const MAX_LIMIT = 200;
-const CURSOR = /^(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z) (\d{1,15})$/;
+const CURSOR_FORMAT = /^(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z) (\d{1,15})$/;
 
 /** Time and id of the audit entry after which a page starts. */
-export interface Position {
+export interface EntryPosition {
   at: string;
   id: number;
 }
 
 /** Returns the cursor of the page that starts after an audit entry. */
-export function encodeCursor({ at, id }: Position): string {
+export function encodeCursor({ at, id }: EntryPosition): string {
   return Buffer.from(`${at} ${id}`).toString('base64url');
 }
 
@@ -25,8 +25,8 @@ function normalizeTime(text: string): string | undefined {
   return year >= 1 && year <= 9999 ? date.toISOString() : undefined;
 }
 
-function decodeCursor(cursor: string): Position | undefined {
-  const [, at, id] = CURSOR.exec(Buffer.from(cursor, 'base64url').toString('latin1')) ?? [];
+function decodeCursor(cursor: string): EntryPosition | undefined {
+  const [, at, id] = CURSOR_FORMAT.exec(Buffer.from(cursor, 'base64url').toString('latin1')) ?? [];
   // A cursor with a date such as 30 February was never issued.
   return at === undefined || normalizeTime(at) !== at ? undefined : { at, id: Number(id) };
 }
@@ -84,8 +84,8 @@ const FILTERS = [
   ['to', 'at <'],
 ] as const;
 
-const PAGE_COLUMNS = `${COLUMNS}, ${VALUES_COLUMNS}`;
-const limitToBytes = createPageWithinBytes(PAGE_COLUMNS, ROW_SIZE);
+const PAGE_COLUMNS = `${ENTRY_COLUMNS}, ${VALUES_COLUMNS}`;
+const limitToBytes = createPageWithinBytes(PAGE_COLUMNS, ROW_BYTES_SQL);
 
 /**
  * Builds the statement of a page, newest first, plus one row that shows whether there is another page. Each row ends with its size in
@@ -93,7 +93,7 @@ const limitToBytes = createPageWithinBytes(PAGE_COLUMNS, ROW_SIZE);
  *
  * @param bytes approximate maximum size of the page; the first row is always read
  */
-export function pageStatement(query: ListQuery, bytes: number): { text: string; values: unknown[] } {
+export function createPageStatement(query: ListQuery, bytes: number): { text: string; values: unknown[] } {
   const values: unknown[] = [query.limit + 1];
   const terms = FILTERS.flatMap(([name, term]) => {
     const value = query[name];

@@ -2,10 +2,10 @@ import { z } from 'zod';
 import type { Host } from '../../../declare/host.ts';
 import type { Route, RouteContext } from '../../../declare/route.ts';
 import { withMeta } from '../../../platform/http/response.ts';
-import { type MeasuredPage, readWithinRoom } from '../../../records/serialize/response-bytes.ts';
-import { type Entry, type EntryRow, readEntry, type ValuesColumns, withValues } from '../trail/entry.ts';
-import { encodeCursor, type ListQuery, listQuery, pageStatement } from './query.ts';
-import { createVisibleEntries } from './visible-entries.ts';
+import { type MeasuredPage, readPageWithinResponseRoom } from '../../../records/serialize/response-bytes.ts';
+import { type Entry, type EntryRow, restoreSealedValues, toEntry, type ValuesColumns } from '../trail/entry.ts';
+import { createPageStatement, encodeCursor, type ListQuery, listQuery } from './query.ts';
+import { createVisibleEntriesFilter } from './visible-entries.ts';
 
 const id = z.string().nullable();
 
@@ -47,25 +47,25 @@ export function auditRoutes({
   resources,
   settings,
 }: Pick<Host, 'database' | 'resources' | 'settings'>): Route[] {
-  const visibleEntries = createVisibleEntries(resources);
+  const filterVisibleEntries = createVisibleEntriesFilter(resources);
 
   async function readPage(query: ListQuery, bytes: number): Promise<MeasuredPage<Entry>> {
-    const found = await database.readSlowly<SizedRow>(pageStatement(query, bytes));
-    const records = found.map((row) => {
-      const entry = readEntry(row.slice(0, 14) as EntryRow);
-      return { ...entry, changes: withValues(entry.changes, row[15]) };
+    const sizedRows = await database.readSlowly<SizedRow>(createPageStatement(query, bytes));
+    const records = sizedRows.map((row) => {
+      const entry = toEntry(row.slice(0, 14) as EntryRow);
+      return { ...entry, changes: restoreSealedValues(entry.changes, row[15]) };
     });
-    return { records, bytes: found.reduce((sum, row) => sum + row[16], 0), isCut: found.at(-1)?.[17] === true };
+    return { records, bytes: sizedRows.reduce((sum, row) => sum + row[16], 0), isCut: sizedRows.at(-1)?.[17] === true };
   }
 
-  async function list(ctx: RouteContext) {
+  async function listAuditEntries(ctx: RouteContext) {
     const query = ctx.query as unknown as ListQuery;
     const { limit } = query;
-    const { records: rows, isCut } = await readWithinRoom(ctx.req, settings.http.pageBytes, (room) =>
+    const { records: rows, isCut } = await readPageWithinResponseRoom(ctx.req, settings.http.pageBytes, (room) =>
       readPage(query, room()),
     );
     const page = rows.slice(0, limit);
-    const entries = await visibleEntries(page, ctx);
+    const entries = await filterVisibleEntries(page, ctx);
     const output = entries.map(({ previousHash: _, hash: __, ...entry }) => entry);
     const isMore = isCut || rows.length > limit;
     // If only the extra row, number limit + 1, did not fit into the page size, the page itself is complete.
@@ -89,7 +89,7 @@ export function auditRoutes({
       errors: ['BAD_REQUEST'],
       operationId: 'listAuditEntries',
       tags: ['audit'],
-      handler: list,
+      handler: listAuditEntries,
     },
   ];
 }

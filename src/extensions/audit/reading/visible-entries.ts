@@ -6,7 +6,7 @@ import type { RouteContext } from '../../../declare/route.ts';
 import type { Changes, Entry } from '../trail/entry.ts';
 
 /** Returns the changes of an entry that a reader may see. */
-type VisibleChanges = (entry: Pick<Entry, 'resource' | 'changes'>, reader: Viewer | undefined) => Changes | null;
+type FilterVisibleChanges = (entry: Pick<Entry, 'resource' | 'changes'>, reader: Viewer | undefined) => Changes | null;
 
 /** Returns the compiled `visibleTo` policies of a resource, by field name. */
 function restrictedFieldsOf({ declaration }: ResourceGateway): Map<string, CompiledPolicy> {
@@ -19,7 +19,7 @@ function restrictedFieldsOf({ declaration }: ResourceGateway): Map<string, Compi
 }
 
 /** Creates the function that removes values of fields with `visibleTo`, unless a role of the reader allows them for every record. */
-export function createVisibleChanges(resources: Host['resources']): VisibleChanges {
+export function createVisibleChangesFilter(resources: Host['resources']): FilterVisibleChanges {
   const restricted = new Map(resources.map((gateway) => [gateway.name, restrictedFieldsOf(gateway)]));
   return ({ resource, changes }, reader) => {
     const fields = restricted.get(resource ?? '');
@@ -35,16 +35,16 @@ export function createVisibleChanges(resources: Host['resources']): VisibleChang
 type RequestContext = Pick<RouteContext, 'user' | 'req' | 'service'>;
 
 /** Returns the entries that the reader may see, without values that they may not see. */
-export type VisibleEntries = (entries: readonly Entry[], viewContext: RequestContext) => Promise<Entry[]>;
+export type FilterVisibleEntries = (entries: readonly Entry[], viewContext: RequestContext) => Promise<Entry[]>;
 
 /**
  * Creates the function that limits entries to what the reader may see of the records: only records in the scope, and values of fields
  * with `visibleTo` only if a role is enough. The scope of a deleted record cannot be checked, so its entries are visible only to
  * readers without a scope filter.
  */
-export function createVisibleEntries(resources: Host['resources']): VisibleEntries {
+export function createVisibleEntriesFilter(resources: Host['resources']): FilterVisibleEntries {
   const gateways = new Map(resources.map((gateway) => [gateway.name, gateway]));
-  const visibleChanges = createVisibleChanges(resources);
+  const filterVisibleChanges = createVisibleChangesFilter(resources);
 
   /** Returns the ids of a resource's records that are outside the reader's scope. */
   async function findIdsOutsideScope(
@@ -53,16 +53,16 @@ export function createVisibleEntries(resources: Host['resources']): VisibleEntri
     viewContext: RequestContext,
   ): Promise<Set<string>> {
     const { scope } = gateway.declaration;
-    const all = new Set(entries.flatMap(({ record }) => record ?? []));
+    const recordIds = new Set(entries.flatMap(({ record }) => record ?? []));
     if (
       scope === undefined ||
       (await scope({ user: viewContext.user, req: viewContext.req, service: viewContext.service })) === undefined
     )
       return new Set();
-    const records = await gateway.load([...all]);
+    const records = await gateway.load([...recordIds]);
     const isInScope = (record: StoredRecord) => gateway.inScope(record, viewContext);
     const verdicts = await Promise.all(records.map(async (record) => [record.id, await isInScope(record)] as const));
-    return all.difference(new Set(verdicts.flatMap(([id, isVisible]) => (isVisible ? [id] : []))));
+    return recordIds.difference(new Set(verdicts.flatMap(([id, isVisible]) => (isVisible ? [id] : []))));
   }
 
   return async (entries, viewContext) => {
@@ -74,6 +74,6 @@ export function createVisibleEntries(resources: Host['resources']): VisibleEntri
     }
     return entries
       .filter(({ resource, record }) => record === null || hidden.get(resource ?? '')?.has(record) !== true)
-      .map((entry) => ({ ...entry, changes: visibleChanges(entry, viewContext.user) }));
+      .map((entry) => ({ ...entry, changes: filterVisibleChanges(entry, viewContext.user) }));
   };
 }

@@ -8,9 +8,14 @@ type EventParts = Partial<Omit<AuditEvent, 'at' | 'action' | 'changes'>> & { ema
 // biome-ignore lint/suspicious/noExplicitAny: each event has its own payload, described in the docs of its feature
 type Payload = any;
 
-const accountEvent = ({ user, ip }: Payload): EventParts => ({ user: user.id, resource: 'user', record: user.id, ip });
+const toAccountEvent = ({ user, ip }: Payload): EventParts => ({
+  user: user.id,
+  resource: 'user',
+  record: user.id,
+  ip,
+});
 
-const signInAttemptEvent = ({ email, ip, ...details }: Payload): EventParts => ({
+const toSignInAttemptEvent = ({ email, ip, ...details }: Payload): EventParts => ({
   resource: 'user',
   email,
   ip,
@@ -18,7 +23,7 @@ const signInAttemptEvent = ({ email, ip, ...details }: Payload): EventParts => (
 });
 
 /** Returns the recorded parts of a two-factor event about a user. The user is also the actor, unless `by` names another user. */
-const twoFactorEvent = ({ userId, by = userId, ip, ...details }: Payload): EventParts => ({
+const toTwoFactorEvent = ({ userId, by = userId, ip, ...details }: Payload): EventParts => ({
   user: by,
   resource: 'user',
   record: userId,
@@ -27,7 +32,7 @@ const twoFactorEvent = ({ userId, by = userId, ip, ...details }: Payload): Event
 });
 
 /** Returns the recorded parts of a wrong two-factor code. No actor is recorded, because anyone may have entered the code. */
-const wrongCodeEvent = ({ userId, ip, ...details }: Payload): EventParts => ({
+const toWrongCodeEvent = ({ userId, ip, ...details }: Payload): EventParts => ({
   resource: 'user',
   record: userId,
   ip,
@@ -35,7 +40,7 @@ const wrongCodeEvent = ({ userId, ip, ...details }: Payload): EventParts => ({
 });
 
 /** Returns the recorded parts of an event about an export of a user's data. `by` is the user or admin who requested the export. */
-const dataExportEvent = ({ userId, by, ip }: Payload): EventParts => ({
+const toDataExportEvent = ({ userId, by, ip }: Payload): EventParts => ({
   user: by,
   resource: 'user',
   record: userId,
@@ -47,7 +52,7 @@ function hostOf(url: string | undefined): string | undefined {
   return url !== undefined && URL.canParse(url) ? new URL(url).host : undefined;
 }
 
-const webhookEndpointEvent = ({ webhook, owner, ip, reason }: Payload): EventParts => {
+const toWebhookEndpointEvent = ({ webhook, owner, ip, reason }: Payload): EventParts => {
   const { id, url, events, scope } = webhook;
   const automatic = reason !== undefined && reason !== 'manual';
   return {
@@ -62,21 +67,21 @@ const webhookEndpointEvent = ({ webhook, owner, ip, reason }: Payload): EventPar
 
 /** The recorded in-process events, with the parts of their payloads that are recorded. */
 const AUDITED_EVENTS: Readonly<Record<string, (payload: Payload) => EventParts | undefined>> = {
-  'auth.registered': accountEvent,
-  'auth.login': accountEvent,
-  'auth.password_changed': accountEvent,
+  'auth.registered': toAccountEvent,
+  'auth.login': toAccountEvent,
+  'auth.password_changed': toAccountEvent,
   // Anyone may request a reset link, so the owner of the account is recorded as the subject and not as the actor.
-  'auth.password_reset_requested': (payload) => ({ ...accountEvent(payload), user: null }),
-  'auth.password_reset': accountEvent,
-  'security.login_failed': signInAttemptEvent,
-  'security.account_locked': signInAttemptEvent,
-  'security.locked_login_attempt': signInAttemptEvent,
-  'security.two_factor_enabled': twoFactorEvent,
-  'security.two_factor_disabled': twoFactorEvent,
-  'security.recovery_code_used': twoFactorEvent,
-  'security.recovery_codes_renewed': twoFactorEvent,
-  'security.two_factor_failed': wrongCodeEvent,
-  'security.two_factor_locked': wrongCodeEvent,
+  'auth.password_reset_requested': (payload) => ({ ...toAccountEvent(payload), user: null }),
+  'auth.password_reset': toAccountEvent,
+  'security.login_failed': toSignInAttemptEvent,
+  'security.account_locked': toSignInAttemptEvent,
+  'security.locked_login_attempt': toSignInAttemptEvent,
+  'security.two_factor_enabled': toTwoFactorEvent,
+  'security.two_factor_disabled': toTwoFactorEvent,
+  'security.recovery_code_used': toTwoFactorEvent,
+  'security.recovery_codes_renewed': toTwoFactorEvent,
+  'security.two_factor_failed': toWrongCodeEvent,
+  'security.two_factor_locked': toWrongCodeEvent,
   'security.api_key_created': ({ userId, keyId, ip, ...details }) => ({
     user: userId,
     resource: 'api-key',
@@ -103,9 +108,9 @@ const AUDITED_EVENTS: Readonly<Record<string, (payload: Payload) => EventParts |
     keyId === undefined
       ? undefined
       : { resource: 'api-key', record: keyId, ip, details: { owner: userId, ...details } },
-  'security.export_requested': dataExportEvent,
+  'security.export_requested': toDataExportEvent,
   // Anyone who has the link can download the export, so no actor is recorded.
-  'security.export_fetched': (payload) => ({ ...dataExportEvent(payload), user: null }),
+  'security.export_fetched': (payload) => ({ ...toDataExportEvent(payload), user: null }),
   'security.access_refused': ({ userId, via, credential, ip, requestId, ...details }) => ({
     user: userId,
     via,
@@ -127,11 +132,11 @@ const AUDITED_EVENTS: Readonly<Record<string, (payload: Payload) => EventParts |
     record: userId,
     details,
   }),
-  'webhook.created': webhookEndpointEvent,
-  'webhook.updated': webhookEndpointEvent,
-  'webhook.secret_rotated': webhookEndpointEvent,
-  'webhook.deleted': webhookEndpointEvent,
-  'webhook.disabled': webhookEndpointEvent,
+  'webhook.created': toWebhookEndpointEvent,
+  'webhook.updated': toWebhookEndpointEvent,
+  'webhook.secret_rotated': toWebhookEndpointEvent,
+  'webhook.deleted': toWebhookEndpointEvent,
+  'webhook.disabled': toWebhookEndpointEvent,
 };
 
 const EMPTY_EVENT = {
@@ -148,13 +153,13 @@ const EMPTY_EVENT = {
 
 /** Creates the listeners of the recorded events, by event name. */
 export function createAuditListeners({ add }: Pick<EventWriter, 'add'>): Record<string, (payload: never) => void> {
-  const listeners = Object.entries(AUDITED_EVENTS).map(([action, eventOf]) => [
+  const listeners = Object.entries(AUDITED_EVENTS).map(([action, toEventParts]) => [
     action,
     (payload: unknown) => {
-      const event = eventOf(payload);
+      const event = toEventParts(payload);
       if (event === undefined) return;
-      const given = Object.entries(event).filter(([, value]) => value !== undefined && value !== '');
-      add({ ...EMPTY_EVENT, at: new Date().toISOString(), action, ...Object.fromEntries(given) });
+      const definedParts = Object.entries(event).filter(([, value]) => value !== undefined && value !== '');
+      add({ ...EMPTY_EVENT, at: new Date().toISOString(), action, ...Object.fromEntries(definedParts) });
     },
   ]);
   return Object.fromEntries(listeners);

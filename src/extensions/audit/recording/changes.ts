@@ -4,15 +4,15 @@ import type { ResourceGateway, StoredRecord } from '../../../declare/host.ts';
 import type { OutboxRow } from '../../../platform/outbox/table.ts';
 import { fieldTypeOf } from '../../../records/fields/field-type.ts';
 import type { Changes, FieldChange } from '../trail/entry.ts';
-import { maskPersonal } from './mask.ts';
+import { maskPersonalValues } from './mask.ts';
 
 /** Returns whether the values of a field must never be recorded. */
-function isSecret({ hidden, writeOnly, encrypted }: FieldSpec): boolean {
+function isSecretField({ hidden, writeOnly, encrypted }: FieldSpec): boolean {
   return hidden === true || writeOnly === true || encrypted === true;
 }
 
 /** Returns the change of a field; undefined if its value stayed the same. No `before` means a new record, no `after` a deleted one. */
-function changeOf(
+function computeFieldChange(
   name: string,
   spec: FieldSpec,
   before: StoredRecord | undefined,
@@ -20,10 +20,10 @@ function changeOf(
 ): FieldChange | undefined {
   const [from, to] = [before?.[name] ?? null, after?.[name] ?? null];
   if (isDeepStrictEqual(from, to)) return undefined;
-  if (isSecret(spec)) return { changed: true };
+  if (isSecretField(spec)) return { changed: true };
   return {
-    ...(before !== undefined && { from: maskPersonal(name, spec, from) }),
-    ...(after !== undefined && { to: maskPersonal(name, spec, to) }),
+    ...(before !== undefined && { from: maskPersonalValues(name, spec, from) }),
+    ...(after !== undefined && { to: maskPersonalValues(name, spec, to) }),
   };
 }
 
@@ -32,7 +32,7 @@ function changeOf(
  *
  * @param personal fields that are personal regardless of their name
  */
-export function changesOf(
+export function computeRecordChanges(
   gateway: ResourceGateway,
   { name, payload }: OutboxRow,
   personal: ReadonlySet<string>,
@@ -46,7 +46,7 @@ export function changesOf(
   for (const [field, { spec }] of Object.entries(gateway.declaration.fields as Fields)) {
     const change = fieldTypeOf(spec).concealed
       ? passwords[field] && ({ changed: true } as const)
-      : changeOf(field, personal.has(field) ? { ...spec, pii: true } : spec, before, after);
+      : computeFieldChange(field, personal.has(field) ? { ...spec, pii: true } : spec, before, after);
     if (change) changes[field] = change;
   }
   return changes;

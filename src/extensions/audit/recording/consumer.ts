@@ -3,12 +3,12 @@ import type { OutboxConsumer } from '../../../platform/outbox/relay.ts';
 import { isRecordChange, type OutboxRow } from '../../../platform/outbox/table.ts';
 import type { Executor } from '../../../platform/postgres/database.ts';
 import { quoteIdentifier } from '../../../platform/postgres/identifiers.ts';
-import { isPersonal } from '../../../records/fields/personal-data.ts';
-import { erasurePlan } from '../../../records/schema/erasure-plan.ts';
+import { isPersonalField } from '../../../records/fields/personal-data.ts';
+import { createErasurePlan } from '../../../records/schema/erasure-plan.ts';
 import { appendToChain } from '../trail/chain.ts';
 import type { AuditEvent } from '../trail/entry.ts';
-import { changesOf } from './changes.ts';
-import { OWN_ROW, type OwnPayload } from './event-writer.ts';
+import { computeRecordChanges } from './changes.ts';
+import { AUDIT_EVENT_ROW, type AuditEventPayload } from './event-writer.ts';
 
 /** A resource whose changes are recorded. */
 interface AuditedResource {
@@ -21,9 +21,9 @@ interface AuditedResource {
 }
 
 function compileAuditedResource(gateway: ResourceGateway, isUser: boolean): AuditedResource {
-  const { personal, action, ownerColumn } = erasurePlan(gateway.declaration, isUser);
+  const { personal, action, ownerColumn } = createErasurePlan(gateway.declaration, isUser);
   // Fields that look personal by name are masked more precisely, for example only one member of an object.
-  const others = personal.filter(({ name, spec }) => !isPersonal(name, spec));
+  const others = personal.filter(({ name, spec }) => !isPersonalField(name, spec));
   const erasable = {
     // The whole record is deleted.
     delete: Object.keys(gateway.declaration.fields),
@@ -47,11 +47,11 @@ interface Origin {
 }
 
 /** Returns the changes and the fields that an erasure can remove. Values of a record deleted by an erasure are not stored. */
-function erasableChangesOf(
+function computeErasableChanges(
   { gateway, personal, erasable, ownerColumn }: AuditedResource,
   row: OutboxRow,
 ): Pick<AuditEvent, 'changes' | 'erasable'> {
-  const changes = changesOf(gateway, row, personal);
+  const changes = computeRecordChanges(gateway, row, personal);
   const { record, erased } = row.payload as { record: Record<string, unknown>; erased?: true };
   if (erased && row.name.endsWith('.deleted')) {
     return { changes: Object.fromEntries(Object.keys(changes).map((field) => [field, { changed: true }])) };
@@ -73,17 +73,17 @@ function toAuditEvent(audited: AuditedResource, row: OutboxRow): AuditEvent {
     credential: id,
     ip,
     requestId,
-    ...erasableChangesOf(audited, row),
+    ...computeErasableChanges(audited, row),
     details: null,
   };
 }
 
 /** Creates the function that finds users by the e-mails in events, so that failed sign-ins appear in the trail of the user. */
-function createUserFinder(users: ResourceGateway | undefined) {
+function createUserIdFinder(users: ResourceGateway | undefined) {
   const text = users && `select email, id from ${quoteIdentifier(users.table)} where email = any($1::text[])`;
   return async (rows: readonly OutboxRow[], tx: Executor): Promise<Map<string, string>> => {
     const emails = rows.flatMap(({ name, payload }) =>
-      name === OWN_ROW ? ((payload as unknown as OwnPayload).email ?? []) : [],
+      name === AUDIT_EVENT_ROW ? ((payload as unknown as AuditEventPayload).email ?? []) : [],
     );
     if (text === undefined || emails.length === 0) return new Map();
     return new Map(await tx.write<[email: string, id: string]>({ text, values: [[...new Set(emails)]] }));
@@ -100,17 +100,17 @@ export function createAuditConsumer({ resources, users }: Pick<Host, 'resources'
       .filter((gateway) => gateway.declaration.audit === true)
       .map((gateway) => [gateway.name, compileAuditedResource(gateway, gateway === users)]),
   );
-  const findUserIds = createUserFinder(users);
+  const findUserIds = createUserIdFinder(users);
 
   return {
     last: true,
-    wants: (row) => row.name === OWN_ROW || (isRecordChange(row) && audited.has(row.resource!)),
+    wants: (row) => row.name === AUDIT_EVENT_ROW || (isRecordChange(row) && audited.has(row.resource!)),
     async handle(rows, tx) {
-      const found = await findUserIds(rows, tx);
+      const userIdByEmail = await findUserIds(rows, tx);
       const events = rows.map((row): AuditEvent => {
-        if (row.name !== OWN_ROW) return toAuditEvent(audited.get(row.resource!)!, row);
-        const { email, ...event } = row.payload as unknown as OwnPayload;
-        return email === undefined ? event : { ...event, record: found.get(email) ?? null };
+        if (row.name !== AUDIT_EVENT_ROW) return toAuditEvent(audited.get(row.resource!)!, row);
+        const { email, ...event } = row.payload as unknown as AuditEventPayload;
+        return email === undefined ? event : { ...event, record: userIdByEmail.get(email) ?? null };
       });
       await appendToChain(tx, events);
       return undefined;

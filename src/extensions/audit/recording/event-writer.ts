@@ -7,19 +7,19 @@ import { INSERT_OUTBOX } from '../sql.ts';
 import type { AuditEvent } from '../trail/entry.ts';
 
 /** The name of the outbox rows in which the audit extension stores in-process events until the relay records them. */
-export const OWN_ROW = 'audit.event';
+export const AUDIT_EVENT_ROW = 'audit.event';
 
 /** The payload of an outbox row of the audit extension. `email` identifies the user that the event is about. */
-export type OwnPayload = AuditEvent & { email?: string };
+export type AuditEventPayload = AuditEvent & { email?: string };
 
 const ROWS_AT_ONCE = 500;
 // Maximum number of events that wait while the database is unreachable: about a minute of heavy load, and a few megabytes.
 const MAX_WAITING = 10_000;
-const AGAIN_MS = 1000;
+const RETRY_MS = 1000;
 
 /** Writes in-process events to the outbox in the background. */
 export interface EventWriter extends RunningWorker {
-  add(payload: OwnPayload): void;
+  add(payload: AuditEventPayload): void;
 }
 
 /**
@@ -27,7 +27,7 @@ export interface EventWriter extends RunningWorker {
  * runs go into the next one. While the database is unreachable, it retries every second and keeps a limited number of events.
  */
 export function createEventWriter({ database, wake, log }: Pick<Host, 'database' | 'wake' | 'log'>): EventWriter {
-  const waiting: OwnPayload[] = [];
+  const waiting: AuditEventPayload[] = [];
   const stopping = new AbortController();
   let lost = 0;
   let batchSize = ROWS_AT_ONCE;
@@ -35,14 +35,14 @@ export function createEventWriter({ database, wake, log }: Pick<Host, 'database'
 
   async function writeBatch(): Promise<void> {
     const batch = waiting.slice(0, batchSize);
-    const values = [batch.map(() => newId()), OWN_ROW, batch.map((one) => JSON.stringify(one))];
+    const values = [batch.map(() => newId()), AUDIT_EVENT_ROW, batch.map((one) => JSON.stringify(one))];
     await database.write({ name: 'audit_outbox', text: INSERT_OUTBOX, values });
     waiting.splice(0, batch.length);
     batchSize = Math.min(2 * batchSize, ROWS_AT_ONCE);
     wake.hint();
   }
 
-  async function drainWaiting(): Promise<void> {
+  async function writeWaitingEvents(): Promise<void> {
     while (waiting.length > 0) {
       try {
         await writeBatch();
@@ -55,7 +55,7 @@ export function createEventWriter({ database, wake, log }: Pick<Host, 'database'
           continue;
         }
         if (stopping.signal.aborted) return;
-        await sleep(AGAIN_MS, undefined, { signal: stopping.signal, ref: false }).catch(() => undefined);
+        await sleep(RETRY_MS, undefined, { signal: stopping.signal, ref: false }).catch(() => undefined);
       }
     }
     running = undefined;
@@ -69,7 +69,7 @@ export function createEventWriter({ database, wake, log }: Pick<Host, 'database'
       }
       waiting.push(payload);
       // Events of the same tick go into one statement.
-      running ??= Promise.resolve().then(drainWaiting);
+      running ??= Promise.resolve().then(writeWaitingEvents);
     },
     async stop() {
       stopping.abort();

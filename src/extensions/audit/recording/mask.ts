@@ -1,6 +1,6 @@
 import type { FieldSpec } from '../../../declare/field.ts';
 import { fieldTypeOf } from '../../../records/fields/field-type.ts';
-import { isPersonal } from '../../../records/fields/personal-data.ts';
+import { isPersonalField } from '../../../records/fields/personal-data.ts';
 
 const MASK = '***';
 // Shorter texts are masked as a whole, because their first letter would reveal too much.
@@ -18,17 +18,17 @@ function maskValue(value: unknown, spec: FieldSpec): unknown {
 }
 
 /** Returns a value with its personal parts masked. */
-export function maskPersonal(name: string, spec: FieldSpec, value: unknown): unknown {
+export function maskPersonalValues(name: string, spec: FieldSpec, value: unknown): unknown {
   const { shape, ...own } = spec;
-  if (isPersonal(name, own)) return maskValue(value, spec);
+  if (isPersonalField(name, own)) return maskValue(value, spec);
   if (spec.inner !== undefined && Array.isArray(value)) {
     const item = spec.inner.spec;
-    return value.map((element) => maskPersonal(name, item, element));
+    return value.map((element) => maskPersonalValues(name, item, element));
   }
   if (shape === undefined || typeof value !== 'object' || value === null) return value;
-  const members = Object.entries(value).map(([member, held]) => {
+  const members = Object.entries(value).map(([member, memberValue]) => {
     const field = Object.hasOwn(shape, member) ? shape[member] : undefined;
-    return [member, field === undefined ? held : maskPersonal(member, field.spec, held)];
+    return [member, field === undefined ? memberValue : maskPersonalValues(member, field.spec, memberValue)];
   });
   return Object.fromEntries(members);
 }

@@ -1,7 +1,7 @@
 import { hash, randomBytes } from 'node:crypto';
 import { toCanonicalJson } from '../../../platform/json/canonical-json.ts';
 import type { Executor } from '../../../platform/postgres/database.ts';
-import { HEAD, INSERT, INSERT_VALUES, LOCK } from '../sql.ts';
+import { INSERT_ENTRIES, INSERT_VALUES, LOCK_CHAIN, SELECT_LAST_ENTRY } from '../sql.ts';
 import type { AuditEvent, Changes, Entry, FieldChange } from './entry.ts';
 
 /** The previous hash of the first row of a chain. */
@@ -19,7 +19,7 @@ export function createSeal(salt: string, field: string, change: FieldChange): st
 }
 
 /** The position and hash of a row in the chain. */
-export interface Link {
+export interface ChainLink {
   id: number;
   hash: string;
 }
@@ -29,27 +29,31 @@ const ROWS_AT_ONCE = 200;
 
 /** Locks both ends of the chain until the transaction ends. */
 export async function lockChain(tx: Executor): Promise<void> {
-  await tx.write({ name: 'audit_lock', text: LOCK, values: [] });
+  await tx.write({ name: 'audit_lock', text: LOCK_CHAIN, values: [] });
 }
 
 /** Returns the last row of the chain, or the last removed one if no rows remain. */
-async function readHead(database: Executor): Promise<Link> {
-  const [row] = await database.write<[id: number, hash: string]>({ name: 'audit_head', text: HEAD, values: [] });
+async function readHead(database: Executor): Promise<ChainLink> {
+  const [row] = await database.write<[id: number, hash: string]>({
+    name: 'audit_head',
+    text: SELECT_LAST_ENTRY,
+    values: [],
+  });
   return row === undefined ? { id: 0, hash: GENESIS } : { id: row[0], hash: row[1] };
 }
 
 /** The values of a row that an erasure can remove. */
-interface Erasable {
+interface ErasableValues {
   owner: string;
   salt: string;
   values: Changes;
 }
 
 /** Splits a row into the entry, with seals in place of erasable values, and these values. */
-function sealValues({
+function sealErasableValues({
   erasable,
   ...event
-}: AuditEvent): [event: Omit<AuditEvent, 'erasable'>, values: Erasable | undefined] {
+}: AuditEvent): [event: Omit<AuditEvent, 'erasable'>, values: ErasableValues | undefined] {
   if (erasable === undefined || event.changes === null) return [event, undefined];
   const salt = randomBytes(16).toString('hex');
   const [changes, values]: [Changes, Changes] = [{ ...event.changes }, {}];
@@ -68,9 +72,9 @@ export async function appendToChain(tx: Executor, events: readonly AuditEvent[])
   await lockChain(tx);
   // Use a separate statement: the one that waited for the lock does not see rows that were committed meanwhile.
   let last = await readHead(tx);
-  const removable: (Erasable & { id: number })[] = [];
-  const entries = events.map((whole): Entry => {
-    const [event, values] = sealValues(whole);
+  const removable: (ErasableValues & { id: number })[] = [];
+  const entries = events.map((auditEvent): Entry => {
+    const [event, values] = sealErasableValues(auditEvent);
     if (values !== undefined) removable.push({ ...values, id: last.id + 1 });
     const entry = { ...event, id: last.id + 1, previousHash: last.hash };
     const hash = hashEntry(entry);
@@ -78,33 +82,33 @@ export async function appendToChain(tx: Executor, events: readonly AuditEvent[])
     return { ...entry, hash };
   });
   for (let from = 0; from < entries.length; from += ROWS_AT_ONCE) {
-    const some = entries.slice(from, from + ROWS_AT_ONCE);
+    const batch = entries.slice(from, from + ROWS_AT_ONCE);
     const toJson = (value: unknown) => (value === null ? null : JSON.stringify(value));
     const columns = [
-      some.map((one) => one.id),
-      some.map((one) => one.at),
-      some.map((one) => one.action),
-      some.map((one) => one.resource),
-      some.map((one) => one.record),
-      some.map((one) => one.user),
-      some.map((one) => one.via),
-      some.map((one) => one.credential),
-      some.map((one) => one.ip),
-      some.map((one) => one.requestId),
-      some.map((one) => toJson(one.changes)),
-      some.map((one) => toJson(one.details)),
-      some.map((one) => one.previousHash),
-      some.map((one) => one.hash),
+      batch.map((one) => one.id),
+      batch.map((one) => one.at),
+      batch.map((one) => one.action),
+      batch.map((one) => one.resource),
+      batch.map((one) => one.record),
+      batch.map((one) => one.user),
+      batch.map((one) => one.via),
+      batch.map((one) => one.credential),
+      batch.map((one) => one.ip),
+      batch.map((one) => one.requestId),
+      batch.map((one) => toJson(one.changes)),
+      batch.map((one) => toJson(one.details)),
+      batch.map((one) => one.previousHash),
+      batch.map((one) => one.hash),
     ];
-    await tx.write({ name: 'audit_insert', text: INSERT, values: columns });
+    await tx.write({ name: 'audit_insert', text: INSERT_ENTRIES, values: columns });
   }
   for (let from = 0; from < removable.length; from += ROWS_AT_ONCE) {
-    const some = removable.slice(from, from + ROWS_AT_ONCE);
+    const batch = removable.slice(from, from + ROWS_AT_ONCE);
     const columns = [
-      some.map((one) => one.id),
-      some.map((one) => one.owner),
-      some.map((one) => one.salt),
-      some.map((one) => JSON.stringify(one.values)),
+      batch.map((one) => one.id),
+      batch.map((one) => one.owner),
+      batch.map((one) => one.salt),
+      batch.map((one) => JSON.stringify(one.values)),
     ];
     await tx.write({ name: 'audit_insert_values', text: INSERT_VALUES, values: columns });
   }

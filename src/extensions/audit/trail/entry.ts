@@ -63,7 +63,7 @@ export type ValuesColumns = [salt: string | null, values: Changes | null];
 export const VALUES_COLUMNS = 'salt, values_by_field';
 
 /** SQL for the size of a row in bytes; only these columns can be large. */
-export const ROW_SIZE = ['changes', 'details', 'values_by_field']
+export const ROW_BYTES_SQL = ['changes', 'details', 'values_by_field']
   .map((name) => valueSizeSql(name, 'jsonb'))
   .join(' + ');
 
@@ -71,7 +71,7 @@ export const ROW_SIZE = ['changes', 'details', 'values_by_field']
 export const ENTRIES_WITH_VALUES = 'audit_entries left join audit_values on entry_id = id';
 
 /** Replaces the seals of changes by the stored values. A field whose values an erasure removed becomes `changed`. */
-export function withValues(changes: Changes | null, values: Changes | null): Changes | null {
+export function restoreSealedValues(changes: Changes | null, values: Changes | null): Changes | null {
   if (changes === null) return null;
   const visible = Object.entries(changes).map(([field, change]): [string, FieldChange] => [
     field,
@@ -81,11 +81,11 @@ export function withValues(changes: Changes | null, values: Changes | null): Cha
 }
 
 /** The select list of entries. */
-export const COLUMNS =
+export const ENTRY_COLUMNS =
   'id, at, action, resource, record_id, user_id, via, credential_id, ip, request_id, changes, details, previous_hash, hash';
 
 /** Converts a row of `audit_entries` to an entry. */
-export function readEntry(row: EntryRow): Entry {
+export function toEntry(row: EntryRow): Entry {
   const [id, at, action, resource, record, user, via, credential, ip, requestId, changes, details, ...hashes] = row;
   const [previousHash, hash] = hashes;
   return {

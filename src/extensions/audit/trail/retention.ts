@@ -1,6 +1,6 @@
 import type { Host } from '../../../declare/host.ts';
 import type { Sweep } from '../../../platform/outbox/relay.ts';
-import { ANCHOR_AT, OLDEST, REMOVE_ANCHORS, REMOVE_ENTRIES } from '../sql.ts';
+import { INSERT_ANCHOR, REMOVE_ANCHORS, REMOVE_ENTRIES, SELECT_OLDEST_ENTRIES } from '../sql.ts';
 import { lockChain } from './chain.ts';
 
 const EVERY_MS = 10 * 60_000;
@@ -15,11 +15,11 @@ type OldestRow = [id: number, hash: string, isOld: boolean];
  * row becomes the anchor of the remaining chain. `createRetentionSweep` does not fit, because a batch is several statements under the
  * lock of the chain.
  */
-export function createTrailRetention({ database }: Pick<Host, 'database'>, keepDays: number): Sweep {
+export function createTrailRetentionSweep({ database }: Pick<Host, 'database'>, keepDays: number): Sweep {
   /** Returns the number of removed rows. */
-  const removeBatch = () =>
+  const removeOldBatch = () =>
     database.transaction(async (tx) => {
-      const readOldest = () => tx.write<OldestRow>({ text: OLDEST, values: [keepDays, ROWS_PER_BATCH] });
+      const readOldest = () => tx.write<OldestRow>({ text: SELECT_OLDEST_ENTRIES, values: [keepDays, ROWS_PER_BATCH] });
       // Usually nothing is old: check that first without the lock.
       if ((await readOldest())[0]?.[2] !== true) return 0;
       await lockChain(tx);
@@ -28,7 +28,7 @@ export function createTrailRetention({ database }: Pick<Host, 'database'>, keepD
       const count = firstNewer === -1 ? rows.length : firstNewer;
       if (count === 0) return 0;
       const [id, hash] = rows[count - 1]!;
-      await tx.write({ text: ANCHOR_AT, values: [id, hash] });
+      await tx.write({ text: INSERT_ANCHOR, values: [id, hash] });
       await tx.write({ text: REMOVE_ENTRIES, values: [id] });
       await tx.write({ text: REMOVE_ANCHORS, values: [id] });
       return count;
@@ -40,7 +40,7 @@ export function createTrailRetention({ database }: Pick<Host, 'database'>, keepD
     async run() {
       let total = 0;
       for (let batch = 0; batch < BATCHES_PER_SWEEP; batch++) {
-        const count = await removeBatch();
+        const count = await removeOldBatch();
         total += count;
         if (count < ROWS_PER_BATCH) break;
       }

@@ -2,7 +2,7 @@ import type { Fields } from '../../../declare/field.ts';
 import type { ResourceGateway } from '../../../declare/host.ts';
 import type { AnyResource } from '../../../declare/resource.ts';
 import type { ConfigErrors } from '../../../platform/config/config-errors.ts';
-import { type ErasurePlan, erasurePlan } from '../../../records/schema/erasure-plan.ts';
+import { createErasurePlan, type ErasurePlan } from '../../../records/schema/erasure-plan.ts';
 
 /** Returns the unique indexes in which anonymized records of several owners would have the same values. */
 function findClashingIndexes({ indexes = [] }: AnyResource, { ownerField, personal }: ErasurePlan): string[] {
@@ -15,7 +15,7 @@ function findClashingIndexes({ indexes = [] }: AnyResource, { ownerField, person
   });
 }
 
-function checkAnonymize(declaration: AnyResource, plan: ErasurePlan, errors: ConfigErrors): void {
+function reportAnonymizeErrors(declaration: AnyResource, plan: ErasurePlan, errors: ConfigErrors): void {
   const { ownerField, personal } = plan;
   if (ownerField === 'id')
     errors.report(
@@ -34,14 +34,14 @@ function checkAnonymize(declaration: AnyResource, plan: ErasurePlan, errors: Con
   }
 }
 
-function checkResource({ declaration }: ResourceGateway, isUser: boolean, errors: ConfigErrors): void {
+function checkErasureOptions({ declaration }: ResourceGateway, isUser: boolean, errors: ConfigErrors): void {
   const { onOwnerDelete, personalFields = [] } = declaration;
   const names = Object.keys(declaration.fields as Fields);
   for (const name of personalFields) {
     if (names.includes(name)) continue;
     errors.report(`personalFields: "${name}" is not a field; fields: ${names.join(', ')}`);
   }
-  const plan = erasurePlan(declaration, isUser);
+  const plan = createErasurePlan(declaration, isUser);
   if (plan.ownerField !== undefined && personalFields.includes(plan.ownerField))
     errors.report(
       `personalFields: "${plan.ownerField}" is the owner field, which onOwnerDelete already covers; remove it from the list`,
@@ -51,16 +51,17 @@ function checkResource({ declaration }: ResourceGateway, isUser: boolean, errors
     errors.report('onOwnerDelete: the record of a user is always deleted with their account; remove this option');
   else if (!isUser && plan.ownerField === undefined)
     errors.report('onOwnerDelete: the records have no owner; mark a field with owner(), or remove this option');
-  else if (!isUser && onOwnerDelete === 'anonymize') checkAnonymize(declaration, plan, errors);
+  else if (!isUser && onOwnerDelete === 'anonymize') reportAnonymizeErrors(declaration, plan, errors);
 }
 
 /** Checks the resource options that an erasure depends on. */
-export function checkErasure(
+export function checkErasureConfig(
   resources: readonly ResourceGateway[],
   users: ResourceGateway,
   errors: ConfigErrors,
 ): void {
-  for (const gateway of resources) checkResource(gateway, gateway === users, errors.at(`resource "${gateway.name}"`));
+  for (const gateway of resources)
+    checkErasureOptions(gateway, gateway === users, errors.at(`resource "${gateway.name}"`));
   const status = (users.declaration.fields as Fields).status?.spec;
   if (status === undefined || !['enum', 'string'].includes(status.type.kind) || status.encrypted) {
     errors

@@ -59,7 +59,7 @@ export const requestedErasureShape = z
   .meta({ id: 'ErasureAsked' });
 
 /** Rows that an erasure keeps, with the name of their resource or feature and the reason. */
-export interface Kept {
+export interface KeptData {
   name: string;
   /** Number of kept rows; null if they were not counted. */
   count: number | null;
@@ -80,7 +80,7 @@ export interface Erasure {
   anonymized: Record<string, number>;
   /** Other deleted or anonymized rows, by kind: sessions, devices. */
   erased: Record<string, number>;
-  kept: Kept[];
+  kept: KeptData[];
 }
 
 /** A row of `privacy_erasures`. */
@@ -90,12 +90,12 @@ export type ErasureRow = [
   requestedBy: string,
   status: Erasure['status'],
   counts: Record<string, number>,
-  kept: Kept[],
+  kept: KeptData[],
   requestedAt: string,
   finishedAt: string | null,
 ];
 
-function countsOfKind(counts: Record<string, number>, what: string): Record<string, number> {
+function selectCountsOfKind(counts: Record<string, number>, what: string): Record<string, number> {
   const found = Object.entries(counts).filter(([key, count]) => key.startsWith(`${what}:`) && count > 0);
   return Object.fromEntries(found.map(([key, count]): [string, number] => [key.slice(what.length + 1), count]).sort());
 }
@@ -110,9 +110,9 @@ export function toErasure(row: ErasureRow): Erasure {
     status,
     requestedAt,
     finishedAt,
-    deleted: countsOfKind(counts, 'deleted'),
-    anonymized: countsOfKind(counts, 'anonymized'),
-    erased: countsOfKind(counts, 'erased'),
+    deleted: selectCountsOfKind(counts, 'deleted'),
+    anonymized: selectCountsOfKind(counts, 'anonymized'),
+    erased: selectCountsOfKind(counts, 'erased'),
     kept,
   };
 }

@@ -3,30 +3,30 @@ import type { ExtensionHost } from '../../../declare/extension.ts';
 import type { ResourceGateway } from '../../../declare/host.ts';
 import type { MailMessage } from '../../../platform/mail/message.ts';
 import { quoteIdentifier } from '../../../platform/postgres/identifiers.ts';
-import type { Kept } from './erasure.ts';
+import type { KeptData } from './erasure.ts';
 import type { RecordEraser, RunningErasure } from './record-eraser.ts';
-import { COUNT, FINISH, NOTICE } from './sql.ts';
+import { ADD_TO_COUNT, FINISH_ERASURE, STORE_NOTICE_ID } from './sql.ts';
 
 /**
  * Returns the e-mail that confirms an erasure to its user. This e-mail is the last use of the user's address.
  *
  * @param appHost the host name of APP_URL; undefined if APP_URL is not set
  */
-function composeErasureNotice(to: string, appHost: string | undefined, kept: readonly Kept[]): MailMessage {
+function composeErasureNotice(to: string, appHost: string | undefined, kept: readonly KeptData[]): MailMessage {
   const at = appHost === undefined ? '' : ` at ${appHost}`;
-  const stays = kept.map(({ name, why }) => `- ${name}: ${why}`);
+  const keptLines = kept.map(({ name, why }) => `- ${name}: ${why}`);
   return {
     to,
     subject: 'Your account was erased',
     text: [
       `Your account${at} and its data were erased. This cannot be undone, and no one can sign in to it anymore.`,
-      ...(stays.length === 0 ? [] : [`Data that is kept, and why:\n${stays.join('\n')}`]),
+      ...(keptLines.length === 0 ? [] : [`Data that is kept, and why:\n${keptLines.join('\n')}`]),
       'Your e-mail address is deleted once this message is sent.',
     ].join('\n\n'),
   };
 }
 
-type Finish = (erasing: RunningErasure, recheckDelayMs: number) => Promise<void>;
+type FinishErasure = (erasing: RunningErasure, recheckDelayMs: number) => Promise<void>;
 
 /** Creates the last step of an erasure: it deletes the user record, completes the report and sends the e-mail, all in one transaction. */
 export function createErasureFinisher(
@@ -35,15 +35,15 @@ export function createErasureFinisher(
   users: ResourceGateway,
   user: RecordEraser,
   owned: readonly RecordEraser[],
-): Finish {
+): FinishErasure {
   const table = quoteIdentifier(users.table);
-  const lockUser = `select ${users.columns('_row')} from ${table} _row where "id" = $1 for update`;
+  const lockUserSql = `select ${users.columns('_row')} from ${table} _row where "id" = $1 for update`;
   const selectEmailSql = (from: string) => `select "email" from ${quoteIdentifier(from)} where "id" = $1`;
   const archive = users.archiveTable;
   const appHost = env.appUrl === undefined ? undefined : new URL(env.appUrl).host;
 
-  async function listKeptData(userId: string): Promise<Kept[]> {
-    const kept: Kept[] = userData().flatMap(({ name, kept: why }) =>
+  async function listKeptData(userId: string): Promise<KeptData[]> {
+    const kept: KeptData[] = userData().flatMap(({ name, kept: why }) =>
       why === undefined ? [] : [{ name, count: null, why }],
     );
     for (const share of owned.filter(({ plan }) => plan.action === 'keep')) {
@@ -56,25 +56,25 @@ export function createErasureFinisher(
 
   return async function finish({ id, userId }, recheckDelayMs) {
     const kept = await listKeptData(userId);
-    await user.runRemoval(async (tx, remove) => {
+    await user.runRemovalTransaction(async (tx, removeRecords) => {
       const { database } = tx;
       const values = [id, JSON.stringify(kept), recheckDelayMs];
-      if ((await database.write({ text: FINISH, values })).length === 0) return;
-      const rows = await database.write({ text: lockUser, values: [userId] });
-      const [found] = await database.write<[unknown]>({
+      if ((await database.write({ text: FINISH_ERASURE, values })).length === 0) return;
+      const rows = await database.write({ text: lockUserSql, values: [userId] });
+      const [emailRow] = await database.write<[unknown]>({
         text: archive === undefined || rows.length > 0 ? selectEmailSql(users.table) : selectEmailSql(archive),
         values: [userId],
       });
-      if (rows.length > 0) await remove(rows);
+      if (rows.length > 0) await removeRecords(rows);
       await revoke({ cause: 'user_deleted', userIds: [userId] }, tx);
       if (archive !== undefined) {
         await database.write({ text: `delete from ${quoteIdentifier(archive)} where "id" = $1`, values: [userId] });
       }
-      await database.write({ text: COUNT, values: [id, `deleted:${users.name}`, 1] });
-      const email = found?.[0];
+      await database.write({ text: ADD_TO_COUNT, values: [id, `deleted:${users.name}`, 1] });
+      const email = emailRow?.[0];
       if (typeof email === 'string') {
         const notice = await mail.send(composeErasureNotice(email, appHost, kept), tx);
-        await database.write({ text: NOTICE, values: [id, notice.id] });
+        await database.write({ text: STORE_NOTICE_ID, values: [id, notice.id] });
       }
       tx.afterCommit(() => events.emit('security.account_erased', { userId, erasureId: id }));
     });

@@ -5,37 +5,38 @@ import { ConfigErrors } from '../../../platform/config/config-errors.ts';
 import { createReclaimSweep, createRetentionSweep } from '../../../platform/leased-work/sweeps.ts';
 import type { OutboxConsumer, Sweep } from '../../../platform/outbox/relay.ts';
 import { quoteIdentifier } from '../../../platform/postgres/identifiers.ts';
-import { erasurePlan } from '../../../records/schema/erasure-plan.ts';
-import { checkErasure } from './config-errors.ts';
-import { createEraseAccount } from './erase-account.ts';
+import { createErasurePlan } from '../../../records/schema/erasure-plan.ts';
+import { checkErasureConfig } from './config-errors.ts';
+import { createEraseAccountJob } from './erase-account.ts';
 import { createRecordEraser } from './record-eraser.ts';
 import { createOutboxRedactor } from './record-statements.ts';
 import { createRequestErasure } from './request.ts';
 import { erasureRoutes } from './routes.ts';
-import { DUE, FORGET_NOTICES } from './sql.ts';
+import { REMOVE_SENT_NOTICES, SELECT_DUE_ERASURE_IDS } from './sql.ts';
 
-const EVERY_MS = 5000;
+const SWEEP_EVERY_MS = 5000;
 const MAX_DUE = 500;
 
 /** Creates the sweeps that enqueue due erasures and remove e-mails about finished ones. */
-function erasureSweeps({ database, jobs }: Pick<ExtensionHost, 'database' | 'jobs'>): Sweep[] {
+function createErasureSweeps({ database, jobs }: Pick<ExtensionHost, 'database' | 'jobs'>): Sweep[] {
   return [
     createReclaimSweep({
       name: 'erasures of accounts',
-      everyMs: EVERY_MS,
-      find: async () => (await database.write<[id: string]>({ text: DUE, values: [MAX_DUE] })).flat(),
+      everyMs: SWEEP_EVERY_MS,
+      find: async () =>
+        (await database.write<[id: string]>({ text: SELECT_DUE_ERASURE_IDS, values: [MAX_DUE] })).flat(),
       addJobs: (ids) => jobs.add('erase', ids),
     }),
     createRetentionSweep(database, {
       name: 'e-mails about erasures',
-      everyMs: EVERY_MS,
-      removals: [{ text: FORGET_NOTICES }],
+      everyMs: SWEEP_EVERY_MS,
+      removals: [{ text: REMOVE_SENT_NOTICES }],
     }),
   ];
 }
 
 /** Creates the relay consumer that resets the status to `deleting` if a user is changed or restored during their erasure. */
-function createStatusKeeper(users: ResourceGateway): OutboxConsumer {
+function createDeletingStatusConsumer(users: ResourceGateway): OutboxConsumer {
   const names = new Set([`${users.name}.updated`, `${users.name}.restored`]);
   const text = `
     update ${quoteIdentifier(users.table)} u set status = 'deleting' from privacy_erasures e
@@ -52,25 +53,25 @@ function createStatusKeeper(users: ResourceGateway): OutboxConsumer {
 export { erasures } from './erasure.ts';
 
 /** Returns the routes, the job, the relay consumer and the sweeps that erase accounts. */
-export function erasureParts(host: ExtensionHost, accounts: Accounts, users: ResourceGateway): FeatureParts {
-  const check = (errors: ConfigErrors) => {
-    checkErasure(host.resources, users, errors);
+export function createErasureParts(host: ExtensionHost, accounts: Accounts, users: ResourceGateway): FeatureParts {
+  const collectConfigErrors = (errors: ConfigErrors) => {
+    checkErasureConfig(host.resources, users, errors);
     return errors;
   };
   // No erasure plan can be built from invalid options. Only report the errors: the app does not start.
-  if (check(new ConfigErrors()).lines.length > 0) return { checkConfig: check };
+  if (collectConfigErrors(new ConfigErrors()).lines.length > 0) return { checkConfig: collectConfigErrors };
   const owned = host.resources.flatMap((gateway) => {
-    const plan = erasurePlan(gateway.declaration, false);
+    const plan = createErasurePlan(gateway.declaration, false);
     return gateway === users || plan.ownerField === undefined ? [] : [createRecordEraser(host, gateway, plan)];
   });
   // A user resource may have an owner field, but an erasure removes only the user's own account.
-  const plan = { ...erasurePlan(users.declaration, true), ownerField: 'id', ownerColumn: 'id' };
+  const plan = { ...createErasurePlan(users.declaration, true), ownerField: 'id', ownerColumn: 'id' };
   const user = createRecordEraser(host, users, plan);
   const redact = createOutboxRedactor(host, [user, ...owned.filter((share) => share.plan.action !== 'keep')]);
   return {
     routes: erasureRoutes(host, accounts, createRequestErasure(host, users)),
-    jobs: { erase: { run: createEraseAccount(host, accounts, users, { user, owned, redact }), concurrency: 2 } },
-    consumers: [createStatusKeeper(users)],
-    sweeps: erasureSweeps(host),
+    jobs: { erase: { run: createEraseAccountJob(host, accounts, users, { user, owned, redact }), concurrency: 2 } },
+    consumers: [createDeletingStatusConsumer(users)],
+    sweeps: createErasureSweeps(host),
   };
 }

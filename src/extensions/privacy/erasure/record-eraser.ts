@@ -6,12 +6,12 @@ import { isStatementTimeout, isTransient } from '../../../platform/postgres/erro
 import { scanRows } from '../../../platform/postgres/scan.ts';
 import type { ErasurePlan } from '../../../records/schema/erasure-plan.ts';
 import { createRecordStatements } from './record-statements.ts';
-import { COUNT } from './sql.ts';
+import { ADD_TO_COUNT } from './sql.ts';
 
 // Records per transaction without delete hooks.
-const AT_ONCE = 500;
+const BATCH_ROWS = 500;
 // Records per transaction if the resource has delete hooks. Small, because hooks may be slow, and the records stay locked meanwhile.
-const AT_ONCE_WITH_HOOKS = 50;
+const BATCH_ROWS_WITH_HOOKS = 50;
 
 /** A `beforeDelete` hook threw; `record` is the id of its record. */
 class HookFailure extends Error {
@@ -35,12 +35,12 @@ export interface RecordEraser {
   gateway: ResourceGateway;
   plan: ErasurePlan;
   /** Erases the user's records in batches until none is left. Returns the number of erased records. */
-  erase(erasing: RunningErasure): Promise<number>;
+  eraseRecords(erasing: RunningErasure): Promise<number>;
   /**
    * Runs `work` in a transaction in which it can delete records, even if the plan keeps them; their events contain no personal data. If
    * a `beforeDelete` hook throws, the transaction runs again without the hook for that record.
    */
-  runRemoval<T>(work: (tx: Transaction, remove: Remove) => Promise<T>): Promise<T>;
+  runRemovalTransaction<T>(work: (tx: Transaction, removeRecords: RemoveRecords) => Promise<T>): Promise<T>;
   /** Returns the number of the user's records; null if counting them takes too long. */
   count(userId: string): Promise<number | null>;
 }
@@ -50,8 +50,8 @@ export interface RecordEraser {
  *
  * @param rows locked rows with the columns of `gateway.columns`
  */
-type Remove = (rows: readonly unknown[][]) => Promise<void>;
-type Parts = Pick<Host, 'database' | 'transaction' | 'events' | 'wake' | 'log' | 'service' | 'push'>;
+type RemoveRecords = (rows: readonly unknown[][]) => Promise<void>;
+type EraserHost = Pick<Host, 'database' | 'transaction' | 'events' | 'wake' | 'log' | 'service' | 'push'>;
 type Json = Record<string, unknown>;
 
 /**
@@ -59,18 +59,18 @@ type Json = Record<string, unknown>;
  *
  * @param plan the erasure plan of a resource whose records have an owner
  */
-export function createRecordEraser(host: Parts, gateway: ResourceGateway, plan: ErasurePlan): RecordEraser {
+export function createRecordEraser(host: EraserHost, gateway: ResourceGateway, plan: ErasurePlan): RecordEraser {
   const { database, events, wake, log } = host;
   const statements = createRecordStatements(gateway, plan);
   const hooks = (gateway.declaration.hooks ?? {}) as Hooks<never>;
   const anonymizes = plan.action === 'anonymize';
   const hasDeleteHooks = !anonymizes && (hooks.beforeDelete !== undefined || hooks.afterDelete !== undefined);
-  const atOnce = hasDeleteHooks ? AT_ONCE_WITH_HOOKS : AT_ONCE;
+  const batchRows = hasDeleteHooks ? BATCH_ROWS_WITH_HOOKS : BATCH_ROWS;
 
   const logHookFailure = (record: string, hook: string, error: unknown) =>
     log.error({ err: error, resource: gateway.name, record, hook }, 'A hook failed during the erasure of an account');
 
-  function emitEvents(action: 'deleted' | 'updated', changes: readonly Json[][]): void {
+  function emitRecordEvents(action: 'deleted' | 'updated', changes: readonly Json[][]): void {
     wake.hint();
     const name = `${gateway.name}.${action}`;
     if (!events.has(name)) return;
@@ -112,8 +112,11 @@ export function createRecordEraser(host: Parts, gateway: ResourceGateway, plan: 
       }
     }
     const ids = rows.map(([id]) => id);
-    const gone = await tx.database.write<Json[]>({ text: statements.remove, values: [ids, ids.map(() => newId())] });
-    tx.afterCommit(() => emitEvents('deleted', gone));
+    const deletedRecords = await tx.database.write<Json[]>({
+      text: statements.remove,
+      values: [ids, ids.map(() => newId())],
+    });
+    tx.afterCommit(() => emitRecordEvents('deleted', deletedRecords));
     tx.afterCommit(async () => {
       for (const record of records) {
         try {
@@ -129,13 +132,18 @@ export function createRecordEraser(host: Parts, gateway: ResourceGateway, plan: 
     const ids = rows.map(([id]) => id as string);
     const values = [ids, ids.map(() => newId()), ...statements.replacementValues(ids)];
     const changed = await tx.database.write<Json[]>({ text: statements.anonymize, values });
-    tx.afterCommit(() => emitEvents('updated', changed));
+    tx.afterCommit(() => emitRecordEvents('updated', changed));
   }
 
-  const addToCount = (tx: Transaction, { id }: RunningErasure, count: number) =>
-    tx.database.write({ text: COUNT, values: [id, `${anonymizes ? 'anonymized' : 'deleted'}:${gateway.name}`, count] });
+  const addToErasureCount = (tx: Transaction, { id }: RunningErasure, count: number) =>
+    tx.database.write({
+      text: ADD_TO_COUNT,
+      values: [id, `${anonymizes ? 'anonymized' : 'deleted'}:${gateway.name}`, count],
+    });
 
-  async function runRemoval<T>(work: (tx: Transaction, remove: Remove) => Promise<T>): Promise<T> {
+  async function runRemovalTransaction<T>(
+    work: (tx: Transaction, removeRecords: RemoveRecords) => Promise<T>,
+  ): Promise<T> {
     const withoutHook = new Set<string>();
     for (;;) {
       try {
@@ -150,28 +158,28 @@ export function createRecordEraser(host: Parts, gateway: ResourceGateway, plan: 
   }
 
   const eraseBatch = (erasing: RunningErasure, lockBatchSql: string) =>
-    runRemoval(async (tx, remove) => {
-      const rows = await tx.database.write({ text: lockBatchSql, values: [erasing.userId, atOnce] });
+    runRemovalTransaction(async (tx, removeRecords) => {
+      const rows = await tx.database.write({ text: lockBatchSql, values: [erasing.userId, batchRows] });
       if (rows.length === 0) return 0;
-      await (anonymizes ? anonymizeInTransaction(tx, rows) : remove(rows));
-      await addToCount(tx, erasing, rows.length);
+      await (anonymizes ? anonymizeInTransaction(tx, rows) : removeRecords(rows));
+      await addToErasureCount(tx, erasing, rows.length);
       return rows.length;
     });
 
-  async function eraseArchived(erasing: RunningErasure): Promise<number> {
+  async function eraseArchivedRecords(erasing: RunningErasure): Promise<number> {
     const { findArchived, anonymizeArchived, removeArchived, replacementValues } = statements;
     if (findArchived === undefined) return 0;
     const text = anonymizes ? anonymizeArchived! : removeArchived!;
     let total = 0;
     for (let after: string | null = ''; after !== null; ) {
-      const values = [erasing.userId, after, AT_ONCE];
+      const values = [erasing.userId, after, BATCH_ROWS];
       after = await host.transaction(async (tx): Promise<string | null> => {
         const ids = (await tx.database.write<[id: string]>({ text: findArchived, values })).flat();
         if (ids.length === 0) return null;
         const changed = await tx.database.write({ text, values: [ids, ...(anonymizes ? replacementValues(ids) : [])] });
-        await addToCount(tx, erasing, changed.length);
+        await addToErasureCount(tx, erasing, changed.length);
         total += changed.length;
-        return ids.length < AT_ONCE ? null : ids.at(-1)!;
+        return ids.length < BATCH_ROWS ? null : ids.at(-1)!;
       });
     }
     return total;
@@ -180,13 +188,13 @@ export function createRecordEraser(host: Parts, gateway: ResourceGateway, plan: 
   return {
     gateway,
     plan,
-    runRemoval,
-    async erase(erasing) {
+    runRemovalTransaction,
+    async eraseRecords(erasing) {
       let total = 0;
       for (const lockBatchSql of [statements.lockBatch, statements.lockBatchWaiting]) {
         for (let found = 1; found > 0; total += found) found = await eraseBatch(erasing, lockBatchSql);
       }
-      return total + (await eraseArchived(erasing));
+      return total + (await eraseArchivedRecords(erasing));
     },
     async count(userId) {
       const count = { text: statements.count, values: [userId] };

@@ -35,20 +35,20 @@ interface RecordStatements {
 }
 
 /** Returns the columns that events must not contain after an erasure: personal columns, and password hashes, which no event may contain. */
-function erasedColumns({ declaration }: ResourceGateway, { personal }: ErasurePlan): string[] {
+function listErasedColumns({ declaration }: ResourceGateway, { personal }: ErasurePlan): string[] {
   const passwords = Object.entries(declaration.fields as Fields).filter(([, { spec }]) => fieldTypeOf(spec).concealed);
   return [...personal.map(({ column }) => column), ...passwords.map(([name]) => snakeCase(name))];
 }
 
 /** Returns whether the replacement value differs for each record: a ciphertext is bound to the id of its record. */
-function differsPerRecord({ spec, replacement }: EmptiedField): boolean {
+function needsReplacementPerRecord({ spec, replacement }: EmptiedField): boolean {
   return spec.encrypted === true && replacement !== null;
 }
 
 /** Returns the SQL parameter with a field's replacement value: an array with one value per id, or one value for all records. */
-function replacementParameter(gateway: ResourceGateway, field: EmptiedField, ids: readonly string[]): unknown {
+function encodeReplacementParameter(gateway: ResourceGateway, field: EmptiedField, ids: readonly string[]): unknown {
   const encodeReplacement = (id: string) => gateway.toColumn(field.name, field.replacement, id);
-  return differsPerRecord(field) ? ids.map(encodeReplacement) : encodeReplacement('');
+  return needsReplacementPerRecord(field) ? ids.map(encodeReplacement) : encodeReplacement('');
 }
 
 /** Returns a list of column names as an SQL array. */
@@ -64,8 +64,8 @@ function textArraySql(names: readonly string[]): string {
 export function createRecordStatements(gateway: ResourceGateway, plan: ErasurePlan): RecordStatements {
   const table = quoteIdentifier(gateway.table);
   const owner = quoteIdentifier(plan.ownerColumn!);
-  const erasedNames = textArraySql(erasedColumns(gateway, plan));
-  const passwords = textArraySql(erasedColumns(gateway, { ...plan, personal: [] }));
+  const erasedNames = textArraySql(listErasedColumns(gateway, plan));
+  const passwords = textArraySql(listErasedColumns(gateway, { ...plan, personal: [] }));
   const json = gateway.rowJson;
   const origin = gateway.declaration.audit === true ? `, 'origin', '{"via":"system"}'::jsonb` : '';
   // `erased` marks events of an erasure: a realtime client that reconnects later receives only the id of such a record.
@@ -74,17 +74,17 @@ export function createRecordStatements(gateway: ResourceGateway, plan: ErasurePl
     select _event.id, '${gateway.name}.${action}', '${gateway.name}', _new."id", clock_timestamp(), jsonb_build_object(${parts}, 'erased', true${origin})
     from ${from} join unnest($1::text[], $2::text[]) _event(record_id, id) on _event.record_id = _new."id")`;
   const lockBatch = `select ${gateway.columns('_row')} from ${table} _row where _row.${owner} = $1`;
-  const setClauseSql = (given: number, time: string) => {
+  const setClauseSql = (parametersBefore: number, time: string) => {
     const values = plan.personal.map((field, i) => {
       const name = quoteIdentifier(field.column);
-      return `${name} = ${differsPerRecord(field) ? `_left.${name}` : `$${given + i + 1}`}`;
+      return `${name} = ${needsReplacementPerRecord(field) ? `_left.${name}` : `$${parametersBefore + i + 1}`}`;
     });
     const own = plan.ownerColumn === 'id' ? [] : [`${owner} = null`];
     return [...values, ...own, ...(gateway.declaration.timestamps === false || time === '' ? [] : [time])].join(', ');
   };
-  const replacementTableSql = (given: number) => {
+  const replacementTableSql = (parametersBefore: number) => {
     const each = plan.personal.flatMap((field, i) =>
-      differsPerRecord(field) ? [[field.column, given + i + 1] as const] : [],
+      needsReplacementPerRecord(field) ? [[field.column, parametersBefore + i + 1] as const] : [],
     );
     const values = ['$1::text[]', ...each.map(([, at]) => `$${at}::text[]`)];
     const names = ['id', ...each.map(([column]) => column)].map(quoteIdentifier);
@@ -112,20 +112,20 @@ export function createRecordStatements(gateway: ResourceGateway, plan: ErasurePl
     count: `select ${[table, ...(archive === undefined ? [] : [archive])]
       .map((from) => `(select count(*) from ${from} where ${owner} = $1)`)
       .join(' + ')}`,
-    replacementValues: (ids) => plan.personal.map((field) => replacementParameter(gateway, field, ids)),
+    replacementValues: (ids) => plan.personal.map((field) => encodeReplacementParameter(gateway, field, ids)),
   };
 }
 
 /** $1 owner. Removes personal data from outbox events of the owner's records. Waits for a relay that has locked these events. */
-function redactSql(gateway: ResourceGateway, plan: ErasurePlan): string {
-  const erased = textArraySql(erasedColumns(gateway, plan));
+function redactOutboxSql(gateway: ResourceGateway, plan: ErasurePlan): string {
+  const erased = textArraySql(listErasedColumns(gateway, plan));
   const owner = `'${plan.ownerColumn}'`;
-  const belongsToOwnerSql = (part: string) =>
+  const holdsOwnersPersonalDataSql = (part: string) =>
     `(payload->'${part}'->>${owner} = $1 and payload->'${part}' ?| ${erased})`;
   return `
   update outbox set payload = payload || jsonb_build_object('record', (payload->'record') - ${erased})
     || case when payload ? 'previous' then jsonb_build_object('previous', (payload->'previous') - ${erased}) else '{}' end
-  where resource = '${gateway.name}' and (${belongsToOwnerSql('record')} or ${belongsToOwnerSql('previous')}) returning 1`;
+  where resource = '${gateway.name}' and (${holdsOwnersPersonalDataSql('record')} or ${holdsOwnersPersonalDataSql('previous')}) returning 1`;
 }
 
 /**
@@ -137,7 +137,7 @@ export function createOutboxRedactor(
   { database }: Pick<Host, 'database'>,
   shares: readonly { gateway: ResourceGateway; plan: ErasurePlan }[],
 ): (userId: string) => Promise<void> {
-  const texts = shares.map(({ gateway, plan }) => redactSql(gateway, plan));
+  const texts = shares.map(({ gateway, plan }) => redactOutboxSql(gateway, plan));
   return async (userId) => {
     for (const text of texts) await database.write({ text, values: [userId] });
   };

@@ -10,7 +10,7 @@ import { withMeta } from '../../../platform/http/response.ts';
 import { isId } from '../../../platform/ids.ts';
 import { type ErasureRow, erasureShape, requestedErasureShape, toErasure } from './erasure.ts';
 import type { RequestErasure } from './request.ts';
-import { LIST, OF_USER, READ } from './sql.ts';
+import { LIST_ERASURES, SELECT_ERASURE, SELECT_ERASURE_OF_USER } from './sql.ts';
 
 const MAX_LIMIT = 200;
 const id = z.string().refine(isId, { error: 'Must be an id' });
@@ -41,21 +41,22 @@ export function erasureRoutes(
   requestErasure: RequestErasure,
 ): Route[] {
   const tags = ['privacy'];
-  const oneAtATime = createKeyedQueue();
+  const runOneAtATimePerUser = createKeyedQueue();
 
   // One request at a time for each user. The first one uses up the second factor and ends the sessions, so the requests after it get
   // the error of an ended session, not that of a wrong code.
-  function eraseMe(ctx: RouteContext<z.output<typeof eraseInput>>) {
+  function requestOwnErasure(ctx: RouteContext<z.output<typeof eraseInput>>) {
     const userId = ctx.user!.id;
-    return oneAtATime(userId, async () => {
-      if ((await database.read({ text: OF_USER, values: [userId] })).length > 0) throw invalidSessionError();
+    return runOneAtATimePerUser(userId, async () => {
+      if ((await database.read({ text: SELECT_ERASURE_OF_USER, values: [userId] })).length > 0)
+        throw invalidSessionError();
       await accounts.confirmIdentity(ctx, ctx.input, { password: 'password', code: 'code' });
       const { id, status } = await requestErasure({ userId, by: userId, ip: addressOf(ctx.req) });
       return { id, status };
     });
   }
 
-  async function eraseUser(ctx: RouteContext) {
+  async function requestUserErasure(ctx: RouteContext) {
     const [by, userId] = [ctx.user!.id, ctx.params.id!];
     // Erasing one's own account requires the password. A stolen admin session must not bypass that.
     if (by === userId) throw new ApiError('FORBIDDEN', 'Erase your own account with POST /api/auth/me/erase');
@@ -64,13 +65,13 @@ export function erasureRoutes(
 
   async function listErasures(ctx: RouteContext) {
     const { user, status, after, limit } = ctx.query as unknown as z.output<typeof listQuery>;
-    const rows = await database.readList<ErasureRow>({ text: LIST, values: [user, status, after, limit + 1] });
+    const rows = await database.readList<ErasureRow>({ text: LIST_ERASURES, values: [user, status, after, limit + 1] });
     const page = rows.slice(0, limit).map(toErasure);
     return withMeta(page, { limit, next: rows.length > limit ? page.at(-1)!.id : null });
   }
 
   async function readErasure({ params: { id } }: RouteContext) {
-    const rows = isId(id) ? await database.read<ErasureRow>({ text: READ, values: [id] }) : [];
+    const rows = isId(id) ? await database.read<ErasureRow>({ text: SELECT_ERASURE, values: [id] }) : [];
     if (rows[0] === undefined) throw new ApiError('NOT_FOUND');
     return toErasure(rows[0]);
   }
@@ -89,7 +90,7 @@ export function erasureRoutes(
       summary: 'Erase your account and all data that belongs to it',
       description:
         'You are signed out everywhere at once. This cannot be undone. You get an e-mail when it is finished.',
-      handler: eraseMe,
+      handler: requestOwnErasure,
     },
     {
       method: 'POST',
@@ -102,7 +103,7 @@ export function erasureRoutes(
       tags,
       summary: 'Erase the account of a user and all data that belongs to it',
       description: 'A repeated request returns the existing erasure.',
-      handler: eraseUser,
+      handler: requestUserErasure,
     },
     {
       method: 'GET',

@@ -26,7 +26,7 @@ export function createDownloadHandler(
 
   return async ({ req, res, params }: RouteContext): Promise<void> => {
     const { token } = params;
-    const dataExport = isExportToken(token) ? await exports.find(token) : undefined;
+    const dataExport = isExportToken(token) ? await exports.findByToken(token) : undefined;
     if (dataExport === undefined || (await findAllowedRequester(dataExport, users)) === undefined)
       throw new ApiError('NOT_FOUND');
     const first = await exports.readChunk(dataExport, 0);

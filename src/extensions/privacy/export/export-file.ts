@@ -2,7 +2,7 @@ import type { Viewer } from '../../../declare/actor.ts';
 import type { ZipEntry } from './zip.ts';
 
 /** The batch size and the callbacks that the writer of one export file uses. */
-export interface WriteContext {
+export interface ExportWriteContext {
   /** Returns the number of rows to read next. */
   batchRows: () => number;
   /** Names of fields that are stored but not exported. The file adds to the set while its rows are read. */
@@ -19,11 +19,11 @@ export interface ExportFile {
   /** Description of the content for the reader of the manifest. */
   description: string;
   /** Reads the rows in batches. */
-  rows(user: Viewer, writing: WriteContext): AsyncIterable<Record<string, unknown>[]>;
+  rows(user: Viewer, writing: ExportWriteContext): AsyncIterable<Record<string, unknown>[]>;
 }
 
-const FIRST_ROWS = 20;
-const MAX_ROWS = 1000;
+const FIRST_BATCH_ROWS = 20;
+const MAX_BATCH_ROWS = 1000;
 /** Target size of a batch. A batch is held in memory as a whole, so larger rows are read in smaller batches. */
 const BATCH_BYTES = 512 * 1024;
 
@@ -46,14 +46,14 @@ interface FileEntry extends ZipEntry {
 /** Returns how many rows to read next, given the size of the last batch, so that each batch takes about the same memory. */
 function computeNextBatchRows(rows: number, bytes: number): number {
   const fitting = Math.floor((rows * BATCH_BYTES) / Math.max(bytes, 1));
-  return Math.max(1, Math.min(fitting, rows * 2, MAX_ROWS));
+  return Math.max(1, Math.min(fitting, rows * 2, MAX_BATCH_ROWS));
 }
 
 /** Creates the archive entry of a file with one line of JSON per row (NDJSON). */
 export function createFileEntry({ path, holds, description, rows }: ExportFile, user: Viewer): FileEntry {
   const leftOut = new Set<string>();
   const written: ManifestFile = { file: path, holds, description, records: 0, deleted: 0, leftOut: [], unreadable: 0 };
-  let batchRows = FIRST_ROWS;
+  let batchRows = FIRST_BATCH_ROWS;
   const writing = {
     batchRows: () => batchRows,
     leftOut,

@@ -2,15 +2,15 @@ import type { FieldSpec, Fields } from '../../../declare/field.ts';
 import type { StoredRecord } from '../../../declare/host.ts';
 import type { AnyResource } from '../../../declare/resource.ts';
 import { fieldTypeOf } from '../../../records/fields/field-type.ts';
-import { erasurePlan } from '../../../records/schema/erasure-plan.ts';
+import { createErasurePlan } from '../../../records/schema/erasure-plan.ts';
 import { columnOf } from './read-records.ts';
 
 // Hidden fields with such names are secrets, not personal data. Short words match only as whole words: `apiKey`, not `monkey`.
-const SECRETS = [
+const SECRET_NAMES = [
   /(password|passcode|passphrase|token|hash|digest|secret|salt|credential|recovery_?code|backup_?code)s?$/i,
   /((^|_)(key|seed|pin|otp|nonce)|(Key|Seed|Pin|Otp|OTP|Nonce))s?$/,
 ];
-const isSecretName = (name: string) => SECRETS.some((secret) => secret.test(name));
+const isSecretName = (name: string) => SECRET_NAMES.some((secret) => secret.test(name));
 
 /** A field of a resource that the export of a record's owner can contain. */
 export interface ExportedField {
@@ -28,7 +28,7 @@ export interface ExportedField {
  * @param isUser whether it is the user resource, whose text fields are all personal
  */
 export function listExportedFields(resource: AnyResource, isUser: boolean): ExportedField[] {
-  const personal = new Set(erasurePlan(resource, isUser).personal.map(({ name }) => name));
+  const personal = new Set(createErasurePlan(resource, isUser).personal.map(({ name }) => name));
   return Object.entries(resource.fields as Fields).flatMap(([name, { spec }]) => {
     if (fieldTypeOf(spec).concealed) return [];
     const isConcealed = spec.hidden === true || spec.writeOnly === true;
@@ -71,16 +71,16 @@ interface ReferringField {
   isMarkedPersonal: boolean;
 }
 
-type RefersTo = ReferringField['refersTo'];
+type ReferenceTest = ReferringField['refersTo'];
 
 /** Returns a function that tests whether a value of the field refers to a user; undefined if the field cannot refer to users. */
-function createReferenceTest({ target, inner, shape }: FieldSpec): RefersTo | undefined {
+function createReferenceTest({ target, inner, shape }: FieldSpec): ReferenceTest | undefined {
   if (target === 'user') return (value, userId) => value === userId;
   if (inner !== undefined) {
     const find = createReferenceTest(inner.spec);
     return find && ((value, userId) => Array.isArray(value) && value.some((item) => find(item, userId)));
   }
-  const members = Object.entries(shape ?? {}).flatMap(([member, { spec }]): [string, RefersTo][] => {
+  const members = Object.entries(shape ?? {}).flatMap(([member, { spec }]): [string, ReferenceTest][] => {
     const find = createReferenceTest(spec);
     return find === undefined ? [] : [[member, find]];
   });

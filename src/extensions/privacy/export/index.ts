@@ -1,26 +1,26 @@
 import { z } from 'zod';
-import { deletedUsersConsumer } from '../../../accounts/users/user-state.ts';
+import { createDeletedUsersConsumer } from '../../../accounts/users/user-state.ts';
 import type { Accounts, RevocationStep } from '../../../declare/accounts.ts';
-import { type ExtensionHost, type FeatureParts, wholeNumberSetting } from '../../../declare/extension.ts';
+import { type ExtensionHost, type FeatureParts, wholeNumberSettingSchema } from '../../../declare/extension.ts';
 import type { Fields } from '../../../declare/field.ts';
 import type { Host, ResourceGateway, UserData } from '../../../declare/host.ts';
 import { createReclaimSweep, createRetentionSweep } from '../../../platform/leased-work/sweeps.ts';
 import type { Sweep } from '../../../platform/outbox/relay.ts';
 import { quoteIdentifier } from '../../../platform/postgres/identifiers.ts';
 import { readRowsInPages } from '../../../platform/postgres/scan.ts';
-import { createExportMailComposer, createLinks, EXPORT_MAIL } from './links.ts';
+import { createExportLinks, createExportMailComposer, EXPORT_MAIL } from './links.ts';
 import { checkUserDataNames, listExportFiles } from './list-files.ts';
 import { createExportJob } from './make-export.ts';
 import { exportRoutes } from './routes.ts';
-import { REMOVE_EXPIRED, REMOVE_OF_USERS, REMOVE_REQUESTED_BY, ROWS_OF, removeInvalidSql } from './sql.ts';
+import { REMOVE_EXPIRED, REMOVE_OF_USERS, REMOVE_REQUESTED_BY, removeInvalidSql, SELECT_USER_DATA } from './sql.ts';
 import { createExportStore, type ExportStore, secretContext } from './store.ts';
 
 /** The settings for exports of the privacy extension. */
 export const exportSettings = z.strictObject({
   /** Hours for which an export is kept and its link works. */
-  exportHours: wholeNumberSetting(720).default(72),
+  exportHours: wholeNumberSettingSchema(720).default(72),
   /** Maximum number of exports of one user that one requester may start in 24 hours. */
-  exportsPerDay: wholeNumberSetting(1000).default(5),
+  exportsPerDay: wholeNumberSettingSchema(1000).default(5),
 });
 
 /** The settings of exports as a project writes them. All are optional. */
@@ -31,10 +31,10 @@ type ExportSettings = z.output<typeof exportSettings>;
 
 export { privacyExportChunks, privacyExports } from './tables.ts';
 
-const JOB = 'export';
+const EXPORT_JOB = 'export';
 
 /** Removes the exports that a user requested, with their links; for a deleted user, also exports of the user that an admin requested. */
-const revokeExports: RevocationStep = async ({ cause, userIds }, tx) => {
+const removeRevokedExports: RevocationStep = async ({ cause, userIds }, tx) => {
   if (cause === 'key_revoked') return;
   await tx.database.write({
     text: cause === 'user_deleted' ? REMOVE_OF_USERS : REMOVE_REQUESTED_BY,
@@ -43,15 +43,15 @@ const revokeExports: RevocationStep = async ({ cause, userIds }, tx) => {
 };
 
 /** Returns the parts for exports of users' data: routes, the job that creates exports, and the sweeps that remove them. */
-export function exportParts(
+export function createExportParts(
   host: ExtensionHost,
   { holdCredential }: Accounts,
   users: ResourceGateway,
   { exportHours, exportsPerDay }: ExportSettings,
 ): FeatureParts {
   const exports = createExportStore(host);
-  const links = createLinks(host);
-  const enqueue = (...ids: string[]) => host.jobs.add(JOB, ids);
+  const links = createExportLinks(host);
+  const enqueue = (...ids: string[]) => host.jobs.add(EXPORT_JOB, ids);
   const parts = { exports, users, links, holdCredential, perDay: exportsPerDay, enqueue };
   // Created by the first run, because the user data of all features is known only after every extension is set up.
   let exportJob: ReturnType<typeof createExportJob> | undefined;
@@ -66,19 +66,19 @@ export function exportParts(
   };
   return {
     routes: exportRoutes(host, parts),
-    jobs: { [JOB]: { run, concurrency: 2 } },
-    sweeps: exportSweeps(host, users, parts),
-    consumers: [deletedUsersConsumer(users, REMOVE_OF_USERS)],
+    jobs: { [EXPORT_JOB]: { run, concurrency: 2 } },
+    sweeps: createExportSweeps(host, users, parts),
+    consumers: [createDeletedUsersConsumer(users, REMOVE_OF_USERS)],
     mails: { [EXPORT_MAIL]: createExportMailComposer(exports, users, links) },
     userData: [exportUserData(host)],
     checkConfig: (errors) => checkUserDataNames(host.userData(), errors),
-    revocationStep: revokeExports,
+    revocationStep: removeRevokedExports,
     encrypted: [{ name: 'privacy_exports.secret', table: 'privacy_exports', column: 'secret', context: secretContext }],
   };
 }
 
 /** Creates the sweeps that enqueue waiting exports without a job, and remove exports that have expired or may no longer be downloaded. */
-export function exportSweeps(
+export function createExportSweeps(
   { database }: Pick<Host, 'database'>,
   users: ResourceGateway,
   { exports, enqueue }: { exports: ExportStore; enqueue(...ids: string[]): Promise<void> },
@@ -118,7 +118,7 @@ function exportUserData({ database }: Pick<Host, 'database'>): UserData {
     name: 'exports',
     description: "Exports of the user's data, and exports that the user requested as an admin",
     tables: ['privacy_exports', 'privacy_export_chunks'],
-    rows: (userId) => readRowsInPages(database, ROWS_OF, USER_DATA_FIELDS, [userId]),
+    rows: (userId) => readRowsInPages(database, SELECT_USER_DATA, USER_DATA_FIELDS, [userId]),
     erase: async (userId) =>
       (await database.write({ text: `${REMOVE_OF_USERS} returning 1`, values: [[userId]] })).length,
   };

@@ -1,18 +1,18 @@
-import { isActive } from '../../../declare/actor.ts';
+import { isAccountActive } from '../../../declare/actor.ts';
 import type { ResourceGateway, StoredRecord } from '../../../declare/host.ts';
 import type { MailComposer } from '../../../platform/mail/worker.ts';
 import type { Platform } from '../../../platform/platform.ts';
 import type { Export, ExportStore } from './store.ts';
 
 /** Builds the download links of exports. */
-export interface Links {
+export interface ExportLinks {
   /** The host name of the links, for the text of e-mails. */
   host: string;
   urlOf(dataExport: Pick<Export, 'seal'>): string;
 }
 
 /** Creates the builder of links. Links contain APP_URL or localhost, never the host of a request, which any client can forge. */
-export function createLinks({ env }: Pick<Platform, 'env'>): Links {
+export function createExportLinks({ env }: Pick<Platform, 'env'>): ExportLinks {
   const base = new URL(env.appUrl ?? `http://localhost:${env.port}`);
   return { host: base.host, urlOf: ({ seal }) => new URL(`/api/auth/exports/${seal.token}`, base).href };
 }
@@ -28,7 +28,7 @@ export async function findAllowedRequester(
   const accounts = await users.load([...new Set([userId, requestedBy])]);
   const user = accounts.find(({ id }) => id === userId);
   const requester = accounts.find(({ id }) => id === requestedBy);
-  if (user === undefined || requester === undefined || user.status === 'deleting' || !isActive(requester))
+  if (user === undefined || requester === undefined || user.status === 'deleting' || !isAccountActive(requester))
     return undefined;
   const isAdmin = Array.isArray(requester.roles) && requester.roles.includes('admin');
   return userId === requestedBy || isAdmin ? requester : undefined;
@@ -41,7 +41,11 @@ export const EXPORT_MAIL = 'privacy-export';
  * Creates the composer of the e-mail with the link. It composes the e-mail when it is sent, and returns undefined (nothing is sent) if
  * the export was deleted or its requester may no longer download it.
  */
-export function createExportMailComposer(exports: ExportStore, users: ResourceGateway, links: Links): MailComposer {
+export function createExportMailComposer(
+  exports: ExportStore,
+  users: ResourceGateway,
+  links: ExportLinks,
+): MailComposer {
   return async ({ data }) => {
     const dataExport = await exports.readById(String(data.export));
     if (dataExport?.status !== 'ready') return undefined;

@@ -4,8 +4,8 @@ import type { ConfigErrors } from '../../../platform/config/config-errors.ts';
 import type { ExportFile } from './export-file.ts';
 import { createOwnRecordsFile, createReferencesFile } from './resource-files.ts';
 
-const ROWS_AT_ONCE = 20;
-const NAME = /^[a-z][a-zA-Z0-9]{0,60}$/;
+const BATCH_ROWS = 20;
+const USER_DATA_NAME = /^[a-z][a-zA-Z0-9]{0,60}$/;
 
 async function* groupIntoBatches(
   rows: AsyncIterable<Record<string, unknown>>,
@@ -13,7 +13,7 @@ async function* groupIntoBatches(
   let batch: Record<string, unknown>[] = [];
   for await (const row of rows) {
     batch.push(row);
-    if (batch.length < ROWS_AT_ONCE) continue;
+    if (batch.length < BATCH_ROWS) continue;
     yield batch;
     batch = [];
   }
@@ -39,7 +39,7 @@ export function checkUserDataNames(userData: readonly UserData[], errors: Config
   const names = userData.map(({ name }) => name);
   for (const [i, name] of names.entries()) {
     const at = errors.at(`user data "${name}"`);
-    if (!NAME.test(name)) at.report('the name must be letters and digits in camelCase, such as "apiKeys"');
+    if (!USER_DATA_NAME.test(name)) at.report('the name must be letters and digits in camelCase, such as "apiKeys"');
     if (names.indexOf(name) !== i) at.report('two features use this name');
   }
 }

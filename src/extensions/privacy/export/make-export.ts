@@ -1,7 +1,7 @@
 import type { Host, ResourceGateway, StoredRecord } from '../../../declare/host.ts';
 import { createLeasedJob } from '../../../platform/leased-work/job.ts';
 import { createLeaseRenewals, LeaseLostError } from '../../../platform/leased-work/lease.ts';
-import { createLogWork } from '../../../platform/observability/log-work.ts';
+import { createWorkLogger } from '../../../platform/observability/log-work.ts';
 import type { ExportFile } from './export-file.ts';
 import { createFileEntry, createManifestEntry } from './export-file.ts';
 import { EXPORT_MAIL } from './links.ts';
@@ -9,7 +9,7 @@ import type { ClaimedExport, ExportStore } from './store.ts';
 import { splitIntoChunks, streamZip } from './zip.ts';
 
 const CHUNK_BYTES = 256 * 1024;
-const RENEW_MS = 8000;
+const RENEW_EVERY_MS = 8000;
 
 /** Whether a user's data may be exported: the user exists and is not being erased. */
 export function isExportable(user: StoredRecord | undefined): user is StoredRecord {
@@ -34,7 +34,7 @@ export function createExportJob(
   { log, mail, settings }: Pick<Host, 'log' | 'mail' | 'settings'>,
   { exports, users, files, hours }: ExportJobParts,
 ): (id: string) => Promise<void> {
-  async function buildExport(attempt: ClaimedExport, lost: AbortSignal) {
+  async function buildExport(attempt: ClaimedExport, leaseLost: AbortSignal) {
     const { userId, createdAt } = attempt;
     const [user] = await users.load([userId]);
     if (!isExportable(user)) throw new LeaseLostError('the user was deleted or is being erased');
@@ -43,7 +43,7 @@ export function createExportJob(
     const manifest = createManifestEntry({ user: userId, requestedAt: createdAt }, entries);
     let [position, bytes] = [0, 0];
     for await (const chunk of splitIntoChunks(streamZip([...entries, manifest], new Date()), CHUNK_BYTES)) {
-      lost.throwIfAborted();
+      leaseLost.throwIfAborted();
       await attempt.storeChunk(chunk, position, countRecords());
       position += 1;
       bytes += chunk.length;
@@ -58,12 +58,12 @@ export function createExportJob(
     {
       unit: 'export',
       claim: exports.claim,
-      renewals: createLeaseRenewals({ everyMs: RENEW_MS, what: 'exports', log, renew: exports.renew }),
+      renewals: createLeaseRenewals({ everyMs: RENEW_EVERY_MS, what: 'exports', log, renew: exports.renew }),
       run: buildExport,
       fail: async (attempt) => ({ outcome: (await attempt.fail()) ? 'failed' : 'retry' }),
       describe: ({ id, userId, attempt }) => ({ export: id, user: userId, attempt }),
     },
-    createLogWork({ log, settings }),
+    createWorkLogger({ log, settings }),
   );
   return async (id) => {
     const result = await job(id);

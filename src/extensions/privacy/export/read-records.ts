@@ -35,7 +35,7 @@ export async function* readRecords(
   const columns = gateway.columns('r');
   const fields = Object.entries(gateway.declaration.fields as Fields);
   const encrypted = new Set(fields.filter(([, { spec }]) => spec.encrypted).map(([name]) => columnOf(name)));
-  const places = columns.split(', ').map((column) => encrypted.has(column));
+  const isEncryptedColumn = columns.split(', ').map((column) => encrypted.has(column));
 
   function decodeRow(row: unknown[]): StoredRecord {
     try {
@@ -44,18 +44,18 @@ export async function* readRecords(
       // An encryption key that is missing now may be configured later: fail, so that the export is retried.
       if (!(error instanceof DecryptionError) || error.reason === 'unknown-key') throw error;
       onUnreadable();
-      return gateway.fromRow(row.map((value, i) => (places[i] ? null : value)));
+      return gateway.fromRow(row.map((value, i) => (isEncryptedColumn[i] ? null : value)));
     }
   }
 
   const selectFromSql = (table: string, deletedAt: string) =>
     `select ${deletedAt}, ${columns} from ${quoteIdentifier(table)} r where ${where}`;
-  const live = selectFromSql(gateway.table, 'null::timestamptz(3)');
+  const selectLiveRecordsSql = selectFromSql(gateway.table, 'null::timestamptz(3)');
   // One statement reads both tables in one snapshot, so a record that is deleted or restored meanwhile appears exactly once.
   const text =
     gateway.archiveTable === undefined
-      ? live
-      : `${live} union all ${selectFromSql(gateway.archiveTable, 'r.deleted_at')}`;
+      ? selectLiveRecordsSql
+      : `${selectLiveRecordsSql} union all ${selectFromSql(gateway.archiveTable, 'r.deleted_at')}`;
   for await (const rows of scanRows<[string | null, ...unknown[]]>(database, { text, values }, batchRows)) {
     yield rows.map(([deleted, ...row]) => {
       const record = decodeRow(row);

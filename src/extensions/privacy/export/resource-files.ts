@@ -2,7 +2,7 @@ import type { Viewer } from '../../../declare/actor.ts';
 import type { Host, ResourceGateway, StoredRecord } from '../../../declare/host.ts';
 import { pluralName } from '../../../declare/naming.ts';
 import { ownerFieldOf } from '../../../records/schema/compile.ts';
-import type { ExportFile, WriteContext } from './export-file.ts';
+import type { ExportFile, ExportWriteContext } from './export-file.ts';
 import { type ExportedField, listExportedFields, listReferringFields, toExportedRecord } from './fields.ts';
 import { columnOf, readRecords } from './read-records.ts';
 
@@ -52,7 +52,7 @@ export function createOwnRecordsFile(
     path: `records/${pluralName(gateway.name)}.ndjson`,
     holds: gateway.name,
     description: gateway.declaration.description ?? `Your records of kind "${gateway.name}"`,
-    async *rows(user, { batchRows, leftOut, onUnreadable }: WriteContext) {
+    async *rows(user, { batchRows, leftOut, onUnreadable }: ExportWriteContext) {
       for (const name of alwaysOmitted) leftOut.add(name);
       const reading = { where: `${columnOf(owner)} = $1`, values: [user.id], batchRows, onUnreadable };
       const visibleFields = gateway.visibleFields(exportedIfVisible, { user });
@@ -108,7 +108,7 @@ export function createReferencesFile(
     path: `named-in/${pluralName(gateway.name)}.ndjson`,
     holds: gateway.name,
     description: `Records of kind "${gateway.name}" of other users that refer to you; "namedIn" lists the fields`,
-    async *rows(user, { batchRows, onUnreadable }: WriteContext) {
+    async *rows(user, { batchRows, onUnreadable }: ExportWriteContext) {
       const reading = { where, values: [user.id], batchRows, onUnreadable };
       const visibleFields = gateway.visibleFields(exported, { user });
       for await (const records of readRecords(parts.database, gateway, reading)) {

@@ -7,7 +7,7 @@ import { addressOf } from '../../../platform/http/client-address.ts';
 import { sendJson } from '../../../platform/http/response.ts';
 import { isId } from '../../../platform/ids.ts';
 import { createDownloadHandler } from './download.ts';
-import type { Links } from './links.ts';
+import type { ExportLinks } from './links.ts';
 import { isExportable } from './make-export.ts';
 import type { Export, ExportStore } from './store.ts';
 
@@ -31,14 +31,14 @@ const exportShape = z
   .meta({ id: 'DataExport' });
 
 const DAY_MS = 86_400_000;
-const POLLS = { limit: 60, windowMs: 60_000 };
+const POLL_RATE_LIMIT = { limit: 60, windowMs: 60_000 };
 const POLL_SECONDS = 3;
 
 /** Dependencies of the export routes. */
-export interface ExportParts {
+export interface ExportRouteDependencies {
   exports: ExportStore;
   users: ResourceGateway;
-  links: Links;
+  links: ExportLinks;
   holdCredential: Accounts['holdCredential'];
   /** Maximum number of exports of one user that one requester may start in a day. */
   perDay: number;
@@ -46,7 +46,7 @@ export interface ExportParts {
   enqueue(id: string): Promise<void>;
 }
 
-function toResponse({ status, seal, ...dataExport }: Export, links: Links) {
+function toExportResponse({ status, seal, ...dataExport }: Export, links: ExportLinks) {
   return {
     id: dataExport.id,
     status: status === 'waiting' || status === 'running' ? 'preparing' : status,
@@ -60,7 +60,7 @@ function toResponse({ status, seal, ...dataExport }: Export, links: Links) {
 }
 
 /** The routes by which users export their own data, and admins the data of any user. */
-export function exportRoutes(host: Host, parts: ExportParts): Route[] {
+export function exportRoutes(host: Host, parts: ExportRouteDependencies): Route[] {
   const { exports, users, links, holdCredential, perDay, enqueue } = parts;
   const { enabled = host.env.nodeEnv !== 'test' } = host.settings.rateLimit;
   const limiter = enabled
@@ -69,8 +69,8 @@ export function exportRoutes(host: Host, parts: ExportParts): Route[] {
 
   async function startExport(userId: string, ctx: RouteContext): Promise<Export> {
     const by = ctx.user!.id;
-    const made = await exports.create(userId, by, (tx) => holdCredential(ctx, tx));
-    if (made === undefined) return (await exports.read(userId, by)) ?? startExport(userId, ctx);
+    const createdExport = await exports.create(userId, by, (tx) => holdCredential(ctx, tx));
+    if (createdExport === undefined) return (await exports.read(userId, by)) ?? startExport(userId, ctx);
     // Count against the limit only after the export is stored: of many concurrent requests, only one starts an export.
     const verdict = await limiter?.consume(`${by}:${userId}`);
     if (verdict?.allowed === false) {
@@ -82,18 +82,18 @@ export function exportRoutes(host: Host, parts: ExportParts): Route[] {
       throw new ApiError('RATE_LIMITED', host.env.nodeEnv === 'development' ? text : undefined, { retryAfter });
     }
     host.events.emit('security.export_requested', { userId, by, ip: addressOf(ctx.req) });
-    await enqueue(made.id);
-    return made;
+    await enqueue(createdExport.id);
+    return createdExport;
   }
 
   /** Responds with the state of the caller's export of this user. Starts an export if there is none. */
-  async function respondWithState(userId: string, ctx: RouteContext): Promise<unknown> {
+  async function respondWithExportState(userId: string, ctx: RouteContext): Promise<unknown> {
     const dataExport = (await exports.read(userId, ctx.user!.id)) ?? (await startExport(userId, ctx));
-    const shown = toResponse(dataExport, links);
+    const exportResponse = toExportResponse(dataExport, links);
     ctx.res.setHeader('Cache-Control', 'no-store');
-    if (shown.status !== 'preparing') return shown;
+    if (exportResponse.status !== 'preparing') return exportResponse;
     ctx.res.setHeader('Retry-After', POLL_SECONDS);
-    sendJson(ctx.res, 202, { data: shown });
+    sendJson(ctx.res, 202, { data: exportResponse });
     return undefined;
   }
 
@@ -104,7 +104,7 @@ export function exportRoutes(host: Host, parts: ExportParts): Route[] {
     return user.id;
   }
 
-  const common = { output: exportShape, pending: true, rateLimit: POLLS } as const;
+  const common = { output: exportShape, pending: true, rateLimit: POLL_RATE_LIMIT } as const;
   const removal = { method: 'DELETE', status: 204 } as const;
   const admin = { policy: 'admin', scope: 'privacy:export', tags: ['privacy'] };
   return [
@@ -118,7 +118,7 @@ export function exportRoutes(host: Host, parts: ExportParts): Route[] {
       errors: ['RATE_LIMITED'],
       operationId: 'exportMe',
       tags: ['auth'],
-      handler: (ctx) => respondWithState(ctx.user!.id, ctx),
+      handler: (ctx) => respondWithExportState(ctx.user!.id, ctx),
     },
     {
       ...removal,
@@ -138,7 +138,7 @@ export function exportRoutes(host: Host, parts: ExportParts): Route[] {
       description: 'Like `GET /api/auth/me/export`. The link is sent to the admin who made the request.',
       errors: ['NOT_FOUND', 'CONFLICT', 'RATE_LIMITED'],
       operationId: 'exportUser',
-      handler: async (ctx) => respondWithState(await findExportableUserId(ctx.params.id), ctx),
+      handler: async (ctx) => respondWithExportState(await findExportableUserId(ctx.params.id), ctx),
     },
     {
       ...removal,
@@ -156,7 +156,7 @@ export function exportRoutes(host: Host, parts: ExportParts): Route[] {
       method: 'GET',
       path: '/auth/exports/:token',
       policy: 'public',
-      rateLimit: POLLS,
+      rateLimit: POLL_RATE_LIMIT,
       file: 'application/zip',
       summary: 'Download an export by its link',
       errors: ['NOT_FOUND'],

@@ -3,7 +3,7 @@ import { createCipheriv, createDecipheriv, hkdfSync, randomBytes } from 'node:cr
 const SECRET_BYTES = 32;
 const IV_BYTES = 12;
 const TAG_BYTES = 16;
-const TOKEN = /^svc_ex_[0-9a-f]{64}$/;
+const TOKEN_FORMAT = /^svc_ex_[0-9a-f]{64}$/;
 
 /** The token and encryption of an export. Access to the database alone reveals neither the file nor the link. */
 export interface ExportCipher {
@@ -22,19 +22,19 @@ export function generateExportSecret(): string {
 
 /** Whether a text has the form of a token. Invalid links are refused without a query. */
 export function isExportToken(text: string | undefined): text is string {
-  return text !== undefined && TOKEN.test(text);
+  return text !== undefined && TOKEN_FORMAT.test(text);
 }
 
 /** Derives the token and the encryption of an export from its secret. */
 export function createExportCipher(exportId: string, secret: string): ExportCipher {
   // Derive a separate key for each purpose (RFC 5869).
-  const derive = (purpose: string) =>
+  const deriveKey = (purpose: string) =>
     Buffer.from(hkdfSync('sha256', Buffer.from(secret, 'base64'), exportId, `belfry export ${purpose}`, 32));
-  const key = derive('chunks');
+  const key = deriveKey('chunks');
   const additionalDataOf = (position: number) => Buffer.from(`${exportId}/${position}`);
   return {
     // Logs redact tokens that begin with `svc_` in paths.
-    token: `svc_ex_${derive('link').toString('hex')}`,
+    token: `svc_ex_${deriveKey('link').toString('hex')}`,
     encrypt(data, position) {
       const iv = randomBytes(IV_BYTES);
       const cipher = createCipheriv('aes-256-gcm', key, iv, { authTagLength: TAG_BYTES }).setAAD(

@@ -18,16 +18,16 @@ export type ExportRow = [
 /** How long a worker's claim of an export lasts without renewal. A running worker renews its claim well within this time. */
 const LEASE = `interval '30 seconds'`;
 /** Holds while a claim is current. $1 export, $2 number of the claim. No row: another worker has claimed the export, or it was deleted. */
-const FENCED = `id = $1 and attempts = $2 and status = 'running'`;
+const CLAIM_IS_CURRENT = `id = $1 and attempts = $2 and status = 'running'`;
 
 /** $1 id, $2 user, $3 requester, $4 secret, $5 hash of the token. No row: the requester already has an export of this user. */
-export const CREATE = `
+export const INSERT_EXPORT = `
   insert into privacy_exports (id, user_id, requested_by, secret, token_hash, lease_until)
   values ($1, $2, $3, $4, $5, now() + interval '10 seconds')
   on conflict (user_id, requested_by) do nothing returning ${COLUMNS}`;
 
 /** $1 user, $2 requester. Uses privacy_exports_user_unique. */
-export const READ = `
+export const SELECT_EXPORT = `
   select ${COLUMNS} from privacy_exports
   where user_id = $1 and requested_by = $2 and (expires_at is null or expires_at > now())`;
 
@@ -36,7 +36,7 @@ export const REMOVE_EXPIRED_OF =
   'delete from privacy_exports where user_id = $1 and requested_by = $2 and expires_at <= now()';
 
 /** Removes the requester's export of a user. $1 user, $2 requester. */
-export const REMOVE = 'delete from privacy_exports where user_id = $1 and requested_by = $2';
+export const REMOVE_EXPORT = 'delete from privacy_exports where user_id = $1 and requested_by = $2';
 
 /** $1 users. Removes the exports that these users requested. Uses privacy_exports_requested_by_index. */
 export const REMOVE_REQUESTED_BY = `
@@ -44,14 +44,14 @@ export const REMOVE_REQUESTED_BY = `
   where id in (select id from privacy_exports where requested_by = any($1) order by id for update)`;
 
 /** $1 export. */
-export const READ_BY_ID = `select ${COLUMNS} from privacy_exports where id = $1`;
+export const SELECT_EXPORT_BY_ID = `select ${COLUMNS} from privacy_exports where id = $1`;
 
 /** $1 hash of a token. Uses privacy_exports_token_hash_unique. */
 export const FIND_BY_TOKEN = `
   select ${COLUMNS} from privacy_exports where token_hash = $1 and status = 'ready' and expires_at > now()`;
 
 /** $1 export. No row: the export is finished, deleted, or claimed by another worker. */
-export const CLAIM = `
+export const CLAIM_EXPORT = `
   update privacy_exports set status = 'running', attempts = attempts + 1, records = 0, lease_until = now() + ${LEASE}
   where id = $1 and status in ('waiting', 'running') and (attempts = 0 or lease_until <= now())
   returning attempts, ${COLUMNS}`;
@@ -60,7 +60,7 @@ export const CLAIM = `
 export const REMOVE_CHUNKS = 'delete from privacy_export_chunks where export_id = $1';
 
 /** Renews claims. $1 exports, $2 number of the claim of each. Returns the ids of the exports whose claims still hold. */
-export const RENEW = `
+export const RENEW_CLAIMS = `
   update privacy_exports e set lease_until = now() + ${LEASE}
   from unnest($1::text[], $2::int[]) k(id, attempt)
   where e.id = k.id and e.attempts = k.attempt and e.status = 'running' returning e.id`;
@@ -68,26 +68,26 @@ export const RENEW = `
 /** Stores a chunk of the file. $1 export, $2 number of the claim, $3 records so far, $4 position of the chunk, $5 its data. */
 export const STORE_CHUNK = `
   with fenced as (
-    update privacy_exports set records = $3, lease_until = now() + ${LEASE} where ${FENCED} returning id
+    update privacy_exports set records = $3, lease_until = now() + ${LEASE} where ${CLAIM_IS_CURRENT} returning id
   )
   insert into privacy_export_chunks (export_id, position, data) select id, $4::integer, $5::bytea from fenced returning 1`;
 
 /** Marks an export as ready. $1 export, $2 number of the claim, $3 records, $4 size in bytes, $5 hours to keep the export. */
-export const FINISH = `
+export const MARK_EXPORT_READY = `
   update privacy_exports set status = 'ready', records = $3, bytes = $4, finished_at = now(),
     expires_at = now() + $5::float8 * interval '1 hour'
-  where ${FENCED} returning 1`;
+  where ${CLAIM_IS_CURRENT} returning 1`;
 
 /** $1 export, $2 number of the claim, $3 maximum number of attempts. Returns the new status. A failed export is shown for an hour. */
-export const FAIL = `
+export const STORE_FAILED_ATTEMPT = `
   update privacy_exports set lease_until = now(),
     status = case when attempts >= $3 then 'failed' else 'waiting' end,
     finished_at = case when attempts >= $3 then now() end,
     expires_at = case when attempts >= $3 then now() + interval '1 hour' end
-  where ${FENCED} returning status`;
+  where ${CLAIM_IS_CURRENT} returning status`;
 
 /** Exports that wait without a job, or whose worker died. Uses privacy_exports_open_index. */
-export const OVERDUE = `
+export const SELECT_OVERDUE_EXPORTS = `
   select id from privacy_exports where status in ('waiting', 'running') and lease_until <= now() limit 1000`;
 
 /** $1 maximum number of rows. Uses privacy_exports_expires_at_index. */
@@ -102,7 +102,7 @@ export const REMOVE_OF_USERS = `
   where id in (select id from privacy_exports where user_id = any($1) or requested_by = any($1) order by id for update)`;
 
 /** Exports of a user's data and exports that the user requested. $1 user, $2 the last id of the previous page, $3 page size. */
-export const ROWS_OF = `
+export const SELECT_USER_DATA = `
   select id, user_id, requested_by, status, records, bytes, created_at, finished_at, expires_at from privacy_exports
   where (user_id = $1 or requested_by = $1) and id > $2 order by id limit $3`;
 

@@ -6,21 +6,21 @@ import type { MailTransaction } from '../../../platform/mail/sender.ts';
 import type { Executor } from '../../../platform/postgres/queryable.ts';
 import { createExportCipher, type ExportCipher, generateExportSecret } from './seal.ts';
 import {
-  CLAIM,
-  CREATE,
+  CLAIM_EXPORT,
   type ExportRow,
-  FAIL,
   FIND_BY_TOKEN,
-  FINISH,
-  OVERDUE,
-  READ,
-  READ_BY_ID,
+  INSERT_EXPORT,
+  MARK_EXPORT_READY,
   READ_CHUNK,
-  REMOVE,
   REMOVE_CHUNKS,
   REMOVE_EXPIRED_OF,
-  RENEW,
+  REMOVE_EXPORT,
+  RENEW_CLAIMS,
+  SELECT_EXPORT,
+  SELECT_EXPORT_BY_ID,
+  SELECT_OVERDUE_EXPORTS,
   STORE_CHUNK,
+  STORE_FAILED_ATTEMPT,
 } from './sql.ts';
 
 /** A stored export. */
@@ -66,7 +66,7 @@ export interface ExportStore {
   remove(userId: string, requestedBy: string): Promise<void>;
   readById(id: string): Promise<Export | undefined>;
   /** Finds the export that is ready to download under the token of a link. */
-  find(token: string): Promise<Export | undefined>;
+  findByToken(token: string): Promise<Export | undefined>;
   /** Reads and decrypts a chunk of the file; undefined after the last one. */
   readChunk(dataExport: Export, position: number): Promise<Buffer | undefined>;
   /** Claims an export and removes chunks of earlier attempts. Undefined if it is finished, deleted or held by another worker. */
@@ -90,12 +90,12 @@ export function createExportStore({ database, keyring }: Pick<Host, 'database' |
     return { id, userId, requestedBy, status, records, bytes, createdAt, finishedAt, expiresAt, seal };
   }
 
-  const one = ([row]: ExportRow[]) => (row === undefined ? undefined : toExport(row));
+  const toFirstExport = ([row]: ExportRow[]) => (row === undefined ? undefined : toExport(row));
 
   function toClaimedExport(attempt: number, row: ExportRow): ClaimedExport {
     const own = toExport(row);
     const fence = [own.id, attempt];
-    const assertHeld = (rows: readonly unknown[]) => {
+    const assertClaimHeld = (rows: readonly unknown[]) => {
       if (rows.length === 0) throw new LeaseLostError('another worker has claimed it, or it was removed');
     };
     return {
@@ -103,19 +103,22 @@ export function createExportStore({ database, keyring }: Pick<Host, 'database' |
       attempt,
       async storeChunk(data, position, records) {
         const values = [...fence, records, position, own.seal.encrypt(data, position)];
-        assertHeld(await database.write({ text: STORE_CHUNK, values }));
+        assertClaimHeld(await database.write({ text: STORE_CHUNK, values }));
       },
       async finish({ records, bytes, hours }, then) {
         const after: (() => unknown)[] = [];
         await database.transaction(async (tx) => {
-          assertHeld(await tx.write({ text: FINISH, values: [...fence, records, bytes, hours] }));
+          assertClaimHeld(await tx.write({ text: MARK_EXPORT_READY, values: [...fence, records, bytes, hours] }));
           await then({ database: tx, afterCommit: (work) => after.push(work) });
         });
         for (const work of after) work();
       },
       async fail() {
-        const rows = await database.write<[status: string]>({ text: FAIL, values: [...fence, MAX_ATTEMPTS] });
-        assertHeld(rows);
+        const rows = await database.write<[status: string]>({
+          text: STORE_FAILED_ATTEMPT,
+          values: [...fence, MAX_ATTEMPTS],
+        });
+        assertClaimHeld(rows);
         return rows[0]![0] === 'failed';
       },
     };
@@ -123,7 +126,7 @@ export function createExportStore({ database, keyring }: Pick<Host, 'database' |
 
   return {
     read: async (userId, requestedBy) =>
-      one(await database.read<ExportRow>({ text: READ, values: [userId, requestedBy] })),
+      toFirstExport(await database.read<ExportRow>({ text: SELECT_EXPORT, values: [userId, requestedBy] })),
     async create(userId, requestedBy, hold) {
       const [id, secret] = [newId(), generateExportSecret()];
       const hash = hashToken(createExportCipher(id, secret).token);
@@ -131,21 +134,22 @@ export function createExportStore({ database, keyring }: Pick<Host, 'database' |
       return database.transaction(async (tx) => {
         await hold(tx);
         await tx.write({ text: REMOVE_EXPIRED_OF, values: [userId, requestedBy] });
-        return one(await tx.write<ExportRow>({ text: CREATE, values }));
+        return toFirstExport(await tx.write<ExportRow>({ text: INSERT_EXPORT, values }));
       });
     },
     async remove(userId, requestedBy) {
-      await database.write({ text: REMOVE, values: [userId, requestedBy] });
+      await database.write({ text: REMOVE_EXPORT, values: [userId, requestedBy] });
     },
-    readById: async (id) => one(await database.read<ExportRow>({ text: READ_BY_ID, values: [id] })),
-    find: async (token) => one(await database.read<ExportRow>({ text: FIND_BY_TOKEN, values: [hashToken(token)] })),
+    readById: async (id) => toFirstExport(await database.read<ExportRow>({ text: SELECT_EXPORT_BY_ID, values: [id] })),
+    findByToken: async (token) =>
+      toFirstExport(await database.read<ExportRow>({ text: FIND_BY_TOKEN, values: [hashToken(token)] })),
     async readChunk({ id, seal }, position) {
       const [row] = await database.readSlowly<[data: Buffer]>({ text: READ_CHUNK, values: [id, position] });
       return row && seal.decrypt(row[0], position);
     },
     async claim(id) {
       const row = await database.transaction(async (tx) => {
-        const [claimed] = await tx.write<[attempt: number, ...ExportRow]>({ text: CLAIM, values: [id] });
+        const [claimed] = await tx.write<[attempt: number, ...ExportRow]>({ text: CLAIM_EXPORT, values: [id] });
         if (claimed !== undefined) await tx.write({ text: REMOVE_CHUNKS, values: [id] });
         return claimed;
       });
@@ -155,9 +159,10 @@ export function createExportStore({ database, keyring }: Pick<Host, 'database' |
     },
     async renew(attempts) {
       const values = [attempts.map(({ id }) => id), attempts.map(({ attempt }) => attempt)];
-      const held = new Set((await database.write<[id: string]>({ text: RENEW, values })).flat());
+      const held = new Set((await database.write<[id: string]>({ text: RENEW_CLAIMS, values })).flat());
       return attempts.filter(({ id }) => held.has(id));
     },
-    findOverdue: async () => (await database.read<[string]>({ text: OVERDUE, values: [] })).map(([id]) => id),
+    findOverdue: async () =>
+      (await database.read<[string]>({ text: SELECT_OVERDUE_EXPORTS, values: [] })).map(([id]) => id),
   };
 }

@@ -1,7 +1,7 @@
 import type { Host } from '../../../declare/host.ts';
 import { createRedisBreaker } from '../../../platform/redis/circuit-breaker.ts';
 import type { RealtimeSettings } from '../settings.ts';
-import { ENTRY_FIELDS, streamKey } from './entry.ts';
+import { ENTRY_KIND_FIELDS, redisStreamKey } from './entry.ts';
 
 /** Adds entries to the Redis stream from which all processes with open client streams read events. */
 export interface Appender {
@@ -9,9 +9,9 @@ export interface Appender {
    * @param deadlineMs ms that each part of about 2 MB may take; the default is short, because webhook deliveries wait meanwhile
    * @returns false if Redis is unreachable; some of the entries may have been added nevertheless
    */
-  add(entries: readonly (readonly [field: string, text: string])[], deadlineMs?: number): Promise<boolean>;
+  addEntries(entries: readonly (readonly [field: string, text: string])[], deadlineMs?: number): Promise<boolean>;
   /** Adds an empty entry (a tick) to the Redis stream, and removes entries that are older than `windowSeconds`. */
-  tick(): Promise<void>;
+  addTickAndTrim(): Promise<void>;
 }
 
 // Timeout in ms for adding events. Short, because webhook deliveries of the same relay transaction wait meanwhile.
@@ -22,7 +22,7 @@ const TICK_DEADLINE_MS = 5000;
 const MAX_AT_ONCE = 2_000_000;
 
 /** Splits entries into parts of limited size. Each part has its own deadline, so that many entries do not exceed one deadline. */
-function splitIntoParts<E extends readonly [string, string]>(entries: readonly E[]): E[][] {
+function splitEntriesIntoParts<E extends readonly [string, string]>(entries: readonly E[]): E[][] {
   const parts: E[][] = [];
   let length = MAX_AT_ONCE;
   for (const entry of entries) {
@@ -41,14 +41,14 @@ export function createAppender(
   { redis, env, log }: Pick<Host, 'redis' | 'env' | 'log'>,
   { windowEvents, windowSeconds }: Pick<RealtimeSettings, 'windowEvents' | 'windowSeconds'>,
 ): Appender {
-  const key = streamKey(env.redisPrefix);
+  const key = redisStreamKey(env.redisPrefix);
   const breaker = createRedisBreaker({
     log,
     messages: { opened: 'Redis is unreachable; events for open streams wait in Postgres' },
     waitForTrial: true,
   });
 
-  async function sendPart(entries: readonly (readonly [string, string])[]): Promise<void> {
+  async function addPartToRedis(entries: readonly (readonly [string, string])[]): Promise<void> {
     const pipeline = redis.commands.pipeline();
     for (const [field, text] of entries) pipeline.xadd(key, 'MAXLEN', '~', windowEvents, '*', field, text);
     const results = await pipeline.exec();
@@ -56,9 +56,12 @@ export function createAppender(
     if (failed !== undefined) throw failed[0];
   }
 
-  async function addWithin(deadlineMs: number, entries: readonly (readonly [string, string])[]): Promise<boolean> {
+  async function tryToAddEntries(
+    deadlineMs: number,
+    entries: readonly (readonly [string, string])[],
+  ): Promise<boolean> {
     try {
-      for (const part of splitIntoParts(entries)) await breaker.run(() => sendPart(part), deadlineMs);
+      for (const part of splitEntriesIntoParts(entries)) await breaker.run(() => addPartToRedis(part), deadlineMs);
       return true;
     } catch {
       // The circuit breaker has logged the error.
@@ -67,9 +70,9 @@ export function createAppender(
   }
 
   return {
-    add: (entries, deadlineMs = DEADLINE_MS) => addWithin(deadlineMs, entries),
-    async tick() {
-      if (!(await addWithin(TICK_DEADLINE_MS, [[ENTRY_FIELDS.tick, '']]))) return;
+    addEntries: (entries, deadlineMs = DEADLINE_MS) => tryToAddEntries(deadlineMs, entries),
+    async addTickAndTrim() {
+      if (!(await tryToAddEntries(TICK_DEADLINE_MS, [[ENTRY_KIND_FIELDS.tick, '']]))) return;
       const trim = () => redis.commands.xtrim(key, 'MINID', '~', Date.now() - windowSeconds * 1000);
       await breaker.run(trim, TICK_DEADLINE_MS).catch(() => undefined);
     },

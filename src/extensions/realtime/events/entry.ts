@@ -6,7 +6,7 @@ import type { OutboxRow } from '../../../platform/outbox/table.ts';
 import { fieldTypeOf } from '../../../records/fields/field-type.ts';
 
 /** Returns the key of the Redis stream that carries events from relays to the processes with open streams. */
-export function streamKey(prefix: string): string {
+export function redisStreamKey(prefix: string): string {
   return `${prefix}:realtime`;
 }
 
@@ -14,14 +14,14 @@ export function streamKey(prefix: string): string {
  * The name of the only field of a Redis stream entry, by kind of entry. `tick`: an empty entry that only advances the position.
  * `lost`: events were dropped at this position. `erased`: an erasure of a user's data removed earlier entries.
  */
-export const ENTRY_FIELDS = { event: 'e', tick: 't', lost: 'x', erased: 'd' } as const;
+export const ENTRY_KIND_FIELDS = { event: 'e', tick: 't', lost: 'x', erased: 'd' } as const;
 
 /**
  * Returns the key of a Redis sorted set whose only member is `gap`. The score of `gap` is the position of the newest entry that an
  * erasure removed without emitting an event that replaces it. A client stream that resumes from an older entry gets a reset.
  */
-export function gapKey(prefix: string): string {
-  return `${streamKey(prefix)}:gap`;
+export function erasureGapKey(prefix: string): string {
+  return `${redisStreamKey(prefix)}:gap`;
 }
 
 /** An entry of the Redis stream. */
@@ -115,7 +115,7 @@ function findErasedFields(gateway: ResourceGateway, action: RecordAction, record
 }
 
 /** Parses the change in a Redis stream entry. Returns undefined if the app has no resource with the name in the entry. */
-export function unpackEvent(
+export function unpackRecordChange(
   { id, text }: Entry,
   gateways: ReadonlyMap<string, ResourceGateway>,
 ): RecordChange | undefined {
@@ -137,7 +137,7 @@ export function unpackEvent(
 }
 
 /** Returns the first entries whose texts together have at most `bytes` bytes, but at least one entry. */
-export function takeWithinBytes(entries: readonly Entry[], bytes: number): readonly Entry[] {
+export function takeEntriesWithinBytes(entries: readonly Entry[], bytes: number): readonly Entry[] {
   let sum = 0;
   const end = entries.findIndex(({ text }, i) => {
     sum += Buffer.byteLength(text);
@@ -154,13 +154,13 @@ export function isEntryId(text: string): boolean {
 }
 
 /** Converts an entry id to a number that a Redis sorted set stores exactly. All entries after the 999th of one ms get the same number. */
-export function positionOf(id: string): number {
+export function entryPositionOf(id: string): number {
   const [, ms, count] = ID.exec(id)!.map(Number);
   return ms! * 1000 + Math.min(count!, 999);
 }
 
 /** Returns whether the stream entry with the id `a` comes before the one with the id `b`. */
-export function isBefore(a: string, b: string): boolean {
+export function isEntryBefore(a: string, b: string): boolean {
   const [, ms, count] = ID.exec(a)!.map(Number);
   const [, otherMs, otherCount] = ID.exec(b)!.map(Number);
   return ms! < otherMs! || (ms === otherMs && count! < otherCount!);

@@ -6,7 +6,7 @@ import { removeInBatches } from '../../../platform/postgres/write-in-batches.ts'
 import type { RealtimeSettings } from '../settings.ts';
 import { ADD_WAITING, DROP_OLD, IS_ANY_WAITING, REMOVE_TICKETS, TAKE_WAITING, TRY_LOCK } from '../sql.ts';
 import type { Appender } from './appender.ts';
-import { ENTRY_FIELDS, packEvent } from './entry.ts';
+import { ENTRY_KIND_FIELDS, packEvent } from './entry.ts';
 
 /**
  * Creates the relay consumer that adds changes of records to the Redis stream before the relay's transaction commits. While Redis is
@@ -19,7 +19,7 @@ export function createRealtimeForwarder({ resources }: Pick<Host, 'resources'>, 
     async handle(rows, tx) {
       const entries = rows.map(packEvent);
       const [waiting] = await tx.write({ name: 'realtime_is_waiting', text: IS_ANY_WAITING, values: [] });
-      if (waiting === undefined && (await appender.add(entries.map((text) => [ENTRY_FIELDS.event, text]))))
+      if (waiting === undefined && (await appender.addEntries(entries.map((text) => [ENTRY_KIND_FIELDS.event, text]))))
         return undefined;
       const values = [rows.map((row) => row.eventId), rows.map((row) => row.id), entries];
       await tx.write({ name: 'realtime_wait', text: ADD_WAITING, values });
@@ -45,35 +45,37 @@ class RedisAwayError extends Error {
 }
 
 /** Creates the sweeps that move waiting events to the Redis stream, add ticks to it, and remove expired tickets. */
-export function createSweeps(
+export function createRealtimeSweeps(
   { database }: Pick<Host, 'database'>,
   appender: Appender,
   { windowSeconds }: Pick<RealtimeSettings, 'windowSeconds'>,
 ): Sweep[] {
-  const isAnyWaiting = async () => (await database.read({ text: IS_ANY_WAITING, values: [] })).length > 0;
+  const isAnyEventWaiting = async () => (await database.read({ text: IS_ANY_WAITING, values: [] })).length > 0;
 
   /**
    * Moves one batch of waiting events to Redis and returns the number of rows. Rolls back if Redis becomes unreachable meanwhile; the
    * entries that Redis already has are then added again by a later move.
    */
-  const moveBatch = () =>
+  const moveBatchToRedis = () =>
     database.transaction(async (tx) => {
       const [lock] = await tx.write<[boolean]>({ text: TRY_LOCK, values: [] });
       if (lock?.[0] !== true) return 0;
       const values = [MOVED_AT_ONCE, BYTES_AT_ONCE];
       const rows = await tx.write<[position: number, entry: string]>({ text: TAKE_WAITING, values });
       const sorted = rows.sort(([a], [b]) => a - b);
-      const entries = sorted.map(([, text]) => [text === '' ? ENTRY_FIELDS.lost : ENTRY_FIELDS.event, text] as const);
-      if (entries.length > 0 && !(await appender.add(entries, MOVE_DEADLINE_MS))) throw new RedisAwayError();
+      const entries = sorted.map(
+        ([, text]) => [text === '' ? ENTRY_KIND_FIELDS.lost : ENTRY_KIND_FIELDS.event, text] as const,
+      );
+      if (entries.length > 0 && !(await appender.addEntries(entries, MOVE_DEADLINE_MS))) throw new RedisAwayError();
       return rows.length;
     });
 
-  async function moveWaiting(): Promise<number> {
-    if (!(await isAnyWaiting())) return 0;
+  async function moveWaitingEventsToRedis(): Promise<number> {
+    if (!(await isAnyEventWaiting())) return 0;
     let total = await removeInBatches(database, DROP_OLD, [DROPPED_MARKER_ID, windowSeconds]);
     try {
       for (let batch = 0; batch < BATCHES_A_RUN; batch++) {
-        const moved = await moveBatch();
+        const moved = await moveBatchToRedis();
         if (moved === 0) break;
         total += moved;
       }
@@ -84,8 +86,8 @@ export function createSweeps(
   }
 
   return [
-    { name: 'events that wait for Redis', everyMs: MOVE_EVERY_MS, run: moveWaiting },
-    { name: 'the window of events', everyMs: TICK_EVERY_MS, run: appender.tick },
+    { name: 'events that wait for Redis', everyMs: MOVE_EVERY_MS, run: moveWaitingEventsToRedis },
+    { name: 'the window of events', everyMs: TICK_EVERY_MS, run: appender.addTickAndTrim },
     createRetentionSweep(database, { name: 'expired tickets of streams', removals: [{ text: REMOVE_TICKETS }] }),
   ];
 }

@@ -1,18 +1,25 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Host } from '../../../declare/host.ts';
-import { ENTRY_FIELDS, type Entry, gapKey, isBefore, positionOf, streamKey } from './entry.ts';
+import {
+  ENTRY_KIND_FIELDS,
+  type Entry,
+  entryPositionOf,
+  erasureGapKey,
+  isEntryBefore,
+  redisStreamKey,
+} from './entry.ts';
 
 /** Reads events from the Redis stream while this process has open client streams. */
 export interface Reader {
   /** Starts to read at the end of the Redis stream; does nothing if the reader is already reading. */
-  start(): void;
+  startReading(): void;
   /**
    * Returns at most `limit` entries after the entry `after` up to the entry `upTo`, oldest first. Returns undefined if entries in
    * this range may be missing. An entry that an erasure removed counts as missing only if it left a gap: see `erasureGapKey`.
    *
    * @throws if Redis is unreachable
    */
-  range(after: string, upTo: string, limit: number): Promise<Entry[] | undefined>;
+  readRange(after: string, upTo: string, limit: number): Promise<Entry[] | undefined>;
   /**
    * Returns the ids of those entries that are still in the Redis stream.
    *
@@ -20,7 +27,7 @@ export interface Reader {
    */
   findRemaining(ids: readonly string[]): Promise<ReadonlySet<string>>;
   /** Stops reading until the next call of `startReading`. */
-  pause(): void;
+  pauseReading(): void;
   /** Stops reading for good, and waits until the running call of `onEntries` has ended. */
   stop(): Promise<void>;
 }
@@ -56,7 +63,7 @@ export function createReader(
   { redis, env, log }: Pick<Host, 'redis' | 'env' | 'log'>,
   onEntries: EntryHandler,
 ): Reader {
-  const [key, gaps] = [streamKey(env.redisPrefix), gapKey(env.redisPrefix)];
+  const [key, gaps] = [redisStreamKey(env.redisPrefix), erasureGapKey(env.redisPrefix)];
   let stopping = new AbortController();
   let client: ReturnType<typeof redis.createBlockingConnection> | undefined;
   let running: Promise<void> | undefined;
@@ -84,13 +91,13 @@ export function createReader(
     (await connection.xrange(key, '-', '+', 'COUNT', 1))[0];
 
   /** Returns the id of the newest entry. Adds a tick to an empty Redis stream first, so that later reads find this position again. */
-  async function readNewestId(connection: ReturnType<typeof redis.createBlockingConnection>): Promise<string> {
+  async function readOrCreateNewestId(connection: ReturnType<typeof redis.createBlockingConnection>): Promise<string> {
     const [last] = await connection.xrevrange(key, '+', '-', 'COUNT', 1);
-    return last?.[0] ?? (await connection.xadd(key, '*', ENTRY_FIELDS.tick, ''))!;
+    return last?.[0] ?? (await connection.xadd(key, '*', ENTRY_KIND_FIELDS.tick, ''))!;
   }
 
   /** Reads the next entries after the id `from` and passes them to `onEntries`. Returns the id after which the next read starts. */
-  async function readSome(
+  async function readAndHandleEntriesAfter(
     connection: ReturnType<typeof redis.createBlockingConnection>,
     from: string,
   ): Promise<string> {
@@ -103,7 +110,7 @@ export function createReader(
     const entries = (reply?.[0]?.[1] ?? []).map(toEntry);
     if (entries.length === 0 || stopping.signal.aborted) return from;
     // Redis no longer has the entry `from`, so later entries that were not read yet may be gone too, or Redis was emptied.
-    const lost = oldest === undefined || isBefore(from, oldest[0]);
+    const lost = oldest === undefined || isEntryBefore(from, oldest[0]);
     const takenAt = performance.now();
     const upTo = entries.at(-1)!.id;
     await onEntries(entries, upTo, lost);
@@ -111,7 +118,7 @@ export function createReader(
     return upTo;
   }
 
-  async function run(connection: ReturnType<typeof redis.createBlockingConnection>): Promise<void> {
+  async function readUntilStopped(connection: ReturnType<typeof redis.createBlockingConnection>): Promise<void> {
     let position: string | undefined;
     let answered = performance.now();
     const watch = setInterval(() => {
@@ -120,11 +127,11 @@ export function createReader(
     while (!stopping.signal.aborted) {
       try {
         if (position === undefined) {
-          position = await awaitUntilStopped(readNewestId(connection));
+          position = await awaitUntilStopped(readOrCreateNewestId(connection));
           if (stopping.signal.aborted) break;
           await onEntries([], position, false);
         }
-        position = await readSome(connection, position);
+        position = await readAndHandleEntriesAfter(connection, position);
         answered = performance.now();
       } catch (error) {
         if (stopping.signal.aborted) break;
@@ -135,39 +142,39 @@ export function createReader(
     clearInterval(watch);
   }
 
-  function startRun(): void {
+  function connectAndRead(): void {
     stopping = new AbortController();
     const connection = redis.createBlockingConnection();
     client = connection;
-    running = run(connection).finally(() => {
+    running = readUntilStopped(connection).finally(() => {
       connection.disconnect();
       [client, running] = [undefined, undefined];
       // `startReading` was called again while this run was stopping.
-      if (isWanted) startRun();
+      if (isWanted) connectAndRead();
     });
   }
 
-  function pause(): void {
+  function pauseReading(): void {
     isWanted = false;
     stopping.abort();
     client?.disconnect();
   }
 
   return {
-    start() {
+    startReading() {
       isWanted = true;
-      if (running === undefined) startRun();
+      if (running === undefined) connectAndRead();
     },
-    pause,
-    async range(after, upTo, limit) {
+    pauseReading,
+    async readRange(after, upTo, limit) {
       const [rows, oldest, [newest], gap] = await Promise.all([
         redis.commands.xrange(key, `(${after}`, upTo, 'COUNT', limit),
         readOldestEntry(redis.commands),
         redis.commands.xrevrange(key, '+', '-', 'COUNT', 1),
         redis.commands.zscore(gaps, 'gap'),
       ]);
-      if (gap !== null && positionOf(after) < Number(gap)) return undefined;
-      if (oldest === undefined || isBefore(after, oldest[0]) || isBefore(newest![0], after)) return undefined;
+      if (gap !== null && entryPositionOf(after) < Number(gap)) return undefined;
+      if (oldest === undefined || isEntryBefore(after, oldest[0]) || isEntryBefore(newest![0], after)) return undefined;
       return rows.map(toEntry);
     },
     async findRemaining(ids) {
@@ -175,7 +182,7 @@ export function createReader(
       return new Set(found.flat().map(([id]) => id));
     },
     async stop() {
-      pause();
+      pauseReading();
       await running;
     },
   };

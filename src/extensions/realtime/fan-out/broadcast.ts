@@ -1,8 +1,8 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { ViewContext } from '../../../declare/host.ts';
 import type { Viewer } from '../../../declare/policy.ts';
-import { isBefore, type RecordChange, recordBeforeChange } from '../events/entry.ts';
-import { changeFrame, encodeFrames, type Frame } from '../streams/frame.ts';
+import { isEntryBefore, type RecordChange, recordBeforeChange } from '../events/entry.ts';
+import { createChangeFrame, encodeFrames, type Frame } from '../streams/frame.ts';
 import type { Bundle, Group, Listener, Subscription } from './groups.ts';
 import type { ViewerCache, VisibleChanges } from './visible-change.ts';
 
@@ -17,11 +17,11 @@ const GROUPS_AT_ONCE = 32;
 
 function mergeFrames(lists: readonly (readonly Frame[])[]): readonly Frame[] {
   if (lists.length < 2) return lists[0] ?? [];
-  return lists.flat().sort((a, b) => (isBefore(a.id, b.id) ? -1 : Number(isBefore(b.id, a.id))));
+  return lists.flat().sort((a, b) => (isEntryBefore(a.id, b.id) ? -1 : Number(isEntryBefore(b.id, a.id))));
 }
 
 /** Whether a change matches the resource, record id and filters of a subscription. Policies and field visibility are checked later. */
-function mayConcern(
+function matchesSubscription(
   { gateway, id, recordSubscription }: Pick<Subscription, 'gateway' | 'id' | 'recordSubscription'>,
   change: RecordChange,
 ) {
@@ -36,46 +36,46 @@ function mayConcern(
 }
 
 /** Returns the cache of visibility results for a viewer. Viewers with the same visibility share one cache. */
-type ViewerCaches = (gateway: Group['gateway'], user: Viewer | undefined, isOwner: boolean) => ViewerCache;
+type ViewerCacheLookup = (gateway: Group['gateway'], user: Viewer | undefined, isOwner: boolean) => ViewerCache;
 
 /** Creates the functions that send changes to listeners, which are the open client streams of this process. */
 export function createBroadcast(visibleChanges: VisibleChanges) {
-  function createViewerCaches(): ViewerCaches {
+  function createViewerCacheLookup(): ViewerCacheLookup {
     const cacheFor = new Map<unknown, ViewerCache>();
     const sharedReads: ViewContext['sharedReads'] = new Map();
     return (gateway, user, isOwner) => {
       const visibility = gateway.visibilityKey(user);
       const isPersonal = user === undefined || isOwner || visibility === user.id;
       const key = isPersonal ? user : `${gateway.name} ${visibility}`;
-      const cache = cacheFor.get(key) ?? visibleChanges.createCache(user, sharedReads);
+      const cache = cacheFor.get(key) ?? visibleChanges.createViewerCache(user, sharedReads);
       cacheFor.set(key, cache);
       return cache;
     };
   }
 
-  function ownersOf({ record, previous }: RecordChange, gateway: Group['gateway']): string[] {
+  function recordOwnersOf({ record, previous }: RecordChange, gateway: Group['gateway']): string[] {
     return [...new Set([...gateway.ownersIn(record), ...(previous === undefined ? [] : gateway.ownersIn(previous))])];
   }
 
   async function computeGroupFrames(
     group: Group,
     all: readonly RecordChange[],
-    cacheFor: ViewerCaches,
+    cacheFor: ViewerCacheLookup,
   ): Promise<GroupFrames | undefined> {
-    const changes = all.filter((change) => mayConcern(group, change));
+    const changes = all.filter((change) => matchesSubscription(group, change));
     if (changes.length === 0) return undefined;
     const { gateway, recordSubscription, text } = group;
     // Copied, because a viewer who leaves the group during the following awaits must not be treated as a non-owner.
     const viewers = new Map(group.viewers);
-    const owners = new Map(changes.map((one) => [one, ownersOf(one, gateway).filter((id) => viewers.has(id))]));
+    const owners = new Map(changes.map((one) => [one, recordOwnersOf(one, gateway).filter((id) => viewers.has(id))]));
     const computeFramesFor = async (id: string, isOwner: boolean, list: readonly RecordChange[]) => {
-      const found = await visibleChanges.selectVisible(
+      const found = await visibleChanges.selectVisibleChanges(
         gateway,
         recordSubscription,
         list,
         cacheFor(gateway, viewers.get(id)!.user, isOwner),
       );
-      return found.map((one) => [one.change, changeFrame(one, text)] as const);
+      return found.map((one) => [one.change, createChangeFrame(one, text)] as const);
     };
     // All viewers who do not own the record of a change get the same result, so compute it once, for one of them.
     const changesByRepresentative = Map.groupBy(changes, (one) =>
@@ -99,7 +99,7 @@ export function createBroadcast(visibleChanges: VisibleChanges) {
     return { common: changes.flatMap((one) => common.get(one) ?? []), own };
   }
 
-  function writeBundle({ groups, listeners }: Bundle, framesByGroup: ReadonlyMap<Group, GroupFrames>): void {
+  function sendFramesToBundle({ groups, listeners }: Bundle, framesByGroup: ReadonlyMap<Group, GroupFrames>): void {
     const parts = groups.flatMap((group) => framesByGroup.get(group) ?? []);
     let common: Buffer | undefined;
     for (const { stream, viewer } of listeners) {
@@ -117,9 +117,9 @@ export function createBroadcast(visibleChanges: VisibleChanges) {
      *
      * @throws if the database is unreachable; in that case nothing was sent
      */
-    async toGroups(groups: readonly Group[], changes: readonly RecordChange[]): Promise<void> {
+    async sendToGroups(groups: readonly Group[], changes: readonly RecordChange[]): Promise<void> {
       const framesByGroup = new Map<Group, GroupFrames>();
-      const cacheFor = createViewerCaches();
+      const cacheFor = createViewerCacheLookup();
       for (let at = 0; at < groups.length; at += GROUPS_AT_ONCE) {
         const some = groups.slice(at, at + GROUPS_AT_ONCE);
         const found = await Promise.all(some.map((group) => computeGroupFrames(group, changes, cacheFor)));
@@ -130,7 +130,7 @@ export function createBroadcast(visibleChanges: VisibleChanges) {
       const bundles = new Set([...framesByGroup.keys()].flatMap((group) => [...group.bundles]));
       let written = 0;
       for (const bundle of bundles) {
-        writeBundle(bundle, framesByGroup);
+        sendFramesToBundle(bundle, framesByGroup);
         if (++written % GROUPS_AT_ONCE === 0) await nextTurn();
       }
     },
@@ -141,18 +141,18 @@ export function createBroadcast(visibleChanges: VisibleChanges) {
      * @returns whether the changes were sent
      * @throws if the database is unreachable; in that case nothing was sent
      */
-    async toListener(
+    async sendToListener(
       { stream, viewer, subscriptions }: Listener,
       changes: readonly RecordChange[],
       isCurrent: () => boolean,
     ): Promise<boolean> {
-      const cache = visibleChanges.createCache(viewer.user, new Map());
+      const cache = visibleChanges.createViewerCache(viewer.user, new Map());
       const lists = subscriptions.map(async (subscription) => {
         const { gateway, recordSubscription, text } = subscription;
-        const own = changes.filter((change) => mayConcern(subscription, change));
+        const own = changes.filter((change) => matchesSubscription(subscription, change));
         const found =
-          own.length === 0 ? [] : await visibleChanges.selectVisible(gateway, recordSubscription, own, cache);
-        return found.map((one) => changeFrame(one, text));
+          own.length === 0 ? [] : await visibleChanges.selectVisibleChanges(gateway, recordSubscription, own, cache);
+        return found.map((one) => createChangeFrame(one, text));
       });
       const bytes = encodeFrames(mergeFrames(await Promise.all(lists)));
       if (!isCurrent()) return false;

@@ -47,13 +47,13 @@ export interface Bundle {
 /** The listeners of a process, grouped by the events that they get. */
 export interface Groups {
   readonly size: number;
-  has(listener: Listener): boolean;
-  add(listener: Listener): void;
+  hasListener(listener: Listener): boolean;
+  addListener(listener: Listener): void;
   /** Removes a listener from its groups; does nothing if the listener was not added. */
-  remove(listener: Listener): void;
-  all(): Iterable<Listener>;
+  removeListener(listener: Listener): void;
+  allListeners(): Iterable<Listener>;
   /** Returns the groups that any of these changes may concern. */
-  findAffected(changes: readonly RecordChange[]): Group[];
+  findAffectedGroups(changes: readonly RecordChange[]): Group[];
 }
 
 /** The subscription groups of one resource. */
@@ -65,7 +65,7 @@ interface ResourceGroups {
 
 const viewerIdOf = ({ user }: CurrentViewer) => user?.id ?? '';
 
-function groupKey({ text, gateway, id, recordSubscription }: Subscription, { user }: CurrentViewer): string {
+function groupKeyOf({ text, gateway, id, recordSubscription }: Subscription, { user }: CurrentViewer): string {
   return JSON.stringify([
     gateway.name,
     id,
@@ -93,8 +93,8 @@ export function createGroups(): Groups {
     return records;
   }
 
-  function joinGroup(subscription: Subscription, viewer: CurrentViewer): Group {
-    const key = groupKey(subscription, viewer);
+  function addSubscriptionToGroup(subscription: Subscription, viewer: CurrentViewer): Group {
+    const key = groupKeyOf(subscription, viewer);
     const { text, gateway, id, recordSubscription } = subscription;
     let group = groups.get(key);
     if (group === undefined) {
@@ -110,7 +110,7 @@ export function createGroups(): Groups {
     return group;
   }
 
-  function leaveGroup(group: Group, viewerId: string): void {
+  function removeSubscriptionFromGroup(group: Group, viewerId: string): void {
     const member = group.viewers.get(viewerId)!;
     member.subscriptionCount -= 1;
     if (member.subscriptionCount === 0) group.viewers.delete(viewerId);
@@ -125,9 +125,9 @@ export function createGroups(): Groups {
     get size() {
       return bundleOf.size;
     },
-    has: (listener) => bundleOf.has(listener),
-    add(listener) {
-      const joined = listener.subscriptions.map((one) => joinGroup(one, listener.viewer));
+    hasListener: (listener) => bundleOf.has(listener),
+    addListener(listener) {
+      const joined = listener.subscriptions.map((one) => addSubscriptionToGroup(one, listener.viewer));
       const key = JSON.stringify(joined.map((group) => group.key));
       let bundle = bundles.get(key);
       if (bundle === undefined) {
@@ -138,7 +138,7 @@ export function createGroups(): Groups {
       bundle.listeners.add(listener);
       bundleOf.set(listener, bundle);
     },
-    remove(listener) {
+    removeListener(listener) {
       const bundle = bundleOf.get(listener);
       if (bundle === undefined) return;
       bundleOf.delete(listener);
@@ -147,10 +147,10 @@ export function createGroups(): Groups {
         bundles.delete(bundle.key);
         for (const group of bundle.groups) group.bundles.delete(bundle);
       }
-      for (const group of bundle.groups) leaveGroup(group, viewerIdOf(listener.viewer));
+      for (const group of bundle.groups) removeSubscriptionFromGroup(group, viewerIdOf(listener.viewer));
     },
-    all: () => bundleOf.keys(),
-    findAffected(changes) {
+    allListeners: () => bundleOf.keys(),
+    findAffectedGroups(changes) {
       const touched = new Set<Group>();
       for (const [{ name }, changesOfResource] of Map.groupBy(changes, ({ gateway }) => gateway)) {
         const resourceGroups = byResource.get(name);

@@ -3,16 +3,16 @@ import type { Host } from '../../../declare/host.ts';
 import { createSemaphore } from '../../../platform/concurrency/semaphore.ts';
 import { createSerialQueue } from '../../../platform/concurrency/serial-queue.ts';
 import {
-  ENTRY_FIELDS,
+  ENTRY_KIND_FIELDS,
   type Entry,
-  isBefore,
+  isEntryBefore,
   type RecordChange,
-  takeWithinBytes,
-  unpackEvent,
+  takeEntriesWithinBytes,
+  unpackRecordChange,
 } from '../events/entry.ts';
 import { createReader } from '../events/reader.ts';
 import type { RealtimeSettings } from '../settings.ts';
-import { type EndReason, heartbeatFrame, readyFrame, resetFrame } from '../streams/frame.ts';
+import { type EndReason, encodeHeartbeatEvent, encodeReadyEvent, encodeResetEvent } from '../streams/frame.ts';
 import { createBroadcast } from './broadcast.ts';
 import { createGroups, type Listener } from './groups.ts';
 import { createVisibleChanges } from './visible-change.ts';
@@ -46,11 +46,11 @@ export interface Hub {
    *
    * @param after the id of the last event that a resuming client has received
    */
-  open(listener: Listener, after: string | undefined): void;
+  addStreamAndCatchUp(listener: Listener, after: string | undefined): void;
   /** Moves a listener to its new groups after its viewer or its subscriptions have changed. */
-  regroup(listener: Listener): Promise<void>;
+  regroupListener(listener: Listener): Promise<void>;
   /** Ends all streams. */
-  stop(): Promise<void>;
+  endAllStreamsAndStop(): Promise<void>;
 }
 
 const RETRY_MS = 300;
@@ -77,7 +77,7 @@ export function createHub(
   /** Runs one task at a time, either sending changes or adding a listener to the groups, so that a new listener misses no change. */
   const runInOrder = createSerialQueue();
   const opened = new Set<Listener>();
-  const reader = createReader(host, (entries, upTo, lost) => handleEntries(entries, upTo, lost));
+  const reader = createReader(host, (entries, upTo, lost) => broadcastEntriesAndAdvance(entries, upTo, lost));
   let position: string | undefined;
   let readingNumber = 0;
   let positionKnown = Promise.withResolvers<void>();
@@ -90,10 +90,10 @@ export function createHub(
   function parseEntries(entries: readonly Entry[]): { changes: RecordChange[]; lost: boolean } {
     let lost = false;
     const changes = entries.flatMap((entry) => {
-      lost ||= entry.field === ENTRY_FIELDS.lost;
-      if (entry.field !== ENTRY_FIELDS.event) return [];
+      lost ||= entry.field === ENTRY_KIND_FIELDS.lost;
+      if (entry.field !== ENTRY_KIND_FIELDS.event) return [];
       try {
-        return unpackEvent(entry, gateways) ?? [];
+        return unpackRecordChange(entry, gateways) ?? [];
       } catch (error) {
         log.error({ err: error, entry: entry.id }, 'Could not parse a change for open streams');
         lost = true;
@@ -103,18 +103,18 @@ export function createHub(
     return { changes, lost };
   }
 
-  function sendReset(id: string): void {
-    const bytes = resetFrame(id);
-    for (const { stream } of groups.all()) stream.write(bytes);
+  function sendResetToAllListeners(id: string): void {
+    const bytes = encodeResetEvent(id);
+    for (const { stream } of groups.allListeners()) stream.write(bytes);
   }
 
   /** Returns those changes that no erasure has removed from Redis meanwhile. If one was removed, sends a reset to all listeners. */
-  async function removeErased(changes: readonly RecordChange[]): Promise<readonly RecordChange[]> {
+  async function resetAndDropErasedChanges(changes: readonly RecordChange[]): Promise<readonly RecordChange[]> {
     while (!stopped) {
       try {
         const kept = await reader.findRemaining(changes.map(({ id }) => id));
         const gone = changes.find(({ id }) => !kept.has(id));
-        if (gone !== undefined) sendReset(gone.id);
+        if (gone !== undefined) sendResetToAllListeners(gone.id);
         return changes.filter(({ id }) => kept.has(id));
       } catch (error) {
         log.warn({ err: error }, 'Redis is unreachable; open streams wait');
@@ -128,8 +128,8 @@ export function createHub(
    * If an erasure is among the entries, disconnects the clients with unsent bytes, because these bytes may contain erased values. When
    * such a client reconnects, it gets the remaining events.
    */
-  function disconnectOnErasure(entries: readonly Entry[]): void {
-    if (!entries.some(({ field }) => field === ENTRY_FIELDS.erased)) return;
+  function disconnectUnsentOnErasure(entries: readonly Entry[]): void {
+    if (!entries.some(({ field }) => field === ENTRY_KIND_FIELDS.erased)) return;
     erasures += 1;
     for (const { stream } of opened) stream.disconnectIfUnsent();
   }
@@ -138,29 +138,29 @@ export function createHub(
   async function sendChanges(changes: readonly RecordChange[]): Promise<void> {
     let rest = changes;
     while (!stopped && groups.size > 0 && rest.length > 0) {
-      const affected = groups.findAffected(rest);
+      const affected = groups.findAffectedGroups(rest);
       const some = rest.slice(0, Math.max(1, Math.floor(MAX_VISIBILITY_CHECKS / affected.length)));
       try {
-        await broadcast.toGroups(affected, some);
+        await broadcast.sendToGroups(affected, some);
         rest = rest.slice(some.length);
       } catch (error) {
         log.warn({ err: error }, 'The database is unreachable; open streams wait');
         await sleep(RETRY_MS);
-        rest = await removeErased(rest);
+        rest = await resetAndDropErasedChanges(rest);
       }
     }
   }
 
-  function handleEntries(entries: readonly Entry[], upTo: string, lost: boolean): Promise<void> {
+  function broadcastEntriesAndAdvance(entries: readonly Entry[], upTo: string, lost: boolean): Promise<void> {
     const readingAtCall = readingNumber;
     return runInOrder(async () => {
       if (groups.size > 0) {
         const found = parseEntries(entries);
-        if (lost || found.lost) sendReset(entries[0]!.id);
+        if (lost || found.lost) sendResetToAllListeners(entries[0]!.id);
         const changes = deduplicate(found.changes);
         if (changes.length > 0) await sendChanges(changes);
       }
-      disconnectOnErasure(entries);
+      disconnectUnsentOnErasure(entries);
       // All client streams have closed meanwhile, so reading was paused and this position is out of date.
       if (readingAtCall !== readingNumber) return;
       position = upTo;
@@ -169,30 +169,31 @@ export function createHub(
   }
 
   function sendHeartbeats(): void {
-    const bytes = position === undefined ? NO_BYTES : heartbeatFrame(position);
-    for (const listener of opened) listener.stream.sendHeartbeat(groups.has(listener) ? bytes : NO_BYTES);
+    const bytes = position === undefined ? NO_BYTES : encodeHeartbeatEvent(position);
+    for (const listener of opened)
+      listener.stream.sendHeartbeatOrDisconnect(groups.hasListener(listener) ? bytes : NO_BYTES);
   }
 
-  function startReading(): void {
+  function startReaderAndHeartbeats(): void {
     positionKnown = Promise.withResolvers();
-    reader.start();
+    reader.startReading();
     heartbeatTimer = setInterval(sendHeartbeats, heartbeatSeconds * 1000);
   }
 
-  function pauseReading(): void {
+  function pauseReaderAndHeartbeats(): void {
     clearInterval(heartbeatTimer);
     readingNumber += 1;
     position = undefined;
-    reader.pause();
+    reader.pauseReading();
   }
 
   /** Adds a listener to the groups, so that it gets every change after `position`, as the other listeners do. */
-  function joinListener(listener: Listener, isReset: boolean): void {
+  function sendReadyAndAddListener(listener: Listener, isReset: boolean): void {
     const { stream } = listener;
     if (!stream.isOpen) return;
-    if (isReset) stream.write(resetFrame(position!));
-    stream.write(readyFrame(position!, heartbeatSeconds));
-    groups.add(listener);
+    if (isReset) stream.write(encodeResetEvent(position!));
+    stream.write(encodeReadyEvent(position!, heartbeatSeconds));
+    groups.addListener(listener);
   }
 
   /**
@@ -202,46 +203,46 @@ export function createHub(
    * @param limit maximum number of entries to read
    * @returns the id of the last entry sent and the number of entries read; undefined if the listener was added to the groups
    */
-  async function catchUp(
+  async function sendMissedPageOrJoin(
     listener: Listener,
     after: string,
     limit: number,
   ): Promise<{ cursor: string; entries: number } | undefined> {
     const upTo = await runInOrder(async () => {
       if (position !== after) return position!;
-      joinListener(listener, false);
+      sendReadyAndAddListener(listener, false);
       return undefined;
     });
     if (upTo === undefined) return undefined;
     const erasuresBefore = erasures;
-    const entries = await reader.range(after, upTo, limit);
+    const entries = await reader.readRange(after, upTo, limit);
     if (entries === undefined) {
-      await runInOrder(async () => joinListener(listener, true));
+      await runInOrder(async () => sendReadyAndAddListener(listener, true));
       return undefined;
     }
-    const some = takeWithinBytes(entries, MAX_PAGE_BYTES);
+    const some = takeEntriesWithinBytes(entries, MAX_PAGE_BYTES);
     const { changes, lost } = parseEntries(some);
-    if (lost) listener.stream.write(resetFrame(after));
+    if (lost) listener.stream.write(encodeResetEvent(after));
     // If an erasure deleted the record, send only its id, not its erased values.
     const toSend = changes.map((one) => (one.byErasure && one.action === 'deleted' ? { ...one, idOnly: true } : one));
-    const isSent = await broadcast.toListener(listener, toSend, () => erasures === erasuresBefore);
+    const isSent = await broadcast.sendToListener(listener, toSend, () => erasures === erasuresBefore);
     if (!isSent) return { cursor: after, entries: some.length };
     if (some.length > 0) return { cursor: some.at(-1)!.id, entries: some.length };
     // The process that served this client before had read further in the Redis stream than this process, which will catch up soon.
-    if (isBefore(upTo, after)) await sleep(RETRY_MS);
-    return { cursor: isBefore(upTo, after) ? after : upTo, entries: 0 };
+    if (isEntryBefore(upTo, after)) await sleep(RETRY_MS);
+    return { cursor: isEntryBefore(upTo, after) ? after : upTo, entries: 0 };
   }
 
-  async function catchUpAndJoin(listener: Listener, after: string | undefined): Promise<void> {
+  async function sendMissedChangesAndJoin(listener: Listener, after: string | undefined): Promise<void> {
     const { stream } = listener;
     let cursor = after;
     let limit = FIRST_PAGE_ENTRIES;
     while (stream.isOpen && !stopped) {
       await positionKnown.promise;
-      if (cursor === undefined) return runInOrder(async () => joinListener(listener, false));
+      if (cursor === undefined) return runInOrder(async () => sendReadyAndAddListener(listener, false));
       try {
         const from: string = cursor;
-        const progress = await catchUpSlots.run(() => catchUp(listener, from, limit));
+        const progress = await catchUpSlots.run(() => sendMissedPageOrJoin(listener, from, limit));
         if (progress === undefined) return;
         cursor = progress.cursor;
         // `MAX_PAGE_BYTES` cuts a page of large entries, so read fewer entries next time.
@@ -254,7 +255,7 @@ export function createHub(
     }
   }
 
-  function endStreams(reason: EndReason): void {
+  function endAllStreams(reason: EndReason): void {
     for (const { stream } of opened) stream.end(reason);
   }
 
@@ -262,29 +263,29 @@ export function createHub(
     get isStopped() {
       return stopped;
     },
-    open(listener, after) {
-      if (opened.size === 0) startReading();
+    addStreamAndCatchUp(listener, after) {
+      if (opened.size === 0) startReaderAndHeartbeats();
       opened.add(listener);
       listener.stream.onClose(() => {
         opened.delete(listener);
-        groups.remove(listener);
-        if (opened.size === 0) pauseReading();
+        groups.removeListener(listener);
+        if (opened.size === 0) pauseReaderAndHeartbeats();
       });
-      catchUpAndJoin(listener, after).catch((error) => {
+      sendMissedChangesAndJoin(listener, after).catch((error) => {
         log.error({ err: error }, 'A stream could not be started');
         listener.stream.end('shutdown');
       });
     },
-    regroup: (listener) =>
+    regroupListener: (listener) =>
       runInOrder(async () => {
-        if (!groups.has(listener)) return;
-        groups.remove(listener);
-        groups.add(listener);
+        if (!groups.hasListener(listener)) return;
+        groups.removeListener(listener);
+        groups.addListener(listener);
       }),
-    async stop() {
+    async endAllStreamsAndStop() {
       stopped = true;
       clearInterval(heartbeatTimer);
-      endStreams('shutdown');
+      endAllStreams('shutdown');
       positionKnown.resolve();
       await reader.stop();
     },

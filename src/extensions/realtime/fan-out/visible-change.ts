@@ -58,7 +58,7 @@ function planIdOnly(change: RecordChange): Plan {
 
 /** Creates the functions that reduce changes to what a viewer may see by scope, read policy and field visibility. */
 export function createVisibleChanges({ service, log }: Pick<Host, 'service' | 'log'>) {
-  function isReadable(
+  function isReadableByViewer(
     gateway: ResourceGateway,
     record: StoredRecord,
     { viewContext, readable }: ViewerCache,
@@ -71,14 +71,14 @@ export function createVisibleChanges({ service, log }: Pick<Host, 'service' | 'l
     return known;
   }
 
-  async function planForViewer(
+  async function planChangeForViewer(
     change: RecordChange,
     recordSubscription: RecordSubscription,
     cache: ViewerCache,
   ): Promise<Plan | undefined> {
     const { gateway, record, previous } = change;
     const canSee = async (one: StoredRecord) =>
-      recordSubscription.includes(one) && (await isReadable(gateway, one, cache));
+      recordSubscription.includes(one) && (await isReadableByViewer(gateway, one, cache));
     const plan = planChange(change, previous !== undefined && (await canSee(previous)), await canSee(record));
     if (plan !== undefined && change.idOnly) return planIdOnly(change);
     if (plan !== undefined || change.erasedFields.size === 0) return plan;
@@ -87,7 +87,7 @@ export function createVisibleChanges({ service, log }: Pick<Host, 'service' | 'l
     const mayHaveSeen =
       before !== undefined &&
       recordSubscription.mayInclude(before, change.erasedFields) &&
-      (await isReadable(gateway, before, cache));
+      (await isReadableByViewer(gateway, before, cache));
     return mayHaveSeen ? planIdOnly(change) : undefined;
   }
 
@@ -103,7 +103,7 @@ export function createVisibleChanges({ service, log }: Pick<Host, 'service' | 'l
   }
 
   /** Starts to serialize records with one call. If the call fails, serializes each record with a call of its own. */
-  function startSerializing(
+  function startSerializingRecords(
     gateway: ResourceGateway,
     records: readonly StoredRecord[],
     { viewContext, serialized }: ViewerCache,
@@ -125,7 +125,7 @@ export function createVisibleChanges({ service, log }: Pick<Host, 'service' | 'l
 
   return {
     /** @param sharedReads database reads that all viewers of the same batch of changes share */
-    createCache: (user: Viewer | undefined, sharedReads: ViewContext['sharedReads']): ViewerCache => ({
+    createViewerCache: (user: Viewer | undefined, sharedReads: ViewContext['sharedReads']): ViewerCache => ({
       viewContext: { user, req: undefined, service, sharedReads },
       readable: new Map(),
       serialized: new Map(),
@@ -135,7 +135,7 @@ export function createVisibleChanges({ service, log }: Pick<Host, 'service' | 'l
      *
      * @throws if the database is unreachable
      */
-    async selectVisible(
+    async selectVisibleChanges(
       gateway: ResourceGateway,
       recordSubscription: RecordSubscription,
       changes: readonly RecordChange[],
@@ -143,10 +143,10 @@ export function createVisibleChanges({ service, log }: Pick<Host, 'service' | 'l
     ): Promise<VisibleChange[]> {
       const plans: Plan[] = [];
       for (const change of changes) {
-        const plan = await skipOnPolicyError(() => planForViewer(change, recordSubscription, cache));
+        const plan = await skipOnPolicyError(() => planChangeForViewer(change, recordSubscription, cache));
         if (plan !== undefined) plans.push(plan);
       }
-      startSerializing(
+      startSerializingRecords(
         gateway,
         plans.flatMap(({ record, previous }) => [record, previous].filter((one) => one !== undefined)),
         cache,

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { isActive } from '../../../declare/actor.ts';
+import { isAccountActive } from '../../../declare/actor.ts';
 import type { Authenticator } from '../../../declare/authenticator.ts';
 import { credentialWatchOf } from '../../../declare/authenticator.ts';
 import type { ExtensionHost } from '../../../declare/extension.ts';
@@ -13,9 +13,9 @@ import { changedUsersSql } from '../sql.ts';
 /** Ends the open streams of users who have lost access. */
 export interface AccessWatch {
   /** Returns the viewer that all streams of a user share. */
-  viewerOf(user: Viewer | undefined): CurrentViewer;
+  sharedViewerOf(user: Viewer | undefined): CurrentViewer;
   /** Watches a stream: ends it when its session or key ends, or its user is disabled, deleted, or loses a role. */
-  add(listener: Listener, auth: Auth): void;
+  watchListener(listener: Listener, auth: Auth): void;
   stop(): Promise<void>;
 }
 
@@ -75,15 +75,15 @@ export function createAccessWatch(
     return new Set((await Promise.all(checks)).flat());
   }
 
-  function endAll({ listeners }: WatchedUser, reason: 'signed_out' | 'access_changed'): void {
+  function endStreamsOfUser({ listeners }: WatchedUser, reason: 'signed_out' | 'access_changed'): void {
     for (const { stream } of listeners.keys()) stream.end(reason);
   }
 
-  function applyUserRow([id, version, ...columns]: UserRow): void {
+  function updateViewerOrEndStreams([id, version, ...columns]: UserRow): void {
     const entry = watched.get(id);
     if (entry === undefined) return;
     if (version === null) {
-      endAll(entry, 'signed_out');
+      endStreamsOfUser(entry, 'signed_out');
       return;
     }
     entry.version = version;
@@ -91,24 +91,25 @@ export function createAccessWatch(
     const user: StoredRecord & Viewer = users!.fromRow(columns);
     if (fingerprintOf(user) === fingerprintOf(before)) return;
     entry.viewer.user = user;
-    if (!isActive(user)) endAll(entry, 'signed_out');
-    else if (before.roles?.some((role) => user.roles?.includes(role) !== true)) endAll(entry, 'access_changed');
+    if (!isAccountActive(user)) endStreamsOfUser(entry, 'signed_out');
+    else if (before.roles?.some((role) => user.roles?.includes(role) !== true))
+      endStreamsOfUser(entry, 'access_changed');
     else for (const listener of entry.listeners.keys()) onChanged(listener);
   }
 
-  async function check(): Promise<void> {
+  async function endStreamsWithoutAccess(): Promise<void> {
     const [rows, ended] = await Promise.all([readChangedUsers(), findEndedCredentials()]);
-    for (const row of rows) applyUserRow(row);
+    for (const row of rows) updateViewerOrEndStreams(row);
     if (ended.size === 0) return;
     for (const { listeners } of watched.values()) {
       for (const [{ stream }, auth] of listeners) if (ended.has(auth)) stream.end('signed_out');
     }
   }
 
-  async function run(): Promise<void> {
+  async function pollWhileStreamsAreOpen(): Promise<void> {
     while (watched.size > 0 && !stopped) {
       try {
-        await check();
+        await endStreamsWithoutAccess();
         failing = false;
       } catch (error) {
         if (!failing) log.warn({ err: error }, 'Could not check the users of open streams');
@@ -120,8 +121,8 @@ export function createAccessWatch(
   }
 
   return {
-    viewerOf: (user) => (user && watched.get(user.id)?.viewer) ?? { user },
-    add(listener, auth) {
+    sharedViewerOf: (user) => (user && watched.get(user.id)?.viewer) ?? { user },
+    watchListener(listener, auth) {
       const { user } = listener.viewer;
       const entry = watched.get(user!.id) ?? { viewer: listener.viewer, version: '', listeners: new Map() };
       watched.set(user!.id, entry);
@@ -131,7 +132,7 @@ export function createAccessWatch(
         entry.listeners.delete(listener);
         if (entry.listeners.size === 0 && watched.get(user!.id) === entry) watched.delete(user!.id);
       });
-      running ??= run();
+      running ??= pollWhileStreamsAreOpen();
     },
     async stop() {
       stopped = true;

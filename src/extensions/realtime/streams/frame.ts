@@ -4,7 +4,7 @@ import type { VisibleChange } from '../fan-out/visible-change.ts';
  * Formats a server-sent event without its id (https://html.spec.whatwg.org/multipage/server-sent-events.html). One `data` line is
  * enough, because JSON has no line breaks.
  */
-function formatEvent(event: string, data: object): string {
+function formatServerSentEvent(event: string, data: object): string {
   return `event: ${event}\ndata: ${JSON.stringify(data)}\n\n`;
 }
 
@@ -16,10 +16,10 @@ export interface Frame {
 }
 
 /** Creates the event about a change for one subscription. @param subscription the subscription as the client wrote it */
-export function changeFrame({ change, action, data, previous }: VisibleChange, subscription: string): Frame {
+export function createChangeFrame({ change, action, data, previous }: VisibleChange, subscription: string): Frame {
   const { id, eventId, at, gateway, record } = change;
   const payload = { subscription, event: eventId, at, id: record.id, data, previous };
-  return { id, text: formatEvent(`${gateway.name}.${action}`, payload) };
+  return { id, text: formatServerSentEvent(`${gateway.name}.${action}`, payload) };
 }
 
 /**
@@ -33,18 +33,18 @@ export function encodeFrames(frames: readonly Frame[]): Buffer {
 }
 
 /** Encodes the event that tells the client that it gets every change from here on. */
-export const readyFrame = (id: string, heartbeatSeconds: number) =>
-  Buffer.from(`id: ${id}\n${formatEvent('ready', { heartbeatSeconds })}`);
+export const encodeReadyEvent = (id: string, heartbeatSeconds: number) =>
+  Buffer.from(`id: ${id}\n${formatServerSentEvent('ready', { heartbeatSeconds })}`);
 
 /** Encodes the event that tells the client that some changes may be missing. */
-export const resetFrame = (id: string) => Buffer.from(`id: ${id}\n${formatEvent('reset', {})}`);
+export const encodeResetEvent = (id: string) => Buffer.from(`id: ${id}\n${formatServerSentEvent('reset', {})}`);
 
 /** Encodes a heartbeat. Its id advances even without changes, so that a client can resume after a long time without changes. */
-export const heartbeatFrame = (id: string) => Buffer.from(`id: ${id}\n${formatEvent('heartbeat', {})}`);
+export const encodeHeartbeatEvent = (id: string) => Buffer.from(`id: ${id}\n${formatServerSentEvent('heartbeat', {})}`);
 
 /** Why a stream ends: the user is signed out, disabled or deleted; lost a role or right; or the process stops. */
 export type EndReason = 'signed_out' | 'access_changed' | 'shutdown';
 
 /** Encodes the last event of a stream. @param retryMs ms after which the client should reconnect */
-export const endFrame = (reason: EndReason, retryMs: number) =>
-  Buffer.from(`retry: ${retryMs}\n${formatEvent('end', { reason })}`);
+export const encodeEndEvent = (reason: EndReason, retryMs: number) =>
+  Buffer.from(`retry: ${retryMs}\n${formatServerSentEvent('end', { reason })}`);

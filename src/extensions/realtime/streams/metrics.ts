@@ -4,7 +4,7 @@ import type { Metrics } from '../../../platform/observability/metrics.ts';
 /** Counters of streams. */
 export interface RealtimeMetrics {
   /** Counts a client that was disconnected for reading too slowly. */
-  countCutOff(): void;
+  countSlowClientDisconnect(): void;
 }
 
 /** Registers the metrics of client streams. @param countOpen returns the number of open streams of this process */
@@ -22,5 +22,5 @@ export function createRealtimeMetrics({ registry }: Metrics, countOpen: () => nu
     help: 'Streams that were disconnected because their clients read too slowly.',
     registers: [registry],
   });
-  return { countCutOff: () => cut.inc() };
+  return { countSlowClientDisconnect: () => cut.inc() };
 }

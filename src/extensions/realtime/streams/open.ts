@@ -1,11 +1,11 @@
 import type { Request } from 'express';
 import type { ExtensionHost } from '../../../declare/extension.ts';
 import type { ResourceGateway } from '../../../declare/host.ts';
-import { allows, type Viewer } from '../../../declare/policy.ts';
+import { allowsAction, type Viewer } from '../../../declare/policy.ts';
 import type { Auth, Route, RouteContext } from '../../../declare/route.ts';
 import { createScopeCheck } from '../../../declare/scope.ts';
 import { ApiError } from '../../../platform/errors.ts';
-import { addressOf, clientKey } from '../../../platform/http/client-address.ts';
+import { addressOf, clientKeyOf } from '../../../platform/http/client-address.ts';
 import { setIdentity } from '../../../platform/http/request-context.ts';
 import type { Listener, Subscription } from '../fan-out/groups.ts';
 import type { Hub } from '../fan-out/hub.ts';
@@ -31,15 +31,15 @@ interface Parts {
 }
 
 /** Creates the function that finds the resource of a subscription and its list route or, for a single record, its read route. */
-function createTargetFinder({ routes, resources }: Pick<ExtensionHost, 'routes' | 'resources'>) {
+function createSubscribableResourceFinder({ routes, resources }: Pick<ExtensionHost, 'routes' | 'resources'>) {
   const gateways = new Map(resources.map((gateway) => [gateway.name, gateway]));
-  const routeOf = (resource: string, crud: 'list' | 'read') =>
+  const findCrudRoute = (resource: string, crud: 'list' | 'read') =>
     routes().find((route) => route.resource === resource && route.crud === crud);
   return ({ resource, id }: RequestedSubscription): { gateway: ResourceGateway; route: Route } => {
     const crud = id === undefined ? 'list' : 'read';
-    const [gateway, route] = [gateways.get(resource), routeOf(resource, crud)];
+    const [gateway, route] = [gateways.get(resource), findCrudRoute(resource, crud)];
     if (gateway !== undefined && route !== undefined) return { gateway, route };
-    const names = [...gateways.keys()].filter((name) => routeOf(name, crud) !== undefined);
+    const names = [...gateways.keys()].filter((name) => findCrudRoute(name, crud) !== undefined);
     const what = resource.slice(0, 100).toWellFormed();
     throw new ApiError(
       'BAD_REQUEST',
@@ -55,20 +55,20 @@ export function createStreamOpener(
   parts: Parts,
 ) {
   const { service, log } = host;
-  const findTarget = createTargetFinder(host);
+  const findSubscribableResource = createSubscribableResourceFinder(host);
 
   /** Checks that an API key has the scope to list or read the resource. */
-  function assertScope(route: Route, auth: Auth | undefined): void {
+  function assertKeyMayRead(route: Route, auth: Auth | undefined): void {
     if (auth !== undefined && auth.via !== 'session') createScopeCheck(route, host.authenticators())(auth);
   }
 
-  async function subscribe(
+  async function createSubscription(
     requested: RequestedSubscription,
     { user, auth }: Caller,
     isResuming: boolean,
   ): Promise<Subscription> {
-    const { gateway, route } = findTarget(requested);
-    assertScope(route, auth);
+    const { gateway, route } = findSubscribableResource(requested);
+    assertKeyMayRead(route, auth);
     const { text, id, filters } = requested;
     const recordSubscription = await gateway.subscribe(
       { id, filters, resumed: isResuming },
@@ -77,57 +77,59 @@ export function createStreamOpener(
     return { text, gateway, id, filters, recordSubscription };
   }
 
-  async function authenticate(ctx: RouteContext, { ticket }: StreamRequest): Promise<Caller> {
+  async function authenticateByTicketOrRequest(ctx: RouteContext, { ticket }: StreamRequest): Promise<Caller> {
     if (ticket === undefined) return ctx;
     if (ctx.user !== undefined) throw new ApiError('BAD_REQUEST', 'Send either a ticket or a token, not both');
-    const caller = await parts.tickets.use(ticket);
+    const caller = await parts.tickets.redeemTicket(ticket);
     setIdentity(ctx.req, { via: caller.auth.via, id: caller.auth.id, userId: caller.user.id });
     return caller;
   }
 
-  async function assertPolicy({ user }: Pick<Caller, 'user'>, req: Request | undefined): Promise<void> {
+  async function assertMayOpenStreams({ user }: Pick<Caller, 'user'>, req: Request | undefined): Promise<void> {
     const args = { user, action: 'realtime', doc: undefined, req, service };
-    if (await allows(settings.policy, args, false)) return;
+    if (await allowsAction(settings.policy, args, false)) return;
     throw new ApiError(user === undefined ? 'UNAUTHORIZED' : 'FORBIDDEN');
   }
 
   return {
     /** Handles `GET /realtime`. */
-    async open(ctx: RouteContext): Promise<void> {
+    async handleOpenStream(ctx: RouteContext): Promise<void> {
       const { req, res } = ctx;
       const lastEventId = req.headers['last-event-id'];
       const request = readStreamRequest(ctx.query, lastEventId as string | undefined, settings.maxSubscriptions);
-      const caller = await authenticate(ctx, request);
+      const caller = await authenticateByTicketOrRequest(ctx, request);
       const { user, auth } = caller;
-      await assertPolicy(caller, req);
-      const release = parts.slots.acquire(
-        user === undefined ? { address: clientKey(addressOf(req)) } : { user: user.id },
+      await assertMayOpenStreams(caller, req);
+      const release = parts.slots.acquireSlot(
+        user === undefined ? { address: clientKeyOf(addressOf(req)) } : { user: user.id },
       );
       try {
         const isResuming = request.after !== undefined;
-        const subscriptions = await Promise.all(request.subscriptions.map((one) => subscribe(one, caller, isResuming)));
+        const subscriptions = await Promise.all(
+          request.subscriptions.map((one) => createSubscription(one, caller, isResuming)),
+        );
         if (req.method === 'HEAD' || res.closed) {
           release();
           res.setHeader('Content-Type', 'text/event-stream').end();
           return;
         }
         if (parts.hub.isStopped) throw new ApiError('UNAVAILABLE');
-        const stream = openStream(res, settings.maxBufferedBytes, parts.metrics.countCutOff);
+        const stream = openStream(res, settings.maxBufferedBytes, parts.metrics.countSlowClientDisconnect);
         stream.onClose(release);
-        const listener: Listener = { stream, viewer: parts.watch.viewerOf(user), subscriptions };
-        if (auth !== undefined) parts.watch.add(listener, auth);
-        parts.hub.open(listener, request.after);
+        const listener: Listener = { stream, viewer: parts.watch.sharedViewerOf(user), subscriptions };
+        if (auth !== undefined) parts.watch.watchListener(listener, auth);
+        parts.hub.addStreamAndCatchUp(listener, request.after);
       } catch (error) {
         release();
         throw error;
       }
     },
     /** Checks the subscriptions of a user who has changed. Ends the stream if one of them is no longer allowed. */
-    async recheck(listener: Listener): Promise<void> {
+    async recheckSubscriptionsOrEnd(listener: Listener): Promise<void> {
       const { viewer, stream, subscriptions } = listener;
       try {
         const viewContext = { user: viewer.user, req: undefined, service };
-        await assertPolicy(viewContext, undefined);
+        await assertMayOpenStreams(viewContext, undefined);
         listener.subscriptions = await Promise.all(
           subscriptions.map(async (one) => {
             const { id, filters } = one;
@@ -143,7 +145,7 @@ export function createStreamOpener(
         stream.end('access_changed');
         return;
       }
-      await parts.hub.regroup(listener);
+      await parts.hub.regroupListener(listener);
     },
   };
 }

@@ -22,7 +22,7 @@ export interface StreamRequest {
 const MAX_LENGTH = 4000;
 const OLDEST_ID = '0-0';
 
-function readSingleText(name: string, value: unknown): string | undefined {
+function readSingleParameter(name: string, value: unknown): string | undefined {
   if (value === undefined || typeof value === 'string') return value;
   throw new ApiError('BAD_REQUEST', `The query parameter "${name}" must be given once`);
 }
@@ -75,10 +75,10 @@ export function readStreamRequest(
     }
     subscriptions[0] = { ...only!, filters };
   }
-  const after = lastEventId ?? readSingleText('lastEventId', given);
+  const after = lastEventId ?? readSingleParameter('lastEventId', given);
   return {
     subscriptions,
-    ticket: readSingleText('ticket', ticket),
+    ticket: readSingleParameter('ticket', ticket),
     after: after === undefined || after === '' ? undefined : isEntryId(after) ? after : OLDEST_ID,
   };
 }

@@ -14,7 +14,7 @@ export interface StreamSlots {
    * @returns a function that releases the slot; calling it again does nothing
    * @throws ApiError RATE_LIMITED at the limit of the client, UNAVAILABLE at the limit of the process
    */
-  acquire(client: { user: string } | { address: string }): () => void;
+  acquireSlot(client: { user: string } | { address: string }): () => void;
 }
 
 /** Creates the slots for the client streams of a process. */
@@ -27,7 +27,7 @@ export function createStreamSlots(
     get taken() {
       return taken;
     },
-    acquire(client) {
+    acquireSlot(client) {
       const isUser = 'user' in client;
       const key = isUser ? `user ${client.user}` : `address ${client.address}`;
       const limit = isUser ? settings.maxStreamsPerUser : settings.maxStreamsPerAddress;

@@ -1,5 +1,5 @@
 import type { Response } from 'express';
-import { type EndReason, endFrame } from './frame.ts';
+import { type EndReason, encodeEndEvent } from './frame.ts';
 
 /** An open response with server-sent events. */
 export interface Stream {
@@ -11,7 +11,7 @@ export interface Stream {
   /** Resolves when the client has few unsent bytes or the stream has ended. */
   waitUntilDrained(): Promise<void>;
   /** Sends a heartbeat, or disconnects the client if it had unsent bytes and has read nothing since the last heartbeat. */
-  sendHeartbeat(bytes: Buffer): void;
+  sendHeartbeatOrDisconnect(bytes: Buffer): void;
   /** Ends the stream with a last event that contains the reason. */
   end(reason: EndReason): void;
   /** Runs `work` when the stream has ended for any reason. */
@@ -25,7 +25,7 @@ const SPREAD_MS = 2000;
 // ms that an ended stream has to send its remaining bytes before its connection is destroyed.
 const LONGEST_END_MS = 2000;
 
-const retryMs = () => Math.round(FIRST_RETRY_MS + Math.random() * SPREAD_MS);
+const pickRandomRetryMs = () => Math.round(FIRST_RETRY_MS + Math.random() * SPREAD_MS);
 
 /**
  * Starts a response that stays open. The response uses its own connection without chunked encoding, so that the same bytes can be sent
@@ -43,7 +43,7 @@ export function openStream(res: Response, maxBufferedBytes: number, onCutOff: ()
     'X-Accel-Buffering': 'no',
     Connection: 'close',
   });
-  res.write(`retry: ${retryMs()}\n\n`);
+  res.write(`retry: ${pickRandomRetryMs()}\n\n`);
   let isOpen = true;
   let bytesWritten = 0;
   let sentAtLastBeat = 0;
@@ -54,7 +54,7 @@ export function openStream(res: Response, maxBufferedBytes: number, onCutOff: ()
   // A broken connection also emits `close`, which is handled above.
   res.on('error', () => undefined);
 
-  function disconnect(): void {
+  function disconnectSlowClient(): void {
     onCutOff();
     res.destroy();
   }
@@ -63,7 +63,7 @@ export function openStream(res: Response, maxBufferedBytes: number, onCutOff: ()
     if (!isOpen) return;
     if (res.writableLength > maxBufferedBytes) {
       isOpen = false;
-      disconnect();
+      disconnectSlowClient();
       return;
     }
     bytesWritten += bytes.length;
@@ -78,7 +78,7 @@ export function openStream(res: Response, maxBufferedBytes: number, onCutOff: ()
     disconnectIfUnsent() {
       if (!isOpen || res.writableLength === 0) return;
       isOpen = false;
-      disconnect();
+      disconnectSlowClient();
     },
     async waitUntilDrained() {
       if (!isOpen || !res.writableNeedDrain) return;
@@ -90,13 +90,13 @@ export function openStream(res: Response, maxBufferedBytes: number, onCutOff: ()
         res.once('drain', finishWaiting).once('close', finishWaiting);
       });
     },
-    sendHeartbeat(bytes) {
+    sendHeartbeatOrDisconnect(bytes) {
       if (!isOpen) return;
       const read = bytesWritten - res.writableLength;
       const waits = res.writableLength > 0;
       if (waits && waitedAtLastBeat && read <= sentAtLastBeat) {
         isOpen = false;
-        disconnect();
+        disconnectSlowClient();
         return;
       }
       [sentAtLastBeat, waitedAtLastBeat] = [read, waits];
@@ -105,7 +105,7 @@ export function openStream(res: Response, maxBufferedBytes: number, onCutOff: ()
     end(reason) {
       if (!isOpen) return;
       isOpen = false;
-      res.end(endFrame(reason, retryMs()));
+      res.end(encodeEndEvent(reason, pickRandomRetryMs()));
       const destroyTimer = setTimeout(() => res.destroy(), LONGEST_END_MS);
       destroyTimer.unref();
       res.once('close', () => clearTimeout(destroyTimer));

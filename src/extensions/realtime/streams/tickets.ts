@@ -1,4 +1,4 @@
-import { isActive } from '../../../declare/actor.ts';
+import { isAccountActive } from '../../../declare/actor.ts';
 import { setAuthenticator } from '../../../declare/authenticator.ts';
 import type { ExtensionHost } from '../../../declare/extension.ts';
 import type { Viewer } from '../../../declare/policy.ts';
@@ -11,13 +11,13 @@ import { ADD_TICKET, USE_TICKET } from '../sql.ts';
 /** Tickets replace a token in a query string. Each ticket opens one stream and expires after `ticketSeconds`. */
 export interface Tickets {
   /** Creates a ticket for a session. `expiresAt` is ISO 8601. */
-  create(user: Viewer, session: string): Promise<{ ticket: string; expiresAt: string }>;
+  createTicket(user: Viewer, session: string): Promise<{ ticket: string; expiresAt: string }>;
   /**
    * Uses a ticket up and returns its user.
    *
    * @throws ApiError UNAUTHORIZED if the ticket was used or has expired, or its session has ended
    */
-  use(ticket: string): Promise<{ user: Viewer; auth: Auth }>;
+  redeemTicket(ticket: string): Promise<{ user: Viewer; auth: Auth }>;
 }
 
 // A ticket starts like a token, so that the log redacts it.
@@ -40,20 +40,20 @@ export function createTickets(
   }
 
   return {
-    async create(user, session) {
+    async createTicket(user, session) {
       const ticket = generateToken().replace(/^svc_/, TICKET_PREFIX);
       const values = [hashToken(ticket), user.id, session, ticketSeconds];
       const [row] = await database.write<[expiresAt: string]>({ text: ADD_TICKET, values });
       return { ticket, expiresAt: row![0] };
     },
-    async use(ticket) {
+    async redeemTicket(ticket) {
       if (!TICKET_PATTERN.test(ticket)) throw ticketError();
       const statement = { text: USE_TICKET, values: [hashToken(ticket)] };
       const [row] = await database.write<[userId: string, session: string, good: boolean]>(statement);
       if (row === undefined || users === undefined) throw ticketError();
       const [userId, session, isFresh] = row;
       const [[user], isSessionOver] = await Promise.all([users.load([userId]), hasSessionEnded(session)]);
-      if (!isFresh || isSessionOver || user === undefined || !isActive(user)) throw ticketError();
+      if (!isFresh || isSessionOver || user === undefined || !isAccountActive(user)) throw ticketError();
       const auth: Auth = { via: 'session', scopes: ['*'], id: session };
       setAuthenticator(auth, findSessionAuthenticator()!);
       return { user, auth };

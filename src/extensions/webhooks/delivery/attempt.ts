@@ -5,7 +5,7 @@ import { DecryptionError } from '../../../platform/crypto/keyring.ts';
 import { MAX_RESPONSE_BYTES, type PostResult, sendPost } from '../../../platform/http/post.ts';
 import { parseRetryAfter } from '../../../platform/http/retry-after.ts';
 import type { Logger } from '../../../platform/observability/log.ts';
-import { type SigningKeys, sign } from '../endpoints/signing.ts';
+import { createSignatureHeader, type SigningKeyLookup } from '../endpoints/signing.ts';
 import { truncateToBytes } from '../log/delivery.ts';
 
 /** The error of an attempt whose response did not arrive in time. Errors of attempts are shown to the endpoint's owner. */
@@ -29,7 +29,7 @@ const FAILURE_CLASSES: readonly [RegExp, string][] = [
 ];
 
 /** Converts the error of a request to a text for the endpoint's owner. An unknown error counts as an invalid response of the receiver. */
-export function classifyFailure(error: unknown): string {
+export function describeRequestError(error: unknown): string {
   if (error instanceof AddressRefusedError) return NOT_ALLOWED;
   if (error instanceof DecryptionError) return 'signing secret not readable';
   const code = String((error as { code?: unknown } | null)?.code ?? '');
@@ -37,7 +37,7 @@ export function classifyFailure(error: unknown): string {
 }
 
 /** Converts the HTTP status of a receiver's response to an error text for the endpoint's owner; null for a success (2xx). */
-export function classifyStatus(status: number): string | null {
+export function describeErrorStatus(status: number): string | null {
   if (status >= 200 && status < 300) return null;
   return status >= 300 && status < 400 ? 'redirect' : `status ${status}`;
 }
@@ -51,7 +51,7 @@ export interface Target {
 
 /** What `createAttemptTarget` needs. */
 interface TargetParts {
-  keys: SigningKeys;
+  keys: SigningKeyLookup;
   log: Logger;
   settings: { allowPrivate: boolean; requireHttps: boolean };
 }
@@ -64,7 +64,7 @@ interface TargetEndpoint {
 }
 
 /** Returns the URL and the signing keys for attempts at an endpoint, or the error with which every attempt at the endpoint ends. */
-export function createTarget({ keys, log, settings }: TargetParts, endpoint: TargetEndpoint): Target | Error {
+export function createAttemptTarget({ keys, log, settings }: TargetParts, endpoint: TargetEndpoint): Target | Error {
   const checked = checkUrl(endpoint.url, settings);
   if (!checked.ok) return new AddressRefusedError(checked.reason);
   try {
@@ -121,12 +121,17 @@ function wasClosedWhileIdle({ status, error }: PostResult): boolean {
   const read = (error as { bytesRead?: number; socket?: { bytesRead?: number } } | undefined) ?? {};
   return (
     status === undefined &&
-    classifyFailure(error) === 'connection closed' &&
+    describeRequestError(error) === 'connection closed' &&
     (read.bytesRead ?? read.socket?.bytesRead ?? 0) > 0
   );
 }
 
-async function send(sender: Sender, target: Target, { messageId, body }: Message, at: Date): Promise<PostResult> {
+async function sendSignedRequest(
+  sender: Sender,
+  target: Target,
+  { messageId, body }: Message,
+  at: Date,
+): Promise<PostResult> {
   const { timeoutMs } = sender.settings;
   const began = performance.now();
   const seconds = Math.floor(at.getTime() / 1000);
@@ -135,7 +140,7 @@ async function send(sender: Sender, target: Target, { messageId, body }: Message
     'user-agent': 'Belfry-Webhooks',
     'webhook-id': messageId,
     'webhook-timestamp': String(seconds),
-    'webhook-signature': sign(target.keys, messageId, seconds, body),
+    'webhook-signature': createSignatureHeader(target.keys, messageId, seconds, body),
   };
   const first = await sendPost(sender.agent, { url: target.url, headers, body, timeoutMs });
   if (first.error === undefined || !wasClosedWhileIdle(first)) return first;
@@ -144,10 +149,10 @@ async function send(sender: Sender, target: Target, { messageId, body }: Message
   return sendPost(sender.freshAgent, { url: target.url, headers, body, timeoutMs: left, closeConnection: true });
 }
 
-function classifyResult({ isTimedOut: timedOut, error, status }: PostResult): string | null {
+function describeAttemptError({ isTimedOut: timedOut, error, status }: PostResult): string | null {
   if (timedOut) return TIMEOUT;
-  const byStatus = status === undefined ? null : classifyStatus(status);
-  return byStatus ?? (error === undefined ? null : classifyFailure(error));
+  const byStatus = status === undefined ? null : describeErrorStatus(status);
+  return byStatus ?? (error === undefined ? null : describeRequestError(error));
 }
 
 /** Converts a response to text that Postgres can store: invalid UTF-8 and NUL become U+FFFD. */
@@ -178,9 +183,11 @@ export async function makeAttempt(sender: Sender, target: Target | Error, messag
   const at = new Date();
   const began = performance.now();
   const posted: PostResult =
-    target instanceof Error ? { responseBody: EMPTY, error: target } : await send(sender, target, message, at);
+    target instanceof Error
+      ? { responseBody: EMPTY, error: target }
+      : await sendSignedRequest(sender, target, message, at);
   const durationMs = Math.round(performance.now() - began);
-  const error = classifyResult(posted);
+  const error = describeAttemptError(posted);
   return {
     ok: error === null,
     at: at.toISOString(),

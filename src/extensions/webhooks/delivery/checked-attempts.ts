@@ -1,7 +1,7 @@
 import { DecryptionError, type Keyring } from '../../../platform/crypto/keyring.ts';
 import type { Logger } from '../../../platform/observability/log.ts';
 import { type Audience, type CheckReadability, NOT_READABLE } from '../readability/readability.ts';
-import { readBody } from '../readability/stored-body.ts';
+import { decryptStoredBody } from '../readability/stored-body.ts';
 import type { Target } from './attempt.ts';
 import { createRefusedOutcome, makeAttempt, type Outcome, type Sender } from './attempt.ts';
 import type { ClaimedDelivery } from './claim.ts';
@@ -62,14 +62,14 @@ export function createCheckedAttempts(
   let lookaheadCount = MAX_PER_CHECK - 1;
   let startedSinceCheck = 0;
 
-  function isFresh({ id }: ClaimedDelivery): boolean {
+  function hasFreshCheck({ id }: ClaimedDelivery): boolean {
     const checked = checks.get(id);
     return checked !== undefined && (checked.until === undefined || performance.now() <= checked.until);
   }
 
   function decryptBody(delivery: ClaimedDelivery): OpenedDelivery {
     try {
-      return { delivery, body: readBody(keyring, delivery.id, delivery) };
+      return { delivery, body: decryptStoredBody(keyring, delivery.id, delivery) };
     } catch (error) {
       if (!(error instanceof DecryptionError)) throw error;
       log.error(
@@ -80,7 +80,7 @@ export function createCheckedAttempts(
     }
   }
 
-  function checkBodies(opened: readonly OpenedDelivery[]): void {
+  function startReadabilityCheck(opened: readonly OpenedDelivery[]): void {
     const began = performance.now();
     const readable = opened.filter((one) => 'body' in one);
     const checking = check(
@@ -106,9 +106,9 @@ export function createCheckedAttempts(
     async attemptIfReadable(getTarget, delivery, waiting) {
       const opened = decryptBody(delivery);
       if ('error' in opened) return makeAttempt(sender, opened.error, { messageId: delivery.messageId, body: '' });
-      if (!isFresh(delivery)) {
-        const next = waiting.filter((one) => !isFresh(one)).slice(0, lookaheadCount);
-        checkBodies([opened, ...next.map(decryptBody)]);
+      if (!hasFreshCheck(delivery)) {
+        const next = waiting.filter((one) => !hasFreshCheck(one)).slice(0, lookaheadCount);
+        startReadabilityCheck([opened, ...next.map(decryptBody)]);
         startedSinceCheck = 0;
       }
       startedSinceCheck += 1;

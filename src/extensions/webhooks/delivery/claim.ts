@@ -132,7 +132,7 @@ const CLAIM_REQUESTED: ClaimKind = {
  * other lane returns no deliveries), $5 roles of the global policy, $6 holder of the lease, $7 what the holder claimed before and has not
  * yet written back: attempts by delivery, $8 the rate state that it knows; null: none.
  */
-function claimSql(users: UsersSql, { endpoints, due, set = '', also = '' }: ClaimKind): string {
+function claimDeliveriesSql(users: UsersSql, { endpoints, due, set = '', also = '' }: ClaimKind): string {
   return `
   with endpoint as materialized (
     select ${ENDPOINT} join ${users.table} u on u.id = e.owner_id where e.id = $1 and ${mayReceiveSql(users, '$5')}
@@ -165,18 +165,18 @@ function claimSql(users: UsersSql, { endpoints, due, set = '', also = '' }: Clai
 }
 
 /** The claim statements. `any` returns nothing while the endpoint is ordered, `ordered` returns nothing while it is not. */
-export interface ClaimTexts {
+export interface ClaimStatements {
   any: string;
   ordered: string;
   requested: string;
 }
 
 /** Creates the statements that claim deliveries under a lease. */
-export function createClaimTexts(users: UsersSql): ClaimTexts {
+export function createClaimStatements(users: UsersSql): ClaimStatements {
   return {
-    any: claimSql(users, CLAIM_ANY),
-    ordered: claimSql(users, CLAIM_ORDERED),
-    requested: claimSql(users, CLAIM_REQUESTED),
+    any: claimDeliveriesSql(users, CLAIM_ANY),
+    ordered: claimDeliveriesSql(users, CLAIM_ORDERED),
+    requested: claimDeliveriesSql(users, CLAIM_REQUESTED),
   };
 }
 
@@ -205,7 +205,7 @@ export interface Claim {
 }
 
 /** Reads the rows of a claim. Returns undefined if the endpoint is disabled or deleted, or its owner may not receive. */
-export function readClaim(rows: readonly ClaimRow[]): Claim | undefined {
+export function parseClaimRows(rows: readonly ClaimRow[]): Claim | undefined {
   let endpoint: ClaimedEndpoint | undefined;
   const deliveries: ClaimedDelivery[] = [];
   const now = Date.now();

@@ -23,7 +23,7 @@ export const LANE_QUEUES: Record<Lane, string> = { fast: 'webhooks', slow: 'webh
 export type JobName = 'process' | 'retry';
 
 /** Returns the lane of an endpoint. @param slow whether the endpoint's last attempt failed or was slow */
-export function laneFor(slow: boolean): Lane {
+export function fastOrSlowLaneFor(slow: boolean): Lane {
   return slow ? 'slow' : 'fast';
 }
 
@@ -37,7 +37,7 @@ function createProcessJob({ id, owner }: EndpointOfOwner): NewJob {
 }
 
 /** Adds a job for each of these endpoints that processes the endpoint now, in the queue of its lane. */
-export async function wakeEndpoints(
+export async function enqueueEndpointJobs(
   queues: Queues,
   endpoints: Iterable<EndpointOfOwner & { lane: Lane }>,
 ): Promise<void> {
@@ -49,7 +49,7 @@ export async function wakeEndpoints(
  * Adds a job that processes an endpoint after `delayMs`. Its deduplication id differs from that of the job without delay, so it cannot
  * postpone deliveries that are due now. A later call replaces the delay: pass the ms until the endpoint's earliest delivery is due.
  */
-export async function wakeEndpointLater(
+export async function scheduleEndpointJob(
   queues: Queues,
   { id, owner, lane }: EndpointOfOwner & { lane: Lane },
   delayMs: number,
@@ -64,7 +64,7 @@ export async function wakeEndpointLater(
 export const REQUESTED_QUEUE = 'webhooks-requested';
 
 /** Adds jobs that send the requested deliveries of endpoints. @param requestId distinguishes the requests of one endpoint */
-async function addRequestedJobs(
+async function enqueueRequestedDeliveryJobs(
   queues: Queues,
   requests: readonly (EndpointOfOwner & { requestId: string })[],
 ): Promise<void> {
@@ -76,8 +76,11 @@ async function addRequestedJobs(
 }
 
 /** Adds jobs for the requested deliveries that were still unsent when the leases of their endpoints were released. */
-export async function wakeRequestedEndpoints(queues: Queues, endpoints: readonly EndpointOfOwner[]): Promise<void> {
-  await addRequestedJobs(
+export async function enqueueEndpointsWithRequests(
+  queues: Queues,
+  endpoints: readonly EndpointOfOwner[],
+): Promise<void> {
+  await enqueueRequestedDeliveryJobs(
     queues,
     endpoints.map((endpoint) => ({ ...endpoint, requestId: endpoint.id })),
   );
@@ -96,5 +99,5 @@ export async function requestDelivery(
 ): Promise<void> {
   const statement = { name: 'webhook_request', text: REQUEST_DELIVERY, values: [endpoint.id, deliveryId] };
   await database.write(statement);
-  await addRequestedJobs(queues, [{ ...endpoint, requestId: deliveryId }]);
+  await enqueueRequestedDeliveryJobs(queues, [{ ...endpoint, requestId: deliveryId }]);
 }

@@ -4,7 +4,7 @@ import { createSerialQueue } from '../../../platform/concurrency/serial-queue.ts
 import { newId } from '../../../platform/ids.ts';
 import type { LeaseRenewals } from '../../../platform/leased-work/lease.ts';
 import type { GlobalAccessCheck } from '../readability/readability.ts';
-import { type Claim, type ClaimedEndpoint, type ClaimRow, type ClaimTexts, readClaim } from './claim.ts';
+import { type Claim, type ClaimedEndpoint, type ClaimRow, type ClaimStatements, parseClaimRows } from './claim.ts';
 import type { Lane } from './endpoint-jobs.ts';
 import {
   CREATE_LEASE_ROW,
@@ -20,11 +20,11 @@ export interface LeaseParts {
   host: Pick<Host, 'database'>;
   /** Maximum number of deliveries per claim, by lane. */
   chunk: Record<Lane, number>;
-  claimTexts: ClaimTexts;
+  claimTexts: ClaimStatements;
   /** Roles of which the owner of a global endpoint needs one; null if `globalPolicy` has other conditions than roles. */
   globalRoles: readonly string[] | null;
   /** Called before each claim, if functions of `globalPolicy` decide which users may have global endpoints. */
-  mayBeGlobal: GlobalAccessCheck | undefined;
+  checkGlobalAccess: GlobalAccessCheck | undefined;
   releaseLease: AddToBatch<LeaseToRelease>;
   renewals: LeaseRenewals<LeaseToRenew>;
 }
@@ -37,20 +37,20 @@ export interface EndpointLease {
    */
   claim(lane: Lane): Promise<Claim | undefined>;
   /** Claims the requested delivery that has waited longest, in any lane. Otherwise like `claim`. */
-  claimRequested(): Promise<Claim | undefined>;
+  claimRequestedDelivery(): Promise<Claim | undefined>;
   /** Registers a listener that is called when a renewal finds unclaimed requested deliveries. */
   onRequested(listener: () => void): void;
   /** Counts one more request against the endpoint's rate limit and returns true; returns false if the request has to wait. */
-  tryCountRequest(): boolean;
+  tryCountAgainstRateLimit(): boolean;
   /** ms until the endpoint's rate limit allows another request; 0 if it allows one now. */
-  waitMs(): number;
+  rateLimitWaitMs(): number;
   /**
    * Whether the endpoint was disabled, deleted or changed since the last `claim`. If so, deliveries that have not begun are left to the
    * next lease. Renewals detect a change within a second.
    */
   isOutdated(): boolean;
   /** Remembers whether the result of a sent delivery was written. `isWritten` false: writing has failed for good. */
-  noteResult(deliveryId: string, isWritten: boolean): void;
+  setResultWritten(deliveryId: string, isWritten: boolean): void;
   /**
    * Releases the lease. Deliveries that were claimed but not sent become claimable, as if they had never been claimed. A delivery whose
    * result could not be written stays claimed, so that it is sent again later instead of being lost.
@@ -104,25 +104,30 @@ export function createEndpointLease(parts: LeaseParts, endpointId: string): Endp
   /** Continues counting requests, with the rate limit that a claim returned: it may have changed since the last claim. */
   function continueRateCounter({ rateLimit, rate: before, now: postgresNow }: ClaimedEndpoint): void {
     postgresAheadMs = postgresNow - performance.now();
-    const state = rate?.state(postgresNow) ?? before ?? {};
+    const state = rate?.getRateState(postgresNow) ?? before ?? {};
     rate = rateLimit === null ? undefined : createRateCounter(rateLimit, state, postgresNow);
   }
 
-  async function runClaim(name: string, text: string, chunk: number, slow: boolean | null): Promise<Claim | undefined> {
-    if (parts.mayBeGlobal !== undefined && !(await parts.mayBeGlobal(endpointId))) return undefined;
+  async function runClaimStatement(
+    name: string,
+    text: string,
+    chunk: number,
+    slow: boolean | null,
+  ): Promise<Claim | undefined> {
+    if (parts.checkGlobalAccess !== undefined && !(await parts.checkGlobalAccess(endpointId))) return undefined;
     const before = JSON.stringify(Object.fromEntries(claimed));
-    const known = rate === undefined ? null : JSON.stringify(rate.state(estimatePostgresTime()));
+    const known = rate === undefined ? null : JSON.stringify(rate.getRateState(estimatePostgresTime()));
     const values = [endpointId, chunk, LEASE_MS, slow, parts.globalRoles, holder, before, known];
-    const claim = readClaim(await database.write<ClaimRow>({ name, text, values }));
+    const claim = parseClaimRows(await database.write<ClaimRow>({ name, text, values }));
     if (claim?.endpoint.lease === 'none') {
       await database.write({ text: CREATE_LEASE_ROW, values: [endpointId] });
-      return runClaim(name, text, chunk, slow);
+      return runClaimStatement(name, text, chunk, slow);
     }
     return claim;
   }
 
   /** Remembers the claimed deliveries. With the first of them, the lease is acquired and its renewals start. */
-  function storeClaim({ endpoint, deliveries }: Claim): void {
+  function rememberClaimAndStartRenewals({ endpoint, deliveries }: Claim): void {
     latest ??= endpoint;
     claimedAt = performance.now();
     for (const { id, attempt } of deliveries) claimed.set(id, attempt - 1);
@@ -136,7 +141,7 @@ export function createEndpointLease(parts: LeaseParts, endpointId: string): Endp
   async function claim(lane: Lane): Promise<Claim | undefined> {
     const { any, ordered: orderedText } = parts.claimTexts;
     const [name, text] = ordered ? ['webhook_claim_ordered', orderedText] : ['webhook_claim', any];
-    const found = await runClaim(name!, text!, parts.chunk[lane], lane === 'slow');
+    const found = await runClaimStatement(name!, text!, parts.chunk[lane], lane === 'slow');
     if (found === undefined) return undefined;
     if (found.endpoint.ordered !== ordered) {
       ordered = found.endpoint.ordered;
@@ -145,26 +150,26 @@ export function createEndpointLease(parts: LeaseParts, endpointId: string): Endp
     continueRateCounter(found.endpoint);
     latest = found.endpoint;
     isOutdated = false;
-    storeClaim(found);
+    rememberClaimAndStartRenewals(found);
     return found;
   }
 
-  async function claimRequested(): Promise<Claim | undefined> {
-    const found = await runClaim('webhook_claim_requested', parts.claimTexts.requested, 1, null);
-    if (found !== undefined) storeClaim(found);
+  async function claimRequestedDelivery(): Promise<Claim | undefined> {
+    const found = await runClaimStatement('webhook_claim_requested', parts.claimTexts.requested, 1, null);
+    if (found !== undefined) rememberClaimAndStartRenewals(found);
     return found;
   }
 
   return {
     claim: (lane) => claimOneByOne(() => claim(lane)),
-    claimRequested: () => claimOneByOne(claimRequested),
+    claimRequestedDelivery: () => claimOneByOne(claimRequestedDelivery),
     onRequested: (listener) => {
       notifyRequested = listener;
     },
-    tryCountRequest: () => rate === undefined || rate.take(estimatePostgresTime()),
-    waitMs: () => rate?.waitMs(estimatePostgresTime()) ?? 0,
+    tryCountAgainstRateLimit: () => rate === undefined || rate.tryTakeRequest(estimatePostgresTime()),
+    rateLimitWaitMs: () => rate?.waitMs(estimatePostgresTime()) ?? 0,
     isOutdated: () => isOutdated,
-    noteResult(deliveryId, isWritten) {
+    setResultWritten(deliveryId, isWritten) {
       if (!isWritten) unwritten.set(deliveryId, claimed.get(deliveryId)!);
       else claimed.delete(deliveryId);
     },
@@ -176,7 +181,7 @@ export function createEndpointLease(parts: LeaseParts, endpointId: string): Endp
         owner: latest!.owner,
         holder,
         unwritten,
-        rate: rate?.state(estimatePostgresTime()),
+        rate: rate?.getRateState(estimatePostgresTime()),
       });
     },
   };

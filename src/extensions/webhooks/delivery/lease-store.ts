@@ -1,7 +1,7 @@
 import type { Host, ResourceGateway } from '../../../declare/host.ts';
 import { type AddToBatch, createMicroBatch } from '../../../platform/concurrency/micro-batch.ts';
 import { createLeaseRenewals, type LeaseRenewals } from '../../../platform/leased-work/lease.ts';
-import { retryTransient } from '../../../platform/postgres/retry.ts';
+import { retryWhileUnavailable } from '../../../platform/postgres/retry.ts';
 import { plainArrayLiteral, textArrayLiteral } from '../../../platform/postgres/values.ts';
 import { mayReceiveSql, RATE_RULE, type UsersSql, usersSql } from '../endpoints/endpoints-sql.ts';
 import { globalRolesOf, type WebhookSettings } from '../settings.ts';
@@ -30,7 +30,7 @@ export const WRITE_RETRY_MS: readonly number[] = [100, 1000];
  * Returns the ms after a worker's last renewal of a lease until its deliveries count as lost and are sent again: a request may begin at
  * the last moment and use its whole timeout, and its result must then be written.
  */
-export function deliveryLeaseMs({ timeoutMs }: { timeoutMs: number }): number {
+export function computeDeliveryLeaseMs({ timeoutMs }: { timeoutMs: number }): number {
   return BEGIN_REQUESTS_MS + timeoutMs + MARGIN_MS;
 }
 
@@ -118,7 +118,7 @@ export function createEndpointLeaseRenewals(
   const text = renewLeasesSql(usersSql(users));
   const roles = globalRolesOf(settings);
 
-  async function renew(leases: readonly LeaseToRenew[]): Promise<readonly LeaseToRenew[]> {
+  async function renewDueLeases(leases: readonly LeaseToRenew[]): Promise<readonly LeaseToRenew[]> {
     const due = leases.filter(({ claimedAt }) => performance.now() - claimedAt >= RENEW_EVERY_MS);
     if (due.length === 0) return leases;
     const values = [due.map(({ endpointId }) => endpointId), due.map(({ holder }) => holder), LEASE_MS, roles];
@@ -132,7 +132,7 @@ export function createEndpointLeaseRenewals(
     return leases.filter((lease) => !isDue.has(lease) || endpoints.has(lease.endpointId));
   }
 
-  return createLeaseRenewals({ everyMs: RENEW_EVERY_MS, what: 'webhook endpoints', log, renew });
+  return createLeaseRenewals({ everyMs: RENEW_EVERY_MS, what: 'webhook endpoints', log, renew: renewDueLeases });
 }
 
 /** A lease that its holder releases. */
@@ -155,7 +155,7 @@ const MAX_RELEASED = 500;
  * @param onRequested called with the endpoints for which a delivery was requested while their leases ended. The worker that got the
  *   job of the request found the lease held, so nothing else would send the delivery soon.
  */
-export function createLeaseRelease(
+export function createLeaseReleaser(
   { database, log }: Pick<Host, 'database' | 'log'>,
   onRequested: (endpoints: { id: string; owner: string }[]) => Promise<void>,
 ): AddToBatch<LeaseToRelease> {
@@ -170,7 +170,7 @@ export function createLeaseRelease(
     ];
     try {
       const statement = { name: 'webhook_release_leases', text: RELEASE_LEASES, values };
-      const rows = await retryTransient(() => database.write<[string, boolean]>(statement), WRITE_RETRY_MS);
+      const rows = await retryWhileUnavailable(() => database.write<[string, boolean]>(statement), WRITE_RETRY_MS);
       const requested = new Set(rows.flatMap(([endpointId, isRequested]) => (isRequested ? [endpointId] : [])));
       const endpoints = leases.filter(({ endpointId }) => requested.has(endpointId));
       if (endpoints.length > 0) await onRequested(endpoints.map(({ endpointId: id, owner }) => ({ id, owner })));

@@ -1,7 +1,13 @@
 import type { Host } from '../../../declare/host.ts';
 import { EARLIEST_DUE_MS, NEXT_DUE_MS } from '../log/deliveries-sql.ts';
 import type { Claim } from './claim.ts';
-import { type EndpointOfOwner, type Lane, laneFor, wakeEndpointLater, wakeEndpoints } from './endpoint-jobs.ts';
+import {
+  type EndpointOfOwner,
+  enqueueEndpointJobs,
+  fastOrSlowLaneFor,
+  type Lane,
+  scheduleEndpointJob,
+} from './endpoint-jobs.ts';
 import { createEndpointLease, type EndpointLease } from './endpoint-lease.ts';
 import type { SlotKind } from './request-slots.ts';
 import { type FirstSlot, type SendParts, sendUnderLease } from './send-under-lease.ts';
@@ -27,9 +33,9 @@ async function sendAndReschedule(parts: WorkerParts, lease: EndpointLease, lane:
   const { id, owner, ordered } = first.endpoint;
   const { more, slow, waitMs } = await sendUnderLease(parts, lease, lane, first, slot);
   await lease.release();
-  const next = { id, owner, lane: laneFor(slow) };
-  if (waitMs > 0) return wakeEndpointLater(queues, next, waitMs);
-  if (more) return wakeEndpoints(queues, [next]);
+  const next = { id, owner, lane: fastOrSlowLaneFor(slow) };
+  if (waitMs > 0) return scheduleEndpointJob(queues, next, waitMs);
+  if (more) return enqueueEndpointJobs(queues, [next]);
   const statement = ordered
     ? { name: 'webhook_next', text: NEXT_DUE_MS }
     : { name: 'webhook_earliest', text: EARLIEST_DUE_MS };
@@ -38,8 +44,8 @@ async function sendAndReschedule(parts: WorkerParts, lease: EndpointLease, lane:
   // A delivery is due but was not claimed: an earlier event may still produce a delivery.
   const isHeldUp = ordered && first.deliveries.length === 0;
   const delayMs = Math.max(earliest[0], isHeldUp ? HELD_UP_RETRY_MS : 0);
-  if (delayMs === 0) await wakeEndpoints(queues, [next]);
-  else await wakeEndpointLater(queues, next, delayMs);
+  if (delayMs === 0) await enqueueEndpointJobs(queues, [next]);
+  else await scheduleEndpointJob(queues, next, delayMs);
 }
 
 async function claimAndSend(parts: WorkerParts, endpointId: string, lane: Lane, release?: () => void): Promise<void> {
@@ -47,17 +53,24 @@ async function claimAndSend(parts: WorkerParts, endpointId: string, lane: Lane, 
   const claim = await lease.claim(lane);
   if (claim === undefined) return;
   const { id, owner, slow, lease: holder } = claim.endpoint;
-  if (laneFor(slow) !== lane) return wakeEndpoints(parts.host.queues, [{ id, owner, lane: laneFor(slow) }]);
+  if (fastOrSlowLaneFor(slow) !== lane)
+    return enqueueEndpointJobs(parts.host.queues, [{ id, owner, lane: fastOrSlowLaneFor(slow) }]);
   if (holder === 'taken') return;
   await sendAndReschedule(parts, lease, lane, claim, release && { release });
 }
 
 async function claimRequestedAndSend(parts: WorkerParts, endpointId: string, release: () => void): Promise<void> {
   const lease = createEndpointLease(parts, endpointId);
-  const requested = await lease.claimRequested();
+  const requested = await lease.claimRequestedDelivery();
   if (requested === undefined || requested.deliveries.length === 0) return;
   const { endpoint } = requested;
-  await sendAndReschedule(parts, lease, laneFor(endpoint.slow), { endpoint, deliveries: [] }, { release, requested });
+  await sendAndReschedule(
+    parts,
+    lease,
+    fastOrSlowLaneFor(endpoint.slow),
+    { endpoint, deliveries: [] },
+    { release, requested },
+  );
 }
 
 /**
@@ -67,7 +80,7 @@ async function claimRequestedAndSend(parts: WorkerParts, endpointId: string, rel
  *
  * @param task gets the function that releases the slot, and may call it before it ends
  */
-async function runInSlot(
+async function runWhenSlotIsFree(
   parts: WorkerParts,
   kind: SlotKind,
   { id, owner }: EndpointOfOwner,
@@ -109,15 +122,17 @@ async function runInSlot(
 export async function processEndpoint(parts: WorkerParts, endpoint: EndpointOfOwner, lane: Lane): Promise<void> {
   if (lane === 'fast' && parts.concurrencyLimits.has(endpoint.id)) return claimAndSend(parts, endpoint.id, lane);
   const kind = lane === 'slow' ? 'slow' : 'untried';
-  await runInSlot(parts, kind, endpoint, (release) => claimAndSend(parts, endpoint.id, lane, release));
+  await runWhenSlotIsFree(parts, kind, endpoint, (release) => claimAndSend(parts, endpoint.id, lane, release));
 }
 
 /**
  * Sends the requested deliveries of an endpoint, regardless of its other deliveries. If this worker holds the endpoint's lease, it sends
  * them under that lease at once. If another process holds the lease, that process finds them when it renews the lease.
  */
-export async function processRequested(parts: WorkerParts, endpoint: EndpointOfOwner): Promise<void> {
+export async function sendRequestedDeliveries(parts: WorkerParts, endpoint: EndpointOfOwner): Promise<void> {
   const sendRequested = parts.requestedSenders.get(endpoint.id);
   if (sendRequested !== undefined) return sendRequested();
-  await runInSlot(parts, 'requested', endpoint, (release) => claimRequestedAndSend(parts, endpoint.id, release));
+  await runWhenSlotIsFree(parts, 'requested', endpoint, (release) =>
+    claimRequestedAndSend(parts, endpoint.id, release),
+  );
 }

@@ -17,10 +17,10 @@ export interface RateState {
 /** Counts the requests to one endpoint. All times passed to it are epoch ms of one clock. */
 export interface RateCounter {
   /** Counts one more request and returns true; if the limit is reached, returns false and counts nothing. */
-  take(now: number): boolean;
+  tryTakeRequest(now: number): boolean;
   /** Returns the ms until the limit allows one more request; 0 if the limit allows it now. */
   waitMs(now: number): number;
-  state(now: number): RateState;
+  getRateState(now: number): RateState;
 }
 
 const SLICES = 10;
@@ -34,18 +34,18 @@ export function createRateCounter({ limit, windowSeconds }: RateRule, before: Ra
   const sliceMs = windowMs / SLICES;
   const sliceOf = (time: number) => Math.floor(time / sliceMs);
   const counts = new Map<number, number>();
-  const add = (slice: number, count: number) => counts.set(slice, (counts.get(slice) ?? 0) + count);
+  const addToSlice = (slice: number, count: number) => counts.set(slice, (counts.get(slice) ?? 0) + count);
   for (const [slice, count] of Object.entries(before.slices ?? {})) {
     // Requests in slices of another length count as made now, because they may be recent. So do requests in future slices, which exist
     // if the clock was set back.
-    add(before.sliceMs === sliceMs ? Math.min(Number(slice), sliceOf(now)) : sliceOf(now), count);
+    addToSlice(before.sliceMs === sliceMs ? Math.min(Number(slice), sliceOf(now)) : sliceOf(now), count);
   }
   // A lease holder that died leaves no start times, so its requests count as made now.
-  if (before.lost) add(sliceOf(now), before.lost);
+  if (before.lost) addToSlice(sliceOf(now), before.lost);
 
   /** Returns the epoch ms at which the requests of a slice stop counting. */
   const expiryOf = (slice: number) => (slice + 1) * sliceMs + windowMs;
-  function countRequests(time: number): number {
+  function countRequestsInWindow(time: number): number {
     let sum = 0;
     for (const [slice, count] of counts) {
       if (expiryOf(slice) <= time) counts.delete(slice);
@@ -55,13 +55,13 @@ export function createRateCounter({ limit, windowSeconds }: RateRule, before: Ra
   }
 
   return {
-    take(time) {
-      if (countRequests(time) >= limit) return false;
-      add(sliceOf(time), 1);
+    tryTakeRequest(time) {
+      if (countRequestsInWindow(time) >= limit) return false;
+      addToSlice(sliceOf(time), 1);
       return true;
     },
     waitMs(time) {
-      let over = countRequests(time) - limit;
+      let over = countRequestsInWindow(time) - limit;
       for (const [slice, count] of [...counts].sort(([a], [b]) => a - b)) {
         if (over < 0) break;
         over -= count;
@@ -69,8 +69,8 @@ export function createRateCounter({ limit, windowSeconds }: RateRule, before: Ra
       }
       return 0;
     },
-    state(time) {
-      countRequests(time);
+    getRateState(time) {
+      countRequestsInWindow(time);
       return { slices: Object.fromEntries(counts), sliceMs };
     },
   };

@@ -1,8 +1,8 @@
 import type { Host } from '../../../declare/host.ts';
 import { type AddToBatch, createMicroBatch } from '../../../platform/concurrency/micro-batch.ts';
 import type { Keyring } from '../../../platform/crypto/keyring.ts';
-import { createLogWork, type WorkLine } from '../../../platform/observability/log-work.ts';
-import { retryTransient } from '../../../platform/postgres/retry.ts';
+import { createWorkLogger, type WorkLine } from '../../../platform/observability/log-work.ts';
+import { retryWhileUnavailable } from '../../../platform/postgres/retry.ts';
 import { plainArrayLiteral, textArrayLiteral } from '../../../platform/postgres/values.ts';
 import { createDisabledNotifier } from '../endpoints/disabling.ts';
 import { ENDPOINT_COLUMNS, type EndpointRow } from '../endpoints/endpoint.ts';
@@ -163,7 +163,7 @@ const statusClassOf = (status: number | null) => (status === null ? null : `${St
  *
  * @param disabledEndpoints the endpoints that this attempt may have disabled; undefined if the result could not be written
  */
-function createAttemptLine(
+function createAttemptLogLine(
   { id, endpointId, eventId, attempt, outcome }: RecordableAttempt,
   { status, delayMs }: NextStep,
   disabledEndpoints: ReadonlySet<string> | undefined,
@@ -190,7 +190,7 @@ export function createResultWriter(
   settings: { retrySchedule: readonly number[]; disableAfterFailures: number; notifyOwner: boolean },
 ): WriteResults {
   const notifyDisabled = createDisabledNotifier(host, settings);
-  const logWork = createLogWork(host);
+  const logWork = createWorkLogger(host);
 
   function logAttempts(
     results: readonly RecordableAttempt[],
@@ -199,7 +199,7 @@ export function createResultWriter(
   ): void {
     results.forEach((result, i) => {
       const sampled = result.outcome.ok && disabledEndpoints !== undefined;
-      logWork('webhook attempt', createAttemptLine(result, nextSteps[i]!, disabledEndpoints), { sampled });
+      logWork('webhook attempt', createAttemptLogLine(result, nextSteps[i]!, disabledEndpoints), { sampled });
     });
   }
 
@@ -209,7 +209,7 @@ export function createResultWriter(
     const statement = { name: 'webhook_record_results', text: RECORD_RESULTS, values };
     let disabled: EndpointRow[];
     try {
-      disabled = await retryTransient(() => host.database.write<EndpointRow>(statement), WRITE_RETRY_MS);
+      disabled = await retryWhileUnavailable(() => host.database.write<EndpointRow>(statement), WRITE_RETRY_MS);
     } catch (error) {
       logAttempts(results, nextSteps, undefined);
       throw error;
@@ -220,6 +220,8 @@ export function createResultWriter(
 }
 
 /** Creates the function with which a worker writes the result of each attempt. Results are written in batches. */
-export function createResultRecorder(...parts: Parameters<typeof createResultWriter>): AddToBatch<CompletedAttempt> {
+export function createBatchedResultWriter(
+  ...parts: Parameters<typeof createResultWriter>
+): AddToBatch<CompletedAttempt> {
   return createMicroBatch<CompletedAttempt>(createResultWriter(...parts), MAX_BATCH);
 }

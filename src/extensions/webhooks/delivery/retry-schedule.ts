@@ -18,7 +18,7 @@ export const DEFAULT_RETRY_SCHEDULE: readonly number[] = [
  * @throws Error that lists every entry that is not a wait of 0 to 365 days
  */
 export function parseSchedule(list: readonly (number | string)[]): number[] {
-  const waits = list.map(parseWait);
+  const waits = list.map(parseWaitMs);
   const invalid = list.filter((_, index) => waits[index] === null).map((entry) => JSON.stringify(entry));
   if (invalid.length > 0) {
     throw new Error(
@@ -28,7 +28,7 @@ export function parseSchedule(list: readonly (number | string)[]): number[] {
   return waits.filter((wait) => wait !== null);
 }
 
-function parseWait(entry: unknown): number | null {
+function parseWaitMs(entry: unknown): number | null {
   const [, count, unit] = typeof entry === 'string' ? (/^(\d{1,12})(ms|s|m|h|d)$/.exec(entry.trim()) ?? []) : [];
   const wait = unit ? Number(count) * UNIT_MS[unit]! : entry;
   return typeof wait === 'number' && Number.isInteger(wait) && wait >= 0 && wait <= LONGEST_WAIT_MS ? wait : null;

@@ -1,10 +1,10 @@
 import type { Host } from '../../../declare/host.ts';
 import type { AddToBatch } from '../../../platform/concurrency/micro-batch.ts';
 import { type CheckReadability, NOT_READABLE } from '../readability/readability.ts';
-import { createRefusedOutcome, createTarget, type Outcome, type Sender } from './attempt.ts';
+import { createAttemptTarget, createRefusedOutcome, type Outcome, type Sender } from './attempt.ts';
 import { createCheckedAttempts } from './checked-attempts.ts';
 import type { Claim, ClaimedDelivery } from './claim.ts';
-import { type Lane, laneFor } from './endpoint-jobs.ts';
+import { fastOrSlowLaneFor, type Lane } from './endpoint-jobs.ts';
 import type { EndpointLease, LeaseParts } from './endpoint-lease.ts';
 import { BEGIN_REQUESTS_MS } from './lease-store.ts';
 import type { CompletedAttempt } from './record-results.ts';
@@ -71,7 +71,7 @@ export async function sendUnderLease(
   const startedAt = performance.now();
   const queue: ClaimedDelivery[] = [...first.deliveries];
   let { endpoint } = first;
-  let target = createTarget(sender, endpoint);
+  let target = createAttemptTarget(sender, endpoint);
   let attempts = createCheckedAttempts({ check, sender, ...host }, endpoint);
   let { slow } = endpoint;
   let more = first.deliveries.length === parts.chunk[lane];
@@ -93,24 +93,25 @@ export async function sendUnderLease(
   let slot = firstSlot?.requested === undefined ? firstSlot?.release : undefined;
 
   const elapsedMs = () => performance.now() - startedAt;
-  const mayBegin = () =>
+  const mayBeginRequest = () =>
     !halted && !isRateLimited && !lease.isOutdated() && !parts.isStopping() && elapsedMs() < BEGIN_REQUESTS_MS;
-  const mayClaim = () => lane === 'fast' && more && mayBegin() && elapsedMs() < parts.claimingMs;
+  const mayClaimMore = () => lane === 'fast' && more && mayBeginRequest() && elapsedMs() < parts.claimingMs;
 
   let unregister = () => {};
 
   /** Registers this lease as the sender of the endpoint's requested deliveries. Returns a function that unregisters the lease. */
-  function registerAsSender(claimRequested: () => void): () => void {
-    requestedSenders.set(endpointId, claimRequested);
-    lease.onRequested(claimRequested);
+  function registerAsRequestedSender(sendRequestedWhenSlotIsFree: () => void): () => void {
+    requestedSenders.set(endpointId, sendRequestedWhenSlotIsFree);
+    lease.onRequested(sendRequestedWhenSlotIsFree);
     // A later lease of the same endpoint may have registered meanwhile.
-    return () => void (requestedSenders.get(endpointId) === claimRequested && requestedSenders.delete(endpointId));
+    return () =>
+      void (requestedSenders.get(endpointId) === sendRequestedWhenSlotIsFree && requestedSenders.delete(endpointId));
   }
 
   /** Returns the target, or undefined if the check took so long that the attempt must not begin any more. */
-  const getUsableTarget = () => (lease.isOutdated() || elapsedMs() >= BEGIN_REQUESTS_MS ? undefined : target);
+  const getTargetUnlessTooLate = () => (lease.isOutdated() || elapsedMs() >= BEGIN_REQUESTS_MS ? undefined : target);
 
-  function noteOutcome(outcome: Outcome): void {
+  function adjustConcurrencyToOutcome(outcome: Outcome): void {
     // A refused attempt says nothing about the receiver.
     if (outcome.refused) return;
     slow = outcome.slow;
@@ -119,7 +120,7 @@ export async function sendUnderLease(
     concurrencyLimit = outcome.slow ? 1 : Math.min(concurrencyLimit + 1, maxInFlight[lane]);
   }
 
-  async function claimMore(): Promise<void> {
+  async function claimMoreDeliveries(): Promise<void> {
     let claim: Claim | undefined;
     try {
       claim = await lease.claim(lane);
@@ -139,9 +140,9 @@ export async function sendUnderLease(
       attempts = createCheckedAttempts({ check, sender, ...host }, claim.endpoint);
     }
     endpoint = claim.endpoint;
-    target = createTarget(sender, endpoint);
+    target = createAttemptTarget(sender, endpoint);
     queue.push(...claim.deliveries);
-    if (laneFor(endpoint.slow) === lane) return;
+    if (fastOrSlowLaneFor(endpoint.slow) === lane) return;
     // A requested delivery, or the worker that held the lease before, found the endpoint slow meanwhile.
     slow = endpoint.slow;
     halted = true;
@@ -149,12 +150,12 @@ export async function sendUnderLease(
   }
 
   await new Promise<void>((resolve) => {
-    function sendClaimed(claimed: ClaimedDelivery, release: () => void): void {
+    function sendClaimedDelivery(claimed: ClaimedDelivery, release: () => void): void {
       void attemptDelivery(claimed).then((outcome) => {
         if (outcome !== undefined) recordOutcome(claimed, outcome);
         inFlight -= 1;
         release();
-        fillSlots();
+        fillSlotsAndClaimMore();
       });
     }
 
@@ -163,18 +164,18 @@ export async function sendUnderLease(
       const current = attempts;
       try {
         // Do not send what was checked for one API key to a URL that was set with another key meanwhile.
-        const getCheckedTarget = () => (current === attempts ? getUsableTarget() : undefined);
+        const getCheckedTarget = () => (current === attempts ? getTargetUnlessTooLate() : undefined);
         const outcome = await current.attemptIfReadable(getCheckedTarget, claimed, queue);
         if (outcome === undefined) more = true;
         halted ||= outcome === undefined;
         return outcome;
       } catch (error) {
-        noteFailedCheck(error);
+        haltAfterFailedCheck(error);
         return undefined;
       }
     }
 
-    function noteFailedCheck(error: unknown): void {
+    function haltAfterFailedCheck(error: unknown): void {
       host.log.error(
         { err: error, endpoint: endpointId },
         'webhook deliveries could not be checked; they will be retried',
@@ -186,45 +187,48 @@ export async function sendUnderLease(
     function recordOutcome(claimed: ClaimedDelivery, outcome: Outcome): void {
       const { id, eventId, attempt, scheduleAttempt, dueAt } = claimed;
       const isEncrypted = claimed.encryptedBody !== null;
-      noteOutcome(outcome);
+      adjustConcurrencyToOutcome(outcome);
       unwritten += 1;
       parts.recordResult({ id, endpointId, eventId, isEncrypted, attempt, scheduleAttempt, dueAt, outcome }).then(
-        () => handleResultWritten(id, true),
+        () => continueAfterResultWrite(id, true),
         (error: unknown) => {
           host.log.error(
             { err: error, endpoint: endpointId },
             'the result of a webhook delivery could not be stored; it may be sent again',
           );
-          handleResultWritten(id, false);
+          continueAfterResultWrite(id, false);
         },
       );
     }
 
-    function handleResultWritten(id: string, isWritten: boolean): void {
-      lease.noteResult(id, isWritten);
+    function continueAfterResultWrite(id: string, isWritten: boolean): void {
+      lease.setResultWritten(id, isWritten);
       unwritten -= 1;
       // An ordered endpoint must not continue before this result is stored.
       halted ||= endpoint.ordered && !isWritten;
-      if (endpoint.ordered) fillSlots();
+      if (endpoint.ordered) fillSlotsAndClaimMore();
       else resolveIfIdle();
     }
 
     /** Sends a requested delivery, with the endpoint settings that its own claim returned. */
-    async function sendRequested({ endpoint: claimedFor, deliveries }: Claim, release: () => void): Promise<void> {
+    async function sendRequestedDelivery(
+      { endpoint: claimedFor, deliveries }: Claim,
+      release: () => void,
+    ): Promise<void> {
       const [claimed] = deliveries as [ClaimedDelivery];
       requestedInFlight += 1;
       try {
         const own = createCheckedAttempts({ check, sender, ...host }, claimedFor);
-        const ownTarget = createTarget(sender, claimedFor);
+        const ownTarget = createAttemptTarget(sender, claimedFor);
         const outcome = await own.attemptIfReadable(() => ownTarget, claimed, []);
         // The outcome is undefined if the endpoint must not be sent to any more since the claim a moment ago.
         recordOutcome(claimed, outcome ?? createRefusedOutcome(NOT_READABLE));
       } catch (error) {
-        noteFailedCheck(error);
+        haltAfterFailedCheck(error);
       }
       requestedInFlight -= 1;
       release();
-      fillSlots();
+      fillSlotsAndClaimMore();
     }
 
     /**
@@ -232,21 +236,21 @@ export async function sendUnderLease(
      * before the lease ends, its release adds a job for the requests. Otherwise hanging tests of other endpoints would delay the ordinary
      * deliveries of this endpoint.
      */
-    function claimRequested(): void {
+    function sendRequestedWhenSlotIsFree(): void {
       if (awaitingRequestedSlot || claimingRequested || parts.isStopping()) return;
       awaitingRequestedSlot = true;
       slots.acquire('requested', endpoint.owner, (release) => {
         awaitingRequestedSlot = false;
         if (ended) release();
-        else void claimOneRequested(release);
+        else void claimAndSendOneRequested(release);
       });
     }
 
-    async function claimOneRequested(release: () => void): Promise<void> {
+    async function claimAndSendOneRequested(release: () => void): Promise<void> {
       claimingRequested = true;
       let claim: Claim | undefined;
       try {
-        if (!parts.isStopping()) claim = await lease.claimRequested();
+        if (!parts.isStopping()) claim = await lease.claimRequestedDelivery();
       } catch (error) {
         host.log.error(
           { err: error, endpoint: endpointId },
@@ -259,18 +263,18 @@ export async function sendUnderLease(
         resolveIfIdle();
         return;
       }
-      void sendRequested(claim, release);
-      claimRequested();
+      void sendRequestedDelivery(claim, release);
+      sendRequestedWhenSlotIsFree();
     }
 
-    function beginInSlot(release: () => void): void {
+    function sendNextInSlot(release: () => void): void {
       awaitingSlot -= 1;
       // The delivery may have waited for this slot, so check again whether its request may begin.
-      const goesOn = mayBegin() && queue.length > 0;
-      isRateLimited ||= goesOn && !lease.tryCountRequest();
+      const goesOn = mayBeginRequest() && queue.length > 0;
+      isRateLimited ||= goesOn && !lease.tryCountAgainstRateLimit();
       const next = goesOn && !isRateLimited ? queue.shift() : undefined;
       if (next !== undefined) {
-        sendClaimed(next, release);
+        sendClaimedDelivery(next, release);
         return;
       }
       inFlight -= 1;
@@ -284,24 +288,24 @@ export async function sendUnderLease(
       return requestedInFlight > 0 ? 0 : 1 - unwritten;
     }
 
-    function fillSlots(): void {
-      while (inFlight < getInFlightLimit() && awaitingSlot < queue.length && mayBegin()) {
+    function fillSlotsAndClaimMore(): void {
+      while (inFlight < getInFlightLimit() && awaitingSlot < queue.length && mayBeginRequest()) {
         inFlight += 1;
         awaitingSlot += 1;
         const own = slot;
         slot = undefined;
-        if (own === undefined) slots.acquire(lane, endpoint.owner, beginInSlot);
-        else beginInSlot(own);
+        if (own === undefined) slots.acquire(lane, endpoint.owner, sendNextInSlot);
+        else sendNextInSlot(own);
       }
       const isLow = endpoint.ordered
         ? queue.length + inFlight + requestedInFlight + unwritten === 0
         : queue.length <= concurrencyLimit;
-      if (!claiming && isLow && mayClaim()) {
+      if (!claiming && isLow && mayClaimMore()) {
         claiming = true;
-        void claimMore().then(() => {
+        void claimMoreDeliveries().then(() => {
           claiming = false;
-          if (endpoint.requested) claimRequested();
-          fillSlots();
+          if (endpoint.requested) sendRequestedWhenSlotIsFree();
+          fillSlotsAndClaimMore();
         });
       }
       resolveIfIdle();
@@ -314,15 +318,15 @@ export async function sendUnderLease(
       resolve();
     }
 
-    unregister = registerAsSender(claimRequested);
-    if (firstSlot?.requested !== undefined) void sendRequested(firstSlot.requested, firstSlot.release);
-    if (endpoint.requested) claimRequested();
-    fillSlots();
+    unregister = registerAsRequestedSender(sendRequestedWhenSlotIsFree);
+    if (firstSlot?.requested !== undefined) void sendRequestedDelivery(firstSlot.requested, firstSlot.release);
+    if (endpoint.requested) sendRequestedWhenSlotIsFree();
+    fillSlotsAndClaimMore();
   });
   unregister();
   concurrencyLimits.delete(endpointId);
   if (hasRespondedWell) concurrencyLimits.set(endpointId, concurrencyLimit);
   if (concurrencyLimits.size > MAX_CONCURRENCY_LIMITS) concurrencyLimits.delete(concurrencyLimits.keys().next().value!);
-  const waitMs = isRateLimited ? lease.waitMs() : 0;
+  const waitMs = isRateLimited ? lease.rateLimitWaitMs() : 0;
   return { more: more || queue.length > 0, slow, waitMs: hasUnchecked ? Math.max(waitMs, RECHECK_DELAY_MS) : waitMs };
 }

@@ -2,24 +2,24 @@ import type { Host, ResourceGateway } from '../../../declare/host.ts';
 import { createGuardedAgent } from '../../../platform/address-guard/index.ts';
 import type { RunningWorker } from '../../../platform/redis/queues.ts';
 import { usersSql } from '../endpoints/endpoints-sql.ts';
-import { createSigningKeys } from '../endpoints/signing.ts';
+import { createSigningKeyCache } from '../endpoints/signing.ts';
 import type { WebhookMetrics } from '../metrics.ts';
 import type { CheckReadability } from '../readability/readability.ts';
 import { createGlobalAccessCheck } from '../readability/readability.ts';
 import { globalRolesOf, type WebhookSettings } from '../settings.ts';
-import { createClaimTexts } from './claim.ts';
+import { createClaimStatements } from './claim.ts';
 import {
   endpointOf,
+  enqueueEndpointJobs,
+  enqueueEndpointsWithRequests,
   type JobName,
   LANE_QUEUES,
   type Lane,
   REQUESTED_QUEUE,
-  wakeEndpoints,
-  wakeRequestedEndpoints,
 } from './endpoint-jobs.ts';
-import { createEndpointLeaseRenewals, createLeaseRelease } from './lease-store.ts';
-import { processEndpoint, processRequested, type WorkerParts } from './process-endpoint.ts';
-import { createResultRecorder } from './record-results.ts';
+import { createEndpointLeaseRenewals, createLeaseReleaser } from './lease-store.ts';
+import { processEndpoint, sendRequestedDeliveries, type WorkerParts } from './process-endpoint.ts';
+import { createBatchedResultWriter } from './record-results.ts';
 import { createRequestSlots } from './request-slots.ts';
 
 const DELIVERIES_PER_CLAIM = 50;
@@ -29,7 +29,7 @@ const CLAIMING_MS = 250;
 const CRASH_DETECTION = { lockDuration: 4000, stalledInterval: 2000 };
 
 /** Starts three workers: for healthy endpoints, for endpoints that fail or are slow, and for requested deliveries. */
-export function startWebhookWorker(
+export function startWebhookWorkers(
   host: Host,
   users: ResourceGateway,
   settings: WebhookSettings,
@@ -47,7 +47,13 @@ export function startWebhookWorker(
 
   const parts: WorkerParts = {
     host,
-    sender: { agent: agents[0], freshAgent: agents[1], keys: createSigningKeys(host.keyring), log: host.log, settings },
+    sender: {
+      agent: agents[0],
+      freshAgent: agents[1],
+      keys: createSigningKeyCache(host.keyring),
+      log: host.log,
+      settings,
+    },
     check,
     slots: createRequestSlots(concurrency, {
       slow: slowConcurrency,
@@ -55,15 +61,15 @@ export function startWebhookWorker(
       slowOrUntried: Math.max(1, concurrency - halve(slowConcurrency)),
       requested: requestedConcurrency,
     }),
-    recordResult: metrics.countResults(createResultRecorder(host, settings)),
-    releaseLease: createLeaseRelease(host, (endpoints) => wakeRequestedEndpoints(host.queues, endpoints)),
+    recordResult: metrics.wrapRecorderToCountResults(createBatchedResultWriter(host, settings)),
+    releaseLease: createLeaseReleaser(host, (endpoints) => enqueueEndpointsWithRequests(host.queues, endpoints)),
     maxInFlight: { fast: halve(concurrency), slow: halve(slowConcurrency) },
     chunk: { fast: Math.max(DELIVERIES_PER_CLAIM, halve(concurrency)), slow: SLOW_DELIVERIES_PER_CLAIM },
     claimingMs: CLAIMING_MS,
     renewals,
-    claimTexts: createClaimTexts(usersSql(users)),
+    claimTexts: createClaimStatements(usersSql(users)),
     globalRoles: globalRolesOf(settings),
-    mayBeGlobal: createGlobalAccessCheck(host, users, settings),
+    checkGlobalAccess: createGlobalAccessCheck(host, users, settings),
     concurrencyLimits: new Map(),
     waitingEndpoints: new Set(),
     detached: new Set(),
@@ -76,7 +82,7 @@ export function startWebhookWorker(
       ({ name, data }) => {
         const endpoint = endpointOf(data);
         return (name as JobName) === 'retry'
-          ? wakeEndpoints(host.queues, [{ ...endpoint, lane }])
+          ? enqueueEndpointJobs(host.queues, [{ ...endpoint, lane }])
           : processEndpoint(parts, endpoint, lane);
       },
       concurrentJobs,
@@ -88,7 +94,7 @@ export function startWebhookWorker(
     startLaneWorker('slow', slowConcurrency),
     host.queues.work(
       REQUESTED_QUEUE,
-      ({ data }) => processRequested(parts, endpointOf(data)),
+      ({ data }) => sendRequestedDeliveries(parts, endpointOf(data)),
       requestedConcurrency,
       CRASH_DETECTION,
     ),

@@ -1,5 +1,5 @@
 import type { ExtensionHost } from '../../../declare/extension.ts';
-import { allows } from '../../../declare/policy.ts';
+import { allowsAction } from '../../../declare/policy.ts';
 import type { Auth, AuthorizationRequest, Route, RouteContext } from '../../../declare/route.ts';
 import { createScopeCheck } from '../../../declare/scope.ts';
 import { ApiError } from '../../../platform/errors.ts';
@@ -26,7 +26,7 @@ export interface KeyLimits {
    * @param names as an endpoint subscribes to them: `post.created`, `post.*`, `*`
    * @throws ApiError FORBIDDEN, naming the scope
    */
-  assertReads(auth: Auth, names: readonly string[]): void;
+  assertKeyMayReadEvents(auth: Auth, names: readonly string[]): void;
   /** Whether a key may read the records of events. */
   reads(auth: Auth, names: readonly string[]): boolean;
   /**
@@ -49,7 +49,7 @@ export interface KeyLimits {
 }
 
 /** Whether a request was made with an API key. */
-export function isKey(auth: Auth | undefined): auth is Auth {
+export function isApiKey(auth: Auth | undefined): auth is Auth {
   return auth !== undefined && auth.via !== 'session';
 }
 
@@ -62,11 +62,11 @@ export function boundKeyOf({ apiKeyId, scopes = [] }: Pick<Endpoint, 'apiKeyId' 
 export function createKeyLimits(host: Pick<ExtensionHost, 'resources' | 'routes' | 'authenticators'>): KeyLimits {
   const sent = listSentResources(host.resources).map(({ name }) => name);
   const resourceNames = new Set(host.resources.map(({ name }) => name));
-  const watch = () => host.authenticators().find((one) => one.watch?.via === 'api-key')?.watch;
+  const findApiKeyWatch = () => host.authenticators().find((one) => one.watch?.via === 'api-key')?.watch;
 
   const checks = new Map<string, (auth: Auth) => void>();
 
-  function createResourceCheck(resource: string): (auth: Auth) => void {
+  function createReadScopeCheck(resource: string): (auth: Auth) => void {
     const isRead = ({ crud }: Route) => crud === 'list' || crud === 'read';
     const routes = host.routes().filter((route) => route.resource === resource && isRead(route));
     const all = (routes.length === 0 ? [ANY_READ] : routes).map((route) =>
@@ -78,27 +78,27 @@ export function createKeyLimits(host: Pick<ExtensionHost, 'resources' | 'routes'
   }
 
   /** Returns the function that checks that a key may read a resource; for any other name, the check of `ANY_READ`. */
-  function getResourceCheck(resource: string): (auth: Auth) => void {
-    const check = checks.get(resource) ?? createResourceCheck(resource);
+  function getOrCreateReadScopeCheck(resource: string): (auth: Auth) => void {
+    const check = checks.get(resource) ?? createReadScopeCheck(resource);
     checks.set(resource, check);
     return check;
   }
 
-  function assertReads(auth: Auth, list: readonly string[]): void {
+  function assertKeyMayReadEvents(auth: Auth, list: readonly string[]): void {
     if (auth.via === 'session') return;
     for (const name of list) {
       const group = name.slice(0, name.indexOf('.'));
       if (name === TEST_EVENT) continue;
-      if (name === '*') for (const resource of sent) getResourceCheck(resource)(auth);
-      getResourceCheck(resourceNames.has(group) ? group : '')(auth);
+      if (name === '*') for (const resource of sent) getOrCreateReadScopeCheck(resource)(auth);
+      getOrCreateReadScopeCheck(resourceNames.has(group) ? group : '')(auth);
     }
   }
 
   return {
-    assertReads,
+    assertKeyMayReadEvents,
     reads(auth, list) {
       try {
-        assertReads(auth, list);
+        assertKeyMayReadEvents(auth, list);
         return true;
       } catch (error) {
         if (error instanceof ApiError) return false;
@@ -106,19 +106,19 @@ export function createKeyLimits(host: Pick<ExtensionHost, 'resources' | 'routes'
       }
     },
     assertMayManage({ auth }, { apiKeyId, events }) {
-      if (!isKey(auth)) return;
+      if (!isApiKey(auth)) return;
       if (apiKeyId !== undefined && apiKeyId !== auth.id) {
         throw new ApiError('FORBIDDEN', 'The webhook is bound to another API key; use that key or a session');
       }
-      assertReads(auth, events);
+      assertKeyMayReadEvents(auth, events);
     },
     assertMayEnable({ auth }, { enabled, disabledReason }) {
-      if (!isKey(auth) || enabled || !OWNER_ONLY_REASONS.includes(disabledReason ?? '')) return;
+      if (!isApiKey(auth) || enabled || !OWNER_ONLY_REASONS.includes(disabledReason ?? '')) return;
       throw new ApiError('FORBIDDEN', 'The webhook was disabled when credentials ended; use a session to enable it');
     },
     // Without an authenticator of API keys, all keys count as ended.
-    ended: async (ids) => watch()?.ended(ids) ?? ids,
-    expiryOf: async (id) => (await watch()?.expiresAt?.(id)) ?? null,
+    ended: async (ids) => findApiKeyWatch()?.ended(ids) ?? ids,
+    expiryOf: async (id) => (await findApiKeyWatch()?.expiresAt?.(id)) ?? null,
   };
 }
 
@@ -126,7 +126,7 @@ export function createKeyLimits(host: Pick<ExtensionHost, 'resources' | 'routes'
 export const REQUEST_RATE_LIMIT = { limit: 10, windowMs: 60_000 };
 
 /** Returns the caller's id. @throws ApiError UNAUTHORIZED if signed out: a policy may allow that, but an endpoint needs an owner */
-export function ownerOf({ user }: AuthorizationRequest): string {
+export function requireCallerId({ user }: AuthorizationRequest): string {
   if (user === undefined) throw new ApiError('UNAUTHORIZED');
   return user.id;
 }
@@ -137,7 +137,7 @@ export function ownerOf({ user }: AuthorizationRequest): string {
  */
 export function createOwnEndpointLoader(database: Database): NonNullable<Route['load']> {
   return async (asking): Promise<EndpointRow> => {
-    const owner = ownerOf(asking);
+    const owner = requireCallerId(asking);
     const { id } = asking.params;
     if (!isId(id)) throw new ApiError('NOT_FOUND');
     const [row] = await database.read<EndpointRow>({ name: 'webhook_read', text: READ_ENDPOINT, values: [id, owner] });
@@ -160,12 +160,12 @@ export function createManagedEndpointLoader(database: Database, limits: KeyLimit
 }
 
 /** Returns the endpoint that a route has loaded, serialized for its owner. */
-export function getLoadedEndpoint(ctx: RouteContext): ReturnType<typeof serializeEndpoint> {
+export function serializeLoadedEndpoint(ctx: RouteContext): ReturnType<typeof serializeEndpoint> {
   return serializeEndpoint(ctx.doc as EndpointRow);
 }
 
 /** The error for a request to send to a disabled endpoint. */
-export function disabledError(): ApiError {
+export function endpointDisabledError(): ApiError {
   return new ApiError('BAD_REQUEST', 'The webhook is disabled; enable it first');
 }
 
@@ -178,11 +178,11 @@ export async function requireEnabledEndpoint(
   settings: Pick<WebhookSettings, 'globalPolicy'>,
   ctx: RouteContext,
 ): Promise<ReturnType<typeof serializeEndpoint>> {
-  const endpoint = getLoadedEndpoint(ctx);
-  if (!endpoint.enabled) throw disabledError();
+  const endpoint = serializeLoadedEndpoint(ctx);
+  if (!endpoint.enabled) throw endpointDisabledError();
   const { user, req, service } = ctx;
   const args = { user, action: 'webhook', doc: undefined, req, service };
-  if (endpoint.scope === 'global' && !(await allows(settings.globalPolicy, args, false))) {
+  if (endpoint.scope === 'global' && !(await allowsAction(settings.globalPolicy, args, false))) {
     throw new ApiError('FORBIDDEN', 'You are not allowed to have a webhook of scope "global"');
   }
   return endpoint;

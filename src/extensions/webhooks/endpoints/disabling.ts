@@ -19,7 +19,7 @@ type NotifyDisabled = (rows: readonly EndpointRow[]) => Promise<void>;
 type Parts = Pick<Host, 'log' | 'events' | 'mail'>;
 
 /** Reports a disabled endpoint in the log and by the event `webhook.disabled`. */
-function emitDisabled({ log, events }: Parts, row: EndpointRow): void {
+function logAndEmitDisabled({ log, events }: Parts, row: EndpointRow): void {
   const webhook = serializeEndpoint(row);
   log.warn({ endpoint: webhook.id, reason: webhook.disabledReason }, 'a webhook endpoint was disabled');
   events.emit('webhook.disabled', { webhook, owner: row[1], reason: webhook.disabledReason });
@@ -30,7 +30,7 @@ export function createDisabledNotifier(host: Parts, { notifyOwner }: { notifyOwn
   return async (rows) => {
     const mails = rows.map(async (row) => {
       const [id, owner] = row;
-      emitDisabled(host, row);
+      logAndEmitDisabled(host, row);
       if (!notifyOwner) return;
       await host.mail.sendComposed(DISABLED_MAIL, { webhooks: [id], owner }).catch((error: unknown) => {
         host.log.error(
@@ -55,10 +55,13 @@ export function createDisabledNotifier(host: Parts, { notifyOwner }: { notifyOwn
  */
 export function createRevocationStep(host: Parts, { notifyOwner }: { notifyOwner: boolean }): RevocationStep {
   /** @param mails the disabled endpoints, grouped by e-mail; the endpoints of a group have one owner */
-  async function reportDisabled(mails: Iterable<readonly EndpointRow[]>, tx: CallerTransaction): Promise<void> {
+  async function reportDisabledEndpoints(
+    mails: Iterable<readonly EndpointRow[]>,
+    tx: CallerTransaction,
+  ): Promise<void> {
     for (const rows of mails) {
       tx.afterCommit(() => {
-        for (const row of rows) emitDisabled(host, row);
+        for (const row of rows) logAndEmitDisabled(host, row);
       });
       const data = { webhooks: rows.map(([id]) => id), owner: rows[0]![1] };
       if (notifyOwner) await host.mail.sendComposed(DISABLED_MAIL, data, tx);
@@ -70,13 +73,13 @@ export function createRevocationStep(host: Parts, { notifyOwner }: { notifyOwner
       await tx.database.write({ text: REMOVE_BY_OWNERS, values: [userIds, MAX_DELIVERIES_REMOVED] });
     } else if (cause === 'key_revoked') {
       const rows = await tx.database.write<EndpointRow>({ text: DISABLE_BY_KEYS, values: [keyIds] });
-      await reportDisabled(
+      await reportDisabledEndpoints(
         rows.map((row) => [row]),
         tx,
       );
     } else if (cause !== 'logout_all' || disableWebhooks) {
       const rows = await tx.database.write<EndpointRow>({ text: DISABLE_BY_OWNERS, values: [userIds] });
-      await reportDisabled(Map.groupBy(rows, ([, ownerId]) => ownerId).values(), tx);
+      await reportDisabledEndpoints(Map.groupBy(rows, ([, ownerId]) => ownerId).values(), tx);
     }
   };
 }

@@ -77,7 +77,7 @@ export function serializeEndpoint(row: EndpointRow) {
 }
 
 /** The encryption context of an endpoint's secret, so that a ciphertext copied to another endpoint does not decrypt there. */
-export function secretContext(endpointId: string): string {
+export function secretEncryptionContext(endpointId: string): string {
   return `webhook_endpoints/secret/${endpointId}`;
 }
 

@@ -95,7 +95,7 @@ const rateLimit = z
   .meta({ description: 'At most `limit` requests in any `windowSeconds`; further deliveries wait. null: no limit.' });
 
 /** Creates the schema of the body of a request to create an endpoint. @param names the events that endpoints can subscribe to */
-export function createSchema(settings: WebhookSettings, names: readonly string[]) {
+export function createEndpointSchema(settings: WebhookSettings, names: readonly string[]) {
   return z.strictObject({
     url: urlSchema(settings),
     events: eventsSchema(settings, names),
@@ -108,7 +108,7 @@ export function createSchema(settings: WebhookSettings, names: readonly string[]
 }
 
 /** Creates the schema of the body of a request to update an endpoint. @param names the events that endpoints can subscribe to */
-export function updateSchema(settings: WebhookSettings, names: readonly string[]) {
+export function updateEndpointSchema(settings: WebhookSettings, names: readonly string[]) {
   return z.strictObject({
     url: urlSchema(settings).optional(),
     events: eventsSchema(settings, names).optional(),
@@ -124,4 +124,4 @@ export function updateSchema(settings: WebhookSettings, names: readonly string[]
 }
 
 /** The schema of the body of a request for a new secret. The body is optional. */
-export const rotateSchema = z.strictObject({ signing: signing.optional() });
+export const rotateSecretSchema = z.strictObject({ signing: signing.optional() });

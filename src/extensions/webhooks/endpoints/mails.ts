@@ -1,4 +1,4 @@
-import { isActive } from '../../../declare/actor.ts';
+import { isAccountActive } from '../../../declare/actor.ts';
 import type { Host, ResourceGateway } from '../../../declare/host.ts';
 import type { RouteContext } from '../../../declare/route.ts';
 import type { MailContent } from '../../../platform/mail/message.ts';
@@ -15,7 +15,7 @@ const MAX_DISABLED_MAILS = { limit: 10, windowMs: 86_400_000 };
 type Webhook = ReturnType<typeof serializeEndpoint>;
 
 /** Returns ` at app.example.com`, or an empty text without `APP_URL`. */
-function describeHost(appUrl: string | undefined): string {
+function formatHostSuffix(appUrl: string | undefined): string {
   return appUrl === undefined ? '' : ` at ${new URL(appUrl).host}`;
 }
 
@@ -35,7 +35,7 @@ function composeDisabledMail(webhook: Webhook, appUrl: string | undefined): Mail
   return {
     subject: 'Your webhook endpoint was disabled',
     text: [
-      `Your webhook endpoint ${describeEndpoint(webhook, describeHost(appUrl))}, was disabled.`,
+      `Your webhook endpoint ${describeEndpoint(webhook, formatHostSuffix(appUrl))}, was disabled.`,
       why,
       `Nothing more is sent to it. When its receiver works again, enable it: PATCH /api/webhooks/${id} with { "enabled": true }. Changes until then are not sent later.`,
     ].join('\n\n'),
@@ -44,7 +44,7 @@ function composeDisabledMail(webhook: Webhook, appUrl: string | undefined): Mail
 
 /** Composes the e-mail about endpoints that were disabled together because their owner's credentials were revoked. */
 function composeRevokedMail(webhooks: readonly Webhook[], appUrl: string | undefined): MailContent {
-  const place = describeHost(appUrl);
+  const place = formatHostSuffix(appUrl);
   const [what, them, urls] =
     webhooks.length === 1 ? ['endpoint was', 'it', 'its URL'] : ['endpoints were', 'them', 'their URLs'];
   return {
@@ -62,7 +62,7 @@ function composeRevokedMail(webhooks: readonly Webhook[], appUrl: string | undef
  * Creates the composer of the e-mail about disabled endpoints. It composes no e-mail if the endpoints were enabled or deleted meanwhile,
  * or if their owner is not active.
  */
-export function createDisabledComposer(
+export function createEndpointDisabledComposer(
   host: Pick<Host, 'database' | 'limits' | 'settings' | 'env'>,
   users: ResourceGateway,
 ): MailComposer {
@@ -81,7 +81,7 @@ export function createDisabledComposer(
     ]);
     const disabled = rows.map(serializeEndpoint).filter((one) => !one.enabled);
     const [first] = disabled;
-    if (first === undefined || typeof user?.email !== 'string' || !isActive(user)) return undefined;
+    if (first === undefined || typeof user?.email !== 'string' || !isAccountActive(user)) return undefined;
     if (attempt === 1 && limiter !== undefined && !(await limiter.consume(owner)).allowed) return undefined;
     const { appUrl } = host.env;
     const content =
@@ -130,7 +130,7 @@ function composeCreatedMail({ webhook, byKey }: CreatedMail, appUrl: string | un
   return {
     subject: 'A webhook endpoint was created in your account',
     text: [
-      `The webhook endpoint ${id} was created in your account${describeHost(appUrl)} on ${createdAt.slice(0, 10)}, ${byKey ? 'with one of your API keys' : 'by a signed-in session'}. It receives ${events.join(', ')}: ${reach}.`,
+      `The webhook endpoint ${id} was created in your account${formatHostSuffix(appUrl)} on ${createdAt.slice(0, 10)}, ${byKey ? 'with one of your API keys' : 'by a signed-in session'}. It receives ${events.join(', ')}: ${reach}.`,
       `If it was you, do nothing. To see where it sends: GET /api/webhooks/${id}.`,
       `${remedy}: DELETE /api/webhooks/${id}. A new password disables all your webhook endpoints.`,
     ].join('\n\n'),
@@ -138,7 +138,7 @@ function composeCreatedMail({ webhook, byKey }: CreatedMail, appUrl: string | un
 }
 
 /** Creates the composer of the e-mail about a new endpoint. It composes none if the owner is deleted or inactive when it is sent. */
-export function createCreatedComposer(
+export function createEndpointCreatedComposer(
   host: Pick<Host, 'limits' | 'settings' | 'env'>,
   users: ResourceGateway,
 ): MailComposer {
@@ -147,7 +147,7 @@ export function createCreatedComposer(
   return async ({ data, attempt }) => {
     const created = data as unknown as CreatedMail;
     const [user] = await users.load([created.owner]);
-    if (typeof user?.email !== 'string' || !isActive(user)) return undefined;
+    if (typeof user?.email !== 'string' || !isAccountActive(user)) return undefined;
     if (attempt === 1 && limiter !== undefined && !(await limiter.consume(user.id)).allowed) return undefined;
     return { ...composeCreatedMail(created, host.env.appUrl), to: user.email };
   };

@@ -1,29 +1,29 @@
 import type { Accounts } from '../../../declare/accounts.ts';
 import { credentialWatchOf } from '../../../declare/authenticator.ts';
 import type { Host } from '../../../declare/host.ts';
-import { allows } from '../../../declare/policy.ts';
+import { allowsAction } from '../../../declare/policy.ts';
 import type { Auth, Route, RouteContext } from '../../../declare/route.ts';
 import { ApiError, validationError } from '../../../platform/errors.ts';
 import { addressOf } from '../../../platform/http/client-address.ts';
 import { newId } from '../../../platform/ids.ts';
-import { laneFor, wakeEndpoints } from '../delivery/endpoint-jobs.ts';
+import { enqueueEndpointJobs, fastOrSlowLaneFor } from '../delivery/endpoint-jobs.ts';
 import { listSubscribableNames } from '../events.ts';
 import type { WebhookSettings } from '../settings.ts';
 import {
   boundKeyOf,
   createManagedEndpointLoader,
   createOwnEndpointLoader,
-  getLoadedEndpoint,
-  isKey,
+  isApiKey,
   type KeyLimits,
   OWNER_ONLY_REASONS,
-  ownerOf,
+  requireCallerId,
+  serializeLoadedEndpoint,
 } from './access.ts';
 import {
   type EndpointRow,
   endpointShape,
   endpointWithSecretShape,
-  secretContext,
+  secretEncryptionContext,
   serializeEndpoint,
 } from './endpoint.ts';
 import {
@@ -34,7 +34,7 @@ import {
   ROTATE_SECRET,
   UPDATE_ENDPOINT,
 } from './endpoints-sql.ts';
-import { createSchema, createUrlCheck, rotateSchema, updateSchema } from './input.ts';
+import { createEndpointSchema, createUrlCheck, rotateSecretSchema, updateEndpointSchema } from './input.ts';
 import { CREATED_MAIL, createdMailDataOf } from './mails.ts';
 import { generateSigningSecrets } from './signing.ts';
 
@@ -43,14 +43,14 @@ const HOUR_MS = 3_600_000;
 type Endpoint = ReturnType<typeof serializeEndpoint>;
 
 /** A change of an endpoint's binding to an API key, in the form that `bindKeySql` takes. */
-type Binding = readonly [
+type KeyBindingChange = readonly [
   change: 'keep' | 'bind' | 'drop',
   keyId: string | null,
   scopes: readonly string[] | null,
   expiresAt: string | null,
 ];
 
-const KEEP: Binding = ['keep', null, null, null];
+const KEEP: KeyBindingChange = ['keep', null, null, null];
 
 /** The routes of endpoints. All of them respond with 404 for another user's endpoint. */
 export function endpointRoutes(host: Host, accounts: Accounts, settings: WebhookSettings, limits: KeyLimits): Route[] {
@@ -63,12 +63,12 @@ export function endpointRoutes(host: Host, accounts: Accounts, settings: Webhook
   const managedEndpointRoute = { ...common, load: createManagedEndpointLoader(database, limits) };
 
   function emitWebhookEvent(what: string, webhook: { id: string }, ctx: RouteContext): void {
-    events.emit(`webhook.${what}`, { webhook, owner: ownerOf(ctx), ip: addressOf(ctx.req) });
+    events.emit(`webhook.${what}`, { webhook, owner: requireCallerId(ctx), ip: addressOf(ctx.req) });
   }
 
   /** Returns the binding for a request: an API key binds the endpoint that it creates or changes to itself; a session binds nothing. */
-  async function createBinding(auth: Auth | undefined): Promise<Binding> {
-    if (!isKey(auth)) return KEEP;
+  async function bindToCallingKey(auth: Auth | undefined): Promise<KeyBindingChange> {
+    if (!isApiKey(auth)) return KEEP;
     // The expiry and revocation of credentials from other extensions cannot be detected.
     if (credentialWatchOf(auth) === undefined) {
       throw new ApiError(
@@ -83,12 +83,12 @@ export function endpointRoutes(host: Host, accounts: Accounts, settings: Webhook
    * Returns how an update changes the binding of an endpoint. A key that changes its URL or events, or enables it, binds the endpoint to
    * itself. A session may remove the binding.
    */
-  async function decideBinding({ auth, input }: RouteContext, endpoint: Endpoint): Promise<Binding> {
+  async function decideKeyBinding({ auth, input }: RouteContext, endpoint: Endpoint): Promise<KeyBindingChange> {
     const { url, events: subscribed, enabled, apiKeyId } = input;
-    if (isKey(auth)) {
+    if (isApiKey(auth)) {
       if (apiKeyId !== undefined) throw new ApiError('FORBIDDEN', 'An API key cannot change apiKeyId; use a session');
       const redirects = url !== undefined || subscribed !== undefined || enabled === true;
-      return redirects ? createBinding(auth) : KEEP;
+      return redirects ? bindToCallingKey(auth) : KEEP;
     }
     const { apiKeyId: bound } = endpoint;
     const isOver = enabled === true && bound !== undefined && (await limits.ended([bound])).length > 0;
@@ -110,31 +110,31 @@ export function endpointRoutes(host: Host, accounts: Accounts, settings: Webhook
   }
 
   /** Rejects events that the caller, or the key that the endpoint stays bound to, may not read. */
-  function assertEvents({ auth, input }: RouteContext, endpoint: Endpoint, [change]: Binding): void {
+  function assertMayReadEvents({ auth, input }: RouteContext, endpoint: Endpoint, [change]: KeyBindingChange): void {
     const { events: subscribed } = input;
     if (subscribed === undefined) return;
-    if (isKey(auth)) limits.assertReads(auth, subscribed);
-    const binding = change === 'keep' && !isKey(auth) ? boundKeyOf(endpoint) : undefined;
+    if (isApiKey(auth)) limits.assertKeyMayReadEvents(auth, subscribed);
+    const binding = change === 'keep' && !isApiKey(auth) ? boundKeyOf(endpoint) : undefined;
     if (binding === undefined || limits.reads(binding, subscribed)) return;
     throw validationError({
       events: `Must be within the scopes of the API key that the webhook is bound to (${binding.scopes.join(', ')}); set apiKeyId to null to lift that limit`,
     });
   }
 
-  async function create(ctx: RouteContext) {
-    const owner = ownerOf(ctx);
+  async function createEndpoint(ctx: RouteContext) {
+    const owner = requireCallerId(ctx);
     const { url, events: subscribed, description = null, scope, signing, ordered, rateLimit } = ctx.input;
     const { user, req, service } = ctx;
     const args = { user, action: 'create', doc: undefined, req, service };
-    if (scope === 'global' && !(await allows(settings.globalPolicy, args, false))) {
+    if (scope === 'global' && !(await allowsAction(settings.globalPolicy, args, false))) {
       throw new ApiError('FORBIDDEN', 'You are not allowed to have a webhook of scope "global"');
     }
-    if (ctx.auth !== undefined) limits.assertReads(ctx.auth, subscribed);
+    if (ctx.auth !== undefined) limits.assertKeyMayReadEvents(ctx.auth, subscribed);
     await checkUrl(url);
-    const [, ...key] = await createBinding(ctx.auth);
+    const [, ...key] = await bindToCallingKey(ctx.auth);
     const id = newId();
     const { secret, publicKey, kept } = generateSigningSecrets(signing);
-    const stored = keyring.encrypt(kept, secretContext(id));
+    const stored = keyring.encrypt(kept, secretEncryptionContext(id));
     const row = await host.transaction(async (tx) => {
       await accounts.holdCredential(ctx, tx.database);
       const most = settings.maxEndpointsPerUser;
@@ -154,18 +154,18 @@ export function endpointRoutes(host: Host, accounts: Accounts, settings: Webhook
     return { ...serializeEndpoint(row), secret };
   }
 
-  async function update(ctx: RouteContext) {
-    const endpoint = getLoadedEndpoint(ctx);
+  async function updateEndpoint(ctx: RouteContext) {
+    const endpoint = serializeLoadedEndpoint(ctx);
     const { id } = endpoint;
-    const owner = ownerOf(ctx);
+    const owner = requireCallerId(ctx);
     const { url = null, events: subscribed = null, description, enabled = null, ordered = null, rateLimit } = ctx.input;
     if (enabled) limits.assertMayEnable(ctx, endpoint);
-    const binding = await decideBinding(ctx, endpoint);
-    assertEvents(ctx, endpoint, binding);
+    const binding = await decideKeyBinding(ctx, endpoint);
+    assertMayReadEvents(ctx, endpoint, binding);
     if (url !== null) await checkUrl(url);
     const rate = [rateLimit !== undefined, rateLimit?.limit ?? null, rateLimit?.windowSeconds ?? null];
     const described = [description !== undefined, description ?? null];
-    const final = isKey(ctx.auth) ? OWNER_ONLY_REASONS : [];
+    const final = isApiKey(ctx.auth) ? OWNER_ONLY_REASONS : [];
     const values = [id, owner, url, subscribed, ...described, enabled, ordered, ...rate, ...binding, final];
     const [row] = await writeIfCredentialHeld<[...EndpointRow, boolean, boolean]>(ctx, {
       text: UPDATE_ENDPOINT,
@@ -175,25 +175,32 @@ export function endpointRoutes(host: Host, accounts: Accounts, settings: Webhook
     const [wasEnabled, slow] = row.slice(-2) as [boolean, boolean];
     const webhook = serializeEndpoint(row.slice(0, -2) as EndpointRow);
     emitWebhookEvent('updated', webhook, ctx);
-    if (webhook.enabled) await wakeEndpoints(queues, [{ id, owner, lane: laneFor(slow) }]);
+    if (webhook.enabled) await enqueueEndpointJobs(queues, [{ id, owner, lane: fastOrSlowLaneFor(slow) }]);
     else if (wasEnabled) events.emit('webhook.disabled', { webhook, owner, reason: 'manual' });
     return webhook;
   }
 
-  async function remove(ctx: RouteContext): Promise<void> {
+  async function removeEndpoint(ctx: RouteContext): Promise<void> {
     const rows = await database.write({
       text: REMOVE_ENDPOINT,
-      values: [getLoadedEndpoint(ctx).id, ownerOf(ctx), MAX_DELIVERIES_REMOVED],
+      values: [serializeLoadedEndpoint(ctx).id, requireCallerId(ctx), MAX_DELIVERIES_REMOVED],
     });
     if (rows.length === 0) throw new ApiError('NOT_FOUND');
     emitWebhookEvent('deleted', { id: ctx.params.id! }, ctx);
   }
 
   async function rotateSecret(ctx: RouteContext) {
-    const { id, signing: now = 'v1' } = getLoadedEndpoint(ctx);
+    const { id, signing: now = 'v1' } = serializeLoadedEndpoint(ctx);
     const { secret, publicKey, kept } = generateSigningSecrets(ctx.input.signing ?? now);
-    const binding = await createBinding(ctx.auth);
-    const values = [id, ownerOf(ctx), keyring.encrypt(kept, secretContext(id)), graceMs, publicKey, ...binding];
+    const binding = await bindToCallingKey(ctx.auth);
+    const values = [
+      id,
+      requireCallerId(ctx),
+      keyring.encrypt(kept, secretEncryptionContext(id)),
+      graceMs,
+      publicKey,
+      ...binding,
+    ];
     const [row] = await writeIfCredentialHeld<EndpointRow>(ctx, { text: ROTATE_SECRET, values });
     if (row === undefined) throw new ApiError('NOT_FOUND');
     ctx.res.setHeader('Cache-Control', 'no-store');
@@ -207,12 +214,12 @@ export function endpointRoutes(host: Host, accounts: Accounts, settings: Webhook
       method: 'POST',
       path: '/webhooks',
       summary: 'Create a webhook endpoint; its secret is shown only once',
-      input: createSchema(settings, names),
+      input: createEndpointSchema(settings, names),
       output: endpointWithSecretShape,
       errors: ['FORBIDDEN', 'LIMIT_REACHED'],
       status: 201,
       operationId: 'createWebhook',
-      handler: create,
+      handler: createEndpoint,
     },
     {
       ...common,
@@ -226,7 +233,7 @@ export function endpointRoutes(host: Host, accounts: Accounts, settings: Webhook
         const rows = await database.read<EndpointRow>({
           name: 'webhook_list',
           text: LIST_ENDPOINTS,
-          values: [ownerOf(ctx)],
+          values: [requireCallerId(ctx)],
         });
         return rows.map(serializeEndpoint);
       },
@@ -239,7 +246,7 @@ export function endpointRoutes(host: Host, accounts: Accounts, settings: Webhook
       errors: ['NOT_FOUND'],
       operationId: 'readWebhook',
       output: endpointShape,
-      handler: getLoadedEndpoint,
+      handler: serializeLoadedEndpoint,
     },
     {
       ...managedEndpointRoute,
@@ -248,9 +255,9 @@ export function endpointRoutes(host: Host, accounts: Accounts, settings: Webhook
       summary: 'Update a webhook endpoint; enabling it resets its failure count',
       errors: ['FORBIDDEN', 'NOT_FOUND'],
       operationId: 'updateWebhook',
-      input: updateSchema(settings, names),
+      input: updateEndpointSchema(settings, names),
       output: endpointShape,
-      handler: update,
+      handler: updateEndpoint,
     },
     {
       ...ownEndpointRoute,
@@ -260,7 +267,7 @@ export function endpointRoutes(host: Host, accounts: Accounts, settings: Webhook
       errors: ['NOT_FOUND'],
       status: 204,
       operationId: 'deleteWebhook',
-      handler: remove,
+      handler: removeEndpoint,
     },
     {
       ...managedEndpointRoute,
@@ -269,7 +276,7 @@ export function endpointRoutes(host: Host, accounts: Accounts, settings: Webhook
       summary: 'Rotate the secret of a webhook endpoint; the new secret is shown only once',
       description:
         'During a grace period, messages are also signed with the old secret. `signing` changes the kind of signature; omit it to keep it.',
-      input: rotateSchema,
+      input: rotateSecretSchema,
       output: endpointWithSecretShape,
       errors: ['FORBIDDEN', 'NOT_FOUND'],
       operationId: 'rotateWebhookSecret',

@@ -10,7 +10,7 @@ import {
 } from 'node:crypto';
 import type { EncryptedColumn } from '../../../platform/crypto/encrypted-column.ts';
 import type { Keyring } from '../../../platform/crypto/keyring.ts';
-import { secretContext } from './endpoint.ts';
+import { secretEncryptionContext } from './endpoint.ts';
 
 /** How messages are signed. `v1`: with a shared secret. `v1a`: also with a private key; receivers know its public key. */
 export const SIGNINGS = ['v1', 'v1a'] as const;
@@ -103,7 +103,12 @@ export function parseSigningKeys(kept: string): KeyObject[] {
  * @param body the body as sent; a string stands for its UTF-8 bytes
  * @returns `v1,<base64>` or `v1a,<base64>` for each key, separated by spaces
  */
-export function sign(keys: KeyObject[], id: string, timestampSeconds: number, body: string | Buffer): string {
+export function createSignatureHeader(
+  keys: KeyObject[],
+  id: string,
+  timestampSeconds: number,
+  body: string | Buffer,
+): string {
   const start = `${id}.${timestampSeconds}.`;
   const signWithKey = (key: KeyObject) =>
     key.type === 'private'
@@ -113,23 +118,28 @@ export function sign(keys: KeyObject[], id: string, timestampSeconds: number, bo
 }
 
 /** Returns the keys of an endpoint from its stored secret. */
-export type SigningKeys = (endpointId: string, storedSecret: string) => KeyObject[];
+export type SigningKeyLookup = (endpointId: string, storedSecret: string) => KeyObject[];
 
 /** The columns that hold secrets of endpoints. */
 export const encryptedSecrets: readonly EncryptedColumn[] = ['secret', 'previous_secret', 'older_secret'].map(
-  (column) => ({ name: `webhook_endpoints.${column}`, table: 'webhook_endpoints', column, context: secretContext }),
+  (column) => ({
+    name: `webhook_endpoints.${column}`,
+    table: 'webhook_endpoints',
+    column,
+    context: secretEncryptionContext,
+  }),
 );
 
 const MAX_KEPT_KEYS = 10_000;
 
 /** Caches recently used keys: decrypting a secret and parsing its key takes longer than a signature. */
-export function createSigningKeys(keyring: Keyring): SigningKeys {
+export function createSigningKeyCache(keyring: Keyring): SigningKeyLookup {
   const keys = new Map<string, KeyObject[]>();
   return (endpointId, storedSecret) => {
     // Include the endpoint: a ciphertext copied from another endpoint must not be found in the cache.
     const cacheKey = `${endpointId}/${storedSecret}`;
     const kept = keys.get(cacheKey);
-    const found = kept ?? parseSigningKeys(keyring.decrypt(storedSecret, secretContext(endpointId)));
+    const found = kept ?? parseSigningKeys(keyring.decrypt(storedSecret, secretEncryptionContext(endpointId)));
     // Insert again to move it to the end: the map is ordered from the least to the most recently used key.
     keys.delete(cacheKey);
     keys.set(cacheKey, found);

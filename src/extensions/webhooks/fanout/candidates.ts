@@ -94,7 +94,7 @@ function findPossibleSources(event: OutgoingEvent): {
   return { anybody: isReadableByAnyone(gateway), roles, owner: owner ? gateway.ownerOf(event.record) : undefined };
 }
 
-const namesOf = (event: OutgoingEvent) => listMatchingNames(event.name);
+const matchingNamesOf = (event: OutgoingEvent) => listMatchingNames(event.name);
 
 /**
  * Creates the parameters of the statement `candidatesSql`.
@@ -103,7 +103,7 @@ const namesOf = (event: OutgoingEvent) => listMatchingNames(event.name);
  */
 export function createCandidateParameters(events: readonly OutgoingEvent[]): unknown[] {
   const narrow = events.filter((event) => !findPossibleSources(event).anybody);
-  const collectNames = (list: readonly OutgoingEvent[]) => [...new Set(list.flatMap(namesOf))];
+  const collectNames = (list: readonly OutgoingEvent[]) => [...new Set(list.flatMap(matchingNamesOf))];
   const byRole = narrow.filter((event) => findPossibleSources(event).roles.length > 0);
   return [
     [...new Set(narrow.flatMap((event) => findPossibleSources(event).owner ?? []))],
@@ -129,7 +129,7 @@ function findPageEnds(rows: readonly CandidateRow[]): Map<Source, string> {
  * Returns a function that finds the candidates of an event, by event name and source. An endpoint is a candidate only for events of the
  * source that found the endpoint, so that an owner who subscribes to everything but may read nothing causes no work.
  */
-export function matchCandidates(rows: readonly CandidateRow[]): (event: OutgoingEvent) => CandidatePage {
+export function createCandidateMatcher(rows: readonly CandidateRow[]): (event: OutgoingEvent) => CandidatePage {
   const bySource = new Map<Source, Map<string, Candidate[]>>();
   const ends = findPageEnds(rows);
   const sourceKey = (source: Source, name: string, ownerId: string) =>
@@ -151,7 +151,7 @@ export function matchCandidates(rows: readonly CandidateRow[]): (event: Outgoing
     const end = sources.flatMap((source) => ends.get(source) ?? []).sort()[0];
     const found = new Map<string, Candidate>();
     for (const source of sources) {
-      for (const name of namesOf(event)) {
+      for (const name of matchingNamesOf(event)) {
         for (const one of bySource.get(source)?.get(sourceKey(source, name, owner)) ?? []) {
           if (end === undefined || one.id <= end) found.set(one.id, one);
         }

@@ -1,11 +1,11 @@
 import { lockStillDeletedUsers } from '../../../accounts/users/user-state.ts';
-import { isActive } from '../../../declare/actor.ts';
+import { isAccountActive } from '../../../declare/actor.ts';
 import type { Host, ResourceGateway } from '../../../declare/host.ts';
-import { createLogWork, createTimer } from '../../../platform/observability/log-work.ts';
+import { createWorkLogger, startTimer } from '../../../platform/observability/log-work.ts';
 import type { OutboxConsumer } from '../../../platform/outbox/relay.ts';
 import type { OutboxRow } from '../../../platform/outbox/table.ts';
 import type { Executor } from '../../../platform/postgres/database.ts';
-import { type EndpointOfOwner, type Lane, laneFor, wakeEndpoints } from '../delivery/endpoint-jobs.ts';
+import { type EndpointOfOwner, enqueueEndpointJobs, fastOrSlowLaneFor, type Lane } from '../delivery/endpoint-jobs.ts';
 import { MAX_DELIVERIES_REMOVED, REMOVE_BY_OWNERS, usersSql } from '../endpoints/endpoints-sql.ts';
 import { INSERT_DELIVERIES } from '../log/deliveries-sql.ts';
 import type { DeletedRecords } from '../readability/deleted-records.ts';
@@ -14,8 +14,8 @@ import {
   type CandidatePage,
   type CandidateRow,
   candidatesSql,
+  createCandidateMatcher,
   createCandidateParameters,
-  matchCandidates,
 } from './candidates.ts';
 import { type OutgoingEvent, OWN_ROW_NAME, type OwnPayload, readOutgoingEvent } from './outgoing-event.ts';
 import { type CandidatesByEvent, createOwnerDeliveries, type NewDelivery } from './owner-deliveries.ts';
@@ -36,13 +36,16 @@ const REQUEUE = `
  *
  * @param unfinished events, each with the id of the last endpoint that has been handled
  */
-async function requeueUnfinished(tx: Executor, rest: readonly [event: OutgoingEvent, after: string][]): Promise<void> {
-  const payloads = rest.map(([event, after]): OwnPayload => {
+async function requeueUnfinishedEvents(
+  tx: Executor,
+  unfinished: readonly [event: OutgoingEvent, after: string][],
+): Promise<void> {
+  const payloads = unfinished.map(([event, after]): OwnPayload => {
     const { name, position } = event;
     if (event.gateway === undefined) return { name, after, position, data: event.data, owner: event.owner };
     return { name, after, position, record: event.stored };
   });
-  const events = rest.map(([event]) => event);
+  const events = unfinished.map(([event]) => event);
   const values = [
     OWN_ROW_NAME,
     events.map(({ id }) => id),
@@ -65,20 +68,20 @@ interface Batch {
   /** The events and endpoints to check, by owner. */
   byOwner: Map<string, CandidatesByEvent>;
   /** The events with further endpoints, each with the id of the last endpoint that has been handled. */
-  rest: [event: OutgoingEvent, after: string][];
+  unfinished: [event: OutgoingEvent, after: string][];
 }
 
-function createBatch(events: readonly OutgoingEvent[], pageOf: (event: OutgoingEvent) => CandidatePage): Batch {
-  const batch: Batch = { byOwner: new Map(), rest: [] };
+function createFanOutBatch(events: readonly OutgoingEvent[], pageOf: (event: OutgoingEvent) => CandidatePage): Batch {
+  const batch: Batch = { byOwner: new Map(), unfinished: [] };
   let room = MAX_DELIVERIES_PER_TRANSACTION;
   for (const event of events) {
     const { candidates: found, end } = pageOf(event);
     if (room < found.length && room < MAX_DELIVERIES_PER_TRANSACTION) {
-      batch.rest.push([event, event.after]);
+      batch.unfinished.push([event, event.after]);
       continue;
     }
     room -= found.length;
-    if (end !== undefined) batch.rest.push([event, end]);
+    if (end !== undefined) batch.unfinished.push([event, end]);
     for (const candidate of found) {
       const share: CandidatesByEvent = batch.byOwner.get(candidate.ownerId) ?? new Map();
       batch.byOwner.set(candidate.ownerId, share);
@@ -100,11 +103,12 @@ export function createFanOut(
 ): OutboxConsumer {
   const gateways = new Map(host.resources.map((gateway) => [gateway.name, gateway]));
   const candidatesText = candidatesSql(usersSql(users));
-  const deliveriesOf = createOwnerDeliveries(host, settings);
-  const logWork = createLogWork(host);
-  const isSent = (name: string) => gateways.has(name) && gateways.get(name)!.declaration.webhooks !== false;
-  const isEvent = ({ name, resource }: OutboxRow) => (resource === null ? name === OWN_ROW_NAME : isSent(resource));
-  const isDeletedUser = (row: OutboxRow) => row.name === `${users.name}.deleted`;
+  const createDeliveriesOfOwner = createOwnerDeliveries(host, settings);
+  const logWork = createWorkLogger(host);
+  const isSentResource = (name: string) => gateways.has(name) && gateways.get(name)!.declaration.webhooks !== false;
+  const isOutgoingEvent = ({ name, resource }: OutboxRow) =>
+    resource === null ? name === OWN_ROW_NAME : isSentResource(resource);
+  const isUserDeletion = (row: OutboxRow) => row.name === `${users.name}.deleted`;
 
   async function insertDeliveries(tx: Executor, rows: readonly NewDelivery[]): Promise<void> {
     const columns = [0, 1, 2, 3, 4, 5, 6, 7, 8].map((column) => rows.map((row) => row[column]));
@@ -115,22 +119,22 @@ export function createFanOut(
   async function storeDeliveries(
     events: readonly OutgoingEvent[],
     tx: Executor,
-  ): Promise<{ reached: ReachedEndpoints; deliveries: number; rest: Batch['rest'] }> {
+  ): Promise<{ reached: ReachedEndpoints; deliveries: number; unfinished: Batch['unfinished'] }> {
     const found = await tx.write<CandidateRow>({
       name: 'webhook_candidates',
       text: candidatesText,
       values: createCandidateParameters(events),
     });
-    const { byOwner, rest } = createBatch(events, matchCandidates(found));
-    const endpoints = new Map(found.map(([, id, owner, slow]) => [id, { id, owner, lane: laneFor(slow) }]));
+    const { byOwner, unfinished } = createFanOutBatch(events, createCandidateMatcher(found));
+    const endpoints = new Map(found.map(([, id, owner, slow]) => [id, { id, owner, lane: fastOrSlowLaneFor(slow) }]));
     const reached: ReachedEndpoints = new Map();
     let deliveries = 0;
-    if (byOwner.size === 0) return { reached, deliveries, rest };
-    const owners = (await users.load([...byOwner.keys()])).filter(isActive);
+    if (byOwner.size === 0) return { reached, deliveries, unfinished };
+    const owners = (await users.load([...byOwner.keys()])).filter(isAccountActive);
     let gathered: NewDelivery[] = [];
     while (owners.length > 0) {
       const some = owners.splice(0, OWNERS_AT_ONCE);
-      const made = await Promise.all(some.map((user) => deliveriesOf(byOwner.get(user.id)!, user)));
+      const made = await Promise.all(some.map((user) => createDeliveriesOfOwner(byOwner.get(user.id)!, user)));
       gathered.push(...made.flat());
       while (gathered.length >= INSERT_ROWS || (owners.length === 0 && gathered.length > 0)) {
         const rows = gathered.slice(0, INSERT_ROWS);
@@ -140,34 +144,34 @@ export function createFanOut(
         for (const [, endpointId] of rows) reached.set(endpointId, endpoints.get(endpointId)!);
       }
     }
-    return { reached, deliveries, rest };
+    return { reached, deliveries, unfinished };
   }
 
   return {
-    wants: (row) => isEvent(row) || isDeletedUser(row),
+    wants: (row) => isOutgoingEvent(row) || isUserDeletion(row),
     async handle(rows, tx) {
-      const elapsed = createTimer();
-      const gone = await lockStillDeletedUsers(rows.filter(isDeletedUser), tx, users);
+      const elapsed = startTimer();
+      const gone = await lockStillDeletedUsers(rows.filter(isUserDeletion), tx, users);
       if (gone.length > 0) await tx.write({ text: REMOVE_BY_OWNERS, values: [gone, MAX_DELIVERIES_REMOVED] });
-      const sent = rows.filter(isEvent);
+      const sent = rows.filter(isOutgoingEvent);
       await deleted.keep(sent, tx);
       const events = sent.map((row) => readOutgoingEvent(row, gateways));
       const reached: ReachedEndpoints = new Map();
       let deliveries = 0;
-      const rest: Batch['rest'] = [];
+      const unfinished: Batch['unfinished'] = [];
       for (const list of Map.groupBy(events, (event) => event.after).values()) {
         const stored = await storeDeliveries(list, tx);
         for (const [id, endpoint] of stored.reached) reached.set(id, endpoint);
         deliveries += stored.deliveries;
-        rest.push(...stored.rest);
+        unfinished.push(...stored.unfinished);
       }
-      if (rest.length > 0) await requeueUnfinished(tx, rest);
-      if (reached.size === 0 && rest.length === 0) return undefined;
-      const counts = { events: events.length, endpoints: reached.size, deliveries, deferredEvents: rest.length };
+      if (unfinished.length > 0) await requeueUnfinishedEvents(tx, unfinished);
+      if (reached.size === 0 && unfinished.length === 0) return undefined;
+      const counts = { events: events.length, endpoints: reached.size, deliveries, deferredEvents: unfinished.length };
       return async () => {
         logWork('webhook fan-out', { outcome: 'done', ...counts, durationMs: elapsed() }, { sampled: true });
-        if (rest.length > 0) host.wake.hint();
-        await wakeEndpoints(host.queues, reached.values());
+        if (unfinished.length > 0) host.wake.hint();
+        await enqueueEndpointJobs(host.queues, reached.values());
       };
     },
   };

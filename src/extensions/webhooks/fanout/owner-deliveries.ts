@@ -1,5 +1,5 @@
 import type { Host } from '../../../declare/host.ts';
-import { allows, type Viewer } from '../../../declare/policy.ts';
+import { allowsAction, type Viewer } from '../../../declare/policy.ts';
 import { newId } from '../../../platform/ids.ts';
 import { isTransient } from '../../../platform/postgres/errors.ts';
 import { generateMessageId } from '../log/delivery.ts';
@@ -42,12 +42,13 @@ export function createOwnerDeliveries(
   settings: Pick<WebhookSettings, 'globalPolicy'>,
 ): OwnerDeliveries {
   /** Selects the events for each endpoint of a user: with scope `own`, readable events; with `global`, all in the user's scope filter. */
-  async function findReceived(share: CandidatesByEvent, user: Viewer): Promise<CandidatesByEvent> {
+  async function selectReceivedEvents(share: CandidatesByEvent, user: Viewer): Promise<CandidatesByEvent> {
     // One context for all events, so that the scope of each resource is evaluated once.
     const viewContext = { user, req: undefined, service: host.service };
     const hasGlobal = [...share.values()].some((list) => list.some((one) => one.global));
     const isGlobalAllowed =
-      hasGlobal && (await allows(settings.globalPolicy, { ...viewContext, action: 'webhook', doc: undefined }, false));
+      hasGlobal &&
+      (await allowsAction(settings.globalPolicy, { ...viewContext, action: 'webhook', doc: undefined }, false));
     const kept: CandidatesByEvent = new Map();
     for (const [event, list] of share) {
       const own = list.some((one) => !one.global);
@@ -63,7 +64,7 @@ export function createOwnerDeliveries(
   }
 
   /** Serializes events for the owner. Each record is serialized once, for all endpoints of the owner. */
-  async function serializeForOwner(
+  async function serializeEventsForOwner(
     events: readonly OutgoingEvent[],
     user: Viewer,
   ): Promise<Map<OutgoingEvent, EventData>> {
@@ -83,8 +84,8 @@ export function createOwnerDeliveries(
   }
 
   async function createDeliveries(share: CandidatesByEvent, user: Viewer): Promise<NewDelivery[]> {
-    const kept = await findReceived(share, user);
-    const data = await serializeForOwner([...kept.keys()], user);
+    const kept = await selectReceivedEvents(share, user);
+    const data = await serializeEventsForOwner([...kept.keys()], user);
     return [...kept].flatMap(([event, list]) => {
       const { json, isEncrypted } = data.get(event)!;
       const text = `{"type":${JSON.stringify(event.name)},"timestamp":"${event.at}","data":${json}}`;

@@ -55,28 +55,30 @@ export function createEventPublisher(
   const maxBytes = settings.http.bodyLimit;
 
   async function serializeEventData(name: string, data: unknown): Promise<string> {
-    const refuse = (why: string): never => {
+    const throwPublishError = (why: string): never => {
       throw new Error(`webhooks.publish('${name}', data): ${why}`);
     };
     const declared = Object.hasOwn(events, name) ? events[name] : undefined;
     if (declared === undefined) {
       const names = Object.keys(events).join(', ') || 'none';
-      return refuse(`unknown event; events declared in webhooks({ events }): ${names}`);
+      return throwPublishError(`unknown event; events declared in webhooks({ events }): ${names}`);
     }
     const result = await declared.schema['~standard'].validate(data);
     if (result.issues !== undefined) {
       const issues = result.issues
         .slice(0, 10)
         .map((issue) => `${issuePath(issue).join('.') || 'data'}: ${issue.message}`);
-      return refuse(`the data is not valid: ${issues.join('; ')}`);
+      return throwPublishError(`the data is not valid: ${issues.join('; ')}`);
     }
     // JSON.stringify throws or returns undefined for a value that JSON cannot represent.
     const text: string | undefined = JSON.stringify(result.value);
-    if (text === undefined) return refuse('the data cannot be written as JSON');
+    if (text === undefined) return throwPublishError('the data cannot be written as JSON');
     const bytes = Buffer.byteLength(text);
     return bytes <= maxBytes
       ? text
-      : refuse(`the data is ${bytes} bytes of JSON; at most ${maxBytes} are allowed (settings.http.bodyLimit)`);
+      : throwPublishError(
+          `the data is ${bytes} bytes of JSON; at most ${maxBytes} are allowed (settings.http.bodyLimit)`,
+        );
   }
 
   return async (name, data, { owner } = {}) => {

@@ -3,7 +3,7 @@ import { z } from 'zod';
 import type { Host } from '../../../declare/host.ts';
 import { DecryptionError } from '../../../platform/crypto/keyring.ts';
 import type { Audience, CheckReadability } from '../readability/readability.ts';
-import { decryptResponse, readBody } from '../readability/stored-body.ts';
+import { decryptResponse, decryptStoredBody } from '../readability/stored-body.ts';
 import { DELIVERY_STATUSES, type DeliveryRow, READ_BODIES } from './deliveries-sql.ts';
 
 /** Maximum bytes of a body that the delivery log shows. */
@@ -66,13 +66,13 @@ type BodyRow = [id: string, type: string, body: string, encryptedBody: string | 
 /** Serializes deliveries for the owners of endpoints, with only those bodies that they may read now. */
 export interface DeliverySerializer {
   /** Serializes deliveries of one endpoint for its owner, with the start of each readable body. */
-  serialize(audience: Audience, rows: readonly DeliveryRow[]): Promise<SerializedDelivery[]>;
+  serializeDeliveries(audience: Audience, rows: readonly DeliveryRow[]): Promise<SerializedDelivery[]>;
   /** Returns the readable bodies, by delivery id. */
   readableBodies(audience: Audience, ids: readonly string[]): Promise<Map<string, string>>;
 }
 
 /** Groups the ids of deliveries, so that the bodies of a group are small enough to be in memory together. */
-function splitByBytes(rows: readonly DeliveryRow[]): string[][] {
+function groupIdsByBodySize(rows: readonly DeliveryRow[]): string[][] {
   const groups: string[][] = [];
   let room = 0;
   for (const [id, , , , , , , , , , bytes] of rows) {
@@ -95,7 +95,7 @@ export function createDeliverySerializer(
     const statement = { name: 'webhook_bodies', text: READ_BODIES, values: [ids] };
     const bodies = (await database.read<BodyRow>(statement)).flatMap(([id, type, body, encryptedBody]) => {
       try {
-        return [{ id, type, body: readBody(keyring, id, { body, encryptedBody }) }];
+        return [{ id, type, body: decryptStoredBody(keyring, id, { body, encryptedBody }) }];
       } catch (error) {
         if (!(error instanceof DecryptionError)) throw error;
         log.error({ err: error, delivery: id }, 'the body of a webhook cannot be decrypted; it is hidden');
@@ -106,7 +106,7 @@ export function createDeliverySerializer(
     return new Map(bodies.flatMap(({ id, body }, i) => (verdicts?.[i] ? [[id, body]] : [])));
   }
 
-  function responseOf(row: DeliveryRow): string | null {
+  function readableResponseOf(row: DeliveryRow): string | null {
     const [id, , , , , , , , , response, , , encrypted] = row;
     if (encrypted === null) return response;
     try {
@@ -120,9 +120,9 @@ export function createDeliverySerializer(
 
   return {
     readableBodies,
-    async serialize(audience, rows) {
+    async serializeDeliveries(audience, rows) {
       const payloads = new Map<string, Omit<DeliveryPreview, 'response'>>();
-      for (const ids of splitByBytes(rows)) {
+      for (const ids of groupIdsByBodySize(rows)) {
         for (const [id, body] of await readableBodies(audience, ids)) {
           const payload = truncateToBytes(body, PREVIEW_BYTES);
           payloads.set(id, { payload, payloadTruncated: payload.length < body.length });
@@ -130,7 +130,7 @@ export function createDeliverySerializer(
       }
       return rows.map((row) => {
         const preview = payloads.get(row[0]);
-        return serializeDelivery(row, preview && { ...preview, response: responseOf(row) });
+        return serializeDelivery(row, preview && { ...preview, response: readableResponseOf(row) });
       });
     },
   };

@@ -1,17 +1,17 @@
 import { z } from 'zod';
 import type { Host, StoredRecord } from '../../../declare/host.ts';
-import { allows, type Viewer } from '../../../declare/policy.ts';
+import { allowsAction, type Viewer } from '../../../declare/policy.ts';
 import type { Route } from '../../../declare/route.ts';
 import { ApiError } from '../../../platform/errors.ts';
 import { isId } from '../../../platform/ids.ts';
-import { OUTBOX_COLUMNS, type RawOutboxRow, readOutboxRow } from '../../../platform/outbox/table.ts';
+import { OUTBOX_COLUMNS, type RawOutboxRow, toOutboxRow } from '../../../platform/outbox/table.ts';
 import { isTransient } from '../../../platform/postgres/errors.ts';
 import {
   createOwnEndpointLoader,
-  getLoadedEndpoint,
-  isKey,
+  isApiKey,
   type KeyLimits,
   REQUEST_RATE_LIMIT,
+  serializeLoadedEndpoint,
 } from '../endpoints/access.ts';
 import type { serializeEndpoint } from '../endpoints/endpoint.ts';
 import { listMatchingNames, listSentResources, TEST_EVENT } from '../events.ts';
@@ -32,7 +32,7 @@ const explainQueryShape = z.object({
  *
  * @throws ApiError BAD_REQUEST naming the parameter that is unknown, missing or given twice
  */
-function readExplainQuery(query: Record<string, string | string[]>): string {
+function readEventIdFromQuery(query: Record<string, string | string[]>): string {
   const unknown = Object.keys(query).find((name) => name !== 'event');
   if (unknown !== undefined)
     throw new ApiError('BAD_REQUEST', `Unknown parameter "${unknown.slice(0, 100)}"; use event`);
@@ -122,7 +122,7 @@ function createExplainer(
   const sent = new Set(listSentResources(host.resources).map(({ name }) => name));
 
   /** Whether a fan-out would deliver an event to the endpoint now. @param event its record and resource, or the owner of an app's event */
-  async function canReceive(
+  async function wouldFanOutDeliver(
     { scope }: Endpoint,
     user: Viewer,
     event: { resource: string; record: StoredRecord | undefined } | { owner: string | null },
@@ -131,7 +131,7 @@ function createExplainer(
     try {
       if (scope === 'global') {
         const args = { ...viewContext, action: 'webhook', doc: undefined };
-        if (!(await allows(settings.globalPolicy, args, false))) return false;
+        if (!(await allowsAction(settings.globalPolicy, args, false))) return false;
       }
       if ('owner' in event) return scope === 'global' || event.owner === user.id;
       const gateway = gateways.get(event.resource);
@@ -147,18 +147,18 @@ function createExplainer(
     }
   }
 
-  const subjectOf = (event: OutgoingEvent) =>
+  const recordOrOwnerOf = (event: OutgoingEvent) =>
     event.gateway === undefined ? { owner: event.owner } : { resource: event.gateway.name, record: event.record };
 
   async function findWaitingEvent(id: string, endpoint: Endpoint, user: Viewer): Promise<KnownEvent | undefined> {
     const [raw] = await database.readSlowly<RawOutboxRow>({ text: WAITING_EVENT, values: [id] });
     if (raw === undefined) return undefined;
-    const row = readOutboxRow(raw);
+    const row = toOutboxRow(raw);
     if (row.resource === null ? row.name !== OWN_ROW_NAME : !sent.has(row.resource)) return undefined;
     const event = readOutgoingEvent(row, gateways);
     // The relay has handled only some endpoints of a large event so far.
     const waits = endpoint.id > event.after;
-    return { ...event, waits, isReadable: () => canReceive(endpoint, user, subjectOf(event)) };
+    return { ...event, waits, isReadable: () => wouldFanOutDeliver(endpoint, user, recordOrOwnerOf(event)) };
   }
 
   async function findPublishedEvent(id: string, endpoint: Endpoint, user: Viewer): Promise<KnownEvent | undefined> {
@@ -166,7 +166,7 @@ function createExplainer(
     const [row] = await database.read<[name: string, owner: string | null, at: string]>(statement);
     if (row === undefined) return undefined;
     const [name, owner, at] = row;
-    return { id, name, at, waits: false, isReadable: () => canReceive(endpoint, user, { owner }) };
+    return { id, name, at, waits: false, isReadable: () => wouldFanOutDeliver(endpoint, user, { owner }) };
   }
 
   /** Reads an event from its deliveries to other endpoints of the caller. */
@@ -180,7 +180,7 @@ function createExplainer(
     return { id, name, at, waits: false, isReadable };
   }
 
-  function reasonOf({ name, at, waits }: KnownEvent, { events, enabled, createdAt }: Endpoint): Reason {
+  function undeliveredReasonOf({ name, at, waits }: KnownEvent, { events, enabled, createdAt }: Endpoint): Reason {
     // A waiting event is delivered to the endpoints that exist when the relay handles it.
     if (!waits && Date.parse(createdAt) > Date.parse(at)) return 'created_later';
     if (!listMatchingNames(name).some((one) => events.includes(one))) return 'filtered';
@@ -194,15 +194,15 @@ function createExplainer(
    * @param asked the id of the event, or of one of its deliveries to the caller
    * @throws ApiError NOT_FOUND if nothing is stored about the event
    */
-  return async function explain(endpoint: Endpoint, user: Viewer, asked: string): Promise<Explanation> {
+  return async function explain(endpoint: Endpoint, user: Viewer, eventOrDeliveryId: string): Promise<Explanation> {
     const rows = await database.read<DeliveredRow>({
       name: 'webhook_delivered',
       text: DELIVERIES_OF_EVENT,
-      values: [user.id, asked],
+      values: [user.id, eventOrDeliveryId],
     });
     const own = rows.find(([, endpointId]) => endpointId === endpoint.id);
     if (own !== undefined) return { event: own[0], reason: 'delivered', name: own[4], deliveryId: own[3] };
-    const id = rows[0]?.[0] ?? asked;
+    const id = rows[0]?.[0] ?? eventOrDeliveryId;
     const known =
       (await findWaitingEvent(id, endpoint, user)) ??
       (await findPublishedEvent(id, endpoint, user)) ??
@@ -214,7 +214,7 @@ function createExplainer(
     }
     // Check this first: a caller who may not read the event must learn nothing else about it.
     if (!(await known.isReadable())) return { event: id, reason: 'not_readable' };
-    return { event: id, name: known.name, reason: reasonOf(known, endpoint) };
+    return { event: id, name: known.name, reason: undeliveredReasonOf(known, endpoint) };
   };
 }
 
@@ -226,7 +226,7 @@ export function explainRoute(
   deliverySerializer: Pick<DeliverySerializer, 'readableBodies'>,
 ): Route {
   const { database } = host;
-  const explain = createExplainer(host, settings, deliverySerializer);
+  const explainDelivery = createExplainer(host, settings, deliverySerializer);
   return {
     method: 'GET',
     path: '/webhooks/:id/explain',
@@ -243,11 +243,11 @@ export function explainRoute(
     errors: ['NOT_FOUND'],
     operationId: 'explainWebhookEvent',
     async handler(ctx) {
-      const asked = readExplainQuery(ctx.query);
-      const endpoint = getLoadedEndpoint(ctx);
-      if (!isId(asked)) throw new ApiError('NOT_FOUND');
-      const { event, reason, name, deliveryId } = await explain(endpoint, ctx.user!, asked);
-      if (name !== undefined && reason !== 'delivered' && isKey(ctx.auth) && !limits.reads(ctx.auth, [name])) {
+      const eventOrDeliveryId = readEventIdFromQuery(ctx.query);
+      const endpoint = serializeLoadedEndpoint(ctx);
+      if (!isId(eventOrDeliveryId)) throw new ApiError('NOT_FOUND');
+      const { event, reason, name, deliveryId } = await explainDelivery(endpoint, ctx.user!, eventOrDeliveryId);
+      if (name !== undefined && reason !== 'delivered' && isApiKey(ctx.auth) && !limits.reads(ctx.auth, [name])) {
         return { event, reason: 'not_readable', message: REASONS.not_readable };
       }
       const explained = { event, reason, message: REASONS[reason], ...(name === undefined ? {} : { name }) };

@@ -9,13 +9,13 @@ import { requestDelivery } from '../delivery/endpoint-jobs.ts';
 import {
   createManagedEndpointLoader,
   createOwnEndpointLoader,
-  disabledError,
-  getLoadedEndpoint,
-  isKey,
+  endpointDisabledError,
+  isApiKey,
   type KeyLimits,
-  ownerOf,
   REQUEST_RATE_LIMIT,
+  requireCallerId,
   requireEnabledEndpoint,
+  serializeLoadedEndpoint,
 } from '../endpoints/access.ts';
 import { TEST_EVENT } from '../events.ts';
 import { type Audience, NOT_READABLE } from '../readability/readability.ts';
@@ -77,7 +77,7 @@ type AwaitAttempt = (id: string, endpointId: string, hasClientLeft: () => boolea
  * Creates the function that waits for attempts. It polls the row at growing intervals, which works whichever worker makes the attempt, and
  * without Redis. It rejects with NOT_FOUND if the delivery is deleted meanwhile.
  */
-function createAwaitAttempt(database: Database, { timeoutMs }: { timeoutMs: number }): AwaitAttempt {
+function createAttemptWaiter(database: Database, { timeoutMs }: { timeoutMs: number }): AwaitAttempt {
   return async (id, endpointId, hasClientLeft) => {
     const end = performance.now() + timeoutMs + MARGIN_MS;
     for (let pause = FIRST_PAUSE_MS; ; pause = Math.min(pause * 1.5, LONGEST_PAUSE_MS)) {
@@ -97,23 +97,24 @@ export function deliveryRoutes(
   host: Host,
   settings: WebhookSettings,
   limits: KeyLimits,
-  { serialize: serializeRows, readableBodies }: DeliverySerializer,
+  { serializeDeliveries: serializeRows, readableBodies }: DeliverySerializer,
 ): Route[] {
   const { database, queues } = host;
-  const awaitAttempt = createAwaitAttempt(database, settings);
+  const awaitAttempt = createAttemptWaiter(database, settings);
   const common = { policy: settings.policy, tags: ['webhooks'] };
   const load = createManagedEndpointLoader(database, limits);
 
   const audienceOf = (ctx: RouteContext): Audience => ({
-    owner: ownerOf(ctx),
-    scope: getLoadedEndpoint(ctx).scope,
-    key: isKey(ctx.auth) ? ctx.auth : undefined,
+    owner: requireCallerId(ctx),
+    scope: serializeLoadedEndpoint(ctx).scope,
+    key: isApiKey(ctx.auth) ? ctx.auth : undefined,
   });
-  const serializeOne = async (ctx: RouteContext, row: DeliveryRow) => (await serializeRows(audienceOf(ctx), [row]))[0]!;
+  const serializeDeliveryRow = async (ctx: RouteContext, row: DeliveryRow) =>
+    (await serializeRows(audienceOf(ctx), [row]))[0]!;
 
-  async function listLog(ctx: RouteContext) {
+  async function listDeliveries(ctx: RouteContext) {
     const { status, limit } = readLogQuery(ctx.query);
-    const { id } = getLoadedEndpoint(ctx);
+    const { id } = serializeLoadedEndpoint(ctx);
     const rows = await database.read<DeliveryRow>({ text: listDeliveriesSql(status), values: [id, limit] });
     return serializeRows(audienceOf(ctx), rows);
   }
@@ -126,9 +127,9 @@ export function deliveryRoutes(
     const values = [id, endpointId, generateMessageId(), body];
     const inserted = await database.write({ text: INSERT_TEST, values });
     // The endpoint was disabled or deleted a moment ago.
-    if (inserted.length === 0) throw disabledError();
-    await requestDelivery(database, queues, { id: endpointId, owner: ownerOf(ctx) }, id);
-    return serializeOne(ctx, await awaitAttempt(id, endpointId, () => ctx.res.closed));
+    if (inserted.length === 0) throw endpointDisabledError();
+    await requestDelivery(database, queues, { id: endpointId, owner: requireCallerId(ctx) }, id);
+    return serializeDeliveryRow(ctx, await awaitAttempt(id, endpointId, () => ctx.res.closed));
   }
 
   async function retryDelivery(ctx: RouteContext) {
@@ -136,20 +137,20 @@ export function deliveryRoutes(
     const { deliveryId } = ctx.params;
     if (!isId(deliveryId)) throw new ApiError('NOT_FOUND');
     const values = [deliveryId, endpointId];
-    if (isKey(ctx.auth)) {
+    if (isApiKey(ctx.auth)) {
       const statement = { name: 'webhook_delivery', text: READ_DELIVERY, values };
       const [found] = await database.read<DeliveryRow>(statement);
       if (found === undefined) throw new ApiError('NOT_FOUND');
-      limits.assertReads(ctx.auth, [found[1]]);
+      limits.assertKeyMayReadEvents(ctx.auth, [found[1]]);
     }
     if (!(await readableBodies(audienceOf(ctx), [deliveryId])).has(deliveryId)) {
       const [refused] = await database.write<DeliveryRow>({ text: REFUSE_DELIVERY, values: [...values, NOT_READABLE] });
-      if (refused !== undefined) return serializeOne(ctx, refused);
+      if (refused !== undefined) return serializeDeliveryRow(ctx, refused);
     }
     const [row] = await database.write<DeliveryRow>({ text: SEND_AGAIN, values });
     if (row === undefined) throw new ApiError('NOT_FOUND');
-    const delivery = await serializeOne(ctx, row);
-    const endpoint = { id: endpointId, owner: ownerOf(ctx) };
+    const delivery = await serializeDeliveryRow(ctx, row);
+    const endpoint = { id: endpointId, owner: requireCallerId(ctx) };
     if (delivery.status === 'pending') await requestDelivery(database, queues, endpoint, deliveryId);
     return delivery;
   }
@@ -165,7 +166,7 @@ export function deliveryRoutes(
       errors: ['NOT_FOUND'],
       operationId: 'listWebhookDeliveries',
       output: deliveryShape.array(),
-      handler: listLog,
+      handler: listDeliveries,
     },
     {
       ...common,

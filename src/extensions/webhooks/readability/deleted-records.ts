@@ -69,14 +69,14 @@ export interface DeletedRecords {
 
 type Row = [resource: string, eventId: string, record: Record<string, unknown> | null, encrypted: string | null];
 
-const recordContext = (eventId: string) => `webhook_deleted_records/record/${eventId}`;
+const recordEncryptionContext = (eventId: string) => `webhook_deleted_records/record/${eventId}`;
 
 /** The column that holds deleted records with encrypted fields. */
 export const encryptedRecords: EncryptedColumn = {
   name: 'webhook_deleted_records.encrypted_record',
   table: 'webhook_deleted_records',
   column: 'encrypted_record',
-  context: recordContext,
+  context: recordEncryptionContext,
 };
 
 /** The encrypted fields of a resource, with their columns. */
@@ -98,7 +98,7 @@ export function createDeletedRecords({
   const gateways = new Map(resources.map((gateway) => [gateway.name, gateway]));
 
   /** Whether copies of a resource's records are needed: only if its policies, scope filter or field visibility read the record. */
-  const isKept = ({ name, resource }: OutboxRow) =>
+  const needsDeletedCopy = ({ name, resource }: OutboxRow) =>
     resource !== null &&
     name === `${resource}.deleted` &&
     (gateways.get(resource)?.needsRecord(VIEWER_WITHOUT_ROLES, false) ?? false);
@@ -111,20 +111,20 @@ export function createDeletedRecords({
     if (encrypted.length === 0) return [JSON.stringify(columns), null];
     const record = gateway.fromOutbox(columns);
     const opened = Object.fromEntries(encrypted.map(([name, column]) => [column, record[name] ?? null]));
-    return [null, keyring.encrypt(JSON.stringify({ ...columns, ...opened }), recordContext(row.eventId))];
+    return [null, keyring.encrypt(JSON.stringify({ ...columns, ...opened }), recordEncryptionContext(row.eventId))];
   }
 
   function decodeRecord([resource, eventId, plain, encrypted]: Row): DeletedRecord {
     const gateway = gateways.get(resource)!;
     if (encrypted === null) return { resource, record: gateway.fromOutbox(plain!) };
-    const columns: Record<string, unknown> = JSON.parse(keyring.decrypt(encrypted, recordContext(eventId)));
+    const columns: Record<string, unknown> = JSON.parse(keyring.decrypt(encrypted, recordEncryptionContext(eventId)));
     for (const [name, column] of encryptedFieldsOf(gateway)) {
       columns[column] = gateway.toColumn(name, columns[column], columns.id as string);
     }
     return { resource, record: gateway.fromOutbox(columns) };
   }
 
-  function decodeIfPossible(row: Row): DeletedRecord[] {
+  function decodeRecordOrLog(row: Row): DeletedRecord[] {
     try {
       return [decodeRecord(row)];
     } catch (error) {
@@ -137,7 +137,7 @@ export function createDeletedRecords({
 
   return {
     async keep(rows, tx) {
-      const kept = rows.filter(isKept);
+      const kept = rows.filter(needsDeletedCopy);
       if (kept.length === 0) return;
       const records = kept.map(encodeRecord);
       const owners = kept.map(({ resource, payload }) => {
@@ -165,7 +165,7 @@ export function createDeletedRecords({
         text: READ_DELETED,
         values: valuesOf(records),
       });
-      const known = kept.flatMap(decodeIfPossible);
+      const known = kept.flatMap(decodeRecordOrLog);
       const unknown = records.filter(
         ({ resource, id }) => !known.some((one) => one.resource === resource && one.record.id === id),
       );
@@ -176,7 +176,7 @@ export function createDeletedRecords({
         text: READ_DELETED_OR_WAITING,
         values: valuesOf(unknown),
       });
-      return [...known, ...waiting.flatMap(decodeIfPossible)];
+      return [...known, ...waiting.flatMap(decodeRecordOrLog)];
     },
   };
 }

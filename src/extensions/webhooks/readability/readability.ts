@@ -1,10 +1,10 @@
-import { isActive } from '../../../declare/actor.ts';
+import { isAccountActive } from '../../../declare/actor.ts';
 import type { ExpandedRecord, Host, ResourceGateway, StoredRecord } from '../../../declare/host.ts';
-import { allows, type Viewer } from '../../../declare/policy.ts';
+import { allowsAction, type Viewer } from '../../../declare/policy.ts';
 import type { Auth } from '../../../declare/route.ts';
 import { DecryptionError } from '../../../platform/crypto/keyring.ts';
 import { isTransient } from '../../../platform/postgres/errors.ts';
-import { createRuleErrorLog, hideOnError } from '../../../records/access/rule-errors.ts';
+import { createHidingErrorHandler, createRuleErrorReporter } from '../../../records/access/rule-errors.ts';
 import type { KeyLimits } from '../endpoints/access.ts';
 import { OWNER_OF_GLOBAL } from '../endpoints/endpoints-sql.ts';
 import { TEST_EVENT } from '../events.ts';
@@ -19,13 +19,13 @@ function createGlobalPolicyCheck(
   { service, log }: Pick<Host, 'service' | 'log'>,
   { globalPolicy }: Pick<WebhookSettings, 'globalPolicy'>,
 ): (user: Viewer) => Promise<boolean> {
-  const onError = hideOnError(
-    createRuleErrorLog(log),
+  const onError = createHidingErrorHandler(
+    createRuleErrorReporter(log),
     { resource: undefined, rule: 'webhooks({ globalPolicy })' },
     undefined,
   );
   return (user) =>
-    allows(globalPolicy, { user, action: 'webhook', doc: undefined, req: undefined, service }, false, onError);
+    allowsAction(globalPolicy, { user, action: 'webhook', doc: undefined, req: undefined, service }, false, onError);
 }
 
 /**
@@ -86,23 +86,23 @@ type Data = Record<string, unknown>;
 type FindRecord = (resource: string, id: string) => StoredRecord | undefined;
 
 /** Finds records that were loaded for a readability check. */
-interface Lookup {
+interface RecordLookup {
   /** Finds the record that a delivery is about: its current version, or, if it was deleted, its last version. */
   findSubject: FindRecord;
   /** Finds the current version of a record that is expanded in the body. */
   findCurrent: FindRecord;
 }
 
-const resourceOf = (type: string) => type.slice(0, type.indexOf('.'));
-const keyOf = (resource: string, id: string) => `${resource}/${id}`;
+const resourceNameOfEvent = (type: string) => type.slice(0, type.indexOf('.'));
+const recordKeyOf = (resource: string, id: string) => `${resource}/${id}`;
 
-function dataOf(body: string): Data {
+function parseBodyData(body: string): Data {
   const { data } = JSON.parse(body) as { data?: unknown };
   return typeof data === 'object' && data !== null ? (data as Data) : {};
 }
 
 /** Loads records by id. A record that cannot be decrypted is logged and left out, so that the others are still loaded. */
-async function loadDecryptable(
+async function loadDecryptableRecords(
   gateway: ResourceGateway,
   ids: readonly string[],
   log: Pick<Host, 'log'>['log'],
@@ -111,7 +111,7 @@ async function loadDecryptable(
     return await gateway.load(ids);
   } catch (error) {
     if (!(error instanceof DecryptionError)) throw error;
-    if (ids.length > 1) return (await Promise.all(ids.map((id) => loadDecryptable(gateway, [id], log)))).flat();
+    if (ids.length > 1) return (await Promise.all(ids.map((id) => loadDecryptableRecords(gateway, [id], log)))).flat();
     log.error(
       { err: error, resource: gateway.name, record: ids[0] },
       'a record cannot be decrypted; it is not readable',
@@ -135,7 +135,7 @@ export function createReadabilityCheck(
   const isAppEvent = (type: string) => type === TEST_EVENT || Object.hasOwn(events, type);
 
   /** Returns the result of `decide`. If it throws, returns false: the body is unreadable, other deliveries are not affected. */
-  async function refuseOnError(where: object, decide: () => Promise<boolean>): Promise<boolean> {
+  async function falseOnError(where: object, decide: () => Promise<boolean>): Promise<boolean> {
     try {
       return await decide();
     } catch (error) {
@@ -148,33 +148,43 @@ export function createReadabilityCheck(
     }
   }
 
-  async function loadRecords(needed: readonly ExpandedRecord[], expanded: readonly ExpandedRecord[]): Promise<Lookup> {
+  async function loadRecordLookup(
+    needed: readonly ExpandedRecord[],
+    expanded: readonly ExpandedRecord[],
+  ): Promise<RecordLookup> {
     const found = new Map<string, StoredRecord>();
     const ids = Map.groupBy([...needed, ...expanded], ({ resource }) => resource);
     await Promise.all(
       Array.from(ids, async ([resource, list]) => {
-        const records = await loadDecryptable(gateways.get(resource)!, [...new Set(list.map(({ id }) => id))], log);
-        for (const record of records) found.set(keyOf(resource, record.id), record);
+        const records = await loadDecryptableRecords(
+          gateways.get(resource)!,
+          [...new Set(list.map(({ id }) => id))],
+          log,
+        );
+        for (const record of records) found.set(recordKeyOf(resource, record.id), record);
       }),
     );
-    const missing = needed.filter(({ resource, id }) => !found.has(keyOf(resource, id)));
+    const missing = needed.filter(({ resource, id }) => !found.has(recordKeyOf(resource, id)));
     const last = new Map<string, StoredRecord>();
     if (missing.length > 0)
-      for (const one of await deleted.read(missing)) last.set(keyOf(one.resource, one.record.id), one.record);
-    const findCurrent: FindRecord = (resource, id) => found.get(keyOf(resource, id));
-    return { findCurrent, findSubject: (resource, id) => findCurrent(resource, id) ?? last.get(keyOf(resource, id)) };
+      for (const one of await deleted.read(missing)) last.set(recordKeyOf(one.resource, one.record.id), one.record);
+    const findCurrent: FindRecord = (resource, id) => found.get(recordKeyOf(resource, id));
+    return {
+      findCurrent,
+      findSubject: (resource, id) => findCurrent(resource, id) ?? last.get(recordKeyOf(resource, id)),
+    };
   }
 
   return async ({ owner, scope, key }, bodies) => {
     const [[user], ended] = await Promise.all([users.load([owner]), key ? limits.ended([key.id]) : []]);
-    if (user === undefined || !isActive(user) || ended.length > 0) return undefined;
+    if (user === undefined || !isAccountActive(user) || ended.length > 0) return undefined;
     const isGlobal = scope === 'global';
     // One context for all deliveries, so that the scope of each resource is evaluated once.
     const viewContext = { user, req: undefined, service };
     if (isGlobal && !(await isGlobalAllowed(user))) return undefined;
     const sent = bodies.map(({ type, body }) => {
-      const gateway = isAppEvent(type) ? undefined : gateways.get(resourceOf(type));
-      return { type, gateway: gateway, data: gateway === undefined ? {} : dataOf(body) };
+      const gateway = isAppEvent(type) ? undefined : gateways.get(resourceNameOfEvent(type));
+      return { type, gateway: gateway, data: gateway === undefined ? {} : parseBodyData(body) };
     });
     const needed: ExpandedRecord[] = [];
     const expanded: ExpandedRecord[] = [];
@@ -184,7 +194,7 @@ export function createReadabilityCheck(
         needed.push({ resource: gateway.name, id: data.id });
       expanded.push(...gateway.expandedIn(data));
     }
-    const { findSubject, findCurrent } = await loadRecords(needed, expanded);
+    const { findSubject, findCurrent } = await loadRecordLookup(needed, expanded);
     const verdicts: boolean[] = [];
     for (const { type, gateway, data } of sent) {
       // The owner of an event that the app publishes never changes, so only the scopes of the key are checked.
@@ -194,7 +204,7 @@ export function createReadabilityCheck(
         const record = findSubject(gateway.name, String(data.id));
         const where = { resource: gateway.name, record: data.id, user: owner };
         const before = { data, record, find: findCurrent };
-        verdicts.push(await refuseOnError(where, () => gateway.stillReadable(before, viewContext, isGlobal)));
+        verdicts.push(await falseOnError(where, () => gateway.stillReadable(before, viewContext, isGlobal)));
       }
     }
     return verdicts;

@@ -8,15 +8,15 @@ export interface StoredBody {
   encryptedBody: string | null;
 }
 
-const responseContext = (deliveryId: string) => `webhook_deliveries/response/${deliveryId}`;
-const bodyContext = (deliveryId: string) => `webhook_deliveries/body/${deliveryId}`;
+const responseEncryptionContext = (deliveryId: string) => `webhook_deliveries/response/${deliveryId}`;
+const bodyEncryptionContext = (deliveryId: string) => `webhook_deliveries/body/${deliveryId}`;
 
 /** The column that holds encrypted bodies. */
 export const encryptedBodies: EncryptedColumn = {
   name: 'webhook_deliveries.encrypted_body',
   table: 'webhook_deliveries',
   column: 'encrypted_body',
-  context: bodyContext,
+  context: bodyEncryptionContext,
 };
 
 /** The column that holds encrypted responses of receivers. */
@@ -24,12 +24,12 @@ export const encryptedResponses: EncryptedColumn = {
   name: 'webhook_deliveries.encrypted_response',
   table: 'webhook_deliveries',
   column: 'encrypted_response',
-  context: responseContext,
+  context: responseEncryptionContext,
 };
 
 /** Encrypts the response to an encrypted body, because the response may repeat the body. */
 export function encryptResponse(keyring: Keyring, deliveryId: string, response: string): string {
-  return keyring.encrypt(response, responseContext(deliveryId));
+  return keyring.encrypt(response, responseEncryptionContext(deliveryId));
 }
 
 /**
@@ -38,13 +38,13 @@ export function encryptResponse(keyring: Keyring, deliveryId: string, response: 
  * @throws DecryptionError if the encryption key is missing
  */
 export function decryptResponse(keyring: Keyring, deliveryId: string, encrypted: string): string {
-  return keyring.decrypt(encrypted, responseContext(deliveryId));
+  return keyring.decrypt(encrypted, responseEncryptionContext(deliveryId));
 }
 
 /** Converts a body to its stored form. @param isEncrypted whether to encrypt the body, because it has values of encrypted fields */
 export function toStoredBody(keyring: Keyring, deliveryId: string, body: string, isEncrypted: boolean): StoredBody {
   if (!isEncrypted) return { body, encryptedBody: null };
-  return { body: '', encryptedBody: keyring.encrypt(body, bodyContext(deliveryId)) };
+  return { body: '', encryptedBody: keyring.encrypt(body, bodyEncryptionContext(deliveryId)) };
 }
 
 /**
@@ -52,6 +52,6 @@ export function toStoredBody(keyring: Keyring, deliveryId: string, body: string,
  *
  * @throws DecryptionError if the body is encrypted with a missing key
  */
-export function readBody(keyring: Keyring, deliveryId: string, { body, encryptedBody }: StoredBody): string {
-  return encryptedBody === null ? body : keyring.decrypt(encryptedBody, bodyContext(deliveryId));
+export function decryptStoredBody(keyring: Keyring, deliveryId: string, { body, encryptedBody }: StoredBody): string {
+  return encryptedBody === null ? body : keyring.decrypt(encryptedBody, bodyEncryptionContext(deliveryId));
 }

@@ -2,8 +2,8 @@ import type { Host, ResourceGateway } from '../../../declare/host.ts';
 import { createReclaimSweep } from '../../../platform/leased-work/sweeps.ts';
 import type { Sweep } from '../../../platform/outbox/relay.ts';
 import { writeInBatches } from '../../../platform/postgres/write-in-batches.ts';
-import { laneFor, wakeEndpoints } from '../delivery/endpoint-jobs.ts';
-import { deliveryLeaseMs, LEASE_MS } from '../delivery/lease-store.ts';
+import { enqueueEndpointJobs, fastOrSlowLaneFor } from '../delivery/endpoint-jobs.ts';
+import { computeDeliveryLeaseMs, LEASE_MS } from '../delivery/lease-store.ts';
 import type { WriteResults } from '../delivery/record-results.ts';
 import { mayReceiveSql, type UsersSql, usersSql } from '../endpoints/endpoints-sql.ts';
 import { globalRolesOf, type WebhookSettings } from '../settings.ts';
@@ -111,11 +111,11 @@ export function createPendingEndpointReader(
 export function createReclaimSweeps(
   { database, queues }: Pick<Host, 'database' | 'queues'>,
   settings: WebhookSettings,
-  pending: PendingEndpoints,
+  readPendingEndpoints: PendingEndpoints,
   writeResults: WriteResults,
 ): Sweep[] {
-  async function reclaimExpiredLeases(): Promise<number> {
-    const values = [deliveryLeaseMs(settings) - LEASE_MS];
+  async function reclaimLeasesAndFailLostAttempts(): Promise<number> {
+    const values = [computeDeliveryLeaseMs(settings) - LEASE_MS];
     const reclaimed = await writeInBatches(database, RECLAIM_EXPIRED_LEASES, values, { rowsPerBatch: PAGE_SIZE });
     return reclaimed + (await failLostAttempts());
   }
@@ -136,22 +136,22 @@ export function createReclaimSweeps(
     return total;
   }
 
-  async function* readOverduePages() {
-    for await (const page of pending()) {
+  async function* readOverdueEndpoints() {
+    for await (const page of readPendingEndpoints()) {
       yield page.filter(([, , open, overdueMs]) => open && overdueMs >= settings.pollMs);
     }
   }
 
   return [
-    { name: 'webhooks: lost workers', everyMs: settings.pollMs, run: reclaimExpiredLeases },
+    { name: 'webhooks: lost workers', everyMs: settings.pollMs, run: reclaimLeasesAndFailLostAttempts },
     createReclaimSweep({
       name: 'webhooks: overdue deliveries',
       everyMs: settings.pollMs,
-      find: readOverduePages,
+      find: readOverdueEndpoints,
       addJobs: (rows) =>
-        wakeEndpoints(
+        enqueueEndpointJobs(
           queues,
-          rows.map(([id, slow, , , owner]) => ({ id, owner: owner!, lane: laneFor(slow) })),
+          rows.map(([id, slow, , , owner]) => ({ id, owner: owner!, lane: fastOrSlowLaneFor(slow) })),
         ),
     }),
   ];

@@ -23,8 +23,8 @@ const RECOVERY_COLUMNS = ['id', 'endpoint_id', 'status', 'since', 'total', 'rese
 const COLUMNS = RECOVERY_COLUMNS.join(', ');
 
 /** A condition: delivery `d` had failed when the recovery was requested, and is not a test. */
-const failedBySql = (asked: string) =>
-  `d.status = 'failed' and d.type <> '${TEST_EVENT}' and d.finished_at <= ${asked}`;
+const failedBySql = (requestedAtSql: string) =>
+  `d.status = 'failed' and d.type <> '${TEST_EVENT}' and d.finished_at <= ${requestedAtSql}`;
 
 /**
  * Counts the failed deliveries of an endpoint and starts a recovery. $1 id, $2 endpoint, $3 start time. Returns the new recovery, or the

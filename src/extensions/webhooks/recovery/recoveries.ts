@@ -3,7 +3,7 @@ import type { Host, ResourceGateway } from '../../../declare/host.ts';
 import { newId } from '../../../platform/ids.ts';
 import { createRetentionSweep } from '../../../platform/leased-work/sweeps.ts';
 import type { Sweep } from '../../../platform/outbox/relay.ts';
-import { laneFor, wakeEndpoints } from '../delivery/endpoint-jobs.ts';
+import { enqueueEndpointJobs, fastOrSlowLaneFor } from '../delivery/endpoint-jobs.ts';
 import { usersSql } from '../endpoints/endpoints-sql.ts';
 import { globalRolesOf, type WebhookSettings } from '../settings.ts';
 import {
@@ -60,7 +60,7 @@ export function createRecoveries(
     const [row] = await database.write<PageRow>({ name: 'webhook_recover', text, values: [id, PAGE_SIZE, roles] });
     if (row === undefined) return undefined;
     const [slow, owner, sent, more, ...recovery] = row;
-    if (sent > 0) await wakeEndpoints(queues, [{ id: recovery[1], owner, lane: laneFor(slow) }]);
+    if (sent > 0) await enqueueEndpointJobs(queues, [{ id: recovery[1], owner, lane: fastOrSlowLaneFor(slow) }]);
     return { recovery, sent, more };
   };
 

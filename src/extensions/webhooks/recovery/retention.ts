@@ -70,7 +70,7 @@ export function createRetentionSweeps(
   { database }: Pick<Host, 'database'>,
   users: ResourceGateway,
   settings: WebhookSettings,
-  pending: PendingEndpoints,
+  readPendingEndpoints: PendingEndpoints,
 ): Sweep[] {
   const removeOwnerlessText = removeOwnerlessSql(usersSql(users));
   const keepMs = settings.keepDeliveriesDays * DAY_MS;
@@ -80,7 +80,7 @@ export function createRetentionSweeps(
   /** Deletes pending deliveries of endpoints that stay disabled, after the retention period of finished deliveries. */
   async function deleteStaleDeliveries(): Promise<number> {
     let total = 0;
-    for await (const page of pending()) {
+    for await (const page of readPendingEndpoints()) {
       for (const [id, , open, overdueMs] of page) {
         if (!open && overdueMs > keepMs) total += await writeInBatches(database, DELETE_OVERDUE, [id, keepMs]);
       }

@@ -6,11 +6,11 @@ import { isId, newId } from '../../../platform/ids.ts';
 import {
   createManagedEndpointLoader,
   createOwnEndpointLoader,
-  disabledError,
-  getLoadedEndpoint,
+  endpointDisabledError,
   type KeyLimits,
   REQUEST_RATE_LIMIT,
   requireEnabledEndpoint,
+  serializeLoadedEndpoint,
 } from '../endpoints/access.ts';
 import type { WebhookSettings } from '../settings.ts';
 import { type Recoveries, recoveryShape, serializeRecovery } from './recoveries.ts';
@@ -22,7 +22,7 @@ const DAY_MS = 86_400_000;
 const MOMENT_MS = 60_000;
 
 /** Creates the schema of the body of a request for a recovery. The schema converts `since` to UTC with milliseconds. */
-function recoverSchema({ keepDeliveriesDays }: Pick<WebhookSettings, 'keepDeliveriesDays'>) {
+function recoveryRequestSchema({ keepDeliveriesDays }: Pick<WebhookSettings, 'keepDeliveriesDays'>) {
   const error = (issue: { input?: unknown }) =>
     issue.input === undefined || issue.input === null ? 'Is required' : 'Must be an ISO 8601 date, or date and time';
   const since = z
@@ -51,7 +51,7 @@ export function recoveryRoutes(
     return row;
   }
 
-  async function recover(ctx: RouteContext) {
+  async function startOrJoinRecovery(ctx: RouteContext) {
     const { id: endpointId } = await requireEnabledEndpoint(settings, ctx);
     const since: string = ctx.input.since;
     const id = newId();
@@ -59,7 +59,7 @@ export function recoveryRoutes(
     let [recovery] = await beginRecovery();
     // Another request has just started a recovery, which the statement could not see yet, or the endpoint is disabled.
     if (recovery === undefined) [recovery] = await beginRecovery();
-    if (recovery === undefined) throw disabledError();
+    if (recovery === undefined) throw endpointDisabledError();
     const [runningId, , , runningSince] = recovery;
     if (runningSince !== since) {
       throw new ApiError('CONFLICT', `A recovery since ${runningSince} is running; try again after it has finished`);
@@ -81,12 +81,12 @@ export function recoveryRoutes(
         'the recovery reaches them are skipped. If a recovery with the same `since` is running, the response contains that recovery. ' +
         'It stops when the endpoint is disabled.',
       rateLimit: REQUEST_RATE_LIMIT,
-      input: recoverSchema(settings),
+      input: recoveryRequestSchema(settings),
       output: recoveryShape,
       errors: ['BAD_REQUEST', 'CONFLICT', 'FORBIDDEN', 'NOT_FOUND'],
       status: 202,
       operationId: 'recoverWebhook',
-      handler: recover,
+      handler: startOrJoinRecovery,
     },
     {
       ...common,
@@ -98,7 +98,7 @@ export function recoveryRoutes(
       errors: ['NOT_FOUND'],
       operationId: 'readWebhookRecovery',
       async handler(ctx) {
-        const { id: endpointId } = getLoadedEndpoint(ctx);
+        const { id: endpointId } = serializeLoadedEndpoint(ctx);
         const { recoveryId } = ctx.params;
         if (!isId(recoveryId)) throw new ApiError('NOT_FOUND');
         return serializeRecovery(await readRecovery(recoveryId, endpointId));

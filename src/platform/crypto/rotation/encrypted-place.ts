@@ -41,16 +41,16 @@ export interface EncryptedPlace {
   /** Whether values of a lost key in this place can be given up: replaced by null. */
   canDiscard: boolean;
   /** Returns the range of the rows that exist now, so that the traversal of a growing table ends; undefined if there are none. */
-  allRows(): Promise<RowRange | undefined>;
+  findRowRange(): Promise<RowRange | undefined>;
   /** Counts the values of the first rows of a range. `at` is the last of these rows; undefined if the range has no rows. */
   count(range: RowRange): Promise<{ counts: KeyCount[]; at: string | undefined }>;
   /** Returns a batch of values that are not under `keyId`, in row order and only for whole rows; empty if the first rows have none. */
-  findStale(range: RowRange, keyId: string): Promise<StoredValue[]>;
+  findStaleValues(range: RowRange, keyId: string): Promise<StoredValue[]>;
   /** Returns the last row that `findStaleValues` read without finding a value; undefined if it read all rows of the range. */
-  lastScannedRow(range: RowRange): Promise<string | undefined>;
+  findLastScannedRow(range: RowRange): Promise<string | undefined>;
   /**
    * Replaces ciphertexts in one statement. A row that changed since it was read, or that is locked, stays unchanged. Returns the number of
    * values replaced.
    */
-  replace(replacements: readonly Replacement[]): Promise<number>;
+  replaceValues(replacements: readonly Replacement[]): Promise<number>;
 }

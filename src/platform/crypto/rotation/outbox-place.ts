@@ -76,7 +76,7 @@ export function createOutboxPlace(database: Database, columns: readonly Encrypte
     table: 'outbox',
     canDiscard: true,
 
-    async allRows() {
+    async findRowRange() {
       const [row] = await database.write<[number | null]>({ text: WHOLE, values: [] });
       return row![0] === null ? undefined : { after: '0', last: String(row![0]) };
     },
@@ -93,7 +93,7 @@ export function createOutboxPlace(database: Database, columns: readonly Encrypte
       return { counts, at: at === null || at === undefined ? undefined : String(at) };
     },
 
-    async findStale({ after, last }, keyId) {
+    async findStaleValues({ after, last }, keyId) {
       const rows = await database.write<[number, string, number, string, string]>({
         text: STALE,
         values: [after, last, PAGE, ...where, ciphertextPrefix(keyId)],
@@ -107,12 +107,12 @@ export function createOutboxPlace(database: Database, columns: readonly Encrypte
       }));
     },
 
-    async lastScannedRow({ after, last }) {
+    async findLastScannedRow({ after, last }) {
       const [row] = await database.write<[number]>({ text: SKIP, values: [after, last] });
       return row === undefined ? undefined : String(row[0]);
     },
 
-    async replace(replacements) {
+    async replaceValues(replacements) {
       const rows = [...Map.groupBy(replacements, ({ row }) => row)];
       const oldPatches = (part: string) => rows.map(([, values]) => buildColumnPatch(values, part, ({ text }) => text));
       const newPatches = (part: string) => rows.map(([, values]) => buildColumnPatch(values, part, ({ next }) => next));

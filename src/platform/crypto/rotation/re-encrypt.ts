@@ -47,9 +47,9 @@ export async function reEncryptPlace(
   callbacks: RotationCallbacks,
   lostKeyId: string | undefined,
 ): Promise<void> {
-  let range = await place.allRows();
+  let range = await place.findRowRange();
   while (range !== undefined && !callbacks.isStopped()) {
-    const values = await place.findStale(range, keyring.keyIds[0]!);
+    const values = await place.findStaleValues(range, keyring.keyIds[0]!);
     const replacementsAndDiscards = reEncryptValues(
       keyring,
       values,
@@ -59,9 +59,9 @@ export async function reEncryptPlace(
     const discards = replacementsAndDiscards.filter(({ next }) => next === null);
     const replacements = replacementsAndDiscards.filter(({ next }) => next !== null);
     if (replacementsAndDiscards.length > 0) await callbacks.beforeWriting();
-    if (replacements.length > 0) callbacks.replaced(place, await place.replace(replacements));
-    if (discards.length > 0) callbacks.gaveUp(await place.replace(discards));
-    const at: string | undefined = values.length > 0 ? values.at(-1)!.row : await place.lastScannedRow(range);
+    if (replacements.length > 0) callbacks.replaced(place, await place.replaceValues(replacements));
+    if (discards.length > 0) callbacks.gaveUp(await place.replaceValues(discards));
+    const at: string | undefined = values.length > 0 ? values.at(-1)!.row : await place.findLastScannedRow(range);
     range = at === undefined ? undefined : { ...range, after: at };
   }
 }

@@ -5,7 +5,7 @@ import type { EncryptedPlace, KeyCount } from './encrypted-place.ts';
 /** Counts the values of a place by column and key. Reads the prefix of every ciphertext, in pages. */
 export async function countValuesByKey(place: EncryptedPlace): Promise<KeyCount[]> {
   const totals = new Map<string, KeyCount>();
-  let range = await place.allRows();
+  let range = await place.findRowRange();
   while (range !== undefined) {
     const page = await place.count(range);
     for (const keyCount of page.counts) {

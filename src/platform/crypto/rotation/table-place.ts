@@ -56,15 +56,15 @@ export function createTablePlace(database: Database, columns: readonly Encrypted
   // $1: ids, then old and new values by column; null: the column stays unchanged. Skips rows that are locked.
   const pairs = columns.map((_, i) => [`o${i}`, `n${i}`] as const);
   const places = Array.from({ length: 1 + 2 * columns.length }, (_, i) => `$${i + 1}::text[]`);
-  const unchangedConditions = (found: string) =>
+  const unchangedConditionsSql = (found: string) =>
     names.map((name, i) => `(${found}.o${i} is null or r.${name} = ${found}.o${i})`);
   const REPLACE = `
   with free as materialized (
     select v.* from unnest(${places.join(', ')}) as v(id, ${pairs.flat().join(', ')}) join ${from} r on r.${id} = v.id
-    where ${unchangedConditions('v').join(' and ')} order by r.${id} for no key update of r skip locked
+    where ${unchangedConditionsSql('v').join(' and ')} order by r.${id} for no key update of r skip locked
   )
   update ${from} r set ${names.map((name, i) => `${name} = coalesce(free.n${i}, r.${name})`).join(', ')}
-  from free where r.${id} = free.id and ${unchangedConditions('free').join(' and ')}
+  from free where r.${id} = free.id and ${unchangedConditionsSql('free').join(' and ')}
   returning ${pairs.map(([, next]) => `(free.${next} is not null)::int`).join(' + ')}`;
 
   return {
@@ -72,7 +72,7 @@ export function createTablePlace(database: Database, columns: readonly Encrypted
     // Values belong to users, and a column may be not null: an operator decides about values of a lost key, and changes them with SQL.
     canDiscard: false,
 
-    async allRows() {
+    async findRowRange() {
       const [row] = await database.write<[string]>({ text: WHOLE, values: [] });
       return row === undefined ? undefined : { after: '', last: row[0] };
     },
@@ -88,7 +88,7 @@ export function createTablePlace(database: Database, columns: readonly Encrypted
       return { counts, at: rows.find(([n]) => n === null)?.[3] ?? undefined };
     },
 
-    async findStale({ after, last }, keyId) {
+    async findStaleValues({ after, last }, keyId) {
       const values = [after, last, ciphertextPrefix(keyId), PAGE, BATCH, BATCH_BYTES];
       const rows = await database.write<[string, ...(string | null)[]]>({ text: STALE, values });
       return rows.flatMap(([row, ...texts]) =>
@@ -98,12 +98,12 @@ export function createTablePlace(database: Database, columns: readonly Encrypted
       );
     },
 
-    async lastScannedRow({ after, last }) {
+    async findLastScannedRow({ after, last }) {
       const [row] = await database.write<[string]>({ text: SKIP, values: [after, last] });
       return row?.[0];
     },
 
-    async replace(replacements) {
+    async replaceValues(replacements) {
       const rows = Map.groupBy(replacements, ({ row }) => row);
       const valuesBySlot = columns.map((_, i) =>
         [...rows.values()].map((values) => values.find(({ slot }) => slot === String(i))),

@@ -30,7 +30,7 @@ function readPem(name: string, value: string, reportError: ReportError): string 
   return text;
 }
 
-function readKey(name: string, pem: string, reportError: ReportError): KeyObject | undefined {
+function parsePrivateKey(name: string, pem: string, reportError: ReportError): KeyObject | undefined {
   try {
     return createPrivateKey(pem);
   } catch {
@@ -45,7 +45,7 @@ function readTokenAuthentication(variables: Variables, reportError: ReportError)
     reportError('APNS_KEY_ID must be the 10-character id of the key, as in its file name AuthKey_<id>.p8');
   if (!KEY_OR_TEAM_ID.test(APNS_TEAM_ID)) reportError('APNS_TEAM_ID must be the 10-character id of your Apple team');
   const pem = readPem('APNS_KEY', APNS_KEY, reportError);
-  const key = pem === undefined ? undefined : readKey('APNS_KEY', pem, reportError);
+  const key = pem === undefined ? undefined : parsePrivateKey('APNS_KEY', pem, reportError);
   if (key === undefined) return undefined;
   if (key.asymmetricKeyDetails?.namedCurve !== 'prime256v1') {
     reportError('APNS_KEY must be an APNs key (P-256): set it to the .p8 file or its contents');
@@ -59,7 +59,7 @@ function readCertificateAuthentication(variables: Variables, reportError: Report
   const cert = readPem('APNS_CERT', APNS_CERT, reportError);
   const pem = APNS_CERT_KEY === undefined ? cert : readPem('APNS_CERT_KEY', APNS_CERT_KEY, reportError);
   if (cert === undefined || pem === undefined) return undefined;
-  const key = readKey(APNS_CERT_KEY === undefined ? 'APNS_CERT' : 'APNS_CERT_KEY', pem, reportError);
+  const key = parsePrivateKey(APNS_CERT_KEY === undefined ? 'APNS_CERT' : 'APNS_CERT_KEY', pem, reportError);
   if (key === undefined) return undefined;
   try {
     const certificate = new X509Certificate(cert);

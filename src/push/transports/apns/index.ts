@@ -4,7 +4,7 @@ import { MAX_WAIT_MS, NOT_SENT_IN_TIME, toFailedResult } from '../failure.ts';
 import { type ApnsClient, type ApnsResult, openApnsClient, RESPONSE_TIMEOUT_MS } from './client.ts';
 import type { ApnsCredentials } from './credentials.ts';
 import { classifyApnsError, isApnsToken } from './errors.ts';
-import { APNS_LIMIT_BYTES, apnsHeaders, apnsId, apnsMessageError, apnsPayload } from './message.ts';
+import { APNS_LIMIT_BYTES, apnsMessageError, createApnsHeaders, createApnsId, createApnsPayload } from './message.ts';
 
 /** Concurrent notifications: where the library's throughput peaks, below the 1,000 streams that APNs allows. */
 const CONCURRENT_NOTIFICATIONS = 500;
@@ -32,7 +32,7 @@ export function createApnsTransport(
   const { topic } = credentials;
   const pool = createSemaphore(CONCURRENT_NOTIFICATIONS);
   let client: Promise<ApnsClient> | undefined;
-  const open = () => {
+  const openClientOnce = () => {
     client ??= openApnsClient(credentials, responseTimeoutMs);
     return client;
   };
@@ -41,7 +41,7 @@ export function createApnsTransport(
     name: 'apns',
     limitBytes: APNS_LIMIT_BYTES,
     accepts: ({ platform, token }) => platform === 'ios' && isApnsToken(token),
-    sizeOf: (message) => Buffer.byteLength(JSON.stringify(apnsPayload(message, PLACEHOLDER_ID))),
+    sizeOf: (message) => Buffer.byteLength(JSON.stringify(createApnsPayload(message, PLACEHOLDER_ID))),
     async send(message, devices: readonly TransportDevice[], context: SendContext) {
       const refusal = apnsMessageError(message);
       if (refusal !== undefined) {
@@ -51,24 +51,24 @@ export function createApnsTransport(
       }
       let opened: ApnsClient;
       try {
-        opened = await open();
+        opened = await openClientOnce();
       } catch (error) {
         const failure = { class: 'misconfigured', name: 'InvalidCredentials', detail: String(error) } as const;
         return devices.map((device) => toFailedResult(failure, device));
       }
       const giveUpAt = performance.now() + maxWaitMs;
-      const compiled = JSON.stringify(apnsPayload(message, context.id));
-      const common = { topic, ...apnsHeaders(message, context), compiled };
-      const sendTo = async (device: TransportDevice) => {
+      const compiled = JSON.stringify(createApnsPayload(message, context.id));
+      const common = { topic, ...createApnsHeaders(message, context), compiled };
+      const sendToDevice = async (device: TransportDevice) => {
         if (performance.now() > giveUpAt) return toFailedResult(NOT_SENT_IN_TIME, device);
-        const notification = opened.notification({ ...common, id: apnsId(context.id, device) });
+        const notification = opened.notification({ ...common, id: createApnsId(context.id, device) });
         return toTransportResult(await opened.send(notification, device.token), device);
       };
-      return Promise.all(devices.map((device) => pool.run(() => sendTo(device))));
+      return Promise.all(devices.map((device) => pool.run(() => sendToDevice(device))));
     },
     async check() {
       const where = `APNs (${credentials.production ? 'production' : 'sandbox'}, topic "${topic}")`;
-      const opened = await open().catch((error: Error) => {
+      const opened = await openClientOnce().catch((error: Error) => {
         throw new Error(`${where}: the credentials are invalid: ${error.message}`);
       });
       const silent = {

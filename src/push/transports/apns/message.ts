@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto';
 import type { PushContent } from '../../message.ts';
 import type { SendContext, TransportDevice } from '../../transport.ts';
-import { MAX_TTL_SECONDS, remainingTtlSeconds } from '../failure.ts';
+import { getRemainingTtlSeconds, MAX_TTL_SECONDS } from '../failure.ts';
 
 /** https://developer.apple.com/documentation/usernotifications/generating-a-remote-notification */
 export const APNS_LIMIT_BYTES = 4096;
@@ -42,7 +42,7 @@ export function toApsDictionary(message: PushContent): Record<string, unknown> {
  *
  * @param pushId id of the push; a `pushId` in the message's data overrides it
  */
-export function apnsPayload(message: PushContent, pushId: string): Record<string, unknown> {
+export function createApnsPayload(message: PushContent, pushId: string): Record<string, unknown> {
   const image = message.image === undefined || message.silent ? {} : { image: message.image };
   return { pushId, ...image, ...message.data, aps: toApsDictionary(message) };
 }
@@ -58,8 +58,8 @@ function toApnsCollapseId(text: string): string {
 }
 
 /** Creates the headers of a notification. A visible one always has a collapse id, so that a duplicate replaces the first notification. */
-export function apnsHeaders(message: PushContent, context: SendContext): ApnsHeaders {
-  const left = remainingTtlSeconds(message, context) ?? MAX_TTL_SECONDS;
+export function createApnsHeaders(message: PushContent, context: SendContext): ApnsHeaders {
+  const left = getRemainingTtlSeconds(message, context) ?? MAX_TTL_SECONDS;
   const collapseId = message.collapseId ?? (message.silent ? undefined : context.id);
   return {
     pushType: message.silent ? 'background' : 'alert',
@@ -71,7 +71,7 @@ export function apnsHeaders(message: PushContent, context: SendContext): ApnsHea
 }
 
 /** Returns the UUID for a push to a device, the same for every retry. Apple's console finds the notification by this UUID. */
-export function apnsId(pushId: string, { id, token }: TransportDevice): string {
+export function createApnsId(pushId: string, { id, token }: TransportDevice): string {
   const hex = hash('sha256', `${pushId}\n${id ?? token}`);
   // Version 8 of RFC 9562, for custom UUIDs.
   const variant = ((Number.parseInt(hex[16]!, 16) & 0x3) | 0x8).toString(16);

@@ -34,7 +34,11 @@ export async function openFcmClient(account: ServiceAccount, deadlineMs: number)
   const messaging = getMessaging(app);
 
   /** Sends messages with one call of the library. Returns their results or, if the call fails, the same error for all messages. */
-  async function sendOnce(messages: TokenMessage[], validateOnly: boolean, until: number): Promise<FcmResult[]> {
+  async function sendMessagesOnce(
+    messages: TokenMessage[],
+    validateOnly: boolean,
+    until: number,
+  ): Promise<FcmResult[]> {
     try {
       const sending = messaging.sendEach(messages, validateOnly);
       const message = `No response within ${deadlineMs / 1000} s`;
@@ -50,7 +54,7 @@ export async function openFcmClient(account: ServiceAccount, deadlineMs: number)
       const results: FcmResult[] = [];
       let open = [...messages.keys()];
       for (let round = 1; open.length > 0; round++) {
-        const got = await sendOnce(
+        const got = await sendMessagesOnce(
           open.map((i) => messages[i]!),
           validateOnly,
           until,

@@ -6,7 +6,7 @@ import { type Failure, MAX_WAIT_MS, NOT_SENT_IN_TIME, toFailedResult } from '../
 import { createBatcher } from './batches.ts';
 import { CALL_TIMEOUT_MS, type FcmClient, type FcmResult, openFcmClient } from './client.ts';
 import { classifyFcmError } from './errors.ts';
-import { FCM_LIMIT_BYTES, fcmMessage, fcmMessageError, fcmSize } from './message.ts';
+import { countFcmBytes, createFcmMessage, FCM_LIMIT_BYTES, fcmMessageError } from './message.ts';
 import type { ServiceAccount } from './service-account.ts';
 
 // The library's limit of messages per call, and the number of calls at which its throughput peaks: each call opens a connection.
@@ -33,14 +33,14 @@ export function createFcmTransport(
   { deadlineMs = CALL_TIMEOUT_MS, maxWaitMs = MAX_WAIT_MS } = {},
 ): Transport {
   let client: Promise<FcmClient> | undefined;
-  const open = () => {
+  const openClientOnce = () => {
     client ??= openFcmClient(account, deadlineMs);
     return client;
   };
   const late: FcmResult | Failure = NOT_SENT_IN_TIME;
   const addToBatch = createBatcher<TokenMessage, FcmResult | typeof late>({
     send: (messages) =>
-      open().then(
+      openClientOnce().then(
         (opened) => opened.send(messages),
         (error: unknown) => messages.map(() => ({ error })),
       ),
@@ -56,7 +56,7 @@ export function createFcmTransport(
     limitBytes: FCM_LIMIT_BYTES,
     accepts: ({ platform, token }) =>
       !isExpoToken(token) && (platform === 'android' || (platform === 'ios' && !isApnsToken(token))),
-    sizeOf: fcmSize,
+    sizeOf: countFcmBytes,
     async send(message, devices: readonly TransportDevice[], context: SendContext) {
       const refusal = fcmMessageError(message);
       if (refusal !== undefined) {
@@ -64,10 +64,10 @@ export function createFcmTransport(
           toFailedResult({ class: 'permanent', name: 'InvalidMessage', detail: refusal }, device),
         );
       }
-      const byPlatform = new Map<string, ReturnType<typeof fcmMessage>>();
+      const byPlatform = new Map<string, ReturnType<typeof createFcmMessage>>();
       const results = await addToBatch(
         devices.map(({ platform, token }) => {
-          const platformMessage = byPlatform.get(platform) ?? fcmMessage(message, platform, context);
+          const platformMessage = byPlatform.get(platform) ?? createFcmMessage(message, platform, context);
           byPlatform.set(platform, platformMessage);
           return { ...platformMessage, token };
         }),
@@ -77,7 +77,10 @@ export function createFcmTransport(
       );
     },
     async check() {
-      const [result] = await (await open()).send([{ token: UNREGISTERED_TOKEN, data: { check: 'credentials' } }], true);
+      const [result] = await (await openClientOnce()).send(
+        [{ token: UNREGISTERED_TOKEN, data: { check: 'credentials' } }],
+        true,
+      );
       if (result?.error === undefined) return;
       const { class: kind, name, detail } = classifyFcmError(result.error);
       if (kind === 'misconfigured') {

@@ -1,8 +1,8 @@
 import type { TokenMessage } from 'firebase-admin/messaging';
 import type { PushContent } from '../../message.ts';
 import type { SendContext, TransportDevice } from '../../transport.ts';
-import { apnsHeaders, toApsDictionary } from '../apns/message.ts';
-import { remainingTtlSeconds } from '../failure.ts';
+import { createApnsHeaders, toApsDictionary } from '../apns/message.ts';
+import { getRemainingTtlSeconds } from '../failure.ts';
 
 /** https://firebase.google.com/docs/cloud-messaging/customize-messages/set-message-type */
 export const FCM_LIMIT_BYTES = 4096;
@@ -30,7 +30,7 @@ function toFcmData({ data = {} }: PushContent, pushId: string): Record<string, s
 
 function toAndroidConfig(message: PushContent, context: SendContext): NonNullable<FcmMessage['android']> {
   const { collapseId, channel, sound, badge, silent } = message;
-  const left = remainingTtlSeconds(message, context);
+  const left = getRemainingTtlSeconds(message, context);
   return {
     // FCM lowers the priority of apps that receive high-priority messages and show nothing.
     priority: silent ? 'normal' : message.priority,
@@ -53,7 +53,7 @@ function toAndroidConfig(message: PushContent, context: SendContext): NonNullabl
 
 /** Creates the part of a message that FCM forwards to APNs, for iOS devices with FCM tokens. */
 function toApnsConfig(message: PushContent, context: SendContext): NonNullable<FcmMessage['apns']> {
-  const { pushType, priority, expiry, collapseId } = apnsHeaders(message, context);
+  const { pushType, priority, expiry, collapseId } = createApnsHeaders(message, context);
   return {
     headers: {
       'apns-push-type': pushType,
@@ -67,7 +67,7 @@ function toApnsConfig(message: PushContent, context: SendContext): NonNullable<F
 }
 
 /** Builds the FCM message for devices of a platform. */
-export function fcmMessage(
+export function createFcmMessage(
   message: PushContent,
   platform: TransportDevice['platform'],
   context: SendContext,
@@ -92,8 +92,8 @@ const PLACEHOLDER_ID = '0'.repeat(24);
  * Returns the bytes of a message as FCM counts them: the payload without token, priority and lifetime. FCM does not document the exact
  * count, so the result is rounded up. For iOS, counts what FCM forwards to APNs, where the alert replaces the notification's texts.
  */
-export function fcmSize(message: PushContent, platform: TransportDevice['platform']): number {
-  const { notification, data, android, apns } = fcmMessage(message, platform, { id: PLACEHOLDER_ID });
+export function countFcmBytes(message: PushContent, platform: TransportDevice['platform']): number {
+  const { notification, data, android, apns } = createFcmMessage(message, platform, { id: PLACEHOLDER_ID });
   const counted =
     apns === undefined
       ? { notification, data, shown: android?.notification }

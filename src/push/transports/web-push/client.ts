@@ -39,7 +39,7 @@ interface WebPushRequest {
 /** Builds encrypted and signed requests with the library. */
 export interface WebPushClient {
   /** @throws Error if the keys of the subscription are invalid */
-  request(subscription: Subscription, payload: string, options: RequestOptions): WebPushRequest;
+  createRequest(subscription: Subscription, payload: string, options: RequestOptions): WebPushRequest;
 }
 
 // ms for which a VAPID signature is reused. It is valid for 12 hours, and signing takes a fifth of the time of a whole message.
@@ -68,7 +68,7 @@ export async function openWebPushClient({ publicKey, privateKey, subject }: Vapi
   }
 
   return {
-    request(subscription, payload, options) {
+    createRequest(subscription, payload, options) {
       const url = new URL(subscription.endpoint);
       const requestDetails = webpush.generateRequestDetails(subscription, payload, {
         ...options,

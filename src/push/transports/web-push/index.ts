@@ -6,7 +6,13 @@ import type { SendContext, Transport, TransportDevice, TransportResult } from '.
 import { type Failure, MAX_WAIT_MS, NOT_SENT_IN_TIME, toFailedResult } from '../failure.ts';
 import { createOriginLimit, openWebPushClient, type WebPushClient } from './client.ts';
 import { classifyWebPushResponse } from './errors.ts';
-import { WEB_PUSH_LIMIT_BYTES, webPushMessageError, webPushOptions, webPushPayload, webPushSize } from './message.ts';
+import {
+  countWebPushBytes,
+  createWebPushOptions,
+  createWebPushPayload,
+  WEB_PUSH_LIMIT_BYTES,
+  webPushMessageError,
+} from './message.ts';
 import type { VapidCredentials } from './vapid.ts';
 
 /** Maximum concurrent requests per origin, each on a keep-alive connection. */
@@ -38,14 +44,16 @@ export function createWebPushTransport(
 ): Transport {
   const runWithinOriginLimit = createOriginLimit(REQUESTS_PER_ORIGIN);
   let client: Promise<WebPushClient> | undefined;
-  const open = () => {
+  const openClientOnce = () => {
     client ??= openWebPushClient(vapid);
     return client;
   };
 
-  async function sendTo(
+  async function sendToDevice(
     device: TransportDevice,
-    requestTo: (subscription: NonNullable<ReturnType<typeof readSubscription>>) => ReturnType<WebPushClient['request']>,
+    requestTo: (
+      subscription: NonNullable<ReturnType<typeof readSubscription>>,
+    ) => ReturnType<WebPushClient['createRequest']>,
     giveUpAt: number,
   ): Promise<TransportResult> {
     const failWith = (failure: Failure) => toFailedResult(failure, device);
@@ -59,7 +67,7 @@ export function createWebPushTransport(
 
     return runWithinOriginLimit(new URL(endpoint).origin, async () => {
       if (performance.now() > giveUpAt) return failWith(NOT_SENT_IN_TIME);
-      let request: ReturnType<WebPushClient['request']>;
+      let request: ReturnType<WebPushClient['createRequest']>;
       try {
         request = requestTo(subscription);
       } catch (error) {
@@ -77,7 +85,7 @@ export function createWebPushTransport(
     name: 'web-push',
     limitBytes: WEB_PUSH_LIMIT_BYTES,
     accepts: ({ platform }) => platform === 'web',
-    sizeOf: (message) => webPushSize(message, PLACEHOLDER_ID),
+    sizeOf: (message) => countWebPushBytes(message, PLACEHOLDER_ID),
     async send(message, devices, context: SendContext) {
       const refusal = webPushMessageError(message);
       if (refusal !== undefined) {
@@ -85,12 +93,12 @@ export function createWebPushTransport(
           toFailedResult({ class: 'permanent', name: 'SilentNotSupported', detail: refusal }, device),
         );
       }
-      const library = await open();
-      const payload = webPushPayload(message, context.id);
-      const options = webPushOptions(message, context);
+      const library = await openClientOnce();
+      const payload = createWebPushPayload(message, context.id);
+      const options = createWebPushOptions(message, context);
       const giveUpAt = performance.now() + maxWaitMs;
       return Promise.all(
-        devices.map((device) => sendTo(device, (to) => library.request(to, payload, options), giveUpAt)),
+        devices.map((device) => sendToDevice(device, (to) => library.createRequest(to, payload, options), giveUpAt)),
       );
     },
     close: () => agent.close(),

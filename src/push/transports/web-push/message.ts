@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto';
 import type { PushContent } from '../../message.ts';
 import type { SendContext } from '../../transport.ts';
-import { MAX_TTL_SECONDS, remainingTtlSeconds } from '../failure.ts';
+import { getRemainingTtlSeconds, MAX_TTL_SECONDS } from '../failure.ts';
 
 /** Maximum bytes of the encrypted body: the minimum that push services must accept (RFC 8030, 7.2), and the limit of most. */
 export const WEB_PUSH_LIMIT_BYTES = 4096;
@@ -23,7 +23,7 @@ export function webPushMessageError({ silent }: PushContent): string | undefined
  *
  * @param pushId id of the push, which the page reports when the notification is opened
  */
-export function webPushPayload(message: PushContent, pushId: string): string {
+export function createWebPushPayload(message: PushContent, pushId: string): string {
   const { title, body, image, icon, url, badge, group, collapseId, sound, data } = message;
   const silent = sound === false ? true : undefined;
   return JSON.stringify({
@@ -35,8 +35,8 @@ export function webPushPayload(message: PushContent, pushId: string): string {
 }
 
 /** Returns the bytes of the encrypted body of a message. */
-export function webPushSize(message: PushContent, pushId: string): number {
-  return Buffer.byteLength(webPushPayload(message, pushId)) + ENCRYPTION_BYTES;
+export function countWebPushBytes(message: PushContent, pushId: string): number {
+  return Buffer.byteLength(createWebPushPayload(message, pushId)) + ENCRYPTION_BYTES;
 }
 
 /** Converts a collapse id to a Topic: at most 32 characters of base64url, https://www.rfc-editor.org/rfc/rfc8030#section-5.4 */
@@ -45,10 +45,10 @@ function toTopic(collapseId: string): string {
 }
 
 /** Creates the options of the library that set the headers TTL, Urgency and Topic of a message. */
-export function webPushOptions(message: PushContent, context: SendContext) {
+export function createWebPushOptions(message: PushContent, context: SendContext) {
   const { priority, collapseId } = message;
   return {
-    TTL: remainingTtlSeconds(message, context) ?? MAX_TTL_SECONDS,
+    TTL: getRemainingTtlSeconds(message, context) ?? MAX_TTL_SECONDS,
     urgency: priority,
     ...(collapseId === undefined ? {} : { topic: toTopic(collapseId) }),
   };

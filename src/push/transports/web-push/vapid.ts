@@ -37,7 +37,7 @@ function isValidSubject(text: string): boolean {
  *
  * @param reportError called for each configuration error
  */
-export function readVapid(
+export function readVapidCredentials(
   variables: Readonly<Record<string, string>>,
   reportError: (text: string) => void,
 ): VapidCredentials {

@@ -1,7 +1,7 @@
 import type { Nfa } from './nfa.ts';
 
 /** The strongly connected component of each state; undefined for states that are on no cycle. */
-export function componentsOf({ size, next }: Nfa): readonly (ReadonlySet<number> | undefined)[] {
+export function stronglyConnectedComponentsOf({ size, next }: Nfa): readonly (ReadonlySet<number> | undefined)[] {
   const index = new Map<number, number>();
   const low = new Map<number, number>();
   const stack: number[] = [];
@@ -55,13 +55,13 @@ function traceStepsTo<Node, Step>(cameFrom: Map<Node, { node: Node; step: Step }
 }
 
 /** The word on the shortest path from one state to another; undefined if there is none, empty from a state to itself. */
-export function pathBetween(nfa: Nfa, from: number, to: number): number[] | undefined {
+export function shortestWordBetween(nfa: Nfa, from: number, to: number): number[] | undefined {
   if (from === to) return [];
-  return nonEmptyPathBetween(nfa, from, to);
+  return shortestNonEmptyWordBetween(nfa, from, to);
 }
 
 /** The word on the shortest path with at least one step, also from a state back to itself; undefined if there is none. */
-function nonEmptyPathBetween({ next, anyLetter }: Nfa, from: number, to: number): number[] | undefined {
+function shortestNonEmptyWordBetween({ next, anyLetter }: Nfa, from: number, to: number): number[] | undefined {
   const stepsFrom = (state: number) => next[state]!.map((following) => ({ to: following, step: anyLetter(following) }));
   return findShortestPath([from], (state) => state === to, stepsFrom)?.steps;
 }
@@ -81,7 +81,7 @@ const MAX_STEPS = 400_000;
 /** Thrown when an expression has too many paths to search all of them. */
 export class TooAmbiguousError extends Error {}
 
-function createStepCounter(): () => void {
+function createStepLimiter(): () => void {
   let steps = 0;
   return () => {
     if (++steps > MAX_STEPS) throw new TooAmbiguousError();
@@ -91,11 +91,11 @@ function createStepCounter(): () => void {
 /** Searches pairs of states for a path from (p, p) over a pair of different states back to (p, p). */
 function findAmbiguousLoop(nfa: Nfa, component: ReadonlySet<number>, count: () => void): Pump | undefined {
   const { size, next, common, isDouble } = nfa;
-  const successorsInside = (state: number) => next[state]!.filter((following) => component.has(following));
+  const successorsInComponent = (state: number) => next[state]!.filter((following) => component.has(following));
   for (const from of component) {
-    for (const to of successorsInside(from)) {
+    for (const to of successorsInComponent(from)) {
       if (isDouble(from, to)) {
-        const back = to === from ? [] : nonEmptyPathBetween(nfa, to, from)!;
+        const back = to === from ? [] : shortestNonEmptyWordBetween(nfa, to, from)!;
         return { from, to: from, word: [nfa.anyLetter(to), ...back] };
       }
     }
@@ -105,8 +105,8 @@ function findAmbiguousLoop(nfa: Nfa, component: ReadonlySet<number>, count: () =
   function* stepsFromPair(node: number) {
     const pair = node % apart;
     const [a, b] = [Math.floor(pair / size), pair % size];
-    for (const nextA of successorsInside(a)) {
-      for (const nextB of successorsInside(b)) {
+    for (const nextA of successorsInComponent(a)) {
+      for (const nextB of successorsInComponent(b)) {
         count();
         const step = common(nextA, nextB);
         if (step === undefined) continue;
@@ -123,7 +123,7 @@ function findAmbiguousLoop(nfa: Nfa, component: ReadonlySet<number>, count: () =
 
 /** Exponential ambiguity: in each component, a loop that one word can take by two paths, so that n rounds have 2^n paths. */
 export function findExponentialPumps(nfa: Nfa, components: Components): Pump[] {
-  const count = createStepCounter();
+  const count = createStepLimiter();
   const distinct = new Set(components.filter((component) => component !== undefined));
   return [...distinct].flatMap((component) => findAmbiguousLoop(nfa, component, count) ?? []);
 }
@@ -162,7 +162,7 @@ function findPumpBetween(
  * components.
  */
 export function findPolynomialPumps(nfa: Nfa, components: Components): Pump[] {
-  const count = createStepCounter();
+  const count = createStepLimiter();
   const looping = components.flatMap((component, state) => (component === undefined ? [] : [state]));
   const found = new Map<string, Pump>();
   const names = new Map([...new Set(components)].map((component, i) => [component, i]));

@@ -124,17 +124,17 @@ export interface Nfa {
 /** Thrown when an expression has too many states. */
 export class NfaTooLargeError extends Error {}
 
-const emptyPart = (empty = 1): PatternPart => ({ empty, first: new Map(), last: new Map() });
+const createEmptyPart = (empty = 1): PatternPart => ({ empty, first: new Map(), last: new Map() });
 
-function addPaths(to: PathCounts, from: PathCounts, factor: number): void {
+function addPathCounts(to: PathCounts, from: PathCounts, factor: number): void {
   if (factor === 0) return;
   for (const [position, ways] of from)
     to.set(position, Math.min(MAX_COUNTED_PATHS, (to.get(position) ?? 0) + ways * factor));
 }
 
-function sumPaths(a: PathCounts, b: PathCounts, factor: number): PathCounts {
+function sumPathCounts(a: PathCounts, b: PathCounts, factor: number): PathCounts {
   const both = new Map(a);
-  addPaths(both, b, factor);
+  addPathCounts(both, b, factor);
   return both;
 }
 
@@ -153,24 +153,24 @@ class NfaBuilder {
   }
 
   #link(from: PatternPart, to: PatternPart): void {
-    for (const [position, ways] of from.last) addPaths(this.follow[position]!, to.first, ways);
+    for (const [position, ways] of from.last) addPathCounts(this.follow[position]!, to.first, ways);
   }
 
   concatenate(a: PatternPart, b: PatternPart): PatternPart {
     this.#link(a, b);
     return {
       empty: Math.min(MAX_COUNTED_PATHS, a.empty * b.empty),
-      first: sumPaths(a.first, b.first, a.empty),
-      last: sumPaths(b.last, a.last, b.empty),
+      first: sumPathCounts(a.first, b.first, a.empty),
+      last: sumPathCounts(b.last, a.last, b.empty),
     };
   }
 
   buildAlternation(parts: readonly PatternPart[]): PatternPart {
-    const all = emptyPart(0);
+    const all = createEmptyPart(0);
     for (const part of parts) {
       all.empty = Math.min(MAX_COUNTED_PATHS, all.empty + part.empty);
-      addPaths(all.first, part.first, 1);
-      addPaths(all.last, part.last, 1);
+      addPathCounts(all.first, part.first, 1);
+      addPathCounts(all.last, part.last, 1);
     }
     return all;
   }
@@ -188,7 +188,10 @@ class NfaBuilder {
   buildAlternatives(alternatives: readonly AST.Alternative[], flags: string): PatternPart {
     return this.buildAlternation(
       alternatives.map(({ elements }) =>
-        elements.reduce((before, element) => this.concatenate(before, this.buildElement(element, flags)), emptyPart()),
+        elements.reduce(
+          (before, element) => this.concatenate(before, this.buildElement(element, flags)),
+          createEmptyPart(),
+        ),
       ),
     );
   }
@@ -205,7 +208,7 @@ class NfaBuilder {
         return this.buildBackreference(node, flags);
       case 'Assertion':
         if (node.kind !== 'start' && node.kind !== 'end') this.approximate = true;
-        if (!('alternatives' in node)) return emptyPart();
+        if (!('alternatives' in node)) return createEmptyPart();
         // The states of a look-around begin here, but no path continues after the look-around.
         return { ...this.buildAlternatives(node.alternatives, flags), empty: 1, last: new Map() };
       default:
@@ -214,7 +217,7 @@ class NfaBuilder {
   }
 
   buildQuantifier({ element, min, max }: AST.Quantifier, flags: string): PatternPart {
-    if (max === 0) return emptyPart();
+    if (max === 0) return createEmptyPart();
     const buildElementCopy = () => this.buildElement(element, flags);
     const before = this.atoms.length;
     const one = buildElementCopy();
@@ -234,7 +237,7 @@ class NfaBuilder {
 
   buildBackreference(node: AST.Backreference, flags: string): PatternPart {
     this.approximate = true;
-    if (this.#within.has(node)) return emptyPart();
+    if (this.#within.has(node)) return createEmptyPart();
     this.#within.add(node);
     const groups = [node.resolved].flat().filter((group) => group.start > node.end || group.end < node.start);
     const part = this.allowEmpty(
@@ -260,7 +263,7 @@ function endsWithAnchor({ elements }: AST.Alternative): boolean {
   return last?.type === 'Assertion' && last.kind === 'end';
 }
 
-function lowestSetBit(bits: bigint): number | undefined {
+function lowestSetBitIndex(bits: bigint): number | undefined {
   return bits === 0n ? undefined : (bits & -bits).toString(2).length - 1;
 }
 
@@ -269,7 +272,7 @@ function lowestSetBit(bits: bigint): number | undefined {
  *
  * @throws NfaTooLargeError, or a SyntaxError for syntax that the parser does not know yet
  */
-export function nfaOf({ source, flags }: RegExp): Nfa {
+export function buildNfa({ source, flags }: RegExp): Nfa {
   const unicode = { unicode: flags.includes('u'), unicodeSets: flags.includes('v') };
   const pattern = new RegExpParser().parsePattern(source, 0, source.length, unicode);
   const plain = flags.replace(/[dgy]/g, '');
@@ -286,9 +289,9 @@ export function nfaOf({ source, flags }: RegExp): Nfa {
     last: new Set(whole.last.keys()),
     next: builder.follow.map((ways) => [...ways.keys()]),
     isDouble: (from, to) => builder.follow[from]!.get(to) === MAX_COUNTED_PATHS,
-    common: (a, b) => lowestSetBit(classesOf[a]! & classesOf[b]!),
+    common: (a, b) => lowestSetBitIndex(classesOf[a]! & classesOf[b]!),
     reads: (state, letter) => (classesOf[state]! & (1n << BigInt(letter))) !== 0n,
-    anyLetter: (state) => lowestSetBit(classesOf[state]!) ?? 0,
+    anyLetter: (state) => lowestSetBitIndex(classesOf[state]!) ?? 0,
     letters,
     endAnchored: pattern.alternatives.every(endsWithAnchor),
     approximate: builder.approximate,

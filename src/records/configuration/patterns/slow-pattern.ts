@@ -1,13 +1,13 @@
 import { createContext, Script } from 'node:vm';
 import {
-  componentsOf,
   findExponentialPumps,
   findPolynomialPumps,
   type Pump,
-  pathBetween,
+  shortestWordBetween,
+  stronglyConnectedComponentsOf,
   TooAmbiguousError,
 } from './ambiguity.ts';
-import { type Nfa, NfaTooLargeError, nfaOf } from './nfa.ts';
+import { buildNfa, type Nfa, NfaTooLargeError } from './nfa.ts';
 
 /**
  * Attack strings that make an expression backtrack: `head`, then each pump repeated many times with the text that joins it to the next
@@ -26,7 +26,7 @@ interface Attack {
 const MAX_STATE_SETS = 300;
 
 /** The states reached from the given states after reading a text. */
-function statesAfter(nfa: Nfa, states: ReadonlySet<number>, text: readonly number[]): Set<number> {
+function statesAfterText(nfa: Nfa, states: ReadonlySet<number>, text: readonly number[]): Set<number> {
   let now = new Set(states);
   for (const letter of text) {
     const reads = (state: number) => nfa.reads(state, letter);
@@ -43,7 +43,7 @@ function statesAfterRounds(nfa: Nfa, states: ReadonlySet<number>, word: readonly
   const all = new Set<number>();
   let now: ReadonlySet<number> = states;
   for (let round = 0; round < MAX_ROUNDS; round++) {
-    now = statesAfter(nfa, now, word);
+    now = statesAfterText(nfa, now, word);
     for (const state of now) all.add(state);
   }
   return all;
@@ -61,7 +61,7 @@ function findFailingTail(nfa: Nfa, from: Set<number>): string | undefined {
       // Without a final $, the expression has matched already, whatever follows.
       if (!nfa.endAnchored) continue;
       for (const [letter, character] of nfa.letters.entries()) {
-        const following = statesAfter(nfa, states, [letter]);
+        const following = statesAfterText(nfa, states, [letter]);
         const key = [...following].sort().join();
         if (seen.has(key)) continue;
         seen.add(key);
@@ -80,16 +80,16 @@ interface Round {
 
 /** The attack with this head and these pumps, given as letters. */
 function buildAttack(nfa: Nfa, head: readonly number[], rounds: readonly Round[], maxLength: number): Attack {
-  const write = (letters: readonly number[]) => letters.map((letter) => nfa.letters[letter]!).join('');
+  const toText = (letters: readonly number[]) => letters.map((letter) => nfa.letters[letter]!).join('');
   const starts = nfa.first.filter((first) => nfa.reads(first, head[0]!));
-  let states = statesAfter(nfa, new Set(starts), head.slice(1));
-  for (const { word, join } of rounds) states = statesAfter(nfa, statesAfterRounds(nfa, states, word), join);
+  let states = statesAfterText(nfa, new Set(starts), head.slice(1));
+  for (const { word, join } of rounds) states = statesAfterText(nfa, statesAfterRounds(nfa, states, word), join);
   const tail = findFailingTail(nfa, states);
   // The parts that the NFA leaves out may still make the match fail.
   const guesses = nfa.approximate || tail === undefined ? ['', ...nfa.letters] : [];
   return {
-    head: write(head),
-    pumps: rounds.map(({ word, join }) => ({ repeated: write(word), join: write(join) })),
+    head: toText(head),
+    pumps: rounds.map(({ word, join }) => ({ repeated: toText(word), join: toText(join) })),
     tails: [...new Set([...(tail === undefined ? [] : [tail]), ...guesses])],
     maxLength,
   };
@@ -98,7 +98,7 @@ function buildAttack(nfa: Nfa, head: readonly number[], rounds: readonly Round[]
 /** The word that leads to the first loop of a chain. */
 function wordLeadingTo(nfa: Nfa, { from }: Pump): number[] {
   for (const first of nfa.first) {
-    const path = pathBetween(nfa, first, from);
+    const path = shortestWordBetween(nfa, first, from);
     if (path !== undefined) return [nfa.anyLetter(first), ...path];
   }
   throw new Error('every state can be reached');
@@ -107,7 +107,7 @@ function wordLeadingTo(nfa: Nfa, { from }: Pump): number[] {
 function buildChainAttack(nfa: Nfa, chain: readonly Pump[]): Attack {
   const rounds = chain.map(({ to, word }, i) => {
     const next = chain[i + 1];
-    return { word, join: next === undefined ? [] : pathBetween(nfa, to, next.from)! };
+    return { word, join: next === undefined ? [] : shortestWordBetween(nfa, to, next.from)! };
   });
   return buildAttack(nfa, wordLeadingTo(nfa, chain[0]!), rounds, Number.POSITIVE_INFINITY);
 }
@@ -121,7 +121,7 @@ function findLongestChain(nfa: Nfa, pumps: readonly Pump[]): Pump[] {
     best.set(pump, [pump]);
     let rest: Pump[] = [];
     for (const next of pumps) {
-      if (next === pump || pathBetween(nfa, pump.to, next.from) === undefined) continue;
+      if (next === pump || shortestWordBetween(nfa, pump.to, next.from) === undefined) continue;
       const chain = findLongestChainFrom(next);
       if (chain.length > rest.length && !chain.includes(pump)) rest = chain;
     }
@@ -161,7 +161,7 @@ function buildSimpleAttacks(nfa: Nfa, pump: Pump): Attack[] {
  * @throws TooAmbiguousError
  */
 function buildAttacks(nfa: Nfa): Attack[] {
-  const components = componentsOf(nfa);
+  const components = stronglyConnectedComponentsOf(nfa);
   const doubled = findExponentialPumps(nfa, components).map((pump) => [pump]);
   const chains = doubled.length > 0 ? doubled : [findLongestChain(nfa, findPolynomialPumps(nfa, components))];
   // The criteria assume unbounded repetitions.
@@ -192,7 +192,7 @@ const script = new Script('regex.test(text)');
 
 function findAttacks(regex: RegExp): readonly Attack[] {
   try {
-    return buildAttacks(nfaOf(regex));
+    return buildAttacks(buildNfa(regex));
   } catch (error) {
     // The parser may not know the newest syntax of the engine.
     if (error instanceof NfaTooLargeError || error instanceof TooAmbiguousError || error instanceof SyntaxError)
@@ -203,10 +203,10 @@ function findAttacks(regex: RegExp): readonly Attack[] {
 
 /** The attack strings of an attack, with as many rounds as fit. */
 function* generateAttackStrings({ head, pumps, tails }: Attack, length: number): Generator<string> {
-  const sum = (texts: readonly string[]) => texts.reduce((all, text) => all + text.length, 0);
-  const round = sum(pumps.map(({ repeated }) => repeated));
+  const sumLengths = (texts: readonly string[]) => texts.reduce((all, text) => all + text.length, 0);
+  const round = sumLengths(pumps.map(({ repeated }) => repeated));
   const room =
-    length - head.length - sum(pumps.map(({ join }) => join)) - Math.max(...tails.map((tail) => tail.length));
+    length - head.length - sumLengths(pumps.map(({ join }) => join)) - Math.max(...tails.map((tail) => tail.length));
   const rounds = Math.max(1, Math.floor(room / round));
   const body = head + pumps.map(({ repeated, join }) => repeated.repeat(rounds) + join).join('');
   for (const tail of tails) yield body + tail;
@@ -220,7 +220,7 @@ function isSlowPattern(regex: RegExp, maxLength: number, trialsMs: readonly numb
   const found = findAttacks(regex);
   if (found.length === 0) return false;
   const sandbox = createContext({ regex: new RegExp(regex.source, regex.flags.replace('g', '')), text: '' });
-  const finishesWithin = (budget: number) => {
+  const finishesWithinMs = (budget: number) => {
     try {
       script.runInContext(sandbox, { timeout: budget });
       return true;
@@ -231,7 +231,7 @@ function isSlowPattern(regex: RegExp, maxLength: number, trialsMs: readonly numb
   for (const attack of found) {
     for (const text of generateAttackStrings(attack, Math.min(maxLength, attack.maxLength, MAX_ATTACK_LENGTH))) {
       sandbox.text = text;
-      if (!trialsMs.some(finishesWithin)) return true;
+      if (!trialsMs.some(finishesWithinMs)) return true;
     }
   }
   return false;

@@ -1,8 +1,8 @@
-import { type Access, Field, type FieldSpec, type Presence } from '../../../declare/field.ts';
+import { Field, type FieldSpec, type Presence, type WriteAccess } from '../../../declare/field.ts';
 import { boundedArraySchema } from '../../../platform/json/bounded-array.ts';
-import { arrayColumnType } from '../column-type.ts';
+import { getArrayColumnType } from '../column-type.ts';
 import { columnTypeOf, type FieldType, fieldTypeOf } from '../field-type.ts';
-import { boundKeywords } from '../json-schema.ts';
+import { boundsJsonSchema } from '../json-schema.ts';
 import { requiredSchema } from '../missing-values.ts';
 import { lengthErrors, maxBytesInIndex } from '../text-rules.ts';
 import { JSONB } from './json.ts';
@@ -13,7 +13,7 @@ const MAX_ITEMS = 10_000;
 const itemSpecOf = ({ inner }: FieldSpec) => inner!.spec;
 
 /** Whether the items are stored as jsonb, because their type has no Postgres array. */
-function holdsJson(spec: FieldSpec): boolean {
+function storesItemsAsJson(spec: FieldSpec): boolean {
   const item = columnTypeOf(itemSpecOf(spec));
   return item === JSONB || item.item !== undefined;
 }
@@ -22,21 +22,21 @@ function holdsJson(spec: FieldSpec): boolean {
 function convertItems(conversion: 'toColumn' | 'fromColumn' | 'fromJson', value: unknown, spec: FieldSpec): unknown {
   const item = itemSpecOf(spec);
   const type = fieldTypeOf(item);
-  if (type[conversion] === undefined || holdsJson(spec)) return value;
+  if (type[conversion] === undefined || storesItemsAsJson(spec)) return value;
   return (value as unknown[]).map((one) => type[conversion]!(one, item));
 }
 
 /** Arrays: scalar items in a Postgres array, other items in jsonb. */
 export const arrayType = {
   kind: 'array',
-  field: <T, I, C>(inner: Field<T, Presence, I, C, Access>): Field<T[], 'optional', I[]> =>
+  field: <T, I, C>(inner: Field<T, Presence, I, C, WriteAccess>): Field<T[], 'optional', I[]> =>
     new Field({ type: arrayType, inner }),
-  column: (spec) => (holdsJson(spec) ? JSONB : arrayColumnType(columnTypeOf(itemSpecOf(spec)))),
+  column: (spec) => (storesItemsAsJson(spec) ? JSONB : getArrayColumnType(columnTypeOf(itemSpecOf(spec)))),
   schema: (spec, context) => {
     const min = spec.min === undefined ? 0 : Number(spec.min.value);
     const max = spec.max === undefined ? MAX_ITEMS : Number(spec.max.value);
     const item = itemSpecOf(spec);
-    const schema = context.inner(item, holdsJson(spec) ? undefined : maxBytesInIndex(spec, undefined));
+    const schema = context.inner(item, storesItemsAsJson(spec) ? undefined : maxBytesInIndex(spec, undefined));
     return boundedArraySchema(requiredSchema(item, schema), {
       min,
       max,
@@ -49,18 +49,18 @@ export const arrayType = {
     type: 'array',
     items: inner(itemSpecOf(spec)),
     maxItems: MAX_ITEMS,
-    ...boundKeywords(spec, 'minItems', 'maxItems'),
+    ...boundsJsonSchema(spec, 'minItems', 'maxItems'),
   }),
   jsonType: 'array',
   operators: ['eq', 'in', 'nin', 'all', 'exists'],
-  comparisons: (spec) => (holdsJson(spec) ? ['exists'] : ['eq', 'ne', 'in', 'nin', 'all', 'exists']),
+  comparisons: (spec) => (storesItemsAsJson(spec) ? ['exists'] : ['eq', 'ne', 'in', 'nin', 'all', 'exists']),
   modifiers: ['min', 'max', 'index', 'filterable', 'searchable', 'encrypted', 'populate'],
   errors: (spec) => [
     ...lengthErrors(spec),
     ...(spec.max === undefined && Number(spec.min?.value) > MAX_ITEMS
       ? [`min(${spec.min?.value}) exceeds ${MAX_ITEMS}, the default maximum number of items; set max() as well`]
       : []),
-    ...(spec.index && holdsJson(spec)
+    ...(spec.index && storesItemsAsJson(spec)
       ? [
           `index() does nothing on an array of ${itemSpecOf(spec).type.kind} fields: items are never compared; remove it`,
         ]
@@ -72,9 +72,9 @@ export const arrayType = {
       ? ['populate() requires an array of references; remove it']
       : []),
   ],
-  indexMethod: (spec) => (holdsJson(spec) ? undefined : 'gin'),
+  indexMethod: (spec) => (storesItemsAsJson(spec) ? undefined : 'gin'),
   comparable: (value, spec) => fieldTypeOf(itemSpecOf(spec)).comparable?.(value, itemSpecOf(spec)),
-  toColumn: (value, spec) => (holdsJson(spec) ? JSON.stringify(value) : convertItems('toColumn', value, spec)),
+  toColumn: (value, spec) => (storesItemsAsJson(spec) ? JSON.stringify(value) : convertItems('toColumn', value, spec)),
   fromColumn: (value, spec) => convertItems('fromColumn', value, spec),
   fromJson: (value, spec) => convertItems('fromJson', value, spec),
   fromQuery: (text, spec) => fieldTypeOf(itemSpecOf(spec)).fromQuery?.(text, itemSpecOf(spec)),

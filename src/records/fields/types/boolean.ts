@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { Field } from '../../../declare/field.ts';
-import { type ColumnType, createHold } from '../column-type.ts';
+import { type ColumnType, createStoredValueConverter } from '../column-type.ts';
 import { EQUALITY_COMPARISONS, type FieldType } from '../field-type.ts';
 
 const BOOLEAN: ColumnType = {
@@ -8,7 +8,7 @@ const BOOLEAN: ColumnType = {
   noun: 'true or false',
   jsonSchema: { type: 'boolean' },
   castsToText: true,
-  hold: createHold(
+  convertToStored: createStoredValueConverter(
     (value) => typeof value === 'boolean',
     () => true,
     '',

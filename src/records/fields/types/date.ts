@@ -13,7 +13,7 @@ const MAX_TIME = Date.parse('9999-12-31T23:59:59.999Z');
  * Converts an ISO date (with or without a time; without a zone it is UTC) or integer epoch ms to an ISO string in UTC with milliseconds.
  * Undefined for anything else, including 30 February and the years 0 and 10000.
  */
-export function parseDate(value: string | number | Date): string | undefined {
+export function parseDateToIso(value: string | number | Date): string | undefined {
   if (typeof value === 'string') {
     const match = ISO.exec(value);
     if (match === null || !isCalendarDay(Number(match[1]), Number(match[2]), Number(match[3]))) return undefined;
@@ -28,19 +28,19 @@ function isCalendarDay(year: number, month: number, day: number): boolean {
   return month >= 1 && month <= 12 && day >= 1 && day <= new Date(Date.UTC(2000 + (year % 400), month, 0)).getUTCDate();
 }
 
-function formatBound(bound: string | number | Date): string {
-  return parseDate(bound) ?? String(bound);
+function formatDateBound(bound: string | number | Date): string {
+  return parseDateToIso(bound) ?? String(bound);
 }
 
 const TIMESTAMP: ColumnType = {
   sql: 'timestamp(3) with time zone',
   noun: 'a date',
   jsonSchema: { type: 'string', format: 'date-time' },
-  hold(value) {
+  convertToStored(value) {
     if (typeof value !== 'string' && typeof value !== 'number' && !(value instanceof Date)) {
       return { path: [], message: undefined };
     }
-    const date = parseDate(value);
+    const date = parseDateToIso(value);
     return date === undefined ? { path: [], message: NOT_A_DATE } : { value: date };
   },
 };
@@ -51,22 +51,22 @@ export const dateType = {
   field: (): Field<string, 'optional', string | number | Date> => new Field({ type: dateType }),
   column: TIMESTAMP,
   schema: (spec) => {
-    const min = spec.min === undefined ? undefined : parseDate(spec.min.value);
-    const max = spec.max === undefined ? undefined : parseDate(spec.max.value);
+    const min = spec.min === undefined ? undefined : parseDateToIso(spec.min.value);
+    const max = spec.max === undefined ? undefined : parseDateToIso(spec.max.value);
     return (
       z
         // Code may pass a Date; requests cannot.
         .union([z.string(), z.number(), z.instanceof(Date)], { error: NOT_A_DATE })
         .transform((value, context) => {
-          const date = parseDate(value);
+          const date = parseDateToIso(value);
           if (date === undefined) context.addIssue({ code: 'custom', message: NOT_A_DATE });
           return date ?? z.NEVER;
         })
         .refine((date) => min === undefined || date >= min, {
-          error: spec.min?.message ?? `Must be on or after ${formatBound(spec.min?.value ?? '')}`,
+          error: spec.min?.message ?? `Must be on or after ${formatDateBound(spec.min?.value ?? '')}`,
         })
         .refine((date) => max === undefined || date <= max, {
-          error: spec.max?.message ?? `Must be on or before ${formatBound(spec.max?.value ?? '')}`,
+          error: spec.max?.message ?? `Must be on or before ${formatDateBound(spec.max?.value ?? '')}`,
         })
     );
   },
@@ -79,18 +79,18 @@ export const dateType = {
   },
   jsonType: 'string',
   freeText: true,
-  bound: (value) => parseDate(value)!,
+  bound: (value) => parseDateToIso(value)!,
   operators: ORDER_COMPARISONS,
   comparisons: () => ORDER_COMPARISONS,
   modifiers: ['min', 'max', 'unique', 'index', 'filterable', 'sortable', 'encrypted'],
   errors: ({ min, max }) =>
     Object.entries({ min, max })
-      .filter(([, bound]) => bound !== undefined && parseDate(bound.value) === undefined)
+      .filter(([, bound]) => bound !== undefined && parseDateToIso(bound.value) === undefined)
       .map(([name, bound]) => `${name}(${String(bound!.value)}) is not a date`),
   indexMethod: () => 'btree',
   indexedBytes: () => 8,
   comparable: (value) =>
-    typeof value === 'string' || typeof value === 'number' || value instanceof Date ? parseDate(value) : undefined,
-  fromJson: (value) => parseDate(String(value)),
-  fromQuery: (text) => parseDate(/^-?\d{6,}$/.test(text) ? Number(text) : text),
+    typeof value === 'string' || typeof value === 'number' || value instanceof Date ? parseDateToIso(value) : undefined,
+  fromJson: (value) => parseDateToIso(String(value)),
+  fromQuery: (text) => parseDateToIso(/^-?\d{6,}$/.test(text) ? Number(text) : text),
 } satisfies FieldType;

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { Field, type FieldSpec } from '../../../declare/field.ts';
-import type { ColumnType, HoldResult } from '../column-type.ts';
+import type { ColumnType, StoredValueResult } from '../column-type.ts';
 import { type FieldType, ORDER_COMPARISONS } from '../field-type.ts';
 import type { JsonSchema } from '../json-schema.ts';
 
@@ -117,7 +117,7 @@ const NUMERIC: ColumnType = {
   number: true,
   castsToText: true,
   jsonAsText: true,
-  hold(value): HoldResult {
+  convertToStored(value): StoredValueResult {
     const decimal = toCanonicalDecimal(value);
     if (decimal !== undefined) return { value: decimal };
     const isKind = typeof value === 'string' || typeof value === 'number';
@@ -131,7 +131,7 @@ const NUMERIC: ColumnType = {
 };
 
 /** Converts a value from Postgres: removes the trailing zeros of values that SQL stored. */
-function fromNumeric(value: unknown): unknown {
+function fromPostgresNumeric(value: unknown): unknown {
   const text = String(value);
   return text.endsWith('0') && text.includes('.') ? toCanonicalDecimal(text) : text;
 }
@@ -211,11 +211,11 @@ function createDecimalRules({ precision = 38, scale = Math.min(18, precision) }:
   }
 
   function errors({ min, max }: FieldSpec): string[] {
-    const isDigits = (value: number, least: number, most: number) =>
+    const isDigitCount = (value: number, least: number, most: number) =>
       Number.isInteger(value) && value >= least && value <= most;
-    if (!isDigits(precision, 1, MAX_PRECISION))
+    if (!isDigitCount(precision, 1, MAX_PRECISION))
       return [`decimal() takes a precision of 1 to ${MAX_PRECISION} digits, not ${precision}`];
-    if (!isDigits(scale, 0, precision))
+    if (!isDigitCount(scale, 0, precision))
       return [`decimal() takes a scale from 0 to its precision, ${precision}, not ${scale}`];
     return Object.entries({ min, max })
       .filter(([, bound]) => bound !== undefined && toCanonicalDecimal(bound.value) === undefined)
@@ -246,8 +246,8 @@ function createDecimalRules({ precision = 38, scale = Math.min(18, precision) }:
 const decimalOfAnySize = {
   kind: 'decimal',
   column: NUMERIC,
-  fromColumn: fromNumeric,
-  fromJson: fromNumeric,
+  fromColumn: fromPostgresNumeric,
+  fromJson: fromPostgresNumeric,
   jsonType: 'string',
   // In the audit trail, even the first digit would reveal much.
   maskedWhole: true,

@@ -2,8 +2,8 @@ import { z } from 'zod';
 import { Field } from '../../../declare/field.ts';
 import { TEXT } from '../column-type.ts';
 import { EQUALITY_COMPARISONS, type FieldType, ORDER_COMPARISONS } from '../field-type.ts';
-import { textKeywords } from '../json-schema.ts';
-import { normalizeText, shortTextSchema, TEXT_MODIFIERS, textErrors, toComparableText } from '../text-rules.ts';
+import { textJsonSchema } from '../json-schema.ts';
+import { normalizeText, shortTextSchema, TEXT_MODIFIERS, textBoundErrors, toComparableText } from '../text-rules.ts';
 
 // RFC 5321 §4.5.3.1.3: a path has at most 256 octets, including its angle brackets.
 const MAX_LENGTH = 254;
@@ -23,7 +23,7 @@ export const emailType = {
   schema: (spec, context) => shortTextSchema(spec, context).pipe(address),
   jsonSchema: (spec, _inner, direction) => ({
     maxLength: MAX_LENGTH,
-    ...textKeywords(spec, direction),
+    ...textJsonSchema(spec, direction),
     format: 'email',
   }),
   jsonType: 'string',
@@ -34,7 +34,7 @@ export const emailType = {
   comparisons: () => ORDER_COMPARISONS,
   modifiers: [...TEXT_MODIFIERS, 'lowercase'],
   errors: (spec) => [
-    ...textErrors(spec),
+    ...textBoundErrors(spec),
     ...(Number(spec.min?.value) > MAX_LENGTH
       ? [`min(${spec.min?.value}) is greater than ${MAX_LENGTH}, the maximum length of an e-mail address; lower it`]
       : []),

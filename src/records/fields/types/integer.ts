@@ -1,9 +1,9 @@
 import { z } from 'zod';
 import { Field } from '../../../declare/field.ts';
-import { type ColumnType, createHold } from '../column-type.ts';
+import { type ColumnType, createStoredValueConverter } from '../column-type.ts';
 import { type FieldType, ORDER_COMPARISONS } from '../field-type.ts';
-import { boundKeywords } from '../json-schema.ts';
-import { numberErrors, parseQueryNumber, withNumberBounds } from './number.ts';
+import { boundsJsonSchema } from '../json-schema.ts';
+import { numberBoundErrors, parseQueryNumber, withNumberBounds } from './number.ts';
 
 const BIGINT: ColumnType = {
   sql: 'bigint',
@@ -11,7 +11,11 @@ const BIGINT: ColumnType = {
   jsonSchema: { type: 'integer' },
   number: true,
   castsToText: true,
-  hold: createHold((value) => typeof value === 'number', Number.isSafeInteger, 'Must be a whole number'),
+  convertToStored: createStoredValueConverter(
+    (value) => typeof value === 'number',
+    Number.isSafeInteger,
+    'Must be a whole number',
+  ),
   exactCasts: (from) => (['smallint', 'integer'].includes(from) ? ['bigint'] : undefined),
   lossyCast: (column, from) =>
     ['double precision', 'numeric'].includes(from)
@@ -30,7 +34,7 @@ export const integerType = {
     type: 'integer',
     minimum: Number.MIN_SAFE_INTEGER,
     maximum: Number.MAX_SAFE_INTEGER,
-    ...boundKeywords(spec, 'minimum', 'maximum'),
+    ...boundsJsonSchema(spec, 'minimum', 'maximum'),
   }),
   jsonType: 'number',
   operators: ORDER_COMPARISONS,
@@ -38,7 +42,7 @@ export const integerType = {
   modifiers: ['min', 'max', 'unique', 'index', 'filterable', 'sortable', 'encrypted'],
   errors(spec) {
     const [min, max] = [spec.min, spec.max].map((bound) => bound?.value as number | undefined);
-    const wrong = numberErrors(spec);
+    const wrong = numberBoundErrors(spec);
     if (wrong.length > 0 || Number(min) > Number(max)) return wrong;
     const least = Math.ceil(Math.max(min ?? -Infinity, Number.MIN_SAFE_INTEGER));
     const most = Math.floor(Math.min(max ?? Infinity, Number.MAX_SAFE_INTEGER));

@@ -1,8 +1,8 @@
 import { z } from 'zod';
 import { Field, type FieldSpec } from '../../../declare/field.ts';
-import { type ColumnType, createHold } from '../column-type.ts';
+import { type ColumnType, createStoredValueConverter } from '../column-type.ts';
 import { type FieldType, ORDER_COMPARISONS } from '../field-type.ts';
-import { boundKeywords } from '../json-schema.ts';
+import { boundsJsonSchema } from '../json-schema.ts';
 
 const DECIMAL = /^-?(\d+(\.\d*)?|\.\d+)(e[+-]?\d+)?$/i;
 
@@ -20,7 +20,7 @@ export function withNumberBounds(schema: z.ZodType<number>, spec: FieldSpec): z.
 }
 
 /** Errors in the bounds of a number. */
-export function numberErrors({ min, max }: FieldSpec): string[] {
+export function numberBoundErrors({ min, max }: FieldSpec): string[] {
   return Object.entries({ min, max })
     .filter(([, bound]) => bound !== undefined && !Number.isFinite(bound.value))
     .map(([name, bound]) => `${name}(${String(bound!.value)}) is not a number`);
@@ -38,7 +38,11 @@ const DOUBLE: ColumnType = {
   jsonSchema: { type: 'number' },
   number: true,
   castsToText: true,
-  hold: createHold((value) => typeof value === 'number', Number.isFinite, 'Must be a number'),
+  convertToStored: createStoredValueConverter(
+    (value) => typeof value === 'number',
+    Number.isFinite,
+    'Must be a number',
+  ),
   // Whole numbers are within ±(2^53−1), which a double holds exactly.
   exactCasts: (from) => (['smallint', 'integer', 'bigint'].includes(from) ? ['double precision'] : undefined),
   lossyCast: (column, from) =>
@@ -53,13 +57,13 @@ export const numberType = {
   field: (): Field<number> => new Field({ type: numberType }),
   column: DOUBLE,
   schema: (spec) => withNumberBounds(z.number({ error: 'Must be a number' }), spec),
-  jsonSchema: (spec) => ({ type: 'number', ...boundKeywords(spec, 'minimum', 'maximum') }),
+  jsonSchema: (spec) => ({ type: 'number', ...boundsJsonSchema(spec, 'minimum', 'maximum') }),
   jsonType: 'number',
   takesAll: true,
   operators: ORDER_COMPARISONS,
   comparisons: () => ORDER_COMPARISONS,
   modifiers: ['min', 'max', 'unique', 'index', 'filterable', 'sortable', 'encrypted'],
-  errors: numberErrors,
+  errors: numberBoundErrors,
   indexMethod: () => 'btree',
   indexedBytes: () => 8,
   comparable: (value) => (Number.isFinite(value) ? (value as number) : undefined),

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { type AnyField, Field, type FieldSpec, type Fields } from '../../../declare/field.ts';
 import type { CreateInput, DataOf } from '../../../declare/infer.ts';
 import type { FieldType, SchemaContext } from '../field-type.ts';
-import { createValidDefault, missingMessage, requiredSchema } from '../missing-values.ts';
+import { createValidDefault, missingValueMessage, requiredSchema } from '../missing-values.ts';
 import { JSONB } from './json.ts';
 
 /** The schema of a member that may be left out: its default replaces it; a required member without a default is reported as missing. */
@@ -14,7 +14,7 @@ function memberSchema(name: string, spec: FieldSpec, context: SchemaContext): z.
   if (!('default' in spec)) return z.preprocess(omitNull, spec.required ? checked : schema.optional());
   const filled = checked
     .default(() => createValidDefault(name, spec, schema))
-    .refine((value) => !spec.required || value !== undefined, { error: missingMessage(spec) });
+    .refine((value) => !spec.required || value !== undefined, { error: missingValueMessage(spec) });
   return z.preprocess(omitNull, filled);
 }
 
@@ -36,9 +36,9 @@ export const objectType = {
   },
   jsonSchema: (spec, inner, direction) => {
     const fields = Object.entries(spec.shape as Record<string, AnyField>);
-    const isSet = ({ spec: own }: AnyField) =>
+    const isRequiredMember = ({ spec: own }: AnyField) =>
       direction === 'output' ? own.required || 'default' in own : own.required && !('default' in own);
-    const required = fields.filter(([, field]) => isSet(field)).map(([name]) => name);
+    const required = fields.filter(([, field]) => isRequiredMember(field)).map(([name]) => name);
     return {
       type: 'object',
       properties: Object.fromEntries(fields.map(([name, field]) => [name, inner(field.spec)])),

@@ -3,7 +3,7 @@ import { Field } from '../../../declare/field.ts';
 import { isStorable, UNSTORABLE } from '../../../platform/postgres/values.ts';
 import { TEXT } from '../column-type.ts';
 import type { FieldType } from '../field-type.ts';
-import { passwordWeakness } from '../password-strength.ts';
+import { findPasswordWeakness } from '../password-strength.ts';
 
 const MESSAGE = 'Must be 8 to 128 characters';
 
@@ -22,7 +22,7 @@ export const passwordType = {
       })
       .refine(isStorable, { error: UNSTORABLE, abort: true })
       .superRefine((text, context) => {
-        const message = passwordWeakness(text);
+        const message = findPasswordWeakness(text);
         if (message !== undefined) context.addIssue({ code: 'custom', message });
       }),
   jsonSchema: () => ({ type: 'string', format: 'password', minLength: 8, maxLength: 128 }),

@@ -1,5 +1,5 @@
 import { Field } from '../../../declare/field.ts';
-import { resourceName } from '../../../declare/naming.ts';
+import { normalizeResourceName } from '../../../declare/naming.ts';
 import type { FieldType } from '../field-type.ts';
 import { idType } from './id.ts';
 
@@ -7,6 +7,6 @@ import { idType } from './id.ts';
 export const refType = {
   ...idType,
   kind: 'ref',
-  field: (target: string): Field<string> => new Field({ type: refType, target: resourceName(target) }),
+  field: (target: string): Field<string> => new Field({ type: refType, target: normalizeResourceName(target) }),
   modifiers: ['unique', 'index', 'filterable', 'sortable', 'owner', 'populate'],
 } satisfies FieldType;

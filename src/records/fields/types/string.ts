@@ -1,13 +1,13 @@
 import { Field } from '../../../declare/field.ts';
 import { TEXT } from '../column-type.ts';
 import { EQUALITY_COMPARISONS, type FieldType, ORDER_COMPARISONS } from '../field-type.ts';
-import { textKeywords } from '../json-schema.ts';
+import { textJsonSchema } from '../json-schema.ts';
 import {
   maxIndexedTextBytes,
   normalizeText,
   shortTextSchema,
   TEXT_MODIFIERS,
-  textErrors,
+  textBoundErrors,
   toComparableText,
 } from '../text-rules.ts';
 
@@ -17,7 +17,7 @@ export const stringType = {
   field: (): Field<string> => new Field({ type: stringType, trim: true }),
   column: TEXT,
   schema: shortTextSchema,
-  jsonSchema: (spec, _inner, direction) => textKeywords(spec, direction),
+  jsonSchema: (spec, _inner, direction) => textJsonSchema(spec, direction),
   jsonType: 'string',
   takesAll: true,
   plainText: true,
@@ -25,7 +25,7 @@ export const stringType = {
   operators: EQUALITY_COMPARISONS,
   comparisons: () => ORDER_COMPARISONS,
   modifiers: [...TEXT_MODIFIERS, 'lowercase', 'uppercase'],
-  errors: textErrors,
+  errors: textBoundErrors,
   textual: true,
   indexMethod: () => 'btree',
   indexedBytes: maxIndexedTextBytes,

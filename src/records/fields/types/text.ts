@@ -1,12 +1,12 @@
 import { Field } from '../../../declare/field.ts';
 import { TEXT } from '../column-type.ts';
 import { type FieldType, ORDER_COMPARISONS } from '../field-type.ts';
-import { textKeywords } from '../json-schema.ts';
+import { textJsonSchema } from '../json-schema.ts';
 import {
   maxDeclaredTextBytes,
   normalizeText,
   TEXT_MODIFIERS,
-  textErrors,
+  textBoundErrors,
   textSchema,
   toComparableText,
 } from '../text-rules.ts';
@@ -18,7 +18,7 @@ export const textType = {
   column: TEXT,
   // A text that is also in the index of its array, or in an index of the option `indexes`, must fit into that index.
   schema: (spec, { maxBytes }) => textSchema(spec, maxBytes),
-  jsonSchema: (spec, _inner, direction) => textKeywords(spec, direction),
+  jsonSchema: (spec, _inner, direction) => textJsonSchema(spec, direction),
   jsonType: 'string',
   takesAll: true,
   plainText: true,
@@ -26,7 +26,7 @@ export const textType = {
   operators: [],
   comparisons: () => ORDER_COMPARISONS,
   modifiers: [...TEXT_MODIFIERS, 'lowercase', 'uppercase'],
-  errors: textErrors,
+  errors: textBoundErrors,
   textual: true,
   // A long text does not fit into a btree; a hash index finds equal texts of any length.
   indexMethod: () => 'hash',

@@ -3,14 +3,14 @@ import { parseUrl } from '../../../platform/http/parse-url.ts';
 import { isStorable } from '../../../platform/postgres/values.ts';
 import { TEXT } from '../column-type.ts';
 import { EQUALITY_COMPARISONS, type FieldType, ORDER_COMPARISONS } from '../field-type.ts';
-import { textKeywords } from '../json-schema.ts';
+import { textJsonSchema } from '../json-schema.ts';
 import {
   isLongerThan,
   maxIndexedTextBytes,
   normalizeText,
   shortTextSchema,
   TEXT_MODIFIERS,
-  textErrors,
+  textBoundErrors,
   toComparableText,
 } from '../text-rules.ts';
 
@@ -57,7 +57,7 @@ export const urlType = {
     shortTextSchema(spec, context, normalizeUrl).refine(isWebUrl, { error: 'Must be an http:// or https:// URL' }),
   // A URL that the WHATWG parser accepts may not be a URI (RFC 3986), and is stored as it was sent.
   jsonSchema: (spec, _inner, direction) => ({
-    ...textKeywords(spec, direction),
+    ...textJsonSchema(spec, direction),
     ...(direction === 'input' ? { format: 'uri' } : {}),
   }),
   jsonType: 'string',
@@ -66,7 +66,7 @@ export const urlType = {
   operators: EQUALITY_COMPARISONS,
   comparisons: () => ORDER_COMPARISONS,
   modifiers: [...TEXT_MODIFIERS, 'lowercase', 'uppercase'],
-  errors: textErrors,
+  errors: textBoundErrors,
   textual: true,
   indexMethod: () => 'btree',
   indexedBytes: maxIndexedTextBytes,

@@ -6,7 +6,7 @@ import type { Viewer } from '../../../declare/policy.ts';
 import type { Route } from '../../../declare/route.ts';
 import { createKeyedHashes } from '../../../platform/crypto/keyring.ts';
 import { ApiError } from '../../../platform/errors.ts';
-import { addressOf, clientKey } from '../../../platform/http/client-address.ts';
+import { addressOf, clientKeyOf } from '../../../platform/http/client-address.ts';
 import { hasBody } from '../../../platform/http/json-body.ts';
 import type { SuccessResponse } from '../../../platform/http/response.ts';
 import { newId } from '../../../platform/ids.ts';
@@ -64,12 +64,12 @@ export function createIdempotentRequests(
     route.idempotent !== 'create' && status < 500 && !KEY_FREEING_STATUSES.has(status) && retryAfter === undefined;
 
   function computeKeyId({ req, user, key }: Pick<Attempt, 'req' | 'user' | 'key'>): string {
-    const client = user === undefined ? `ip ${clientKey(addressOf(req))}` : `user ${user.id}`;
+    const client = user === undefined ? `ip ${clientKeyOf(addressOf(req))}` : `user ${user.id}`;
     return hash('sha256', JSON.stringify([client, route.method, route.path, req.params, key]));
   }
 
   /** Awaits the storing of a key's state. If it fails, a repetition loses its response, but this request must not fail. */
-  async function tryToStore(work: Promise<void>): Promise<void> {
+  async function warnIfNotStored(work: Promise<void>): Promise<void> {
     await work.catch((error) =>
       log.warn({ err: error }, 'the state of a request with an Idempotency-Key was not stored'),
     );
@@ -77,7 +77,7 @@ export function createIdempotentRequests(
 
   /** Ends a lease after an error. A key whose record was created stays bound to its request: another body must not get that record. */
   async function releaseKey(attempt: Attempt, lease: KeyLease, recordId: string, status: number): Promise<void> {
-    await keys.release(lease, status < 500 && !(await attempt.isCreated(recordId)));
+    await keys.releaseLease(lease, status < 500 && !(await attempt.isCreated(recordId)));
   }
 
   async function runUnderLease(
@@ -89,19 +89,19 @@ export function createIdempotentRequests(
     keys.renewals.add(lease);
     const before = new Set(attempt.res.getHeaderNames());
     const storeOutcome = (status: number, outcome: Outcome) =>
-      tryToStore(keys.finish(lease, status, encryptResponse(keyring, lease.id, outcome, attempt, before)));
+      warnIfNotStored(keys.storeResponse(lease, status, encryptResponse(keyring, lease.id, outcome, attempt, before)));
     try {
       const recovered = isReclaimed ? await attempt.rebuildCreateResponse(recordId) : undefined;
       if (recovered !== undefined) markReplayed(attempt.res);
       const answer = recovered ?? (await attempt.run(recordId));
-      if (answer === undefined) await tryToStore(keys.release(lease, true));
+      if (answer === undefined) await warnIfNotStored(keys.releaseLease(lease, true));
       else await storeOutcome(answer.status, { answer });
       return answer;
     } catch (error) {
       const apiError = toPublicError(error);
       const { status, code, message, details } = apiError;
       if (shouldStoreError(apiError)) await storeOutcome(status, { error: { code, message, details } });
-      else await tryToStore(releaseKey(attempt, lease, recordId, status));
+      else await warnIfNotStored(releaseKey(attempt, lease, recordId, status));
       throw error;
     } finally {
       keys.renewals.remove(lease);
@@ -132,10 +132,10 @@ export function createIdempotentRequests(
     const deadline = performance.now() + WAIT_MS;
     let storedKey: StoredKey | undefined;
     for (let pause = FIRST_PAUSE_MS; ; pause = Math.min(2 * pause, MAX_PAUSE_MS)) {
-      if (storedKey === undefined && (await keys.claim(lease, fingerprint, recordId))) {
+      if (storedKey === undefined && (await keys.claimKey(lease, fingerprint, recordId))) {
         return runUnderLease(attempt, lease, recordId, false);
       }
-      storedKey = await keys.read(lease.id);
+      storedKey = await keys.readStoredKey(lease.id);
       // The stored key has just expired: try to claim it again.
       if (storedKey === undefined) continue;
       if (storedKey.fingerprint !== null && !keyedHashes.matches(storedKey.fingerprint, sent, lease.id)) {
@@ -144,19 +144,19 @@ export function createIdempotentRequests(
         });
       }
       if (storedKey.status !== null) return replayStoredResponse(lease, storedKey, attempt);
-      if (storedKey.expired && (await keys.reclaim(lease, fingerprint, storedKey.fingerprint))) {
+      if (storedKey.expired && (await keys.reclaimKey(lease, fingerprint, storedKey.fingerprint))) {
         return runUnderLease(attempt, lease, storedKey.recordId, true);
       }
-      if (performance.now() > deadline) return recoverOrConflict(attempt, storedKey);
+      if (performance.now() > deadline) return rebuildResponseOrThrowConflict(attempt, storedKey);
       await sleep(pause);
     }
   }
 
-  return { run, isRepeated: async (attempt) => (await keys.read(computeKeyId(attempt))) !== undefined };
+  return { run, isRepeated: async (attempt) => (await keys.readStoredKey(computeKeyId(attempt))) !== undefined };
 }
 
 /** Rebuilds the response to a create after a long wait: the process that ran it may have died before storing a response. */
-async function recoverOrConflict(attempt: Attempt, { recordId }: StoredKey): Promise<SuccessResponse> {
+async function rebuildResponseOrThrowConflict(attempt: Attempt, { recordId }: StoredKey): Promise<SuccessResponse> {
   const recovered = await attempt.rebuildCreateResponse(recordId);
   if (recovered === undefined) {
     throw new ApiError('CONFLICT', 'The first request with this Idempotency-Key is still in progress', {

@@ -63,38 +63,38 @@ export interface KeyLease {
  */
 export interface KeyLeases {
   /** Claims a new key. False if the key is already known. */
-  claim(lease: KeyLease, fingerprint: string, recordId: string): Promise<boolean>;
+  claimKey(lease: KeyLease, fingerprint: string, recordId: string): Promise<boolean>;
   /** Returns the stored state of a key; reads in one turn of the event loop share a query. */
-  read(id: string): Promise<StoredKey | undefined>;
+  readStoredKey(id: string): Promise<StoredKey | undefined>;
   /** Claims a key whose lease has expired, unless another request does so first. @param before the fingerprint that was read */
-  reclaim(lease: KeyLease, fingerprint: string, before: string | null): Promise<boolean>;
+  reclaimKey(lease: KeyLease, fingerprint: string, before: string | null): Promise<boolean>;
   /** Renews leases while their requests run. */
   renewals: LeaseRenewals<KeyLease>;
   /** Stores the response and ends the lease. `null`: the response was too large to store. */
-  finish(lease: KeyLease, status: number, response: string | null): Promise<void>;
+  storeResponse(lease: KeyLease, status: number, response: string | null): Promise<void>;
   /** Ends a lease without a response. @param forget whether a request with another body may then use the key */
-  release(lease: KeyLease, forget: boolean): Promise<void>;
+  releaseLease(lease: KeyLease, forget: boolean): Promise<void>;
 }
 
 type Row = [id: string, string | null, string, number | null, string | null, boolean];
 
 /** Creates the store of keys. */
 export function createKeyLeases({ database, log }: Pick<Platform, 'database' | 'log'>): KeyLeases {
-  const load = createBatchLoader(
+  const loadKeyRow = createBatchLoader(
     (ids) => database.read<Row>({ name: 'idempotency_read', text: READ, values: [ids] }),
     ([id]) => id,
   );
   const write = (name: string, text: string, values: unknown[]) => database.write({ name, text, values });
   return {
-    claim: async ({ id, fence }, fingerprint, recordId) =>
+    claimKey: async ({ id, fence }, fingerprint, recordId) =>
       (await write('idempotency_claim', CLAIM, [id, fingerprint, recordId, fence])).length > 0,
-    async read(id) {
-      const row = await load(id);
+    async readStoredKey(id) {
+      const row = await loadKeyRow(id);
       if (row === undefined) return undefined;
       const [, fingerprint, recordId, status, response, expired] = row;
       return { fingerprint, recordId, status, response, expired };
     },
-    reclaim: async ({ id, fence }, fingerprint, before) =>
+    reclaimKey: async ({ id, fence }, fingerprint, before) =>
       (await write('idempotency_reclaim', RECLAIM, [id, fingerprint, fence, before])).length > 0,
     renewals: createLeaseRenewals({
       everyMs: RENEW_MS,
@@ -104,10 +104,10 @@ export function createKeyLeases({ database, log }: Pick<Platform, 'database' | '
         await write('idempotency_renew', RENEW, [leases.map(({ id }) => id), leases.map(({ fence }) => fence)]);
       },
     }),
-    async finish({ id, fence }, status, response) {
+    async storeResponse({ id, fence }, status, response) {
       await write('idempotency_finish', FINISH, [id, fence, status, response]);
     },
-    async release({ id, fence }, forget) {
+    async releaseLease({ id, fence }, forget) {
       await write('idempotency_release', RELEASE, [id, fence, forget]);
     },
   };

@@ -4,7 +4,7 @@ import type { DeclaredColumn, DeclaredFacts } from './declared.ts';
 import type { Renames } from './renames.ts';
 import type { RequestedChanges } from './requested-changes.ts';
 import { NAMED_PARTS, type NamedShape, type Snapshot, type StoredColumn, type TableShape } from './snapshot.ts';
-import { findShapeMismatchReason, noteUncheckedMembers, noteUncheckedValues } from './stored-values.ts';
+import { describeUncheckedMembers, describeUncheckedValues, findShapeMismatchReason } from './stored-values.ts';
 
 /** A column that cannot change to its declaration without losing or breaking its values. */
 export interface RefusedChange {
@@ -105,7 +105,7 @@ export function findEarlierNames(renames: Renames, table: string, column: string
  *
  * @param snapshot the earlier description with all renames applied; changed in place to the description after the statements
  */
-export function changeColumns(
+export function planColumnChanges(
   snapshot: Snapshot,
   next: Snapshot,
   declared: DeclaredFacts,
@@ -115,7 +115,7 @@ export function changeColumns(
   const changes: ColumnChanges = { statements: [], refusals: [], replaced: [], notes: [], unchecked: [], unused: [] };
   const unused = new Set(requested.using.keys());
 
-  function changeColumn(table: TableShape, column: string, type: string): void {
+  function planColumnChange(table: TableShape, column: string, type: string): void {
     const key = `${table.name}.${column}`;
     const before = findEarlierNames(renames, table.name, column);
     const earlierName = `${before.table}.${before.column}`;
@@ -123,7 +123,7 @@ export function changeColumns(
     const now = declared.columns.get(key);
     const kept = snapshot.belfry?.columns[key];
     const expression = requested.using.get(key) ?? requested.using.get(earlierName);
-    const refuse = (reason: string, conversionFound: { example?: string | undefined; from?: string } = {}) =>
+    const addRefusal = (reason: string, conversionFound: { example?: string | undefined; from?: string } = {}) =>
       changes.refusals.push({
         table: table.name,
         column,
@@ -153,7 +153,7 @@ export function changeColumns(
       removeColumn(snapshot, table, column);
       return;
     }
-    if (unreadableReason !== undefined) refuse(unreadableReason);
+    if (unreadableReason !== undefined) addRefusal(unreadableReason);
     else if (isMisshapen) {
       const asIs = isEncrypted ? undefined : quoteIdentifier(column);
       const refusal = {
@@ -167,14 +167,14 @@ export function changeColumns(
       };
       changes.refusals.push({ ...refusal, from: undefined });
     } else if (conversionFound === undefined) {
-      const note = noteUncheckedValues(key, kept, now) ?? noteUncheckedMembers(key, kept, now);
+      const note = describeUncheckedValues(key, kept, now) ?? describeUncheckedMembers(key, kept, now);
       if (note === undefined) return;
       changes.notes.push(note);
       if (now?.values !== undefined && !isEncrypted)
         changes.unchecked.push({ ...before, note, values: now.values, array: type.endsWith('[]') });
       return;
     } else if (isRefused && 'loss' in conversionFound) {
-      refuse(`its type cannot become ${type} (it is ${from}): ${conversionFound.loss}`, {
+      addRefusal(`its type cannot become ${type} (it is ${from}): ${conversionFound.loss}`, {
         example: conversionFound.example,
         from,
       });
@@ -192,7 +192,7 @@ export function changeColumns(
 
   for (const [key, table] of Object.entries(snapshot.tables)) {
     for (const wanted of Object.values(next.tables[key]?.columns ?? {})) {
-      if (table.columns[wanted.name] !== undefined) changeColumn(table, wanted.name, wanted.type);
+      if (table.columns[wanted.name] !== undefined) planColumnChange(table, wanted.name, wanted.type);
     }
   }
   changes.unused.push(...unused);

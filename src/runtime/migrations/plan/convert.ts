@@ -1,5 +1,5 @@
 import type { FieldSpec } from '../../../declare/field.ts';
-import { arrayColumnType, type ColumnType } from '../../../records/fields/column-type.ts';
+import { type ColumnType, getArrayColumnType } from '../../../records/fields/column-type.ts';
 import { columnTypeBySqlName } from '../../../records/fields/f.ts';
 import { columnTypeOf, fieldTypeOf } from '../../../records/fields/field-type.ts';
 import { kindOf } from './members.ts';
@@ -31,7 +31,7 @@ const itemTypeOf = (sql: string) => (isArrayType(sql) ? sql.slice(0, -2) : sql);
 
 function findColumnType(sql: string): ColumnType | undefined {
   const item = columnTypeBySqlName(itemTypeOf(sql));
-  return item !== undefined && isArrayType(sql) ? arrayColumnType(item) : item;
+  return item !== undefined && isArrayType(sql) ? getArrayColumnType(item) : item;
 }
 
 /** Looks up the target type by name; the field's own type takes precedence. */

@@ -1,5 +1,5 @@
 import type { FieldSpec } from '../../../declare/field.ts';
-import { pluralName, resourceName, snakeCase } from '../../../declare/naming.ts';
+import { normalizeResourceName, pluralName, snakeCase } from '../../../declare/naming.ts';
 import { formerNames } from '../../../declare/resource.ts';
 import { quoteLiteral } from '../../../platform/postgres/values.ts';
 import { fieldTypeOf } from '../../../records/fields/field-type.ts';
@@ -94,7 +94,7 @@ export function collectDeclaredFacts(
   );
   const tables = resources.map((resource): [string, { resource: string; earlier: string[] }] => {
     const names = formerNames(resource.declaration);
-    const earlier = names.flatMap((name) => [name, snakeCase(pluralName(resourceName(name)))]);
+    const earlier = names.flatMap((name) => [name, snakeCase(pluralName(normalizeResourceName(name)))]);
     const tables = resource.archived ? earlier.map(archiveTable) : earlier;
     return [resource.table, { resource: resource.name, earlier: tables.filter((name) => name !== resource.table) }];
   });

@@ -107,7 +107,11 @@ function explainLoss(loss: CountedLoss): string {
  * @returns the tables and columns that may be dropped although they contain values, one line each
  * @throws StartupError listing the tables and columns that must not be dropped, and how to keep or drop them
  */
-export async function confirmLosses(client: Client, losses: readonly Loss[], mayDrop: MayDrop): Promise<string[]> {
+export async function assertLossesAllowed(
+  client: Client,
+  losses: readonly Loss[],
+  mayDrop: MayDrop,
+): Promise<string[]> {
   const all = await countLostRows(client, losses);
   const lost = mayDrop === 'nothing' ? all : all.filter(({ rows }) => rows > 0);
   if (lost.length === 0 || mayDrop === 'anything')

@@ -1,7 +1,7 @@
 import { StartupError } from '../../../platform/config/environment.ts';
 import { quoteIdentifier } from '../../../platform/postgres/identifiers.ts';
 import { ARRAY_TEXT, CREATE_ARRAY_TEXT } from '../../../records/fields/index-expressions.ts';
-import { changeColumns, findEarlierNames, type RefusedChange, type UncheckedColumn } from './column-changes.ts';
+import { findEarlierNames, planColumnChanges, type RefusedChange, type UncheckedColumn } from './column-changes.ts';
 import type { DeclaredFacts } from './declared.ts';
 import { findLosses, type Loss } from './losses.ts';
 import { applyRenames, findRenames, planIndexAndConstraintRenames, type Renames } from './renames.ts';
@@ -39,7 +39,7 @@ function mergeSnapshots(previous: Snapshot, next: Snapshot): Snapshot {
 }
 
 /** Adds the declared default to a statement that adds a column, to fill existing rows; Postgres does not rewrite the rows. */
-function addDefault(statement: string, declared: DeclaredFacts): string[] {
+function addDefaultToStatement(statement: string, declared: DeclaredFacts): string[] {
   const [added, table, column] = ADDED.exec(statement) ?? [];
   const fill = declared.columns.get(`${table}.${column}`)?.fill;
   if (added === undefined || fill === undefined) return [statement];
@@ -107,7 +107,7 @@ export async function planSchemaChange(
   const losses = findLosses(renamed, next, declared, renames);
   const notes = findNotes(renamed, next, declared, renames, losses);
   const before = structuredClone(renamed);
-  const columns = changeColumns(before, next, declared, requested, renames);
+  const columns = planColumnChanges(before, next, declared, requested, renames);
   if (columns.unused.length > 0) {
     const lines = columns.unused.map((column) => `--using ${column}=…: its type does not change`);
     throw new StartupError('These options have no effect:', lines);
@@ -130,7 +130,7 @@ export async function planSchemaChange(
       ...renaming,
       ...drops,
       ...columns.statements,
-      ...otherAdditions.flatMap((statement) => addDefault(statement, declared)),
+      ...otherAdditions.flatMap((statement) => addDefaultToStatement(statement, declared)),
       ...removed.map((statement) => statement.trim()),
       ...findNewStatements(from, declared),
     ],

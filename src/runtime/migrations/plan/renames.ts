@@ -55,11 +55,11 @@ function resolveRenames(
   return found;
 }
 
-function tableNames(snapshot: Snapshot): ReadonlySet<string> {
+function tableNamesOf(snapshot: Snapshot): ReadonlySet<string> {
   return new Set(Object.values(snapshot.tables).map((table) => table.name));
 }
 
-function columnNames(snapshot: Snapshot, table: string): ReadonlySet<string> {
+function columnNamesOf(snapshot: Snapshot, table: string): ReadonlySet<string> {
   return new Set(Object.keys(snapshot.tables[`public.${table}`]?.columns ?? {}));
 }
 
@@ -83,7 +83,7 @@ function findTableRenames(
   requested: RequestedChanges,
   errors: string[],
 ) {
-  const names = { before: tableNames(previous), after: tableNames(next), label: (name: string) => `table ${name}` };
+  const names = { before: tableNamesOf(previous), after: tableNamesOf(next), label: (name: string) => `table ${name}` };
   const earlier = new Map([...declared.tables].map(([table, { earlier }]) => [table, earlier]));
   for (const { from, to } of requested.renamedTables) {
     const error = findRequestError(`--rename-table ${from}=${to}`, from, to, names);
@@ -104,14 +104,14 @@ function findColumnRenames(
   const byTable = Map.groupBy(requested.renamedColumns, ({ table }) => {
     return tables.find(({ from }) => from === table)?.to ?? table;
   });
-  const after = tableNames(next);
+  const after = tableNamesOf(next);
   for (const [table, [one]] of byTable) {
     if (!after.has(table)) errors.push(`--rename ${table}.${one!.from}=${one!.to}: no table ${table} is declared`);
   }
   return [...after].flatMap((table) => {
     const was = tables.find(({ to }) => to === table)?.from ?? table;
     const label = (name: string) => `${table}.${name}`;
-    const names = { before: columnNames(previous, was), after: columnNames(next, table), label };
+    const names = { before: columnNamesOf(previous, was), after: columnNamesOf(next, table), label };
     const earlier = new Map<string, readonly string[]>();
     for (const column of names.after) earlier.set(column, declared.columns.get(label(column))?.earlier ?? []);
     for (const { from, to } of byTable.get(table) ?? []) {

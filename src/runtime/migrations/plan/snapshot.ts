@@ -66,8 +66,8 @@ interface DrizzleKit {
 
 // drizzle-kit is a development dependency that is needed only to compare tables. Load its CommonJS build: the ESM build loads the ESM
 // build of drizzle-orm, for each of whose modules Node reads a large package.json again, for more than a second in total.
-const load = createRequire(import.meta.url);
-const loadDrizzleKit = (): DrizzleKit => load('drizzle-kit/api');
+const requireCommonJs = createRequire(import.meta.url);
+const loadDrizzleKit = (): DrizzleKit => requireCommonJs('drizzle-kit/api');
 
 /** Describes the declared tables as a snapshot, to compare it with other snapshots. */
 export function takeSnapshot(tables: Record<string, PgTable>, declared: DeclaredFacts): Snapshot {

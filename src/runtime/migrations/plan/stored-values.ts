@@ -54,7 +54,7 @@ export function findShapeMismatchReason(
 /**
  * Returns a note on values that are kept although they may now be invalid: a sentence without its period. Undefined if there are none.
  */
-export function noteUncheckedValues(key: string, kept: StoredColumn | undefined, now: DeclaredColumn | undefined) {
+export function describeUncheckedValues(key: string, kept: StoredColumn | undefined, now: DeclaredColumn | undefined) {
   if (kept === undefined || now === undefined) return undefined;
   if (kept.kind !== now.kind && !acceptsEveryValue(now.kind, createTypeLookup(now)))
     return `${key} becomes ${now.kind}: existing values are kept without a check`;
@@ -87,7 +87,7 @@ function findShapeChanges(before: StoredMembers | undefined, now: StoredMembers 
 /**
  * Returns a note on objects that are kept although they may now be invalid: a sentence without its period. Undefined if there are none.
  */
-export function noteUncheckedMembers(
+export function describeUncheckedMembers(
   key: string,
   kept: StoredColumn | undefined,
   now: DeclaredColumn | undefined,

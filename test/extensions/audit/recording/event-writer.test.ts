@@ -1,6 +1,6 @@
 import { expect, test, vi } from 'vitest';
-import { createEventWriter, type OwnPayload } from '../../../../src/extensions/audit/recording/event-writer.ts';
-import { createLog } from '../../../../src/platform/observability/log.ts';
+import { type AuditEventPayload, createEventWriter } from '../../../../src/extensions/audit/recording/event-writer.ts';
+import { createLogger } from '../../../../src/platform/observability/log.ts';
 
 /** Creates a writer whose database fails on demand. */
 function writing(failure: (names: string[]) => (Error & { code?: string }) | undefined) {
@@ -15,8 +15,8 @@ function writing(failure: (names: string[]) => (Error & { code?: string }) | und
     },
   };
   const wake = { hint: vi.fn() };
-  const writer = createEventWriter({ database, wake, log: createLog('silent', 'test') } as never);
-  return { writer, written, add: (action: string) => writer.add({ action } as OwnPayload) };
+  const writer = createEventWriter({ database, wake, log: createLogger('silent', 'test') } as never);
+  return { writer, written, add: (action: string) => writer.add({ action } as AuditEventPayload) };
 }
 
 test('events of one tick are written in one statement, and later ones in the next', async () => {

@@ -2,10 +2,10 @@ import { Client } from 'pg';
 import { afterAll, afterEach, beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest';
 import type { AuditApi } from '../../../../src/extensions/audit/index.ts';
 import { appendToChain, hashEntry } from '../../../../src/extensions/audit/trail/chain.ts';
-import { COLUMNS, readEntry } from '../../../../src/extensions/audit/trail/entry.ts';
-import { createTrailRetention } from '../../../../src/extensions/audit/trail/retention.ts';
+import { ENTRY_COLUMNS, toEntry } from '../../../../src/extensions/audit/trail/entry.ts';
+import { createTrailRetentionSweep } from '../../../../src/extensions/audit/trail/retention.ts';
 import { audit, createApp, defineResource, defineUser, f } from '../../../../src/index.ts';
-import { createLog } from '../../../../src/platform/observability/log.ts';
+import { createLogger } from '../../../../src/platform/observability/log.ts';
 import { openDatabase } from '../../../../src/platform/postgres/database.ts';
 import { startTestApp } from '../../../support/app.ts';
 
@@ -180,11 +180,11 @@ describe('verification names the first broken row', () => {
     await written(3);
     const rowMode = 'array';
     const { rows } = await database.query({
-      text: `select ${COLUMNS} from audit_entries where id = 2`,
+      text: `select ${ENTRY_COLUMNS} from audit_entries where id = 2`,
       rowMode,
     } as never);
     const row = rows[0] as unknown[];
-    const entry = readEntry([2, (row[1] as Date).toISOString(), ...row.slice(2)] as never);
+    const entry = toEntry([2, (row[1] as Date).toISOString(), ...row.slice(2)] as never);
     expect(hashEntry(entry)).toBe(entry.hash);
     const forged = hashEntry({ ...entry, user: 'a'.repeat(24) });
     await tamper(`update audit_entries set user_id = '${'a'.repeat(24)}', hash = '${forged}' where id = 2`);
@@ -209,9 +209,9 @@ describe('verification names the first broken row', () => {
 });
 
 describe('retention', () => {
-  const own = openDatabase(env.DATABASE_URL!, 'test', createLog('silent', 'test'));
+  const own = openDatabase(env.DATABASE_URL!, 'test', createLogger('silent', 'test'));
   afterAll(() => own.close());
-  const sweep = createTrailRetention({ database: own }, 30);
+  const sweep = createTrailRetentionSweep({ database: own }, 30);
   const DAY_MS = 86_400_000;
 
   /** Writes rows with these ages in days, in this order. */
@@ -266,7 +266,7 @@ describe('retention', () => {
 
   test('cannot use a shorter time than the migration: the database refuses it', async () => {
     await happened(20);
-    await expect(createTrailRetention({ database: own }, 10).run()).rejects.toMatchObject({ code: '42501' });
+    await expect(createTrailRetentionSweep({ database: own }, 10).run()).rejects.toMatchObject({ code: '42501' });
     expect(await ids()).toEqual([1]);
   });
 });

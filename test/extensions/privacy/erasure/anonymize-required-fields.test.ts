@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { Client } from 'pg';
 import { afterAll, expect, test, vi } from 'vitest';
 import { defineResource, defineUser, f, privacy, softDelete, webhooks } from '../../../../src/index.ts';
-import { erasurePlan } from '../../../../src/records/schema/erasure-plan.ts';
+import { createErasurePlan } from '../../../../src/records/schema/erasure-plan.ts';
 import { startReceiver } from '../../../fakes/receiver.ts';
 import { startTestApp } from '../../../support/app.ts';
 
@@ -91,7 +91,7 @@ test('an erasure fills required personal fields with their defaults, also in del
   }
 
   const requests = await receiver.received(2);
-  const plan = erasurePlan(thing, false);
+  const plan = createErasurePlan(thing, false);
   for (const { body } of requests.slice(0, 2)) {
     const { data } = JSON.parse(body);
     for (const { name, replacementText: emptied } of plan.personal) {

@@ -72,8 +72,8 @@ test.each([
     },
     "indexes: place, nick: onOwnerDelete: 'anonymize' would leave the same values in many records",
   ],
-])('%s is a configuration error that names the resource, the option and the fix', (_, options, told) => {
-  expect(configErrorsOf(options)).toContain(`resource "note": ${told}`);
+])('%s is a configuration error that names the resource, the option and the fix', (_, options, errorText) => {
+  expect(configErrorsOf(options)).toContain(`resource "note": ${errorText}`);
 });
 
 test('onOwnerDelete cannot be set on the user resource', () => {

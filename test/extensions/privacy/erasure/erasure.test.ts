@@ -166,7 +166,12 @@ test('an erasure leaves nothing of an account in any table except what the repor
   const notes = [await make(ann, 'notes', { title: 'One', email: 'annabella@home.example', iban: 'DE annabella' })];
   notes.push(await make(ann, 'notes', { title: 'Two', email: 'annabella@home.example' }));
   await ann.call('DELETE', `/api/notes/${notes[1]}`);
-  const said = await make(ann, 'comments', { text: 'I am annabella', stars: 5, nick: 'annabella', city: 'Bonn' });
+  const annsComment = await make(ann, 'comments', {
+    text: 'I am annabella',
+    stars: 5,
+    nick: 'annabella',
+    city: 'Bonn',
+  });
   const deletedComment = await make(ann, 'comments', { text: 'I was annabella', nick: 'annabella' });
   await ann.call('DELETE', `/api/comments/${deletedComment}`);
   const bill = await make(ann, 'invoices', { amount: 3, address: 'Elsewhere 1' });
@@ -183,9 +188,9 @@ test('an erasure leaves nothing of an account in any table except what the repor
   const response = await erase(ann);
   expect([response.status, response.body.data]).toEqual([202, { id: expect.any(String), status: 'running' }]);
   expect((await ann.call('GET', '/api/auth/me')).status).toBe(401);
-  const told = await finished(response.body.data.id);
+  const finishedReport = await finished(response.body.data.id);
 
-  expect(told).toMatchObject({
+  expect(finishedReport).toMatchObject({
     user: ann.id,
     requestedBy: ann.id,
     deleted: { note: 2, photo: 2, user: 1 },
@@ -193,14 +198,22 @@ test('an erasure leaves nothing of an account in any table except what the repor
     // Code sent one of the e-mails; the other one is about the new endpoint.
     erased: { sessions: 1, apiKeys: 1, webhookEndpoints: 1, devices: 1, pushes: 3, mails: 2 },
   });
-  expect(told.kept).toContainEqual({ name: 'invoice', count: 2, why: expect.stringContaining('onOwnerDelete') });
-  expect(told.kept).toContainEqual({ name: 'auditEntries', count: null, why: expect.stringContaining('append-only') });
+  expect(finishedReport.kept).toContainEqual({
+    name: 'invoice',
+    count: 2,
+    why: expect.stringContaining('onOwnerDelete'),
+  });
+  expect(finishedReport.kept).toContainEqual({
+    name: 'auditEntries',
+    count: null,
+    why: expect.stringContaining('append-only'),
+  });
   expect((await root.call('GET', `/api/invoices/${bill}`)).body.data).toMatchObject({
     amount: 3,
     address: 'Elsewhere 1',
     buyer: ann.id,
   });
-  const left = (await root.call('GET', `/api/comments/${said}`)).body.data;
+  const left = (await root.call('GET', `/api/comments/${annsComment}`)).body.data;
   expect(left).toMatchObject({ text: '(removed)', stars: 5, city: 'Bonn' });
   expect(left).not.toHaveProperty('nick');
   expect(left).not.toHaveProperty('author');
@@ -217,7 +230,7 @@ test('an erasure leaves nothing of an account in any table except what the repor
     vi.waitUntil(() => arrived().findLast((event) => event.type === type && event.data.id === id), patience);
   expect((await after('note.deleted', notes[0]!)).data).toMatchObject({ title: 'One' });
   expect((await after('note.deleted', notes[0]!)).data).not.toHaveProperty('email');
-  expect((await after('comment.updated', said)).data).toMatchObject({ text: '(removed)' });
+  expect((await after('comment.updated', annsComment)).data).toMatchObject({ text: '(removed)' });
   expect(Object.keys((await after('user.deleted', ann.id)).data)).not.toContain('email');
   expect(heard.map(({ resource, action }) => `${resource}.${action}`).toSorted()).toEqual(
     ['comment.updated', 'note.deleted', 'photo.deleted', 'photo.deleted', 'user.deleted'].toSorted(),

@@ -48,7 +48,7 @@ test('an erasure whose process is killed repeatedly continues and has the same r
     return made;
   }
 
-  async function asked(who: Awaited<ReturnType<typeof person>>): Promise<string> {
+  async function requestErasure(who: Awaited<ReturnType<typeof person>>): Promise<string> {
     const response = await who.call('POST', '/api/auth/me/erase', { password: 'correct horse battery' });
     expect(response.status).toBe(202);
     return response.body.data.id;
@@ -66,7 +66,7 @@ test('an erasure whose process is killed repeatedly continues and has the same r
   });
 
   const killed = await someone('Killed');
-  const id = await asked(killed);
+  const id = await requestErasure(killed);
   // The trigger makes a deletion wait for the advisory lock once only this many photos are left.
   await database.query(`
     create table gate as select ${PHOTOS} as opens_above;
@@ -98,7 +98,7 @@ test('an erasure whose process is killed repeatedly continues and has the same r
   const report = await finished(id);
 
   const spared = await someone('Spared');
-  expect(ended(await finished(await asked(spared)))).toEqual(ended(report));
+  expect(ended(await finished(await requestErasure(spared)))).toEqual(ended(report));
   expect(report).toMatchObject({
     deleted: { photo: PHOTOS, note: 2 * OTHERS, user: 1 },
     anonymized: { comment: OTHERS },

@@ -23,8 +23,8 @@ test.each([
   ['/root', 'user data "/root": the name must be letters'],
   ['', 'user data "": the name must be letters'],
   ['sessions', 'user data "sessions": two features use this name'],
-])('user data with the name "%s" is a configuration error, because the name becomes a file name', (name, told) => {
+])('user data with the name "%s" is a configuration error, because the name becomes a file name', (name, errorText) => {
   const data = { name, description: 'x', async *rows() {}, erase: async () => 0 };
   const hostile = defineExtension({ name: 'hostile', setup: () => ({ userData: [data] }) });
-  expect(getStartupError({ resources: [defineUser()], extensions: [hostile, privacy()] })).toContain(told);
+  expect(getStartupError({ resources: [defineUser()], extensions: [hostile, privacy()] })).toContain(errorText);
 });

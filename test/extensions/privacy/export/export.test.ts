@@ -1,6 +1,6 @@
 import { Client } from 'pg';
 import { afterAll, expect, test, vi } from 'vitest';
-import { exportSweeps } from '../../../../src/extensions/privacy/export/index.ts';
+import { createExportSweeps } from '../../../../src/extensions/privacy/export/index.ts';
 import { createExportStore } from '../../../../src/extensions/privacy/export/store.ts';
 import { openPlatform } from '../../../push/platform.ts';
 import { readContract } from '../../../runtime/openapi/contract.ts';
@@ -13,7 +13,7 @@ const platform = await openPlatform(env);
 afterAll(() => platform.close());
 const exports = createExportStore(platform);
 const users = { table: 'users', declaration: { fields: { status: {}, roles: {} } } } as never;
-const sweep = exportSweeps(platform, users, { exports, enqueue: async () => undefined })[1]!;
+const sweep = createExportSweeps(platform, users, { exports, enqueue: async () => undefined })[1]!;
 const client = new Client({ connectionString: env.DATABASE_URL! });
 await client.connect();
 afterAll(() => client.end());

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { takeWithinBytes, unpackEvent } from '../../../../src/extensions/realtime/events/entry.ts';
+import { takeEntriesWithinBytes, unpackRecordChange } from '../../../../src/extensions/realtime/events/entry.ts';
 import { defineResource, f } from '../../../../src/index.ts';
 
 test.each([
@@ -12,7 +12,7 @@ test.each([
   [[1, 50, 1], 1],
 ])('of entries with %j bytes, the first that fit into 10 bytes are %i', (sizes, count) => {
   const entries = sizes.map((size, i) => ({ id: `1-${i}`, field: 'e', text: 'x'.repeat(size) }));
-  expect(takeWithinBytes(entries, 10)).toEqual(entries.slice(0, count));
+  expect(takeEntriesWithinBytes(entries, 10)).toEqual(entries.slice(0, count));
 });
 
 const fields = { homeCity: f.string(), name: f.string(), secret: f.password() };
@@ -30,6 +30,6 @@ test.each([
   ['created', redacted, null, []],
 ])('an event knows which of its values were erased: %s, %j, before %j', (action, record, previous, untold) => {
   const text = JSON.stringify(['e', `pet.${action}`, 'pet', '', record, previous]);
-  const change = unpackEvent({ id: '1-0', field: 'e', text }, new Map([['pet', view as never]]));
+  const change = unpackRecordChange({ id: '1-0', field: 'e', text }, new Map([['pet', view as never]]));
   expect([...change!.erasedFields]).toEqual(untold);
 });

@@ -2,7 +2,7 @@ import { Redis } from 'ioredis';
 import { Client } from 'pg';
 import { afterAll, expect, onTestFinished, test, vi } from 'vitest';
 import { createAppender } from '../../../../src/extensions/realtime/events/appender.ts';
-import { createSweeps } from '../../../../src/extensions/realtime/events/forwarding.ts';
+import { createRealtimeSweeps } from '../../../../src/extensions/realtime/events/forwarding.ts';
 import { createApp, defineResource, defineUser, f, realtime, webhooks } from '../../../../src/index.ts';
 import { startReceiver } from '../../../fakes/receiver.ts';
 import { startTestApp } from '../../../support/app.ts';
@@ -114,7 +114,11 @@ test('waiting events are moved in parts and in order, however large they are', a
   const query = async (statement: { text: string; values: unknown[] }) =>
     (await database.query({ text: statement.text, values: statement.values, rowMode: 'array' })).rows;
   const own = { read: query, write: query, transaction: (work: (tx: object) => unknown) => work({ write: query }) };
-  const [move] = createSweeps({ database: own } as never, { add, tick: async () => undefined }, { windowSeconds: 600 });
+  const [move] = createRealtimeSweeps(
+    { database: own } as never,
+    { addEntries: add, addTickAndTrim: async () => undefined },
+    { windowSeconds: 600 },
+  );
   await move!.run();
   await database.query('select pg_advisory_unlock_all()');
   expect(moved.flat()).toEqual(Array.from({ length: 21 }, (_, i) => String(i + 1)));
@@ -206,10 +210,10 @@ test('hundreds of clients that resume at once get everything they missed', async
 test('a busy process is not mistaken for a Redis outage', async () => {
   const own = `${env.REDIS_PREFIX}:busy`;
   const warnings: unknown[] = [];
-  const log = { warn: (...told: unknown[]) => warnings.push(told) };
+  const log = { warn: (...warning: unknown[]) => warnings.push(warning) };
   const host = { redis: { commands: redis }, env: { redisPrefix: own }, log } as never;
   const appender = createAppender(host, { windowSeconds: 60, windowEvents: 10_000 });
-  const adding = appender.add([['e', 'x'.repeat(4_000_000)]]);
+  const adding = appender.addEntries([['e', 'x'.repeat(4_000_000)]]);
   for (const end = performance.now() + 700; performance.now() < end; );
   expect([await adding, warnings]).toEqual([true, []]);
 });
@@ -221,12 +225,12 @@ test('the window is limited by age and number, and nothing inside it is dropped'
   const byAge = createAppender(host, { windowSeconds: 60, windowEvents: 10_000 });
   for (let n = 1; n <= 300; n++) await redis.xadd(stream, `${n}-0`, 'e', '');
   const young = await redis.xadd(stream, '*', 'e', '');
-  await byAge.tick();
+  await byAge.addTickAndTrim();
   // Redis removes whole blocks of a hundred entries.
   expect(await redis.xlen(stream)).toBeLessThan(110);
   expect((await redis.xrange(stream, young!, '+')).length).toBe(2);
   const byNumber = createAppender(host, { windowSeconds: 60, windowEvents: 200 });
-  expect(await byNumber.add(Array.from({ length: 1000 }, () => ['e', ''] as const))).toBe(true);
+  expect(await byNumber.addEntries(Array.from({ length: 1000 }, () => ['e', ''] as const))).toBe(true);
   const left = await redis.xlen(stream);
   expect(left >= 200 && left <= 310).toBe(true);
 });

@@ -50,14 +50,14 @@ function enter(
   const person = { user: userId === undefined ? undefined : { id: userId, roles: [] } };
   const stream = { write: (bytes: Buffer) => heard.push(bytes.toString()) } as never;
   const listener: Listener = { stream, viewer: person, subscriptions };
-  groups.add(listener);
-  const told = () =>
+  groups.addListener(listener);
+  const received = () =>
     heard
       .join('')
       .matchAll(/^data: (.*)$/gm)
       .map(([, text]) => JSON.parse(text!))
       .toArray();
-  return { listener, told };
+  return { listener, told: received };
 }
 
 test.each(['ada', 'bob'])(
@@ -79,24 +79,24 @@ test.each(['ada', 'bob'])(
       { id: '1', owner: 'bob', note: 'of bob' },
       { id: '1', owner: 'ada', note: 'of ada' },
     );
-    const sending = broadcast.toGroups(groups.findAffected([change]), [change]);
+    const sending = broadcast.sendToGroups(groups.findAffectedGroups([change]), [change]);
     await going.promise;
-    groups.remove(people[gone as 'ada'].listener);
+    groups.removeListener(people[gone as 'ada'].listener);
     go.resolve();
     await sending;
-    const [told] = people[gone === 'ada' ? 'bob' : 'ada'].told();
-    expect([told.data.note, told.previous.note]).toEqual(
+    const [received] = people[gone === 'ada' ? 'bob' : 'ada'].told();
+    expect([received.data.note, received.previous.note]).toEqual(
       gone === 'ada' ? ['of bob', undefined] : [undefined, 'of ada'],
     );
   },
 );
 
 test('viewers with the same visibility are checked once, however many subscriptions they have', async () => {
-  let asked = 0;
+  let policyCalls = 0;
   let shown = 0;
   const plain = viewOf();
   const gateway = viewOf({
-    readableBy: async () => Boolean(++asked),
+    readableBy: async () => Boolean(++policyCalls),
     serialize(records, viewContext) {
       shown += records.length;
       return plain.serialize(records, viewContext);
@@ -107,12 +107,13 @@ test('viewers with the same visibility are checked once, however many subscripti
   const nobody = [0, 1, 2].map((n) => enter(groups, gateway, undefined, ...texts.map((text) => text + n)));
   const [ada, bob] = [enter(groups, gateway, 'ada', ...texts), enter(groups, gateway, 'bob', 'post')];
   const change = changeOf(gateway, { id: '1', owner: 'ada', note: 'of ada' });
-  await broadcast.toGroups(groups.findAffected([change]), [change]);
+  await broadcast.sendToGroups(groups.findAffectedGroups([change]), [change]);
   // One check for anonymous viewers, one for the owner and one for all other signed-in users.
-  expect([asked, shown]).toEqual([3, 3]);
+  expect([policyCalls, shown]).toEqual([3, 3]);
   expect(ada.told().map(({ data }) => data.note)).toEqual(texts.map(() => 'of ada'));
-  for (const { told } of [...nobody, bob]) expect(told().every(({ data }) => data.note === undefined)).toBe(true);
-  expect([...nobody, bob].map(({ told }) => told().length)).toEqual([20, 20, 20, 1]);
+  for (const { told: received } of [...nobody, bob])
+    expect(received().every(({ data }) => data.note === undefined)).toBe(true);
+  expect([...nobody, bob].map(({ told: received }) => received().length)).toEqual([20, 20, 20, 1]);
 });
 
 test('other requests run while a policy function is evaluated for a thousand users', async () => {
@@ -127,7 +128,7 @@ test('other requests run while a policy function is evaluated for a thousand use
     if (!isOver) setImmediate(count);
   };
   setImmediate(count);
-  await broadcast.toGroups(groups.findAffected(changes), changes);
+  await broadcast.sendToGroups(groups.findAffectedGroups(changes), changes);
   isOver = true;
   expect(turns).toBeGreaterThan(20);
 });
@@ -142,11 +143,11 @@ test.each([
   for (const thrown of [wrapped, wrapped.cause]) {
     const gateway = viewOf({ readableBy: () => Promise.reject(thrown) });
     const groups = createGroups();
-    const { told } = enter(groups, gateway, 'ada', 'post');
+    const { told: received } = enter(groups, gateway, 'ada', 'post');
     const change = changeOf(gateway, { id: '1' });
-    const all = broadcast.toGroups(groups.findAffected([change]), [change]);
+    const all = broadcast.sendToGroups(groups.findAffectedGroups([change]), [change]);
     await (isShownNothing ? all : expect(all).rejects.toBe(thrown));
-    expect(told()).toEqual([]);
+    expect(received()).toEqual([]);
   }
 });
 
@@ -159,8 +160,8 @@ test('changes that cannot be serialized together are serialized one by one', asy
     },
   });
   const groups = createGroups();
-  const { told } = enter(groups, gateway, 'ada', 'post');
+  const { told: received } = enter(groups, gateway, 'ada', 'post');
   const changes = ['1', 'bad', '2'].map((id) => changeOf(gateway, { id }));
-  await broadcast.toGroups(groups.findAffected(changes), changes);
-  expect(told().map(({ id }) => id)).toEqual(['1', '2']);
+  await broadcast.sendToGroups(groups.findAffectedGroups(changes), changes);
+  expect(received().map(({ id }) => id)).toEqual(['1', '2']);
 });

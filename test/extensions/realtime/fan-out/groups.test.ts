@@ -27,8 +27,8 @@ test('viewers who get the same events share a group and a bundle, and others do 
     listenerOf(user('c', 'admin'), 'post'),
     listenerOf({ user: undefined }, 'post'),
   ];
-  for (const one of listeners) groups.add(one);
-  const touched = groups.findAffected([change('1')]);
+  for (const one of listeners) groups.addListener(one);
+  const touched = groups.findAffectedGroups([change('1')]);
   expect(touched.map(({ viewers: people }) => [...people.keys()])).toEqual([['a', 'b'], ['c'], ['']]);
   expect(touched.flatMap(({ bundles }) => [...bundles].map((bundle) => bundle.listeners.size))).toEqual([2, 1, 1]);
 });
@@ -37,27 +37,27 @@ test('a viewer with changed roles represents the group with the old roles until 
   const groups = createGroups();
   const person = user('a', 'user');
   const one = listenerOf(person, 'post');
-  groups.add(one);
-  groups.add(listenerOf(user('b', 'user'), 'post'));
+  groups.addListener(one);
+  groups.addListener(listenerOf(user('b', 'user'), 'post'));
   person.user = { id: 'a', roles: ['user', 'admin'] };
-  const [shared] = groups.findAffected([change('1')]);
+  const [shared] = groups.findAffectedGroups([change('1')]);
   expect(shared!.viewers.get('a')!.user!.roles).toEqual(['user']);
-  groups.remove(one);
-  groups.add(one);
+  groups.removeListener(one);
+  groups.addListener(one);
   expect([...shared!.viewers.keys()]).toEqual(['b']);
-  expect(groups.findAffected([change('1')])).toHaveLength(2);
+  expect(groups.findAffectedGroups([change('1')])).toHaveLength(2);
 });
 
 test('a change affects only subscribers of its record, and nothing remains of a removed listener', () => {
   const groups = createGroups();
   const [one, two] = [listenerOf(user('a'), 'post/1'), listenerOf(user('a'), 'post/2', 'post/1')];
-  groups.add(one);
-  groups.add(two);
-  expect(groups.findAffected([change('1')]).map(({ text }) => text)).toEqual(['post/1']);
-  expect(groups.findAffected([change('3')])).toEqual([]);
-  groups.remove(one);
-  expect(groups.findAffected([change('1')])).toHaveLength(1);
-  groups.remove(two);
-  groups.remove(two);
-  expect([groups.size, groups.findAffected([change('1'), change('2')])]).toEqual([0, []]);
+  groups.addListener(one);
+  groups.addListener(two);
+  expect(groups.findAffectedGroups([change('1')]).map(({ text }) => text)).toEqual(['post/1']);
+  expect(groups.findAffectedGroups([change('3')])).toEqual([]);
+  groups.removeListener(one);
+  expect(groups.findAffectedGroups([change('1')])).toHaveLength(1);
+  groups.removeListener(two);
+  groups.removeListener(two);
+  expect([groups.size, groups.findAffectedGroups([change('1'), change('2')])]).toEqual([0, []]);
 });

@@ -109,11 +109,11 @@ test('an open stream applies policies and scopes to the current state of the use
   const first = await notes.create({ title: 'x', team: 'a' });
   await stream.wait(({ data }) => data?.id === first.id);
   await users.update(who.id, { team: 'b' });
-  const isTold = () => stream.changes().some(({ data }) => data.data.team === 'b');
+  const hasChangeOfTeamB = () => stream.changes().some(({ data }) => data.data.team === 'b');
   await vi.waitFor(
     async () => {
       await notes.create({ title: 'y', team: 'b' });
-      if (!isTold()) throw new Error('not yet');
+      if (!hasChangeOfTeamB()) throw new Error('not yet');
     },
     { timeout: 60_000, interval: 50 },
   );

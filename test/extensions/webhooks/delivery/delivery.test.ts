@@ -157,12 +157,12 @@ test('Retry-After postpones the next attempt, even beyond the longest wait of th
 });
 
 test('410 disables the endpoint at once with one event, and its waiting deliveries are not sent', async () => {
-  const told: unknown[] = [];
-  app.on('webhook.disabled', (payload) => told.push(payload));
+  const disabledEvents: unknown[] = [];
+  app.on('webhook.disabled', (payload) => disabledEvents.push(payload));
   receiver.answer(410);
   await write('gone');
-  await until(() => told.length > 0);
-  expect(told).toEqual([
+  await until(() => disabledEvents.length > 0);
+  expect(disabledEvents).toEqual([
     { webhook: expect.objectContaining({ id: endpoint.id, status: 'disabled' }), owner: ann.id, reason: 'gone' },
   ]);
   expect(await finished()).toMatchObject([{ status: 'failed', attempts: 1, statusCode: 410 }]);
@@ -178,12 +178,12 @@ test('410 disables the endpoint at once with one event, and its waiting deliveri
 });
 
 test('an endpoint is disabled after the configured number of failed deliveries in a row; enabling it restarts the count', async () => {
-  const told: { reason: string; webhook: { id: string } }[] = [];
-  app.on('webhook.disabled', (payload: never) => told.push(payload));
+  const disabledEvents: { reason: string; webhook: { id: string } }[] = [];
+  app.on('webhook.disabled', (payload: never) => disabledEvents.push(payload));
   receiver.answer(500);
   await Promise.all([write('one'), write('two'), write('three')]);
-  await until(() => told.some(({ webhook }) => webhook.id === endpoint.id));
-  expect(told.filter(({ webhook }) => webhook.id === endpoint.id)).toMatchObject([{ reason: 'failing' }]);
+  await until(() => disabledEvents.some(({ webhook }) => webhook.id === endpoint.id));
+  expect(disabledEvents.filter(({ webhook }) => webhook.id === endpoint.id)).toMatchObject([{ reason: 'failing' }]);
   const before = receiver.requests.length;
   receiver.answer(204);
   const { body } = await ann.call('PATCH', `/api/webhooks/${endpoint.id}`, { enabled: true });

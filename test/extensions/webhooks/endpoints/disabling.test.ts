@@ -28,14 +28,14 @@ afterAll(async () => {
   await client.end();
 });
 
-interface Told {
+interface DisabledEvent {
   webhook: { id: string; status: string; secret?: string };
   owner: string;
   reason: string;
 }
-const told: Told[] = [];
-for (const one of [app, second]) one.on('webhook.disabled', (payload) => told.push(payload as Told));
-const toldOf = (id: string) => told.filter(({ webhook }) => webhook.id === id);
+const disabledEvents: DisabledEvent[] = [];
+for (const one of [app, second]) one.on('webhook.disabled', (payload) => disabledEvents.push(payload as DisabledEvent));
+const disabledEventsOf = (id: string) => disabledEvents.filter(({ webhook }) => webhook.id === id);
 
 interface Subscriber {
   who: Person;
@@ -94,11 +94,11 @@ test('parallel failures in two processes disable an endpoint once, with one even
   const one = await subscriber('Parallel');
   one.receiver.answer(500);
   await Promise.all(Array.from({ length: 30 }, () => one.who.call('POST', '/api/notes', { text: 'x' })));
-  await until(() => toldOf(one.id).length > 0);
+  await until(() => disabledEventsOf(one.id).length > 0);
   const other = await subscriber('Marker');
   await deliver(other);
   await mailed();
-  expect(toldOf(one.id)).toHaveLength(1);
+  expect(disabledEventsOf(one.id)).toHaveLength(1);
   expect(await mailsTo(one)).toHaveLength(1);
   const calls = one.receiver.requests.length;
   for (let i = 0; i < 5; i++) await deliver(other);
@@ -110,9 +110,9 @@ test('the event contains the endpoint without its secret, its owner and the reas
   const one = await subscriber('Event');
   one.receiver.answer(410);
   await deliver(one);
-  await until(() => toldOf(one.id).length > 0);
-  expect(toldOf(one.id)).toEqual([{ webhook: await read(one), owner: one.who.id, reason: 'gone' }]);
-  expect(toldOf(one.id)[0]!.webhook).not.toHaveProperty('secret');
+  await until(() => disabledEventsOf(one.id).length > 0);
+  expect(disabledEventsOf(one.id)).toEqual([{ webhook: await read(one), owner: one.who.id, reason: 'gone' }]);
+  expect(disabledEventsOf(one.id)[0]!.webhook).not.toHaveProperty('secret');
 });
 
 test.each([
@@ -140,7 +140,7 @@ test('an owner who disables an endpoint gets no e-mail; the event says manual an
   for (const enabled of [false, false, true, true, false]) {
     await one.who.call('PATCH', `/api/webhooks/${one.id}`, { enabled });
   }
-  expect(toldOf(one.id).map(({ reason }) => reason)).toEqual(['manual', 'manual']);
+  expect(disabledEventsOf(one.id).map(({ reason }) => reason)).toEqual(['manual', 'manual']);
   await mailed();
   expect(await mailsTo(one)).toEqual([]);
 });
@@ -231,8 +231,8 @@ test('deliveries whose last attempt was lost with its worker count towards disab
     durationMs: null,
     error: 'worker lost',
   });
-  await until(() => toldOf(one.id).length > 0);
-  expect(toldOf(one.id).map(({ reason }) => reason)).toEqual(['failing']);
+  await until(() => disabledEventsOf(one.id).length > 0);
+  expect(disabledEventsOf(one.id).map(({ reason }) => reason)).toEqual(['failing']);
   await until(async () => (await mailsTo(one)).length === 1);
 });
 

@@ -4,11 +4,11 @@ import { Client } from 'pg';
 import { Webhook } from 'standardwebhooks';
 import { afterAll, describe, expect, test } from 'vitest';
 import {
+  createSignatureHeader,
   generateKeyPair,
   generateSecret,
   parsePrivateSigningKey,
   parseSigningSecret,
-  sign,
 } from '../../../../src/extensions/webhooks/endpoints/signing.ts';
 import { verifyWebhook, type WebhookVerificationError } from '../../../../src/extensions/webhooks/verify-webhook.ts';
 import { defineResource, defineUser, f, webhooks } from '../../../../src/index.ts';
@@ -44,8 +44,8 @@ const codeOf = (act: () => unknown) => {
 describe('a signature', () => {
   test('matches the reference vector, for text and for bytes', () => {
     const key = parsePrivateSigningKey(vector.privateKey);
-    expect(sign([key], vector.id, vector.timestamp, vector.body)).toBe(vector.signature);
-    expect(sign([key], vector.id, vector.timestamp, Buffer.from(vector.body))).toBe(vector.signature);
+    expect(createSignatureHeader([key], vector.id, vector.timestamp, vector.body)).toBe(vector.signature);
+    expect(createSignatureHeader([key], vector.id, vector.timestamp, Buffer.from(vector.body))).toBe(vector.signature);
   });
 
   test('of a new key pair is verified here and by node:crypto, and by neither with another key', () => {
@@ -53,7 +53,12 @@ describe('a signature', () => {
     fc.assert(
       fc.property(fc.string({ unit: anyCharacter }), (text) => {
         const body = JSON.stringify({ text });
-        const signature = sign([parsePrivateSigningKey(pair.privateKey)], 'msg_a', vector.timestamp, body);
+        const signature = createSignatureHeader(
+          [parsePrivateSigningKey(pair.privateKey)],
+          'msg_a',
+          vector.timestamp,
+          body,
+        );
         const headers = headersOf(signature, 'msg_a');
         expect(verifyWebhook(pair.publicKey, headers, body, options)).toEqual({ text });
         expect(codeOf(() => verifyWebhook(other.publicKey, headers, body, options))).toBe('SIGNATURE_MISMATCH');
@@ -92,7 +97,7 @@ describe('verifying', () => {
   const check = (headers: object, key = publicKey, raw: string | Uint8Array = body) =>
     codeOf(() => verifyWebhook(key, headers as Headers, raw, options));
   const secret = generateSecret();
-  const shared = sign([parseSigningSecret(secret)], id, timestamp, body);
+  const shared = createSignatureHeader([parseSigningSecret(secret)], id, timestamp, body);
 
   test.each([
     ['alone', signature, 'accepted'],
@@ -106,7 +111,7 @@ describe('verifying', () => {
     ['only one made with the secret', shared, 'SIGNATURE_MISMATCH'],
     [
       'a MAC keyed with the public key',
-      sign([parseSigningSecret(`whsec_${publicKey.slice(5)}`)], id, timestamp, body),
+      createSignatureHeader([parseSigningSecret(`whsec_${publicKey.slice(5)}`)], id, timestamp, body),
       'SIGNATURE_MISMATCH',
     ],
   ])('a signature that is %s has the expected result', (_, header, expected) => {

@@ -17,8 +17,10 @@ const answers: Record<string, string[] | 'nxdomain' | 'servfail' | 'silence'> = 
   ...Object.fromEntries(table.dns.map(({ answers }, n) => [`case-${n}.example.com`, answers])),
 };
 const dns = await startDnsServer((name, type) => {
-  const said = answers[name] ?? 'nxdomain';
-  return typeof said === 'string' ? said : said.filter((address) => address.includes(':') === (type === 'AAAA'));
+  const dnsAnswer = answers[name] ?? 'nxdomain';
+  return typeof dnsAnswer === 'string'
+    ? dnsAnswer
+    : dnsAnswer.filter((address) => address.includes(':') === (type === 'AAAA'));
 });
 afterAll(() => dns.close());
 
@@ -81,11 +83,11 @@ test.each(['failing.example.com', 'silent.example.com'])(
 
 test('if private receivers are allowed, no name server is queried, so an unknown name can be saved', async () => {
   const bob = await open.person('Bob');
-  const asked = dns.questions.length;
+  const questionCount = dns.questions.length;
   for (const host of ['unknown.example.com', 'case-2.example.com', 'localhost']) {
     expect((await bob.call('POST', '/api/webhooks', body(host))).status).toBe(201);
   }
-  expect(dns.questions).toHaveLength(asked);
+  expect(dns.questions).toHaveLength(questionCount);
 });
 
 test('a name that was saved while its name server failed is not called if it later resolves to a private address', async () => {

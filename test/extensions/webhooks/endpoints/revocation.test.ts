@@ -15,11 +15,11 @@ const declared = (options: object = {}) => ({
   resources: [defineUser(), note] as const,
   extensions: [apiKeys({ revokeOnPasswordReset: false }), webhooks({ pollMs: 200, ...options }), privacy()],
 });
-const told: { webhook: { id: string }; owner: string; reason: string }[] = [];
+const disabledEvents: { webhook: { id: string }; owner: string; reason: string }[] = [];
 const { app, call, person, env, url } = await startTestApp(declared(), {
   env: () => ({ APP_URL: 'https://belfry.example.com' }),
 });
-app.on('webhook.disabled', (payload) => void told.push(payload as never));
+app.on('webhook.disabled', (payload) => void disabledEvents.push(payload as never));
 const quiet = await startTestApp(declared({ notifyOwner: false }));
 const sql = new Client({ connectionString: env.DATABASE_URL! });
 await sql.connect();
@@ -73,10 +73,10 @@ test.each<[string, (who: Person) => Promise<unknown>, string]>([
     const others = await person('Ben');
     const kept = await endpoint(others.call);
     const link = await exported(ann);
-    told.length = 0;
+    disabledEvents.length = 0;
     await revoke(ann);
     expect((await call('HEAD', link)).status).toBe(404);
-    expect(told.map(({ webhook, owner, reason }) => [webhook.id, owner, reason]).sort()).toEqual(
+    expect(disabledEvents.map(({ webhook, owner, reason }) => [webhook.id, owner, reason]).sort()).toEqual(
       ids
         .slice(0, 2)
         .map((id) => [id, ann.id, 'password_reset'])

@@ -1,18 +1,22 @@
 import { describe, expect, test } from 'vitest';
-import { generateSecret, parseSigningSecret, sign } from '../../../../src/extensions/webhooks/endpoints/signing.ts';
+import {
+  createSignatureHeader,
+  generateSecret,
+  parseSigningSecret,
+} from '../../../../src/extensions/webhooks/endpoints/signing.ts';
 import vectors from '../../../data/webhook-vectors.json' with { type: 'json' };
 
 describe('published vectors', () => {
   test.each(vectors)('$id $body', ({ secret, id, timestamp, body, signature }) => {
-    expect(sign([parseSigningSecret(secret)], id, timestamp, body)).toBe(signature);
-    expect(sign([parseSigningSecret(secret)], id, timestamp, Buffer.from(body))).toBe(signature);
+    expect(createSignatureHeader([parseSigningSecret(secret)], id, timestamp, body)).toBe(signature);
+    expect(createSignatureHeader([parseSigningSecret(secret)], id, timestamp, Buffer.from(body))).toBe(signature);
   });
 });
 
 test('two keys produce two signatures, in order, separated by a space', () => {
   const [next, old] = [parseSigningSecret(generateSecret()), parseSigningSecret(generateSecret())];
-  expect(sign([next, old], 'msg_a', 1, '{}')).toBe(
-    `${sign([next], 'msg_a', 1, '{}')} ${sign([old], 'msg_a', 1, '{}')}`,
+  expect(createSignatureHeader([next, old], 'msg_a', 1, '{}')).toBe(
+    `${createSignatureHeader([next], 'msg_a', 1, '{}')} ${createSignatureHeader([old], 'msg_a', 1, '{}')}`,
   );
 });
 

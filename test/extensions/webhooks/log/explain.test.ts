@@ -85,15 +85,19 @@ async function waiting(name: string, record: object, resource = name.split('.')[
   );
   return id;
 }
-const told = (reason: string) => ({ event: expect.any(String), reason, message: expect.stringMatching(/\.$/) });
+const explanationWith = (reason: string) => ({
+  event: expect.any(String),
+  reason,
+  message: expect.stringMatching(/\.$/),
+});
 
 test('delivered: with the delivery and its status, by the id of the event or of any of its deliveries', async () => {
   const [first, second] = [await subscribe(ann, ['note.created']), await subscribe(ann, ['note.*'])];
   await ann.call('POST', '/api/notes', { text: 'x' });
   const [one, two] = [await deliveryOf(first), await deliveryOf(second)];
-  for (const asked of [one.event_id, one.id, two.id]) {
-    expect(await explained(ann, first, asked)).toEqual({
-      ...told('delivered'),
+  for (const queriedId of [one.event_id, one.id, two.id]) {
+    expect(await explained(ann, first, queriedId)).toEqual({
+      ...explanationWith('delivered'),
       event: one.event_id,
       name: 'note.created',
       delivery: { id: one.id, status: 'succeeded', attempts: 1, error: null },
@@ -111,7 +115,11 @@ test.each([
   await ann.call('POST', '/api/notes', { text: 'x' });
   const { event_id } = await deliveryOf(got);
   if (reason !== 'disabled') await act(other);
-  expect(await explained(ann, other, event_id)).toEqual({ ...told(reason), event: event_id, name: 'note.created' });
+  expect(await explained(ann, other, event_id)).toEqual({
+    ...explanationWith(reason),
+    event: event_id,
+    name: 'note.created',
+  });
 });
 
 test('created_later: the endpoint was created after the event was handled', async () => {
@@ -125,7 +133,7 @@ test('created_later: the endpoint was created after the event was handled', asyn
 test('waiting: the event is not handled yet; any other reason takes precedence', async () => {
   const event = await waiting('note.created', { owner: ann.id, text: 'x' });
   const [all, other] = [await subscribe(ann, ['*']), await subscribe(ann, ['user.*'])];
-  expect(await explained(ann, all, event)).toEqual({ ...told('waiting'), event, name: 'note.created' });
+  expect(await explained(ann, all, event)).toEqual({ ...explanationWith('waiting'), event, name: 'note.created' });
   expect(await explained(ann, other, event)).toMatchObject({ reason: 'filtered' });
 });
 
@@ -165,16 +173,16 @@ test.each([
   const event = await happen();
   await fannedOut();
   for (const endpoint of [all, other])
-    expect(await explained(ann, endpoint, event)).toEqual({ ...told('not_readable'), event });
+    expect(await explained(ann, endpoint, event)).toEqual({ ...explanationWith('not_readable'), event });
 });
 
 test('not_readable: a deleted record that a global endpoint received and an own endpoint never did', async () => {
   const [global, own] = [await subscribe(root, ['note.*'], 'global'), await subscribe(root, ['*'])];
   const { id } = (await ann.call('POST', '/api/notes', { text: 'x' })).body.data;
   const { event_id } = await deliveryOf(global);
-  expect(await explained(root, own, event_id)).toEqual({ ...told('not_readable'), event: event_id });
+  expect(await explained(root, own, event_id)).toEqual({ ...explanationWith('not_readable'), event: event_id });
   await app.service('note').delete(id);
-  expect(await explained(root, own, event_id)).toEqual({ ...told('not_readable'), event: event_id });
+  expect(await explained(root, own, event_id)).toEqual({ ...explanationWith('not_readable'), event: event_id });
 });
 
 test('the rules of global endpoints apply to a global endpoint until its owner may no longer have one', async () => {
@@ -185,15 +193,22 @@ test('the rules of global endpoints apply to a global endpoint until its owner m
   await fannedOut();
   expect(await explained(root, endpoint, id)).toMatchObject({ reason: 'filtered', name: 'invoice.paid' });
   await app.service('user').update(root.id, { roles: ['user'] });
-  for (const asked of [event, id])
-    expect(await explained(root, endpoint, asked)).toEqual({ ...told('not_readable'), event: asked });
+  for (const queriedId of [event, id])
+    expect(await explained(root, endpoint, queriedId)).toEqual({
+      ...explanationWith('not_readable'),
+      event: queriedId,
+    });
 });
 
 test('a published event that reached no endpoint is still known', async () => {
   const endpoint = await subscribe(ann, ['note.*']);
   const { id } = await app.webhooks.publish('invoice.paid', {}, { owner: ann.id });
   await fannedOut();
-  expect(await explained(ann, endpoint, id)).toEqual({ ...told('filtered'), event: id, name: 'invoice.paid' });
+  expect(await explained(ann, endpoint, id)).toEqual({
+    ...explanationWith('filtered'),
+    event: id,
+    name: 'invoice.paid',
+  });
   const later = await subscribe(ann, ['*']);
   expect(await explained(ann, later, id)).toMatchObject({ reason: 'created_later' });
 });
@@ -202,7 +217,7 @@ test('too_old: the event is older than the retention time; events that never hap
   const endpoint = await subscribe(ann, ['*']);
   const idAt = (daysAgo: number) => `${Math.floor(Date.now() / 1000 - daysAgo * 86_400).toString(16)}${'a'.repeat(16)}`;
   const old = idAt(15);
-  expect(await explained(ann, endpoint, old)).toEqual({ ...told('too_old'), event: old });
+  expect(await explained(ann, endpoint, old)).toEqual({ ...explanationWith('too_old'), event: old });
   for (const event of [idAt(1), idAt(-1), 'f'.repeat(24), 'nonsense', '%00', 'msg_1']) {
     const { status, body } = await ask(ann, endpoint, event);
     expect([event, status, body.error.code]).toEqual([event, 404, 'NOT_FOUND']);
@@ -220,7 +235,7 @@ test('a test of another endpoint and another user’s delivery or endpoint respo
   expect((await ask(ann, other, id)).status).toBe(404);
   await bob.call('POST', '/api/notes', { text: 'x' });
   const delivery = await deliveryOf(bobs);
-  for (const asked of [delivery.id, delivery.event_id]) expect((await ask(ann, mine, asked)).status).toBe(404);
+  for (const queriedId of [delivery.id, delivery.event_id]) expect((await ask(ann, mine, queriedId)).status).toBe(404);
   for (const endpoint of [bobs, 'f'.repeat(24), 'nonsense']) expect((await ask(ann, endpoint, id)).status).toBe(404);
   expect((await ask({ call }, mine, id)).status).toBe(401);
 });

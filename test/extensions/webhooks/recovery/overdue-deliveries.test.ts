@@ -4,9 +4,9 @@ import {
   createPendingEndpointReader,
   createReclaimSweeps,
 } from '../../../../src/extensions/webhooks/recovery/reclaim.ts';
-import { completeSettings, webhookSettings } from '../../../../src/extensions/webhooks/settings.ts';
+import { fillProductionDefaults, webhookSettings } from '../../../../src/extensions/webhooks/settings.ts';
 import { defineUser, webhooks } from '../../../../src/index.ts';
-import { createLog } from '../../../../src/platform/observability/log.ts';
+import { createLogger } from '../../../../src/platform/observability/log.ts';
 import { openDatabase } from '../../../../src/platform/postgres/database.ts';
 import type { NewJob, Queues } from '../../../../src/platform/redis/queues.ts';
 import { startTestApp } from '../../../support/app.ts';
@@ -17,7 +17,7 @@ const { person, env } = await startTestApp(
   { resources: [user], extensions: [webhooks()] },
   { start: { roles: ['web'] } },
 );
-const database = openDatabase(env.DATABASE_URL!, 'test', createLog('silent', 'test'));
+const database = openDatabase(env.DATABASE_URL!, 'test', createLogger('silent', 'test'));
 afterAll(() => database.close());
 
 test('one run finds all overdue deliveries page by page, each in its lane, and nothing else', async () => {
@@ -43,7 +43,7 @@ test('one run finds all overdue deliveries page by page, each in its lane, and n
     },
   } as Queues;
   const gateway = { table: 'users', declaration: user } as unknown as ResourceGateway;
-  const settings = completeSettings(webhookSettings.parse({}), false);
+  const settings = fillProductionDefaults(webhookSettings.parse({}), false);
   const pending = createPendingEndpointReader({ database }, gateway, settings);
   const sweeps = createReclaimSweeps({ database, queues }, settings, pending, async () => undefined);
   await sweeps.find(({ name }) => name === 'webhooks: overdue deliveries')!.run();

@@ -3,9 +3,9 @@ import { afterAll, beforeEach, describe, expect, test, vi } from 'vitest';
 import { z } from 'zod';
 import type { ResourceGateway } from '../../../../src/declare/host.ts';
 import { createRecoveries } from '../../../../src/extensions/webhooks/recovery/recoveries.ts';
-import { completeSettings, webhookSettings } from '../../../../src/extensions/webhooks/settings.ts';
+import { fillProductionDefaults, webhookSettings } from '../../../../src/extensions/webhooks/settings.ts';
 import { createApp, defineUser, webhooks } from '../../../../src/index.ts';
-import { createLog } from '../../../../src/platform/observability/log.ts';
+import { createLogger } from '../../../../src/platform/observability/log.ts';
 import { openDatabase } from '../../../../src/platform/postgres/database.ts';
 import type { NewJob, Queues } from '../../../../src/platform/redis/queues.ts';
 import { type Receiver, startReceiver } from '../../../fakes/receiver.ts';
@@ -22,7 +22,7 @@ const made = {
 const { app, person, call, env } = await startTestApp(made, { start: { roles: ['web'] } });
 const client = new Client({ connectionString: env.DATABASE_URL });
 await client.connect();
-const database = openDatabase(env.DATABASE_URL!, 'test', createLog('silent', 'test'));
+const database = openDatabase(env.DATABASE_URL!, 'test', createLogger('silent', 'test'));
 const woken: string[] = [];
 const queues = { add: async (_: string, jobs: NewJob[]) => void woken.push(...jobs.map(({ data }) => data.id)) };
 const gateway = { table: 'users', declaration: user } as unknown as ResourceGateway;
@@ -31,7 +31,7 @@ const recovering = () =>
   createRecoveries(
     { database, queues: queues as unknown as Queues },
     gateway,
-    completeSettings(webhookSettings.parse({}), false),
+    fillProductionDefaults(webhookSettings.parse({}), false),
   );
 
 const receiver: Receiver = await startReceiver();

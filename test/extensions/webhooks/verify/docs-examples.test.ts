@@ -4,9 +4,9 @@ import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { afterAll, describe, expect, onTestFinished, test, vi } from 'vitest';
 import {
+  createSignatureHeader,
   generateSigningSecrets,
   parseSigningKeys,
-  sign,
 } from '../../../../src/extensions/webhooks/endpoints/signing.ts';
 
 const root = join(import.meta.dirname, '../../../..');
@@ -33,7 +33,7 @@ function headers(timestamp = Math.floor(Date.now() / 1000)): Record<string, stri
     'content-type': 'application/json',
     'webhook-id': 'msg_abc',
     'webhook-timestamp': String(timestamp),
-    'webhook-signature': sign(parseSigningKeys(kept), 'msg_abc', timestamp, body),
+    'webhook-signature': createSignatureHeader(parseSigningKeys(kept), 'msg_abc', timestamp, body),
   };
 }
 

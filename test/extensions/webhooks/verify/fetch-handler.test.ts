@@ -2,7 +2,11 @@ import { execFile } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { promisify } from 'node:util';
 import { expect, test } from 'vitest';
-import { generateSecret, parseSigningSecret, sign } from '../../../../src/extensions/webhooks/endpoints/signing.ts';
+import {
+  createSignatureHeader,
+  generateSecret,
+  parseSigningSecret,
+} from '../../../../src/extensions/webhooks/endpoints/signing.ts';
 import { verifyWebhook, WebhookVerificationError } from '../../../../src/extensions/webhooks/verify-webhook.ts';
 
 const file = new URL('../../../../src/extensions/webhooks/verify-webhook.ts', import.meta.url);
@@ -14,7 +18,7 @@ function request(text = body): Request {
   const headers = {
     'webhook-id': 'msg_abc',
     'webhook-timestamp': String(now),
-    'webhook-signature': sign([parseSigningSecret(secret)], 'msg_abc', now, body),
+    'webhook-signature': createSignatureHeader([parseSigningSecret(secret)], 'msg_abc', now, body),
   };
   return new Request('https://receiver.example.com/', { method: 'POST', headers, body: text });
 }

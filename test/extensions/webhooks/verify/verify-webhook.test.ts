@@ -1,6 +1,10 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { generateSecret, parseSigningSecret, sign } from '../../../../src/extensions/webhooks/endpoints/signing.ts';
+import {
+  createSignatureHeader,
+  generateSecret,
+  parseSigningSecret,
+} from '../../../../src/extensions/webhooks/endpoints/signing.ts';
 import { verifyWebhook, WebhookVerificationError } from '../../../../src/extensions/webhooks/verify-webhook.ts';
 import vectors from '../../../data/webhook-vectors.json' with { type: 'json' };
 import { anyCharacter } from '../../../support/any-text.ts';
@@ -14,7 +18,7 @@ function signed(body: string | Buffer = BODY, timestamp = NOW, secret = SECRET) 
   return {
     'webhook-id': 'msg_abc',
     'webhook-timestamp': String(timestamp),
-    'webhook-signature': sign([parseSigningSecret(secret)], 'msg_abc', timestamp, body),
+    'webhook-signature': createSignatureHeader([parseSigningSecret(secret)], 'msg_abc', timestamp, body),
   };
 }
 
@@ -145,7 +149,7 @@ describe('malformed input', () => {
     const headers = {
       'webhook-id': 'msg_a.1699999999',
       'webhook-timestamp': String(NOW),
-      'webhook-signature': sign([parseSigningSecret(SECRET)], 'msg_a', 1_699_999_999, `${NOW}.5`),
+      'webhook-signature': createSignatureHeader([parseSigningSecret(SECRET)], 'msg_a', 1_699_999_999, `${NOW}.5`),
     };
     expect(codeOf(() => verifyWebhook(SECRET, headers, '5', options))).toBe('INVALID_HEADER');
   });

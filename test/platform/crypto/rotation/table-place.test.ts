@@ -3,13 +3,13 @@ import { afterAll, beforeEach, expect, test } from 'vitest';
 import type { EncryptedColumn } from '../../../../src/platform/crypto/encrypted-column.ts';
 import { createKeyring } from '../../../../src/platform/crypto/keyring.ts';
 import { createTablePlace } from '../../../../src/platform/crypto/rotation/table-place.ts';
-import { createLog } from '../../../../src/platform/observability/log.ts';
+import { createLogger } from '../../../../src/platform/observability/log.ts';
 import { openDatabase } from '../../../../src/platform/postgres/database.ts';
 import { generateKey, getKeyId } from '../../../support/database/encrypted-patients.ts';
 import { createTestDatabase } from '../../../support/database/test-database.ts';
 
 const own = await createTestDatabase();
-const database = openDatabase(own.databaseUrl, 'test', createLog('silent', 'test'));
+const database = openDatabase(own.databaseUrl, 'test', createLogger('silent', 'test'));
 const other = new Client(own.databaseUrl);
 await other.connect();
 afterAll(async () => {
@@ -41,7 +41,7 @@ beforeEach(async () => {
 
 /** The replacements that a rotation would write for the values it found. */
 async function replacements() {
-  const values = await place.findStale((await place.allRows())!, getKeyId(next));
+  const values = await place.findStaleValues((await place.findRowRange())!, getKeyId(next));
   return values.map((value) => {
     const context = value.column.context(value.id);
     return { ...value, next: ring.encrypt(ring.decrypt(value.text, context), context) };
@@ -58,7 +58,7 @@ test('all values are replaced, whatever the names of the table and its columns',
     'c odd.one',
     'c odd.select',
   ]);
-  expect(await place.replace(found)).toBe(6);
+  expect(await place.replaceValues(found)).toBe(6);
   expect(await replacements()).toEqual([]);
   for (const [id, one, two] of await all()) {
     expect([ring.decrypt(one, `one/${id}`), ring.decrypt(two, `select/${id}`)]).toEqual([`1${id}`, `2${id}`]);
@@ -69,7 +69,7 @@ test('a row changed since it was read keeps the change, also in the other column
   const found = await replacements();
   const written = encrypted('newer', 'one/b');
   await other.query(`update "odd ""table""" set "one" = $1 where "the key" = 'b'`, [written]);
-  expect(await place.replace(found)).toBe(4);
+  expect(await place.replaceValues(found)).toBe(4);
   const [, b] = await all();
   expect(b![1]).toBe(written);
   expect(b![2]).toBe(found.find(({ row, slot }) => row === 'b' && slot === '1')!.text);
@@ -79,7 +79,7 @@ test('a row cleared or deleted since it was read stays cleared or deleted', asyn
   const found = await replacements();
   await other.query(`update "odd ""table""" set "one" = null, "select" = '' where "the key" = 'b'`);
   await other.query(`delete from "odd ""table""" where "the key" = 'c'`);
-  expect(await place.replace(found)).toBe(2);
+  expect(await place.replaceValues(found)).toBe(2);
   expect((await all()).slice(1)).toEqual([['b', null, '']]);
 });
 
@@ -88,9 +88,9 @@ test('a locked row is skipped and keeps the concurrent write', async () => {
   const written = encrypted('newer', 'one/b');
   await other.query('begin');
   await other.query(`update "odd ""table""" set "one" = $1 where "the key" = 'b'`, [written]);
-  expect(await place.replace(found)).toBe(4);
+  expect(await place.replaceValues(found)).toBe(4);
   await other.query('commit');
-  expect(await place.replace(found)).toBe(0);
+  expect(await place.replaceValues(found)).toBe(0);
   expect((await all())[1]![1]).toBe(written);
 });
 
@@ -99,7 +99,7 @@ test('a value already under the newest key is left alone while the other column 
   await other.query(`update "odd ""table""" set "one" = $1 where "the key" = 'a'`, [current]);
   const found = await replacements();
   expect(found).toHaveLength(5);
-  expect(await place.replace(found)).toBe(5);
+  expect(await place.replaceValues(found)).toBe(5);
   expect((await all())[0]![1]).toBe(current);
 });
 
@@ -107,7 +107,7 @@ test('counts omit missing values, and report texts that are not ciphertexts as s
   await other.query(`insert into "odd ""table""" values ('d', null, ''), ('e', 'plain', $1)`, [
     encrypted('x', 'select/e', next),
   ]);
-  const { counts } = await place.count((await place.allRows())!);
+  const { counts } = await place.count((await place.findRowRange())!);
   const countLines = counts.map(({ name, keyId, count }) => `${name} ${keyId} ${count}`).sort();
   expect(countLines).toEqual(
     [
@@ -121,5 +121,5 @@ test('counts omit missing values, and report texts that are not ciphertexts as s
 
 test('an empty table has no range to process', async () => {
   await other.query('delete from "odd ""table"""');
-  expect(await place.allRows()).toBeUndefined();
+  expect(await place.findRowRange()).toBeUndefined();
 });

@@ -151,10 +151,10 @@ describe('connection problems', () => {
   });
 
   test('after GOAWAY during a batch, unprocessed requests use a new connection; no device gets the notification twice', async () => {
-    let told = false;
+    let isGoawaySent = false;
     fake.reply = ({ session }) => {
-      if (!told && fake.requests.length === 200) {
-        told = true;
+      if (!isGoawaySent && fake.requests.length === 200) {
+        isGoawaySent = true;
         session.goaway(constants.NGHTTP2_NO_ERROR);
       }
       return undefined;

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { readVapid } from '../../../../src/push/transports/web-push/vapid.ts';
+import { readVapidCredentials } from '../../../../src/push/transports/web-push/vapid.ts';
 import { vapid } from './local.ts';
 
 const VARIABLES = {
@@ -10,7 +10,7 @@ const VARIABLES = {
 
 function read(changes: Record<string, string> = {}) {
   const faults: string[] = [];
-  return { vapid: readVapid({ ...VARIABLES, ...changes }, (text) => faults.push(text)), faults };
+  return { vapid: readVapidCredentials({ ...VARIABLES, ...changes }, (text) => faults.push(text)), faults };
 }
 
 test.each(['mailto:push@example.com', 'https://example.com/contact'])('accepted: a key pair and %s', (subject) => {

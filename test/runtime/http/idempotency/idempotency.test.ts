@@ -2,7 +2,7 @@ import express from 'express';
 import pg from 'pg';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest';
 import { ApiError, createApp, defineResource, defineUser, f, softDelete, webhooks } from '../../../../src/index.ts';
-import { createLog } from '../../../../src/platform/observability/log.ts';
+import { createLogger } from '../../../../src/platform/observability/log.ts';
 import { openDatabase } from '../../../../src/platform/postgres/database.ts';
 import { createIdempotencySweep } from '../../../../src/runtime/http/idempotency/index.ts';
 import { type ApiResponse, createClient, startTestApp } from '../../../support/app.ts';
@@ -545,7 +545,7 @@ test('a key can be reused after 24 hours, whether or not it was swept; the sweep
   expect((await ann.call('POST', '/api/posts', { title: 'Another' }, withKey(old))).body).toEqual(anew.body);
   await age(anew.body.data.id, '24 hours');
   const before = await rows();
-  const relays = openDatabase(env.DATABASE_URL!, 'relay', createLog('silent', 'test'));
+  const relays = openDatabase(env.DATABASE_URL!, 'relay', createLogger('silent', 'test'));
   await createIdempotencySweep(relays).run();
   await relays.close();
   const left = (await rows()).map((row) => row.record_id);

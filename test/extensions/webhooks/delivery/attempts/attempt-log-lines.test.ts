@@ -15,9 +15,9 @@ type Line = Record<string, unknown>;
 test('the relay logs each batch and the worker each attempt in one line, with ids and classes and without personal data', async () => {
   const roles = { ...env, LOG_LEVEL: 'info' };
   const processes = [startBlog('relay', roles), startBlog('webhook-worker', roles)];
-  const said = () => processes.map((one) => one.output()).join('');
+  const allOutput = () => processes.map((one) => one.output()).join('');
   const lines = (msg: string): Line[] =>
-    said()
+    allOutput()
       .split('\n')
       .filter((line) => line.startsWith('{'))
       .map((line) => JSON.parse(line) as Line)
@@ -61,7 +61,7 @@ test('the relay logs each batch and the worker each attempt in one line, with id
       durationMs: expect.any(Number),
     },
   ]);
-  expect(said()).not.toMatch(/secret|127\.0\.0\.1:\d+\/|@/);
+  expect(allOutput()).not.toMatch(/secret|127\.0\.0\.1:\d+\/|@/);
 });
 
 test('the log line of the attempt that disables its endpoint says so', async () => {

@@ -1,16 +1,16 @@
 import { afterAll, expect, test } from 'vitest';
-import { createTarget, makeAttempt } from '../../../../../src/extensions/webhooks/delivery/attempt.ts';
-import { secretContext } from '../../../../../src/extensions/webhooks/endpoints/endpoint.ts';
-import { createSigningKeys, generateSecret } from '../../../../../src/extensions/webhooks/endpoints/signing.ts';
+import { createAttemptTarget, makeAttempt } from '../../../../../src/extensions/webhooks/delivery/attempt.ts';
+import { secretEncryptionContext } from '../../../../../src/extensions/webhooks/endpoints/endpoint.ts';
+import { createSigningKeyCache, generateSecret } from '../../../../../src/extensions/webhooks/endpoints/signing.ts';
 import { createGuardedAgent } from '../../../../../src/platform/address-guard/index.ts';
 import { createKeyring } from '../../../../../src/platform/crypto/keyring.ts';
-import { createLog } from '../../../../../src/platform/observability/log.ts';
+import { createLogger } from '../../../../../src/platform/observability/log.ts';
 import { startRawReceiver } from '../../../../fakes/receiver-raw.ts';
 import { startTlsReceiver } from '../../../../fakes/receiver-tls.ts';
 
 const TIMEOUT_MS = 2000;
 const keyring = createKeyring([Buffer.alloc(32, 1).toString('base64')]);
-const secret = keyring.encrypt(generateSecret(), secretContext('e'));
+const secret = keyring.encrypt(generateSecret(), secretEncryptionContext('e'));
 const closers: (() => unknown)[] = [];
 afterAll(() => Promise.all(closers.map((close) => close())));
 
@@ -25,11 +25,11 @@ function attempt(host: string, port: number, ca: string) {
   const sender = {
     agent: agents[0],
     freshAgent: agents[1],
-    keys: createSigningKeys(keyring),
-    log: createLog('silent', 'test'),
+    keys: createSigningKeyCache(keyring),
+    log: createLogger('silent', 'test'),
     settings: { allowPrivate: true, requireHttps: true, timeoutMs: TIMEOUT_MS },
   };
-  const target = createTarget(sender, { id: 'e', url: `https://${host}:${port}/`, secrets: [secret] });
+  const target = createAttemptTarget(sender, { id: 'e', url: `https://${host}:${port}/`, secrets: [secret] });
   return makeAttempt(sender, target, { messageId: 'msg_1', body: '{}' });
 }
 

@@ -1,19 +1,23 @@
 import type { Socket } from 'node:net';
 import { gzipSync } from 'node:zlib';
 import { afterAll, expect, test } from 'vitest';
-import { createTarget, makeAttempt, type Sender } from '../../../../../src/extensions/webhooks/delivery/attempt.ts';
-import { secretContext } from '../../../../../src/extensions/webhooks/endpoints/endpoint.ts';
-import { createSigningKeys, generateSecret } from '../../../../../src/extensions/webhooks/endpoints/signing.ts';
+import {
+  createAttemptTarget,
+  makeAttempt,
+  type Sender,
+} from '../../../../../src/extensions/webhooks/delivery/attempt.ts';
+import { secretEncryptionContext } from '../../../../../src/extensions/webhooks/endpoints/endpoint.ts';
+import { createSigningKeyCache, generateSecret } from '../../../../../src/extensions/webhooks/endpoints/signing.ts';
 import { createGuardedAgent } from '../../../../../src/platform/address-guard/index.ts';
 import { createKeyring } from '../../../../../src/platform/crypto/keyring.ts';
-import { createLog } from '../../../../../src/platform/observability/log.ts';
+import { createLogger } from '../../../../../src/platform/observability/log.ts';
 import { type RawReceiver, startRawReceiver } from '../../../../fakes/receiver-raw.ts';
 
 // Receivers that never finish have the short deadline. All other receivers would miss it on a busy machine.
 const TIMEOUT_MS = 600;
 const PATIENT_MS = 30_000;
 const keyring = createKeyring([Buffer.alloc(32, 1).toString('base64')]);
-const secret = keyring.encrypt(generateSecret(), secretContext('e'));
+const secret = keyring.encrypt(generateSecret(), secretEncryptionContext('e'));
 const closers: (() => unknown)[] = [];
 afterAll(() => Promise.all(closers.map((close) => close())));
 
@@ -24,15 +28,18 @@ function sender(allowPrivate = true, timeoutMs = PATIENT_MS): Sender {
   return {
     agent: agents[0]!,
     freshAgent: agents[1]!,
-    keys: createSigningKeys(keyring),
-    log: createLog('silent', 'test'),
+    keys: createSigningKeyCache(keyring),
+    log: createLogger('silent', 'test'),
     settings,
   };
 }
 const shared = sender();
 const hurried = sender(true, TIMEOUT_MS);
 const attempt = (url: string, from = shared) =>
-  makeAttempt(from, createTarget(from, { id: 'e', url, secrets: [secret] }), { messageId: 'msg_1', body: '{"a":"ü"}' });
+  makeAttempt(from, createAttemptTarget(from, { id: 'e', url, secrets: [secret] }), {
+    messageId: 'msg_1',
+    body: '{"a":"ü"}',
+  });
 
 async function receiver(script: (socket: Socket, nth: number) => void): Promise<RawReceiver> {
   const made = await startRawReceiver(script);
@@ -103,10 +110,14 @@ test('a receiver that responds 413 while the body is still being sent causes one
   const made = await startRawReceiver(script, { early: true });
   closers.push(() => made.close());
   const body = JSON.stringify({ a: 'x'.repeat(20_000_000) });
-  const outcome = await makeAttempt(shared, createTarget(shared, { id: 'e', url: made.url, secrets: [secret] }), {
-    messageId: 'm',
-    body,
-  });
+  const outcome = await makeAttempt(
+    shared,
+    createAttemptTarget(shared, { id: 'e', url: made.url, secrets: [secret] }),
+    {
+      messageId: 'm',
+      body,
+    },
+  );
   expect(outcome).toMatchObject({ ok: false, statusCode: 413, error: 'status 413', response: 'too much' });
   expect(made.connections).toBe(1);
 });
@@ -173,7 +184,7 @@ test('a stored URL without https or with a password is refused at delivery, even
 test('a secret that cannot be decrypted is a failed attempt with that error, and nothing is sent', async () => {
   const other = createKeyring([Buffer.alloc(32, 2).toString('base64')]);
   const made = await receiver((socket) => socket.write(whole('200 OK')));
-  const outcome = await attempt(made.url, { ...shared, keys: createSigningKeys(other) });
+  const outcome = await attempt(made.url, { ...shared, keys: createSigningKeyCache(other) });
   expect(outcome).toMatchObject({ ok: false, statusCode: null, error: 'signing secret not readable' });
   expect(made.requests).toBe(0);
 });

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { classifyFailure, classifyStatus } from '../../../../../src/extensions/webhooks/delivery/attempt.ts';
+import { describeErrorStatus, describeRequestError } from '../../../../../src/extensions/webhooks/delivery/attempt.ts';
 
 test.each([
   ['ETIMEDOUT', 'timeout'],
@@ -14,18 +14,18 @@ test.each([
   ['HPE_INVALID_CONSTANT', 'invalid answer'],
   ['ADDRESS_REFUSED', 'invalid answer'],
 ])('an error with code %s is reported as "%s"', (code, expected) => {
-  expect(classifyFailure(Object.assign(new Error('x'), { code }))).toBe(expected);
+  expect(describeRequestError(Object.assign(new Error('x'), { code }))).toBe(expected);
 });
 
 test.each([null, undefined, 'ECONNREFUSED', new Error('x')])(
   '%s has no code, so it is reported as a missing HTTP response',
   (error) => {
-    expect(classifyFailure(error)).toBe('invalid answer');
+    expect(describeRequestError(error)).toBe('invalid answer');
   },
 );
 
 test('a status code is reported as its class', () => {
-  expect([101, 200, 204, 299, 300, 304, 307, 399, 400, 404, 500].map(classifyStatus)).toEqual([
+  expect([101, 200, 204, 299, 300, 304, 307, 399, 400, 404, 500].map(describeErrorStatus)).toEqual([
     'status 101',
     null,
     null,

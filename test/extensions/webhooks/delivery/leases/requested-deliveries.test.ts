@@ -1,9 +1,9 @@
 import { Client } from 'pg';
 import { afterAll, expect, test, vi } from 'vitest';
 import { z } from 'zod';
-import { createLeaseRelease } from '../../../../../src/extensions/webhooks/delivery/lease-store.ts';
+import { createLeaseReleaser } from '../../../../../src/extensions/webhooks/delivery/lease-store.ts';
 import { createApp, defineResource, defineUser, f, webhooks } from '../../../../../src/index.ts';
-import { createLog } from '../../../../../src/platform/observability/log.ts';
+import { createLogger } from '../../../../../src/platform/observability/log.ts';
 import { openDatabase } from '../../../../../src/platform/postgres/database.ts';
 import { type Receiver, startReceiver } from '../../../../fakes/receiver.ts';
 import { createClient, type Person, startTestApp } from '../../../../support/app.ts';
@@ -117,12 +117,12 @@ test('an ordered endpoint keeps its order while tests and retries overtake it', 
   const one = await subscribe({ ordered: true });
   await enqueue(one, 30);
   const { data } = (await one.who.call('POST', `${one.path}/test`)).body;
-  const asked = [];
+  const requests = [];
   for (let i = 0; i < 4; i++) {
-    asked.push(one.who.call('POST', `${one.path}/test`));
-    asked.push(one.who.call('POST', `${one.path}/deliveries/${data.id}/retry`));
+    requests.push(one.who.call('POST', `${one.path}/test`));
+    requests.push(one.who.call('POST', `${one.path}/deliveries/${data.id}/retry`));
   }
-  expect((await Promise.all(asked)).map(({ status }) => status)).toEqual(Array(8).fill(200));
+  expect((await Promise.all(requests)).map(({ status }) => status)).toEqual(Array(8).fill(200));
   await until(() => numbersOf(one).length === 30);
   expect(numbersOf(one)).toEqual(Array.from({ length: 30 }, (_, i) => String(i + 1)));
 });
@@ -161,7 +161,7 @@ test('a test of an endpoint that is deleted meanwhile is not sent, and the reque
 });
 
 test('releasing a lease reports exactly the endpoints for which deliveries were requested in its last moment', async () => {
-  const log = createLog('silent', 'test');
+  const log = createLogger('silent', 'test');
   const database = openDatabase(env.DATABASE_URL!, 'test', log);
   opened.push(database);
   const [requested, idle, stolen] = [await subscribe(), await subscribe(), await subscribe()];
@@ -172,7 +172,7 @@ test('releasing a lease reports exactly the endpoints for which deliveries were 
     [requested.id, idle.id, stolen.id],
   );
   const reported: { id: string; owner: string }[] = [];
-  const release = createLeaseRelease({ database, log }, async (endpoints) => void reported.push(...endpoints));
+  const release = createLeaseReleaser({ database, log }, async (endpoints) => void reported.push(...endpoints));
   const holders = [
     [requested, 'a'],
     [idle, 'b'],

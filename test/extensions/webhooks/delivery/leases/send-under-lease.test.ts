@@ -4,7 +4,7 @@ import type { ClaimedDelivery, ClaimedEndpoint } from '../../../../../src/extens
 import type { EndpointLease } from '../../../../../src/extensions/webhooks/delivery/endpoint-lease.ts';
 import { createRequestSlots } from '../../../../../src/extensions/webhooks/delivery/request-slots.ts';
 import { type SendParts, sendUnderLease } from '../../../../../src/extensions/webhooks/delivery/send-under-lease.ts';
-import { createLog } from '../../../../../src/platform/observability/log.ts';
+import { createLogger } from '../../../../../src/platform/observability/log.ts';
 import { startReceiver } from '../../../../fakes/receiver.ts';
 
 const CHUNK = 5;
@@ -47,17 +47,17 @@ test('an endpoint that an API key redirects in the middle of a lease gets only r
     const claims = [{ endpoint: { ...endpoint, key, url: theirs.url }, deliveries: deliveries('second') }];
     return {
       claim: async () => claims.shift(),
-      claimRequested: async () => undefined,
+      claimRequestedDelivery: async () => undefined,
       onRequested: () => undefined,
-      tryCountRequest: () => true,
-      waitMs: () => 0,
+      tryCountAgainstRateLimit: () => true,
+      rateLimitWaitMs: () => 0,
       isOutdated: () => false,
-      noteResult: () => undefined,
+      setResultWritten: () => undefined,
       release: async () => undefined,
     };
   };
   const results: [id: string, error: string | null][] = [];
-  const log = createLog('silent', 'test');
+  const log = createLogger('silent', 'test');
   const parts: Partial<SendParts> = {
     host: { log } as SendParts['host'],
     sender: {

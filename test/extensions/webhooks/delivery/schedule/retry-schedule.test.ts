@@ -95,10 +95,10 @@ describe('nextAttemptDelay', () => {
 
   test('is a whole number, within 20% of the schedule or exactly what the receiver may request', () => {
     const waits = fc.array(fc.integer({ min: 0, max: 365 * DAY }), { minLength: 1, maxLength: 10 });
-    const asked = fc.option(fc.integer({ min: 0, max: 1000 * DAY }));
+    const requestedWaits = fc.option(fc.integer({ min: 0, max: 1000 * DAY }));
     const random = fc.double({ min: 0, max: 1, maxExcluded: true, noNaN: true });
     fc.assert(
-      fc.property(waits, fc.nat(), asked, random, (schedule, index, retryAfterMs, drawn) => {
+      fc.property(waits, fc.nat(), requestedWaits, random, (schedule, index, retryAfterMs, drawn) => {
         const attempt = (index % schedule.length) + 1;
         const wait = schedule[attempt - 1]!;
         const allowed = Math.min(retryAfterMs ?? 0, Math.max(DAY, ...schedule));
