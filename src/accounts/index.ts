@@ -8,7 +8,13 @@ import { quoteIdentifier } from '../platform/postgres/identifiers.ts';
 import type { Entity, RecordsContext } from '../records/context.ts';
 import { type Administration, createAdministration } from './administration.ts';
 import type { AccountsContext } from './context.ts';
-import { deviceRoutes, devices, devicesOfDeletedUsers, revokeDevices, type TokenRule } from './devices/index.ts';
+import {
+  deviceRemovalConsumer,
+  deviceRoutes,
+  devices,
+  removeDevicesOfDeletedUsers,
+  type TokenRule,
+} from './devices/index.ts';
 import { createLockout } from './lockout/lockout.ts';
 import { confirmPassword } from './passwords/change-password.ts';
 import type { PasswordHasher } from './passwords/password-hash.ts';
@@ -55,7 +61,7 @@ export function createAccounts(
 ): AppAccounts {
   const sessions = createSessions(host, user, gateway);
   const resets = createResets(host.database, gateway, host.settings.auth.resetTokenTtlMinutes);
-  const ownSteps = [sessions.revoke, revokeDevices, resets.revoke];
+  const ownSteps = [sessions.revoke, removeDevicesOfDeletedUsers, resets.revoke];
   let revocationSteps: readonly RevocationStep[] = ownSteps;
   const { revoke, holdCredential } = createRevocation(gateway, () => revocationSteps);
   context.deletionSteps.set(user.resource.name, (userIds, { req }, tx) =>
@@ -102,7 +108,7 @@ export function createAccounts(
         mails: reset.mails,
         consumers: [
           createSessionRemovalConsumer(gateway),
-          devicesOfDeletedUsers(gateway),
+          deviceRemovalConsumer(gateway),
           createFormerAddressConsumer(gateway),
           ...reset.consumers,
         ],

@@ -1,4 +1,4 @@
-import { createFindDevices, deviceData, endpointRule, type TokenRule } from '../accounts/devices/index.ts';
+import { createFindDevices, deviceUserData, getEndpointRule, type TokenRule } from '../accounts/devices/index.ts';
 import type { UserTable } from '../accounts/users/user-state.ts';
 import type { FeatureParts } from '../declare/extension.ts';
 import type { PushSender, SimulatedDevices, TransactionalPushSender } from '../declare/push.ts';
@@ -59,7 +59,7 @@ export function createPush(platform: Platform, appTransports: readonly Transport
       (one) =>
         one.accepts && acceptsDevice(one, { id: null, platform: type, token, user: null, locale: null }, platform.log),
     );
-  const tokenRule = { ...endpointRule(platform), acceptsExpoToken };
+  const tokenRule = { ...getEndpointRule(platform), acceptsExpoToken };
   const { enqueueWithin, ...sender } = createPushSender(
     platform,
     transports,
@@ -75,7 +75,7 @@ export function createPush(platform: Platform, appTransports: readonly Transport
       pages: vapid !== undefined && installed.has('web-push') ? createBrowserScriptRoutes(vapid) : [],
       listeners: { 'push.opened': createOpenedListener(platform) },
       sweeps: createPushSweeps(platform, installed),
-      userData: [deviceData(platform.database), createPushUserData(platform.database)],
+      userData: [deviceUserData(platform.database), createPushUserData(platform.database)],
       workers: { 'push-worker': () => startPushWorker(platform, transports, finished, users) },
     },
     captured: createCapturedPushes(platform.database),
@@ -105,7 +105,8 @@ export function createDefaultTransports(env: Environment, settings: Settings): T
   }
   if (hasVariablesWithPrefix('VAPID_')) {
     const vapid = readVapidCredentials(env.push, reportError);
-    if (errors.length === 0) transports.push(createWebPushTransport(vapid, { rule: endpointRule({ env, settings }) }));
+    if (errors.length === 0)
+      transports.push(createWebPushTransport(vapid, { rule: getEndpointRule({ env, settings }) }));
   }
   if (errors.length > 0) throw new StartupError('Invalid push credentials:', errors);
   return transports;

@@ -1,8 +1,8 @@
 import { z } from 'zod';
 import {
-  boundedText,
+  boundedTextSchema,
   type DevicePlatform,
-  dataError,
+  notificationDataError,
   PLATFORMS,
   SIMULATED_PREFIX,
   TOKEN_MAX,
@@ -67,9 +67,10 @@ const idSchema = z.string({ error: 'Must be an id' }).refine(isId, { error: 'Mus
 const audienceListSchema = (item: z.ZodType<string, string>, error: string) =>
   boundedArraySchema(item, { max: MAX_AUDIENCE, tooMany: `Must be at most ${MAX_AUDIENCE} entries`, error });
 const userIds = audienceListSchema(idSchema, 'Must be a user id or an array of user ids');
-const nameSchema = () => boundedText(MAX_NAME_LENGTH).refine((text) => text !== '', { error: 'Must not be empty' });
+const nameSchema = () =>
+  boundedTextSchema(MAX_NAME_LENGTH).refine((text) => text !== '', { error: 'Must not be empty' });
 const httpsUrlSchema = () =>
-  boundedText(MAX_URL_LENGTH).refine((text) => checkUrl(text, { allowPrivate: true, requireHttps: true }).ok, {
+  boundedTextSchema(MAX_URL_LENGTH).refine((text) => checkUrl(text, { allowPrivate: true, requireHttps: true }).ok, {
     error: 'Must be an https URL',
   });
 const wholeNumberSchema = () => {
@@ -97,7 +98,7 @@ export const messageShape = z.strictObject(
       .optional(),
     deviceIds: audienceListSchema(idSchema, 'Must be an array of device ids').optional(),
     tokens: audienceListSchema(
-      boundedText(TOKEN_MAX)
+      boundedTextSchema(TOKEN_MAX)
         .refine((token) => token !== '', { error: 'Must not be empty' })
         .refine((token) => !token.startsWith(SIMULATED_PREFIX), {
           error: `Must not start with ${SIMULATED_PREFIX}, which is for simulated devices: use deviceIds or to instead`,
@@ -105,12 +106,12 @@ export const messageShape = z.strictObject(
       'Must be an array of tokens',
     ).optional(),
     platform: z.enum(PLATFORMS, { error: `Must be one of: ${PLATFORMS.join(', ')}` }).default('android'),
-    title: boundedText(250).optional(),
-    subtitle: boundedText(250).optional(),
-    body: boundedText(2000).optional(),
+    title: boundedTextSchema(250).optional(),
+    subtitle: boundedTextSchema(250).optional(),
+    body: boundedTextSchema(2000).optional(),
     image: httpsUrlSchema().optional(),
     icon: httpsUrlSchema().optional(),
-    url: boundedText(MAX_URL_LENGTH)
+    url: boundedTextSchema(MAX_URL_LENGTH)
       .refine((text) => text !== '', { error: 'Must not be empty' })
       .optional(),
     badge: wholeNumberSchema().optional(),
@@ -118,7 +119,7 @@ export const messageShape = z.strictObject(
     channel: nameSchema().optional(),
     category: nameSchema().optional(),
     group: nameSchema().optional(),
-    collapseId: boundedText(64)
+    collapseId: boundedTextSchema(64)
       .refine((text) => text !== '', { error: 'Must not be empty' })
       .optional(),
     priority: z.enum(['high', 'normal'], { error: 'Must be one of: high, normal' }).default('high'),
@@ -127,7 +128,7 @@ export const messageShape = z.strictObject(
     data: z
       .unknown()
       .superRefine((data, context) => {
-        const message = data === undefined ? undefined : dataError(data, MAX_PAYLOAD_BYTES);
+        const message = data === undefined ? undefined : notificationDataError(data, MAX_PAYLOAD_BYTES);
         if (message !== undefined) context.addIssue({ code: 'custom', message });
       })
       .optional(),

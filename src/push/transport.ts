@@ -1,4 +1,4 @@
-import { type DevicePlatform, readSubscription } from '../accounts/devices/index.ts';
+import { type DevicePlatform, parsePushSubscription } from '../accounts/devices/index.ts';
 import { withDeadline } from '../platform/concurrency/deadline.ts';
 import type { Logger } from '../platform/observability/log.ts';
 import type { PushContent } from './message.ts';
@@ -8,7 +8,7 @@ const MIN_SECRET_LENGTH = 8;
 
 /** Returns the secrets of a device: its token and, for a browser, the last part of its endpoint and the `auth` key. */
 function secretsOfDevice({ platform, token }: { platform: DevicePlatform; token: string }): string[] {
-  const subscription = platform === 'web' ? readSubscription(token) : undefined;
+  const subscription = platform === 'web' ? parsePushSubscription(token) : undefined;
   if (subscription === undefined) return [token];
   const { endpoint, keys } = subscription;
   return [token, endpoint.slice(endpoint.lastIndexOf('/') + 1), keys.auth];

@@ -15,7 +15,7 @@ import { createCore, createPlatform } from './core.ts';
 import { collectNonResourceTables, type Declarations } from './declarations.ts';
 import { assertSchemaMatchesDeclarations } from './migrations/check-schema.ts';
 import { type MigrateOptions, migrateDatabase } from './migrations/migrate.ts';
-import { collectDeclaredFacts, type DeclaredFacts as DeclaredTables } from './migrations/plan/declared.ts';
+import { collectDeclaredFacts, type DeclaredFacts } from './migrations/plan/declared.ts';
 import { setUpFeatures } from './set-up-features.ts';
 
 /** The account commands of the command line. */
@@ -43,7 +43,7 @@ export interface AssembledApp {
   apis: readonly { name: string; api: object }[];
   tables: Record<string, PgTable>;
   /** Facts about the tables that migrations need, beyond the SQL of the tables. */
-  declared: DeclaredTables;
+  declared: DeclaredFacts;
   migrate(options: MigrateOptions): Promise<void>;
   /** Closes all connections. */
   close(): Promise<void>;

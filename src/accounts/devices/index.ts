@@ -1,26 +1,26 @@
 export { deviceRoutes } from './routes.ts';
 export {
   createFindDevices,
-  deleteGoneDevices as removeDevices,
-  deviceRemovalConsumer as devicesOfDeletedUsers,
+  deleteGoneDevices,
+  deviceRemovalConsumer,
   devices,
-  deviceUserData as deviceData,
+  deviceUserData,
   type FindDevices,
   type GoneDevice,
   registerDevice,
-  removeDevicesOfDeletedUsers as revokeDevices,
+  removeDevicesOfDeletedUsers,
 } from './store.ts';
-export { boundedTextSchema as boundedText, notificationDataError as dataError } from './text.ts';
+export { boundedTextSchema, notificationDataError } from './text.ts';
 export {
   type DevicePlatform,
   type EndpointRule,
   endpointError,
-  getEndpointRule as endpointRule,
-  hashDeviceToken as tokenHash,
+  getEndpointRule,
+  hashDeviceToken,
   isExpoToken,
   maskToken,
   PLATFORMS,
-  parsePushSubscription as readSubscription,
+  parsePushSubscription,
   SIMULATED_PREFIX,
   TOKEN_MAX,
   type TokenRule,

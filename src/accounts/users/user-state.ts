@@ -8,7 +8,7 @@ import { quoteIdentifier } from '../../platform/postgres/identifiers.ts';
 export type UserTable = Pick<ResourceGateway, 'table' | 'declaration'>;
 
 /**
- * Returns the SQL condition that a user is active; the same rule as `isActive` for records.
+ * Returns the SQL condition that a user is active; the same rule as `isAccountActive` for records.
  *
  * @param alias of the users table in the statement
  */

@@ -1,4 +1,4 @@
-import { type DevicePlatform, tokenHash } from '../../accounts/devices/index.ts';
+import { type DevicePlatform, hashDeviceToken } from '../../accounts/devices/index.ts';
 import { createMicroBatch } from '../../platform/concurrency/micro-batch.ts';
 import type { LeaseRenewals } from '../../platform/leased-work/lease.ts';
 import { addJitter, addPositiveJitter, getScheduledWait } from '../../platform/leased-work/retry-schedule.ts';
@@ -95,7 +95,7 @@ function toDeviceResult(
   const retryTime = result.retryable === true ? nextRetryAt(failedTry, Date.now(), Math.random()) : undefined;
   const goneToken =
     result.unregistered && device.id === null && device.token !== null
-      ? { hash: tokenHash(device.token), platform: device.platform }
+      ? { hash: hashDeviceToken(device.token), platform: device.platform }
       : null;
   return { ...result, position, deviceId: device.id, raw: goneToken, tries, nextRetryAt: retryTime };
 }

@@ -1,4 +1,4 @@
-import { type GoneDevice, removeDevices } from '../../accounts/devices/index.ts';
+import { deleteGoneDevices, type GoneDevice } from '../../accounts/devices/index.ts';
 import { STORE_RESULT_RETRY_MS } from '../../platform/leased-work/lease.ts';
 import { createWorkLogger, type WorkLine } from '../../platform/observability/log-work.ts';
 import type { Platform } from '../../platform/platform.ts';
@@ -78,7 +78,7 @@ function createGoneDeviceRemover(
         return;
       }
     }
-    await removeDevices(database, gone);
+    await deleteGoneDevices(database, gone);
   };
 }
 

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { removeDevices } from '../../accounts/devices/index.ts';
+import { deleteGoneDevices } from '../../accounts/devices/index.ts';
 import { validationError } from '../../platform/errors.ts';
 import { isId } from '../../platform/ids.ts';
 import type { Platform } from '../../platform/platform.ts';
@@ -61,7 +61,7 @@ export function createReceiptRecorder({ database, events, log }: Pick<Platform, 
       return;
     }
     if (unregistered)
-      await removeDevices(database, [{ id: deviceId, tokenHash: null, platform: null, seenUntil: createdAt }]);
+      await deleteGoneDevices(database, [{ id: deviceId, tokenHash: null, platform: null, seenUntil: createdAt }]);
     events.emit('push.receipt', { id: pushId, device: deviceId, ok, error, unregistered });
   };
 }

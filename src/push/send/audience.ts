@@ -1,4 +1,4 @@
-import { type FindDevices, SIMULATED_PREFIX, tokenHash } from '../../accounts/devices/index.ts';
+import { type FindDevices, hashDeviceToken, SIMULATED_PREFIX } from '../../accounts/devices/index.ts';
 import type { Executor } from '../../platform/postgres/database.ts';
 import type { Audience } from '../message.ts';
 import type { TransportDevice } from '../transport.ts';
@@ -62,10 +62,10 @@ function toRawDevices(
   registered: readonly TransportDevice[],
 ): TransportDevice[] {
   if (tokens.length === 0) return [];
-  const known = new Set(registered.map((device) => tokenHash(device.token)));
+  const known = new Set(registered.map((device) => hashDeviceToken(device.token)));
   const devices: TransportDevice[] = [];
   for (const token of tokens) {
-    const hash = tokenHash(token);
+    const hash = hashDeviceToken(token);
     if (known.has(hash)) continue;
     known.add(hash);
     devices.push({ id: null, platform, token, user: null, locale: null });

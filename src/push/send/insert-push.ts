@@ -1,4 +1,4 @@
-import { type DevicePlatform, maskToken, tokenHash } from '../../accounts/devices/index.ts';
+import { type DevicePlatform, hashDeviceToken, maskToken } from '../../accounts/devices/index.ts';
 import type { Logger } from '../../platform/observability/log.ts';
 import type { Executor } from '../../platform/postgres/database.ts';
 import type { Audience, PushMessage } from '../message.ts';
@@ -31,7 +31,7 @@ function toTargetDevice({ id, user, platform, token }: TransportDevice): TargetD
     userId: user,
     platform,
     token: id === null ? token : null,
-    tokenHash: id === null ? tokenHash(token) : null,
+    tokenHash: id === null ? hashDeviceToken(token) : null,
     maskedToken: maskToken(platform, token),
   };
 }

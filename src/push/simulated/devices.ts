@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { z } from 'zod';
-import { boundedText, PLATFORMS, registerDevice, SIMULATED_PREFIX } from '../../accounts/devices/index.ts';
+import { boundedTextSchema, PLATFORMS, registerDevice, SIMULATED_PREFIX } from '../../accounts/devices/index.ts';
 import {
   SIMULATED_BEHAVIORS,
   type SimulatedBehavior,
@@ -17,7 +17,7 @@ const behavior = z.enum(SIMULATED_BEHAVIORS, { error: `Must be one of: ${SIMULAT
 const newDeviceSchema = z.strictObject({
   user: z.string({ error: 'Must be an id' }).refine(isId, { error: 'Must be an id' }),
   platform: z.enum(PLATFORMS, { error: `Must be one of: ${PLATFORMS.join(', ')}` }).default('ios'),
-  name: boundedText(100).optional(),
+  name: boundedTextSchema(100).optional(),
   behavior: behavior.default('delivers'),
 });
 

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { maskToken, tokenError, tokenHash } from '../../../src/accounts/devices/index.ts';
+import { hashDeviceToken, maskToken, tokenError } from '../../../src/accounts/devices/index.ts';
 import { anyCharacter } from '../../support/any-text.ts';
 
 const keys = { p256dh: 'BPk', auth: 'c2VjcmV0' };
@@ -75,8 +75,8 @@ test('in development, a push service on the same machine is accepted', () => {
 test('a browser is identified by its endpoint, any other device by its whole token', () => {
   const endpoint = 'https://push.example.com/1';
   const other = JSON.stringify({ keys, endpoint }, null, 2);
-  expect(tokenHash(subscription(endpoint))).toBe(tokenHash(other));
-  expect(tokenHash(subscription(endpoint))).not.toBe(tokenHash(subscription(`${endpoint}2`)));
-  expect(tokenHash('token')).not.toBe(tokenHash('Token'));
-  expect(tokenHash('{"endpoint":')).not.toBe(tokenHash('{"endpoint": '));
+  expect(hashDeviceToken(subscription(endpoint))).toBe(hashDeviceToken(other));
+  expect(hashDeviceToken(subscription(endpoint))).not.toBe(hashDeviceToken(subscription(`${endpoint}2`)));
+  expect(hashDeviceToken('token')).not.toBe(hashDeviceToken('Token'));
+  expect(hashDeviceToken('{"endpoint":')).not.toBe(hashDeviceToken('{"endpoint": '));
 });

@@ -1,5 +1,5 @@
 import type { Dispatcher } from 'undici';
-import { type EndpointRule, endpointError, readSubscription } from '../../../accounts/devices/index.ts';
+import { type EndpointRule, endpointError, parsePushSubscription } from '../../../accounts/devices/index.ts';
 import { createGuardedAgent } from '../../../platform/address-guard/index.ts';
 import { sendPost } from '../../../platform/http/post.ts';
 import type { SendContext, Transport, TransportDevice, TransportResult } from '../../transport.ts';
@@ -52,12 +52,12 @@ export function createWebPushTransport(
   async function sendToDevice(
     device: TransportDevice,
     requestTo: (
-      subscription: NonNullable<ReturnType<typeof readSubscription>>,
+      subscription: NonNullable<ReturnType<typeof parsePushSubscription>>,
     ) => ReturnType<WebPushClient['createRequest']>,
     giveUpAt: number,
   ): Promise<TransportResult> {
     const failWith = (failure: Failure) => toFailedResult(failure, device);
-    const subscription = readSubscription(device.token);
+    const subscription = parsePushSubscription(device.token);
     if (subscription === undefined) {
       return failWith({ class: 'gone', name: 'InvalidRegistration', detail: 'The token is not a PushSubscription' });
     }
