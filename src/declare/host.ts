@@ -130,7 +130,7 @@ export interface ResourceGateway {
   readonly table: string;
   /** The name of the table that keeps the deleted records; undefined without soft delete. */
   readonly archiveTable: string | undefined;
-  /** The SQL select list of the resource's records; each column is qualified with the table alias. */
+  /** Returns the SQL select list for the resource's records; each column is qualified with the table alias. */
   columns(alias: string): string;
   /** Converts a row that was selected with `columns` to a record. */
   fromRow(row: readonly unknown[]): StoredRecord;

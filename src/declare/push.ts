@@ -1,6 +1,6 @@
 import type { Transaction } from './service.ts';
 
-/** `app.push`. */
+/** Sends push notifications. An app uses it as `app.push`. */
 export interface PushSender {
   /**
    * Sends a push message and waits for its result. After `push.waitMs` milliseconds, and at once for more than 10,000 devices, returns a

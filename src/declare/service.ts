@@ -107,7 +107,9 @@ export interface RecordService<Input, Changes, Data, Body = Input, Changed = Cha
   create(input: Body, as: ActAs | undefined): Promise<Data>;
   /** @throws ApiError NOT_FOUND if the record does not exist or is out of reach */
   read(id: string, as?: ActAs): Promise<Data>;
-  /** `limit` is at most 1,000. With system privilege, the query may filter and sort by any stored field. */
+  /**
+   * Returns one page of records. `limit` may be up to 1,000. With system privilege, the query may filter and sort by any stored field.
+   */
   list<const Q extends object>(query?: Q & ListInput<Q>, as?: ActAs): Promise<Page<Data, Q>>;
   /**
    * Iterates over every record of a list, by id unless `sort` says otherwise. It reads a hundred at a time, so a list of any length needs

@@ -29,7 +29,7 @@ export { transportConfigErrors } from './transport.ts';
 /** Push notifications of an app. */
 export interface Push {
   enqueueWithin: TransactionalPushSender['enqueueWithin'];
-  /** `app.push`. */
+  /** Sends push notifications; the app's `app.push`. */
   sender: PushSender & { receipt(pushId: string, deviceId: string, report: Receipt): Promise<void> };
   /** Routes, pages, worker, sweeps and the listener that records taps. */
   parts: FeatureParts;

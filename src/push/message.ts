@@ -73,7 +73,7 @@ const httpsUrlSchema = () =>
   boundedTextSchema(MAX_URL_LENGTH).refine((text) => checkUrl(text, { allowPrivate: true, requireHttps: true }).ok, {
     error: 'Must be an https URL',
   });
-const wholeNumberSchema = () => {
+const nonNegativeIntegerSchema = () => {
   const error = 'Must be a whole number, 0 or more';
   return z
     .number({ error })
@@ -114,7 +114,7 @@ export const messageShape = z.strictObject(
     url: boundedTextSchema(MAX_URL_LENGTH)
       .refine((text) => text !== '', { error: 'Must not be empty' })
       .optional(),
-    badge: wholeNumberSchema().optional(),
+    badge: nonNegativeIntegerSchema().optional(),
     sound: z.union([z.literal(false), nameSchema()], { error: 'Must be the name of a sound, or false' }).optional(),
     channel: nameSchema().optional(),
     category: nameSchema().optional(),
@@ -123,7 +123,7 @@ export const messageShape = z.strictObject(
       .refine((text) => text !== '', { error: 'Must not be empty' })
       .optional(),
     priority: z.enum(['high', 'normal'], { error: 'Must be one of: high, normal' }).default('high'),
-    ttl: wholeNumberSchema().optional(),
+    ttl: nonNegativeIntegerSchema().optional(),
     silent: z.boolean({ error: 'Must be true or false' }).optional(),
     data: z
       .unknown()
@@ -182,12 +182,13 @@ function findCrossFieldErrors(fields: MessageFields, content: PushContent, rule:
   return details;
 }
 
+/** Returns the content of a valid message: without recipients and empty texts, and with a default sound. */
 function toPushContent(fields: MessageFields): PushContent {
   const { to: _to, deviceIds: _ids, tokens: _tokens, platform: _platform, ...given } = fields;
   // An empty text does not satisfy the rule that a message needs a title or a body.
-  const texts = (['title', 'subtitle', 'body'] as const).filter((text) => given[text] === '');
+  const emptyTexts = (['title', 'subtitle', 'body'] as const).filter((text) => given[text] === '');
   const content = { ...given, sound: given.silent ? false : (given.sound ?? 'default') } as PushContent;
-  for (const text of texts) delete content[text];
+  for (const text of emptyTexts) delete content[text];
   // Copied through JSON, so that getters and toJSON methods of the caller cannot change the data after validation.
   if (given.data !== undefined) content.data = JSON.parse(JSON.stringify(given.data));
   if (given.url !== undefined) content.data = { ...content.data, url: given.url };

@@ -7,7 +7,7 @@ const ATTEMPTS = 5;
 const FIRST_WAIT_MS = 500;
 
 /** Tries up to 5 times to connect to a server. Returns the last error as a sentence, or undefined once connected. */
-async function connectWithRetries(
+async function tryToConnect(
   server: string,
   attempt: () => Promise<unknown>,
   log: Platform['log'],
@@ -36,7 +36,7 @@ function hostOf(url: string): string {
 
 function connectPostgres({ env, database, log }: Platform): Promise<string | undefined> {
   const ping = () => database.write({ text: 'select 1', values: [] });
-  return connectWithRetries(`Postgres at ${hostOf(env.databaseUrl)}`, ping, log);
+  return tryToConnect(`Postgres at ${hostOf(env.databaseUrl)}`, ping, log);
 }
 
 function connectRedis({ env, redis, log }: Platform): Promise<string | undefined> {
@@ -50,7 +50,7 @@ function connectRedis({ env, redis, log }: Platform): Promise<string | undefined
       throw redis.lastError() ?? error;
     }
   };
-  return connectWithRetries(`Redis at ${hostOf(env.redisUrl)}`, ping, log);
+  return tryToConnect(`Redis at ${hostOf(env.redisUrl)}`, ping, log);
 }
 
 function throwIfAnyProblem(problems: readonly (string | undefined)[]): void {

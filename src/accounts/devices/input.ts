@@ -12,7 +12,7 @@ const tokenSchema = () =>
     .refine((text) => text !== '', { error: 'Is required' });
 
 /** The body of `POST /api/auth/devices`. */
-export function registerBodySchema(rule: TokenRule) {
+export function deviceRegistrationSchema(rule: TokenRule) {
   return z
     .strictObject({
       token: tokenSchema().refine((text) => !text.startsWith(SIMULATED_PREFIX), {
@@ -32,7 +32,7 @@ export function registerBodySchema(rule: TokenRule) {
 }
 
 /** The validated body of `POST /api/auth/devices`. */
-export type DeviceRegistration = z.output<ReturnType<typeof registerBodySchema>>;
+export type DeviceRegistration = z.output<ReturnType<typeof deviceRegistrationSchema>>;
 
 /** The body of `POST /api/auth/devices/unregister`. */
 export const unregisterBodySchema = z.strictObject({ token: tokenSchema() });

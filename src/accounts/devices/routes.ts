@@ -6,7 +6,7 @@ import type { Route, RouteContext } from '../../declare/route.ts';
 import { ApiError, invalidSessionError } from '../../platform/errors.ts';
 import { isId } from '../../platform/ids.ts';
 import type { Platform } from '../../platform/platform.ts';
-import { type DeviceRegistration, openedBodySchema, registerBodySchema, unregisterBodySchema } from './input.ts';
+import { type DeviceRegistration, deviceRegistrationSchema, openedBodySchema, unregisterBodySchema } from './input.ts';
 import {
   findDeviceIdOfSession,
   listDevices,
@@ -55,7 +55,7 @@ export function deviceRoutes(
       path: '/auth/devices',
       tags,
       summary: 'Register a device for push notifications; a registered token moves to this user and session',
-      input: registerBodySchema(rule),
+      input: deviceRegistrationSchema(rule),
       output: deviceRecord,
       errors: [],
       status: 201,

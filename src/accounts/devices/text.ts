@@ -25,13 +25,13 @@ export function boundedTextSchema(max: number): z.ZodType<string, string> {
 export function notificationDataError(value: unknown, maxBytes: number): string | undefined {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) return 'Must be an object';
   let error: string | undefined;
-  const recordInvalidValue = (key: string, item: unknown) => {
+  const checkJsonEntry = (key: string, item: unknown) => {
     if (!isStorable(key) || (typeof item === 'string' && !isStorable(item))) error = UNSTORABLE;
     if (typeof item === 'number' && !Number.isFinite(item)) error = 'Must not contain NaN or Infinity';
     return item;
   };
   try {
-    const json: string | undefined = JSON.stringify(value, recordInvalidValue);
+    const json: string | undefined = JSON.stringify(value, checkJsonEntry);
     if (error !== undefined) return error;
     // An object with its own toJSON, such as a Date, may not become a JSON object.
     if (!json?.startsWith('{')) return 'Must be an object';

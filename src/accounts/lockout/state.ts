@@ -32,7 +32,7 @@ export interface Transition<T> {
 }
 
 /** Returns a lockout state without the failures, reservations and lock that have expired at `now`. */
-function dropExpired(
+function withoutExpired(
   { failures, flights, lockedUntil }: LockoutState,
   { windowMs }: LockoutRule,
   now: number,
@@ -59,7 +59,7 @@ export function reserveAttempt(
   id: string,
   now: number,
 ): Transition<'go' | 'wait' | number> {
-  const state = dropExpired(held, rule, now);
+  const state = withoutExpired(held, rule, now);
   if (state.lockedUntil > 0) return { state: held, result: state.lockedUntil - now };
   const taken = state.failures.length + Object.keys(state.flights).length;
   // The rule may have become stricter since the failures were counted.
@@ -77,7 +77,7 @@ export function renewReservation(
   now: number,
 ): Transition<undefined> {
   if (!Object.hasOwn(held.flights, id)) return { state: held, result: undefined };
-  const state = dropExpired(held, rule, now);
+  const state = withoutExpired(held, rule, now);
   return { state: { ...state, flights: { ...state.flights, [id]: now + ABANDONED_MS } }, result: undefined };
 }
 
@@ -88,19 +88,19 @@ export function releaseReservation(
   id: string,
   now: number,
 ): Transition<undefined> {
-  const state = dropExpired(held, rule, now);
+  const state = withoutExpired(held, rule, now);
   return { state: { ...state, flights: omitReservation(state.flights, id) }, result: undefined };
 }
 
 /** Clears the failed attempts. A lock remains. */
 export function clearFailures(held: LockoutState, rule: LockoutRule, now: number): Transition<undefined> {
   if (held.failures.length === 0) return { state: held, result: undefined };
-  return { state: { ...dropExpired(held, rule, now), failures: [] }, result: undefined };
+  return { state: { ...withoutExpired(held, rule, now), failures: [] }, result: undefined };
 }
 
 /** Ends a completed attempt and clears the failed attempts. */
 export function recordSuccess(held: LockoutState, rule: LockoutRule, id: string, now: number): Transition<undefined> {
-  const { flights, lockedUntil } = dropExpired(held, rule, now);
+  const { flights, lockedUntil } = withoutExpired(held, rule, now);
   return { state: { failures: [], flights: omitReservation(flights, id), lockedUntil }, result: undefined };
 }
 
@@ -111,7 +111,7 @@ export function recordFailure(
   id: string,
   now: number,
 ): Transition<number | undefined> {
-  const state = dropExpired(held, rule, now);
+  const state = withoutExpired(held, rule, now);
   const flights = omitReservation(state.flights, id);
   if (state.lockedUntil > 0) return { state: { ...state, flights }, result: undefined };
   const failures = [...state.failures, now];

@@ -8,7 +8,7 @@ import { quoteIdentifier } from '../../platform/postgres/identifiers.ts';
 export type UserTable = Pick<ResourceGateway, 'table' | 'declaration'>;
 
 /**
- * Returns the SQL condition that a user is active; the same rule as `isAccountActive` for records.
+ * Returns an SQL condition that is true if a user is active; the same rule as `isAccountActive` applies to loaded users.
  *
  * @param alias of the users table in the statement
  */

@@ -20,7 +20,7 @@ type OwnedRow = [...ApiKeyRow, userId: string];
 export function adminKeyRoutes({ database }: Pick<Host, 'database'>, users: ResourceGateway, keys: KeyStore): Route[] {
   const common = { policy: 'admin', tags: ['api-keys'] };
 
-  async function listAllKeys(ctx: RouteContext) {
+  async function listKeysWithOwners(ctx: RouteContext) {
     const { status, user, limit } = parseListQuery(ctx.query);
     const rows = await database.readSlowly<OwnedRow>({ text: adminListSql(status), values: [user, limit] });
     const ownerIds = new Set(rows.map((row) => row.at(-1) as string));
@@ -51,7 +51,7 @@ export function adminKeyRoutes({ database }: Pick<Host, 'database'>, users: Reso
       output: ownedKeyShape.array(),
       errors: [],
       operationId: 'listApiKeys',
-      handler: listAllKeys,
+      handler: listKeysWithOwners,
     },
     {
       ...common,

@@ -48,11 +48,11 @@ export const INSERT_KEY = `
   returning ${API_KEY_COLUMNS}`;
 
 /**
- * $1 hashes of keys. Returns the keys and their owners' records in one round trip for all requests that arrive
- * together. Uses api_keys_key_hash_unique.
+ * SQL that finds API keys and their owners. $1 is an array of key hashes, so that requests that arrive together share one round trip.
+ * Uses the index api_keys_key_hash_unique.
  *
- * @param users the table of users
- * @param columns columns of the table of users, whose alias is `u`
+ * @param users the name of the users table; its alias is `u`
+ * @param columns the columns to select from it
  */
 export const findKeysSql = (users: string, columns: string) => `
   select k.key_hash, k.id, k.user_id, k.prefix, k.scopes, ${usageIsStaleSql('k')}, k.revoked_at is not null,

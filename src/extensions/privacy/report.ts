@@ -185,8 +185,8 @@ export function createPrivacyReport(
   tables: Readonly<Record<string, PgTable>>,
 ): PrivacyReport {
   const listReportedColumns = (table: string) => {
-    const { users: naming, personal } = listPersonalColumns(tables[table]!);
-    return [...naming, ...personal];
+    const { users: userColumns, personal } = listPersonalColumns(tables[table]!);
+    return [...userColumns, ...personal];
   };
   const fields = resources.flatMap((gateway) => createFieldReports(gateway, gateway === users));
   const claimed = new Set([

@@ -62,8 +62,8 @@ interface UsedCode {
   recoveryHash: string | null;
 }
 
-/** The outcome of an attempt. */
-export type CodeAttempt =
+/** The outcome of checking a TOTP or recovery code. */
+export type CodeAttemptResult =
   | { kind: 'passed'; userId: string; method: CodeMethod; recoveryCodesLeft: number }
   /** `lockedUntil` (ISO 8601): set when this attempt locked the factor. */
   | { kind: 'failed'; userId: string; method: CodeMethod; lockedUntil: string | undefined }
@@ -112,7 +112,7 @@ export async function tryCode(
   factor: SecondFactor,
   given: GivenCode,
   admit: (right: boolean) => Promise<boolean> = async () => true,
-): Promise<CodeAttempt | undefined> {
+): Promise<CodeAttemptResult | undefined> {
   const { userId, lockedMs, failures } = factor;
   const { method } = given;
   if (lockedMs > 0) return { kind: 'locked', userId, method, leftMs: lockedMs };
@@ -139,9 +139,9 @@ export const WRONG_CODE = 'Must be a current code that has not been used';
 export function reportAndAssertPassed(
   events: Events,
   req: Request,
-  attempt: CodeAttempt,
+  attempt: CodeAttemptResult,
   wrong: () => ApiError,
-): asserts attempt is Extract<CodeAttempt, { kind: 'passed' }> {
+): asserts attempt is Extract<CodeAttemptResult, { kind: 'passed' }> {
   const { userId, method } = attempt;
   const client = { userId, ip: addressOf(req) };
   if (attempt.kind === 'locked') {

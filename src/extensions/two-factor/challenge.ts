@@ -3,7 +3,7 @@ import type { z } from 'zod';
 import type { CheckedLogin } from '../../declare/accounts.ts';
 import type { RouteContext } from '../../declare/route.ts';
 import { ApiError } from '../../platform/errors.ts';
-import { type CodeAttempt, readFactorForUpdate, reportAndAssertPassed, tryCode, WRONG_CODE } from './attempt.ts';
+import { type CodeAttemptResult, readFactorForUpdate, reportAndAssertPassed, tryCode, WRONG_CODE } from './attempt.ts';
 import type { TwoFactorContext } from './context.ts';
 import type { challengeShape, verifyInput } from './shapes.ts';
 import {
@@ -51,7 +51,7 @@ export async function verifyCodeAndResumeLogin(
   if (!TOKEN_FORMAT.test(mfaToken)) throw invalidChallengeError();
   const hash = hashChallengeToken(mfaToken);
   let passwordProof = '';
-  const outcome = await host.database.transaction(async (tx): Promise<CodeAttempt | undefined> => {
+  const outcome = await host.database.transaction(async (tx): Promise<CodeAttemptResult | undefined> => {
     const factor = await readFactorForUpdate(tx, SELECT_CHALLENGED_FACTOR_FOR_UPDATE, hash);
     if (factor === undefined) return undefined;
     return tryCode(tx, { keyring: host.keyring, settings }, factor, { method, code }, async (right) => {

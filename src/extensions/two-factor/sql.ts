@@ -69,7 +69,10 @@ export const SELECT_CHALLENGED_FACTOR_FOR_UPDATE = `
     and confirmed_at is not null
   for update`;
 
-/** $1 user, $2 last step or null, $3 hash of a recovery code or null. Needs the row lock. Returns the number of recovery codes left. */
+/**
+ * Marks a code as used. $1 user id; $2 the 30-second time step of a TOTP code, or null; $3 the hash of a recovery code, or null. The caller
+ * must hold the lock on the user's row in `two_factors`. Returns how many recovery codes are left.
+ */
 export const USE_CODE = `
   update two_factors set last_step = coalesce($2::bigint, last_step), recovery_codes = array_remove(recovery_codes, $3::text),
     failures = 0, locked_until = null

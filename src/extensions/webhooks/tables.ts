@@ -49,7 +49,10 @@ export const webhookEndpoints = pgTable(
     rateWindowSeconds: integer('rate_window_seconds'),
     /** Whether the endpoint's last attempt failed or was slow. Slow endpoints have their own queue. */
     slow: boolean('slow').notNull().default(false),
-    /** The API key that the endpoint is bound to. The key's scopes limit what is sent, and the endpoint is disabled when the key ends. */
+    /**
+     * The API key that the endpoint is bound to; null if it is bound to none. Only events that the key's scopes may read are sent, and the endpoint
+     * is disabled when the key is revoked or expires.
+     */
     apiKeyId: text('api_key_id'),
     keyScopes: text('key_scopes').array(),
     /** When the API key expires; null if it never does. */

@@ -19,9 +19,9 @@ export class AddressRefusedError extends Error {
 
 /** The permissions and limits of a guarded agent. */
 export interface GuardedAgentOptions {
-  /** Whether private addresses may be called, and `localhost` and the hosts file are used. For development. */
+  /** Whether requests may go to private addresses and `localhost`, and names are also looked up in the hosts file. For development only. */
   allowPrivate: boolean;
-  /** The time limit in ms for resolving, connecting and the TLS handshake together. undici rounds it up to half a second. */
+  /** The time limit in ms for resolving, connecting and the TLS handshake together. undici rounds it up to a multiple of 500 ms. */
   connectTimeoutMs: number;
   /** Maximum number of concurrent sockets per origin. Default: 10. */
   connections?: number;
@@ -60,7 +60,7 @@ export function createGuardedAgent({
   return new Agent({
     connections,
     allowH2: false,
-    // A receiver may request a longer keep-alive; idle sockets of receivers would pile up.
+    // In ms. A receiver may ask for a longer keep-alive. Without this maximum, many receivers could hold idle sockets for long.
     keepAliveMaxTimeout: 30_000,
     connect(options, callback) {
       // Node's net module looks up only names, so check literal addresses here.

@@ -5,7 +5,7 @@ import { ApiError, validationError } from '../errors.ts';
 import { findExceededJsonLimit } from '../json/json-limits.ts';
 
 const JSON_TYPE = /^application\/(?:[\w.-]+\+)?json(?![^; \t])/i;
-// Matches one parameter of a Content-Type. Each match consumes a semicolon or ends the text, so matching takes linear time.
+// Matches one semicolon of a Content-Type with the parameter after it, if any, or the end of the text. So matching takes linear time.
 const PARAMETER = /[ \t]*(?:;[ \t]*(?:([\w!#$%&'*+.^`|~-]+)[ \t]*=[ \t]*([\w!#$%&'*+.^`|~-]+|"(?:[^"\\]|\\.)*"))?|$)/y;
 
 const DECOMPRESSORS = {

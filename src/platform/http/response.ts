@@ -21,7 +21,7 @@ export function withMeta(data: unknown, meta: object): unknown {
   return new Envelope(data, meta, undefined);
 }
 
-/** Returns a handler result that is sent as `{ data }`, with an entity tag that names the version of the record in it. */
+/** Returns a handler result that is sent as `{ data }`, with an ETag for the version of the record in `data`. */
 export function withVersion(data: unknown, version: string | undefined): unknown {
   return version === undefined ? data : new Envelope(data, undefined, version);
 }

@@ -19,7 +19,7 @@ for (const byte of [QUOTE, COMMA, COLON, OPEN_ARRAY, CLOSE_ARRAY, OPEN_OBJECT, C
 // indexOf() skips a long string many times faster than a loop, but a call costs about as much as 64 iterations.
 const SHORT_STRING = 64;
 
-/** Returns the index of the quotation mark that closes a string, or the end of the text. */
+/** Returns the index of the quotation mark that closes the string whose content begins at `start`; `json.length` if none does. */
 function findEndOfString(json: Uint8Array, start: number): number {
   for (let at = start; at < json.length; at++) {
     const byte = json[at];

@@ -15,7 +15,10 @@ export interface LimitDecision {
 export interface Limiter {
   /** Whether a key is known to be over its limit. Counts nothing and does not query Redis. */
   isExhausted(key: string): boolean;
-  /** Counts one more request of a key and returns the decision. Never fails: while Redis is down, this process counts alone. */
+  /**
+   * Counts one more request for a key, such as an address or a user, and returns whether it is within the limit. Never fails: while Redis
+   * is down, each process keeps its own count.
+   */
   consume(key: string): Promise<LimitDecision>;
 }
 

@@ -154,7 +154,7 @@ export function startRelay(options: RelayOptions): RunningRelay {
     }
   }
 
-  async function runSweepLoop(sweep: Sweep): Promise<void> {
+  async function repeatSweepUntilStopped(sweep: Sweep): Promise<void> {
     while (!stopping.signal.aborted) {
       const elapsed = startTimer();
       try {
@@ -175,7 +175,7 @@ export function startRelay(options: RelayOptions): RunningRelay {
   options.subscriber.on('message', onWakeUp);
   // Wake-ups sent before the subscription are lost, so check once more.
   options.subscriber.subscribe(wakeChannel(options.prefix)).then(onWakeUp, () => undefined); // polling works without it
-  const running = Promise.all([runRelayLoop(), ...options.sweeps.map(runSweepLoop)]);
+  const running = Promise.all([runRelayLoop(), ...options.sweeps.map(repeatSweepUntilStopped)]);
   return {
     async stop() {
       stopping.abort();

@@ -2,7 +2,7 @@ import type { Database } from './database.ts';
 import type { Statement } from './pipeline.ts';
 import type { Queryable } from './queryable.ts';
 
-/** Time limit of a batch in ms: the statement may have to look through a large table before it finds a row. */
+/** Time limit of a batch in ms. Long, because the statement may read through a large table before it finds a matching row. */
 const BATCH_TIMEOUT_MS = 10 * 60_000;
 
 /**

@@ -107,10 +107,14 @@ export type ClaimChunks = (database: Database, keys: readonly ChunkKey[]) => Pro
 /** Creates the function that claims due chunks of a push for this worker. @param users undefined in an app without accounts */
 export function createChunkClaimer(users: UserTable | undefined): ClaimChunks {
   const devices = selectDueDevicesSql(users);
-  return (database, keys) => claimChunks(database, keys, devices);
+  return (database, keys) => claimChunksAndLoadDevices(database, keys, devices);
 }
 
-async function claimChunks(database: Database, keys: readonly ChunkKey[], devices: string): Promise<ClaimedChunk[]> {
+async function claimChunksAndLoadDevices(
+  database: Database,
+  keys: readonly ChunkKey[],
+  devices: string,
+): Promise<ClaimedChunk[]> {
   const rows = await database.write<ChunkRow>({
     name: 'push_claim',
     text: CLAIM_CHUNKS,

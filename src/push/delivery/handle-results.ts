@@ -136,7 +136,7 @@ export function createResultHandler(
         platform: raw?.platform ?? null,
         seenUntil: new Date(Math.min(goneSince, createdAt)).toISOString(),
       })),
-      // Simulated devices cannot be misconfigured.
+      // One success shows that the transport's credentials are right. The simulated transport has none.
       reached: transport === SIMULATED_TRANSPORT || kept.some(({ results }) => results.some((result) => result.ok)),
       error: gone.at(-1)!.error ?? '',
     });

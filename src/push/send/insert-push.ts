@@ -5,7 +5,7 @@ import type { Audience, PushMessage } from '../message.ts';
 import { findTransport, type Transport, type TransportDevice } from '../transport.ts';
 import type { AudienceCursor } from './audience.ts';
 
-/** Devices per job, where FCM and APNs have their best throughput. A crash can repeat the sends of at most one job's devices. */
+/** Maximum number of devices per chunk. FCM and APNs reach their best throughput at this size; a crash repeats at most one chunk's sends. */
 const MAX_DEVICES_PER_CHUNK = 500;
 
 /** A device of a push before it is stored. */
@@ -70,7 +70,7 @@ export const STORE_PAGE = `
     on conflict do nothing returning 1
   )`;
 
-/** The position of a page of devices in its push. */
+/** Where a page of a push's devices begins: the number of the page's first chunk and of its first device, counted over the whole push. */
 interface PagePosition {
   firstChunk: number;
   firstPosition: number;

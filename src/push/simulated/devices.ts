@@ -78,7 +78,7 @@ function parseOrThrow<T>(schema: z.ZodType<T>, value: unknown, whole: string): T
 
 /** Creates and manages simulated devices. */
 export function createSimulatedDevices({ database, events }: Pick<Platform, 'database' | 'events'>): SimulatedDevices {
-  async function readDevice(id: string): Promise<SimulatedDevice> {
+  async function getSimulatedDevice(id: string): Promise<SimulatedDevice> {
     const [row] = isId(id) ? await database.write<DeviceRow>({ text: SELECT_DEVICE, values: [id] }) : [];
     if (row === undefined) throw new ApiError('NOT_FOUND');
     return serializeDevice(row);
@@ -91,7 +91,7 @@ export function createSimulatedDevices({ database, events }: Pick<Platform, 'dat
       const registration = { token, platform, ...(name === undefined ? {} : { name }) };
       const { id } = (await registerDevice(database, registration, { userId: user, sessionId: null }))!;
       await database.write({ text: INSERT_DEVICE, values: [id, deviceBehavior] });
-      return readDevice(id);
+      return getSimulatedDevice(id);
     },
     list: async () => (await database.write<DeviceRow>({ text: SELECT_ALL_DEVICES, values: [] })).map(serializeDevice),
     async setBehavior(id, input) {
@@ -105,7 +105,7 @@ export function createSimulatedDevices({ database, events }: Pick<Platform, 'dat
         const rows = await database.write<[string, string]>({ text: RELEASE_HELD, values: [id, outcome.state] });
         for (const [push, state] of rows) events.emit('push.simulated', { id: push, device: id, state });
       }
-      return readDevice(id);
+      return getSimulatedDevice(id);
     },
     async tap(notificationId) {
       type Tapped = [string, string, string, { url?: string; data?: Record<string, unknown> }];

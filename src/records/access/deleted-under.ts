@@ -19,7 +19,10 @@ const formatRolePrivilege = (role: string) => `role:${role}`;
  * The privileges under which a viewer other than the owner deletes a record. The archive stores these privileges, so that owners cannot
  * undo moderation.
  */
-export function deletionPrivileges({ policies }: CompiledResource, { user, system }: OperationContext): string[] {
+export function listPrivilegesThatAllowedDeletion(
+  { policies }: CompiledResource,
+  { user, system }: OperationContext,
+): string[] {
   if (system) return ['system'];
   const policy = policies.delete;
   if (policy.public || (policy.authenticated && user !== undefined)) return ['anyone'];

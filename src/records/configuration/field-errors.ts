@@ -7,7 +7,7 @@ import {
   supportedOperatorsOf,
   TYPED_MODIFIERS,
 } from '../fields/field-type.ts';
-import { createDefault } from '../fields/missing-values.ts';
+import { createDefaultValue } from '../fields/missing-values.ts';
 import type { SlowPatternCheck } from './patterns/slow-pattern.ts';
 import { checkVisibility } from './visibility-errors.ts';
 
@@ -102,7 +102,7 @@ function checkDefaultValue(spec: FieldSpec, testable: boolean, errors: ConfigErr
   if (spec.unique) errors.report('unique() and a constant default cannot be combined; remove one');
   let value: unknown;
   try {
-    value = createDefault(spec);
+    value = createDefaultValue(spec);
   } catch (error) {
     const reason = (error as Error).message;
     errors

@@ -28,7 +28,7 @@ export type TypedModifier = (typeof TYPED_MODIFIERS)[number];
 /** A value that filters and cursors compare. */
 export type Scalar = string | number | boolean;
 
-/** Comparisons of values that have no order. */
+/** The filter operators of a field type whose values have no order, such as booleans. */
 export const EQUALITY_COMPARISONS: readonly Operator[] = ['eq', 'ne', 'in', 'nin', 'exists'];
 
 /** Comparisons of values that have an order. */

@@ -23,7 +23,7 @@ export function requiredSchema(spec: FieldSpec, schema: z.ZodType): z.ZodType {
 }
 
 /** A fresh copy of a default: functions are called, objects cloned, so that no two records share a value. */
-export function createDefault(spec: FieldSpec): unknown {
+export function createDefaultValue(spec: FieldSpec): unknown {
   const value = typeof spec.default === 'function' ? spec.default() : structuredClone(spec.default);
   return value instanceof Date ? value.toISOString() : value;
 }
@@ -35,7 +35,7 @@ export function createDefault(spec: FieldSpec): unknown {
  * @throws Error if the default breaks the field's own rules: an error of the declaration, not of the client
  */
 export function createValidDefault(name: string, spec: FieldSpec, schema: z.ZodType): unknown {
-  const value = createDefault(spec) ?? undefined;
+  const value = createDefaultValue(spec) ?? undefined;
   if (value === undefined) return undefined;
   const parsed = schema.safeParse(value);
   if (parsed.success) return parsed.data;

@@ -2,7 +2,7 @@ import type { StoredRecord } from '../../declare/host.ts';
 import { ApiError } from '../../platform/errors.ts';
 import { isId } from '../../platform/ids.ts';
 import { loadAuthorizedRecord, policyConditionsForWrite } from '../access/authorize.ts';
-import { authorizeRestore, deletionPrivileges } from '../access/deleted-under.ts';
+import { authorizeRestore, listPrivilegesThatAllowedDeletion } from '../access/deleted-under.ts';
 import type { OperationContext } from '../access/operation-context.ts';
 import { runProjectCode } from '../access/rule-errors.ts';
 import type { Entity, RecordsContext } from '../context.ts';
@@ -41,7 +41,12 @@ async function attemptDelete(
     conditions = [...(await conditionsAfterLoad(entity, allowed, operation)), ...unchangedSince];
   }
   const guarded = [...conditions, ...ifMatchConditions(resource, operation.ifMatch)];
-  const removed = await store.remove(id, guarded, changeCauseOf(operation), deletionPrivileges(resource, operation));
+  const removed = await store.remove(
+    id,
+    guarded,
+    changeCauseOf(operation),
+    listPrivilegesThatAllowedDeletion(resource, operation),
+  );
   if (removed === undefined) await loadAuthorizedForWrite(entity, id, 'delete', operation);
   else await runDeletionStep(context, resource.name, id, operation);
   return removed;

@@ -57,7 +57,10 @@ function isSet(input: Values, name: string): boolean {
 }
 
 /** For an update, functions of `writableBy` run before the value is checked: the record on which the functions decide already exists. */
-async function findFunctionRefusalOnUpdate(field: CompiledField, validation: Validation): Promise<string | undefined> {
+async function findFieldWriteRefusalOnUpdate(
+  field: CompiledField,
+  validation: Validation,
+): Promise<string | undefined> {
   if (!validation.updating || !needsWritableByFunction(field, validation)) return undefined;
   return findWriteRefusalByFunction(field, validation, validation.before);
 }
@@ -85,7 +88,7 @@ async function validateSentFields(input: Values, validation: Validation, details
       values[name] = input[name];
       continue;
     }
-    const refused = findWriteRefusal(field, validation) ?? (await findFunctionRefusalOnUpdate(field, validation));
+    const refused = findWriteRefusal(field, validation) ?? (await findFieldWriteRefusalOnUpdate(field, validation));
     if (refused !== undefined) details[name] = refused;
     else if (field.spec.required && isBlank(input[name])) details[name] = missingValueMessage(field.spec);
     else if (input[name] === null) {

@@ -74,6 +74,6 @@ export interface ListQuery {
   fields: ReadonlySet<string> | undefined;
   /** Whether to return deleted records, alone or together with the others. */
   deleted: 'only' | 'with' | undefined;
-  /** Whether the query may scan: a substring search, a high page number, an order without an index. */
+  /** True if the query could read many rows, because of a substring search, a high page number or a sort order without an index. */
   slow: boolean;
 }

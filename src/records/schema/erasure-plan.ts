@@ -14,7 +14,7 @@ export interface EmptiedField {
   column: string;
   spec: FieldSpec;
   /**
-   * The value that replaces the field's value, in the form in which a create would store it: the default of a required field, else null.
+   * What an erasure writes in place of the field's value, as it is stored in Postgres: the default if the field is required, otherwise null.
    */
   replacement: unknown;
   /** The replacement as the SQL operator `->>` returns it from a record's JSON. */

@@ -38,7 +38,7 @@ function createArchiveIndexes({ archived, table, ownerField }: CompiledResource,
   return owner === undefined ? [purged] : [purged, index(archiveOwnerIndexName(table)).on(owner, columns.id!)];
 }
 
-/** The drizzle table of a resource. */
+/** Returns the drizzle table definition of a resource. */
 export function createResourceTable(resource: CompiledResource): PgTable {
   const times = {
     createdAt: timestamptz('created_at').notNull().default(sql`now()`),

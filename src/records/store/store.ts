@@ -98,7 +98,7 @@ export function createStore(
   codec: Codec,
   database: Queryable,
   shared = {
-    name: createStatementNamer(),
+    name: createStatementBuilder(),
     writeStatements: createWriteStatements(resource, codec),
     selectWithinBytes: createSelectWithinBytes(resource, codec.columns),
     pageWithinBytes: createPageWithinBytes(codec.columns, rowSizeSql(resource)),
@@ -223,7 +223,7 @@ const MAX_STATEMENT_NAMES = 500;
  * Names statements, so that Postgres prepares each once per connection. Equal texts get equal names. After `MAX_STATEMENT_NAMES` texts,
  * statements stay unnamed: clients choose how filters are combined, and every name costs memory in each connection.
  */
-function createStatementNamer(): (text: string, values: unknown[]) => Statement {
+function createStatementBuilder(): (text: string, values: unknown[]) => Statement {
   const names = new Map<string, string>();
   return (text, values) => {
     let name = names.get(text);

@@ -48,7 +48,7 @@ export function hasEntityTag({ path }: Route): boolean {
  * @param doc the record, if the endpoint has loaded it; a handler that loads the record itself also checks the precondition itself
  * @throws ApiError BAD_REQUEST or PRECONDITION_FAILED
  */
-function checkPreconditions(req: Request, entity: Entity | undefined, doc: unknown): void {
+function assertWritePreconditions(req: Request, entity: Entity | undefined, doc: unknown): void {
   if (READS.has(req.method)) return;
   if (req.headers['if-none-match'] !== undefined) {
     throw new ApiError('BAD_REQUEST', 'If-None-Match is only for GET and HEAD. Use If-Match');
@@ -171,7 +171,7 @@ export function createEndpoint(route: Route, parts: EndpointParts): Endpoint {
 
   /** Runs the handler and serializes its result. Returns undefined if the handler has sent the response itself. */
   async function runHandler(ctx: RouteContext): Promise<SuccessResponse | undefined> {
-    checkPreconditions(ctx.req, item, ctx.doc);
+    assertWritePreconditions(ctx.req, item, ctx.doc);
     const value = await route.handler(ctx);
     if (ctx.res.headersSent) {
       // Count the bytes that wait to be sent: this response can no longer be refused, but the client's next ones can.

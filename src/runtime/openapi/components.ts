@@ -70,13 +70,13 @@ export function createComponents(
     },
     reserveName(section, wanted, part) {
       const content = JSON.stringify(part);
-      const isTakenByOther = (name: string) => {
+      const isTakenByAnother = (name: string) => {
         const key = `${section}/${name}`;
         return (
           (section === 'schemas' && recordSchemaNames.has(name)) || (contents.has(key) && contents.get(key) !== content)
         );
       };
-      const name = findFreeName(wanted, isTakenByOther);
+      const name = findFreeName(wanted, isTakenByAnother);
       contents.set(`${section}/${name}`, content);
       return name;
     },

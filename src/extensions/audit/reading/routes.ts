@@ -68,7 +68,7 @@ export function auditRoutes({
     const entries = await filterVisibleEntries(page, ctx);
     const output = entries.map(({ previousHash: _, hash: __, ...entry }) => entry);
     const isMore = isCut || rows.length > limit;
-    // If only the extra row, number limit + 1, did not fit into the page size, the page itself is complete.
+    // limit + 1 rows were read to see whether another page exists. If the byte limit cut off only that extra row, this page is complete.
     const truncated = isCut && rows.length < limit ? { truncated: true } : {};
     return withMeta(output, { limit, next: isMore ? encodeCursor(page.at(-1)!) : null, ...truncated });
   }

@@ -12,7 +12,10 @@ interface RecordStatements {
   lockBatch: string;
   /** Like `lockBatch`, but waits for transactions that have locked a record. For the records that `lockBatch` skipped. */
   lockBatchWaiting: string;
-  /** Deletes records and stores their events. $1 record ids, $2 an event id for each. Returns the records as JSON, as in the events. */
+  /**
+   * SQL that deletes records and stores an event for each. $1 record ids, $2 an event id for each. Returns the records in the same JSON
+   * form as in the events.
+   */
   remove: string;
   /**
    * Anonymizes records and stores their events. $1 record ids, $2 an event id for each, then the values of `replacementValues`. Returns
@@ -69,7 +72,7 @@ export function createRecordStatements(gateway: ResourceGateway, plan: ErasurePl
   const json = gateway.rowJson;
   const origin = gateway.declaration.audit === true ? `, 'origin', '{"via":"system"}'::jsonb` : '';
   // `erased` marks events of an erasure: a realtime client that reconnects later receives only the id of such a record.
-  const insertOutboxSql = (action: string, parts: string, from: string) => `_outbox as (
+  const outboxCteSql = (action: string, parts: string, from: string) => `_outbox as (
     insert into outbox (event_id, name, resource, record_id, created_at, payload)
     select _event.id, '${gateway.name}.${action}', '${gateway.name}', _new."id", clock_timestamp(), jsonb_build_object(${parts}, 'erased', true${origin})
     from ${from} join unnest($1::text[], $2::text[]) _event(record_id, id) on _event.record_id = _new."id")`;
@@ -96,12 +99,12 @@ export function createRecordStatements(gateway: ResourceGateway, plan: ErasurePl
     lockBatch: `${lockBatch} limit $2 for update skip locked`,
     lockBatchWaiting: `${lockBatch} order by _row."id" limit $2 for update`,
     remove: `with _new as (delete from ${table} where "id" = any($1) returning *),
-  ${insertOutboxSql('deleted', `'record', (${json('_new')}) - ${erasedNames}`, '_new')}
+  ${outboxCteSql('deleted', `'record', (${json('_new')}) - ${erasedNames}`, '_new')}
   select (${json('_new')}) - ${erasedNames} from _new`,
     anonymize: `with _old as (select * from ${table} where "id" = any($1)),
   _new as (update ${table} _row set ${setClauseSql(2, touchUpdatedAtSql)} from _old join ${replacementTableSql(2)} on _left."id" = _old."id"
     where _row."id" = _old."id" returning _row.*),
-  ${insertOutboxSql('updated', `'record', (${json('_new')}) - ${passwords}, 'previous', (${json('_old')}) - ${erasedNames}`, '_new join _old on _old."id" = _new."id"')}
+  ${outboxCteSql('updated', `'record', (${json('_new')}) - ${passwords}, 'previous', (${json('_old')}) - ${erasedNames}`, '_new join _old on _old."id" = _new."id"')}
   select (${json('_new')}) - ${passwords}, (${json('_old')}) - ${erasedNames} from _new join _old on _old."id" = _new."id"`,
     findArchived: archive && `select "id" from ${archive} where ${owner} = $1 and "id" > $2 order by "id" limit $3`,
     removeArchived: archive && `delete from ${archive} where "id" = any($1) returning 1`,

@@ -95,7 +95,7 @@ export interface Outcome {
   at: string;
   statusCode: number | null;
   durationMs: number;
-  /** The class of the failure; null for a success. */
+  /** The kind of failure in words, such as `timeout`; null if the attempt succeeded. */
   error: string | null;
   /** The start of the response, as text that Postgres can store. */
   response: string | null;

@@ -18,7 +18,7 @@ const ANY_READ: Route = { method: 'GET', path: '/', handler: () => undefined };
 /** Reasons for which an endpoint was disabled that only its signed-in owner may override. */
 export const OWNER_ONLY_REASONS: readonly string[] = ['key_ended', 'password_reset'];
 
-/** Limits what API keys may do with endpoints. A session has no limits. */
+/** What a request made with an API key may do with webhook endpoints. A request made with a login session is not limited. */
 export interface KeyLimits {
   /**
    * Checks that a key may read the records of events.

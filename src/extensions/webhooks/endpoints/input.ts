@@ -81,14 +81,14 @@ const ordered = z.boolean({ error: 'Must be true or false' }).meta({
   description:
     'Sends one delivery at a time, in the order of the events. The next starts when the previous has succeeded or failed for good.',
 });
-const wholeNumberSchema = (most: number) =>
+const positiveIntegerSchema = (most: number) =>
   z
     .int({ error: `Must be a whole number from 1 to ${most}` })
     .min(1, { error: `Must be a whole number from 1 to ${most}` })
     .max(most, { error: `Must be a whole number from 1 to ${most}` });
 const rateLimit = z
   .strictObject(
-    { limit: wholeNumberSchema(10_000), windowSeconds: wholeNumberSchema(3600).default(1) },
+    { limit: positiveIntegerSchema(10_000), windowSeconds: positiveIntegerSchema(3600).default(1) },
     { error: 'Must be { limit, windowSeconds }' },
   )
   .nullable()

@@ -39,7 +39,7 @@ export function generateKeyPair(): { privateKey: string; publicKey: string } {
   };
 }
 
-/** New secrets of an endpoint. */
+/** New secrets that sign an endpoint's deliveries, generated when the endpoint is created or its secret is rotated. */
 export interface SigningSecrets {
   /** The shared secret, which the owner sees only once. */
   secret: string;

@@ -70,7 +70,7 @@ export function createEventPublisher(
         .map((issue) => `${issuePath(issue).join('.') || 'data'}: ${issue.message}`);
       return throwPublishError(`the data is not valid: ${issues.join('; ')}`);
     }
-    // JSON.stringify throws or returns undefined for a value that JSON cannot represent.
+    // JSON.stringify returns undefined for a function, although its type does not say so. For a cycle or a bigint it throws.
     const text: string | undefined = JSON.stringify(result.value);
     if (text === undefined) return throwPublishError('the data cannot be written as JSON');
     const bytes = Buffer.byteLength(text);

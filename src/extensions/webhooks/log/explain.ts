@@ -104,7 +104,7 @@ interface KnownEvent {
   name: string;
   /** When the event happened or, if it is known only from a delivery, when that delivery was created. ISO 8601. */
   at: string;
-  waits: boolean;
+  waitsForEndpoint: boolean;
   isReadable(): Promise<boolean>;
 }
 
@@ -150,15 +150,15 @@ function createExplainer(
   const recordOrOwnerOf = (event: OutgoingEvent) =>
     event.gateway === undefined ? { owner: event.owner } : { resource: event.gateway.name, record: event.record };
 
-  async function findWaitingEvent(id: string, endpoint: Endpoint, user: Viewer): Promise<KnownEvent | undefined> {
+  async function findEventInOutbox(id: string, endpoint: Endpoint, user: Viewer): Promise<KnownEvent | undefined> {
     const [raw] = await database.readSlowly<RawOutboxRow>({ text: WAITING_EVENT, values: [id] });
     if (raw === undefined) return undefined;
     const row = toOutboxRow(raw);
     if (row.resource === null ? row.name !== OWN_ROW_NAME : !sent.has(row.resource)) return undefined;
     const event = readOutgoingEvent(row, gateways);
     // The relay has handled only some endpoints of a large event so far.
-    const waits = endpoint.id > event.after;
-    return { ...event, waits, isReadable: () => wouldFanOutDeliver(endpoint, user, recordOrOwnerOf(event)) };
+    const waitsForEndpoint = endpoint.id > event.after;
+    return { ...event, waitsForEndpoint, isReadable: () => wouldFanOutDeliver(endpoint, user, recordOrOwnerOf(event)) };
   }
 
   async function findPublishedEvent(id: string, endpoint: Endpoint, user: Viewer): Promise<KnownEvent | undefined> {
@@ -166,7 +166,7 @@ function createExplainer(
     const [row] = await database.read<[name: string, owner: string | null, at: string]>(statement);
     if (row === undefined) return undefined;
     const [name, owner, at] = row;
-    return { id, name, at, waits: false, isReadable: () => wouldFanOutDeliver(endpoint, user, { owner }) };
+    return { id, name, at, waitsForEndpoint: false, isReadable: () => wouldFanOutDeliver(endpoint, user, { owner }) };
   }
 
   /** Reads an event from its deliveries to other endpoints of the caller. */
@@ -177,15 +177,18 @@ function createExplainer(
     if (name === TEST_EVENT) return undefined;
     const audience = { owner: user.id, scope: endpoint.scope };
     const isReadable = async () => (await readableBodies(audience, [deliveryId])).has(deliveryId);
-    return { id, name, at, waits: false, isReadable };
+    return { id, name, at, waitsForEndpoint: false, isReadable };
   }
 
-  function undeliveredReasonOf({ name, at, waits }: KnownEvent, { events, enabled, createdAt }: Endpoint): Reason {
+  function undeliveredReasonOf(
+    { name, at, waitsForEndpoint }: KnownEvent,
+    { events, enabled, createdAt }: Endpoint,
+  ): Reason {
     // A waiting event is delivered to the endpoints that exist when the relay handles it.
-    if (!waits && Date.parse(createdAt) > Date.parse(at)) return 'created_later';
+    if (!waitsForEndpoint && Date.parse(createdAt) > Date.parse(at)) return 'created_later';
     if (!listMatchingNames(name).some((one) => events.includes(one))) return 'filtered';
     if (!enabled) return 'disabled';
-    return waits ? 'waiting' : 'changed_since';
+    return waitsForEndpoint ? 'waiting' : 'changed_since';
   }
 
   /**
@@ -204,7 +207,7 @@ function createExplainer(
     if (own !== undefined) return { event: own[0], reason: 'delivered', name: own[4], deliveryId: own[3] };
     const id = rows[0]?.[0] ?? eventOrDeliveryId;
     const known =
-      (await findWaitingEvent(id, endpoint, user)) ??
+      (await findEventInOutbox(id, endpoint, user)) ??
       (await findPublishedEvent(id, endpoint, user)) ??
       findDeliveredEvent(rows, endpoint, user);
     if (known === undefined) {

@@ -104,19 +104,19 @@ export function deliveryRoutes(
   const common = { policy: settings.policy, tags: ['webhooks'] };
   const load = createManagedEndpointLoader(database, limits);
 
-  const audienceOf = (ctx: RouteContext): Audience => ({
+  const callerAudienceOf = (ctx: RouteContext): Audience => ({
     owner: requireCallerId(ctx),
     scope: serializeLoadedEndpoint(ctx).scope,
     key: isApiKey(ctx.auth) ? ctx.auth : undefined,
   });
   const serializeDeliveryRow = async (ctx: RouteContext, row: DeliveryRow) =>
-    (await serializeRows(audienceOf(ctx), [row]))[0]!;
+    (await serializeRows(callerAudienceOf(ctx), [row]))[0]!;
 
   async function listDeliveries(ctx: RouteContext) {
     const { status, limit } = readLogQuery(ctx.query);
     const { id } = serializeLoadedEndpoint(ctx);
     const rows = await database.read<DeliveryRow>({ text: listDeliveriesSql(status), values: [id, limit] });
-    return serializeRows(audienceOf(ctx), rows);
+    return serializeRows(callerAudienceOf(ctx), rows);
   }
 
   async function sendTest(ctx: RouteContext) {
@@ -143,7 +143,7 @@ export function deliveryRoutes(
       if (found === undefined) throw new ApiError('NOT_FOUND');
       limits.assertKeyMayReadEvents(ctx.auth, [found[1]]);
     }
-    if (!(await readableBodies(audienceOf(ctx), [deliveryId])).has(deliveryId)) {
+    if (!(await readableBodies(callerAudienceOf(ctx), [deliveryId])).has(deliveryId)) {
       const [refused] = await database.write<DeliveryRow>({ text: REFUSE_DELIVERY, values: [...values, NOT_READABLE] });
       if (refused !== undefined) return serializeDeliveryRow(ctx, refused);
     }

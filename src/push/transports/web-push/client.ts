@@ -23,7 +23,7 @@ export function createOriginLimit(size: number): <T>(origin: string, task: () =>
   };
 }
 
-/** A browser's push subscription. */
+/** A browser's push subscription, as `PushSubscription.toJSON()` returns it in the browser. */
 interface Subscription {
   endpoint: string;
   keys: { p256dh: string; auth: string };

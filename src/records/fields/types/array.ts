@@ -12,7 +12,7 @@ const MAX_ITEMS = 10_000;
 
 const itemSpecOf = ({ inner }: FieldSpec) => inner!.spec;
 
-/** Whether the items are stored as jsonb, because their type has no Postgres array. */
+/** Whether an array field is stored as one jsonb value, not as a Postgres array: if its items are JSON or arrays themselves. */
 function storesItemsAsJson(spec: FieldSpec): boolean {
   const item = columnTypeOf(itemSpecOf(spec));
   return item === JSONB || item.item !== undefined;

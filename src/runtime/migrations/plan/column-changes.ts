@@ -78,7 +78,7 @@ function findUnreadableReason(
   return undefined;
 }
 
-function usesColumn(part: NamedShape, column: string): boolean {
+function listsColumn(part: NamedShape, column: string): boolean {
   const lists = [part.columns, part.columnsFrom].filter(Array.isArray) as (string | { expression: string })[][];
   return lists.flat().some((term) => (typeof term === 'string' ? term : term.expression) === column);
 }
@@ -88,7 +88,7 @@ function removeColumn(snapshot: Snapshot, table: TableShape, column: string): vo
   delete table.columns[column];
   delete snapshot.belfry?.columns[`${table.name}.${column}`];
   for (const part of NAMED_PARTS) {
-    table[part] = Object.fromEntries(Object.entries(table[part]).filter(([, one]) => !usesColumn(one, column)));
+    table[part] = Object.fromEntries(Object.entries(table[part]).filter(([, one]) => !listsColumn(one, column)));
   }
 }
 

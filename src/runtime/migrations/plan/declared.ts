@@ -3,7 +3,7 @@ import { normalizeResourceName, pluralName, snakeCase } from '../../../declare/n
 import { formerNames } from '../../../declare/resource.ts';
 import { quoteLiteral } from '../../../platform/postgres/values.ts';
 import { fieldTypeOf } from '../../../records/fields/field-type.ts';
-import { createDefault } from '../../../records/fields/missing-values.ts';
+import { createDefaultValue } from '../../../records/fields/missing-values.ts';
 import type { CompiledField, CompiledResource } from '../../../records/schema/compiled.ts';
 import { archiveTable } from '../../../records/schema/table-names.ts';
 import { describeMembers, enumValuesOf, kindOf, type StoredMembers } from './members.ts';
@@ -66,7 +66,7 @@ function findFillValue(field: CompiledField): Pick<DeclaredColumn, 'fill' | 'unf
   if (spec.encrypted) return withoutFill('it is encrypted');
   if (field.type.concealed) return withoutFill('it is a password');
   if (usesStandardSchema(spec)) return withoutFill('its default passes through schema()');
-  const parsed = field.schema.parse(createDefault(spec));
+  const parsed = field.schema.parse(createDefaultValue(spec));
   const stored = field.type.toColumn === undefined ? parsed : field.type.toColumn(parsed, spec);
   return { fill: sqlLiteral(stored, field.columnType.sql), unfilled: undefined };
 }
