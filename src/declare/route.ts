@@ -84,7 +84,7 @@ export interface Route {
   queryShape?: z.ZodObject;
   /** The schema of `data` in the response, for the OpenAPI document. */
   output?: z.ZodType;
-  /** The response is a stream of server-sent events, written by the handler. */
+  /** The response is a stream of server-sent events, which the handler itself writes; for the OpenAPI document. */
   eventStream?: boolean;
   /** The response has `meta` with `limit` and `next`, for the OpenAPI document. */
   paged?: boolean;

@@ -11,7 +11,7 @@ import { type CapturedPushes, createCapturedPushes } from './history/read-push.t
 import { createOpenedListener, createReceiptRecorder, type Receipt } from './history/receipt.ts';
 import { createPushUserData } from './history/user-data.ts';
 import { createBrowserScriptRoutes, createPushRoutes } from './routes.ts';
-import { createFinishedSignals } from './send/finished.ts';
+import { createPushFinishedSignals } from './send/finished.ts';
 import { createPushSender } from './send/send.ts';
 import { createSimulatedDevices } from './simulated/devices.ts';
 import { createSimulatedTransport } from './simulated/transport.ts';
@@ -50,7 +50,7 @@ export interface Push {
 export function createPush(platform: Platform, appTransports: readonly Transport[], users?: UserTable): Push {
   const isSimulating = platform.env.nodeEnv !== 'production';
   const transports = isSimulating ? [createSimulatedTransport(platform), ...appTransports] : appTransports;
-  const finished = createFinishedSignals(platform);
+  const finished = createPushFinishedSignals(platform);
   const installed = new Set(transports.map((transport) => transport.name));
   const { VAPID_PUBLIC_KEY: vapid } = platform.env.push;
   // A transport without `accepts` does not count: it is used for every device, which does not show that it can handle Expo tokens.

@@ -2,10 +2,10 @@ import { z } from 'zod';
 import {
   boundedTextSchema,
   type DevicePlatform,
+  MAX_TOKEN_LENGTH,
   notificationDataError,
   PLATFORMS,
   SIMULATED_PREFIX,
-  TOKEN_MAX,
   type TokenRule,
   tokenError,
 } from '../accounts/devices/index.ts';
@@ -98,7 +98,7 @@ export const messageShape = z.strictObject(
       .optional(),
     deviceIds: audienceListSchema(idSchema, 'Must be an array of device ids').optional(),
     tokens: audienceListSchema(
-      boundedTextSchema(TOKEN_MAX)
+      boundedTextSchema(MAX_TOKEN_LENGTH)
         .refine((token) => token !== '', { error: 'Must not be empty' })
         .refine((token) => !token.startsWith(SIMULATED_PREFIX), {
           error: `Must not start with ${SIMULATED_PREFIX}, which is for simulated devices: use deviceIds or to instead`,

@@ -36,8 +36,8 @@ export function createResourceTables(resources: readonly CompiledResource[]): Re
   return Object.fromEntries(withArchives(resources).map((resource) => [resource.table, createResourceTable(resource)]));
 }
 
-/** Creates stores, services, gateways and routes of compiled resources. */
-export function createRecords(
+/** Creates the stores, services, gateways and routes of compiled resources. Reads and writes no records. */
+export function createRecordsRuntime(
   platform: Platform,
   resources: readonly CompiledResource[],
   hashPassword: (password: string) => Promise<string>,

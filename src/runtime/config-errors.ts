@@ -219,7 +219,7 @@ export function isFeatureParts(returned: unknown): returned is FeatureParts {
   return typeof returned === 'object' && returned !== null && !Array.isArray(returned) && !('then' in returned);
 }
 
-function checkJob(job: Partial<Job> | null | undefined, errors: ConfigErrors): void {
+function reportJobErrors(job: Partial<Job> | null | undefined, errors: ConfigErrors): void {
   if (typeof job?.run !== 'function') {
     errors.report('needs a function run(id)');
     return;
@@ -233,7 +233,7 @@ function checkJob(job: Partial<Job> | null | undefined, errors: ConfigErrors): v
   }
 }
 
-/** Checks the jobs of an extension for names that no queue accepts, and for roles that no process has. */
+/** Reports wrong jobs of an extension: names that no queue accepts, roles that no process has, and wrong numbers or types. */
 export function checkExtensionJobs({ name, parts }: ExtensionParts, errors: ConfigErrors): void {
   const at = errors.at(`extension "${name}"`);
   const jobs = Object.entries(parts.jobs ?? {});
@@ -243,7 +243,7 @@ export function checkExtensionJobs({ name, parts }: ExtensionParts, errors: Conf
     const inJob = at.at(`job "${job}"`);
     if (!QUEUE_PART.test(job))
       inJob.report('its name is part of a queue name, which must not contain : or /. Rename it');
-    checkJob(declared, inJob);
+    reportJobErrors(declared, inJob);
   }
 }
 

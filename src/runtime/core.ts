@@ -20,7 +20,7 @@ import { openRedis } from '../platform/redis/connections.ts';
 import { createQueues } from '../platform/redis/queues.ts';
 import { createPush, type Push } from '../push/index.ts';
 import { createRuleErrorReporter } from '../records/access/rule-errors.ts';
-import { compileResources, createRecords, type Records } from '../records/index.ts';
+import { compileResources, createRecordsRuntime, type Records } from '../records/index.ts';
 import type { CompiledResource } from '../records/schema/compiled.ts';
 import { createAfterCommitQueue, createTransactionContext } from '../records/transaction/transaction.ts';
 import { findAccountFields } from './config-errors.ts';
@@ -112,7 +112,7 @@ export function createCore(
   const push = createPush(platform, transports, compiled.find(isUserResource));
   const hasher = createPasswordHasher(settings.auth.password, { legacy: createLegacyPasswordVerifier(platform) });
   const { enqueueWithin } = push;
-  const records = createRecords(platform, compiled, hasher.hash, { ...push.sender, enqueueWithin });
+  const records = createRecordsRuntime(platform, compiled, hasher.hash, { ...push.sender, enqueueWithin });
   const users = records.gateways.find(isUserResource);
   const mail = createMail(platform, mails);
   const host: Host = {

@@ -18,11 +18,11 @@ export {
   getEndpointRule,
   hashDeviceToken,
   isExpoToken,
+  MAX_TOKEN_LENGTH,
   maskToken,
   PLATFORMS,
   parsePushSubscription,
   SIMULATED_PREFIX,
-  TOKEN_MAX,
   type TokenRule,
   tokenError,
 } from './token.ts';

@@ -1,13 +1,13 @@
 import { z } from 'zod';
 import { isId } from '../../platform/ids.ts';
 import { boundedTextSchema, notificationDataError } from './text.ts';
-import { PLATFORMS, SIMULATED_PREFIX, TOKEN_MAX, type TokenRule, tokenError } from './token.ts';
+import { MAX_TOKEN_LENGTH, PLATFORMS, SIMULATED_PREFIX, type TokenRule, tokenError } from './token.ts';
 
 // A client that reports a tap sends back the data of the notification. Push providers limit that data to 4 KB.
 const OPENED_DATA_MAX_BYTES = 4096;
 
 const tokenSchema = () =>
-  boundedTextSchema(TOKEN_MAX)
+  boundedTextSchema(MAX_TOKEN_LENGTH)
     .transform((text) => text.trim())
     .refine((text) => text !== '', { error: 'Is required' });
 

@@ -19,7 +19,10 @@ export const devices = pgTable(
     /** Null if the device is not bound to a session: then it stays when the sessions of its user end. */
     sessionId: text('session_id').references(() => sessions.id, { onDelete: 'cascade' }),
     token: text('token').notNull(),
-    /** See `hashDeviceToken`: one device per token, whatever the platform. Hashed because tokens may be too long for an index. */
+    /**
+     * SHA-256 of the part of the token that identifies the device; of a browser subscription, only the endpoint. Unique: one device per
+     * token, whatever platform the client sent. Hashed because tokens may be too long for an index.
+     */
     tokenHash: text('token_hash').notNull().unique(),
     platform: text('platform').notNull(),
     name: text('name'),
@@ -62,7 +65,7 @@ type PushRow = [string, DevicePlatform, string, string, string | null, boolean];
 const OWN_COLUMNS = `d.id, d.platform, d.name, d.app_version, d.locale, d.token, d.session_id is not null,
   d.created_at, d.last_seen_at`;
 
-/** Maximum number of devices of a user. Registering another device removes the device that was seen longest ago. */
+/** Maximum number of devices of a user. Registering another device removes the least recently seen one. */
 const MAX_DEVICES = 100;
 
 // A known token moves to the user who registered it last, and no value of the former user stays on the device. The unique index on

@@ -52,8 +52,8 @@ export const PLATFORMS = ['ios', 'android', 'web'] as const;
 
 export type DevicePlatform = (typeof PLATFORMS)[number];
 
-/** Maximum length of a token in characters. Browser subscriptions are the longest; FCM and APNs tokens are much shorter. */
-export const TOKEN_MAX = 4096;
+/** Maximum length of a token in characters (code points). Browser subscriptions are the longest; FCM and APNs tokens are much shorter. */
+export const MAX_TOKEN_LENGTH = 4096;
 
 /** The prefix of every token of a simulated device. */
 export const SIMULATED_PREFIX = 'sim_';

@@ -9,7 +9,7 @@ import { hashToken } from '../../platform/crypto/token.ts';
 import { invalidSessionError } from '../../platform/errors.ts';
 import { addressOf } from '../../platform/http/client-address.ts';
 import { createUsageRecorder } from '../../platform/postgres/usage-recorder.ts';
-import { hasKeyLabel, hasValidChecksum, prefixOf } from './key-format.ts';
+import { hasValidChecksum, looksLikeApiKey, prefixOf } from './key-format.ts';
 import { findKeysSql, SELECT_ENDED_KEYS, SELECT_EXPIRY, STORE_LAST_USE } from './sql.ts';
 
 type KeyRow = [
@@ -66,7 +66,7 @@ export function createAuthenticator(
       bearerFormat: 'svc_ak_…',
       scopesOf,
     },
-    recognizes: hasKeyLabel,
+    recognizes: looksLikeApiKey,
     async authenticate(key, req) {
       if (!hasValidChecksum(key)) return refuseKey(req, 'checksum', {});
       const row = await findByHash(hashToken(key));

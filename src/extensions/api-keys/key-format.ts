@@ -40,8 +40,8 @@ export function generateKey(): string {
   return LABEL + random + checksumOf(random);
 }
 
-/** Returns whether a token has the label of an API key, even if it is malformed. */
-export function hasKeyLabel(token: string): boolean {
+/** Returns whether a token begins like an API key. The rest of it may be malformed. */
+export function looksLikeApiKey(token: string): boolean {
   return token.startsWith(LABEL);
 }
 

@@ -58,7 +58,7 @@ const PLATFORM_PREFIXES = ['auth', 'security', 'webhook', 'push'];
 function findDeclarationError(name: string, { schema, description }: Partial<EventDeclaration>): string | undefined {
   if (!NAME.test(name)) return 'the name must look like "invoice.paid"';
   if (PLATFORM_PREFIXES.includes(name.split('.')[0]!))
-    return `names that begin with ${PLATFORM_PREFIXES.join(', ')} are reserved`;
+    return `names that begin with ${PLATFORM_PREFIXES.map((prefix) => `${prefix}.`).join(', ')} are reserved`;
   if (typeof schema?.['~standard']?.validate !== 'function') return 'it needs a schema: zod or another Standard Schema';
   return description === undefined || typeof description === 'string' ? undefined : 'the description must be a string';
 }

@@ -97,7 +97,7 @@ export interface WebhookQueue {
   due: number;
   /** Deliveries that wait for the time of their next attempt. */
   retrying: number;
-  /** Deliveries that are held because their endpoint is disabled, or its owner may not receive. */
+  /** Pending deliveries of endpoints that must not be sent to: removed or disabled ones, or their owner or API key may not be sent events. */
   held: number;
   inFlight: number;
   /** ms by which the earliest due delivery is overdue; null if none is due. */

@@ -115,7 +115,7 @@ const settingsSchema = z.strictObject({
       /** Whether the reference at `GET /api/docs` is served. */
       docs: z.boolean().default(true),
       title: z.string().min(1).default('API'),
-      /** The version of the API, as the team counts it. */
+      /** The version of the API, as the team numbers it. */
       version: z.string().min(1).default('1.0.0'),
       /** The introduction of the document, in Markdown. */
       description: z.string().optional(),
@@ -164,14 +164,17 @@ const settingsSchema = z.strictObject({
       sampleRate: z.number().min(0).max(1).default(1),
     })
     .prefault({}),
-  /** ms that a stopping process waits for its requests and jobs in progress. */
+  /**
+   * Time in ms that a stopping process waits for HTTP requests, for push sends and for e-mails in progress, each separately, before it
+   * aborts them. Other jobs are not limited by it.
+   */
   graceMs: z.number().int().positive().default(15_000),
 });
 
 /** A project's settings with all defaults filled. */
 export type Settings = z.output<typeof settingsSchema>;
 
-/** A project's settings as written by the project: every key is optional. */
+/** A project's settings as the project writes them, before defaults are filled in. */
 export type SettingsInput = z.input<typeof settingsSchema>;
 
 /**

@@ -24,7 +24,7 @@ export interface RunningWorker {
 
 /**
  * How a queue detects a crashed worker, in ms. Another worker takes over a job if its lock was not renewed for `lockDuration` and two
- * checks, one every `stalledInterval`, have found it stalled. A worker whose event loop is blocked for as long loses its jobs
+ * checks, one every `stalledInterval`, have found it stalled. A worker whose event loop is blocked for that long loses its jobs
  * in the same way, and they run again.
  */
 export interface StallDetection {

@@ -134,15 +134,18 @@ export function createActionErrorHandler(
   );
 }
 
-/** Creates the error handler of a policy that decides whether a record is shown: errors hide the record. */
+/**
+ * Creates the error handler of the `read` or `reference` policy, which decides whether a record appears in an event or in another record.
+ * Transient errors are thrown again; any other error is logged and hides the record.
+ */
 export function createVisibilityErrorHandler(
   { name, reportRuleError }: RuleOwner,
-  action: string,
+  policy: 'read' | 'reference',
   { doc, req }: Pick<PolicyArguments, 'doc' | 'req'>,
 ): OnRuleError {
   return createHidingErrorHandler(
     reportRuleError,
-    { resource: name, rule: `policies.${action}`, record: doc?.id },
+    { resource: name, rule: `policies.${policy}`, record: doc?.id },
     req,
   );
 }

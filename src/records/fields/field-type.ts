@@ -36,7 +36,7 @@ export const ORDER_COMPARISONS: readonly Operator[] = [...EQUALITY_COMPARISONS, 
 
 /** How a type with nested fields gets their schemas. */
 export interface SchemaContext {
-  /** The schema of a set value of an inner field. `maxBytes` is the room that an index has for a text in the field. */
+  /** The schema of a non-null value of an inner field. `maxBytes` is the space that an index has for a string in the field. */
   inner: (spec: FieldSpec, maxBytes?: number) => z.ZodType;
   unknownFields: 'reject' | 'strip';
   /** Maximum bytes of a text that is also in an index over several fields or over the items of its array. */
@@ -53,7 +53,7 @@ export interface FieldType extends DeclaredType {
   field?(...given: any[]): { readonly spec: FieldSpec };
 
   // Validation
-  /** The schema of a set value: its type, bounds and normalisation. Messages are public. */
+  /** The schema of a non-null value: its type, bounds and normalisation. Messages are public. */
   schema(spec: FieldSpec, context: SchemaContext): z.ZodType;
   modifiers: readonly TypedModifier[];
   /** Errors in the declaration of a field of this type, apart from modifiers that the type does not support. */
@@ -98,7 +98,7 @@ export interface FieldType extends DeclaredType {
 
   // Descriptions
   /**
-   * The JSON Schema of a set value.
+   * The JSON Schema of a non-null value.
    *
    * @param inner returns the JSON Schema of an inner field
    */
@@ -156,7 +156,7 @@ export function supportedOperatorsOf(spec: FieldSpec): readonly Operator[] {
 }
 
 /**
- * The schema of a set value of a field, including nested fields. Custom rules (`check`, `schema`) run after it.
+ * The schema of a non-null value of a field, including nested fields. Custom rules (`check`, `schema`) run after it.
  *
  * @param maxBytes the room in an index over several fields, or over the items of its array
  */
@@ -165,7 +165,7 @@ export function fieldSchema(spec: FieldSpec, unknownFields: 'reject' | 'strip', 
   return fieldTypeOf(spec).schema(spec, { inner, unknownFields, maxBytes });
 }
 
-/** The JSON Schema of a set value of a field: in a body, in a response, or as an operand of a query. */
+/** The JSON Schema of a non-null value of a field: in a body, in a response, or as an operand of a query. */
 export function fieldJsonSchema(spec: FieldSpec, direction: Direction): JsonSchema {
   const { description, example, default: preset } = spec;
   // The output of a Standard Schema has passed none of the field's own rules; in an encrypted field it can be any JSON.

@@ -11,8 +11,11 @@ export function missingValueMessage(spec: FieldSpec): string {
   return spec.requiredMessage ?? 'Is required';
 }
 
-/** Adds a check for a missing required value before a schema. */
-export function requiredSchema(spec: FieldSpec, schema: z.ZodType): z.ZodType {
+/**
+ * Returns the schema of an array item or an object member. If the field is required, the schema reports undefined, null and the empty string
+ * as missing. Fields of a record itself are checked by `validate.ts`.
+ */
+export function withRequiredCheck(spec: FieldSpec, schema: z.ZodType): z.ZodType {
   if (!spec.required) return schema;
   return z
     .unknown()
@@ -31,7 +34,7 @@ export function createDefaultValue(spec: FieldSpec): unknown {
 /**
  * A default in its stored form; undefined if there is none.
  *
- * @param schema the schema of a set value of the field
+ * @param schema the schema of a non-null value of the field
  * @throws Error if the default breaks the field's own rules: an error of the declaration, not of the client
  */
 export function createValidDefault(name: string, spec: FieldSpec, schema: z.ZodType): unknown {

@@ -83,8 +83,11 @@ export function maxDeclaredTextBytes(spec: FieldSpec): number | undefined {
   return declared <= MAX_INDEXED_BYTES && spec.standard === undefined ? declared : undefined;
 }
 
-/** Bytes of the longest text that a field accepts; undefined if such a text may not fit into an index. */
-export function maxIndexedTextBytes(spec: FieldSpec): number | undefined {
+/**
+ * Maximum bytes of a string or URL by the field's own modifiers; undefined if a value may not fit into an index. Decides whether the default
+ * sort order gets an index. Does not count the limits of the resource's `indexes` option.
+ */
+export function maxTextBytesByModifiers(spec: FieldSpec): number | undefined {
   return maxDeclaredTextBytes(spec) ?? (hasIndexModifier(spec) ? MAX_INDEXED_BYTES : undefined);
 }
 

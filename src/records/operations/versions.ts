@@ -12,7 +12,7 @@ const TRANSACTION_ID = /^\d{1,10}$/;
 const MAX_TRANSACTION_ID = 2 ** 32 - 1;
 
 /**
- * Returns the version of a record, which distinguishes its state from all of its other states: digits and small letters; undefined if
+ * Returns the version of a record, which distinguishes its state from all of its other states: digits and lowercase letters; undefined if
  * unknown.
  */
 export type VersionOf = (record: StoredRecord) => string | undefined;

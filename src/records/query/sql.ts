@@ -11,8 +11,12 @@ export interface Parameters {
   add(value: unknown): string;
 }
 
-/** @param values the values that the statement already has; their placeholders are $1 … $n */
-export function createParameters(values: unknown[] = []): Parameters {
+/**
+ * Creates the parameter list of an SQL statement: adding a value returns its placeholder.
+ *
+ * @param values the values that the statement already has; their placeholders are $1 … $n. Added values are appended to this array.
+ */
+export function createSqlParameters(values: unknown[] = []): Parameters {
   return { values, add: (value) => `$${values.push(value)}` };
 }
 
@@ -204,7 +208,7 @@ export function createPageStatement(
   list: SelectedList,
   slice: Slice,
 ): UnnamedStatement {
-  const params = createParameters();
+  const params = createSqlParameters();
   const conditions = list.conditions.map((condition) => conditionSql(resource, condition, params));
   const order = orderSql(resource, list.sort);
   const ranges = slice.after === undefined ? [] : rangesAfterPositionSql(resource, list.sort, slice.after, params);
@@ -220,7 +224,7 @@ export function createPageStatement(
 
 /** The statement that counts a list. */
 export function createCountStatement(resource: CompiledResource, { conditions }: SelectedList): UnnamedStatement {
-  const params = createParameters();
+  const params = createSqlParameters();
   const where = whereSql(conditions.map((condition) => conditionSql(resource, condition, params)));
   return { text: `select count(*) from ${fromSql(resource)}${where}`, values: params.values };
 }

@@ -9,7 +9,7 @@ import {
   conditionSql,
   createCountStatement,
   createPageStatement,
-  createParameters,
+  createSqlParameters,
   type SelectedList,
   type Slice,
   type WrittenByCondition,
@@ -111,7 +111,7 @@ export function createStore(
   const chooseListReader = (slow: boolean) => (slow ? database.readSlowly : database.readList);
 
   const buildIdCondition = (id: string, conditions: readonly (WriteCondition | ListCondition)[]) => {
-    const params = createParameters([id]);
+    const params = createSqlParameters([id]);
     const terms = conditions.map((condition) =>
       'writers' in condition ? writtenBySql(condition, params) : conditionSql(resource, condition, params),
     );
@@ -134,7 +134,7 @@ export function createStore(
     },
 
     async readManyWithin(ids, conditions, bytes) {
-      const params = createParameters([ids]);
+      const params = createSqlParameters([ids]);
       const terms = conditions.map((condition) => conditionSql(resource, condition, params));
       const text = selectWithinBytes(
         ['"id" = any($1)', ...terms].join(' and '),

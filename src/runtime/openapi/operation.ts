@@ -8,8 +8,8 @@ import type { CompiledResource } from '../../records/schema/compiled.ts';
 import { deriveDefaultSummary, operationIdOf, pascalCase } from './documented-routes.ts';
 import { collectErrorCodes, mayReturnAnyError, readsBody } from './error-codes.ts';
 import {
+  addConditionalAndIdempotencyHeaders,
   createDeclaredQueryParameters,
-  createHeaderParameters,
   createListParameters,
   createPathParameters,
   createReadParameters,
@@ -126,7 +126,7 @@ export function buildOperation(route: Route, path: string, parts: OperationParts
     ...createPathParameters(path, resource),
     ...createQueryParameters(route, resource, parts),
     ...createDeclaredQueryParameters(route, name, components),
-    ...createHeaderParameters(route, components),
+    ...addConditionalAndIdempotencyHeaders(route, components),
   ];
   const scope = findRequiredScope(route, schemes);
   const context = { limited: facts.limited, components };

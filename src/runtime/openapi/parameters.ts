@@ -74,8 +74,8 @@ export function createDeclaredQueryParameters(route: Route, name: string, compon
   }));
 }
 
-/** Creates the header parameters that make a request conditional or safe to repeat. */
-export function createHeaderParameters(route: Route, components: Components): Json[] {
+/** Creates the parameters of a route for the conditional headers and `Idempotency-Key`, and adds their components to the document. */
+export function addConditionalAndIdempotencyHeaders(route: Route, components: Components): Json[] {
   const addParameterReference = (name: string, parameter: Json) => components.addPart('parameters', name, parameter);
   return [
     ...(canReturnNotModified(route) ? [addParameterReference('IfNoneMatch', IF_NONE_MATCH)] : []),

@@ -4,8 +4,8 @@ import { expect, test } from 'vitest';
 import {
   checksumOf,
   generateKey,
-  hasKeyLabel,
   hasValidChecksum,
+  looksLikeApiKey,
   prefixOf,
 } from '../../../src/extensions/api-keys/key-format.ts';
 
@@ -71,6 +71,6 @@ test.each([
 
 test('a prefix is the label and six characters; session tokens do not have the label', () => {
   const key = generateKey();
-  expect([prefixOf(key), hasKeyLabel(key)]).toEqual([key.slice(0, 13), true]);
-  expect(hasKeyLabel(`svc_${'a'.repeat(64)}`)).toBe(false);
+  expect([prefixOf(key), looksLikeApiKey(key)]).toEqual([key.slice(0, 13), true]);
+  expect(looksLikeApiKey(`svc_${'a'.repeat(64)}`)).toBe(false);
 });

@@ -187,7 +187,12 @@ export function createHub(
     reader.pauseReading();
   }
 
-  /** Adds a listener to the groups, so that it gets every change after `position`, as the other listeners do. */
+  /**
+   * Sends `ready` and adds the listener to the groups, so that it gets every change after `position`, as the other listeners do. Call it
+   * within `runInOrder`.
+   *
+   * @param isReset sends `reset` first, because changes that the listener missed may no longer be in Redis
+   */
   function sendReadyAndAddListener(listener: Listener, isReset: boolean): void {
     const { stream } = listener;
     if (!stream.isOpen) return;

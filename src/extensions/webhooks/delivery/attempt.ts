@@ -104,7 +104,7 @@ export interface Outcome {
   gone: boolean;
   /** Whether the attempt failed or was slow. */
   slow: boolean;
-  /** Set if no request was made, for a reason other than the receiver. The delivery fails, and the endpoint's counters do not change. */
+  /** True if no request was made because the owner may not read the body. The delivery fails; the endpoint's counters do not change. */
   refused?: true;
 }
 
@@ -162,8 +162,11 @@ function toStorableText(body: Buffer): string {
     : truncateToBytes(body.toString('utf8').replaceAll('\0', '\u{FFFD}'), MAX_RESPONSE_BYTES);
 }
 
-/** Returns the outcome of an attempt that is refused before its request. */
-export function createRefusedOutcome(error: string): Outcome {
+/**
+ * Returns the outcome of a delivery that is not sent because the endpoint's owner may not read its body, now or any longer. Unlike an
+ * address that is not allowed, it does not count as a failure of the endpoint.
+ */
+export function createNotReadableOutcome(error: string): Outcome {
   return {
     ok: false,
     at: new Date().toISOString(),

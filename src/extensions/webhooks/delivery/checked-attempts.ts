@@ -3,7 +3,7 @@ import type { Logger } from '../../../platform/observability/log.ts';
 import { type Audience, type CheckReadability, NOT_READABLE } from '../readability/readability.ts';
 import { decryptStoredBody } from '../readability/stored-body.ts';
 import type { Target } from './attempt.ts';
-import { createRefusedOutcome, makeAttempt, type Outcome, type Sender } from './attempt.ts';
+import { createNotReadableOutcome, makeAttempt, type Outcome, type Sender } from './attempt.ts';
 import type { ClaimedDelivery } from './claim.ts';
 
 /**
@@ -30,7 +30,7 @@ export interface CheckedAttempts {
    * Makes an attempt if the endpoint's owner may read the body now; otherwise returns a refused outcome. Rejects if the database is
    * unavailable.
    *
-   * @param getTarget called after the check; returns undefined if the attempt must not begin any more
+   * @param getTarget called after the check; returns undefined if the attempt must no longer begin
    * @param waiting the claimed deliveries that come next; they are checked together with this one
    * @returns undefined if no attempt was made and the delivery stays unchanged, because the endpoint must not be sent to at all
    */
@@ -116,7 +116,7 @@ export function createCheckedAttempts(
       const readable = await checks.get(delivery.id)!.readable;
       checks.delete(delivery.id);
       if (readable === undefined) return undefined;
-      if (!readable) return createRefusedOutcome(NOT_READABLE);
+      if (!readable) return createNotReadableOutcome(NOT_READABLE);
       const target = getTarget();
       return target && makeAttempt(sender, target, { messageId: delivery.messageId, body: opened.body });
     },

@@ -204,7 +204,7 @@ export interface Claim {
   deliveries: ClaimedDelivery[];
 }
 
-/** Reads the rows of a claim. Returns undefined if the endpoint is disabled or deleted, or its owner may not receive. */
+/** Reads the rows of a claim. Returns undefined if the endpoint is disabled or deleted, or its owner must not be sent events. */
 export function parseClaimRows(rows: readonly ClaimRow[]): Claim | undefined {
   let endpoint: ClaimedEndpoint | undefined;
   const deliveries: ClaimedDelivery[] = [];

@@ -32,7 +32,7 @@ export interface LeaseParts {
 /** The exclusive right to send to an endpoint. The first claim that returns a delivery acquires it. */
 export interface EndpointLease {
   /**
-   * Claims due deliveries of a lane. Returns undefined if the endpoint is disabled or deleted, or its owner may not receive. In the result,
+   * Claims due deliveries of a lane. Returns undefined if the endpoint is disabled or deleted, or its owner must not be sent events. In the result,
    * `endpoint.lease` is `taken` while another process holds the lease.
    */
   claim(lane: Lane): Promise<Claim | undefined>;

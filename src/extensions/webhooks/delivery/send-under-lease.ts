@@ -1,7 +1,7 @@
 import type { Host } from '../../../declare/host.ts';
 import type { AddToBatch } from '../../../platform/concurrency/micro-batch.ts';
 import { type CheckReadability, NOT_READABLE } from '../readability/readability.ts';
-import { createAttemptTarget, createRefusedOutcome, type Outcome, type Sender } from './attempt.ts';
+import { createAttemptTarget, createNotReadableOutcome, type Outcome, type Sender } from './attempt.ts';
 import { createCheckedAttempts } from './checked-attempts.ts';
 import type { Claim, ClaimedDelivery } from './claim.ts';
 import { fastOrSlowLaneFor, type Lane } from './endpoint-jobs.ts';
@@ -108,7 +108,7 @@ export async function sendUnderLease(
       void (requestedSenders.get(endpointId) === sendRequestedWhenSlotIsFree && requestedSenders.delete(endpointId));
   }
 
-  /** Returns the target, or undefined if the check took so long that the attempt must not begin any more. */
+  /** Returns the target, or undefined if the check took so long that the attempt must no longer begin. */
   const getTargetUnlessTooLate = () => (lease.isOutdated() || elapsedMs() >= BEGIN_REQUESTS_MS ? undefined : target);
 
   function adjustConcurrencyToOutcome(outcome: Outcome): void {
@@ -201,6 +201,10 @@ export async function sendUnderLease(
       );
     }
 
+    /**
+     * Called when a result is stored, or could not be stored. In the second case the delivery stays claimed and is sent again later, and an
+     * ordered endpoint sends nothing more under this lease.
+     */
     function continueAfterResultWrite(id: string, isWritten: boolean): void {
       lease.setResultWritten(id, isWritten);
       unwritten -= 1;
@@ -222,7 +226,7 @@ export async function sendUnderLease(
         const ownTarget = createAttemptTarget(sender, claimedFor);
         const outcome = await own.attemptIfReadable(() => ownTarget, claimed, []);
         // The outcome is undefined if the endpoint must not be sent to any more since the claim a moment ago.
-        recordOutcome(claimed, outcome ?? createRefusedOutcome(NOT_READABLE));
+        recordOutcome(claimed, outcome ?? createNotReadableOutcome(NOT_READABLE));
       } catch (error) {
         haltAfterFailedCheck(error);
       }

@@ -51,7 +51,10 @@ export function createGlobalAccessCheck(
   };
 }
 
-/** The error of a delivery that was not sent because its owner may not read it. Shown to the endpoint's owner. */
+/**
+ * The error of a delivery that was not sent because the endpoint's owner, or its API key, may not read the body, or because nothing may be
+ * sent to the endpoint any more. Shown in the delivery log.
+ */
 export const NOT_READABLE = "The endpoint's owner may no longer read this record";
 
 /** The reader for which a body is checked: the owner of an endpoint, with the limits of the endpoint. */

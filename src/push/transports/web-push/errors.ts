@@ -11,7 +11,7 @@ const MISMATCHED_KEY_TEXT = /VapidPkHashMismatch|do not correspond/i;
 /** Matches the error texts of Apple, Chrome and Mozilla if the service refuses the sender, not the message. */
 const REFUSED_SENDER_TEXT = /vapid|jwt|UnauthorizedRegistration|authorization/i;
 
-/** Classifies a refused address: a host without a public address is refused for good; a failed DNS lookup may succeed later. */
+/** Classifies a refused address: a host that resolves to a non-public address is refused for good; after any DNS error the send is retried. */
 function classifyAddressError({ cause, message }: AddressRefusedError): Failure {
   const isLookUp = typeof (cause as { code?: unknown } | undefined)?.code === 'string';
   return { class: isLookUp ? 'retryable' : 'permanent', name: 'EndpointRefused', detail: message };

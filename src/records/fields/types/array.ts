@@ -3,7 +3,7 @@ import { boundedArraySchema } from '../../../platform/json/bounded-array.ts';
 import { getArrayColumnType } from '../column-type.ts';
 import { columnTypeOf, type FieldType, fieldTypeOf } from '../field-type.ts';
 import { boundsJsonSchema } from '../json-schema.ts';
-import { requiredSchema } from '../missing-values.ts';
+import { withRequiredCheck } from '../missing-values.ts';
 import { lengthErrors, maxBytesInIndex } from '../text-rules.ts';
 import { JSONB } from './json.ts';
 
@@ -37,7 +37,7 @@ export const arrayType = {
     const max = spec.max === undefined ? MAX_ITEMS : Number(spec.max.value);
     const item = itemSpecOf(spec);
     const schema = context.inner(item, storesItemsAsJson(spec) ? undefined : maxBytesInIndex(spec, undefined));
-    return boundedArraySchema(requiredSchema(item, schema), {
+    return boundedArraySchema(withRequiredCheck(item, schema), {
       min,
       max,
       tooFew: spec.min?.message,

@@ -147,8 +147,8 @@ interface DigitLimits {
 }
 
 /**
- * The JSON Schema of decimal numbers as texts. It is exact in plain notation. For scientific notation, a pattern cannot count the digits,
- * nor can it compare with bounds other than zero: there, the schema accepts more than the server.
+ * The JSON Schema of a decimal number as a string. It accepts every string that the server accepts. Because a pattern cannot check them, it
+ * also accepts numbers beyond a bound other than zero, and numbers with too many digits in scientific notation.
  */
 function stringJsonSchema({ whole, scale }: DigitLimits, canBeNegative = true, canBePositive = true): JsonSchema {
   const wholePart = whole === 0 ? '0+' : `(0+|0*[1-9]\\d{0,${whole - 1}})`;

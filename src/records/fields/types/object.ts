@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { type AnyField, Field, type FieldSpec, type Fields } from '../../../declare/field.ts';
 import type { CreateInput, DataOf } from '../../../declare/infer.ts';
 import type { FieldType, SchemaContext } from '../field-type.ts';
-import { createValidDefault, missingValueMessage, requiredSchema } from '../missing-values.ts';
+import { createValidDefault, missingValueMessage, withRequiredCheck } from '../missing-values.ts';
 import { JSONB } from './json.ts';
 
 /** The schema of a member that may be left out: its default replaces it; a required member without a default is reported as missing. */
@@ -10,7 +10,7 @@ function memberSchema(name: string, spec: FieldSpec, context: SchemaContext): z.
   const schema = context.inner(spec);
   // Null counts as left out unless a value is required.
   const omitNull = (sent: unknown) => (spec.required ? sent : (sent ?? undefined));
-  const checked = requiredSchema(spec, schema);
+  const checked = withRequiredCheck(spec, schema);
   if (!('default' in spec)) return z.preprocess(omitNull, spec.required ? checked : schema.optional());
   const filled = checked
     .default(() => createValidDefault(name, spec, schema))

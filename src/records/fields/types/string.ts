@@ -3,7 +3,7 @@ import { TEXT } from '../column-type.ts';
 import { EQUALITY_COMPARISONS, type FieldType, ORDER_COMPARISONS } from '../field-type.ts';
 import { textJsonSchema } from '../json-schema.ts';
 import {
-  maxIndexedTextBytes,
+  maxTextBytesByModifiers,
   normalizeText,
   shortTextSchema,
   TEXT_MODIFIERS,
@@ -28,7 +28,7 @@ export const stringType = {
   errors: textBoundErrors,
   textual: true,
   indexMethod: () => 'btree',
-  indexedBytes: maxIndexedTextBytes,
+  indexedBytes: maxTextBytesByModifiers,
   comparable: toComparableText,
   // Stored values are normalised, so only a normalised value can be equal.
   fromQuery: normalizeText,

@@ -6,7 +6,7 @@ import { EQUALITY_COMPARISONS, type FieldType, ORDER_COMPARISONS } from '../fiel
 import { textJsonSchema } from '../json-schema.ts';
 import {
   isLongerThan,
-  maxIndexedTextBytes,
+  maxTextBytesByModifiers,
   normalizeText,
   shortTextSchema,
   TEXT_MODIFIERS,
@@ -69,7 +69,7 @@ export const urlType = {
   errors: textBoundErrors,
   textual: true,
   indexMethod: () => 'btree',
-  indexedBytes: maxIndexedTextBytes,
+  indexedBytes: maxTextBytesByModifiers,
   comparable: toComparableText,
   fromQuery: normalizeUrl,
 } satisfies FieldType;
