@@ -138,10 +138,15 @@ export const messageShape = z.strictObject(
 
 type MessageFields = z.output<typeof messageShape>;
 
-function toErrorDetails(error: z.ZodError): ErrorDetails {
+/**
+ * Converts the issues of a failed parse to error details by field.
+ *
+ * @param root the key of issues that concern the value as a whole
+ */
+export function toErrorDetails(error: z.ZodError, root: string): ErrorDetails {
   const details = new Map<string, string>();
   const add = (path: PropertyKey[], message: string) => {
-    const key = path.length === 0 ? 'message' : path.map(String).join('.');
+    const key = path.length === 0 ? root : path.map(String).join('.');
     if (!details.has(key)) details.set(key, message);
   };
   for (const issue of error.issues.slice(0, MAX_DETAILS)) {
@@ -204,7 +209,7 @@ function toPushContent(fields: MessageFields): PushContent {
  */
 export function parsePushMessage(input: unknown, rule: TokenRule): PushMessage {
   const parsed = messageShape.safeParse(input);
-  if (!parsed.success) throw validationError(toErrorDetails(parsed.error));
+  if (!parsed.success) throw validationError(toErrorDetails(parsed.error, 'message'));
   const fields = parsed.data;
   const content = toPushContent(fields);
   const details = findCrossFieldErrors(fields, content, rule);

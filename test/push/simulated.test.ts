@@ -146,17 +146,16 @@ test('a notification that is not shown cannot be tapped; unknown ids return 404'
   expect(await notificationsOf(id)).toBeUndefined();
 });
 
-test.each<[unknown, string]>([
-  [{}, 'user'],
-  [{ user: 'x' }, 'user'],
-  [{ user: 'a'.repeat(24), behavior: 'explodes' }, 'behavior'],
-  [{ user: 'a'.repeat(24), platform: 'symbian' }, 'platform'],
-  [5, 'device'],
-])('an invalid device returns 422: %j', async (device, field) => {
-  await expect(simulated.create(device as never)).rejects.toMatchObject({
-    status: 422,
-    details: { [field]: expect.any(String) },
-  });
+test.each<[unknown, object]>([
+  [{}, { user: 'Must be an id' }],
+  [{ user: 'x' }, { user: 'Must be an id' }],
+  [{ user: 'a'.repeat(24), behavior: 'explodes' }, { behavior: expect.stringMatching(/^Must be one of: /) }],
+  [{ user: 'a'.repeat(24), platform: 'symbian' }, { platform: 'Must be one of: ios, android, web' }],
+  [{ user: 'a'.repeat(24), colour: 'red' }, { colour: 'Unknown field' }],
+  [5, { device: 'Must be an object' }],
+  [undefined, { device: 'Must be an object' }],
+])('an invalid device returns 422 with plain messages: %j', async (device, details) => {
+  await expect(simulated.create(device as never)).rejects.toMatchObject({ status: 422, details });
 });
 
 test('a rate-limited device is retried, and a receipt is emitted when it accepts the push later', async () => {

@@ -11,15 +11,19 @@ import {
 import { ApiError, validationError } from '../../platform/errors.ts';
 import { isId } from '../../platform/ids.ts';
 import type { Platform } from '../../platform/platform.ts';
+import { toErrorDetails } from '../message.ts';
 import { outcomeOfBehavior } from './transport.ts';
 
 const behavior = z.enum(SIMULATED_BEHAVIORS, { error: `Must be one of: ${SIMULATED_BEHAVIORS.join(', ')}` });
-const newDeviceSchema = z.strictObject({
-  user: z.string({ error: 'Must be an id' }).refine(isId, { error: 'Must be an id' }),
-  platform: z.enum(PLATFORMS, { error: `Must be one of: ${PLATFORMS.join(', ')}` }).default('ios'),
-  name: boundedTextSchema(100).optional(),
-  behavior: behavior.default('delivers'),
-});
+const newDeviceSchema = z.strictObject(
+  {
+    user: z.string({ error: 'Must be an id' }).refine(isId, { error: 'Must be an id' }),
+    platform: z.enum(PLATFORMS, { error: `Must be one of: ${PLATFORMS.join(', ')}` }).default('ios'),
+    name: boundedTextSchema(100).optional(),
+    behavior: behavior.default('delivers'),
+  },
+  { error: (issue) => (issue.code === 'invalid_type' ? 'Must be an object' : undefined) },
+);
 
 const SELECT_DEVICES = `
   select d.id, d.user_id, d.platform, d.name, s.behavior, d.created_at, coalesce((
@@ -72,8 +76,7 @@ function serializeDevice([
 function parseOrThrow<T>(schema: z.ZodType<T>, value: unknown, whole: string): T {
   const parsed = schema.safeParse(value);
   if (parsed.success) return parsed.data;
-  const details = parsed.error.issues.map(({ path, message }) => [path.map(String).join('.') || whole, message]);
-  throw validationError(Object.fromEntries(details.toReversed()));
+  throw validationError(toErrorDetails(parsed.error, whole));
 }
 
 /** Creates and manages simulated devices. */
