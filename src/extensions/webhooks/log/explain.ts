@@ -194,7 +194,7 @@ function createExplainer(
   /**
    * Explains why an endpoint of the caller did or did not get an event.
    *
-   * @param asked the id of the event, or of one of its deliveries to the caller
+   * @param eventOrDeliveryId the id of the event, or of one of its deliveries to the caller
    * @throws ApiError NOT_FOUND if nothing is stored about the event
    */
   return async function explain(endpoint: Endpoint, user: Viewer, eventOrDeliveryId: string): Promise<Explanation> {
