@@ -124,7 +124,7 @@ export interface ResourceGateway {
    * returns.
    */
   visibilityKey(viewer: Viewer | undefined): string;
-  /** The ids of users who may see more of a record than other viewers with the same visibility key. */
+  /** The ids of users with a wider view of a record than other viewers with the same visibility key. */
   ownersIn(record: StoredRecord): string[];
   /** The name of the resource's table. */
   readonly table: string;

@@ -5,7 +5,7 @@ import type { RedisConnections } from './connections.ts';
 /** The data of every job: the id of a row. */
 export interface JobData {
   id: string;
-  /** The id of the user for whom the work is done, so that a worker can share its capacity among users without a query. */
+  /** The id of the user that the job belongs to, so that a worker can share its capacity among users without a query. */
   owner?: string;
 }
 

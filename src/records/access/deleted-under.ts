@@ -8,7 +8,10 @@ import { policyConditionsForWrite } from './authorize.ts';
 import { createPolicyArguments, type OperationContext } from './operation-context.ts';
 import { createActionErrorHandler } from './rule-errors.ts';
 
-/** Privileges of deletions that every viewer whom the delete policy allows may undo: ownership, or a public or authenticated policy. */
+/**
+ * Every viewer that the delete policy allows may undo a deletion with one of these privileges: ownership, or a public or authenticated
+ * policy.
+ */
 const RESTORABLE_BY_POLICY = ['owner', 'anyone'];
 /** Privileges of deletions that a mere owner cannot undo: a policy function, or code with system privilege. */
 const NOT_RESTORABLE_BY_OWNER = ['function', 'system'];

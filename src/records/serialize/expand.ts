@@ -73,7 +73,7 @@ interface LevelBytes {
 }
 
 /**
- * Shares a read between viewers for whom the same change is serialized at the same time. `dependsOn` lists everything that the read depends
+ * Shares a read between viewers if the same change is serialized for them at the same time. `dependsOn` lists everything that the read depends
  * on.
  */
 function shareReadBetweenViewers(
