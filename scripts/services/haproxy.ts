@@ -5,7 +5,7 @@ import { findFreePort, startServer } from './server.ts';
 import { createTemporaryFolder } from './temporary-folder.ts';
 
 /** A proxy that is running. */
-export interface Proxy {
+export interface RunningProxy {
   url: string;
   /** The port of each server behind the proxy. */
   ports: number[];
@@ -54,6 +54,7 @@ defaults
   timeout client 60s
   timeout server 60s
   timeout http-keep-alive 60s
+  timeout check 10s
   retries 0
 frontend clients
   bind 127.0.0.1:${port}
@@ -73,7 +74,7 @@ frontend status
 }
 
 /** Starts a proxy in front of servers on this machine, none of which has to run yet. */
-export async function startHaproxy(haproxy: string, servers: number): Promise<Proxy> {
+export async function startHaproxy(haproxy: string, servers: number): Promise<RunningProxy> {
   const folder = createTemporaryFolder('haproxy');
   const ports: number[] = [];
   for (let i = 0; i <= servers; i++) ports.push(await findFreePort());
@@ -82,8 +83,8 @@ export async function startHaproxy(haproxy: string, servers: number): Promise<Pr
     const lines = (await (await fetch(`http://127.0.0.1:${statusPort}/;csv`)).text()).split('\n');
     const header = lines[0]!.split(',');
     const rows = lines.slice(1).map((line) => line.split(','));
-    const valueOf = (row: string[], column: string) => row[header.indexOf(column)] ?? '';
-    return ports.map((_, i) => valueOf(rows.find((row) => row[1] === `s${i}`) ?? [], 'status'));
+    const cellOf = (row: string[], column: string) => row[header.indexOf(column)] ?? '';
+    return ports.map((_, i) => cellOf(rows.find((row) => row[1] === `s${i}`) ?? [], 'status'));
   };
   const { port, stop } = await startServer({
     name: 'HAProxy',

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { CHECK_EVERY_MS, type Proxy, provideHaproxy, startHaproxy } from '../../../scripts/services/haproxy.ts';
+import { CHECK_EVERY_MS, provideHaproxy, type RunningProxy, startHaproxy } from '../../../scripts/services/haproxy.ts';
 import type { Bench, Group } from '../../figure.ts';
 import { type LoadRequest, openLoad } from '../../measure/load.ts';
 import { removeEndpoints } from '../../setup/belfry.ts';
@@ -19,7 +19,7 @@ function createRequest(n: number): LoadRequest {
 }
 
 /** Starts a `web` process on the port of a server of the proxy, and waits until it gets requests. */
-async function startWeb(bench: Bench, proxy: Proxy, server: number, up: readonly number[]): Promise<Child> {
+async function startWeb(bench: Bench, proxy: RunningProxy, server: number, up: readonly number[]): Promise<Child> {
   const web = await bench.children.start(new URL('../../processes/restartable.ts', import.meta.url), {
     ...createBelfryEnvironment(bench.servers, 'web'),
     ...{ PORT: String(proxy.ports[server]), RELAY: 'off', WEBHOOKS_WORKER: 'off', PUSH_WORKER: 'off' },
@@ -30,7 +30,7 @@ async function startWeb(bench: Bench, proxy: Proxy, server: number, up: readonly
 }
 
 /** Replaces two `web` processes one after the other while clients send requests. */
-async function measureRollingRestart(bench: Bench, proxy: Proxy) {
+async function measureRollingRestart(bench: Bench, proxy: RunningProxy) {
   const old = [await startWeb(bench, proxy, 0, [0]), await startWeb(bench, proxy, 1, [0, 1])];
   const load = openLoad(proxy.url, createRequest, CONNECTIONS);
   await sleep(STEADY_MS);
