@@ -5,18 +5,20 @@ import { startPostgres } from '../../../scripts/services/postgres.ts';
 import { ensurePostgresAccount } from '../../../scripts/services/postgres-account.ts';
 import { createTemporaryFolder } from '../../../scripts/services/temporary-folder.ts';
 import type { Bench, Group } from '../../figure.ts';
-import { openLoad } from '../../measure/load.ts';
+import { runRequests } from '../../measure/load.ts';
 import { currentTimeMs } from '../../processes/child.ts';
 import { startBelfry, startReceiver } from '../../setup/belfry.ts';
 import type { Child } from '../../setup/children.ts';
 import { withClient } from '../../setup/database.ts';
 import { createArticleJson, getSessionToken, seedDatabase, USERS } from '../../setup/seed.ts';
 
+/** Each create causes a webhook to every user. */
+const CREATES = 60;
 const CONNECTIONS = 20;
 const DOWN_MS = 7000;
 /** Number of webhooks that have arrived when Postgres crashes; many others are in flight or wait. */
 const ARRIVED_BEFORE_CRASH = 300;
-const RESPONSE_MS = 100;
+const RESPONSE_MS = 300;
 const CONCURRENCY = '50';
 const TIMEOUT_MS = 90_000;
 
@@ -55,15 +57,12 @@ async function measureRecovery(bench: Bench, postgres: Postgres) {
   ];
   try {
     await receiver.call('watch');
-    const createRequest = (n: number) => {
+    await runRequests(web.url, CREATES, CONNECTIONS, (n) => {
       const body = createArticleJson(n);
-      return { method: 'POST', path: '/api/articles', token: getSessionToken(n % USERS), body, status: 201 } as const;
-    };
-    const load = openLoad(web.url, createRequest, CONNECTIONS);
+      return { method: 'POST', path: '/api/articles', token: getSessionToken(n % USERS), body, status: 201 };
+    });
     while ((await receiver.call<Receipts>('receipts')).length < ARRIVED_BEFORE_CRASH) await sleep(10);
-    const crashed = crash(postgres);
-    await load.stop();
-    const recoveredAt = await crashed;
+    const recoveredAt = await crash(postgres);
     const receipts = await waitForReceipts(receiver, postgres);
     const messages = new Set(receipts.map(([, , messageId]) => messageId));
     const lastMs = Math.max(...receipts.map(([, at]) => at)) - recoveredAt;
