@@ -13,12 +13,12 @@ import { withClient } from '../../setup/database.ts';
 import { createArticleJson, getSessionToken, seedDatabase, USERS } from '../../setup/seed.ts';
 
 /** Each create causes a webhook to every user. */
-const CREATES = 60;
+const CREATES = 40;
 const CONNECTIONS = 20;
 const DOWN_MS = 7000;
 /** Number of webhooks that have arrived when Postgres crashes; many others are in flight or wait. */
 const ARRIVED_BEFORE_CRASH = 300;
-const RESPONSE_MS = 300;
+const RESPONSE_MS = 100;
 const CONCURRENCY = '50';
 const TIMEOUT_MS = 90_000;
 
