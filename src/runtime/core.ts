@@ -38,7 +38,7 @@ export function createPlatform(env: Environment, settings: Settings): Platform {
     log,
     metrics,
     redis,
-    database: openDatabase(env.databaseUrl, env.redisPrefix, log),
+    database: openDatabase(env.databaseUrl, env.redisPrefix, log, { poolMax: env.poolMax, pooler: env.databasePooler }),
     queues: createQueues(redis, env.redisPrefix, log),
     limits: createLimits(redis.commands, env.redisPrefix, log, metrics),
     wake: createRelayWakeUp(redis.commands, env.redisPrefix),
@@ -55,8 +55,8 @@ function createTransactionRunner(
 ): Transact {
   return async (work) => {
     const afterCommit = createAfterCommitQueue(log);
-    const result = await database.transaction(async ({ client }) => {
-      const statements = createTransactionStatements(client);
+    const result = await database.transaction(async ({ connection }) => {
+      const statements = createTransactionStatements(connection);
       const within = { database: statements, afterCommit: afterCommit.add, abort: statements.abort };
       try {
         const tx: Transaction = {

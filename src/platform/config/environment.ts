@@ -1,6 +1,8 @@
 import { isIP } from 'node:net';
 import ipaddr from 'ipaddr.js';
 import { z } from 'zod';
+import { DEFAULT_POOL_MAX, MIN_CONNECTIONS } from '../postgres/lanes.ts';
+import type { PoolerSetting } from '../postgres/pooler.ts';
 
 export const LOG_LEVELS = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'] as const;
 
@@ -41,6 +43,7 @@ function isTrustedProxyEntry(text: string): boolean {
 }
 
 const PORT_MALFORMED = 'PORT must be a number from 0 to 65535';
+const POOL_MAX_MALFORMED = `POOL_MAX must be a number of Postgres connections from ${MIN_CONNECTIONS} to 1000`;
 const METRICS_PORT_MALFORMED = 'METRICS_PORT must be a number from 0 to 65535';
 
 /** Whether a text is a sender of e-mail: `Belfry <no-reply@example.com>`, or only the address. */
@@ -98,6 +101,22 @@ const environmentSchema = z.object({
     ['postgres:', 'postgresql:'],
     'postgres://user:password@host:5432/name',
   ),
+  DATABASE_DIRECT_URL: serverUrlSchema(
+    'DATABASE_DIRECT_URL',
+    ['postgres:', 'postgresql:'],
+    'postgres://user:password@host:5432/name',
+  ).optional(),
+  DATABASE_POOLER: z
+    .enum(['auto', 'none', 'session', 'transaction'], {
+      error: 'DATABASE_POOLER must be auto, none, session or transaction',
+    })
+    .default('auto'),
+  POOL_MAX: z
+    .string()
+    .regex(/^\d{1,4}$/, { error: POOL_MAX_MALFORMED })
+    .transform(Number)
+    .refine((connections) => connections >= MIN_CONNECTIONS && connections <= 1000, { error: POOL_MAX_MALFORMED })
+    .optional(),
   REDIS_URL: serverUrlSchema('REDIS_URL', ['redis:', 'rediss:'], 'redis://host:6379'),
   REDIS_PREFIX: z
     .string()
@@ -194,6 +213,11 @@ export interface Environment {
   corsOrigins: string[];
   trustProxy: string | undefined;
   databaseUrl: string;
+  /** An address of the same database without a pooler, for migrations; undefined: `databaseUrl`. */
+  databaseDirectUrl: string | undefined;
+  databasePooler: PoolerSetting;
+  /** The maximum number of Postgres connections of this process. */
+  poolMax: number;
   redisUrl: string;
   redisPrefix: string;
   /** Base64 of 32 bytes each, newest first. Never empty. */
@@ -258,6 +282,9 @@ export function readEnvironment(variables: Record<string, string | undefined>): 
     corsOrigins: env.CORS_ORIGINS,
     trustProxy: env.TRUST_PROXY,
     databaseUrl: env.DATABASE_URL,
+    databaseDirectUrl: env.DATABASE_DIRECT_URL,
+    databasePooler: env.DATABASE_POOLER,
+    poolMax: env.POOL_MAX ?? DEFAULT_POOL_MAX.web,
     redisUrl: env.REDIS_URL,
     redisPrefix: env.REDIS_PREFIX,
     encryptionKeys: env.SVC_ENCRYPTION_KEYS.length > 0 ? env.SVC_ENCRYPTION_KEYS : [DEVELOPMENT_KEY],
