@@ -44,10 +44,15 @@ const DEFER = `
     available_at = now() + least(5 * power(2, attempts), 3600) * interval '1 second'
   where id = any($1::bigint[])`;
 
+/** ms without progress, besides the wait between two checks, after which the relay counts as stuck. */
+const STUCK_MS = 60_000;
+
 /** A relay that is running. */
 export interface RunningRelay {
   /** Finishes the batches in progress and stops. */
   stop(): Promise<void>;
+  /** Whether the relay still claims outbox rows. False if it is stuck, for example in a consumer that never ends. */
+  isRunning(): boolean;
 }
 
 interface RelayOptions {
@@ -69,6 +74,7 @@ export function startRelay(options: RelayOptions): RunningRelay {
   const stopping = new AbortController();
   let wakeUp: () => void = () => undefined;
   let woken = false;
+  let progressedAt = performance.now();
 
   async function runConsumersAndRemoveRows(rows: OutboxRow[], tx: Executor): Promise<AfterCommit[]> {
     const afterCommits: AfterCommit[] = [];
@@ -85,6 +91,7 @@ export function startRelay(options: RelayOptions): RunningRelay {
   async function processBatch(): Promise<number> {
     let rows: OutboxRow[] = [];
     const elapsed = startTimer();
+    progressedAt = performance.now();
     try {
       const afterCommits = await database.transaction(async (tx) => {
         rows = (await tx.write<RawOutboxRow>({ name: 'outbox_claim', text: CLAIM, values: [settings.batch] })).map(
@@ -107,6 +114,7 @@ export function startRelay(options: RelayOptions): RunningRelay {
 
   /** Processes one outbox row again, and defers it if that fails: a row that no consumer can handle must not block other rows. */
   async function retryOrDeferRow(id: number): Promise<void> {
+    progressedAt = performance.now();
     try {
       const afterCommits = await database.transaction(async (tx) => {
         const rows = (await tx.write<RawOutboxRow>({ text: CLAIM_ONE, values: [id] })).map(toOutboxRow);
@@ -177,6 +185,7 @@ export function startRelay(options: RelayOptions): RunningRelay {
   options.subscriber.subscribe(wakeChannel(options.prefix)).then(onWakeUp, () => undefined); // polling works without it
   const running = Promise.all([runRelayLoop(), ...options.sweeps.map(repeatSweepUntilStopped)]);
   return {
+    isRunning: () => performance.now() - progressedAt < settings.pollMs + STUCK_MS,
     async stop() {
       stopping.abort();
       wakeUp();

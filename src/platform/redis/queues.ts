@@ -20,6 +20,8 @@ export interface NewJob {
 export interface RunningWorker {
   /** Stops accepting jobs and waits for those in progress. */
   stop(): Promise<void>;
+  /** Whether the worker still takes jobs, for the health check of its process. Default: it does. */
+  isRunning?(): boolean;
 }
 
 /**
@@ -101,6 +103,7 @@ export function createQueues(redis: RedisConnections, prefix: string, log: Logge
       worker.on('error', (error) => log.warn({ err: error, queue: name }, 'a worker reported an error'));
       worker.on('failed', (job, error) => log.error({ err: error, queue: name, job: job?.id }, 'a job failed'));
       return {
+        isRunning: () => worker.isRunning(),
         async stop() {
           await worker.close();
           connection.disconnect();
