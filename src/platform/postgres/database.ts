@@ -1,6 +1,6 @@
 import type { Logger } from '../observability/log.ts';
 import type { Connection, PooledConnection, Statement } from './connection.ts';
-import { createConnectionPool, type PoolStats } from './connection-pool.ts';
+import { CLOSED, createConnectionPool, type PoolStats } from './connection-pool.ts';
 import { DEFAULT_POOL_MAX, type LaneName, LIST_TIMEOUT_MS, planLanes } from './lanes.ts';
 import { createConnector, type Link, type PoolerSetting } from './pooler.ts';
 import type { Executor, Queryable } from './queryable.ts';
@@ -83,8 +83,15 @@ export function openDatabase(
   const sendLimited: Send = (connection, statement) =>
     isTransactionPooled() ? connection.runLimited(statement, LIST_TIMEOUT_MS) : connection.run(statement);
 
+  let closed = false;
+
+  async function acquire(lane: LaneName): Promise<PooledConnection> {
+    if (closed) throw new Error(CLOSED);
+    return pool.tryAcquire(lane) ?? pool.acquire(lane);
+  }
+
   async function runExclusively<T>(lane: LaneName, work: (connection: PooledConnection) => Promise<T>): Promise<T> {
-    const connection = pool.tryAcquire(lane) ?? (await pool.acquire(lane));
+    const connection = await acquire(lane);
     try {
       return await work(connection);
     } finally {
@@ -108,7 +115,7 @@ export function openDatabase(
     readSlowly: (statement) => runIn('scans', statement, sendLimited),
     write: (statement) => retryConflicts(() => runIn('writes', statement, sendPlain)),
     async transaction(work) {
-      const connection = pool.tryAcquire('transactions') ?? (await pool.acquire('transactions'));
+      const connection = await acquire('transactions');
       let broken = false;
       try {
         await connection.execute(isTransactionPooled() ? BEGIN_POOLED : 'begin');
@@ -125,7 +132,7 @@ export function openDatabase(
       }
     },
     async holdConnection() {
-      const connection = await pool.acquire('cursors');
+      const connection = await acquire('cursors');
       const { graceMs } = connection;
       return {
         connection,
@@ -145,6 +152,7 @@ export function openDatabase(
       return stats;
     },
     async close() {
+      closed = true;
       await Promise.all([...shared.values()].map((lane) => lane.close()));
       await pool.close();
     },
