@@ -1,0 +1,107 @@
+import { spawnSync } from 'node:child_process';
+import { chownSync, existsSync, rmSync, writeFileSync } from 'node:fs';
+import { delimiter, join } from 'node:path';
+import { pingPostgres } from './ping.ts';
+import { ensurePostgresAccount } from './postgres-account.ts';
+import { type Service, startServer } from './server.ts';
+import { createTemporaryFolder } from './temporary-folder.ts';
+
+/** The program of a PgBouncer. */
+export interface PgBouncerBinary {
+  command: string;
+  /** Whether it can keep prepared statements in transaction mode: since 1.21. */
+  keepsStatements: boolean;
+}
+
+const POLICY = '/usr/sbin/policy-rc.d';
+
+/** Finds the program at the path in PGBOUNCER, or else on the PATH. */
+function findPgBouncer(): PgBouncerBinary | undefined {
+  const folders = [...(process.env.PATH ?? '').split(delimiter), '/usr/sbin', '/usr/local/bin', '/opt/homebrew/bin'];
+  const paths = process.env.PGBOUNCER ? [process.env.PGBOUNCER] : folders.map((folder) => join(folder, 'pgbouncer'));
+  const command = paths.find((path) => existsSync(path));
+  if (command === undefined) return undefined;
+  const [, major, minor] =
+    /PgBouncer (\d+)\.(\d+)/.exec(spawnSync(command, ['--version'], { encoding: 'utf8' }).stdout) ?? [];
+  return { command, keepsStatements: Number(major) > 1 || Number(minor) >= 21 };
+}
+
+/** Installs PgBouncer with apt-get. The policy keeps Debian from starting it as a service. */
+function installPgBouncer(): void {
+  const hasPolicy = existsSync(POLICY);
+  if (!hasPolicy) writeFileSync(POLICY, '#!/bin/sh\nexit 101\n', { mode: 0o755 });
+  const env = { ...process.env, DEBIAN_FRONTEND: 'noninteractive', NEEDRESTART_SUSPEND: '1' };
+  const options = ['-qq', '-o', 'DPkg::Lock::Timeout=120'];
+  spawnSync('apt-get', ['update', ...options], { env });
+  spawnSync('apt-get', ['install', '-y', '--no-install-recommends', ...options, 'pgbouncer'], { env });
+  if (!hasPolicy) rmSync(POLICY, { force: true });
+}
+
+/** Returns the PgBouncer of this machine, and installs it first as root on Debian. Undefined if that is not possible. */
+export function providePgBouncer(): PgBouncerBinary | undefined {
+  const found = findPgBouncer();
+  if (found !== undefined || process.getuid?.() !== 0 || !existsSync('/usr/bin/apt-get')) return found;
+  installPgBouncer();
+  return findPgBouncer();
+}
+
+/** The settings of a PgBouncer in front of a Postgres on this machine. */
+export interface PgBouncerSettings {
+  poolMode: 'session' | 'transaction';
+  /** The number of connections to Postgres for each database. */
+  poolSize: number;
+  /** The number of prepared statements that it keeps for each connection; 0: none. */
+  preparedStatements?: number;
+  /** Further lines of its configuration. */
+  lines?: readonly string[];
+}
+
+/** Starts a PgBouncer that serves every database of a Postgres. Its address differs from that of Postgres in the port only. */
+export async function startPgBouncer(
+  { command, keepsStatements }: PgBouncerBinary,
+  postgresUrl: string,
+  { poolMode, poolSize, preparedStatements = 0, lines = [] }: PgBouncerSettings,
+): Promise<Service> {
+  // PgBouncer refuses to run as root.
+  const account = ensurePostgresAccount();
+  const folder = createTemporaryFolder('pgbouncer', account);
+  const postgres = new URL(postgresUrl);
+  const urlAt = (port: number) => {
+    const url = new URL(postgresUrl);
+    url.port = String(port);
+    return url.href;
+  };
+  const users = join(folder, 'users.txt');
+  const config = join(folder, 'pgbouncer.ini');
+  const { port, stop } = await startServer({
+    name: 'PgBouncer',
+    folder,
+    command(port) {
+      writeFileSync(users, `"${decodeURIComponent(postgres.username)}" "${decodeURIComponent(postgres.password)}"\n`, {
+        mode: 0o600,
+      });
+      const settings = [
+        '[databases]',
+        `* = host=${postgres.hostname} port=${postgres.port || 5432}`,
+        '[pgbouncer]',
+        `listen_addr = 127.0.0.1`,
+        `listen_port = ${port}`,
+        'unix_socket_dir =',
+        'auth_type = scram-sha-256',
+        `auth_file = ${users}`,
+        `pool_mode = ${poolMode}`,
+        `default_pool_size = ${poolSize}`,
+        'max_client_conn = 2000',
+        ...(keepsStatements ? [`max_prepared_statements = ${preparedStatements}`] : []),
+        ...lines,
+      ];
+      writeFileSync(config, `${settings.join('\n')}\n`, { mode: 0o600 });
+      if (account) for (const file of [users, config]) chownSync(file, account.uid, account.gid);
+      return { command, args: [config], ...account };
+    },
+    stopSignal: 'SIGINT',
+    throwAway: true,
+    ping: (port) => pingPostgres(urlAt(port)),
+  });
+  return { url: urlAt(port), from: `${poolMode} mode on port ${port}, throw-away`, stop };
+}
