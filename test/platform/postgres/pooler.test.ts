@@ -45,6 +45,11 @@ async function startPooled(settings: Partial<PgBouncerSettings> = {}) {
     REDIS_URL: own.redisUrl,
     REDIS_PREFIX: own.redisPrefix,
   };
+  /** Ends the sessions that the pooler keeps, so that its next ones have the current settings. */
+  const endSessions = () =>
+    direct.query(
+      `select pg_terminate_backend(pid, 5000) from pg_stat_activity where datname = current_database() and pid <> pg_backend_pid()`,
+    );
   const stop = async () => {
     await direct.end();
     await pooler.stop();
@@ -52,7 +57,7 @@ async function startPooled(settings: Partial<PgBouncerSettings> = {}) {
   };
   const countLocks = async () =>
     (await direct.query<{ n: number }>(`select count(*)::int n from pg_locks where locktype = 'advisory'`)).rows[0]!.n;
-  return { own, pooler, direct, env, stop, countLocks };
+  return { own, pooler, direct, env, stop, endSessions, countLocks };
 }
 
 /** Returns an app's log lines with their level and message. */
@@ -124,12 +129,13 @@ describe.skipIf(binary === undefined)('behind PgBouncer in transaction mode', ()
     });
 
     test('pipelined statements of all kinds get their own results under concurrency', async () => {
-      const { pooler, direct, stop, own } = await startPooled({ preparedStatements });
+      const { pooler, direct, stop, own, endSessions } = await startPooled({ preparedStatements });
       onTestFinished(stop);
       for (const setting of [`timezone = 'UTC'`, `statement_timeout = '15s'`])
         await direct.query(
           `alter role current_user in database ${new URL(own.databaseUrl).pathname.slice(1)} set ${setting}`,
         );
+      await endSessions();
       const { lines, log: appLog } = captureLog();
       const database = openDatabase(pooler.url, 'test', appLog, { poolMax: 12, maxWaitMs: 60_000 });
       onTestFinished(() => database.close());
@@ -198,7 +204,7 @@ describe.skipIf(binary === undefined)('behind PgBouncer in transaction mode', ()
   });
 
   test('a migration gives the role the settings of a session, and keeps time limits that it already has', async () => {
-    const { env, direct, stop, own } = await startPooled();
+    const { env, direct, stop, own, endSessions } = await startPooled();
     onTestFinished(stop);
     const name = new URL(own.databaseUrl).pathname.slice(1);
     await direct.query(`alter role current_user in database ${name} set statement_timeout = '7s'`);
@@ -207,6 +213,7 @@ describe.skipIf(binary === undefined)('behind PgBouncer in transaction mode', ()
       const app = createApp(declarations, env);
       await app.migrate({ mode: 'sync' });
       await app.close();
+      await endSessions();
       const database = openDatabase(env.DATABASE_URL, 'test', log);
       const text = `select current_setting('timezone'), current_setting('statement_timeout'), current_setting('idle_in_transaction_session_timeout')`;
       expect(await database.read({ text, values: [] })).toEqual([['UTC', '7s', '1min']]);
@@ -215,7 +222,7 @@ describe.skipIf(binary === undefined)('behind PgBouncer in transaction mode', ()
   });
 
   test('an app refuses to start with wrong formats, and names the statements that correct them', async () => {
-    const { env, direct, stop, own } = await startPooled();
+    const { env, direct, stop, own, endSessions } = await startPooled();
     onTestFinished(stop);
     const name = new URL(own.databaseUrl).pathname.slice(1);
     for (const wrong of [
@@ -225,15 +232,13 @@ describe.skipIf(binary === undefined)('behind PgBouncer in transaction mode', ()
       'standard_conforming_strings = off',
     ]) {
       await direct.query(`alter database ${name} set ${wrong}`);
-      const app = createApp(declarations, { ...env, DATABASE_URL: `${env.DATABASE_URL}` });
+      await endSessions();
+      const app = createApp(declarations, env);
       const refused = app.start({ port: 0 });
       await expect(refused, wrong).rejects.toThrow('Postgres does not print values as the app reads them');
       await expect(refused).rejects.toThrow(`alter role postgres in database ${name} set timezone = 'UTC';`);
       await app.close();
       await direct.query(`alter database ${name} reset all`);
-      await direct.query(
-        `select pg_terminate_backend(pid) from pg_stat_activity where datname = current_database() and pid <> pg_backend_pid()`,
-      );
     }
   });
 
