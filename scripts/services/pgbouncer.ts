@@ -1,6 +1,7 @@
 import { spawnSync } from 'node:child_process';
-import { chownSync, existsSync, rmSync, writeFileSync } from 'node:fs';
-import { delimiter, join } from 'node:path';
+import { chownSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { findProgram, installDebianPackage } from './debian-package.ts';
 import { pingPostgres } from './ping.ts';
 import { ensurePostgresAccount } from './postgres-account.ts';
 import { type Service, startServer } from './server.ts';
@@ -13,35 +14,21 @@ export interface PgBouncerBinary {
   keepsStatements: boolean;
 }
 
-const POLICY = '/usr/sbin/policy-rc.d';
-
-/** Finds the program at the path in PGBOUNCER, or else on the PATH. */
+/** Finds the program at the path in PGBOUNCER, or else on this machine. */
 function findPgBouncer(): PgBouncerBinary | undefined {
-  const folders = [...(process.env.PATH ?? '').split(delimiter), '/usr/sbin', '/usr/local/bin', '/opt/homebrew/bin'];
-  const paths = process.env.PGBOUNCER ? [process.env.PGBOUNCER] : folders.map((folder) => join(folder, 'pgbouncer'));
-  const command = paths.find((path) => existsSync(path));
+  const command = process.env.PGBOUNCER || findProgram('pgbouncer');
   if (command === undefined) return undefined;
-  const [, major, minor] =
-    /PgBouncer (\d+)\.(\d+)/.exec(spawnSync(command, ['--version'], { encoding: 'utf8' }).stdout) ?? [];
+  const { stdout } = spawnSync(command, ['--version'], { encoding: 'utf8' });
+  const [, major, minor] = /PgBouncer (\d+)\.(\d+)/.exec(stdout ?? '') ?? [];
+  if (major === undefined) throw new Error(`${command} is not a PgBouncer`);
   return { command, keepsStatements: Number(major) > 1 || Number(minor) >= 21 };
-}
-
-/** Installs PgBouncer with apt-get. The policy keeps Debian from starting it as a service. */
-function installPgBouncer(): void {
-  const hasPolicy = existsSync(POLICY);
-  if (!hasPolicy) writeFileSync(POLICY, '#!/bin/sh\nexit 101\n', { mode: 0o755 });
-  const env = { ...process.env, DEBIAN_FRONTEND: 'noninteractive', NEEDRESTART_SUSPEND: '1' };
-  const options = ['-qq', '-o', 'DPkg::Lock::Timeout=120'];
-  spawnSync('apt-get', ['update', ...options], { env });
-  spawnSync('apt-get', ['install', '-y', '--no-install-recommends', ...options, 'pgbouncer'], { env });
-  if (!hasPolicy) rmSync(POLICY, { force: true });
 }
 
 /** Returns the PgBouncer of this machine, and installs it first as root on Debian. Undefined if that is not possible. */
 export function providePgBouncer(): PgBouncerBinary | undefined {
   const found = findPgBouncer();
-  if (found !== undefined || process.getuid?.() !== 0 || !existsSync('/usr/bin/apt-get')) return found;
-  installPgBouncer();
+  if (found !== undefined) return found;
+  installDebianPackage('pgbouncer');
   return findPgBouncer();
 }
 

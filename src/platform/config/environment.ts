@@ -2,7 +2,7 @@ import { isIP } from 'node:net';
 import ipaddr from 'ipaddr.js';
 import { z } from 'zod';
 import { DEFAULT_POOL_MAX, MIN_CONNECTIONS } from '../postgres/lanes.ts';
-import type { PoolerSetting } from '../postgres/pooler.ts';
+import type { PoolerSetting } from '../postgres/session.ts';
 
 export const LOG_LEVELS = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'] as const;
 

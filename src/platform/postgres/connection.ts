@@ -53,17 +53,27 @@ export interface ConnectionOptions {
   timeoutMs: number;
   /** Whether settings of the session can be changed; otherwise `setTimeoutMs` applies to the detection of a hung server only. */
   ownsSession: boolean;
+  /** Startup parameters besides those that pg sends itself. */
+  startup?: Readonly<Record<string, string>>;
   /** Called when an open connection is lost. */
   onLost: (error: Error) => void;
+}
+
+/** Members of pg's client that its types do not have. */
+interface ClientInternals extends pg.Client {
+  processID: number | null;
+  getStartupConf(): Record<string, string>;
 }
 
 /** Opens a connection. */
 export async function openConnection(
   config: pg.ClientConfig,
-  { named, timeoutMs, ownsSession, onLost }: ConnectionOptions,
+  { named, timeoutMs, ownsSession, startup = {}, onLost }: ConnectionOptions,
 ): Promise<PooledConnection> {
   const socket = new Socket();
-  const client = new pg.Client({ ...config, pipeline: true, stream: () => socket });
+  const client = new pg.Client({ ...config, pipeline: true, stream: () => socket }) as ClientInternals;
+  const ownParameters = client.getStartupConf();
+  client.getStartupConf = () => ({ ...ownParameters, ...startup });
   const closed = new Promise<void>((resolve) => socket.once('close', () => resolve()));
   let pending = 0;
   let lost: Error | undefined;
@@ -96,7 +106,7 @@ export async function openConnection(
   }
 
   const connection: PooledConnection = {
-    announcedId: (client as pg.Client & { processID: number | null }).processID,
+    announcedId: client.processID,
     closed,
     timeoutMs,
     graceMs: GRACE_MS,

@@ -2,13 +2,13 @@ import type { Logger } from '../observability/log.ts';
 import type { Connection, PooledConnection, Statement } from './connection.ts';
 import { CLOSED, createConnectionPool, type PoolStats } from './connection-pool.ts';
 import { DEFAULT_POOL_MAX, type LaneName, LIST_TIMEOUT_MS, planLanes } from './lanes.ts';
-import { createConnector, type Link, type PoolerSetting } from './pooler.ts';
+import { createConnector, type Link } from './pooler.ts';
 import type { Executor, Queryable } from './queryable.ts';
 import { retryConflicts } from './retry.ts';
-import { IDLE_IN_TRANSACTION_TIMEOUT_MS, STATEMENT_TIMEOUT_MS } from './session.ts';
+import { IDLE_IN_TRANSACTION_TIMEOUT_MS, type PoolerSetting, STATEMENT_TIMEOUT_MS } from './session.ts';
 import { createSharedLane, type Send, type Sendable, type SharedLane } from './shared-lane.ts';
 
-export type { LaneStats, PoolStats } from './connection-pool.ts';
+export type { PoolStats } from './connection-pool.ts';
 export type { Executor } from './queryable.ts';
 
 /** A connection that a caller holds, for a cursor. */

@@ -6,13 +6,12 @@ import {
   createClientConfig,
   HAS_FORMATS,
   isStartupParameterRefused,
+  POOLER_FORMATS,
+  type PoolerSetting,
   ROLE_SETTINGS,
   SET_SESSION,
   STATEMENT_TIMEOUT_MS,
 } from './session.ts';
-
-/** What stands between this process and Postgres: the setting DATABASE_POOLER. */
-export type PoolerSetting = 'auto' | 'none' | 'session' | 'transaction';
 
 /** How connections are used, determined by the first one. */
 export interface Link {
@@ -42,7 +41,7 @@ const PROBE = `
  * Whether a connection leads to a pooler: it announces another session than the one that runs statements, or it ignored the
  * session settings. Costs one round trip.
  */
-export async function isPooled(connection: PooledConnection): Promise<boolean> {
+async function isPooled(connection: PooledConnection): Promise<boolean> {
   const [row] = await connection.run<ProbeRow>({ text: PROBE, values: [] });
   const [backendId, hasFormats, timeoutMs] = row!;
   return backendId !== connection.announcedId || !hasFormats || timeoutMs !== connection.timeoutMs;
@@ -65,7 +64,7 @@ async function managesNames(connection: PooledConnection): Promise<boolean> {
 }
 
 /** The statement that gives a role the settings that a session behind a pooler needs. */
-export function createRoleSettingsSql(role: string, database: string): string[] {
+function createRoleSettingsSql(role: string, database: string): string[] {
   return Object.entries(ROLE_SETTINGS).map(
     ([name, value]) => `alter role ${role} in database ${database} set ${name} = '${value}'`,
   );
@@ -96,13 +95,22 @@ async function checkRoleSettings(connection: PooledConnection, log: Logger): Pro
 export function createConnector(url: string, name: string, setting: PoolerSetting, log: Logger): Connector {
   let link: Link | undefined = setting === 'none' ? DIRECT : undefined;
   let detecting: Promise<void> | undefined;
+  /** Whether the pooler may accept formats as startup parameters. */
+  let acceptsFormats = true;
 
   async function connect({ pooler, named }: Link, timeoutMs: number): Promise<PooledConnection> {
     const isDirect = pooler === 'none';
     const config = createClientConfig(url, name, isDirect);
     const onLost = (error: Error) => log.warn({ err: error }, 'a database connection was lost');
     const options = { named, timeoutMs, ownsSession: pooler !== 'transaction', onLost };
-    return openConnection(isDirect ? { ...config, statement_timeout: timeoutMs } : config, options);
+    if (isDirect) return openConnection({ ...config, statement_timeout: timeoutMs }, options);
+    try {
+      return await openConnection(config, { ...options, startup: acceptsFormats ? POOLER_FORMATS : {} });
+    } catch (error) {
+      if (!acceptsFormats || !isStartupParameterRefused(error)) throw error;
+      acceptsFormats = false;
+      return openConnection(config, options);
+    }
   }
 
   /** Runs steps on a new connection, which is closed if one fails. */

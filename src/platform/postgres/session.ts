@@ -1,6 +1,9 @@
 import type pg from 'pg';
 import { typeParsers } from './values.ts';
 
+/** What stands between this process and Postgres: the setting DATABASE_POOLER. */
+export type PoolerSetting = 'auto' | 'none' | 'session' | 'transaction';
+
 /** The time limit of a statement in ms. */
 export const STATEMENT_TIMEOUT_MS = 15_000;
 /** Code that stalls inside a transaction must not keep its locks forever. */
@@ -13,6 +16,13 @@ export const FORMATS = {
   datestyle: 'ISO',
   extra_float_digits: '1',
   standard_conforming_strings: 'on',
+} as const;
+
+/** The formats that PgBouncer accepts as startup parameters, and sets in every session that serves the connection. */
+export const POOLER_FORMATS = {
+  TimeZone: FORMATS.timezone,
+  DateStyle: FORMATS.datestyle,
+  standard_conforming_strings: FORMATS.standard_conforming_strings,
 } as const;
 
 /** The session settings of a role behind a pooler, which accepts none from its clients. */
