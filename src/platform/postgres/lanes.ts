@@ -1,3 +1,5 @@
+import { STATEMENT_TIMEOUT_MS } from './session.ts';
+
 /**
  * A kind of use of connections. Lanes cannot starve each other: each has a guaranteed minimum, and what remains of the
  * budget goes to the lane whose caller has waited longest.
@@ -15,7 +17,6 @@ export interface LaneLimits {
   timeoutMs: number;
 }
 
-const STATEMENT_TIMEOUT_MS = 15_000;
 /** Clients can request any number of lists, so a slow one must end before it affects others. */
 export const LIST_TIMEOUT_MS = 5000;
 /** The minimum of POOL_MAX. */
