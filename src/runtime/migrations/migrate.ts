@@ -49,7 +49,7 @@ async function waitForMigrationLock(client: Client, log: Logger): Promise<void> 
 /**
  * Migrates under an advisory lock: if several instances start at once, one migrates, and the others find nothing left to do.
  *
- * @param client a session of its own; the lock is released when the session ends
+ * @param client a session of its own
  */
 export async function migrateDatabase(
   client: Client,
@@ -60,6 +60,11 @@ export async function migrateDatabase(
   await client.query(SESSION);
   await waitForMigrationLock(client, log);
   const { mode, folder = join(process.cwd(), 'migrations'), say = () => undefined, mayDrop = 'empty' } = options;
-  if (mode === 'apply') await applyMigrations(client, folder, log, say);
-  else await syncDatabase(client, schema, mayDrop, log);
+  try {
+    if (mode === 'apply') await applyMigrations(client, folder, log, say);
+    else await syncDatabase(client, schema, mayDrop, log);
+  } finally {
+    // A pooler may keep the session. If the connection is lost, Postgres has released the lock.
+    await client.query('select pg_advisory_unlock($1)', [LOCK]).catch(() => undefined);
+  }
 }
