@@ -167,12 +167,15 @@ export function createReader(
     },
     pauseReading,
     async readRange(after, upTo, limit) {
-      const [rows, oldest, [newest], gap] = await Promise.all([
+      const reading = Promise.all([
         redis.commands.xrange(key, `(${after}`, upTo, 'COUNT', limit),
         readOldestEntry(redis.commands),
         redis.commands.xrevrange(key, '+', '-', 'COUNT', 1),
-        redis.commands.zscore(gaps, 'gap'),
       ]);
+      // The gap must be read after the entries, because an erasure stores it before it removes entries. In a cluster, the gap may be on
+      // another node, so the order of the commands does not ensure that.
+      if (redis.commands.isCluster) await reading;
+      const [[rows, oldest, [newest]], gap] = await Promise.all([reading, redis.commands.zscore(gaps, 'gap')]);
       if (gap !== null && entryPositionOf(after) < Number(gap)) return undefined;
       if (oldest === undefined || isEntryBefore(after, oldest[0]) || isEntryBefore(newest![0], after)) return undefined;
       return rows.map(toEntry);
