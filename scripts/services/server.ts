@@ -35,7 +35,7 @@ export interface ServerSettings {
 }
 
 /** Returns a TCP port of localhost that is free at the moment. */
-function findFreePort(): Promise<number> {
+export function findFreePort(): Promise<number> {
   return new Promise((resolve, reject) => {
     const probe = createServer();
     probe.on('error', reject);

@@ -3,7 +3,7 @@ import { StartupError } from '../platform/config/environment.ts';
 import type { Platform } from '../platform/platform.ts';
 import { isStatementTimeout, isTransient } from '../platform/postgres/errors.ts';
 import { connectAndCheckRedis } from '../platform/redis/check.ts';
-import { describeRedisProblem } from '../platform/redis/problems.ts';
+import { describeRedisProblem, RedisProblem } from '../platform/redis/problems.ts';
 
 const ATTEMPTS = 5;
 const FIRST_WAIT_MS = 500;
@@ -27,7 +27,8 @@ async function tryToConnect(
       return undefined;
     } catch (error) {
       const problem = `${server} ${describe(error)}`;
-      if (attempts === ATTEMPTS) return problem;
+      // Another attempt would find the same server.
+      if (attempts === ATTEMPTS || error instanceof RedisProblem) return problem;
       const wait = FIRST_WAIT_MS * 2 ** (attempts - 1);
       log.warn(`${problem}; trying again in ${wait} ms (attempt ${attempts} of ${ATTEMPTS})`);
       await sleep(wait);

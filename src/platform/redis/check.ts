@@ -1,4 +1,5 @@
 import type { Redis } from 'ioredis';
+import { withDeadline } from '../concurrency/deadline.ts';
 import type { Platform } from '../platform.ts';
 import { type RedisClient, toCluster } from './connections.ts';
 import { describeRedisProblem, RedisProblem } from './problems.ts';
@@ -10,6 +11,9 @@ type Parts = Pick<Platform, 'redis' | 'env' | 'log'>;
 const CHECK = "return redis.call('SET', KEYS[1], '1', 'PX', 1000)";
 
 const SLOTS = 16_384;
+
+// While no Sentinel names a server, the client tries them again and again.
+const CONNECT_MS = 5000;
 
 /** Returns the hash slot of a hash tag: its CRC-16 (XMODEM). */
 function slotOf(tag: string): number {
@@ -35,6 +39,7 @@ function findKeyOfEachMaster(slots: readonly (readonly string[])[], prefix: stri
 /** Writes to Redis; in a cluster, to every master. Throws the first error of Redis. */
 async function writeToEveryMaster(client: RedisClient, prefix: string): Promise<void> {
   const cluster = toCluster(client);
+  if (cluster !== undefined && cluster.status !== 'ready') throw new Error('no node of the cluster responds');
   const keys = cluster === undefined ? [`${prefix}:check`] : findKeyOfEachMaster(cluster.slots, prefix);
   await Promise.all(keys.map((key) => client.eval(CHECK, 1, key)));
 }
@@ -111,7 +116,7 @@ function assertUsable({ name, version, mode }: ServerFacts, isCluster: boolean):
 export async function connectAndCheckRedis({ redis, env, log }: Parts): Promise<void> {
   const { commands } = redis;
   try {
-    if (commands.status === 'wait' || commands.status === 'end') await commands.connect();
+    if (commands.status === 'wait' || commands.status === 'end') await withDeadline(commands.connect(), CONNECT_MS);
     const cluster = toCluster(commands);
     const servers = cluster?.nodes('master') ?? [commands as Redis];
     const facts = (await Promise.all(servers.map(readServerFacts))).filter((server) => server !== undefined);

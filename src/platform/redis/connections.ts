@@ -19,6 +19,8 @@ export interface RedisConnections {
   createBlockingConnection(): RedisClient;
   /** The servers without user and password, for messages: `redis.example.com:6379`. */
   address: string;
+  /** Registers a listener for failovers: a replica may have taken over, which may lack the newest writes. */
+  onPossibleFailover(listener: () => void): void;
   /** Returns the connection error because of which Redis is down; undefined while Redis is up. */
   lastError(): Error | undefined;
   close(): Promise<void>;
@@ -69,7 +71,7 @@ function readCredentials({ urls, ca }: RedisSettings) {
 }
 
 /** Creates a client without connecting it. */
-function createClient(settings: RedisSettings, options: RedisOptions): RedisClient {
+function createClient(settings: RedisSettings, options: RedisOptions, detectsFailover = false): RedisClient {
   const { urls, cluster, sentinels } = settings;
   const { db, ...credentials } = readCredentials(settings);
   const common = { ...options, connectTimeout: CONNECT_TIMEOUT_MS, keepAlive: KEEP_ALIVE_MS };
@@ -101,6 +103,7 @@ function createClient(settings: RedisSettings, options: RedisOptions): RedisClie
     name: sentinels.master,
     sentinelRetryStrategy: retryStrategy,
     sentinelCommandTimeout: CONNECT_TIMEOUT_MS,
+    failoverDetector: detectsFailover,
     ...(sentinels.password === undefined ? {} : { sentinelPassword: sentinels.password }),
     ...(tls === undefined ? {} : { sentinelTLS: tls, enableTLSForSentinelMode: true }),
   });
@@ -114,8 +117,8 @@ export function openRedis(settings: RedisSettings, log: Logger): RedisConnection
   /** Why the last Sentinel could not name the master. */
   let sentinelError: Error | undefined;
 
-  function openConnection(options: RedisOptions): RedisClient {
-    const client = createClient(settings, options);
+  function openConnection(options: RedisOptions, detectsFailover = false): RedisClient {
+    const client = createClient(settings, options, detectsFailover);
     client.on('sentinelError', (error: Error) => {
       sentinelError = error;
     });
@@ -137,12 +140,27 @@ export function openRedis(settings: RedisSettings, log: Logger): RedisConnection
     return client;
   }
 
-  const commands = openConnection({
-    lazyConnect: true,
-    enableOfflineQueue: false,
-    maxRetriesPerRequest: 0,
-    socketTimeout: SOCKET_TIMEOUT_MS,
-  });
+  /**
+   * After a failover, moves all connections to the new master. The Sentinels announce it to the first connection only, to save
+   * connections. The old master may accept commands for 10 s more, but forgets them.
+   */
+  function moveToNewMaster(): void {
+    const addressOf = ({ stream }: Redis) => `${stream.remoteAddress}:${stream.remotePort}`;
+    for (const client of connections as Set<Redis>) {
+      if (client.status === 'ready' && addressOf(client) !== addressOf(commands as Redis)) client.disconnect(true);
+    }
+  }
+
+  const commands = openConnection(
+    {
+      lazyConnect: true,
+      enableOfflineQueue: false,
+      maxRetriesPerRequest: 0,
+      socketTimeout: SOCKET_TIMEOUT_MS,
+    },
+    true,
+  );
+  if (settings.sentinels !== undefined) commands.on('ready', moveToNewMaster);
   return {
     commands,
     // Not lazy: a lazy connection gives up if its first attempt fails.
@@ -153,6 +171,18 @@ export function openRedis(settings: RedisSettings, log: Logger): RedisConnection
         socketTimeout: BLOCKING_SOCKET_TIMEOUT_MS,
       }),
     address: formatAddress(settings),
+    onPossibleFailover(listener) {
+      if (settings.sentinels === undefined && !settings.cluster) return;
+      let wasReady = false;
+      commands.on('ready', () => {
+        if (wasReady) listener();
+        wasReady = true;
+      });
+      // A node has left the cluster. While the client connects, it replaces the nodes of REDIS_URL by those that the cluster names.
+      commands.on('-node', () => {
+        if (commands.status === 'ready') listener();
+      });
+    },
     lastError: () => lastError,
     async close() {
       for (const client of connections) client.disconnect();

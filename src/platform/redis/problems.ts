@@ -30,6 +30,7 @@ const PROBLEMS: readonly (readonly [kind: RegExp, describe: Describe])[] = [
   [/\bMISCONF\b/, () => 'refuses writes, because it cannot save its data to disk: see its log'],
   [/\bNOREPLICAS\b/, () => 'refuses writes, because it has too few replicas (min-replicas-to-write)'],
   [/\b(MASTERDOWN|CLUSTERDOWN)\b/, (text) => `is not complete: ${text}`],
+  [/No such master|sentinel .*invalid reply: null/, () => 'is unknown to the Sentinels: check REDIS_SENTINEL_MASTER'],
   [/cluster support disabled/, () => 'is not a Redis Cluster: remove REDIS_CLUSTER=on'],
   [
     /unable to (verify|get)|self-signed certificate|UNABLE_TO_VERIFY|certificate/i,

@@ -85,9 +85,7 @@ test('every key carries the prefix and expires, even if it lost its expiry', asy
   const limiter = limits.limiter('POST /auth/login', { limit: 9, windowMs: 60_000 });
   await limiter.consume('2001:db8::/64');
   const keys = await redis.keys(`*${database.redisPrefix}-keys*`);
-  expect(keys).toEqual([
-    expect.stringMatching(/-keys:limit:\{\d+\}:POST \/auth\/login:60000:2001:db8::\/64$/),
-  ]);
+  expect(keys).toEqual([expect.stringMatching(/-keys:limit:\{\d+\}:POST \/auth\/login:60000:2001:db8::\/64$/)]);
   expect(keys[0]).toMatch(new RegExp(`^${database.redisPrefix}`));
   await redis.persist(keys[0]!);
   expect((await limiter.consume('2001:db8::/64')).remaining).toBe(7);
