@@ -87,7 +87,7 @@ test.each(['shut', 'hang'] as const)(
     proxy[how]();
     const web = startBlog('web', env(proxy.url) as Record<string, string>);
     await vi.waitUntil(() => web.output().includes('cannot be reached'), patience);
-  web.child.kill('SIGTERM');
+    web.child.kill('SIGTERM');
     expect(await web.ended, web.output()).toBe(0);
   },
 );

@@ -55,14 +55,19 @@ export function createAppender(
   });
 
   async function addPartToRedis(part: readonly (readonly [string, string])[]): Promise<void> {
-    const pipeline = redis.commands.pipeline();
     const isMarked = mayHaveLostEntries;
-    const entries = isMarked ? [[ENTRY_KIND_FIELDS.lost, ''] as const, ...part] : part;
-    for (const [field, text] of entries) pipeline.xadd(key, 'MAXLEN', '~', windowEvents, '*', field, text);
-    const results = await pipeline.exec();
-    const failed = results?.find(([error]) => error !== null);
-    if (failed !== undefined) throw failed[0];
-    if (isMarked) mayHaveLostEntries = false;
+    mayHaveLostEntries = false;
+    try {
+      const pipeline = redis.commands.pipeline();
+      const entries = isMarked ? [[ENTRY_KIND_FIELDS.lost, ''] as const, ...part] : part;
+      for (const [field, text] of entries) pipeline.xadd(key, 'MAXLEN', '~', windowEvents, '*', field, text);
+      const results = await pipeline.exec();
+      const failed = results?.find(([error]) => error !== null);
+      if (failed !== undefined) throw failed[0];
+    } catch (error) {
+      mayHaveLostEntries ||= isMarked;
+      throw error;
+    }
   }
 
   async function tryToAddEntries(
