@@ -8,7 +8,7 @@ export interface Figure {
   name: string;
   value: number;
   /** The unit of the value: `×` for a ratio. */
-  unit: '×' | 's' | 'ms' | 'MB' | 'bytes' | 'round trips';
+  unit: '×' | 's' | 'ms' | 'MB' | 'bytes' | 'round trips' | 'requests';
   /** Details: the spread and absolute numbers. */
   note: string;
 }

@@ -18,6 +18,7 @@ const defineEntry = (name: Size) =>
       author: f.ref('user').owner(),
     },
     policies: { list: 'owner | admin' },
+    indexes: [{ fields: ['updatedAt', 'id'] }],
   });
 
 /** The app of the scale measurements. */

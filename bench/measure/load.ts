@@ -91,3 +91,44 @@ export async function runLoad(
     p99: percentile(sorted, 0.99),
   };
 }
+
+/** A load that runs until it is stopped. */
+export interface OpenLoad {
+  /** Sends no more requests, and resolves when the last response is read. `errors`: one text for each request that failed. */
+  stop(): Promise<{ requests: number; errors: string[] }>;
+}
+
+/** Loads a server over kept-alive connections, one request at a time on each, and counts failed requests instead of throwing. */
+export function openLoad(url: string, createRequest: (n: number) => LoadRequest, connections: number): OpenLoad {
+  const pool = new Pool(url, { connections, pipelining: 1 });
+  const errors: string[] = [];
+  let requests = 0;
+  let stopping = false;
+  const runConnection = async () => {
+    while (!stopping) await sendRequest(pool, createRequest(requests++)).catch((error) => errors.push(String(error)));
+  };
+  const running = Promise.all(Array.from({ length: connections }, runConnection));
+  return {
+    async stop() {
+      stopping = true;
+      await running;
+      await pool.close();
+      return { requests, errors };
+    },
+  };
+}
+
+/** Sends a number of requests over kept-alive connections. @throws if a response has an unexpected status */
+export async function runRequests(
+  url: string,
+  requests: number,
+  connections: number,
+  createRequest: (n: number) => LoadRequest,
+): Promise<void> {
+  const pool = new Pool(url, { connections, pipelining: 1 });
+  try {
+    await Promise.all(Array.from({ length: requests }, (_, n) => sendRequest(pool, createRequest(n))));
+  } finally {
+    await pool.close();
+  }
+}

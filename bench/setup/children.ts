@@ -9,6 +9,8 @@ export interface Child {
   /** Sends it a request and waits for the result. */
   call<T>(name: string, argument?: unknown): Promise<T>;
   stop(): Promise<void>;
+  /** Sends SIGTERM, or another signal, and waits until the process has ended. */
+  terminate(signal?: NodeJS.Signals): Promise<void>;
 }
 
 interface Message {
@@ -69,6 +71,11 @@ export function createChildren(profiles: string | undefined): Children {
         pendingCalls.set(++lastId, reply);
         child.send({ id: lastId, name: method, argument });
         return reply.promise as Promise<T>;
+      },
+      async terminate(signal = 'SIGTERM') {
+        running.delete(handle);
+        child.kill(signal);
+        await ended;
       },
       async stop() {
         running.delete(handle);

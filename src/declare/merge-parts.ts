@@ -74,14 +74,14 @@ function combineListeners(listeners: readonly Listener[]): Listener {
 type StartWorker = () => RunningWorker | Promise<RunningWorker>;
 
 /**
- * Combines functions that start workers: they run in order, and their workers stop in reverse order. If a worker fails to start, those that
- * were already started are stopped.
+ * Combines functions that start workers: they run in order, and their workers stop at the same time. If a worker fails to start, those
+ * that were already started are stopped.
  */
 function combineWorkerStarts(starts: readonly StartWorker[]): StartWorker {
   return async () => {
     const running: RunningWorker[] = [];
     const stopStartedWorkers = async () => {
-      for (const worker of running.reverse()) await worker.stop();
+      await Promise.all(running.toReversed().map((worker) => worker.stop()));
     };
     try {
       for (const start of starts) running.push(await start());
@@ -89,7 +89,8 @@ function combineWorkerStarts(starts: readonly StartWorker[]): StartWorker {
       await stopStartedWorkers();
       throw error;
     }
-    return { stop: stopStartedWorkers };
+    const isRunning = () => running.every((worker) => worker.isRunning?.() !== false);
+    return { stop: stopStartedWorkers, isRunning };
   };
 }
 

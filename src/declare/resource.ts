@@ -13,7 +13,7 @@ import { normalizeResourceName, type ResourceName } from './naming.ts';
 import type { Policy, Viewer } from './policy.ts';
 import type { PushSender } from './push.ts';
 import type { Anything, Route, RouteBuilder } from './route.ts';
-import type { RecordService, Services } from './service.ts';
+import type { CountMode, RecordService, Services } from './service.ts';
 
 /** The actions of a resource that have a route and a policy. */
 export const ACTIONS = ['list', 'read', 'create', 'update', 'delete'] as const;
@@ -85,6 +85,8 @@ export interface ResourceOptions<F extends Fields, T extends boolean = boolean> 
   timestamps?: T;
   /** Default `-createdAt`, or `_id` without timestamps. */
   defaultSort?: string;
+  /** `count`: how lists count their total if a request does not say. Default `settings.pagination.count`. */
+  pagination?: { count?: CountMode };
   /** Which CRUD routes exist. Default all. */
   crud?: boolean | readonly Action[];
   indexes?: readonly { fields: readonly string[]; unique?: boolean }[];

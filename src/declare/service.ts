@@ -34,6 +34,12 @@ export interface ActAsWithIfMatch extends ActAs {
 /** Comparison operators of list queries. */
 export type Operator = 'eq' | 'ne' | 'gt' | 'gte' | 'lt' | 'lte' | 'in' | 'nin' | 'all' | 'exists';
 
+/**
+ * How a list counts its total. `exact`: all records; `capped`: up to 10,000, then `totalCapped` is true; `none`: not at all. With `capped` and
+ * `none`, the cost of a list does not grow with the table.
+ */
+export type CountMode = 'exact' | 'capped' | 'none';
+
 /** The parameters of a list query that are not filters. */
 interface ListParameters {
   page?: number | string | undefined;
@@ -70,6 +76,8 @@ type WholeListInput<Q> = { [K in keyof ListInput<Q>]: K extends 'page' | 'limit'
 /** The metadata of a numbered page. */
 export interface PageMeta {
   total: number;
+  /** Whether more than `total` records may match, because counting stopped; only with `count: 'capped'`. */
+  totalCapped?: true;
   page: number;
   limit: number;
   pages: number;

@@ -10,6 +10,7 @@ import { readSettings, type Settings, type SettingsInput } from '../platform/con
 import type { Encryption } from '../platform/crypto/encryption.ts';
 import type { CapturedMails } from '../platform/mail/index.ts';
 import type { MailSender } from '../platform/mail/sender.ts';
+import { availabilityOf } from '../platform/postgres/availability.ts';
 import type { CapturedPushes } from '../push/history/read-push.ts';
 import type { Push } from '../push/index.ts';
 import { createDefaultTransports } from '../push/index.ts';
@@ -19,6 +20,7 @@ import { checkAppOptions } from './config-errors.ts';
 import { checkDeclarations } from './declarations.ts';
 import type { MigrateOptions } from './migrations/migrate.ts';
 import type { DeclaredFacts } from './migrations/plan/declared.ts';
+import { createShutdown } from './shutdown.ts';
 import { type StartOptions, startRoles } from './start.ts';
 
 /** The options of `createApp`. */
@@ -76,12 +78,15 @@ export interface App<R extends readonly AnyResource[] = readonly AnyResource[]> 
   /**
    * Connects and starts roles in this process; default: the roles that the environment does not disable.
    *
-   * @returns `url` of `web`, `metricsUrl` of metrics on a separate port; empty if this process does not serve them
+   * @returns `url` of `web`, `metricsUrl` and `healthUrl` of metrics and health checks on a separate port; empty if this process does not
+   *   serve them
    * @throws StartupError if a requirement is missing
    */
-  start(options?: StartOptions): Promise<{ url: string; metricsUrl: string }>;
-  /** Finishes work in progress and stops. */
+  start(options?: StartOptions): Promise<{ url: string; metricsUrl: string; healthUrl: string }>;
+  /** Finishes work in progress and stops. `web` first goes on serving for `DRAIN_DELAY_MS`. */
   close(): Promise<void>;
+  /** The ms that `close` may need with these settings; a process that takes longer should exit. */
+  stopLimitMs: number;
   /**
    * Registers a listener of in-process events: record changes, platform events, or events of an extension.
    *
@@ -120,6 +125,7 @@ const APP_MEMBERS: Record<keyof App, true> = {
   migrate: true,
   start: true,
   close: true,
+  stopLimitMs: true,
   on: true,
   service: true,
   transaction: true,
@@ -133,6 +139,15 @@ const APP_MEMBERS: Record<keyof App, true> = {
   declared: true,
 };
 
+/** Platforms send SIGKILL 30 s after SIGTERM by default; exit earlier, so that nothing is lost. */
+const MIN_STOP_LIMIT_MS = 25_000;
+/** ms for writing the last results and closing connections after the grace time. */
+const STOP_MARGIN_MS = 5000;
+
+function computeStopLimitMs({ drainDelayMs }: Environment, { graceMs }: Settings): number {
+  return Math.max(MIN_STOP_LIMIT_MS, drainDelayMs + graceMs + STOP_MARGIN_MS);
+}
+
 /**
  * Creates an app from declarations. Opens no connection yet.
  *
@@ -145,18 +160,26 @@ export function createApp<const R extends readonly AnyResource[], const E extend
 ): App<R> & Apis<E> {
   const parts = checkAndAssemble(options, variables);
 
-  const stops: (() => Promise<void>)[] = [];
+  const shutdown = createShutdown();
   let closing: Promise<void> | undefined;
   const app: App<R> = {
     migrate: (how) => parts.migrate(how),
-    start: (how = {}) => startRoles(parts, how, stops),
+    start: (how = {}) => startRoles(parts, how, shutdown),
     close() {
       closing ??= (async () => {
-        for (const stop of stops.reverse()) await stop();
-        await parts.close();
+        const { database } = parts.platform;
+        // Without Postgres, work in progress would wait for it.
+        const giveUp = setTimeout(() => availabilityOf(database).giveUp(), parts.platform.settings.graceMs);
+        try {
+          await shutdown.stopAll();
+        } finally {
+          clearTimeout(giveUp);
+          await parts.close();
+        }
       })();
       return closing;
     },
+    stopLimitMs: computeStopLimitMs(parts.platform.env, parts.platform.settings),
     on(name: string, handler: (payload: never) => unknown) {
       const [resource, action] = name.split('.');
       const declared = options.resources.find((one) => one.name === resource);

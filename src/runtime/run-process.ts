@@ -18,8 +18,8 @@ export function releaseMemory(): void {
   setFlagsFromString('--no-expose-gc');
 }
 
-// ms after which a stopping process exits. Platforms send SIGKILL after about 30 s; exit earlier, so that nothing is lost.
-const MAX_STOP_MS = 25_000;
+// A terminal, or a parent process that forwards signals, may send the same signal twice at once. ms in which a second one is ignored.
+const SAME_SIGNAL_MS = 500;
 
 type Variables = Record<string, string | undefined>;
 
@@ -59,7 +59,7 @@ function redirectOutputToLog(role: ProcessRole, level: string | undefined): Exit
 }
 
 /**
- * Runs an app as this process until SIGTERM or SIGINT; then it finishes work in progress and exits. In development it first makes the
+ * Runs an app as this process until SIGTERM or SIGINT; then it finishes work in progress and exits. A second signal ends it at once. In development it first makes the
  * database match the declarations. In production every line that it prints is JSON.
  *
  * @param role `web` runs every role that the environment does not disable; any other role runs alone
@@ -81,16 +81,19 @@ export async function runProcess(
   } catch (error) {
     exitWithError(error);
   }
-  let stopping = false;
+  let stoppingSince: number | undefined;
   const stop = async () => {
-    if (stopping) return;
-    stopping = true;
-    setTimeout(() => process.exit(1), MAX_STOP_MS).unref();
+    if (stoppingSince !== undefined) {
+      if (performance.now() - stoppingSince >= SAME_SIGNAL_MS) process.exit(1);
+      return;
+    }
+    stoppingSince = performance.now();
+    setTimeout(() => process.exit(1), app.stopLimitMs).unref();
     await app.close();
     process.exit(0);
   };
-  process.once('SIGTERM', stop);
-  process.once('SIGINT', stop);
+  process.on('SIGTERM', stop);
+  process.on('SIGINT', stop);
   try {
     if (NODE_ENV === 'development') {
       const { ALLOW_LOSS, OWN_DATABASE } = environment;
@@ -102,6 +105,6 @@ export async function runProcess(
     releaseMemory();
     if (isForTerminal && url !== '') console.log(`Belfry listens on ${url}`);
   } catch (error) {
-    if (!stopping) exitWithError(error);
+    if (stoppingSince === undefined) exitWithError(error);
   }
 }

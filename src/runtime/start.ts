@@ -1,7 +1,8 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { ProcessRole } from '../declare/extension.ts';
 import type { Environment } from '../platform/config/environment.ts';
 import { createPendingResponses } from '../platform/http/pending-responses.ts';
-import { startHttpServer } from '../platform/http/server.ts';
+import { type ListeningServer, startHttpServer } from '../platform/http/server.ts';
 import { createWorkLogger } from '../platform/observability/log-work.ts';
 import { addProcessMetrics } from '../platform/observability/metrics.ts';
 import { startRelay } from '../platform/outbox/relay.ts';
@@ -9,9 +10,10 @@ import { createRedisCheck } from '../platform/redis/check.ts';
 import type { AssembledApp } from './assemble.ts';
 import { withPostgresAndRedis } from './connect.ts';
 import { createApi } from './http/api.ts';
-import { createMetricsApp } from './http/monitoring.ts';
+import { createMonitoringApp, type Health, type HealthChecks } from './http/monitoring.ts';
 import { assertSchemaMatchesDeclarations, findMissingSchemaParts } from './migrations/check-schema.ts';
 import { warnIfDatabaseIsNewer } from './migrations/state.ts';
+import type { Shutdown } from './shutdown.ts';
 
 export interface StartOptions {
   /** The port of the role `web`. Default: PORT; 0 for any free port. */
@@ -46,19 +48,24 @@ function startRelayRole({ platform, parts }: AssembledApp) {
   });
 }
 
-async function startWebServer({ platform, parts, host, records, tables }: AssembledApp, port: number) {
+/** Creates the health checks of what every role needs. */
+function createDependencyChecks({ platform, tables }: AssembledApp): HealthChecks {
+  return {
+    postgres: () => platform.database.write({ text: 'select 1', values: [] }),
+    redis: createRedisCheck(platform),
+    migrations: async () => {
+      const missing = await findMissingSchemaParts(platform.database, tables);
+      if (missing.length > 0) throw new Error(`missing: ${missing.join(', ')}`);
+    },
+  };
+}
+
+async function startWebServer({ platform, parts, host, records }: AssembledApp, port: number, health: Health) {
   const pending = createPendingResponses(platform.settings.http);
   const api = createApi(
     { routes: parts.routes ?? [], pages: parts.pages ?? [] },
     { host, records, authenticators: parts.authenticators ?? [] },
-    {
-      postgres: () => platform.database.write({ text: 'select 1', values: [] }),
-      redis: createRedisCheck(platform),
-      migrations: async () => {
-        const missing = await findMissingSchemaParts(platform.database, tables);
-        if (missing.length > 0) throw new Error(`missing: ${missing.join(', ')}`);
-      },
-    },
+    health,
     pending,
   );
   return startHttpServer(
@@ -73,62 +80,116 @@ async function startWebServer({ platform, parts, host, records, tables }: Assemb
   );
 }
 
-/** Starts a server for metrics on a separate port; without METRICS_TOKEN, it serves only programs on this machine. */
-async function startMetricsServer({ platform }: AssembledApp, port: number) {
+/**
+ * Starts the servers of health checks and metrics: one server if both have the same port. Without METRICS_TOKEN, metrics are only for
+ * programs on this machine.
+ *
+ * @param health undefined: `web` serves the health checks of this process
+ */
+async function startMonitoringServers(
+  { platform }: AssembledApp,
+  health: Health | undefined,
+  shutdown: Shutdown,
+): Promise<{ metricsUrl: string; healthUrl: string }> {
   const { metrics, env, log, settings } = platform;
-  const host = env.metricsToken === undefined ? '127.0.0.1' : env.host;
-  const address = { port, setting: 'METRICS_PORT', host };
-  const server = await startHttpServer(createMetricsApp(metrics, env.metricsToken), address, {
-    stallMs: settings.http.stallMs,
-  });
-  log.info({ url: `${server.url}/metrics` }, 'serving metrics');
-  return server;
+  const { healthPort, metricsPort, metricsToken: token, host } = env;
+  const start = async (port: number, setting: string, app: Parameters<typeof createMonitoringApp>[0]) => {
+    const isLocal = app.health === undefined && token === undefined;
+    const address = { port, setting, host: isLocal ? '127.0.0.1' : host };
+    const server = await startHttpServer(createMonitoringApp(app), address, { stallMs: settings.http.stallMs });
+    shutdown.addSupport(() => server.close(0));
+    if (app.health !== undefined) log.info({ url: `${server.url}/readyz` }, 'serving health checks');
+    if (app.metrics !== undefined) log.info({ url: `${server.url}/metrics` }, 'serving metrics');
+    return server.url;
+  };
+  const servedMetrics = metricsPort === undefined ? undefined : { metrics, token };
+  const isShared = health !== undefined && healthPort === metricsPort;
+  let healthUrl = '';
+  if (health !== undefined && healthPort !== undefined)
+    healthUrl = await start(healthPort, 'HEALTH_PORT', { health, metrics: isShared ? servedMetrics : undefined });
+  let metricsUrl = isShared && servedMetrics !== undefined ? healthUrl : '';
+  if (metricsPort !== undefined && !isShared)
+    metricsUrl = await start(metricsPort, 'METRICS_PORT', { health: undefined, metrics: servedMetrics });
+  return { healthUrl, metricsUrl: metricsUrl && `${metricsUrl}/metrics` };
+}
+
+/** ms that a kept-alive connection must have been quiet before a server that served through its drain delay closes it. */
+const MAX_LINGER_MS = 1000;
+
+/**
+ * Stops `web` without a failed request. Load balancers learn from `/readyz` and from closed connections to send requests elsewhere; until
+ * they have, the process goes on serving. Then streams end, and the server closes when the last response is sent.
+ *
+ * @param stopWebWorkers ends the streams
+ */
+async function stopWeb(
+  { platform: { env, settings } }: AssembledApp,
+  server: ListeningServer,
+  stopWebWorkers: () => Promise<void>,
+): Promise<void> {
+  server.startDraining();
+  if (env.drainDelayMs > 0) await sleep(env.drainDelayMs);
+  const lingerMs = Math.min(env.drainDelayMs, MAX_LINGER_MS);
+  await Promise.all([stopWebWorkers(), server.close(settings.graceMs, lingerMs)]);
 }
 
 /**
  * Starts roles in this process.
  *
- * @param stops receives, for each started role, a function that stops it; the caller runs these functions in reverse order
+ * @param shutdown gets every started part
  */
 export async function startRoles(
   assembly: AssembledApp,
   options: StartOptions,
-  stops: (() => Promise<void>)[],
-): Promise<{ url: string; metricsUrl: string }> {
+  shutdown: Shutdown,
+): Promise<{ url: string; metricsUrl: string; healthUrl: string }> {
   const { platform, parts, tables, encryption } = assembly;
-  const roles = options.roles ?? listEnabledRoles(platform.env);
-  if (platform.env.logProcess === undefined) platform.log.setBindings({ process: formatProcessName(roles) });
+  const { env } = platform;
+  const roles = options.roles ?? listEnabledRoles(env);
+  if (env.logProcess === undefined) platform.log.setBindings({ process: formatProcessName(roles) });
   const registration = await withPostgresAndRedis(platform, async () => {
     await assertSchemaMatchesDeclarations(platform.database, tables);
     await warnIfDatabaseIsNewer(platform.database, platform.log);
     return encryption.registerKeys();
   });
-  stops.push(() => registration.deleteRegistration());
-  const startWorkers = async (role: ProcessRole) => {
+  shutdown.addSupport(() => registration.deleteRegistration());
+
+  /** The parts of this process that work in a loop. `isRunning` false: the loop has ended or is stuck. */
+  const loops: { isRunning?(): boolean }[] = [];
+  for (const role of roles) {
+    if (role === 'web') continue;
     const worker = await parts.workers?.[role]?.();
-    if (worker !== undefined) stops.push(() => worker.stop());
-  };
-  for (const role of roles) if (role !== 'web') await startWorkers(role);
+    if (worker === undefined) continue;
+    loops.push(worker);
+    shutdown.addWork(() => worker.stop());
+  }
   if (roles.includes('relay')) {
     const relay = startRelayRole(assembly);
-    stops.push(() => relay.stop());
+    loops.push(relay);
+    shutdown.addWork(() => relay.stop());
   }
-  const { metricsPort, metricsToken } = platform.env;
-  if (metricsPort !== undefined || metricsToken !== undefined) addProcessMetrics(platform.metrics);
-  let metricsUrl = '';
-  if (metricsPort !== undefined) {
-    const server = await startMetricsServer(assembly, metricsPort);
-    stops.push(() => server.close(0));
-    metricsUrl = `${server.url}/metrics`;
-  }
-  if (!roles.includes('web')) {
+
+  const checks = createDependencyChecks(assembly);
+  const { isStopping: isDraining } = shutdown;
+  const loopCheck = async () => {
+    if (loops.some(({ isRunning }) => isRunning?.() === false)) throw new Error('a worker has ended or is stuck');
+  };
+  const isWeb = roles.includes('web');
+  const webPort = options.port ?? env.port;
+  if (env.metricsPort !== undefined || env.metricsToken !== undefined) addProcessMetrics(platform.metrics);
+  // If HEALTH_PORT is the port of `web`, that server has the same routes.
+  const isServedByWeb = isWeb && env.healthPort === webPort && webPort !== 0;
+  const health = { checks: loops.length > 0 ? { ...checks, workers: loopCheck } : checks, isDraining };
+  const monitoring = await startMonitoringServers(assembly, isServedByWeb ? undefined : health, shutdown);
+  if (!isWeb) {
     platform.log.info({ roles }, `running with the roles ${roles.join(', ')}`);
-    return { url: '', metricsUrl };
+    return { url: '', ...monitoring };
   }
-  const server = await startWebServer(assembly, options.port ?? platform.env.port);
-  stops.push(() => server.close(platform.settings.graceMs));
-  // Start the workers of `web` last: they are then stopped before the server, which waits for responses that they still write.
-  await startWorkers('web');
+  const server = await startWebServer(assembly, webPort, { checks, isDraining });
+  let stopWebWorkers = async () => {};
+  shutdown.addWork(() => stopWeb(assembly, server, () => stopWebWorkers()));
+  const webWorker = await parts.workers?.web?.();
+  if (webWorker !== undefined) stopWebWorkers = () => webWorker.stop();
   platform.log.info({ roles, url: server.url }, `listens on ${server.url} with the roles ${roles.join(', ')}`);
-  return { url: server.url, metricsUrl };
+  return { url: server.url, ...monitoring };
 }

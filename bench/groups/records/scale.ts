@@ -34,25 +34,53 @@ async function getCursorAfterPage(server: Child, size: Size, page: number): Prom
   return ((await body.json()) as { meta: { next: string } }).meta.next;
 }
 
+/** Creates the same request to both tables, of the user who sees all records. */
+const requestAll = (query: string) => async (_server: Child, size: Size) =>
+  createGet(`/api/${size}?limit=${LIMIT}&${query}`, ADMIN);
+
 /** The requests sent to both tables, by figure. */
 const LIST_REQUESTS: Record<
   string,
   { note: string; createRequest: (server: Child, size: Size) => Promise<LoadRequest> }
 > = {
-  page: {
+  'records.scale.page': {
     note: `first page of an owner's ${RECORDS_PER_OWNER} records, with the total`,
     createRequest: async (_server, size) => createGet(`/api/${size}?limit=${LIMIT}`, 0),
   },
-  cursor: {
+  'records.scale.cursor': {
     note: `page ${PAGE} of many (page 250 of few), by cursor`,
     async createRequest(server, size) {
       const before = size === 'many' ? PAGE - 1 : ROWS.few / LIMIT / 2 - 1;
       return createGet(`/api/${size}?limit=${LIMIT}&after=${await getCursorAfterPage(server, size, before)}`, ADMIN);
     },
   },
-  search: {
+  'records.scale.search': {
     note: `q that finds ${MATCHING_RECORDS} of all, with the total`,
-    createRequest: async (_server, size) => createGet(`/api/${size}?limit=${LIMIT}&q=${SEARCHED_WORD}`, ADMIN),
+    createRequest: requestAll(`q=${SEARCHED_WORD}`),
+  },
+  'scale.list.total': { note: 'first page of all records, with the exact total', createRequest: requestAll('') },
+  'scale.list.capped': { note: 'first page of all records, count=capped', createRequest: requestAll('count=capped') },
+  'scale.list.deep': {
+    note: 'page at 90% of all records, with the exact total',
+    createRequest: async (_server, size) =>
+      createGet(`/api/${size}?limit=${LIMIT}&page=${(ROWS[size] / LIMIT) * 0.9}`, ADMIN),
+  },
+  'scale.list.middle': {
+    note: 'page at 50% of all records, with the exact total',
+    createRequest: async (_server, size) =>
+      createGet(`/api/${size}?limit=${LIMIT}&page=${(ROWS[size] / LIMIT) * 0.5}`, ADMIN),
+  },
+  'scale.list.short': {
+    note: 'q of two letters that no record contains, count=capped',
+    createRequest: requestAll('q=zz&count=capped'),
+  },
+  'scale.list.short.exact': {
+    note: 'the same with the exact total',
+    createRequest: requestAll('q=zz'),
+  },
+  'scale.list.updated': {
+    note: 'sort=-updatedAt with a declared index, count=none',
+    createRequest: requestAll('sort=-updatedAt&count=none'),
   },
 };
 
@@ -70,7 +98,7 @@ async function measure(bench: Bench, server: Child, name: string): Promise<Figur
   const getSpeeds = (size: Size) => results[size].map((result) => 1000 / result.p50);
   const formatTime = (size: Size) => `${median(results[size].map((result) => result.p50)).toFixed(2)} ms`;
   return createRatio(
-    `records.scale.${name}`,
+    name,
     getSpeeds('few'),
     getSpeeds('many'),
     `${formatTime('many')} to ${formatTime('few')}; ${note}`,
@@ -79,17 +107,17 @@ async function measure(bench: Bench, server: Child, name: string): Promise<Figur
 
 /** Compares the time of a list on 1,000,000 rows with the same list on 10,000, one request at a time. */
 export const recordsScale: Group = {
-  name: 'records',
+  name: 'scale',
   async run(bench) {
-    const names = Object.keys(LIST_REQUESTS).filter((name) => bench.isRequested(`records.scale.${name}`));
+    const names = Object.keys(LIST_REQUESTS).filter((name) => bench.isRequested(name));
     if (names.length === 0) return [];
-    bench.logProgress('records.scale: filling 1,000,000 rows …');
+    bench.logProgress('scale: filling 1,000,000 rows …');
     const servers = await createScaleDatabase(bench.servers);
     const program = new URL('../../processes/scale.ts', import.meta.url);
     const server = await bench.children.start(program, createBelfryEnvironment(servers, 'web'));
     const figures: Figure[] = [];
     for (const name of names) {
-      bench.logProgress(`records.scale.${name} …`);
+      bench.logProgress(`${name} …`);
       figures.push(await measure(bench, server, name));
     }
     await server.stop();

@@ -41,8 +41,22 @@ function isTrustedProxyEntry(text: string): boolean {
   return names.includes(text) || (isAddress && (ipaddr.isValid(text) || ipaddr.isValidCIDR(text)));
 }
 
-const PORT_MALFORMED = 'PORT must be a number from 0 to 65535';
-const METRICS_PORT_MALFORMED = 'METRICS_PORT must be a number from 0 to 65535';
+const numberSchema = (name: string, max: number) => {
+  const error = `${name} must be a number from 0 to ${max}`;
+  return z
+    .string()
+    .regex(/^\d{1,9}$/, { error })
+    .transform(Number)
+    .refine((value) => value <= max, { error });
+};
+
+const portSchema = (name: string) => numberSchema(name, 65_535);
+
+/** Maximum of DRAIN_DELAY_MS: five minutes, the longest time that platforms give a stopping process. */
+const MAX_DRAIN_DELAY_MS = 300_000;
+
+/** Load balancers usually stop sending requests to a stopping process within a few seconds. */
+const PRODUCTION_DRAIN_DELAY_MS = 5000;
 
 /** Whether a text is a sender of e-mail: `Belfry <no-reply@example.com>`, or only the address. */
 function isMailSender(text: string): boolean {
@@ -63,12 +77,9 @@ const environmentSchema = z.object({
   APP_URL: z
     .url({ protocol: /^https?$/, error: 'APP_URL is malformed: it should look like https://api.example.com' })
     .optional(),
-  PORT: z
-    .string()
-    .regex(/^\d{1,5}$/, { error: PORT_MALFORMED })
-    .transform(Number)
-    .refine((port) => port <= 65_535, { error: PORT_MALFORMED })
-    .default(5001),
+  PORT: portSchema('PORT').default(5001),
+  DRAIN_DELAY_MS: numberSchema('DRAIN_DELAY_MS', MAX_DRAIN_DELAY_MS).optional(),
+  HEALTH_PORT: portSchema('HEALTH_PORT').optional(),
   HOST: z
     .string()
     .refine((text) => isIP(text) !== 0 || text === 'localhost', {
@@ -120,12 +131,7 @@ const environmentSchema = z.object({
     .string()
     .regex(/^[\x21-\x7e]+$/, { error: 'METRICS_TOKEN must consist of visible ASCII characters, without spaces' })
     .optional(),
-  METRICS_PORT: z
-    .string()
-    .regex(/^\d{1,5}$/, { error: METRICS_PORT_MALFORMED })
-    .transform(Number)
-    .refine((port) => port <= 65_535, { error: METRICS_PORT_MALFORMED })
-    .optional(),
+  METRICS_PORT: portSchema('METRICS_PORT').optional(),
   LOOPBACK_RATE_LIMITS: onOffSchema('LOOPBACK_RATE_LIMITS'),
   RELAY: onOffSchema('RELAY'),
   WEBHOOKS_WORKER: onOffSchema('WEBHOOKS_WORKER'),
@@ -185,6 +191,10 @@ export interface Environment {
   port: number;
   /** The address that `web` listens on; undefined: all addresses of this machine. */
   host: string | undefined;
+  /** ms that a stopping `web` process goes on serving, so that load balancers can stop sending requests to it. */
+  drainDelayMs: number;
+  /** The port on which each process serves its health checks; undefined: only `web` serves them, on its own port. */
+  healthPort: number | undefined;
   logLevel: string;
   /** The name of this process in log lines; undefined: the name is made of the roles that the process starts. */
   logProcess: string | undefined;
@@ -251,6 +261,8 @@ export function readEnvironment(variables: Record<string, string | undefined>): 
     appUrl: env.APP_URL,
     port: env.PORT,
     host: env.HOST,
+    drainDelayMs: env.DRAIN_DELAY_MS ?? (env.NODE_ENV === 'production' ? PRODUCTION_DRAIN_DELAY_MS : 0),
+    healthPort: env.HEALTH_PORT,
     logLevel: env.LOG_LEVEL ?? (env.NODE_ENV === 'test' ? 'silent' : 'info'),
     logProcess: env.LOG_PROCESS,
     corsOrigins: env.CORS_ORIGINS,

@@ -65,6 +65,8 @@ const settingsSchema = z.strictObject({
     .strictObject({
       defaultLimit: z.number().int().positive().default(20),
       maxLimit: z.number().int().positive().default(100),
+      /** How lists count their total if neither the request nor the resource says. */
+      count: z.enum(['exact', 'capped', 'none']).default('exact'),
     })
     .prefault({}),
   http: z

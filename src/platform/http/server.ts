@@ -1,16 +1,10 @@
 import { randomUUID } from 'node:crypto';
-import {
-  createServer,
-  type IncomingMessage,
-  type RequestListener,
-  type Server,
-  type ServerResponse,
-  STATUS_CODES,
-} from 'node:http';
+import { createServer, type IncomingMessage, type RequestListener, type ServerResponse, STATUS_CODES } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { StartupError } from '../config/environment.ts';
 import { ApiError, type ErrorCode } from '../errors.ts';
+import { createConnectionDrain } from './drain-connections.ts';
 import { assignRequestId } from './request-context.ts';
 import { sendError } from './response.ts';
 import { watchStalledConnections } from './stalled-connections.ts';
@@ -19,8 +13,16 @@ import { watchStalledConnections } from './stalled-connections.ts';
 export interface ListeningServer {
   /** `http://127.0.0.1:<port>`, or the address of the given host. */
   url: string;
-  /** Stops accepting connections, lets requests in progress finish within `graceMs`, then closes the remaining ones. */
-  close(graceMs: number): Promise<void>;
+  /**
+   * Continues to serve, but from now on every response closes its connection, so that clients open the next one to another process.
+   */
+  startDraining(): void;
+  /**
+   * Stops accepting connections, lets requests in progress finish within `graceMs`, then closes the remaining ones.
+   *
+   * @param lingerMs ms that a kept-alive connection must have been quiet before it is closed; default 0
+   */
+  close(graceMs: number, lingerMs?: number): Promise<void>;
 }
 
 /** How a server treats clients that do not read their responses. */
@@ -55,10 +57,12 @@ export async function startHttpServer(
       requireHostHeader: false,
     },
     (req, res) => {
+      drain.addResponse(res);
       if (isValidRequestHead(req)) handler(req, res);
       else refuseRequest(req, res, 'BAD_REQUEST');
     },
   );
+  const drain = createConnectionDrain(server);
   server.on('checkExpectation', (req, res) => refuseRequest(req, res, 'EXPECTATION_FAILED'));
   server.on('connect', (_req, socket) => writeErrorToSocket(socket, 'BAD_REQUEST'));
   server.on('clientError', refuseMalformedRequest);
@@ -72,8 +76,9 @@ export async function startHttpServer(
   });
   return {
     url: urlOf(server.address() as AddressInfo),
-    close: async (graceMs) => {
-      await closeServer(server, graceMs);
+    startDraining: drain.start,
+    close: async (graceMs, lingerMs = 0) => {
+      await drain.close(lingerMs, graceMs);
       stopChecks();
     },
   };
@@ -133,14 +138,6 @@ function writeErrorToSocket(socket: Duplex, code: ErrorCode): void {
     'Connection: close',
   ];
   socket.end(`${head.join('\r\n')}\r\n\r\n${body}`);
-}
-
-async function closeServer(server: Server, graceMs: number): Promise<void> {
-  const closed = new Promise<void>((resolve) => server.close(() => resolve()));
-  server.closeIdleConnections();
-  const timer = setTimeout(() => server.closeAllConnections(), graceMs);
-  await closed;
-  clearTimeout(timer);
 }
 
 // RFC 3986 §3.2.2 and §3.2.3: a name or an IPv4 address, or an IPv6 address in brackets; a port.

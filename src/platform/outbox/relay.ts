@@ -1,7 +1,10 @@
+import { once } from 'node:events';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Logger } from '../observability/log.ts';
 import { type LogWork, startTimer } from '../observability/log-work.ts';
+import { availabilityOf } from '../postgres/availability.ts';
 import type { Database, Executor } from '../postgres/database.ts';
+import { isTransient } from '../postgres/errors.ts';
 import type { RedisClient } from '../redis/connections.ts';
 import { OUTBOX_COLUMNS, type OutboxRow, type RawOutboxRow, toOutboxRow } from './table.ts';
 import { wakeChannel } from './wake.ts';
@@ -44,10 +47,21 @@ const DEFER = `
     available_at = now() + least(5 * power(2, attempts), 3600) * interval '1 second'
   where id = any($1::bigint[])`;
 
+/**
+ * ms from the end of an outage of Postgres to the sweeps that it interrupted. In this time, live workers store the results of their work
+ * and renew their leases, so that the sweeps find only what dead workers left.
+ */
+const SWEEP_AFTER_OUTAGE_MS = 2000;
+
+/** ms without progress, besides the wait between two checks, after which the relay counts as stuck. */
+const STUCK_MS = 60_000;
+
 /** A relay that is running. */
 export interface RunningRelay {
   /** Finishes the batches in progress and stops. */
   stop(): Promise<void>;
+  /** Whether the relay still claims outbox rows. False if it is stuck, for example in a consumer that never ends. */
+  isRunning(): boolean;
 }
 
 interface RelayOptions {
@@ -66,9 +80,12 @@ interface RelayOptions {
 export function startRelay(options: RelayOptions): RunningRelay {
   const { database, log, logWork, settings } = options;
   const consumers = options.consumers.toSorted((a, b) => Number(a.last ?? false) - Number(b.last ?? false));
+  const availability = availabilityOf(database);
   const stopping = new AbortController();
+  const stopped = once(stopping.signal, 'abort');
   let wakeUp: () => void = () => undefined;
   let woken = false;
+  let progressedAt = performance.now();
 
   async function runConsumersAndRemoveRows(rows: OutboxRow[], tx: Executor): Promise<AfterCommit[]> {
     const afterCommits: AfterCommit[] = [];
@@ -85,6 +102,7 @@ export function startRelay(options: RelayOptions): RunningRelay {
   async function processBatch(): Promise<number> {
     let rows: OutboxRow[] = [];
     const elapsed = startTimer();
+    progressedAt = performance.now();
     try {
       const afterCommits = await database.transaction(async (tx) => {
         rows = (await tx.write<RawOutboxRow>({ name: 'outbox_claim', text: CLAIM, values: [settings.batch] })).map(
@@ -99,6 +117,8 @@ export function startRelay(options: RelayOptions): RunningRelay {
       if (rows.length === 0) throw error;
       const line = { outcome: 'failed', rows: rows.length, durationMs: elapsed(), err: error };
       logWork('relay batch', line, { level: 'error' });
+      // The rows have no part in an outage. They stay due, and the next batch claims them.
+      if (isTransient(error) && !(await availability.isAvailable())) throw error;
       // A single row may have failed the whole batch, so retry the rows one by one.
       for (const row of rows) await retryOrDeferRow(row.id);
     }
@@ -107,6 +127,7 @@ export function startRelay(options: RelayOptions): RunningRelay {
 
   /** Processes one outbox row again, and defers it if that fails: a row that no consumer can handle must not block other rows. */
   async function retryOrDeferRow(id: number): Promise<void> {
+    progressedAt = performance.now();
     try {
       const afterCommits = await database.transaction(async (tx) => {
         const rows = (await tx.write<RawOutboxRow>({ text: CLAIM_ONE, values: [id] })).map(toOutboxRow);
@@ -114,6 +135,7 @@ export function startRelay(options: RelayOptions): RunningRelay {
       });
       await Promise.all(afterCommits.map((afterCommit) => afterCommit()));
     } catch (error) {
+      if (isTransient(error) && !(await availability.isAvailable())) throw error;
       log.error({ err: error, outbox: id }, 'an outbox event could not be processed; it is deferred');
       await database.write({ text: DEFER, values: [[id], String(error).slice(0, 500)] });
     }
@@ -142,6 +164,17 @@ export function startRelay(options: RelayOptions): RunningRelay {
     await Promise.all(Array.from({ length: settings.streams }, processFullBatches));
   }
 
+  const pause = (ms: number) => sleep(ms, undefined, { signal: stopping.signal }).catch(() => undefined);
+
+  /** If an error is part of an outage of Postgres, waits until the outage ends or the relay stops. Returns whether it was. */
+  async function waitForOutageToEnd(error: unknown): Promise<boolean> {
+    if (!isTransient(error) || (await availability.isAvailable())) return false;
+    progressedAt = Number.POSITIVE_INFINITY;
+    await Promise.race([availability.waitUntilAvailable(), stopped]);
+    progressedAt = performance.now();
+    return true;
+  }
+
   async function runRelayLoop(): Promise<void> {
     while (!stopping.signal.aborted) {
       try {
@@ -149,7 +182,7 @@ export function startRelay(options: RelayOptions): RunningRelay {
         await waitForWakeUp(settings.pollMs);
       } catch (error) {
         log.error({ err: error }, 'the relay could not claim outbox events');
-        await sleep(settings.pollMs, undefined, { signal: stopping.signal }).catch(() => undefined);
+        if (!(await waitForOutageToEnd(error))) await pause(settings.pollMs);
       }
     }
   }
@@ -157,14 +190,16 @@ export function startRelay(options: RelayOptions): RunningRelay {
   async function repeatSweepUntilStopped(sweep: Sweep): Promise<void> {
     while (!stopping.signal.aborted) {
       const elapsed = startTimer();
+      let nextMs = sweep.everyMs;
       try {
         const rows = (await sweep.run()) ?? 0;
         if (rows > 0) logWork('sweep', { outcome: 'done', sweep: sweep.name, rows, durationMs: elapsed() });
       } catch (error) {
         const line = { outcome: 'failed', sweep: sweep.name, durationMs: elapsed(), err: error };
         logWork('sweep', line, { level: 'error' });
+        if (await waitForOutageToEnd(error)) nextMs = SWEEP_AFTER_OUTAGE_MS;
       }
-      await sleep(sweep.everyMs, undefined, { signal: stopping.signal }).catch(() => undefined);
+      await pause(nextMs);
     }
   }
 
@@ -177,6 +212,7 @@ export function startRelay(options: RelayOptions): RunningRelay {
   options.subscriber.subscribe(wakeChannel(options.prefix)).then(onWakeUp, () => undefined); // polling works without it
   const running = Promise.all([runRelayLoop(), ...options.sweeps.map(repeatSweepUntilStopped)]);
   return {
+    isRunning: () => performance.now() - progressedAt < settings.pollMs + STUCK_MS,
     async stop() {
       stopping.abort();
       wakeUp();

@@ -23,6 +23,8 @@ export interface NewJob {
 export interface RunningWorker {
   /** Stops accepting jobs and waits for those in progress, but not for a Redis that is down. */
   stop(): Promise<void>;
+  /** Whether the worker still takes jobs, for the health check of its process. Default: it does. */
+  isRunning?(): boolean;
 }
 
 /**
@@ -154,6 +156,7 @@ export function createQueues(redis: RedisConnections, prefix: string, log: Logge
       worker.on('error', (error) => warnOfWorker({ err: error, queue: name }, 'a worker reported an error'));
       worker.on('failed', (job, error) => log.error({ err: error, queue: name, job: job?.id }, 'a job failed'));
       return {
+        isRunning: () => worker.isRunning(),
         async stop() {
           let isClosed = false;
           const closed = worker.close().finally(() => {

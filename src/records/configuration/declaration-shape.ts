@@ -25,6 +25,9 @@ const OPTION_SCHEMAS = {
   renamedFrom: z.union([z.string(), anyList]).describe('a name, or a list of names'),
   timestamps: z.boolean().describe('true or false'),
   defaultSort: z.string().describe('a string, such as "-createdAt,title"'),
+  pagination: z
+    .strictObject({ count: z.enum(['exact', 'capped', 'none']).optional() })
+    .describe('an object such as { count: "capped" }; count is "exact", "capped" or "none"'),
   crud: z.union([z.boolean(), anyList]).describe('true, false or a list of actions'),
   indexes: z
     .array(z.strictObject({ fields: z.array(z.string()), unique: z.boolean().optional() }))

@@ -30,3 +30,12 @@ export function prefixSql(text: string): string {
 export function arrayTextSql(column: string): string {
   return `${ARRAY_TEXT}(${quoteIdentifier(column)})`;
 }
+
+// A sequence of three characters that a search index holds: of a word, or of a word and its padding, two spaces before it and one after it
+// (https://www.postgresql.org/docs/current/pgtrgm.html). The searched text may begin and end inside of a word.
+const INDEXED_SEQUENCE = /[\p{L}\p{N}]{3}|[\p{L}\p{N}]{2}[^\p{L}\p{N}]|[^\p{L}\p{N}][\p{L}\p{N}]/u;
+
+/** Whether a search index can find a text: `bel`, but not `be`. Other texts are searched in every row. */
+export function isServedByTrigrams(text: string): boolean {
+  return INDEXED_SEQUENCE.test(text);
+}

@@ -8,15 +8,21 @@ import { loadAuthorizedRecord, policyConditionsForList } from '../access/authori
 import { policyConditionsForDeletedList } from '../access/deleted-under.ts';
 import { actorOf, type OperationContext } from '../access/operation-context.ts';
 import type { Entity, RecordsContext } from '../context.ts';
-import { createCursorAfter } from '../query/cursor.ts';
-import type { Condition, ListCondition, ListQuery, Position } from '../query/list-query.ts';
+import {
+  type Condition,
+  type ListCondition,
+  type ListQuery,
+  MAX_FAST_OFFSET,
+  type Position,
+} from '../query/list-query.ts';
 import { queryError } from '../query/parameter.ts';
 import { parseListQuery, type RawQuery } from '../query/parse.ts';
 import { scopeConditions } from '../query/scope.ts';
+import { fieldsSortableBySomeClient } from '../query/sort.ts';
 import type { Slice } from '../query/sql.ts';
 import type { CompiledResource } from '../schema/compiled.ts';
-import { type FittingPage, readPageWithinResponseRoom } from '../serialize/response-bytes.ts';
 import type { Store } from '../store/store.ts';
+import { readPage } from './read-page.ts';
 
 /** Reads a record that the caller may read. */
 export async function readRecord(
@@ -69,63 +75,6 @@ async function resolveStartPosition(
   return positionOfRecord(sort, record);
 }
 
-/** How to read a page. */
-interface PageRead {
-  store: Store;
-  query: ListQuery;
-  after: Position | undefined;
-  operation: OperationContext;
-  /** Maximum bytes of the records, as JSON; undefined for reads by code, which are not truncated. */
-  bytes: number | undefined;
-}
-
-/** Reads the records of a slice, as many as fit into the response. */
-async function readSlice(
-  { store, query, after, operation, bytes }: PageRead,
-  slice: Omit<Slice, 'after'>,
-): Promise<FittingPage<StoredRecord>> {
-  if (bytes === undefined) {
-    return { records: await store.list(query, { ...slice, after }, query.slow), isCut: false };
-  }
-  return readPageWithinResponseRoom(operation.req, bytes, (room) =>
-    store.listWithin(query, { ...slice, after }, query.slow, room),
-  );
-}
-
-/** Reads the records of a slice, and counts the whole list. */
-async function readSliceAndTotal(
-  pageRead: PageRead,
-  slice: Omit<Slice, 'after'>,
-): Promise<[FittingPage<StoredRecord>, number]> {
-  const { store, query } = pageRead;
-  if (slice.offset === 0 || !query.slow) {
-    return Promise.all([readSlice(pageRead, slice), store.count(query, query.slow)]);
-  }
-  // Skipping rows takes time, so do not read a page beyond the end.
-  const total = await store.count(query, query.slow);
-  return [slice.offset < total ? await readSlice(pageRead, slice) : { records: [], isCut: false }, total];
-}
-
-async function readPage({ resource }: Entity, pageRead: PageRead): Promise<Omit<StoredPage, 'query'>> {
-  const { query } = pageRead;
-  const { page, limit } = query;
-  const offset = (page - 1) * limit;
-  const nextCursorOf = (records: StoredRecord[]) => createCursorAfter(resource, query, records.at(-1)!);
-  if (query.counted) {
-    const [{ records, isCut }, total] = await readSliceAndTotal(pageRead, { limit, offset });
-    const isMore = isCut || (records.length === limit && offset + limit < total);
-    const next = isMore ? { next: nextCursorOf(records) } : {};
-    const truncated = isCut ? { truncated: true as const } : {};
-    return { records, meta: { total, page, limit, pages: Math.ceil(total / limit), ...next, ...truncated } };
-  }
-  const { records, isCut } = await readSlice(pageRead, { limit: limit + 1, offset });
-  const isMore = isCut || records.length > limit;
-  if (records.length > limit) records.pop();
-  // If only the extra record, which detects a next page, did not fit, the page is complete.
-  const truncated = isCut && records.length < limit ? { truncated: true as const } : {};
-  return { records, meta: { limit, next: isMore ? nextCursorOf(records) : null, ...truncated } };
-}
-
 /** The conditions that list policy and scope filter put on a list. */
 async function policyAndScopeConditions(resource: CompiledResource, operation: OperationContext): Promise<Condition[]> {
   const allowed = await policyConditionsForList(resource, operation);
@@ -142,9 +91,9 @@ async function parseAndAuthorizeList(
   byCode: boolean,
 ) {
   const allowed = operation.system ? [] : await policyAndScopeConditions(resource, operation);
-  const { defaultLimit, maxLimit } = settings.pagination;
+  const { maxLimit } = settings.pagination;
   const query = parseListQuery(resource, raw, operation.system ? 'system' : operation.user, {
-    limits: { defaultLimit, maxLimit: byCode ? Math.max(maxLimit, MAX_LIMIT_OF_CODE) : maxLimit },
+    limits: { ...settings.pagination, maxLimit: byCode ? Math.max(maxLimit, MAX_LIMIT_OF_CODE) : maxLimit },
     resourceOf: (name) => entities.get(name)!.resource,
     byCode,
   });
@@ -157,14 +106,43 @@ async function parseAndAuthorizeList(
   };
 }
 
-/** Runs the statements of a list. A statement timeout becomes the ApiError UNAVAILABLE, with a hint for the client. */
-async function runListWithTimeoutError<T>(work: () => Promise<T>): Promise<T> {
+/** Advice that makes a list query faster, for its client. */
+function speedAdvice(
+  resource: CompiledResource,
+  { page, limit, sort, count }: ListQuery,
+  { q, after }: RawQuery,
+): string {
+  const isDeep = after === undefined && (page - 1) * limit > MAX_FAST_OFFSET;
+  const fastSorts = fieldsSortableBySomeClient(resource).filter(
+    (field) => resource.indexedSorts.has(field) && resource.field.get(field)?.visibleTo === undefined,
+  );
+  const advice = [
+    'add a filter',
+    ...(typeof q === 'string' && q !== '' ? ['search for a longer text (three letters or more)'] : []),
+    ...(isDeep ? ['continue with "after" instead of a high "page"'] : []),
+    ...(resource.indexedSorts.has(sort[0]!.field) || fastSorts.length === 0 ? [] : [`sort by ${fastSorts.join(', ')}`]),
+    ...(count === 'exact' ? ['limit the total with count=capped or count=none'] : []),
+  ];
+  return advice.length < 2 ? advice.join() : `${advice.slice(0, -1).join(', ')} or ${advice.at(-1)}`;
+}
+
+/**
+ * Runs the statements of a list. A statement timeout becomes the ApiError UNAVAILABLE, with advice for the client.
+ *
+ * @param raw the query as requested
+ */
+async function runListWithTimeoutError<T>(
+  resource: CompiledResource,
+  query: ListQuery,
+  raw: RawQuery,
+  work: () => Promise<T>,
+): Promise<T> {
   try {
     return await work();
   } catch (error) {
     if (!isStatementTimeout(error)) throw error;
-    const hint = 'add a filter, search for a longer text, or leave out the total with count=none';
-    throw new ApiError('UNAVAILABLE', `This list takes too long to read; ${hint}`, { cause: error });
+    const message = `This list takes too long to read; ${speedAdvice(resource, query, raw)}`;
+    throw new ApiError('UNAVAILABLE', message, { cause: error });
   }
 }
 
@@ -181,10 +159,10 @@ export async function listRecords(
   byCode = false,
 ): Promise<StoredPage> {
   const { allowed, query, whole, from } = await parseAndAuthorizeList(context, entity, raw, operation, byCode);
-  return runListWithTimeoutError(async () => {
+  return runListWithTimeoutError(entity.resource, query, raw, async () => {
     const after = await resolveStartPosition(entity, from, query, allowed);
     const bytes = byCode ? undefined : context.settings.http.pageBytes;
-    return { ...(await readPage(entity, { store: from, query: whole, after, operation, bytes })), query };
+    return { ...(await readPage(entity.resource, { store: from, query: whole, after, operation, bytes })), query };
   });
 }
 
@@ -196,7 +174,7 @@ export async function readFirstRecord(
   operation: OperationContext,
 ): Promise<StoredRecord | undefined> {
   const { allowed, query, whole, from } = await parseAndAuthorizeList(context, entity, raw, operation, true);
-  return runListWithTimeoutError(async () => {
+  return runListWithTimeoutError(entity.resource, query, raw, async () => {
     const slice: Slice = { limit: 1, offset: 0, after: await resolveStartPosition(entity, from, query, allowed) };
     return (await from.list(whole, slice, whole.slow))[0];
   });
@@ -210,7 +188,7 @@ export async function countRecords(
   operation: OperationContext,
 ): Promise<number> {
   const { whole, from } = await parseAndAuthorizeList(context, entity, raw, operation, true);
-  return runListWithTimeoutError(() => from.count(whole, whole.slow));
+  return runListWithTimeoutError(entity.resource, whole, raw, () => from.count(whole, whole.slow));
 }
 
 const PAGING_PARAMETERS = ['page', 'limit', 'after'];
@@ -237,7 +215,9 @@ export async function* readRecordPages(
   let after: Position | undefined;
   for (;;) {
     const slice: Slice = { limit: EACH_PAGE_LENGTH, offset: 0, after };
-    const records = await runListWithTimeoutError(() => from.list(ordered, slice, ordered.slow));
+    const records = await runListWithTimeoutError(entity.resource, ordered, raw, () =>
+      from.list(ordered, slice, ordered.slow),
+    );
     yield records;
     if (records.length < EACH_PAGE_LENGTH) return;
     after = positionOfRecord(ordered.sort, records.at(-1)!);

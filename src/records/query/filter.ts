@@ -89,18 +89,18 @@ export function parseFilter(
   return visibility === undefined ? [comparison] : [visibility, comparison];
 }
 
-/** `q` as a condition: at least one searchable field that the viewer may see contains the text. */
-export function parseSearch(resource: CompiledResource, text: string, viewer: QueryViewer): ListCondition[] {
+/** `q` as a condition: at least one searchable field that the viewer may see contains the text. Undefined for an empty text. */
+export function parseSearch(resource: CompiledResource, text: string, viewer: QueryViewer): ListCondition | undefined {
   const fields = resource.fields.filter((field) => field.spec.searchable && !field.secret);
   if (fields.length === 0) throw queryError('Unknown query parameter "q"; this resource is not searchable');
   if (text.length > MAX_SEARCH_LENGTH) {
     throw queryError(`The query parameter "q" takes at most ${MAX_SEARCH_LENGTH} characters`);
   }
-  if (text === '') return [];
+  if (text === '') return undefined;
   const any = fields.map((field): ListCondition => {
     const contains: ListCondition = { field: field.name, contains: text };
     const visibility = fieldVisibilityCondition(resource, field, viewer);
     return visibility === undefined ? contains : { every: [visibility, contains] };
   });
-  return [{ any }];
+  return { any };
 }

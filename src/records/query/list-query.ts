@@ -1,5 +1,5 @@
 import type { FieldSpec } from '../../declare/field.ts';
-import type { Operator } from '../../declare/service.ts';
+import type { CountMode, Operator } from '../../declare/service.ts';
 import { fieldTypeOf, type Scalar } from '../fields/field-type.ts';
 import type { SortTerm } from '../schema/compiled.ts';
 
@@ -54,9 +54,17 @@ export interface Includes extends ReadonlyMap<string, Includes> {}
 /** A position in a sorted list: the value of each sort term, in the form in which records hold it; null for a missing value. */
 export type Position = readonly unknown[];
 
+/**
+ * Maximum rows that a fast query may skip: skipping them costs about as much as reading a page. To skip more, the list is read from its
+ * nearer end if its length is known.
+ */
+export const MAX_FAST_OFFSET = 10_000;
+
 /** A parsed list request. */
 export interface ListQuery {
   conditions: readonly ListCondition[];
+  /** A search that examines only the next rows of the list, besides `conditions`; undefined if there is none. */
+  windowSearch: ListCondition | undefined;
   /** Ends with the id, so that the order is total. */
   sort: readonly SortTerm[];
   /** Starts at 1. */
@@ -64,8 +72,8 @@ export interface ListQuery {
   limit: number;
   /** The start of the page: a position, or the record at that position. */
   after: Position | { record: string } | undefined;
-  /** Whether the total is requested. */
-  counted: boolean;
+  /** How to count the total. `none` after a cursor. */
+  count: CountMode;
   /** Whether cursors may carry the values of the sort terms, because every viewer who may use this sort sees them. */
   cursorCarriesValues: boolean;
   /** References to expand, in addition to those that are always expanded. */

@@ -1,10 +1,12 @@
+import type { CountMode } from '../../declare/service.ts';
+import { isServedByTrigrams } from '../fields/index-expressions.ts';
 import type { CompiledResource } from '../schema/compiled.ts';
 import { addIdTieBreaker } from '../schema/indexes.ts';
 import { parseCodeFilter } from './code-filter.ts';
 import { parseCursor } from './cursor.ts';
 import { isFilterable, parseFilter, parseSearch, type QueryViewer } from './filter.ts';
 import { parseInclude, type ResourceOf } from './include.ts';
-import type { Includes, ListQuery } from './list-query.ts';
+import { type Includes, type ListCondition, type ListQuery, MAX_FAST_OFFSET } from './list-query.ts';
 import {
   assertGivenOnce,
   joinNames,
@@ -21,12 +23,27 @@ export type RawQuery = Record<string, unknown>;
 interface Limits {
   defaultLimit: number;
   maxLimit: number;
+  /** Default `exact`. */
+  count?: CountMode;
 }
 
 /** The highest `page`. */
 export const MAX_PAGES = 1_000_000_000;
-// Maximum rows that a fast query may skip: skipping them costs about as much as reading a page.
-const MAX_FAST_OFFSET = 10_000;
+
+/** The values of `count`. */
+export const COUNT_MODES: readonly CountMode[] = ['exact', 'capped', 'none'];
+
+function isCountMode(value: unknown): value is CountMode {
+  return COUNT_MODES.includes(value as CountMode);
+}
+
+/** How lists of a resource count if the request does not say. */
+export function defaultCountMode(
+  { declaration }: CompiledResource,
+  { count = 'exact' }: Pick<Limits, 'count'>,
+): CountMode {
+  return declaration.pagination?.count ?? count;
+}
 
 /** The field names that the query parameter `fields` may contain. */
 export function selectableFields(resource: CompiledResource): string[] {
@@ -83,19 +100,21 @@ const LIST_PARAMETER_NAMES: ReadonlySet<string> = new Set(LIST_PARAMETERS);
 /** The parameters of a list that are not filters, as texts. */
 type ListParameters = Partial<Record<(typeof LIST_PARAMETERS)[number], string>>;
 
-/** Parses the parameters that choose the page of a list, and whether to count the total. */
+/** Parses the parameters that choose the page of a list, and how to count the total. */
 function parsePaging(
   { page, limit, after, count }: ListParameters,
   limits: Limits,
-): Pick<ListQuery, 'page' | 'limit' | 'counted'> {
+  defaultCount: CountMode,
+): Pick<ListQuery, 'page' | 'limit'> & { requestedCount: CountMode } {
   if (after !== undefined && page !== undefined)
     throw queryError('The query parameters "after" and "page" cannot be combined');
-  if (count !== undefined && count !== 'none') throw queryError('The query parameter "count" can only be "none"');
+  if (count !== undefined && !isCountMode(count))
+    throw queryError('The query parameter "count" can only be "exact", "capped" or "none"');
   const defaultSize = Math.min(limits.defaultLimit, limits.maxLimit);
   return {
     page: page === undefined ? 1 : parsePositiveInteger('page', page, MAX_PAGES),
     limit: limit === undefined ? defaultSize : parsePositiveInteger('limit', limit, limits.maxLimit),
-    counted: after === undefined && count === undefined,
+    requestedCount: count ?? defaultCount,
   };
 }
 
@@ -115,7 +134,7 @@ interface Options {
 /** Whether the parameter `count` is a filter: if a field has this name and the caller may filter by it, the parameter means the field. */
 function isCountFilter(resource: CompiledResource, value: unknown, viewer: QueryViewer): boolean {
   if (isFilterable(resource, 'count')) return true;
-  return viewer === 'system' && resource.field.has('count') && value !== 'none';
+  return viewer === 'system' && resource.field.has('count') && !isCountMode(value);
 }
 
 /** Whether the name of a list parameter means a filter instead. */
@@ -152,19 +171,20 @@ export function parseListQuery(
       parameters[name as keyof ListParameters] = requireSingleText(name, byCode ? String(value) : value);
   }
   assertGivenOnce(filters.map(([name]) => name));
-  const conditions = [
-    ...filters.flatMap(([name, value]) =>
-      byCode
-        ? parseCodeFilter(resource, name, value, viewer)
-        : parseFilter(resource, name, requireSingleText(name, value), viewer),
-    ),
-    ...(parameters.q === undefined ? [] : parseSearch(resource, parameters.q, viewer)),
-  ];
+  const conditions: ListCondition[] = filters.flatMap(([name, value]) =>
+    byCode
+      ? parseCodeFilter(resource, name, value, viewer)
+      : parseFilter(resource, name, requireSingleText(name, value), viewer),
+  );
   const sort = addIdTieBreaker(
     parameters.sort === undefined ? resource.defaultSort : parseSort(resource, parameters.sort, viewer),
   );
   const order = { sort, cursorCarriesValues: canCursorCarryValues(resource, sort, viewer) };
-  const paging = parsePaging(parameters, limits);
+  const defaultCount = byCode ? 'exact' : defaultCountMode(resource, limits);
+  const { requestedCount, ...paging } = parsePaging(parameters, limits, defaultCount);
+  const { q = '' } = parameters;
+  const search = parameters.q === undefined ? undefined : parseSearch(resource, q, viewer);
+  const isWindowed = !byCode && search !== undefined && requestedCount !== 'exact' && !isServedByTrigrams(q);
   const isFarDown = (paging.page - 1) * paging.limit > MAX_FAST_OFFSET;
   const isScan = viewer === 'system' && lacksIndexForFilters(resource, filters);
   const deleted = parseDeleted(parameters.deleted);
@@ -172,14 +192,11 @@ export function parseListQuery(
     ...order,
     ...paging,
     ...parseSelection(resource, parameters, resourceOf),
-    conditions,
+    count: parameters.after === undefined ? requestedCount : 'none',
+    conditions: search === undefined || isWindowed ? conditions : [...conditions, search],
+    windowSearch: isWindowed ? search : undefined,
     after: parameters.after === undefined ? undefined : parseCursor(resource, order, parameters.after),
     deleted,
-    slow:
-      (parameters.q ?? '') !== '' ||
-      isFarDown ||
-      isScan ||
-      deleted !== undefined ||
-      !resource.indexedSorts.has(sort[0]!.field),
+    slow: q !== '' || isFarDown || isScan || deleted !== undefined || !resource.indexedSorts.has(sort[0]!.field),
   };
 }

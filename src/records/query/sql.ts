@@ -1,7 +1,7 @@
 import { quoteIdentifier } from '../../platform/postgres/identifiers.ts';
-import { arrayTextSql, prefixSql } from '../fields/index-expressions.ts';
+import { arrayTextSql, isServedByTrigrams, prefixSql } from '../fields/index-expressions.ts';
 import { type CompiledResource, columnOf, type SortTerm } from '../schema/compiled.ts';
-import type { Comparison, ListCondition, ListQuery, Position } from './list-query.ts';
+import { type Comparison, type ListCondition, type ListQuery, MAX_FAST_OFFSET, type Position } from './list-query.ts';
 
 const COMPARISON_SIGNS = { eq: '=', gt: '>', gte: '>=', lt: '<', lte: '<=' } as const;
 
@@ -45,13 +45,16 @@ function comparisonSql(resource: CompiledResource, { field, op, value }: Compari
   return `${column} ${COMPARISON_SIGNS[op as keyof typeof COMPARISON_SIGNS]} ${addConverted(value)}${order}`;
 }
 
-/** SQL that tests whether a text, or an item of an array of texts, matches a LIKE pattern. */
-function containsSql(resource: CompiledResource, field: string, pattern: string): string {
+/** SQL that tests whether a text, or an item of an array of texts, matches a LIKE pattern that contains the searched text. */
+function containsSql(resource: CompiledResource, field: string, searched: string, pattern: string): string {
   const column = columnOf(resource, field);
-  if (resource.field.get(field)?.spec.inner === undefined) return `${quoteIdentifier(column)} ilike ${pattern}`;
+  const matchesSql = (text: string) =>
+    // Without trigrams, the index would return every row, each to be checked again. `is true` prevents Postgres from using it.
+    isServedByTrigrams(searched) ? `${text} ilike ${pattern}` : `(${text} ilike ${pattern}) is true`;
+  if (resource.field.get(field)?.spec.inner === undefined) return matchesSql(quoteIdentifier(column));
   // The index covers the joined items. Check each item as well, because a match may span two items.
   const items = `exists (select from unnest(${quoteIdentifier(column)}) _item where _item ilike ${pattern})`;
-  return `(${arrayTextSql(column)} ilike ${pattern} and ${items})`;
+  return `(${matchesSql(arrayTextSql(column))} and ${items})`;
 }
 
 /** A condition as SQL; values become parameters. */
@@ -63,7 +66,7 @@ export function conditionSql(resource: CompiledResource, condition: ListConditio
   if ('every' in condition) return joinConditionsSql(resource, condition.every, ' and ', 'true', params);
   if ('contains' in condition) {
     const pattern = `%${condition.contains.replace(/[\\%_]/g, '\\$&')}%`;
-    return containsSql(resource, condition.field, params.add(pattern));
+    return containsSql(resource, condition.field, condition.contains, params.add(pattern));
   }
   return comparisonSql(resource, condition, params);
 }
@@ -168,7 +171,8 @@ function rangesAfterPositionSql(
   return rangesAfterTermsSql(sort.map((term, i) => createPositionTerm(resource, term, position[i], params)));
 }
 
-interface UnnamedStatement {
+/** A statement without a name. */
+export interface UnnamedStatement {
   text: string;
   values: unknown[];
 }
@@ -181,6 +185,8 @@ export interface Slice {
   limit: number;
   /** Rows to skip. */
   offset: number;
+  /** Whether `offset` counts from the end of the list. The rows are returned in list order all the same. */
+  fromEnd?: boolean;
   /** The position before the first row; undefined for the start of the list. */
   after: Position | undefined;
 }
@@ -193,6 +199,11 @@ function orderSql({ field }: CompiledResource, sort: readonly SortTerm[]): strin
   return terms.join(', ');
 }
 
+// Postgres sorts nulls last, and first in descending order, so this is the exact reverse.
+function reverseTerm(term: SortTerm): SortTerm {
+  return { ...term, descending: !term.descending };
+}
+
 function whereSql(conditions: readonly string[]): string {
   return conditions.length === 0 ? '' : ` where ${conditions.join(' and ')}`;
 }
@@ -201,30 +212,84 @@ function fromSql({ source, table }: CompiledResource): string {
   return source ?? quoteIdentifier(table);
 }
 
-/** The statement of a page. */
+/** The placeholders and conditions of a page that skips rows. */
+interface OffsetPageParts {
+  conditions: readonly string[];
+  limit: string;
+  offset: string;
+}
+
+/**
+ * The SQL of a page that skips rows. To skip many, it reads only their ids: an index on the order holds them, so that the rows themselves
+ * are not fetched.
+ */
+function offsetPageSql(
+  resource: CompiledResource,
+  columns: string,
+  sort: readonly SortTerm[],
+  slice: Slice,
+  { conditions, limit, offset }: OffsetPageParts,
+): string {
+  const order = orderSql(resource, sort);
+  const readOrder = slice.fromEnd ? orderSql(resource, sort.map(reverseTerm)) : order;
+  const rowsSql = (selected: string) =>
+    `select ${selected} from ${fromSql(resource)}${whereSql(conditions)} order by ${readOrder} limit ${limit} offset ${offset}`;
+  if (resource.source !== undefined || !(slice.fromEnd || slice.offset > MAX_FAST_OFFSET))
+    return slice.fromEnd ? `select * from (${rowsSql(columns)}) _page order by ${order}` : rowsSql(columns);
+  // `limit 1` keeps the join a look-up of each id, even in a plan that was made without knowing the limit.
+  const row = `select ${columns} from ${fromSql(resource)} where "id" = "_id" limit 1`;
+  return `select ${columns} from (${rowsSql('"id" as "_id"')}) _ids cross join lateral (${row}) _row order by ${order}`;
+}
+
+/**
+ * The statement of a page.
+ *
+ * @param tested a condition that does not narrow down the page: the column `_match`, the last one, tells which rows meet the condition
+ */
 export function createPageStatement(
   resource: CompiledResource,
   columns: string,
   list: SelectedList,
   slice: Slice,
+  tested?: ListCondition,
 ): UnnamedStatement {
   const params = createSqlParameters();
+  const selected = tested === undefined ? columns : `${columns}, ${conditionSql(resource, tested, params)} as "_match"`;
   const conditions = list.conditions.map((condition) => conditionSql(resource, condition, params));
   const order = orderSql(resource, list.sort);
   const ranges = slice.after === undefined ? [] : rangesAfterPositionSql(resource, list.sort, slice.after, params);
   const limit = params.add(slice.limit);
   const rowsSql = (range: readonly string[]) =>
-    `select ${columns} from ${fromSql(resource)}${whereSql([...conditions, ...range])} order by ${order} limit ${limit}`;
-  if (slice.offset > 0) return { text: `${rowsSql([])} offset ${params.add(slice.offset)}`, values: params.values };
+    `select ${selected} from ${fromSql(resource)}${whereSql([...conditions, ...range])} order by ${order} limit ${limit}`;
+  if (slice.offset > 0 || slice.fromEnd) {
+    const text = offsetPageSql(resource, columns, list.sort, slice, {
+      conditions,
+      limit,
+      offset: params.add(slice.offset),
+    });
+    return { text, values: params.values };
+  }
   if (ranges.length < 2) return { text: rowsSql(ranges), values: params.values };
   // Read each range separately, up to the page limit: if they were joined by OR, Postgres would read from the start of the list.
   const parts = ranges.map((range) => `(${rowsSql([range])})`).join(' union all ');
   return { text: `select * from (${parts}) _page order by ${order} limit ${limit}`, values: params.values };
 }
 
-/** The statement that counts a list. */
-export function createCountStatement(resource: CompiledResource, { conditions }: SelectedList): UnnamedStatement {
+/**
+ * The statement that counts a list.
+ *
+ * @param cap stop counting at this number; undefined to count all
+ */
+export function createCountStatement(
+  resource: CompiledResource,
+  { conditions }: SelectedList,
+  cap: number | undefined,
+): UnnamedStatement {
   const params = createSqlParameters();
   const where = whereSql(conditions.map((condition) => conditionSql(resource, condition, params)));
-  return { text: `select count(*) from ${fromSql(resource)}${where}`, values: params.values };
+  const rows = `from ${fromSql(resource)}${where}`;
+  // As a literal, so that Postgres plans for the number.
+  const text =
+    cap === undefined ? `select count(*) ${rows}` : `select count(*) from (select ${rows} limit ${cap}) _rows`;
+  return { text, values: params.values };
 }

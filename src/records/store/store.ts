@@ -6,6 +6,12 @@ import type { Queryable } from '../../platform/postgres/queryable.ts';
 import type { Values } from '../operations/validate.ts';
 import type { Condition, DeletedUnderCondition, ListCondition } from '../query/list-query.ts';
 import {
+  createSearchCountStatement,
+  createSearchPageStatement,
+  SEARCH_WINDOW_ROWS,
+  type WindowedList,
+} from '../query/search-window.ts';
+import {
   conditionSql,
   createCountStatement,
   createPageStatement,
@@ -29,6 +35,11 @@ export type WriteCondition = Condition | DeletedUnderCondition | WrittenByCondit
 export interface WriteResult {
   record: StoredRecord;
   previous: StoredRecord;
+}
+
+/** A page of a search that examines only some rows. */
+export interface SearchedPage extends MeasuredPage<StoredRecord> {
+  end: StoredRecord | undefined;
 }
 
 /** The records of a resource in Postgres. No policy is applied here; `conditions` limit which records a call can reach. */
@@ -60,7 +71,16 @@ export interface Store {
     slow: boolean,
     bytes: () => number,
   ): Promise<MeasuredPage<StoredRecord>>;
-  count(selection: SelectedList, slow: boolean): Promise<number>;
+  /** Counts a list. @param cap stop counting at this number */
+  count(selection: SelectedList, slow: boolean, cap?: number): Promise<number>;
+  /**
+   * Like `listWithin`, for a search that examines only the next rows of the list.
+   *
+   * @returns also `end`, the last examined row, if the list may continue after it and the page includes all matches up to it
+   */
+  searchWithin(list: WindowedList, slice: Slice, bytes: () => number): Promise<SearchedPage>;
+  /** Counts the matches of such a search in the first rows of the list. `isFull`: more rows may follow. */
+  countSearched(list: WindowedList): Promise<{ matches: number; isFull: boolean }>;
   insert(id: string, values: Values, cause: Cause): Promise<StoredRecord>;
   /** Returns undefined if no record with that id meets the conditions. */
   update(
@@ -102,9 +122,10 @@ export function createStore(
     writeStatements: createWriteStatements(resource, codec),
     selectWithinBytes: createSelectWithinBytes(resource, codec.columns),
     pageWithinBytes: createPageWithinBytes(codec.columns, rowSizeSql(resource)),
+    searchWithinBytes: createPageWithinBytes(`${codec.columns}, "_match", "_last"`, rowSizeSql(resource)),
   },
 ): Store {
-  const { name: statement, writeStatements, selectWithinBytes, pageWithinBytes } = shared;
+  const { name: statement, writeStatements, selectWithinBytes, pageWithinBytes, searchWithinBytes } = shared;
   const table = resource.source ?? quoteIdentifier(resource.table);
   const width = codec.columns.split(', ').length;
 
@@ -166,9 +187,28 @@ export function createStore(
       };
     },
 
-    async count(selection, slow) {
-      const { text, values } = createCountStatement(resource, selection);
+    async count(selection, slow, cap) {
+      const { text, values } = createCountStatement(resource, selection, cap);
       return (await chooseListReader(slow)<[number]>(statement(text, values)))[0]![0];
+    },
+
+    async searchWithin(list, slice, bytes) {
+      const { text, values } = createSearchPageStatement(resource, codec.columns, list, slice);
+      const within = searchWithinBytes(text, `$${values.length + 1}::bigint`);
+      const rows = await database.readSlowly<unknown[]>(statement(within, [...values, bytes()]));
+      const last = rows.at(-1);
+      return {
+        records: rows.filter((row) => row[width] === true).map(codec.fromRow),
+        bytes: rows.reduce((sum, row) => sum + (row[width + 2] as number), 0),
+        isCut: last?.[width + 3] === true,
+        end: last?.[width + 1] === true ? codec.fromRow(last) : undefined,
+      };
+    },
+
+    async countSearched(list) {
+      const { text, values } = createSearchCountStatement(resource, list);
+      const [row] = await database.readSlowly<[number, number]>(statement(text, values));
+      return { matches: row![0], isFull: row![1] === SEARCH_WINDOW_ROWS };
     },
 
     async insert(id, values, cause) {

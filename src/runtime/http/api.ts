@@ -21,7 +21,7 @@ import { createCors } from './cors.ts';
 import { createEndpoint, type Endpoint, type EndpointParts } from './endpoint.ts';
 import { addHomePage } from './home-page.ts';
 import { createRequestLimits, type RequestLimits } from './limits.ts';
-import { createHealthRouter, createMetricsRouter, type HealthChecks } from './monitoring.ts';
+import { createHealthRouter, createMetricsRouter, type Health } from './monitoring.ts';
 import { toPublicError } from './public-error.ts';
 import { createRouteRecorder, logRequestWhenDone, redactedPathOf } from './request-log.ts';
 import { beginSignIn } from './sign-in.ts';
@@ -142,7 +142,7 @@ function createSegmentHandler(routers: ReadonlyMap<string, Router>): RequestHand
 export function createApi(
   { routes, pages }: { routes: readonly Route[]; pages: readonly Route[] },
   parts: EndpointParts,
-  health: HealthChecks,
+  health: Health,
   pending: PendingResponses,
 ): Express {
   const { env, log, metrics } = parts.host;

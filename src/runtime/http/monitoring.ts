@@ -9,6 +9,7 @@ import express, {
 } from 'express';
 import { withDeadline } from '../../platform/concurrency/deadline.ts';
 import { ApiError } from '../../platform/errors.ts';
+import { isFromThisMachine } from '../../platform/http/client-address.ts';
 import { assignRequestId, requestIdOf } from '../../platform/http/request-context.ts';
 import { sendError, sendJson } from '../../platform/http/response.ts';
 import type { Metrics } from '../../platform/observability/metrics.ts';
@@ -16,6 +17,13 @@ import { toPublicError } from './public-error.ts';
 
 /** The checks of `/readyz`, by name. A check resolves if the dependency works, and rejects otherwise. */
 export type HealthChecks = Record<string, () => Promise<unknown>>;
+
+/** What `/readyz` reports. */
+export interface Health {
+  checks: HealthChecks;
+  /** Whether the process is stopping, so that it must get no more requests. */
+  isDraining(): boolean;
+}
 
 const TIMEOUT_MS = 2000;
 
@@ -30,12 +38,16 @@ async function runHealthCheck(check: () => Promise<unknown>): Promise<'ok' | 'fa
 
 /**
  * Creates the routes of health checks. `GET /healthz`: the process responds. `GET /readyz`: its dependencies work too; a 503 names those
- * that do not.
+ * that do not. While the process stops, `/readyz` is a 503 with the status `draining`.
  */
-export function createHealthRouter(checks: HealthChecks): Router {
+export function createHealthRouter({ checks, isDraining }: Health): Router {
   const router = Router({ caseSensitive: true, strict: true });
   router.get('/healthz', (_req, res) => sendJson(res, 200, { status: 'ok' }));
   router.get('/readyz', async (_req, res) => {
+    if (isDraining()) {
+      sendJson(res, 503, { status: 'draining', checks: {} });
+      return;
+    }
     const names = Object.keys(checks);
     const outcomes = await Promise.all(names.map((name) => runHealthCheck(checks[name]!)));
     const ready = outcomes.every((outcome) => outcome === 'ok');
@@ -76,8 +88,25 @@ export function createMetricsRouter({ registry }: Metrics, token: string | undef
   return router;
 }
 
-/** Creates a separate application that serves only `GET /metrics`, for a separate port. */
-export function createMetricsApp(metrics: Metrics, token: string | undefined): Express {
+/** Refuses requests from other machines: without a token, metrics are only for programs on this one. */
+const requireLocalClient: RequestHandler = (req, _res, next) => {
+  if (!isFromThisMachine(req)) throw new ApiError('NOT_FOUND');
+  next();
+};
+
+/**
+ * Creates a separate application that serves only health checks, metrics or both, for a separate port.
+ *
+ * @param health undefined: serve no health checks
+ * @param metrics undefined: serve no metrics. Without `token`, they are served to programs on this machine only.
+ */
+export function createMonitoringApp({
+  health,
+  metrics,
+}: {
+  health: Health | undefined;
+  metrics: { metrics: Metrics; token: string | undefined } | undefined;
+}): Express {
   const app = express();
   app.disable('x-powered-by');
   app.disable('etag');
@@ -85,7 +114,11 @@ export function createMetricsApp(metrics: Metrics, token: string | undefined): E
     assignRequestId(req);
     next();
   });
-  app.use(createMetricsRouter(metrics, token));
+  if (health !== undefined) app.use(createHealthRouter(health));
+  if (metrics !== undefined) {
+    if (metrics.token === undefined) app.use('/metrics', requireLocalClient);
+    app.use(createMetricsRouter(metrics.metrics, metrics.token));
+  }
   app.use(() => {
     throw new ApiError('NOT_FOUND');
   });

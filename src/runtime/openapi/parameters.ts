@@ -1,9 +1,9 @@
 import type { Route } from '../../declare/route.ts';
-import type { Operator } from '../../declare/service.ts';
+import type { CountMode, Operator } from '../../declare/service.ts';
 import { fieldJsonSchema } from '../../records/fields/field-type.ts';
 import { isFilterable, LIST_OPERATORS, MAX_LIST_VALUES, MAX_SEARCH_LENGTH } from '../../records/query/filter.ts';
 import { listIncludablePaths, MAX_LEVELS, MAX_PATHS, type ResourceOf } from '../../records/query/include.ts';
-import { MAX_PAGES, selectableFields } from '../../records/query/parse.ts';
+import { COUNT_MODES, defaultCountMode, MAX_PAGES, selectableFields } from '../../records/query/parse.ts';
 import { fieldsSortableBySomeClient, MAX_SORT_TERMS } from '../../records/query/sort.ts';
 import type { CompiledField, CompiledResource } from '../../records/schema/compiled.ts';
 import { hasEntityTag, isItemPath } from '../http/endpoint.ts';
@@ -87,6 +87,7 @@ export function addConditionalAndIdempotencyHeaders(route: Route, components: Co
 interface Pagination {
   defaultLimit: number;
   maxLimit: number;
+  count: CountMode;
 }
 
 /** Maximum number of include paths that the document lists. If there are more, it gives some as examples. */
@@ -194,12 +195,20 @@ export function createReadParameters(resource: CompiledResource, resourceOf: Res
   return [createFieldsParameter(resource), ...createIncludeParameters(resource, resourceOf)];
 }
 
+function createCountParameter(initial: CountMode): Json {
+  const description =
+    'How to count the total. `exact`: all records. `capped`: up to 10,000, then `totalCapped` is true. `none`: no total. `capped` and ' +
+    '`none` keep large lists fast.';
+  return createQueryParameter('count', description, { type: 'string', enum: [...COUNT_MODES], default: initial });
+}
+
 /** Creates the query parameters of a resource's list. */
 export function createListParameters(
   resource: CompiledResource,
   resourceOf: ResourceOf,
-  { defaultLimit, maxLimit }: Pagination,
+  pagination: Pagination,
 ): Json[] {
+  const { defaultLimit, maxLimit } = pagination;
   const positiveInteger = (maximum: number, initial: number) => ({
     type: 'integer',
     minimum: 1,
@@ -224,8 +233,6 @@ export function createListParameters(
     ...(resource.softDelete
       ? [createQueryParameter('deleted', deleted, { type: 'string', enum: ['only', 'with'] })]
       : []),
-    ...(isFilterable(resource, 'count')
-      ? []
-      : [createQueryParameter('count', '`none` omits the total, which makes large lists faster.', { const: 'none' })]),
+    ...(isFilterable(resource, 'count') ? [] : [createCountParameter(defaultCountMode(resource, pagination))]),
   ];
 }

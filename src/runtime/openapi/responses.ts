@@ -60,9 +60,10 @@ function createReplayedHeader(components: Components): Json {
 
 const LIST_META = {
   type: 'object',
-  description: 'Describes the page. `total`, `page` and `pages` are absent with `after` and with `count=none`.',
+  description: 'Describes the page. `total`, `page` and `pages` are absent with `after` and without a count.',
   properties: {
     total: { type: 'integer', description: 'The number of records on all pages.' },
+    totalCapped: { const: true, description: 'More than `total` records may match, because counting stopped.' },
     page: { type: 'integer' },
     limit: { type: 'integer', description: 'The maximum number of records on a page.' },
     pages: { type: 'integer' },

@@ -91,6 +91,9 @@ test.each([
   ['PORT', '1e3'],
   ['METRICS_PORT', '70000'],
   ['METRICS_PORT', 'on'],
+  ['HEALTH_PORT', '65536'],
+  ['DRAIN_DELAY_MS', '5s'],
+  ['DRAIN_DELAY_MS', '300001'],
   ['METRICS_TOKEN', 'two words'],
   ['SVC_ENCRYPTION_KEYS', 'short'],
   ['SVC_ENCRYPTION_KEYS', `${key}x`],
@@ -119,6 +122,9 @@ test.each([
 test.each([
   ['PORT', '0'],
   ['METRICS_PORT', '9090'],
+  ['HEALTH_PORT', '8080'],
+  ['DRAIN_DELAY_MS', '0'],
+  ['DRAIN_DELAY_MS', '300000'],
   ['METRICS_TOKEN', 'a-long/one+with=signs'],
   ['CORS_ORIGINS', '*'],
   ['CORS_ORIGINS', ' https://a.example , http://localhost:3000 '],
@@ -138,6 +144,15 @@ test('development and tests require only the database and Redis URLs, and an emp
     expect(env).toMatchObject({ nodeEnv, appUrl: undefined, port: 5001 });
     expect(env.encryptionKeys).toHaveLength(1);
   }
+});
+
+test('a stopping process drains for five seconds in production only, unless DRAIN_DELAY_MS says otherwise', () => {
+  const drainDelayOf = (variables: Record<string, string>) => readEnvironment({ ...right, ...variables }).drainDelayMs;
+  expect(drainDelayOf({})).toBe(5000);
+  expect(drainDelayOf({ NODE_ENV: 'development' })).toBe(0);
+  expect(drainDelayOf({ NODE_ENV: 'test' })).toBe(0);
+  expect(drainDelayOf({ DRAIN_DELAY_MS: '0' })).toBe(0);
+  expect(drainDelayOf({ NODE_ENV: 'development', DRAIN_DELAY_MS: '100' })).toBe(100);
 });
 
 test('one or several encryption keys are accepted, newest first', () => {

@@ -250,6 +250,12 @@ test.each<[string, object, string]>([
   ['a crud that is a string', { crud: 'list' }, 'crud: must be'],
   ['timestamps that are a string', { timestamps: 'no' }, 'timestamps: must be true or false'],
   ['webhooks that are a string', { webhooks: 'no' }, 'webhooks: must be true or false'],
+  [
+    'an unknown count mode',
+    { pagination: { count: 'all' } },
+    'pagination: must be an object such as { count: "capped" }',
+  ],
+  ['an unknown pagination option', { pagination: { limit: 5 } }, 'pagination: must be an object such as'],
   ['indexes that are a list of names', { indexes: ['a'] }, 'indexes: must be a list, such as'],
   [
     'an index with an unknown option',

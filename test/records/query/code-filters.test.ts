@@ -112,7 +112,7 @@ test.each<[Record<string, unknown>, string]>([
   [{ sort: 'sealed' }, 'Cannot sort by "sealed"'],
   [{ sort: 'word' }, 'Cannot sort by "word"'],
   [{ limit: 1001 }, 'must be a whole number from 1 to 1000'],
-  [{ count: 'all' }, 'The query parameter "count" can only be "none"'],
+  [{ count: 'all' }, 'The query parameter "count" can only be "exact", "capped" or "none"'],
 ])('a filter that no query can evaluate is refused, for the system too: %j', async (query, message) => {
   const error = await tickets.list(query as never).catch((thrown) => thrown);
   expect(error).toBeInstanceOf(ApiError);

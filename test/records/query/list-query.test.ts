@@ -60,7 +60,7 @@ describe('a list without parameters', () => {
     expect(list({})).toMatchObject({
       page: 1,
       limit: 20,
-      counted: true,
+      count: 'exact',
       conditions: [],
       cursorCarriesValues: true,
       slow: false,
@@ -89,7 +89,9 @@ describe('page and limit', () => {
       { page: 7, limit: 50 },
     ],
     [{ page: '1000000000' }, { page: 1e9, limit: 20 }],
-    [{ count: 'none' }, { counted: false }],
+    [{ count: 'none' }, { count: 'none' }],
+    [{ count: 'capped' }, { count: 'capped' }],
+    [{ count: 'exact' }, { count: 'exact' }],
   ])('are parsed: %j', (query, expected) => {
     expect(list(query)).toMatchObject(expected);
   });
@@ -102,7 +104,7 @@ describe('page and limit', () => {
     [{ limit: '' }, 'The query parameter "limit" must be a whole number from 1 to 50'],
     [{ limit: ['1', '2'] }, 'The query parameter "limit" must be given once'],
     [{ sort: 'a\0' }, 'The query parameter "sort" contains characters that are not allowed'],
-    [{ count: 'all' }, 'The query parameter "count" can only be "none"'],
+    [{ count: 'all' }, 'The query parameter "count" can only be "exact", "capped" or "none"'],
     [{ after: 'x', page: '1' }, 'The query parameters "after" and "page" cannot be combined'],
     [{ deleted: 'only' }, 'Unknown query parameter "deleted"; filterable fields: title, views, tags, private, pay'],
   ])('are refused: %j, %s', (query, message) => {
@@ -153,19 +155,21 @@ describe('a list that may take a long time', () => {
 describe('the parameter count', () => {
   test('is a filter if a field named count is filterable', () => {
     expect(list({ count: '3' }, undefined, counted!)).toMatchObject({
-      counted: true,
+      count: 'exact',
       conditions: [{ field: 'count', op: 'eq', value: 3 }],
     });
   });
 
   test('is a filter only in code if clients may not filter by the field named count, unless its value is "none"', () => {
-    expect(refusal(() => list({ count: '3' }, undefined, hiddenCount!))).toContain('can only be "none"');
+    expect(refusal(() => list({ count: '3' }, undefined, hiddenCount!))).toContain(
+      'can only be "exact", "capped" or "none"',
+    );
     expect(list({ count: 3 }, 'system', hiddenCount!)).toMatchObject({
-      counted: true,
+      count: 'exact',
       conditions: [{ field: 'count', op: 'eq', value: 3 }],
     });
-    expect(list({ count: 'none' }, 'system', hiddenCount!)).toMatchObject({ counted: false, conditions: [] });
-    expect(refusal(() => list({ count: 3 }, 'system'))).toContain('can only be "none"');
+    expect(list({ count: 'none' }, 'system', hiddenCount!)).toMatchObject({ count: 'none', conditions: [] });
+    expect(refusal(() => list({ count: 3 }, 'system'))).toContain('can only be "exact", "capped" or "none"');
   });
 });
 

@@ -207,7 +207,7 @@ const parameter = fc.oneof(
   { weight: 2, arbitrary: value.map((one) => `q=${text(one)}`) },
   { weight: 2, arbitrary: several(mostly(returned)).map((list) => `fields=${list}`) },
   { weight: 2, arbitrary: several(mostly(reference)).map((list) => `include=${list}`) },
-  { weight: 1, arbitrary: fc.constantFrom('count=none', 'limit=2', 'page=2') },
+  { weight: 1, arbitrary: fc.constantFrom('count=none', 'count=capped', 'limit=2', 'page=2') },
 );
 const query = fc.uniqueArray(parameter, { minLength: 1, maxLength: 3, selector: (one) => one.split('=')[0] });
 

@@ -46,6 +46,22 @@ test('a search that takes too long responds 503 with advice, and does not block 
   expect((await call('GET', '/api/books?q=book')).body.meta.total).toBe(30);
 });
 
+test('the advice for a slow list is specific to its query', async () => {
+  const locker = new pg.Client({ connectionString: env.DATABASE_URL });
+  await locker.connect();
+  await locker.query('begin');
+  await locker.query('lock table books in access exclusive mode');
+  const queries = ['page=1000&sort=-updatedAt', 'sort=updatedAt&count=none'];
+  const responses = await Promise.all(queries.map((query) => call('GET', `/api/books?${query}`)));
+  await locker.query('rollback');
+  await locker.end();
+  const sorts = 'sort by title, number, createdAt';
+  expect(responses.map(({ body }) => body.error.message)).toEqual([
+    `This list takes too long to read; add a filter, continue with "after" instead of a high "page", ${sorts} or limit the total with count=capped or count=none`,
+    `This list takes too long to read; add a filter or ${sorts}`,
+  ]);
+});
+
 test('a page far past the end is not queried, because the count shows that it is empty', async () => {
   const sent = vi.spyOn(pg.Client.prototype, 'query');
   const listBooks = async (query: string) => {

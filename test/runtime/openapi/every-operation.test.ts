@@ -98,6 +98,7 @@ test('the record operations respond as documented, with expanded references, sel
     'status[in]=draft,published&tags[all]=c&count=none',
     'fields=title,author&include=author',
     'fields=id&q=one',
+    'q=o&count=capped',
     'page=9',
   ]) {
     await good(asAda, 'listPosts', { query });

@@ -1,0 +1,111 @@
+import { spawnSync } from 'node:child_process';
+import { existsSync, rmSync, writeFileSync } from 'node:fs';
+import { delimiter, join } from 'node:path';
+import { findFreePort, startServer } from './server.ts';
+import { createTemporaryFolder } from './temporary-folder.ts';
+
+/** A proxy that is running. */
+export interface RunningProxy {
+  url: string;
+  /** The port of each server behind the proxy. */
+  ports: number[];
+  /** Resolves when exactly these servers, by index, get requests. */
+  waitUntilUp(servers: readonly number[]): Promise<void>;
+  stop(): Promise<void>;
+}
+
+/** ms between two health checks of a server. One failed check takes a server out, one good check brings it in. */
+export const CHECK_EVERY_MS = 100;
+
+const APT_GET = '/usr/bin/apt-get';
+const POLICY = '/usr/sbin/policy-rc.d';
+
+function findHaproxy(): string | undefined {
+  const folders = [...(process.env.PATH ?? '').split(delimiter), '/usr/sbin', '/usr/local/sbin', '/opt/homebrew/bin'];
+  return folders.map((folder) => join(folder, 'haproxy')).find((file) => existsSync(file));
+}
+
+/** Installs HAProxy with apt-get. The policy keeps Debian from starting it as a service. */
+function installHaproxy(): void {
+  const hasPolicy = existsSync(POLICY);
+  if (!hasPolicy) writeFileSync(POLICY, '#!/bin/sh\nexit 101\n', { mode: 0o755 });
+  const env = { ...process.env, DEBIAN_FRONTEND: 'noninteractive', NEEDRESTART_SUSPEND: '1' };
+  const options = ['-qq', '-o', 'DPkg::Lock::Timeout=120'];
+  spawnSync(APT_GET, ['update', ...options], { env });
+  spawnSync(APT_GET, ['install', '-y', '--no-install-recommends', ...options, 'haproxy'], { env });
+  if (!hasPolicy) rmSync(POLICY, { force: true });
+}
+
+/** Returns the HAProxy of this machine, and installs it first as root on Debian. Undefined if that is not possible. */
+export function provideHaproxy(): string | undefined {
+  const found = findHaproxy();
+  if (found !== undefined || process.getuid?.() !== 0 || !existsSync(APT_GET)) return found;
+  installHaproxy();
+  return findHaproxy();
+}
+
+/** Returns the configuration of a proxy that never retries: each lost request is an error that the client sees. */
+function formatConfiguration(port: number, statusPort: number, ports: readonly number[]): string {
+  return `
+global
+  maxconn 1000
+defaults
+  mode http
+  timeout connect 5s
+  timeout client 60s
+  timeout server 60s
+  timeout http-keep-alive 60s
+  timeout check 10s
+  retries 0
+frontend clients
+  bind 127.0.0.1:${port}
+  default_backend web
+backend web
+  balance roundrobin
+  http-reuse always
+  option httpchk GET /readyz
+  http-check expect status 200
+  default-server check inter ${CHECK_EVERY_MS}ms fall 1 rise 1
+${ports.map((serverPort, i) => `  server s${i} 127.0.0.1:${serverPort}`).join('\n')}
+frontend status
+  bind 127.0.0.1:${statusPort}
+  stats enable
+  stats uri /
+`;
+}
+
+/** Starts a proxy in front of servers on this machine, none of which has to run yet. */
+export async function startHaproxy(haproxy: string, servers: number): Promise<RunningProxy> {
+  const folder = createTemporaryFolder('haproxy');
+  const ports: number[] = [];
+  for (let i = 0; i <= servers; i++) ports.push(await findFreePort());
+  const statusPort = ports.pop()!;
+  const readStates = async () => {
+    const lines = (await (await fetch(`http://127.0.0.1:${statusPort}/;csv`)).text()).split('\n');
+    const header = lines[0]!.split(',');
+    const rows = lines.slice(1).map((line) => line.split(','));
+    const cellOf = (row: string[], column: string) => row[header.indexOf(column)] ?? '';
+    return ports.map((_, i) => cellOf(rows.find((row) => row[1] === `s${i}`) ?? [], 'status'));
+  };
+  const { port, stop } = await startServer({
+    name: 'HAProxy',
+    folder,
+    command(port) {
+      const file = join(folder, 'haproxy.cfg');
+      writeFileSync(file, formatConfiguration(port, statusPort, ports));
+      return { command: haproxy, args: ['-db', '-f', file] };
+    },
+    stopSignal: 'SIGTERM',
+    throwAway: true,
+    ping: readStates,
+  });
+  return {
+    url: `http://127.0.0.1:${port}`,
+    ports,
+    stop,
+    async waitUntilUp(expected) {
+      const isAsExpected = (state: string, i: number) => (state === 'UP') === expected.includes(i);
+      while (!(await readStates()).every(isAsExpected)) await new Promise((resolve) => setTimeout(resolve, 20));
+    },
+  };
+}

@@ -1,0 +1,115 @@
+import { once } from 'node:events';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { expect, onTestFinished, test, vi } from 'vitest';
+import { createApp, defineExtension, defineResource, f } from '../../../src/index.ts';
+import { startTestApp } from '../../support/app.ts';
+
+const note = defineResource('note', { fields: { text: f.text() }, policies: { list: 'public', create: 'public' } });
+
+/** Whether the extension's worker reports that it runs, and what its `stop` waits for. */
+const worker = { isRunning: true, stopped: Promise.resolve() };
+const looping = defineExtension({
+  name: 'looping',
+  setup: () => ({
+    workers: { 'push-worker': () => ({ stop: () => worker.stopped, isRunning: () => worker.isRunning }) },
+  }),
+});
+const slow = defineResource('slow', {
+  fields: { text: f.text() },
+  policies: { list: 'public' },
+  routes: (route) => [route.get('/wait', { policy: 'public' }, () => waiting.promise)],
+});
+let waiting = Promise.withResolvers<object>();
+const declared = () => ({ resources: [note, slow], extensions: [looping] });
+const { env } = await startTestApp(declared(), { start: { roles: ['web'] } });
+
+/** Starts another process of the app with its own settings. */
+async function startAnother(settings: Record<string, string>, roles: ('web' | 'relay' | 'push-worker')[]) {
+  const app = createApp(declared(), { ...env, ...settings });
+  onTestFinished(() => app.close());
+  return { ...(await app.start({ port: 0, roles })), close: () => app.close() };
+}
+
+async function get(url: string) {
+  const response = await fetch(url);
+  return { status: response.status, body: JSON.parse(await response.text()) };
+}
+
+const DEPENDENCIES = { postgres: 'ok', redis: 'ok', migrations: 'ok' };
+
+test('with HEALTH_PORT, a process without web serves its health, and its workers are part of it', async () => {
+  const { healthUrl, metricsUrl, url } = await startAnother({ HEALTH_PORT: '0' }, ['relay', 'push-worker']);
+  expect([url, metricsUrl]).toEqual(['', '']);
+  expect(await get(`${healthUrl}/healthz`)).toEqual({ status: 200, body: { status: 'ok' } });
+  const checks = { ...DEPENDENCIES, workers: 'ok' };
+  expect(await get(`${healthUrl}/readyz`)).toEqual({ status: 200, body: { status: 'ok', checks } });
+  expect((await get(`${healthUrl}/metrics`)).status).toBe(404);
+  worker.isRunning = false;
+  onTestFinished(() => {
+    worker.isRunning = true;
+  });
+  const failed = { status: 'failed', checks: { ...DEPENDENCIES, workers: 'failed' } };
+  expect(await get(`${healthUrl}/readyz`)).toEqual({ status: 503, body: failed });
+  expect((await get(`${healthUrl}/healthz`)).status).toBe(200);
+});
+
+test('a stopping worker is draining until its work has ended', async () => {
+  const stopped = Promise.withResolvers<void>();
+  worker.stopped = stopped.promise;
+  const { healthUrl, close } = await startAnother({ HEALTH_PORT: '0' }, ['push-worker']);
+  const closed = close();
+  const draining = { status: 503, body: { status: 'draining', checks: {} } };
+  expect(await get(`${healthUrl}/readyz`)).toEqual(draining);
+  expect((await get(`${healthUrl}/healthz`)).status).toBe(200);
+  stopped.resolve();
+  await closed;
+  await expect(fetch(`${healthUrl}/readyz`)).rejects.toThrow();
+});
+
+test('web serves requests through its drain delay, while /readyz is draining on both ports', async () => {
+  waiting = Promise.withResolvers();
+  const settings = { HEALTH_PORT: '0', DRAIN_DELAY_MS: '2000' };
+  const { url, healthUrl, close } = await startAnother(settings, ['web']);
+  expect(await get(`${url}/readyz`)).toEqual({ status: 200, body: { status: 'ok', checks: DEPENDENCIES } });
+  expect(await get(`${healthUrl}/readyz`)).toEqual({ status: 200, body: { status: 'ok', checks: DEPENDENCIES } });
+  const inProgress = get(`${url}/api/slows/wait`);
+  const closed = close();
+  for (const base of [url, healthUrl])
+    expect(await get(`${base}/readyz`)).toEqual({ status: 503, body: { status: 'draining', checks: {} } });
+  const response = await fetch(`${url}/api/notes`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify({ text: 'served' }),
+  });
+  expect([response.status, response.headers.get('connection')]).toEqual([201, 'close']);
+  // The listener closes after the delay; the request in progress still gets its response.
+  const isRefused = () =>
+    fetch(`${url}/healthz`).then(
+      () => false,
+      () => true,
+    );
+  await vi.waitUntil(isRefused, { timeout: 20_000, interval: 50 });
+  waiting.resolve({ done: true });
+  expect((await inProgress).status).toBe(200);
+  await closed;
+});
+
+test('one port may serve both health and metrics; if web has that port, it serves the health checks itself', async () => {
+  const probe = createServer().listen(0, '127.0.0.1');
+  await once(probe, 'listening');
+  const port = String((probe.address() as AddressInfo).port);
+  await new Promise((resolve) => probe.close(resolve));
+  const both = await startAnother({ HEALTH_PORT: port, METRICS_PORT: port }, ['relay']);
+  expect(both.metricsUrl).toBe(`${both.healthUrl}/metrics`);
+  expect((await get(`${both.healthUrl}/readyz`)).status).toBe(200);
+  expect(await (await fetch(both.metricsUrl)).text()).toContain('process_cpu_seconds_total');
+  const forwarded = await fetch(both.metricsUrl, { headers: { 'x-forwarded-for': '203.0.113.7' } });
+  expect(forwarded.status).toBe(404);
+  await both.close();
+  const app = createApp(declared(), { ...env, HEALTH_PORT: port });
+  onTestFinished(() => app.close());
+  const { url, healthUrl } = await app.start({ port: Number(port), roles: ['web'] });
+  expect(healthUrl).toBe('');
+  expect((await get(`${url}/readyz`)).status).toBe(200);
+});
