@@ -31,7 +31,7 @@ import { collectRelationNames } from './migrations/relation-names.ts';
 export function createPlatform(env: Environment, settings: Settings): Platform {
   const log = createLogger(env.logLevel, env.logProcess);
   const metrics = createMetrics();
-  const redis = openRedis(env.redisUrl, log);
+  const redis = openRedis(env.redis, log);
   return {
     env,
     settings,

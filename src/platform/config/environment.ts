@@ -3,6 +3,7 @@ import ipaddr from 'ipaddr.js';
 import { z } from 'zod';
 import { DEFAULT_POOL_MAX, MIN_CONNECTIONS } from '../postgres/lanes.ts';
 import type { PoolerSetting } from '../postgres/session.ts';
+import { findRedisErrors, type RedisSettings, redisSchemas, toRedisSettings } from './redis-environment.ts';
 
 export const LOG_LEVELS = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'] as const;
 
@@ -122,11 +123,7 @@ const environmentSchema = z.object({
     })
     .default('auto'),
   POOL_MAX: numberSchema('POOL_MAX', 1000, MIN_CONNECTIONS).optional(),
-  REDIS_URL: serverUrlSchema('REDIS_URL', ['redis:', 'rediss:'], 'redis://host:6379'),
-  REDIS_PREFIX: z
-    .string()
-    .regex(/^[A-Za-z0-9_-]{1,64}$/, { error: 'REDIS_PREFIX must be 1 to 64 letters, digits, - or _' })
-    .default('belfry'),
+  ...redisSchemas,
   SVC_ENCRYPTION_KEYS: z
     .string()
     .optional()
@@ -222,7 +219,7 @@ export interface Environment {
   databasePooler: PoolerSetting;
   /** The maximum number of Postgres connections of this process. */
   poolMax: number;
-  redisUrl: string;
+  redis: RedisSettings;
   redisPrefix: string;
   /** Base64 of 32 bytes each, newest first. Never empty. */
   encryptionKeys: string[];
@@ -270,6 +267,7 @@ export function readEnvironment(variables: Record<string, string | undefined>): 
     ...(parsed.error?.issues ?? []).map((issue) => issue.message),
     ...findProductionErrors(definedVariables),
     ...findMailErrors(definedVariables),
+    ...findRedisErrors(definedVariables),
     ...findUnknownPushVariableErrors(definedVariables),
   ];
   if (!parsed.success || errors.length > 0) {
@@ -291,7 +289,7 @@ export function readEnvironment(variables: Record<string, string | undefined>): 
     databaseDirectUrl: env.DATABASE_DIRECT_URL,
     databasePooler: env.DATABASE_POOLER,
     poolMax: env.POOL_MAX ?? DEFAULT_POOL_MAX.web,
-    redisUrl: env.REDIS_URL,
+    redis: toRedisSettings(env),
     redisPrefix: env.REDIS_PREFIX,
     encryptionKeys: env.SVC_ENCRYPTION_KEYS.length > 0 ? env.SVC_ENCRYPTION_KEYS : [DEVELOPMENT_KEY],
     smtp: env.SMTP_URL === undefined ? undefined : { url: env.SMTP_URL, from: env.MAIL_FROM! },
