@@ -13,6 +13,7 @@ import {
 import { createReader } from '../events/reader.ts';
 import type { RealtimeSettings } from '../settings.ts';
 import { type EndReason, encodeHeartbeatEvent, encodeReadyEvent, encodeResetEvent } from '../streams/frame.ts';
+import type { RealtimeMetrics } from '../streams/metrics.ts';
 import { createBroadcast } from './broadcast.ts';
 import { createGroups, type Listener } from './groups.ts';
 import { createVisibleChanges } from './visible-change.ts';
@@ -67,6 +68,7 @@ const NO_BYTES = Buffer.alloc(0);
 export function createHub(
   host: Pick<Host, 'redis' | 'env' | 'log' | 'service' | 'resources'>,
   { heartbeatSeconds }: Pick<RealtimeSettings, 'heartbeatSeconds'>,
+  metrics: Pick<RealtimeMetrics, 'countChanges'>,
 ): Hub {
   const { log } = host;
   const gateways = new Map(host.resources.map((gateway) => [gateway.name, gateway]));
@@ -158,6 +160,7 @@ export function createHub(
         const found = parseEntries(entries);
         if (lost || found.lost) sendResetToAllListeners(entries[0]!.id);
         const changes = deduplicate(found.changes);
+        metrics.countChanges(changes.length);
         if (changes.length > 0) await sendChanges(changes);
       }
       disconnectUnsentOnErasure(entries);
