@@ -136,7 +136,7 @@ test('e-mails and pushes are counted by outcome, and so are the batches of the r
   await app.mail.send({ to: 'eve@example.com', subject: 'Hello', text: 'Hello' });
   await until('belfry_mail_attempts_total{outcome="captured"}', 1);
   const ann = await person('Push');
-  await ann.call('POST', '/api/devices', { token: 'device-token-0123456789', platform: 'android' });
+  await ann.call('POST', '/api/auth/devices', { token: 'device-token-0123456789', platform: 'android' });
   await app.push.send({ to: ann.id, title: 'Hello' });
   await until('belfry_push_devices_total{transport="none",result="ok"}', 1);
   const { body } = await ann.call('POST', '/api/notes', { text: 'for the relay' });
