@@ -9,6 +9,7 @@ import { loginImpact } from './groups/accounts/login-impact.ts';
 import { logins } from './groups/accounts/logins.ts';
 import { rateLimits } from './groups/accounts/rate-limits.ts';
 import { audit } from './groups/audit.ts';
+import { recovery } from './groups/hosting/recovery.ts';
 import { restart } from './groups/hosting/restart.ts';
 import { pushAccept } from './groups/push/accept.ts';
 import { pushProviders } from './groups/push/providers.ts';
@@ -49,6 +50,7 @@ const GROUPS: readonly Group[] = [
   pushProviders,
   realtime,
   restart,
+  recovery,
   startup,
   recordsScale,
 ];

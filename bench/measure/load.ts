@@ -117,3 +117,18 @@ export function openLoad(url: string, createRequest: (n: number) => LoadRequest,
     },
   };
 }
+
+/** Sends a number of requests over kept-alive connections. @throws if a response has an unexpected status */
+export async function runRequests(
+  url: string,
+  requests: number,
+  connections: number,
+  createRequest: (n: number) => LoadRequest,
+): Promise<void> {
+  const pool = new Pool(url, { connections, pipelining: 1 });
+  try {
+    await Promise.all(Array.from({ length: requests }, (_, n) => sendRequest(pool, createRequest(n))));
+  } finally {
+    await pool.close();
+  }
+}

@@ -1,4 +1,4 @@
-// A receiver of webhooks that only responds, at once. It reports when requests arrived.
+// A receiver of webhooks that only responds: at once, or after RESPONSE_MS. It reports when requests arrived.
 import { currentTimeMs, reportReady, startHttpServer } from './child.ts';
 
 interface ExpectedRequests {
@@ -7,9 +7,10 @@ interface ExpectedRequests {
   done: (perSecond: number) => void;
 }
 
+const responseMs = Number(process.env.RESPONSE_MS ?? 0);
 let expected: ExpectedRequests | undefined;
 let received = 0;
-let receipts: [id: string, at: number][] | undefined;
+let receipts: [id: string, at: number, messageId: string][] | undefined;
 
 function count(): void {
   received += 1;
@@ -24,9 +25,10 @@ const url = await startHttpServer((req, res) => {
   req.on('data', (chunk) => chunks.push(chunk));
   req.on('end', () => {
     res.statusCode = 204;
-    res.end();
+    if (responseMs === 0) res.end();
+    else setTimeout(() => res.end(), responseMs);
     count();
-    receipts?.push([JSON.parse(Buffer.concat(chunks).toString()).data.id, at]);
+    receipts?.push([JSON.parse(Buffer.concat(chunks).toString()).data.id, at, String(req.headers['webhook-id'])]);
   });
 });
 

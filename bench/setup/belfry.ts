@@ -12,9 +12,10 @@ export function startBelfry(bench: Bench, role: Role, extraEnvironment: Record<s
   return bench.children.start(program, { ...createBelfryEnvironment(bench.servers, role), ...extraEnvironment });
 }
 
-/** Starts a receiver, and creates an endpoint at it for each of the first users. */
-export async function startReceiver(bench: Bench, users: number): Promise<Child> {
-  const receiver = await bench.children.start(new URL('../processes/receiver.ts', import.meta.url), {});
+/** Starts a receiver, and creates an endpoint at it for each of the first users. @param responseMs how long it takes to respond */
+export async function startReceiver(bench: Bench, users: number, responseMs = 0): Promise<Child> {
+  const program = new URL('../processes/receiver.ts', import.meta.url);
+  const receiver = await bench.children.start(program, { RESPONSE_MS: String(responseMs) });
   await addEndpoints(
     bench,
     receiver,

@@ -17,6 +17,7 @@ export interface RunningProxy {
 /** ms between two health checks of a server. One failed check takes a server out, one good check brings it in. */
 export const CHECK_EVERY_MS = 100;
 
+const APT_GET = '/usr/bin/apt-get';
 const POLICY = '/usr/sbin/policy-rc.d';
 
 function findHaproxy(): string | undefined {
@@ -30,15 +31,15 @@ function installHaproxy(): void {
   if (!hasPolicy) writeFileSync(POLICY, '#!/bin/sh\nexit 101\n', { mode: 0o755 });
   const env = { ...process.env, DEBIAN_FRONTEND: 'noninteractive', NEEDRESTART_SUSPEND: '1' };
   const options = ['-qq', '-o', 'DPkg::Lock::Timeout=120'];
-  spawnSync('apt-get', ['update', ...options], { env });
-  spawnSync('apt-get', ['install', '-y', '--no-install-recommends', ...options, 'haproxy'], { env });
+  spawnSync(APT_GET, ['update', ...options], { env });
+  spawnSync(APT_GET, ['install', '-y', '--no-install-recommends', ...options, 'haproxy'], { env });
   if (!hasPolicy) rmSync(POLICY, { force: true });
 }
 
 /** Returns the HAProxy of this machine, and installs it first as root on Debian. Undefined if that is not possible. */
 export function provideHaproxy(): string | undefined {
   const found = findHaproxy();
-  if (found !== undefined || process.getuid?.() !== 0 || !existsSync('/usr/bin/apt-get')) return found;
+  if (found !== undefined || process.getuid?.() !== 0 || !existsSync(APT_GET)) return found;
   installHaproxy();
   return findHaproxy();
 }

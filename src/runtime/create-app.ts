@@ -10,6 +10,7 @@ import { readSettings, type Settings, type SettingsInput } from '../platform/con
 import type { Encryption } from '../platform/crypto/encryption.ts';
 import type { CapturedMails } from '../platform/mail/index.ts';
 import type { MailSender } from '../platform/mail/sender.ts';
+import { availabilityOf } from '../platform/postgres/availability.ts';
 import type { CapturedPushes } from '../push/history/read-push.ts';
 import type { Push } from '../push/index.ts';
 import { createDefaultTransports } from '../push/index.ts';
@@ -166,9 +167,13 @@ export function createApp<const R extends readonly AnyResource[], const E extend
     start: (how = {}) => startRoles(parts, how, shutdown),
     close() {
       closing ??= (async () => {
+        const { database } = parts.platform;
+        // Without Postgres, work in progress would wait for it.
+        const giveUp = setTimeout(() => availabilityOf(database).giveUp(), parts.platform.settings.graceMs);
         try {
           await shutdown.stopAll();
         } finally {
+          clearTimeout(giveUp);
           await parts.close();
         }
       })();

@@ -123,7 +123,7 @@ test('a team adds, renames, changes a type and drops with commands alone, and it
   const { ok, lines } = await generating([changed], 'headline', '--drop', 'posts.old');
   expect(ok).toBe(true);
   expect(lines.slice(0, 2)).toEqual([
-    'migrations/0001_headline.sql: 5 statements.',
+    'migrations/0001_headline.sql: 4 statements.',
     'migrations/0002_headline_indexes.sql: 2 statements.',
   ]);
 

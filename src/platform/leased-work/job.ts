@@ -1,4 +1,6 @@
 import { type LogWork, startTimer } from '../observability/log-work.ts';
+import type { Executor } from '../postgres/queryable.ts';
+import { retryWhileUnavailable } from '../postgres/retry.ts';
 import { LeaseLostError, type LeaseRenewals } from './lease.ts';
 
 /** The result of an attempt, for its log line: an outcome in a word, and counts. No personal data. */
@@ -12,6 +14,8 @@ export interface AttemptResult {
 export interface LeasedJob<Lease> {
   /** The name of the work in a word: the `msg` of its log lines. */
   unit: string;
+  /** The database of the rows. While it is unavailable, claims and failed attempts wait for it. */
+  database?: Executor;
   /** Claims the row with this id. Undefined: the row is finished, not due, deleted, or claimed by another worker. */
   claim(id: string): Promise<Lease | undefined>;
   /** The lease renewals of this process. Omit them for work that always ends before its lease expires. */
@@ -39,14 +43,17 @@ export function createLeasedJob<Lease>(
   job: LeasedJob<Lease>,
   logWork: LogWork,
 ): (id: string) => Promise<AttemptResult | undefined> {
-  const { unit, claim, renewals, run, fail, describe, describeError = (error) => ({ err: error }) } = job;
+  const { unit, database, claim, renewals, run, fail, describe, describeError = (error) => ({ err: error }) } = job;
+
+  const waitForPostgres = <T>(statement: () => Promise<T>) =>
+    database === undefined ? statement() : retryWhileUnavailable(database, statement);
 
   async function attemptWork(lease: Lease, lost: AbortSignal): Promise<[AttemptResult, level: 'info' | 'error']> {
     try {
       return [await run(lease, lost), 'info'];
     } catch (error) {
       if (error instanceof LeaseLostError) throw error;
-      return [{ ...(await fail(lease, error)), ...describeError(error) }, 'error'];
+      return [{ ...(await waitForPostgres(() => fail(lease, error))), ...describeError(error) }, 'error'];
     }
   }
 
@@ -64,7 +71,7 @@ export function createLeasedJob<Lease>(
   }
 
   return async (id) => {
-    const lease = await claim(id);
+    const lease = await waitForPostgres(() => claim(id));
     if (lease === undefined) return undefined;
     const elapsed = startTimer();
     const [result, level] = await attemptUnderLease(lease);

@@ -8,6 +8,8 @@
  *   expired changes nothing. The statement returns the rows that it changed: no row means that the lease is lost.
  * - Renew: a live worker extends its leases well before they expire. Work that always ends sooner needs no renewal.
  * - Release: a result, or a retry at a later time, ends the lease in the statement that stores it.
+ * - Outage: while Postgres is down, live workers keep their leases, although these expire. As soon as it is back, they renew leases and
+ *   store results; sweeps wait a moment longer, so that they reclaim only the leases of dead workers.
  * - Reclaim: an expired lease is free. A sweep finds due rows without a job, including those of dead workers, and adds their jobs.
  * - Give up: rows whose workers die again and again fail permanently after a number of claims, because they may be the cause.
  *
@@ -19,12 +21,6 @@ import type { Logger } from '../observability/log.ts';
 export class LeaseLostError extends Error {
   override readonly name = 'LeaseLostError';
 }
-
-/**
- * ms between attempts to store the result of finished work while Postgres is unavailable. After the last one the lease expires, and the
- * work is done again.
- */
-export const STORE_RESULT_RETRY_MS: readonly number[] = [200, 1000, 3000, 10_000, 20_000];
 
 /** Renews all leases that a process holds, in one statement. */
 export interface LeaseRenewals<Lease> {
@@ -43,6 +39,8 @@ export interface LeaseRenewalsOptions<Lease> {
   /** The plural noun for the leased rows, for the log. */
   what: string;
   log: Pick<Logger, 'warn'>;
+  /** After a failed renewal: resolves when leases can be renewed again. Default: the next renewal follows after `everyMs`. */
+  waitUntilAvailable?(): Promise<void>;
   /** Extends leases. Returns those that are still held, or nothing if lost leases do not matter. */
   renew(leases: readonly Lease[]): Promise<readonly Lease[]> | Promise<void>;
 }
@@ -52,6 +50,7 @@ export function createLeaseRenewals<Lease>({
   everyMs,
   what,
   log,
+  waitUntilAvailable,
   renew,
 }: LeaseRenewalsOptions<Lease>): LeaseRenewals<Lease> {
   const heldLeases = new Map<Lease, (() => void) | undefined>();
@@ -59,19 +58,29 @@ export function createLeaseRenewals<Lease>({
   let renewing = false;
   let stopped = false;
 
+  /** Renews the leases. After a failure, renews them again as soon as that is possible: they may have expired meanwhile. */
   async function renewLeases(): Promise<void> {
     if (renewing) return;
     renewing = true;
+    if (!(await tryToRenewLeases()) && waitUntilAvailable !== undefined) {
+      await waitUntilAvailable();
+      if (heldLeases.size > 0 && !stopped) await tryToRenewLeases();
+    }
+    renewing = false;
+  }
+
+  /** Returns whether the renewal succeeded. */
+  async function tryToRenewLeases(): Promise<boolean> {
     const leases = [...heldLeases.keys()];
     try {
       const stillHeld = await renew(leases);
-      if (stillHeld === undefined) return;
+      if (stillHeld === undefined) return true;
       const stillHeldSet = new Set(stillHeld);
       for (const lease of leases) if (!stillHeldSet.has(lease)) heldLeases.get(lease)?.();
+      return true;
     } catch (error) {
       log.warn({ err: error, leases: leases.length }, `the leases of ${what} were not renewed`);
-    } finally {
-      renewing = false;
+      return false;
     }
   }
 

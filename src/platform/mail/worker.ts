@@ -1,6 +1,6 @@
 import type { ApiError } from '../errors.ts';
 import { type AttemptResult, createLeasedJob } from '../leased-work/job.ts';
-import { LeaseLostError, STORE_RESULT_RETRY_MS } from '../leased-work/lease.ts';
+import { LeaseLostError } from '../leased-work/lease.ts';
 import { getScheduledWait } from '../leased-work/retry-schedule.ts';
 import { createWorkLogger } from '../observability/log-work.ts';
 import type { Platform } from '../platform.ts';
@@ -31,7 +31,7 @@ export interface ComposerInput {
 /** Composes an e-mail when it is sent; undefined: nothing to send. If it throws, the e-mail is retried later. */
 export type MailComposer = (composing: ComposerInput) => Promise<MailMessage | undefined>;
 
-type Parts = Pick<Platform, 'env' | 'log' | 'metrics' | 'queues' | 'settings'>;
+type Parts = Pick<Platform, 'env' | 'log' | 'metrics' | 'queues' | 'settings' | 'database'>;
 
 /** Validates an e-mail from a composer. Throws an Error with the validation errors, to be logged for the composer's author. */
 function validateComposedMail(mail: MailMessage, kind: string): CompleteMail {
@@ -51,7 +51,7 @@ const truncateError = (error: unknown) => String(error).slice(0, ERROR_MAX);
  * @param composers returns the composers of all features, by kind
  */
 export function startMailWorker(
-  { env, log, metrics, queues, settings }: Parts,
+  { env, log, metrics, queues, settings, database }: Parts,
   store: MailStore,
   composers: () => Readonly<Record<string, MailComposer>>,
 ): RunningWorker {
@@ -73,7 +73,7 @@ export function startMailWorker(
   /** Stores that an e-mail was sent, with retries: it must not be sent again only because the result could not be stored. */
   async function storeSentOutcome(claimed: ClaimedMail, to: string): Promise<void> {
     try {
-      await retryWhileUnavailable(() => store.storeOutcome(claimed, { status: 'sent', to }), STORE_RESULT_RETRY_MS);
+      await retryWhileUnavailable(database, () => store.storeOutcome(claimed, { status: 'sent', to }));
     } catch (error) {
       if (error instanceof LeaseLostError) throw error;
       log.error(
@@ -117,6 +117,7 @@ export function startMailWorker(
   const job = createLeasedJob(
     {
       unit: 'mail',
+      database,
       claim: store.claimMail,
       run: sendClaimedMail,
       fail: storeFailedAttempt,

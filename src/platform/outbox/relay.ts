@@ -1,8 +1,11 @@
+import { once } from 'node:events';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Redis } from 'ioredis';
 import type { Logger } from '../observability/log.ts';
 import { type LogWork, startTimer } from '../observability/log-work.ts';
+import { availabilityOf } from '../postgres/availability.ts';
 import type { Database, Executor } from '../postgres/database.ts';
+import { isTransient } from '../postgres/errors.ts';
 import { OUTBOX_COLUMNS, type OutboxRow, type RawOutboxRow, toOutboxRow } from './table.ts';
 import { wakeChannel } from './wake.ts';
 
@@ -44,6 +47,12 @@ const DEFER = `
     available_at = now() + least(5 * power(2, attempts), 3600) * interval '1 second'
   where id = any($1::bigint[])`;
 
+/**
+ * ms from the end of an outage of Postgres to the sweeps that it interrupted. In this time, live workers store the results of their work
+ * and renew their leases, so that the sweeps find only what dead workers left.
+ */
+const SWEEP_AFTER_OUTAGE_MS = 2000;
+
 /** ms without progress, besides the wait between two checks, after which the relay counts as stuck. */
 const STUCK_MS = 60_000;
 
@@ -71,7 +80,9 @@ interface RelayOptions {
 export function startRelay(options: RelayOptions): RunningRelay {
   const { database, log, logWork, settings } = options;
   const consumers = options.consumers.toSorted((a, b) => Number(a.last ?? false) - Number(b.last ?? false));
+  const availability = availabilityOf(database);
   const stopping = new AbortController();
+  const stopped = once(stopping.signal, 'abort');
   let wakeUp: () => void = () => undefined;
   let woken = false;
   let progressedAt = performance.now();
@@ -106,6 +117,8 @@ export function startRelay(options: RelayOptions): RunningRelay {
       if (rows.length === 0) throw error;
       const line = { outcome: 'failed', rows: rows.length, durationMs: elapsed(), err: error };
       logWork('relay batch', line, { level: 'error' });
+      // The rows have no part in an outage. They stay due, and the next batch claims them.
+      if (isTransient(error) && !(await availability.isAvailable())) throw error;
       // A single row may have failed the whole batch, so retry the rows one by one.
       for (const row of rows) await retryOrDeferRow(row.id);
     }
@@ -122,6 +135,7 @@ export function startRelay(options: RelayOptions): RunningRelay {
       });
       await Promise.all(afterCommits.map((afterCommit) => afterCommit()));
     } catch (error) {
+      if (isTransient(error) && !(await availability.isAvailable())) throw error;
       log.error({ err: error, outbox: id }, 'an outbox event could not be processed; it is deferred');
       await database.write({ text: DEFER, values: [[id], String(error).slice(0, 500)] });
     }
@@ -150,6 +164,17 @@ export function startRelay(options: RelayOptions): RunningRelay {
     await Promise.all(Array.from({ length: settings.streams }, processFullBatches));
   }
 
+  const pause = (ms: number) => sleep(ms, undefined, { signal: stopping.signal }).catch(() => undefined);
+
+  /** If an error is part of an outage of Postgres, waits until the outage ends or the relay stops. Returns whether it was. */
+  async function waitForOutageToEnd(error: unknown): Promise<boolean> {
+    if (!isTransient(error) || (await availability.isAvailable())) return false;
+    progressedAt = Number.POSITIVE_INFINITY;
+    await Promise.race([availability.waitUntilAvailable(), stopped]);
+    progressedAt = performance.now();
+    return true;
+  }
+
   async function runRelayLoop(): Promise<void> {
     while (!stopping.signal.aborted) {
       try {
@@ -157,7 +182,7 @@ export function startRelay(options: RelayOptions): RunningRelay {
         await waitForWakeUp(settings.pollMs);
       } catch (error) {
         log.error({ err: error }, 'the relay could not claim outbox events');
-        await sleep(settings.pollMs, undefined, { signal: stopping.signal }).catch(() => undefined);
+        if (!(await waitForOutageToEnd(error))) await pause(settings.pollMs);
       }
     }
   }
@@ -165,14 +190,16 @@ export function startRelay(options: RelayOptions): RunningRelay {
   async function repeatSweepUntilStopped(sweep: Sweep): Promise<void> {
     while (!stopping.signal.aborted) {
       const elapsed = startTimer();
+      let nextMs = sweep.everyMs;
       try {
         const rows = (await sweep.run()) ?? 0;
         if (rows > 0) logWork('sweep', { outcome: 'done', sweep: sweep.name, rows, durationMs: elapsed() });
       } catch (error) {
         const line = { outcome: 'failed', sweep: sweep.name, durationMs: elapsed(), err: error };
         logWork('sweep', line, { level: 'error' });
+        if (await waitForOutageToEnd(error)) nextMs = SWEEP_AFTER_OUTAGE_MS;
       }
-      await sleep(sweep.everyMs, undefined, { signal: stopping.signal }).catch(() => undefined);
+      await pause(nextMs);
     }
   }
 

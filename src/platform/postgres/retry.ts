@@ -1,5 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import { availabilityOf } from './availability.ts';
 import { isConcurrencyConflict, isTransient } from './errors.ts';
+import type { Executor } from './queryable.ts';
 
 const MAX_TRIES = 5;
 const PAUSE_MS = 40;
@@ -20,19 +22,31 @@ export async function retryConflicts<T>(run: () => Promise<T>): Promise<T> {
 }
 
 /**
- * Retries a statement while Postgres is unavailable, after each pause of a list. Use it to store the result of work, so that the work is
- * not repeated only because its result could not be stored.
- *
- * @param pausesMs the pauses between attempts; the error of the last attempt is thrown
+ * ms between attempts to store the result of finished work while Postgres is available but the statement fails, for example because its
+ * connection was lost or it waited too long for a lock. After the last one, the lease of the work expires, and the work is done again.
  */
-export async function retryWhileUnavailable<T>(run: () => Promise<T>, pausesMs: readonly number[]): Promise<T> {
-  for (const pause of pausesMs) {
+const STORE_RETRY_MS: readonly number[] = [100, 500, 1000, 3000, 10_000];
+
+/**
+ * Retries a statement while Postgres is unavailable, however long that takes, and runs it as soon as Postgres is back. Use it to claim
+ * work and to store results, so that work is neither delayed nor repeated only because Postgres was down for a while.
+ *
+ * @throws the error of the last attempt, if the statement keeps failing while Postgres is available, or if the process stops
+ */
+export async function retryWhileUnavailable<T>(database: Executor, run: () => Promise<T>): Promise<T> {
+  const availability = availabilityOf(database);
+  for (let failed = 0; ; ) {
     try {
       return await run();
     } catch (error) {
-      if (!isTransient(error)) throw error;
-      await sleep(pause);
+      if (!isTransient(error) || availability.hasGivenUp()) throw error;
+      if (await availability.isAvailable()) {
+        const pause = STORE_RETRY_MS[failed++];
+        if (pause === undefined) throw error;
+        await sleep(pause);
+      } else {
+        await availability.waitUntilAvailable();
+      }
     }
   }
-  return run();
 }

@@ -2,7 +2,9 @@ import type { DevicePlatform } from '../../accounts/devices/index.ts';
 import { activeOwnerJoinSql, type UserTable } from '../../accounts/users/user-state.ts';
 import { createLeaseRenewals, type LeaseRenewals } from '../../platform/leased-work/lease.ts';
 import type { Platform } from '../../platform/platform.ts';
+import { availabilityOf } from '../../platform/postgres/availability.ts';
 import type { Database } from '../../platform/postgres/database.ts';
+import { retryWhileUnavailable } from '../../platform/postgres/retry.ts';
 import type { PushContent } from '../message.ts';
 import type { TransportDevice } from '../transport.ts';
 import type { ChunkKey } from './jobs.ts';
@@ -115,11 +117,12 @@ async function claimChunksAndLoadDevices(
   keys: readonly ChunkKey[],
   devices: string,
 ): Promise<ClaimedChunk[]> {
-  const rows = await database.write<ChunkRow>({
+  const claim = {
     name: 'push_claim',
     text: CLAIM_CHUNKS,
     values: [keys.map((key) => key.pushId), keys.map((key) => key.chunk)],
-  });
+  };
+  const rows = await retryWhileUnavailable(database, () => database.write<ChunkRow>(claim));
   if (rows.length === 0) return [];
   const chunks = rows.map(
     ([
@@ -148,11 +151,12 @@ async function claimChunksAndLoadDevices(
       nextDueAt: undefined,
     }),
   );
-  const waiting = await database.read<DeviceRow>({
+  const dueDevices = {
     name: 'push_unanswered',
     text: devices,
     values: [rows.map((row) => row[0]), rows.map((row) => row[4]), rows.map((row) => row[5])],
-  });
+  };
+  const waiting = await retryWhileUnavailable(database, () => database.read<DeviceRow>(dueDevices));
   const soon = Date.now() + 50;
   for (const [ord, position, id, platform, user, locale, token, retryAt, tries] of waiting) {
     const chunk = chunks[ord - 1]!;
@@ -179,5 +183,6 @@ export function createClaimRenewals({
   log,
 }: Pick<Platform, 'database' | 'log'>): LeaseRenewals<ClaimedChunk> {
   const renew = (chunks: readonly ClaimedChunk[]) => renewClaims(database, chunks);
-  return createLeaseRenewals({ everyMs: RENEW_MS, what: 'push chunks', log, renew });
+  const waitUntilAvailable = () => availabilityOf(database).waitUntilAvailable();
+  return createLeaseRenewals({ everyMs: RENEW_MS, what: 'push chunks', log, renew, waitUntilAvailable });
 }

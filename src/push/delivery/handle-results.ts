@@ -1,5 +1,4 @@
 import { deleteGoneDevices, type GoneDevice } from '../../accounts/devices/index.ts';
-import { STORE_RESULT_RETRY_MS } from '../../platform/leased-work/lease.ts';
 import { createWorkLogger, type WorkLine } from '../../platform/observability/log-work.ts';
 import type { Platform } from '../../platform/platform.ts';
 import { retryWhileUnavailable } from '../../platform/postgres/retry.ts';
@@ -185,9 +184,8 @@ export function createResultHandler(
   /** Handles the results of chunks that one transport returned together. */
   return async (transport: string | null, chunks: readonly SentChunk[]): Promise<void> => {
     const captured = transport === null && env.nodeEnv !== 'production';
-    const { kept, outcomes } = await retryWhileUnavailable(
-      () => storeResults(database, chunks, { captured, transport }),
-      STORE_RESULT_RETRY_MS,
+    const { kept, outcomes } = await retryWhileUnavailable(database, () =>
+      storeResults(database, chunks, { captured, transport }),
     );
     const results = kept.flatMap((one) => one.results);
     if (transport !== null) {

@@ -15,7 +15,8 @@ const UNEXPECTED_SCHEMA = new Set(['42703', '42P01', '42701', '42P07', '42704', 
 
 const UNIQUE_INDEX = /^CREATE UNIQUE INDEX (?:CONCURRENTLY )?"[^"]+" ON "([^"]+)" USING \w+ \((.+?)\)/;
 const INDEX = /^CREATE (?:UNIQUE )?INDEX (?:CONCURRENTLY )?"[^"]+" ON "([^"]+)" USING (\w+) \((.+?)\)/;
-const TYPE_CHANGE = /^ALTER TABLE "([^"]+)" ALTER COLUMN "([^"]+)" SET DATA TYPE (.+?)(?: USING|;|$)/;
+const TYPE_CHANGE =
+  /^ALTER TABLE "([^"]+)" (?:ALTER COLUMN "[^"]+" DROP DEFAULT, )?ALTER COLUMN "([^"]+)" SET DATA TYPE (.+?)(?: USING|;|$)/;
 
 function explainDuplicates(table: string, terms: string): string[] {
   const columns = [...terms.matchAll(/"([^"]+)"/g)].map(([, name]) => name!);

@@ -1,4 +1,4 @@
-import { readFileSync } from 'node:fs';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { AnyField, Fields } from '../../../src/declare/field.ts';
@@ -28,7 +28,7 @@ const DEFAULTS = [
   ['json', f.json().default([1, null, { a: 'b' }]), [1, null, { a: 'b' }]],
 ] as [string, AnyField, unknown][];
 
-describe('existing rows get the default of a new field, as new records do; the column itself keeps no default', () => {
+describe('existing rows get the default of a new field, as new records do, and so do the rows of older code', () => {
   const after = post(Object.fromEntries(DEFAULTS.map(([, field], i) => [`v${i}`, field])));
   let project: MigrationProject;
   let made: Record<string, unknown>;
@@ -39,6 +39,8 @@ describe('existing rows get the default of a new field, as new records do; the c
     await project.change([after]);
     const service = project.app(after).service('post');
     made = (await service.create({ title: 'new' })) as Record<string, unknown>;
+    // A process with the code before the change, which does not know the columns.
+    await project.app(post({})).service('post').create({ title: 'older code' });
     records = (await service.list()).data as Record<string, unknown>[];
   });
   afterAll(async () => {
@@ -46,7 +48,7 @@ describe('existing rows get the default of a new field, as new records do; the c
   });
 
   test.each(DEFAULTS.map(([name, , value], i) => [name, value, `v${i}`] as const))('%s', (_name, value, field) => {
-    expect(records.map((record) => record[field])).toEqual([value, value]);
+    expect(records.map((record) => record[field])).toEqual([value, value, value]);
     expect(made[field]).toEqual(value);
   });
 
@@ -55,6 +57,52 @@ describe('existing rows get the default of a new field, as new records do; the c
     await fresh.sync([after]);
     expect(await readSchema(project)).toEqual(await readSchema(fresh));
   });
+});
+
+test('the default of a column follows its declaration, and a column without one stays as it is', async () => {
+  const project = await withRow();
+  const defaults = async () =>
+    Object.fromEntries(
+      (
+        await project.query(
+          `select column_name, column_default from information_schema.columns where table_name = 'posts' and column_name like 'v%'`,
+        )
+      ).map(({ column_name, column_default }) => [column_name, column_default]),
+    );
+  await project.change([post({ v: f.string().default('one'), v2: f.string() })]);
+  expect(await defaults()).toEqual({ v: `'one'::text`, v2: null });
+  // Code that knows a column supplies its value, so a default that is declared later adds nothing.
+  await project.change([post({ v: f.string().default('two'), v2: f.string().default('x') })]);
+  expect(await defaults()).toEqual({ v: `'two'::text`, v2: null });
+  await project.change([post({ v: f.string(), v2: f.string() })]);
+  expect(await defaults()).toEqual({ v: null, v2: null });
+});
+
+test('a column with a default can be renamed, change its type and be dropped', async () => {
+  const project = await withRow();
+  await project.change([post({ v: f.integer().default(3) })]);
+  await project.change([post({ w: f.integer().default(3).renamedFrom('v') })]);
+  await project.change([post({ w: f.string().default('4').renamedFrom('v') })]);
+  expect(await project.query('select w from posts')).toEqual([{ w: '3' }]);
+  const { data } = await project
+    .app(post({ w: f.string().default('4') }))
+    .service('post')
+    .list();
+  expect(data).toMatchObject([{ w: '3' }]);
+  await project.change([post({})], '--drop', 'posts.w');
+  expect(Object.keys((await project.query('select * from posts'))[0])).not.toContain('w');
+});
+
+test('no migration is due for columns of earlier migrations, which have no default', async () => {
+  const project = await withRow();
+  const declared = [post({ v: f.string().default('x') })];
+  await project.change(declared);
+  const file = join(project.folder, 'meta', '0001_snapshot.json');
+  const snapshot = JSON.parse(readFileSync(file, 'utf8'));
+  delete snapshot.tables['public.posts'].columns.v.default;
+  writeFileSync(file, JSON.stringify(snapshot));
+  const { ok, lines } = await project.generate(declared, '--check');
+  expect([ok, ...lines]).toEqual([true, 'The migrations are up to date with the declarations.']);
 });
 
 test.each([

@@ -2,6 +2,7 @@ import type { Host, ResourceGateway, StoredRecord } from '../../../declare/host.
 import { createLeasedJob } from '../../../platform/leased-work/job.ts';
 import { createLeaseRenewals, LeaseLostError } from '../../../platform/leased-work/lease.ts';
 import { createWorkLogger } from '../../../platform/observability/log-work.ts';
+import { availabilityOf } from '../../../platform/postgres/availability.ts';
 import type { ExportFile } from './export-file.ts';
 import { createFileEntry, createManifestEntry } from './export-file.ts';
 import { EXPORT_MAIL } from './links.ts';
@@ -31,7 +32,7 @@ interface ExportJobParts {
  * regardless of the amount of data. A failed attempt rejects, so that the queue retries it until the export has failed for good.
  */
 export function createExportJob(
-  { log, mail, metrics, settings }: Pick<Host, 'log' | 'mail' | 'metrics' | 'settings'>,
+  { log, mail, metrics, settings, database }: Pick<Host, 'log' | 'mail' | 'metrics' | 'settings' | 'database'>,
   { exports, users, files, hours }: ExportJobParts,
 ): (id: string) => Promise<void> {
   async function buildExport(attempt: ClaimedExport, leaseLost: AbortSignal) {
@@ -57,8 +58,12 @@ export function createExportJob(
   const job = createLeasedJob<ClaimedExport>(
     {
       unit: 'export',
+      database,
       claim: exports.claim,
-      renewals: createLeaseRenewals({ everyMs: RENEW_EVERY_MS, what: 'exports', log, renew: exports.renew }),
+      renewals: createLeaseRenewals({
+        ...{ everyMs: RENEW_EVERY_MS, what: 'exports', log, renew: exports.renew },
+        waitUntilAvailable: () => availabilityOf(database).waitUntilAvailable(),
+      }),
       run: buildExport,
       fail: async (attempt) => ({ outcome: (await attempt.fail()) ? 'failed' : 'retry' }),
       describe: ({ id, userId, attempt }) => ({ export: id, user: userId, attempt }),

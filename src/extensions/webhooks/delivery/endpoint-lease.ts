@@ -3,6 +3,7 @@ import type { AddToBatch } from '../../../platform/concurrency/micro-batch.ts';
 import { createSerialQueue } from '../../../platform/concurrency/serial-queue.ts';
 import { newId } from '../../../platform/ids.ts';
 import type { LeaseRenewals } from '../../../platform/leased-work/lease.ts';
+import { retryWhileUnavailable } from '../../../platform/postgres/retry.ts';
 import type { GlobalAccessCheck } from '../readability/readability.ts';
 import { type Claim, type ClaimedEndpoint, type ClaimRow, type ClaimStatements, parseClaimRows } from './claim.ts';
 import type { Lane } from './endpoint-jobs.ts';
@@ -118,7 +119,10 @@ export function createEndpointLease(parts: LeaseParts, endpointId: string): Endp
     const before = JSON.stringify(Object.fromEntries(claimed));
     const known = rate === undefined ? null : JSON.stringify(rate.getRateState(estimatePostgresTime()));
     const values = [endpointId, chunk, LEASE_MS, slow, parts.globalRoles, holder, before, known];
-    const claim = parseClaimRows(await database.write<ClaimRow>({ name, text, values }));
+    const claim = parseClaimRows(
+      // A claim whose response was lost with the connection is repeated by the same holder, and claims the same deliveries again.
+      await retryWhileUnavailable(database, () => database.write<ClaimRow>({ name, text, values })),
+    );
     if (claim?.endpoint.lease === 'none') {
       await database.write({ text: CREATE_LEASE_ROW, values: [endpointId] });
       return runClaimStatement(name, text, chunk, slow);

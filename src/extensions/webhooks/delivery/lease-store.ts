@@ -1,6 +1,7 @@
 import type { Host, ResourceGateway } from '../../../declare/host.ts';
 import { type AddToBatch, createMicroBatch } from '../../../platform/concurrency/micro-batch.ts';
 import { createLeaseRenewals, type LeaseRenewals } from '../../../platform/leased-work/lease.ts';
+import { availabilityOf } from '../../../platform/postgres/availability.ts';
 import { retryWhileUnavailable } from '../../../platform/postgres/retry.ts';
 import { plainArrayLiteral, textArrayLiteral } from '../../../platform/postgres/values.ts';
 import { mayReceiveSql, RATE_RULE, type UsersSql, usersSql } from '../endpoints/endpoints-sql.ts';
@@ -20,12 +21,6 @@ const RENEW_EVERY_MS = 500;
 export const BEGIN_REQUESTS_MS = 5000;
 
 const MARGIN_MS = 10_000;
-/**
- * ms between attempts to write results and releases. Short, because a worker writes them one batch after the other: a long pause would hold
- * back the results of all its endpoints, and its shutdown.
- */
-export const WRITE_RETRY_MS: readonly number[] = [100, 1000];
-
 /**
  * Returns the ms after a worker's last renewal of a lease until its deliveries count as lost and are sent again: a request may begin at
  * the last moment and use its whole timeout, and its result must then be written.
@@ -132,7 +127,11 @@ export function createEndpointLeaseRenewals(
     return leases.filter((lease) => !isDue.has(lease) || endpoints.has(lease.endpointId));
   }
 
-  return createLeaseRenewals({ everyMs: RENEW_EVERY_MS, what: 'webhook endpoints', log, renew: renewDueLeases });
+  const waitUntilAvailable = () => availabilityOf(database).waitUntilAvailable();
+  return createLeaseRenewals({
+    ...{ everyMs: RENEW_EVERY_MS, what: 'webhook endpoints', log, renew: renewDueLeases },
+    waitUntilAvailable,
+  });
 }
 
 /** A lease that its holder releases. */
@@ -170,7 +169,7 @@ export function createLeaseReleaser(
     ];
     try {
       const statement = { name: 'webhook_release_leases', text: RELEASE_LEASES, values };
-      const rows = await retryWhileUnavailable(() => database.write<[string, boolean]>(statement), WRITE_RETRY_MS);
+      const rows = await retryWhileUnavailable(database, () => database.write<[string, boolean]>(statement));
       const requested = new Set(rows.flatMap(([endpointId, isRequested]) => (isRequested ? [endpointId] : [])));
       const endpoints = leases.filter(({ endpointId }) => requested.has(endpointId));
       if (endpoints.length > 0) await onRequested(endpoints.map(({ endpointId: id, owner }) => ({ id, owner })));

@@ -10,7 +10,6 @@ import { TEST_EVENT } from '../events.ts';
 import type { DeliveryStatus } from '../log/deliveries-sql.ts';
 import { encryptResponse } from '../readability/stored-body.ts';
 import type { Outcome } from './attempt.ts';
-import { WRITE_RETRY_MS } from './lease-store.ts';
 import { computeAttemptDelay } from './retry-schedule.ts';
 
 /**
@@ -209,7 +208,7 @@ export function createResultWriter(
     const statement = { name: 'webhook_record_results', text: RECORD_RESULTS, values };
     let disabled: EndpointRow[];
     try {
-      disabled = await retryWhileUnavailable(() => host.database.write<EndpointRow>(statement), WRITE_RETRY_MS);
+      disabled = await retryWhileUnavailable(host.database, () => host.database.write<EndpointRow>(statement));
     } catch (error) {
       logAttempts(results, nextSteps, undefined);
       throw error;

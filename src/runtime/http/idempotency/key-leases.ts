@@ -1,6 +1,7 @@
 import { createBatchLoader } from '../../../platform/concurrency/loader.ts';
 import { createLeaseRenewals, type LeaseRenewals } from '../../../platform/leased-work/lease.ts';
 import type { Platform } from '../../../platform/platform.ts';
+import { availabilityOf } from '../../../platform/postgres/availability.ts';
 
 const LEASE = `interval '60 seconds'`;
 const RENEW_MS = 20_000;
@@ -100,6 +101,7 @@ export function createKeyLeases({ database, log }: Pick<Platform, 'database' | '
       everyMs: RENEW_MS,
       what: 'requests with an Idempotency-Key',
       log,
+      waitUntilAvailable: () => availabilityOf(database).waitUntilAvailable(),
       async renew(leases) {
         await write('idempotency_renew', RENEW, [leases.map(({ id }) => id), leases.map(({ fence }) => fence)]);
       },

@@ -181,8 +181,12 @@ export function planColumnChanges(
     } else {
       const using = expression ?? ('using' in conversionFound ? conversionFound.using : '');
       unused.delete(requested.using.has(key) ? key : earlierName);
+      const quoted = quoteIdentifier(column);
+      // Postgres could not convert the default.
+      const dropDefault = table.columns[column]!.default === undefined ? '' : `ALTER COLUMN ${quoted} DROP DEFAULT, `;
+      delete table.columns[column]!.default;
       changes.statements.push(
-        `ALTER TABLE ${quoteIdentifier(table.name)} ALTER COLUMN ${quoteIdentifier(column)} SET DATA TYPE ${type} USING ${using};`,
+        `ALTER TABLE ${quoteIdentifier(table.name)} ${dropDefault}ALTER COLUMN ${quoted} SET DATA TYPE ${type} USING ${using};`,
       );
       changes.notes.push(`${key} becomes ${type}: reads and writes of ${table.name} wait while its rows are rewritten`);
     }

@@ -1,12 +1,11 @@
 import { StartupError } from '../../../platform/config/environment.ts';
-import { quoteIdentifier } from '../../../platform/postgres/identifiers.ts';
 import { ARRAY_TEXT, CREATE_ARRAY_TEXT } from '../../../records/fields/index-expressions.ts';
 import { findEarlierNames, planColumnChanges, type RefusedChange, type UncheckedColumn } from './column-changes.ts';
 import type { DeclaredFacts } from './declared.ts';
 import { findLosses, type Loss } from './losses.ts';
 import { applyRenames, findRenames, planIndexAndConstraintRenames, type Renames } from './renames.ts';
 import type { RequestedChanges } from './requested-changes.ts';
-import { createEmptySnapshot, generateStatements, type Snapshot } from './snapshot.ts';
+import { createEmptySnapshot, generateStatements, keepMissingDefaults, type Snapshot } from './snapshot.ts';
 
 /** The changes that turn one snapshot of the tables into another. */
 export interface Plan {
@@ -26,7 +25,6 @@ export interface Plan {
 
 const DROPS_PART = /^(DROP INDEX|ALTER TABLE \S+ DROP CONSTRAINT)/;
 const INDEX = /^CREATE (?:UNIQUE )?INDEX "[^"]+" ON "([^"]+)"/;
-const ADDED = /^ALTER TABLE "([^"]+)" ADD COLUMN "([^"]+)" [^;]+/;
 
 /** Merges two snapshots: everything in `next`, and the tables and columns that exist only in `previous`. */
 function mergeSnapshots(previous: Snapshot, next: Snapshot): Snapshot {
@@ -36,17 +34,6 @@ function mergeSnapshots(previous: Snapshot, next: Snapshot): Snapshot {
     tables[name] = before === undefined ? table : { ...table, columns: { ...before.columns, ...table.columns } };
   }
   return { ...next, tables };
-}
-
-/** Adds the declared default to a statement that adds a column, to fill existing rows; Postgres does not rewrite the rows. */
-function addDefaultToStatement(statement: string, declared: DeclaredFacts): string[] {
-  const [added, table, column] = ADDED.exec(statement) ?? [];
-  const fill = declared.columns.get(`${table}.${column}`)?.fill;
-  if (added === undefined || fill === undefined) return [statement];
-  return [
-    `${added} DEFAULT ${fill};`,
-    `ALTER TABLE ${quoteIdentifier(table!)} ALTER COLUMN ${quoteIdentifier(column!)} DROP DEFAULT;`,
-  ];
 }
 
 function findNotes(
@@ -93,6 +80,7 @@ function findNewStatements(previous: Snapshot, { statements }: DeclaredFacts): r
  * changes of type, then adds everything new, and then drops.
  *
  * @param previous undefined for an empty database
+ * @param next changed in place to the description after the statements
  * @throws StartupError if a requested change is impossible
  */
 export async function planSchemaChange(
@@ -112,6 +100,7 @@ export async function planSchemaChange(
     const lines = columns.unused.map((column) => `--using ${column}=…: its type does not change`);
     throw new StartupError('These options have no effect:', lines);
   }
+  keepMissingDefaults(before, next, declared);
   renaming.push(...planIndexAndConstraintRenames(before, next));
 
   const middle = mergeSnapshots(before, next);
@@ -130,7 +119,7 @@ export async function planSchemaChange(
       ...renaming,
       ...drops,
       ...columns.statements,
-      ...otherAdditions.flatMap((statement) => addDefaultToStatement(statement, declared)),
+      ...otherAdditions,
       ...removed.map((statement) => statement.trim()),
       ...findNewStatements(from, declared),
     ],

@@ -69,11 +69,41 @@ interface DrizzleKit {
 const requireCommonJs = createRequire(import.meta.url);
 const loadDrizzleKit = (): DrizzleKit => requireCommonJs('drizzle-kit/api');
 
+/**
+ * Gives columns the defaults of their fields. The app always supplies a value, so these defaults serve the existing rows of a new column,
+ * and processes with older code, which do not know the column and continue to insert rows during a deploy.
+ */
+function setColumnDefaults(snapshot: Snapshot, { columns }: DeclaredFacts): void {
+  for (const table of Object.values(snapshot.tables)) {
+    for (const column of Object.values(table.columns)) {
+      const fill = columns.get(`${table.name}.${column.name}`)?.fill;
+      if (fill !== undefined) column.default = fill;
+    }
+  }
+}
+
+/**
+ * Removes the defaults of fields from columns that exist without a default: all code knows these columns, and columns of earlier
+ * migrations have none. Changes `next` in place.
+ *
+ * @param before the existing tables
+ */
+export function keepMissingDefaults(before: Snapshot, next: Snapshot, { columns }: DeclaredFacts): void {
+  for (const [key, table] of Object.entries(next.tables)) {
+    for (const column of Object.values(table.columns)) {
+      const existing = before.tables[key]?.columns[column.name];
+      const isFill = columns.get(`${table.name}.${column.name}`)?.fill !== undefined;
+      if (isFill && existing !== undefined && existing.default === undefined) delete column.default;
+    }
+  }
+}
+
 /** Describes the declared tables as a snapshot, to compare it with other snapshots. */
 export function takeSnapshot(tables: Record<string, PgTable>, declared: DeclaredFacts): Snapshot {
   const { generateDrizzleJson } = loadDrizzleKit();
   // Convert the snapshot to the form that is read back from a file: without keys that have no value.
   const described: Snapshot = JSON.parse(JSON.stringify(generateDrizzleJson(tables)));
+  setColumnDefaults(described, declared);
   const columns = [...declared.columns].map(([key, { kind, bound, values, members, longest }]) => [
     key,
     {
