@@ -1,13 +1,19 @@
 import { Counter, Histogram, type Registry } from 'prom-client';
-import type { WorkLine } from './log-work.ts';
 
 /** Histogram buckets in seconds of work in the background. */
 const SECONDS = [0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60];
 
 const countOf = (value: unknown) => (typeof value === 'number' ? value : 0);
 
+/** The log line of a finished unit of work. */
+interface FinishedWork {
+  outcome: string;
+  durationMs: number;
+  [field: string]: unknown;
+}
+
 /** Counts finished units of work from their log lines, whether or not the lines are logged. */
-export type WorkCounter = (unit: string, line: WorkLine) => void;
+export type WorkCounter = (unit: string, line: FinishedWork) => void;
 
 /** Registers the metrics of units of work: relay batches, sweeps, e-mails, pushes, exports. The worker of webhooks has its own. */
 export function createWorkCounter(registry: Registry): WorkCounter {
@@ -43,7 +49,7 @@ export function createWorkCounter(registry: Registry): WorkCounter {
   );
   const exports = createCounter('exports_total', 'Attempts to create a personal data export, by outcome.', 'outcome');
 
-  const counters: Record<string, (line: WorkLine) => void> = {
+  const counters: Record<string, (line: FinishedWork) => void> = {
     'relay batch'({ outcome, durationMs, rows: count }) {
       batches.inc({ outcome });
       rows.inc({ outcome }, countOf(count));
