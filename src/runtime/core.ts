@@ -32,7 +32,7 @@ export function createPlatform(env: Environment, settings: Settings): Platform {
   const log = createLogger(env.logLevel, env.logProcess);
   const metrics = createMetrics();
   addBuildInfo(metrics, VERSION);
-  const redis = openRedis(env.redisUrl, log);
+  const redis = openRedis(env.redis, log);
   return {
     env,
     settings,

@@ -7,6 +7,7 @@ import { createWorkLogger } from '../platform/observability/log-work.ts';
 import { addProcessMetrics } from '../platform/observability/metrics.ts';
 import { addOutboxMetrics } from '../platform/outbox/metrics.ts';
 import { startRelay } from '../platform/outbox/relay.ts';
+import { createRedisCheck } from '../platform/redis/check.ts';
 import type { AssembledApp } from './assemble.ts';
 import { withPostgresAndRedis } from './connect.ts';
 import { createApi } from './http/api.ts';
@@ -53,7 +54,7 @@ function startRelayRole({ platform, parts }: AssembledApp) {
 function createDependencyChecks({ platform, tables }: AssembledApp): HealthChecks {
   return {
     postgres: () => platform.database.write({ text: 'select 1', values: [] }),
-    redis: () => platform.redis.commands.ping(),
+    redis: createRedisCheck(platform),
     migrations: async () => {
       const missing = await findMissingSchemaParts(platform.database, tables);
       if (missing.length > 0) throw new Error(`missing: ${missing.join(', ')}`);

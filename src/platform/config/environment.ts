@@ -1,6 +1,7 @@
 import { isIP } from 'node:net';
 import ipaddr from 'ipaddr.js';
 import { z } from 'zod';
+import { findRedisErrors, type RedisSettings, redisSchemas, toRedisSettings } from './redis-environment.ts';
 
 export const LOG_LEVELS = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'] as const;
 
@@ -109,11 +110,7 @@ const environmentSchema = z.object({
     ['postgres:', 'postgresql:'],
     'postgres://user:password@host:5432/name',
   ),
-  REDIS_URL: serverUrlSchema('REDIS_URL', ['redis:', 'rediss:'], 'redis://host:6379'),
-  REDIS_PREFIX: z
-    .string()
-    .regex(/^[A-Za-z0-9_-]{1,64}$/, { error: 'REDIS_PREFIX must be 1 to 64 letters, digits, - or _' })
-    .default('belfry'),
+  ...redisSchemas,
   SVC_ENCRYPTION_KEYS: z
     .string()
     .optional()
@@ -204,7 +201,7 @@ export interface Environment {
   corsOrigins: string[];
   trustProxy: string | undefined;
   databaseUrl: string;
-  redisUrl: string;
+  redis: RedisSettings;
   redisPrefix: string;
   /** Base64 of 32 bytes each, newest first. Never empty. */
   encryptionKeys: string[];
@@ -252,6 +249,7 @@ export function readEnvironment(variables: Record<string, string | undefined>): 
     ...(parsed.error?.issues ?? []).map((issue) => issue.message),
     ...findProductionErrors(definedVariables),
     ...findMailErrors(definedVariables),
+    ...findRedisErrors(definedVariables),
     ...findUnknownPushVariableErrors(definedVariables),
   ];
   if (!parsed.success || errors.length > 0) {
@@ -270,7 +268,7 @@ export function readEnvironment(variables: Record<string, string | undefined>): 
     corsOrigins: env.CORS_ORIGINS,
     trustProxy: env.TRUST_PROXY,
     databaseUrl: env.DATABASE_URL,
-    redisUrl: env.REDIS_URL,
+    redis: toRedisSettings(env),
     redisPrefix: env.REDIS_PREFIX,
     encryptionKeys: env.SVC_ENCRYPTION_KEYS.length > 0 ? env.SVC_ENCRYPTION_KEYS : [DEVELOPMENT_KEY],
     smtp: env.SMTP_URL === undefined ? undefined : { url: env.SMTP_URL, from: env.MAIL_FROM! },

@@ -2,6 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Host } from '../../../declare/host.ts';
 import { createSemaphore } from '../../../platform/concurrency/semaphore.ts';
 import { createSerialQueue } from '../../../platform/concurrency/serial-queue.ts';
+import { createLimitedWarning } from '../../../platform/redis/retry.ts';
 import {
   ENTRY_KIND_FIELDS,
   type Entry,
@@ -55,6 +56,8 @@ export interface Hub {
 }
 
 const RETRY_MS = 300;
+// While Redis is down, each open stream reports it at each retry.
+const WARNING_INTERVAL_MS = 10_000;
 const MAX_CATCH_UPS = 8;
 const FIRST_PAGE_ENTRIES = 25;
 const MAX_PAGE_ENTRIES = 200;
@@ -71,6 +74,7 @@ export function createHub(
   metrics: Pick<RealtimeMetrics, 'countChanges'>,
 ): Hub {
   const { log } = host;
+  const warn = createLimitedWarning(log, WARNING_INTERVAL_MS);
   const gateways = new Map(host.resources.map((gateway) => [gateway.name, gateway]));
   const broadcast = createBroadcast(createVisibleChanges(host));
   const groups = createGroups();
@@ -119,7 +123,7 @@ export function createHub(
         if (gone !== undefined) sendResetToAllListeners(gone.id);
         return changes.filter(({ id }) => kept.has(id));
       } catch (error) {
-        log.warn({ err: error }, 'Redis is unreachable; open streams wait');
+        warn({ err: error }, 'Redis is unreachable; open streams wait');
         await sleep(RETRY_MS);
       }
     }
@@ -257,7 +261,7 @@ export function createHub(
         limit = Math.min(MAX_PAGE_ENTRIES, Math.max(1, 2 * progress.entries));
         await stream.waitUntilDrained();
       } catch (error) {
-        log.warn({ err: error }, 'Could not send missed changes to a resuming stream; will retry');
+        warn({ err: error }, 'Could not send missed changes to a resuming stream; will retry');
         await sleep(RETRY_MS);
       }
     }
