@@ -5,6 +5,7 @@ import { createPendingResponses } from '../platform/http/pending-responses.ts';
 import { type ListeningServer, startHttpServer } from '../platform/http/server.ts';
 import { createWorkLogger } from '../platform/observability/log-work.ts';
 import { addProcessMetrics } from '../platform/observability/metrics.ts';
+import { addOutboxMetrics } from '../platform/outbox/metrics.ts';
 import { startRelay } from '../platform/outbox/relay.ts';
 import { logConnectionLimits } from '../platform/postgres/server-limits.ts';
 import { createRedisCheck } from '../platform/redis/check.ts';
@@ -37,6 +38,7 @@ function formatProcessName(roles: readonly ProcessRole[]): string {
 }
 
 function startRelayRole({ platform, parts }: AssembledApp) {
+  addOutboxMetrics(platform);
   return startRelay({
     database: platform.database,
     subscriber: platform.redis.createBlockingConnection(),
