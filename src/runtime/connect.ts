@@ -1,29 +1,39 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import type { Client } from 'pg';
 import { StartupError } from '../platform/config/environment.ts';
 import type { Platform } from '../platform/platform.ts';
 import { isStatementTimeout, isTransient } from '../platform/postgres/errors.ts';
+import { connectAndCheckRedis } from '../platform/redis/check.ts';
+import { describeRedisProblem, RedisProblem } from '../platform/redis/problems.ts';
+import { connectForMigrations } from './migrations/direct-connection.ts';
 
 const ATTEMPTS = 5;
 const FIRST_WAIT_MS = 500;
+
+function describeUnreachable(error: unknown): string {
+  const reason =
+    error instanceof Error ? error.message || String((error as NodeJS.ErrnoException).code) : String(error);
+  return `cannot be reached: ${reason}`;
+}
 
 /** Tries up to 5 times to connect to a server. Returns the last error as a sentence, or undefined once connected. */
 async function tryToConnect(
   server: string,
   attempt: () => Promise<unknown>,
   log: Platform['log'],
+  describe: (error: unknown) => string = describeUnreachable,
 ): Promise<string | undefined> {
   for (let attempts = 1; ; attempts++) {
     try {
       await attempt();
       return undefined;
     } catch (error) {
-      const reason =
-        error instanceof Error ? error.message || String((error as NodeJS.ErrnoException).code) : String(error);
-      if (attempts === ATTEMPTS) return `${server} cannot be reached: ${reason}`;
+      if (error instanceof StartupError) throw error;
+      const problem = `${server} ${describe(error)}`;
+      // Another attempt would find the same server.
+      if (attempts === ATTEMPTS || error instanceof RedisProblem) return problem;
       const wait = FIRST_WAIT_MS * 2 ** (attempts - 1);
-      log.warn(
-        `${server} cannot be reached (${reason}); trying again in ${wait} ms (attempt ${attempts} of ${ATTEMPTS})`,
-      );
+      log.warn(`${problem}; trying again in ${wait} ms (attempt ${attempts} of ${ATTEMPTS})`);
       await sleep(wait);
     }
   }
@@ -39,18 +49,10 @@ function connectPostgres({ env, database, log }: Platform): Promise<string | und
   return tryToConnect(`Postgres at ${hostOf(env.databaseUrl)}`, ping, log);
 }
 
-function connectRedis({ env, redis, log }: Platform): Promise<string | undefined> {
-  const ping = async () => {
-    const { commands } = redis;
-    try {
-      if (commands.status === 'wait' || commands.status === 'end') await commands.connect();
-      await commands.ping();
-    } catch (error) {
-      // `lastError` says why the connection was closed; the error of a command only says that it is closed.
-      throw redis.lastError() ?? error;
-    }
-  };
-  return tryToConnect(`Redis at ${hostOf(env.redisUrl)}`, ping, log);
+function connectRedis(platform: Platform): Promise<string | undefined> {
+  const { env, redis, log } = platform;
+  const describe = (error: unknown) => describeRedisProblem(error, env.redisPrefix);
+  return tryToConnect(`Redis at ${redis.address}`, () => connectAndCheckRedis(platform), log, describe);
 }
 
 function throwIfAnyProblem(problems: readonly (string | undefined)[]): void {
@@ -97,4 +99,27 @@ export function withPostgres<T>(platform: Platform, work: () => Promise<T>): Pro
 export function withPostgresAndRedis<T>(platform: Platform, work: () => Promise<T>): Promise<T> {
   const connect = async () => throwIfAnyProblem(await Promise.all([connectPostgres(platform), connectRedis(platform)]));
   return runOnceConnected(platform, connect, work);
+}
+
+/**
+ * Waits for Postgres, then runs work with a connection for migrations, which is closed afterwards. The work runs again if the connection
+ * is lost meanwhile.
+ *
+ * @throws StartupError if Postgres cannot be reached, or only through a pooler
+ */
+export function withMigrationClient<T>(platform: Platform, work: (client: Client) => Promise<T>): Promise<T> {
+  const { env, log } = platform;
+  const server = `Postgres at ${hostOf(env.databaseDirectUrl ?? env.databaseUrl)}`;
+  let client: Client;
+  const open = async () => {
+    client = await connectForMigrations(env);
+  };
+  const connect = async () => throwIfAnyProblem([await tryToConnect(server, open, log)]);
+  return runOnceConnected(platform, connect, async () => {
+    try {
+      return await work(client);
+    } finally {
+      await client.end();
+    }
+  });
 }

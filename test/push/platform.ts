@@ -19,7 +19,7 @@ export async function openPlatform(
   const env = readEnvironment(variables);
   const log = createLogger('silent', 'test');
   const metrics = createMetrics();
-  const redis = openRedis(env.redisUrl, log);
+  const redis = openRedis(env.redis, log);
   const database = openDatabase(env.databaseUrl, env.redisPrefix, log);
   const queues = createQueues(redis, env.redisPrefix, log);
   return {

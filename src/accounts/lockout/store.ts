@@ -1,6 +1,6 @@
-import type { Redis } from 'ioredis';
 import { z } from 'zod';
 import type { RedisBreaker } from '../../platform/redis/circuit-breaker.ts';
+import type { RedisClient } from '../../platform/redis/connections.ts';
 import { EMPTY_STATE, type LockoutRule, type LockoutState, msUntilStateExpires, type Transition } from './state.ts';
 
 /** Computes the next lockout state. May be called several times, because another process can change the state in between. */
@@ -16,6 +16,11 @@ export interface LockoutStore {
 
 /** Maximum number of states that one process keeps in memory while Redis is unreachable: about 10 MB. */
 const MAX_KEYS = 50_000;
+
+// Returns the stored state, and the time of the server that has the key, which is the same for all processes.
+const READ = `
+local now = redis.call('TIME')
+return {redis.call('GET', KEYS[1]) or '', now[1], now[2]}`;
 
 // Compare and swap: writes ARGV[2] if the stored state is still ARGV[1]. Without ARGV[3] (ms to live) the key is deleted.
 const SWAP = `
@@ -38,7 +43,10 @@ function parseState(text: string): LockoutState {
   }
 }
 
-type RedisWithSwap = Redis & { belfryLockoutSwap(key: string, ...values: (string | number)[]): Promise<number> };
+type RedisWithScripts = RedisClient & {
+  belfryLockoutRead(key: string): Promise<[state: string, seconds: string, micros: string]>;
+  belfryLockoutSwap(key: string, ...values: (string | number)[]): Promise<number>;
+};
 
 /** Keeps states in the memory of this process. */
 function createMemoryStates() {
@@ -64,18 +72,19 @@ function createMemoryStates() {
  * @param prefix of every Redis key
  */
 export function createLockoutStore(
-  redis: Redis,
+  redis: RedisClient,
   breaker: RedisBreaker,
   prefix: string,
   rule: LockoutRule,
 ): LockoutStore {
+  redis.defineCommand('belfryLockoutRead', { numberOfKeys: 1, lua: READ });
   redis.defineCommand('belfryLockoutSwap', { numberOfKeys: 1, lua: SWAP });
+  const scripts = redis as RedisWithScripts;
   const memory = createMemoryStates();
 
-  /** Returns the stored text and the time of the Redis server, which is the same for all processes. */
   async function readStateAndTime(key: string): Promise<[text: string, now: number]> {
-    const [text, [seconds, micros]] = await breaker.run(() => Promise.all([redis.get(key), redis.time()]));
-    return [text ?? '', Math.floor(Number(seconds) * 1000 + Number(micros) / 1000)];
+    const [text, seconds, micros] = await breaker.run(() => scripts.belfryLockoutRead(key));
+    return [text, Math.floor(Number(seconds) * 1000 + Number(micros) / 1000)];
   }
 
   async function changeStateInRedis<T>(key: string, decide: Decide<T>): Promise<T> {
@@ -87,7 +96,7 @@ export function createLockoutStore(
       const left = Math.ceil(msUntilStateExpires(state, rule, now));
       const next = left > 0 ? [text, JSON.stringify(state), left] : [text, ''];
       // If the swap fails, another process changed the state: try again. The loop ends, because a state allows few attempts.
-      if ((await breaker.run(() => (redis as RedisWithSwap).belfryLockoutSwap(key, ...next))) === 1) return result;
+      if ((await breaker.run(() => scripts.belfryLockoutSwap(key, ...next))) === 1) return result;
     }
   }
 

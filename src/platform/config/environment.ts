@@ -1,6 +1,9 @@
 import { isIP } from 'node:net';
 import ipaddr from 'ipaddr.js';
 import { z } from 'zod';
+import { DEFAULT_POOL_MAX, MIN_CONNECTIONS } from '../postgres/lanes.ts';
+import type { PoolerSetting } from '../postgres/session.ts';
+import { findRedisErrors, type RedisSettings, redisSchemas, toRedisSettings } from './redis-environment.ts';
 
 export const LOG_LEVELS = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'] as const;
 
@@ -40,13 +43,13 @@ function isTrustedProxyEntry(text: string): boolean {
   return names.includes(text) || (isAddress && (ipaddr.isValid(text) || ipaddr.isValidCIDR(text)));
 }
 
-const numberSchema = (name: string, max: number) => {
-  const error = `${name} must be a number from 0 to ${max}`;
+const numberSchema = (name: string, max: number, min = 0) => {
+  const error = `${name} must be a number from ${min} to ${max}`;
   return z
     .string()
     .regex(/^\d{1,9}$/, { error })
     .transform(Number)
-    .refine((value) => value <= max, { error });
+    .refine((value) => value >= min && value <= max, { error });
 };
 
 const portSchema = (name: string) => numberSchema(name, 65_535);
@@ -109,11 +112,18 @@ const environmentSchema = z.object({
     ['postgres:', 'postgresql:'],
     'postgres://user:password@host:5432/name',
   ),
-  REDIS_URL: serverUrlSchema('REDIS_URL', ['redis:', 'rediss:'], 'redis://host:6379'),
-  REDIS_PREFIX: z
-    .string()
-    .regex(/^[A-Za-z0-9_-]{1,64}$/, { error: 'REDIS_PREFIX must be 1 to 64 letters, digits, - or _' })
-    .default('belfry'),
+  DATABASE_DIRECT_URL: serverUrlSchema(
+    'DATABASE_DIRECT_URL',
+    ['postgres:', 'postgresql:'],
+    'postgres://user:password@host:5432/name',
+  ).optional(),
+  DATABASE_POOLER: z
+    .enum(['auto', 'none', 'session', 'transaction'], {
+      error: 'DATABASE_POOLER must be auto, none, session or transaction',
+    })
+    .default('auto'),
+  POOL_MAX: numberSchema('POOL_MAX', 1000, MIN_CONNECTIONS).optional(),
+  ...redisSchemas,
   SVC_ENCRYPTION_KEYS: z
     .string()
     .optional()
@@ -204,7 +214,12 @@ export interface Environment {
   corsOrigins: string[];
   trustProxy: string | undefined;
   databaseUrl: string;
-  redisUrl: string;
+  /** An address of the same database without a pooler, for migrations; undefined: `databaseUrl`. */
+  databaseDirectUrl: string | undefined;
+  databasePooler: PoolerSetting;
+  /** The maximum number of Postgres connections of this process. */
+  poolMax: number;
+  redis: RedisSettings;
   redisPrefix: string;
   /** Base64 of 32 bytes each, newest first. Never empty. */
   encryptionKeys: string[];
@@ -252,6 +267,7 @@ export function readEnvironment(variables: Record<string, string | undefined>): 
     ...(parsed.error?.issues ?? []).map((issue) => issue.message),
     ...findProductionErrors(definedVariables),
     ...findMailErrors(definedVariables),
+    ...findRedisErrors(definedVariables),
     ...findUnknownPushVariableErrors(definedVariables),
   ];
   if (!parsed.success || errors.length > 0) {
@@ -270,7 +286,10 @@ export function readEnvironment(variables: Record<string, string | undefined>): 
     corsOrigins: env.CORS_ORIGINS,
     trustProxy: env.TRUST_PROXY,
     databaseUrl: env.DATABASE_URL,
-    redisUrl: env.REDIS_URL,
+    databaseDirectUrl: env.DATABASE_DIRECT_URL,
+    databasePooler: env.DATABASE_POOLER,
+    poolMax: env.POOL_MAX ?? DEFAULT_POOL_MAX.web,
+    redis: toRedisSettings(env),
     redisPrefix: env.REDIS_PREFIX,
     encryptionKeys: env.SVC_ENCRYPTION_KEYS.length > 0 ? env.SVC_ENCRYPTION_KEYS : [DEVELOPMENT_KEY],
     smtp: env.SMTP_URL === undefined ? undefined : { url: env.SMTP_URL, from: env.MAIL_FROM! },

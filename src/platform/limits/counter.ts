@@ -1,6 +1,6 @@
-import type { Redis } from 'ioredis';
 import { createMicroBatch } from '../concurrency/micro-batch.ts';
 import type { RedisBreaker } from '../redis/circuit-breaker.ts';
+import type { RedisClient } from '../redis/connections.ts';
 
 /** The requests in the window so far, including this one, and the ms left in the window. */
 export type Count = readonly [count: number, leftMs: number];
@@ -23,7 +23,7 @@ for i, key in ipairs(KEYS) do
 end
 return counts`;
 
-type RedisWithCountScript = Redis & {
+type RedisWithCountScript = RedisClient & {
   belfryCount(keys: number, ...keysAndCounts: (string | number)[]): Promise<number[]>;
 };
 
@@ -37,17 +37,35 @@ interface PendingCount {
 /** The maximum number of counts per script call, however many requests arrive at once. */
 const MAX_COUNTS = 1000;
 
+/** The number of shards that counters are spread over. All processes must agree on it. */
+const SHARDS = 16;
+
+/** Returns the shard of a key: its FNV-1a hash, modulo the number of shards. */
+function shardOf(key: string): number {
+  let hash = 0x811c9dc5;
+  for (let i = 0; i < key.length; i++) hash = Math.imul(hash ^ key.charCodeAt(i), 0x01000193);
+  return (hash >>> 0) % SHARDS;
+}
+
+/** Returns how many breakers a counter needs: one for each part of Redis that can fail separately. */
+export function countBreakers(redis: RedisClient): number {
+  return redis.isCluster ? SHARDS : 1;
+}
+
 /**
  * Creates a counter in Redis. All counts of one turn of the event loop, for any number of requests and limits, are sent in one script
  * call: one round trip, and atomic. Counts that arrive while a call is in progress form the next call, so under load there are
- * few calls.
+ * few calls. In a Redis Cluster, where the keys of a call must be on one node, there is one call for each shard.
  *
  * The counter rejects while Redis is down, as `breaker.run` does.
+ *
+ * @param prefix the start of every Redis key
+ * @param breakers as many as `countBreakers` returns
  */
-export function createCounter(redis: Redis, breaker: RedisBreaker): Counter {
+export function createCounter(redis: RedisClient, prefix: string, breakers: readonly RedisBreaker[]): Counter {
   redis.defineCommand('belfryCount', { lua: COUNT });
 
-  async function sendCounts(batch: PendingCount[]): Promise<void> {
+  async function sendCounts(batch: PendingCount[], breaker: RedisBreaker): Promise<void> {
     const byKey = Map.groupBy(batch, ({ key }) => key);
     const args = [...byKey.values()].flatMap((sameKey) => [sameKey.length, sameKey[0]!.windowMs]);
     const counts = await breaker.run(() =>
@@ -61,11 +79,14 @@ export function createCounter(redis: Redis, breaker: RedisBreaker): Counter {
       index += 2;
     }
   }
-  const addCount = createMicroBatch(sendCounts, MAX_COUNTS, setImmediate);
+  const batches = breakers.map((breaker) =>
+    createMicroBatch<PendingCount>((batch) => sendCounts(batch, breaker), MAX_COUNTS, setImmediate),
+  );
 
   return async (key, windowMs) => {
-    const pendingCount: PendingCount = { key, windowMs };
-    await addCount(pendingCount);
+    const shard = shardOf(key);
+    const pendingCount: PendingCount = { key: `${prefix}:{${shard}}:${key}`, windowMs };
+    await batches[shard % batches.length]!(pendingCount);
     return pendingCount.count!;
   };
 }

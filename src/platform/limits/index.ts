@@ -1,8 +1,8 @@
-import type { Redis } from 'ioredis';
 import type { Logger } from '../observability/log.ts';
 import type { Metrics } from '../observability/metrics.ts';
-import { createRedisBreaker } from '../redis/circuit-breaker.ts';
-import { createCounter } from './counter.ts';
+import { createRedisBreakers } from '../redis/circuit-breaker.ts';
+import type { RedisClient } from '../redis/connections.ts';
+import { countBreakers, createCounter } from './counter.ts';
 import { createLimiter, type Limiter } from './limiter.ts';
 import type { LimitRule } from './rule.ts';
 
@@ -21,8 +21,8 @@ export interface Limits {
  *
  * @param prefix the prefix of every key, so that two apps can share a Redis
  */
-export function createLimits(redis: Redis, prefix: string, log: Logger, metrics: Metrics): Limits {
-  const breaker = createRedisBreaker({
+export function createLimits(redis: RedisClient, prefix: string, log: Logger, metrics: Metrics): Limits {
+  const breakers = createRedisBreakers(countBreakers(redis), {
     log,
     messages: {
       opened: 'Redis is down: each process counts rate limits by itself',
@@ -30,9 +30,9 @@ export function createLimits(redis: Redis, prefix: string, log: Logger, metrics:
     },
     onRefused: () => metrics.redisFallbacks.inc({ what: 'limits' }),
   });
-  const count = createCounter(redis, breaker);
+  const count = createCounter(redis, `${prefix}:limit`, breakers);
   return {
     // The window is part of the key, so that a changed window applies at once, without the counts of the old one.
-    limiter: (name, rule) => createLimiter(`${prefix}:limit:${name}:${rule.windowMs}`, rule, count),
+    limiter: (name, rule) => createLimiter(`${name}:${rule.windowMs}`, rule, count),
   };
 }

@@ -23,6 +23,19 @@ export function redactTokens(text: string): string {
   return text.replace(TOKENS, (_token, service = '', webhook = '') => `${service}${webhook}[redacted]`);
 }
 
+type SerializedError = Record<string, unknown>;
+
+/** An error of Redis carries its command, whose arguments may be passwords or addresses of clients: keeps only its name. */
+function removeCommandArguments(error: SerializedError): SerializedError {
+  const { command, lastNodeError } = error;
+  const name = (command as { name?: unknown } | undefined)?.name;
+  return {
+    ...error,
+    ...(typeof name === 'string' ? { command: name } : {}),
+    ...(lastNodeError ? { lastNodeError: removeCommandArguments(lastNodeError as SerializedError) } : {}),
+  };
+}
+
 /**
  * Creates the logger of the process: JSON lines on standard output, secrets replaced by `[redacted]`.
  *
@@ -36,7 +49,11 @@ export function createLogger(level: string, process: string | undefined, destina
     base: process === undefined ? {} : { process },
     redact: { paths: SECRET_NAMES.flatMap((name) => [name, `*.${name}`, `*.*.${name}`]), censor: '[redacted]' },
     // Clients choose request ids, and some send a token by mistake.
-    serializers: { requestId: (id: unknown) => (typeof id === 'string' ? redactTokens(id) : id) },
+    serializers: {
+      requestId: (id: unknown) => (typeof id === 'string' ? redactTokens(id) : id),
+      err: (error: unknown) =>
+        error instanceof Error ? removeCommandArguments({ ...pino.stdSerializers.err(error) }) : error,
+    },
     timestamp: pino.stdTimeFunctions.isoTime,
     formatters: { level: (label) => ({ level: label }) },
   };

@@ -1,11 +1,11 @@
 import { once } from 'node:events';
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Redis } from 'ioredis';
 import type { Logger } from '../observability/log.ts';
 import { type LogWork, startTimer } from '../observability/log-work.ts';
 import { availabilityOf } from '../postgres/availability.ts';
 import type { Database, Executor } from '../postgres/database.ts';
 import { isTransient } from '../postgres/errors.ts';
+import type { RedisClient } from '../redis/connections.ts';
 import { OUTBOX_COLUMNS, type OutboxRow, type RawOutboxRow, toOutboxRow } from './table.ts';
 import { wakeChannel } from './wake.ts';
 
@@ -67,7 +67,7 @@ export interface RunningRelay {
 interface RelayOptions {
   database: Database;
   /** A connection used only by the relay, which subscribes to wake-ups. */
-  subscriber: Redis;
+  subscriber: RedisClient;
   prefix: string;
   consumers: readonly OutboxConsumer[];
   sweeps: readonly Sweep[];

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Redis } from 'ioredis';
+import type { RedisClient } from '../redis/connections.ts';
 
 /** Notifies relays that there is work. */
 export interface RelayWakeUp {
@@ -19,7 +19,7 @@ export function wakeChannel(prefix: string): string {
  * Creates the sender of wake-ups. A wake-up is only a hint, because the relay also polls. Wake-ups use Redis, because `NOTIFY` in a
  * write transaction takes a lock that serialises every commit of the database.
  */
-export function createRelayWakeUp(redis: Redis, prefix: string): RelayWakeUp {
+export function createRelayWakeUp(redis: RedisClient, prefix: string): RelayWakeUp {
   const channel = wakeChannel(prefix);
   let isPublishing = false;
   let isPending = false;

@@ -32,25 +32,57 @@ const TRIAL_INTERVAL_MS = 1000;
 /** Created once and thrown without sending a command: a flood of refused commands must not pay for stack traces. */
 const CIRCUIT_OPEN = new Error('Redis is down: commands are refused until a trial succeeds');
 
+/** Logs that breakers open and close. */
+interface BreakerLog {
+  opened(error: unknown): void;
+  closed(): void;
+}
+
+/** Creates the log of several breakers: logs the first that opens, and then the first that closes again. */
+function createBreakerLog({ log, messages }: Pick<RedisBreakerOptions, 'log' | 'messages'>): BreakerLog {
+  let isOpen = false;
+  return {
+    opened(error) {
+      if (!isOpen) log.warn({ err: error }, messages.opened);
+      isOpen = true;
+    },
+    closed() {
+      if (isOpen && messages.closed !== undefined) log.info(messages.closed);
+      isOpen = false;
+    },
+  };
+}
+
 /** Creates a circuit breaker for Redis. While the breaker is open, one command per second is tried, never two at a time. */
-export function createRedisBreaker({
-  log,
-  messages,
-  waitForTrial = false,
-  onRefused = () => undefined,
-}: RedisBreakerOptions): RedisBreaker {
+export function createRedisBreaker(options: RedisBreakerOptions): RedisBreaker {
+  return createBreaker(options, createBreakerLog(options));
+}
+
+/**
+ * Creates breakers for parts of one Redis Cluster, which can fail separately. They log as one: a message when the first part fails, and
+ * one when the first recovers.
+ */
+export function createRedisBreakers(count: number, options: RedisBreakerOptions): RedisBreaker[] {
+  const log = createBreakerLog(options);
+  return Array.from({ length: count }, () => createBreaker(options, log));
+}
+
+function createBreaker(
+  { waitForTrial = false, onRefused = () => undefined }: RedisBreakerOptions,
+  log: BreakerLog,
+): RedisBreaker {
   let isOpen = false;
   let trialAt = 0;
   let isTrialRunning = false;
 
   function openCircuit(error: unknown): void {
     trialAt = performance.now() + TRIAL_INTERVAL_MS;
-    if (!isOpen) log.warn({ err: error }, messages.opened);
+    if (!isOpen) log.opened(error);
     isOpen = true;
   }
 
   function closeCircuit(): void {
-    if (isOpen && messages.closed !== undefined) log.info(messages.closed);
+    if (isOpen) log.closed();
     isOpen = false;
   }
 

@@ -1,12 +1,26 @@
-import { Redis, type RedisOptions } from 'ioredis';
+import { Cluster, type ClusterOptions, Redis, type RedisOptions } from 'ioredis';
+import type { RedisSettings } from '../config/redis-environment.ts';
 import type { Logger } from '../observability/log.ts';
+import { createLimitedWarning } from './retry.ts';
+
+/** A connection to one Redis server, or the connections to the nodes of a Redis Cluster. */
+export type RedisClient = Redis | Cluster;
+
+/** Returns a client as that of a cluster; undefined if it is connected to one server. */
+export function toCluster(client: RedisClient): Cluster | undefined {
+  return client.isCluster ? (client as Cluster) : undefined;
+}
 
 /** The Redis connections of one app. The connections open at first use and reconnect on their own. */
 export interface RedisConnections {
   /** For commands of requests and producers: fails at once while Redis is down, instead of queueing up. */
-  commands: Redis;
+  commands: RedisClient;
   /** Creates another connection that waits for Redis to recover. For workers and subscribers; the caller owns it. */
-  createBlockingConnection(): Redis;
+  createBlockingConnection(): RedisClient;
+  /** The servers without user and password, for messages: `redis.example.com:6379`. */
+  address: string;
+  /** Registers a listener for failovers: a replica may have taken over, which may lack the newest writes. */
+  onPossibleFailover(listener: () => void): void;
   /** Returns the connection error because of which Redis is down; undefined while Redis is up. */
   lastError(): Error | undefined;
   close(): Promise<void>;
@@ -15,22 +29,107 @@ export interface RedisConnections {
 // Close a connection whose commands get no reply for this long. If the other end vanished, the operating system would consider the
 // connection healthy for many minutes.
 const SOCKET_TIMEOUT_MS = 5000;
+// The same for connections of workers, whose commands block for up to 10 s.
+const BLOCKING_SOCKET_TIMEOUT_MS = 15_000;
+const CONNECT_TIMEOUT_MS = 3000;
+const KEEP_ALIVE_MS = 10_000;
+const NODE_WARNING_INTERVAL_MS = 30_000;
 
-/** Creates the Redis connections of an app. @param url `redis://…` or `rediss://…` */
-export function openRedis(url: string, log: Logger): RedisConnections {
-  const connections = new Set<Redis>();
-  let lastError: Error | undefined;
+const retryStrategy = (attempt: number) => Math.min(50 * 2 ** attempt, 2000);
 
-  function openConnection(options: RedisOptions): Redis {
-    const client = new Redis(url, {
-      ...options,
-      lazyConnect: true,
-      connectTimeout: 3000,
-      retryStrategy: (attempt) => Math.min(50 * 2 ** attempt, 2000),
+/** A failed-over server refuses writes until the client reconnects to its successor. At most one reconnect a second. */
+function createReconnectOnReadOnly(): (error: Error) => boolean {
+  let nextAt = 0;
+  return ({ message }) => {
+    // Redis 6 puts the reason behind the name of the script.
+    if (!/\b(READONLY|UNBLOCKED)\b/.test(message) || performance.now() < nextAt) return false;
+    nextAt = performance.now() + 1000;
+    return true;
+  };
+}
+
+const removeBrackets = (hostname: string) => hostname.replace(/^\[(.*)\]$/, '$1');
+
+function formatAddress({ urls, cluster, sentinels }: RedisSettings): string {
+  if (sentinels !== undefined) {
+    const addresses = sentinels.addresses.map(({ host, port }) => `${host}:${port}`).join(', ');
+    return `${sentinels.master} (Sentinels ${addresses})`;
+  }
+  const hosts = urls.map((url) => new URL(url).host).join(', ');
+  return cluster ? `${hosts} (cluster)` : hosts;
+}
+
+/** Returns the user, password, database and TLS options of a connection. */
+function readCredentials({ urls, ca }: RedisSettings) {
+  const { protocol, username, password, pathname } = new URL(urls[0]!);
+  return {
+    ...(username === '' ? {} : { username: decodeURIComponent(username) }),
+    ...(password === '' ? {} : { password: decodeURIComponent(password) }),
+    ...(pathname.length > 1 ? { db: Number(pathname.slice(1)) } : {}),
+    ...(protocol === 'rediss:' ? { tls: ca === undefined ? {} : { ca } } : {}),
+  };
+}
+
+/** Creates a client without connecting it. */
+function createClient(settings: RedisSettings, options: RedisOptions, detectsFailover = false): RedisClient {
+  const { urls, cluster, sentinels } = settings;
+  const { db, ...credentials } = readCredentials(settings);
+  const common = { ...options, connectTimeout: CONNECT_TIMEOUT_MS, keepAlive: KEEP_ALIVE_MS };
+  if (cluster) {
+    const nodes = urls.map((url) => {
+      const { hostname, port } = new URL(url);
+      return { host: removeBrackets(hostname), port: Number(port || 6379) };
     });
-    client.on('error', (error: Error) => {
-      if (lastError === undefined) log.warn({ err: error }, 'Redis is down');
-      lastError = error;
+    const { enableOfflineQueue, lazyConnect, ...redisOptions } = common;
+    return new Cluster(nodes, {
+      enableOfflineQueue,
+      lazyConnect,
+      redisOptions: { ...credentials, ...redisOptions },
+      clusterRetryStrategy: retryStrategy,
+      slotsRefreshTimeout: 2000,
+      // Certificates are issued for host names, so connect by name.
+      dnsLookup: (address, callback) => callback(null, address),
+    } as ClusterOptions);
+  }
+  const single = { ...common, retryStrategy, reconnectOnError: createReconnectOnReadOnly() };
+  if (sentinels === undefined)
+    return new Redis(urls[0]!, { ...single, ...(credentials.tls && { tls: credentials.tls }) });
+  const { tls } = credentials;
+  return new Redis({
+    ...single,
+    ...credentials,
+    ...(db === undefined ? {} : { db }),
+    sentinels: [...sentinels.addresses],
+    name: sentinels.master,
+    sentinelRetryStrategy: retryStrategy,
+    sentinelCommandTimeout: CONNECT_TIMEOUT_MS,
+    failoverDetector: detectsFailover,
+    ...(sentinels.password === undefined ? {} : { sentinelPassword: sentinels.password }),
+    ...(tls === undefined ? {} : { sentinelTLS: tls, enableTLSForSentinelMode: true }),
+  });
+}
+
+/** Creates the Redis connections of an app. */
+export function openRedis(settings: RedisSettings, log: Logger): RedisConnections {
+  const connections = new Set<RedisClient>();
+  const warnOfNode = createLimitedWarning(log, NODE_WARNING_INTERVAL_MS);
+  let lastError: Error | undefined;
+  /** Why the last Sentinel could not name the master. */
+  let sentinelError: Error | undefined;
+
+  function openConnection(options: RedisOptions, detectsFailover = false): RedisClient {
+    const client = createClient(settings, options, detectsFailover);
+    client.on('sentinelError', (error: Error) => {
+      sentinelError = error;
+    });
+    client.on('error', (error: Error & { lastNodeError?: Error | null }) => {
+      // The error of a cluster or of the Sentinels as a whole does not say what happened.
+      const reason = error.lastNodeError ?? (error.message.startsWith('All sentinels') ? sentinelError : undefined);
+      if (lastError === undefined) log.warn({ err: reason ?? error }, 'Redis is down');
+      lastError = reason ?? error;
+    });
+    client.on('node error', (error: Error, node: string) => {
+      if (client.status === 'ready') warnOfNode({ err: error, node }, 'a node of the Redis Cluster cannot be reached');
     });
     client.on('ready', () => {
       if (lastError !== undefined) log.info('Redis is available again');
@@ -41,14 +140,49 @@ export function openRedis(url: string, log: Logger): RedisConnections {
     return client;
   }
 
-  const commands = openConnection({
-    enableOfflineQueue: false,
-    maxRetriesPerRequest: 0,
-    socketTimeout: SOCKET_TIMEOUT_MS,
-  });
+  /**
+   * After a failover, moves all connections to the new master. The Sentinels announce it to the first connection only, to save
+   * connections. The old master may accept commands for 10 s more, but forgets them.
+   */
+  function moveToNewMaster(): void {
+    const addressOf = ({ stream }: Redis) => `${stream.remoteAddress}:${stream.remotePort}`;
+    for (const client of connections as Set<Redis>) {
+      if (client.status === 'ready' && addressOf(client) !== addressOf(commands as Redis)) client.disconnect(true);
+    }
+  }
+
+  const commands = openConnection(
+    {
+      lazyConnect: true,
+      enableOfflineQueue: false,
+      maxRetriesPerRequest: 0,
+      socketTimeout: SOCKET_TIMEOUT_MS,
+    },
+    true,
+  );
+  if (settings.sentinels !== undefined) commands.on('ready', moveToNewMaster);
   return {
     commands,
-    createBlockingConnection: () => openConnection({ enableOfflineQueue: true, maxRetriesPerRequest: null }),
+    // Not lazy: a lazy connection gives up if its first attempt fails.
+    createBlockingConnection: () =>
+      openConnection({
+        enableOfflineQueue: true,
+        maxRetriesPerRequest: null,
+        socketTimeout: BLOCKING_SOCKET_TIMEOUT_MS,
+      }),
+    address: formatAddress(settings),
+    onPossibleFailover(listener) {
+      if (settings.sentinels === undefined && !settings.cluster) return;
+      let wasReady = false;
+      commands.on('ready', () => {
+        if (wasReady) listener();
+        wasReady = true;
+      });
+      // A node has left the cluster. While the client connects, it replaces the nodes of REDIS_URL by those that the cluster names.
+      commands.on('-node', () => {
+        if (commands.status === 'ready') listener();
+      });
+    },
     lastError: () => lastError,
     async close() {
       for (const client of connections) client.disconnect();

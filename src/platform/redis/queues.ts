@@ -1,6 +1,9 @@
-import { type JobsOptions, Queue, QueueEvents, Worker } from 'bullmq';
+import { type JobsOptions, Queue, Worker } from 'bullmq';
+import { withTimeoutFallback } from '../concurrency/deadline.ts';
 import type { Logger } from '../observability/log.ts';
 import type { RedisConnections } from './connections.ts';
+import { createLimitedWarning } from './retry.ts';
+import { createWorkerBackend } from './worker-backend.ts';
 
 /** The data of every job: the id of a row. */
 export interface JobData {
@@ -18,7 +21,7 @@ export interface NewJob {
 
 /** A worker that is running. */
 export interface RunningWorker {
-  /** Stops accepting jobs and waits for those in progress. */
+  /** Stops accepting jobs and waits for those in progress, but not for a Redis that is down. */
   stop(): Promise<void>;
   /** Whether the worker still takes jobs, for the health check of its process. Default: it does. */
   isRunning?(): boolean;
@@ -52,8 +55,6 @@ export interface Queues {
     concurrency: number,
     stallDetection?: StallDetection,
   ): RunningWorker;
-  /** The events of a queue, such as finished jobs with their results. Connects at first use. */
-  events(queue: string): QueueEvents;
   /** Returns BullMQ's queue, for operations that `add` does not cover. */
   queue(name: string): Queue;
   close(): Promise<void>;
@@ -66,15 +67,55 @@ const DEFAULT_JOB_OPTIONS: JobsOptions = { removeOnComplete: true, removeOnFail:
 const STALL_DETECTION: StallDetection = { lockDuration: 15_000, stalledInterval: 5_000 };
 const MAX_TAKEOVERS = 10;
 
+// ms after which BullMQ stores the result of a job again if Redis was unreachable.
+const RESULT_RETRY_MS = 2000;
+// ms that a stopping worker waits for Redis after its last job. A job whose result is not stored runs again, in another process.
+const CLOSE_TIMEOUT_MS = 2000;
+// Errors repeat for each job and attempt while Redis is down.
+const WARNING_INTERVAL_MS = 10_000;
+
+/** All keys of a queue have the same hash tag, so that a Redis Cluster keeps them on one node, but each queue on another. */
+const prefixOfQueue = (prefix: string, queue: string) => `${prefix}:{${queue}}`;
+
+/** Counts the jobs in progress. */
+function createJobCounter() {
+  let running = 0;
+  let wake: () => void = () => undefined;
+  return {
+    async run<T>(job: () => Promise<T>): Promise<T> {
+      running += 1;
+      try {
+        return await job();
+      } finally {
+        running -= 1;
+        if (running === 0) wake();
+      }
+    },
+    isIdle: () => running === 0,
+    waitUntilIdle: () =>
+      new Promise<void>((resolve) => {
+        wake = resolve;
+        if (running === 0) resolve();
+      }),
+  };
+}
+
 /** Creates the queues of an app. @param prefix the prefix of every Redis key, so that two apps can share a Redis */
 export function createQueues(redis: RedisConnections, prefix: string, log: Logger): Queues {
   const queues = new Map<string, Queue>();
-  const events = new Map<string, QueueEvents>();
+  const warnOfLostJobs = createLimitedWarning(log, WARNING_INTERVAL_MS);
+  const warnOfWorker = createLimitedWarning(log, WARNING_INTERVAL_MS);
 
   function getOrCreateQueue(name: string): Queue {
     let queue = queues.get(name);
     if (queue === undefined) {
-      queue = new Queue(name, { connection: redis.commands, prefix, defaultJobOptions: DEFAULT_JOB_OPTIONS });
+      queue = new Queue(name, {
+        connection: redis.commands,
+        prefix: prefixOfQueue(prefix, name),
+        defaultJobOptions: DEFAULT_JOB_OPTIONS,
+        // The start of the app checks the version, once for all connections.
+        skipVersionCheck: true,
+      });
       // The main Redis connection already reports that Redis is down; without a listener, the queue's copy of that error would be fatal.
       queue.on('error', () => undefined);
       queues.set(name, queue);
@@ -86,43 +127,57 @@ export function createQueues(redis: RedisConnections, prefix: string, log: Logge
     async add(name, jobs) {
       if (jobs.length === 0) return;
       try {
+        // BullMQ would wait until Redis is available again.
+        if (redis.commands.status !== 'ready') throw redis.lastError() ?? new Error('Redis is not connected');
         await getOrCreateQueue(name).addBulk(jobs);
       } catch (error) {
-        log.warn({ err: error, queue: name, jobs: jobs.length }, 'jobs were not added; the sweep will add them');
+        warnOfLostJobs({ err: error, queue: name, jobs: jobs.length }, 'jobs were not added; the sweep will add them');
       }
     },
     work(name, process, concurrency, stallDetection = STALL_DETECTION) {
+      const stopping = new AbortController();
+      const counter = createJobCounter();
       const connection = redis.createBlockingConnection();
-      const worker = new Worker(name, process, {
-        connection,
-        prefix,
-        concurrency,
-        ...stallDetection,
-        maxStalledCount: MAX_TAKEOVERS,
-      });
-      worker.on('error', (error) => log.warn({ err: error, queue: name }, 'a worker reported an error'));
+      const blocking = redis.createBlockingConnection();
+      const queuePrefix = prefixOfQueue(prefix, name);
+      const worker = new Worker(
+        name,
+        (job) => counter.run(() => process(job)),
+        {
+          connection,
+          prefix: queuePrefix,
+          concurrency,
+          ...stallDetection,
+          maxStalledCount: MAX_TAKEOVERS,
+          runRetryDelay: RESULT_RETRY_MS,
+        },
+        createWorkerBackend({ connection, blocking }, queuePrefix, stopping.signal),
+      );
+      worker.on('error', (error) => warnOfWorker({ err: error, queue: name }, 'a worker reported an error'));
       worker.on('failed', (job, error) => log.error({ err: error, queue: name, job: job?.id }, 'a job failed'));
       return {
         isRunning: () => worker.isRunning(),
         async stop() {
-          await worker.close();
+          let isClosed = false;
+          const closed = worker.close().finally(() => {
+            isClosed = true;
+          });
+          stopping.abort();
+          // BullMQ waits for Redis without a limit, and may still start a job that it has fetched.
+          while (!isClosed) {
+            await Promise.race([closed, counter.waitUntilIdle()]);
+            await withTimeoutFallback(closed, CLOSE_TIMEOUT_MS, undefined);
+            if (counter.isIdle()) break;
+          }
+          blocking.disconnect();
           connection.disconnect();
         },
       };
     },
-    events(name) {
-      let stream = events.get(name);
-      if (stream === undefined) {
-        stream = new QueueEvents(name, { connection: redis.createBlockingConnection(), prefix });
-        stream.on('error', () => undefined);
-        events.set(name, stream);
-      }
-      return stream;
-    },
     queue: getOrCreateQueue,
     async close() {
       // Closing fails while Redis is down, but the rest of the app must still be closed.
-      await Promise.all([...events.values(), ...queues.values()].map((open) => open.close().catch(() => undefined)));
+      await Promise.all([...queues.values()].map((open) => open.close().catch(() => undefined)));
     },
   };
 }

@@ -1,4 +1,3 @@
-import type { Redis } from 'ioredis';
 import { withTimeoutFallback } from '../../platform/concurrency/deadline.ts';
 import type { Platform } from '../../platform/platform.ts';
 
@@ -25,7 +24,7 @@ export function createPushFinishedSignals({ redis, env }: Pick<Platform, 'redis'
 
   function subscribeOnce(): Promise<void> {
     if (listening === undefined) {
-      const subscriber: Redis = redis.createBlockingConnection();
+      const subscriber = redis.createBlockingConnection();
       subscriber.on('message', (_channel: string, pushId: string) => wakeUps.get(pushId)?.());
       listening = subscriber.subscribe(channel).then(
         () => undefined,

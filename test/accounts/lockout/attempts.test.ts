@@ -9,7 +9,7 @@ import { createTestDatabase } from '../../support/database/test-database.ts';
 
 const database = await createTestDatabase();
 const log = createLogger('silent', 'test');
-const redis = openRedis(database.redisUrl, log);
+const redis = openRedis({ urls: [database.redisUrl] }, log);
 await redis.commands.connect();
 afterAll(async () => {
   await redis.close();

@@ -85,7 +85,8 @@ test('every key carries the prefix and expires, even if it lost its expiry', asy
   const limiter = limits.limiter('POST /auth/login', { limit: 9, windowMs: 60_000 });
   await limiter.consume('2001:db8::/64');
   const keys = await redis.keys(`*${database.redisPrefix}-keys*`);
-  expect(keys).toEqual([`${database.redisPrefix}-keys:limit:POST /auth/login:60000:2001:db8::/64`]);
+  expect(keys).toEqual([expect.stringMatching(/-keys:limit:\{\d+\}:POST \/auth\/login:60000:2001:db8::\/64$/)]);
+  expect(keys[0]).toMatch(new RegExp(`^${database.redisPrefix}`));
   await redis.persist(keys[0]!);
   expect((await limiter.consume('2001:db8::/64')).remaining).toBe(7);
   expect(await redis.pttl(keys[0]!)).toBeGreaterThan(0);
@@ -98,10 +99,10 @@ test('a spent limit is known in the process, so a flood causes no further Redis 
   await Promise.all(Array.from({ length: 4 }, () => limiter.consume('ann')));
   expect(limiter.isExhausted('ann')).toBe(true);
   expect(limiter.isExhausted('bob')).toBe(false);
-  const key = `${database.redisPrefix}:limit:flood:3600000:ann`;
+  const [key] = await redis.keys(`${database.redisPrefix}:limit:*:flood:3600000:ann`);
   const flood = await Promise.all(Array.from({ length: 1000 }, () => limiter.consume('ann')));
   expect(flood.every(({ allowed, leftMs }) => !allowed && leftMs > 3_500_000)).toBe(true);
-  expect(await redis.get(key)).toBe('4');
+  expect(await redis.get(key!)).toBe('4');
 });
 
 test('all counts of one event loop turn are sent in one command, whatever their limits', async () => {

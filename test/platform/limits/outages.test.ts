@@ -21,7 +21,7 @@ async function openLimits(proxy: TcpProxy) {
   vi.spyOn(log, 'warn').mockImplementation((_details: unknown, text?: string) => void logLines.push(`warn: ${text}`));
   vi.spyOn(log, 'info').mockImplementation((text: unknown) => void logLines.push(`info: ${text}`));
   const metrics = createMetrics();
-  const redis = openRedis(proxy.url, createLogger('silent', 'test'));
+  const redis = openRedis({ urls: [proxy.url] }, createLogger('silent', 'test'));
   await redis.commands.connect();
   closing.push(() => redis.close());
   return {
@@ -111,7 +111,9 @@ test('after an error of Redis itself, such as out of memory, the process counts 
   const proxy = await startOwnProxy();
   const { limits, redis, logLines } = await openLimits(proxy);
   const limiter = limits.limiter('broken', { limit: 2, windowMs: 3_600_000 });
-  await redis.set(`${database.redisPrefix}:limit:broken:3600000:ann`, 'no number');
+  await limiter.consume('ann');
+  const [key] = await redis.keys(`${database.redisPrefix}:limit:*:broken:3600000:ann`);
+  await redis.set(key!, 'no number');
   const verdicts = [await limiter.consume('ann'), await limiter.consume('ann'), await limiter.consume('ann')];
   expect(verdicts.map(({ allowed }) => allowed)).toEqual([true, true, false]);
   expect(logLines).toEqual([AWAY]);

@@ -51,3 +51,13 @@ test('a path keeps the segments around a token', () => {
 test('a text without tokens stays as it is', () => {
   expect(redactTokens('/api/posts/66f0c0ffee0123456789abcd')).toBe('/api/posts/66f0c0ffee0123456789abcd');
 });
+
+test('an error of Redis names its command, but not the arguments, such as a password', () => {
+  const lines: string[] = [];
+  const log = createLogger('info', 'web', { write: (line) => void lines.push(line) });
+  const refused = Object.assign(new Error('WRONGPASS'), { command: { name: 'auth', args: ['bell', 'hidden'] } });
+  log.warn({ err: refused }, 'one');
+  log.warn({ err: Object.assign(new Error('all nodes'), { lastNodeError: refused }) }, 'two');
+  expect(lines.join('')).not.toContain('hidden');
+  expect(JSON.parse(lines[0]!).err).toMatchObject({ message: 'WRONGPASS', command: 'auth' });
+});

@@ -48,12 +48,26 @@ export function createAppender(
     waitForTrial: true,
   });
 
-  async function addPartToRedis(entries: readonly (readonly [string, string])[]): Promise<void> {
-    const pipeline = redis.commands.pipeline();
-    for (const [field, text] of entries) pipeline.xadd(key, 'MAXLEN', '~', windowEvents, '*', field, text);
-    const results = await pipeline.exec();
-    const failed = results?.find(([error]) => error !== null);
-    if (failed !== undefined) throw failed[0];
+  /** Whether the newest entries may be lost, because a replica without them has become the master. */
+  let mayHaveLostEntries = false;
+  redis.onPossibleFailover(() => {
+    mayHaveLostEntries = true;
+  });
+
+  async function addPartToRedis(part: readonly (readonly [string, string])[]): Promise<void> {
+    const isMarked = mayHaveLostEntries;
+    mayHaveLostEntries = false;
+    try {
+      const pipeline = redis.commands.pipeline();
+      const entries = isMarked ? [[ENTRY_KIND_FIELDS.lost, ''] as const, ...part] : part;
+      for (const [field, text] of entries) pipeline.xadd(key, 'MAXLEN', '~', windowEvents, '*', field, text);
+      const results = await pipeline.exec();
+      const failed = results?.find(([error]) => error !== null);
+      if (failed !== undefined) throw failed[0];
+    } catch (error) {
+      mayHaveLostEntries ||= isMarked;
+      throw error;
+    }
   }
 
   async function tryToAddEntries(

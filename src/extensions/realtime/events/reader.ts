@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Host } from '../../../declare/host.ts';
+import { createBackoff, createLimitedWarning } from '../../../platform/redis/retry.ts';
 import {
   ENTRY_KIND_FIELDS,
   type Entry,
@@ -48,6 +49,8 @@ const BLOCK_MS = 5000;
 // After this many ms without a reply from Redis, the reader reconnects.
 const SILENCE_MS = BLOCK_MS + 5000;
 const RETRY_MS = 200;
+const MAX_RETRY_MS = 3000;
+const WARNING_INTERVAL_MS = 10_000;
 // After each read, the reader pauses for as long as handling its entries took, but at most this many ms, so that the next read of a
 // busy process returns more entries at once.
 const LONGEST_PAUSE_MS = 50;
@@ -64,6 +67,8 @@ export function createReader(
   onEntries: EntryHandler,
 ): Reader {
   const [key, gaps] = [redisStreamKey(env.redisPrefix), erasureGapKey(env.redisPrefix)];
+  const backoff = createBackoff(RETRY_MS, MAX_RETRY_MS);
+  const warn = createLimitedWarning(log, WARNING_INTERVAL_MS);
   let stopping = new AbortController();
   let client: ReturnType<typeof redis.createBlockingConnection> | undefined;
   let running: Promise<void> | undefined;
@@ -133,10 +138,11 @@ export function createReader(
         }
         position = await readAndHandleEntriesAfter(connection, position);
         answered = performance.now();
+        backoff.reset();
       } catch (error) {
         if (stopping.signal.aborted) break;
-        log.warn({ err: error }, 'Could not read events for open streams');
-        await sleep(RETRY_MS, undefined, { signal: stopping.signal }).catch(() => undefined);
+        warn({ err: error }, 'Could not read events for open streams');
+        await backoff.wait(stopping.signal);
       }
     }
     clearInterval(watch);
@@ -167,12 +173,15 @@ export function createReader(
     },
     pauseReading,
     async readRange(after, upTo, limit) {
-      const [rows, oldest, [newest], gap] = await Promise.all([
+      const reading = Promise.all([
         redis.commands.xrange(key, `(${after}`, upTo, 'COUNT', limit),
         readOldestEntry(redis.commands),
         redis.commands.xrevrange(key, '+', '-', 'COUNT', 1),
-        redis.commands.zscore(gaps, 'gap'),
       ]);
+      // The gap must be read after the entries, because an erasure stores it before it removes entries. In a cluster, the gap may be on
+      // another node, so the order of the commands does not ensure that.
+      if (redis.commands.isCluster) await reading;
+      const [[rows, oldest, [newest]], gap] = await Promise.all([reading, redis.commands.zscore(gaps, 'gap')]);
       if (gap !== null && entryPositionOf(after) < Number(gap)) return undefined;
       if (oldest === undefined || isEntryBefore(after, oldest[0]) || isEntryBefore(newest![0], after)) return undefined;
       return rows.map(toEntry);

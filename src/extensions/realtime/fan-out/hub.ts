@@ -2,6 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Host } from '../../../declare/host.ts';
 import { createSemaphore } from '../../../platform/concurrency/semaphore.ts';
 import { createSerialQueue } from '../../../platform/concurrency/serial-queue.ts';
+import { createLimitedWarning } from '../../../platform/redis/retry.ts';
 import {
   ENTRY_KIND_FIELDS,
   type Entry,
@@ -13,6 +14,7 @@ import {
 import { createReader } from '../events/reader.ts';
 import type { RealtimeSettings } from '../settings.ts';
 import { type EndReason, encodeHeartbeatEvent, encodeReadyEvent, encodeResetEvent } from '../streams/frame.ts';
+import type { RealtimeMetrics } from '../streams/metrics.ts';
 import { createBroadcast } from './broadcast.ts';
 import { createGroups, type Listener } from './groups.ts';
 import { createVisibleChanges } from './visible-change.ts';
@@ -54,6 +56,8 @@ export interface Hub {
 }
 
 const RETRY_MS = 300;
+// While Redis is down, each open stream reports it at each retry.
+const WARNING_INTERVAL_MS = 10_000;
 const MAX_CATCH_UPS = 8;
 const FIRST_PAGE_ENTRIES = 25;
 const MAX_PAGE_ENTRIES = 200;
@@ -67,8 +71,10 @@ const NO_BYTES = Buffer.alloc(0);
 export function createHub(
   host: Pick<Host, 'redis' | 'env' | 'log' | 'service' | 'resources'>,
   { heartbeatSeconds }: Pick<RealtimeSettings, 'heartbeatSeconds'>,
+  metrics: Pick<RealtimeMetrics, 'countChanges'>,
 ): Hub {
   const { log } = host;
+  const warn = createLimitedWarning(log, WARNING_INTERVAL_MS);
   const gateways = new Map(host.resources.map((gateway) => [gateway.name, gateway]));
   const broadcast = createBroadcast(createVisibleChanges(host));
   const groups = createGroups();
@@ -117,7 +123,7 @@ export function createHub(
         if (gone !== undefined) sendResetToAllListeners(gone.id);
         return changes.filter(({ id }) => kept.has(id));
       } catch (error) {
-        log.warn({ err: error }, 'Redis is unreachable; open streams wait');
+        warn({ err: error }, 'Redis is unreachable; open streams wait');
         await sleep(RETRY_MS);
       }
     }
@@ -158,6 +164,7 @@ export function createHub(
         const found = parseEntries(entries);
         if (lost || found.lost) sendResetToAllListeners(entries[0]!.id);
         const changes = deduplicate(found.changes);
+        metrics.countChanges(changes.length);
         if (changes.length > 0) await sendChanges(changes);
       }
       disconnectUnsentOnErasure(entries);
@@ -254,7 +261,7 @@ export function createHub(
         limit = Math.min(MAX_PAGE_ENTRIES, Math.max(1, 2 * progress.entries));
         await stream.waitUntilDrained();
       } catch (error) {
-        log.warn({ err: error }, 'Could not send missed changes to a resuming stream; will retry');
+        warn({ err: error }, 'Could not send missed changes to a resuming stream; will retry');
         await sleep(RETRY_MS);
       }
     }

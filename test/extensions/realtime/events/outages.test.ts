@@ -211,7 +211,7 @@ test('a busy process is not mistaken for a Redis outage', async () => {
   const own = `${env.REDIS_PREFIX}:busy`;
   const warnings: unknown[] = [];
   const log = { warn: (...warning: unknown[]) => warnings.push(warning) };
-  const host = { redis: { commands: redis }, env: { redisPrefix: own }, log } as never;
+  const host = { redis: { commands: redis, onPossibleFailover() {} }, env: { redisPrefix: own }, log } as never;
   const appender = createAppender(host, { windowSeconds: 60, windowEvents: 10_000 });
   const adding = appender.addEntries([['e', 'x'.repeat(4_000_000)]]);
   for (const end = performance.now() + 700; performance.now() < end; );
@@ -220,7 +220,11 @@ test('a busy process is not mistaken for a Redis outage', async () => {
 
 test('the window is limited by age and number, and nothing inside it is dropped', async () => {
   const own = `${env.REDIS_PREFIX}:window`;
-  const host = { redis: { commands: redis }, env: { redisPrefix: own }, log: { warn: () => undefined } } as never;
+  const host = {
+    redis: { commands: redis, onPossibleFailover() {} },
+    env: { redisPrefix: own },
+    log: { warn: () => undefined },
+  } as never;
   const stream = `${own}:realtime`;
   const byAge = createAppender(host, { windowSeconds: 60, windowEvents: 10_000 });
   for (let n = 1; n <= 300; n++) await redis.xadd(stream, `${n}-0`, 'e', '');

@@ -1,0 +1,117 @@
+import { closeSync, openSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { connect } from 'node:net';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { Redis, type RedisOptions } from 'ioredis';
+import { findRedis, installRedis, type RedisBinary } from './redis-binary.ts';
+import { runGuarded } from './run-guarded.ts';
+import { findFreePort } from './server.ts';
+import { createTemporaryFolder } from './temporary-folder.ts';
+
+const PATIENCE_MS = 60_000;
+
+/** Throw-away Redis servers on localhost, for tests. They stop together, at the latest with this process. */
+export interface RedisServers {
+  binary: RedisBinary;
+  ports: readonly number[];
+  /** The folder with the configuration, and what the servers write. */
+  folder: string;
+  stop(): Promise<void>;
+}
+
+/** Returns a port of which the port for the bus of a cluster, 10000 higher, can exist. */
+async function findPort(): Promise<number> {
+  for (;;) {
+    const port = await findFreePort();
+    if (port <= 55_000) return port;
+  }
+}
+
+/** Repeats a check every 50 ms until it returns true. Throws after a minute. */
+export async function waitUntil(what: string, isTrue: () => Promise<boolean>): Promise<void> {
+  for (const end = Date.now() + PATIENCE_MS; Date.now() < end; await sleep(50)) {
+    if (await isTrue().catch(() => false)) return;
+  }
+  throw new Error(`${what} took longer than ${PATIENCE_MS / 1000} s`);
+}
+
+/** Runs work with a connection of its own, and closes the connection. */
+export async function withRedis<T>(
+  options: RedisOptions & { port: number },
+  work: (redis: Redis) => Promise<T>,
+): Promise<T> {
+  const redis = new Redis({ host: '127.0.0.1', lazyConnect: true, retryStrategy: () => null, ...options });
+  redis.on('error', () => undefined);
+  try {
+    await redis.connect();
+    return await work(redis);
+  } finally {
+    redis.disconnect();
+  }
+}
+
+/**
+ * Starts Redis servers under one guard and waits until they respond. Each gets its own folder, and writes nothing to disk.
+ *
+ * @param configure returns the lines of the configuration of each server; `ports` are those of all servers. A server whose lines begin
+ *   with `sentinel` is a Sentinel
+ */
+export async function startRedisServers(
+  count: number,
+  configure: (ports: readonly number[], folder: string) => readonly (readonly string[])[],
+): Promise<RedisServers> {
+  const binary = findRedis() ?? installRedis(() => undefined);
+  const folder = createTemporaryFolder('redis');
+  const ports: number[] = [];
+  while (ports.length < count) {
+    const port = await findPort();
+    if (!ports.includes(port)) ports.push(port);
+  }
+  // The binary decides by its name what it is.
+  const command = join(folder, 'redis-server');
+  symlinkSync(binary.command, command);
+  const starts = configure(ports, folder).map((lines, index) => {
+    const file = join(folder, `${index}.conf`);
+    const isSentinel = lines.some((line) => line.startsWith('sentinel '));
+    // A TLS server sets `port 0` and its port as `tls-port`.
+    const common = ['bind 127.0.0.1', ...(isSentinel ? [] : ['save ""', 'appendonly no', `dbfilename ${index}.rdb`])];
+    writeFileSync(file, `port ${ports[index]}\ndir ${folder}\n${common.join('\n')}\n${lines.join('\n')}\n`);
+    return `'${command}' '${file}' ${isSentinel ? '--sentinel' : ''} &`;
+  });
+  const log = join(folder, 'server.log');
+  const output = openSync(log, 'w', 0o600);
+  const guarded = runGuarded(
+    {
+      command: '/bin/sh',
+      args: ['-c', `${starts.join('\n')}\nwait`],
+      cwd: '/',
+      stopSignal: 'SIGTERM',
+      graceMs: 5000,
+      pidIn: folder,
+      throwAway: folder,
+    },
+    { PATH: process.env.PATH, HOME: '/', LC_ALL: 'C' },
+    output,
+  );
+  closeSync(output);
+  const stop = async () => {
+    await guarded.stop();
+    rmSync(folder, { recursive: true, force: true });
+  };
+  try {
+    for (const port of ports) await waitUntil(`The start of Redis on port ${port}`, () => isListening(port));
+  } catch (error) {
+    const text = readFileSync(log, 'utf8').trim().split('\n').slice(-8).join('\n');
+    await stop();
+    throw new Error(`${(error as Error).message}\n${text}`);
+  }
+  return { binary, ports, folder, stop };
+}
+
+function isListening(port: number): Promise<boolean> {
+  return new Promise((resolve) => {
+    const socket = connect(port, '127.0.0.1');
+    socket.once('connect', () => resolve(true)).once('error', () => resolve(false));
+    socket.once('connect', () => socket.destroy());
+  });
+}

@@ -1,0 +1,48 @@
+/** A reason for which a Redis cannot be used, as the rest of a sentence: `is a read-only replica: …`. */
+export class RedisProblem extends Error {
+  override readonly name = 'RedisProblem';
+}
+
+/** Returns the rule of the access control list that a Redis user of Belfry needs. */
+export function aclRuleOf(prefix: string): string {
+  return `~${prefix}:* &${prefix}:* +@all -@dangerous +info +cluster|slots +cluster|info`;
+}
+
+type Describe = (text: string, prefix: string) => string;
+
+// What each kind of error reply means and how to fix it, in the order in which they are looked for. Redis 6 puts the kind of an error in
+// a script behind the name of the script.
+const PROBLEMS: readonly (readonly [kind: RegExp, describe: Describe])[] = [
+  [
+    /\bREADONLY\b/,
+    () =>
+      'is a read-only replica: REDIS_URL must name the primary server; for an automatic failover, set REDIS_SENTINELS',
+  ],
+  [/\bOOM\b/, () => 'is full: raise its maxmemory, or use a larger server'],
+  [
+    /\bNOPERM\b|can't (run this command|access)/,
+    (text, prefix) =>
+      `refuses the user of REDIS_URL: the user lacks a permission (${text}). ACL rule that Belfry needs: ${aclRuleOf(prefix)}`,
+  ],
+  [/\bNOAUTH\b/, () => 'needs a password: put it into REDIS_URL, redis://:password@host:6379'],
+  [/\bWRONGPASS\b|invalid password/, () => 'refuses the user name or password of REDIS_URL'],
+  [/\bLOADING\b/, () => 'is still loading its data from disk'],
+  [/\bMISCONF\b/, () => 'refuses writes, because it cannot save its data to disk: see its log'],
+  [/\bNOREPLICAS\b/, () => 'refuses writes, because it has too few replicas (min-replicas-to-write)'],
+  [/\b(MASTERDOWN|CLUSTERDOWN)\b/, (text) => `is not complete: ${text}`],
+  [/No such master|sentinel .*invalid reply: null/, () => 'is unknown to the Sentinels: check REDIS_SENTINEL_MASTER'],
+  [/cluster support disabled/, () => 'is not a Redis Cluster: remove REDIS_CLUSTER=on'],
+  [
+    /unable to (verify|get)|self-signed certificate|UNABLE_TO_VERIFY|certificate/i,
+    (text) => `cannot be trusted: ${text}. If a private authority issued its certificate, set REDIS_CA`,
+  ],
+];
+
+/** Describes why Redis is not usable, as the rest of a sentence that begins with the address of Redis. */
+export function describeRedisProblem(error: unknown, prefix: string): string {
+  const { message = String(error), code = '' } = error as NodeJS.ErrnoException;
+  if (error instanceof RedisProblem) return message;
+  const text = message || code;
+  const [, describe] = PROBLEMS.find(([kind]) => kind.test(text)) ?? [];
+  return describe?.(text, prefix) ?? `cannot be reached: ${text}`;
+}

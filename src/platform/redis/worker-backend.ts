@@ -1,0 +1,61 @@
+import { type BackendFactory, QueueKeys, RedisConnection, RedisQueueBackend } from 'bullmq';
+import type { RedisClient } from './connections.ts';
+import { type Backoff, createBackoff } from './retry.ts';
+
+const FIRST_RETRY_MS = 100;
+const MAX_RETRY_MS = 3000;
+
+/** The access of a worker to its queue. After an error it waits, because BullMQ itself would try again at once. */
+class WorkerBackend extends RedisQueueBackend {
+  readonly #backoff: Backoff = createBackoff(FIRST_RETRY_MS, MAX_RETRY_MS);
+  readonly #stopping: AbortSignal;
+
+  constructor(stopping: AbortSignal, ...args: ConstructorParameters<typeof RedisQueueBackend>) {
+    super(...args);
+    this.#stopping = stopping;
+  }
+
+  // biome-ignore lint/suspicious/noExplicitAny: the type of the library
+  override moveToActive(token: string, name?: string): Promise<any[]> {
+    return this.#waitAfterError(() => super.moveToActive(token, name));
+  }
+
+  override waitForJob(blockTimeout: number): ReturnType<RedisQueueBackend['waitForJob']> {
+    // BullMQ knows fractions of a second only from the version, which it does not read: Redis has them since version 6.
+    this.blockingConnection!.capabilities = { canDoubleTimeout: true, canBlockFor1Ms: false };
+    return this.#waitAfterError(() => super.waitForJob(blockTimeout));
+  }
+
+  async #waitAfterError<T>(command: () => Promise<T>): Promise<T> {
+    try {
+      const result = await command();
+      this.#backoff.reset();
+      return result;
+    } catch (error) {
+      await this.#backoff.wait(this.#stopping);
+      throw error;
+    }
+  }
+}
+
+/**
+ * Creates the access of a worker to its queue. The caller owns the connections.
+ *
+ * @param connections `blocking`: the connection on which the worker waits for jobs
+ * @param prefix the start of every key of the queue
+ * @param stopping ends waiting after an error
+ */
+export function createWorkerBackend(
+  connections: { connection: RedisClient; blocking: RedisClient },
+  prefix: string,
+  stopping: AbortSignal,
+): BackendFactory<RedisQueueBackend> {
+  return (name, opts) => {
+    const keys = new QueueKeys(prefix);
+    const shared = { shared: true, skipVersionCheck: true };
+    const connection = new RedisConnection(connections.connection, { ...shared, blocking: false });
+    const blocking = new RedisConnection(connections.blocking, { ...shared, blocking: true });
+    const toKey = (type: string) => keys.toKey(name, type);
+    return new WorkerBackend(stopping, connection, name, keys.getKeys(name), toKey, opts, blocking);
+  };
+}

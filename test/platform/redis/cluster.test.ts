@@ -1,0 +1,83 @@
+import { Cluster } from 'ioredis';
+import { afterAll, expect, test } from 'vitest';
+import { startRedisCluster } from '../../../scripts/services/redis-cluster.ts';
+import { withRedis } from '../../../scripts/services/redis-servers.ts';
+import { createApp, defineUser } from '../../../src/index.ts';
+import { startTwoProcesses } from './two-processes.ts';
+
+const servers = await startRedisCluster();
+afterAll(() => servers.stop());
+const urlOf = (port: number) => `redis://127.0.0.1:${port}`;
+const REDIS_URL = servers.masters.slice(0, 2).map(urlOf).join(',');
+const processes = await startTwoProcesses({ REDIS_URL, REDIS_CLUSTER: 'on' });
+const prefix = processes.env.REDIS_PREFIX!;
+
+test('on a Redis Cluster everything works across two processes', async () => {
+  await processes.checkEverything();
+});
+
+test('queues and counters are spread over the masters', async () => {
+  await processes.deliver(5);
+  const keysByMaster = await Promise.all(
+    servers.masters.map((port) => withRedis({ port }, (redis) => redis.keys(`${prefix}:*`))),
+  );
+  expect(keysByMaster.filter((keys) => keys.length > 0).length).toBeGreaterThan(1);
+  const queues = keysByMaster.map((keys) => new Set(keys.flatMap((key) => /:\{([a-z-]+)\}:/.exec(key)?.[1] ?? [])));
+  // All keys of a queue are on one master, but not all queues.
+  const names = queues.flatMap((queue) => [...queue]);
+  expect(new Set(names).size).toBe(names.length);
+  expect(queues.filter((queue) => queue.size > 0).length).toBeGreaterThan(1);
+});
+
+/** Returns the hash slot of the queue of webhooks, and the port of its master. */
+async function findQueue(): Promise<{ slot: number; master: number }> {
+  const cluster = new Cluster(servers.ports.map((port) => ({ host: '127.0.0.1', port })));
+  const slot = (await cluster.cluster('KEYSLOT', `${prefix}:{webhooks}`)) as number;
+  const master = Number(cluster.slots[slot]![0]!.split(':')[1]);
+  cluster.disconnect();
+  return { slot, master };
+}
+
+test('while the slot of a queue moves to another master, nothing is lost', async () => {
+  const { slot, master } = await findQueue();
+  const to = servers.masters.find((port) => port !== master)!;
+  const idOf = (port: number) => withRedis({ port }, (redis) => redis.cluster('MYID') as Promise<string>);
+  const [fromId, toId] = [await idOf(master), await idOf(to)];
+  const delivering = processes.deliver(60);
+  await withRedis({ port: master }, (source) =>
+    withRedis({ port: to }, async (target) => {
+      await target.cluster('SETSLOT', slot, 'IMPORTING', fromId);
+      await source.cluster('SETSLOT', slot, 'MIGRATING', toId);
+      for (;;) {
+        const keys = (await source.cluster('GETKEYSINSLOT', slot, 100)) as string[];
+        if (keys.length === 0) break;
+        for (const key of keys) await source.migrate('127.0.0.1', to, key, 0, 5000);
+      }
+      for (const redis of [target, source]) await redis.cluster('SETSLOT', slot, 'NODE', toId);
+    }),
+  );
+  await delivering;
+  expect((await findQueue()).master).toBe(to);
+  await processes.checkEverything();
+});
+
+test('when a master dies, its replica takes over and nothing is lost', async () => {
+  const { master } = await findQueue();
+  const delivering = processes.deliver(40);
+  await withRedis({ port: master }, (redis) => redis.call('SHUTDOWN', 'NOSAVE').catch(() => undefined));
+  await delivering;
+  await processes.checkEverything();
+});
+
+test('without REDIS_CLUSTER the start is refused, and the error names the setting', async () => {
+  const { DATABASE_URL } = processes.env;
+  const [port] = servers.replicas;
+  const app = createApp(
+    { resources: [defineUser()] },
+    { NODE_ENV: 'test', DATABASE_URL: DATABASE_URL!, REDIS_URL: urlOf(port!) },
+  );
+  await expect(app.start({ port: 0 })).rejects.toThrow(
+    `Redis at 127.0.0.1:${port} is a node of a Redis Cluster: set REDIS_CLUSTER=on`,
+  );
+  await app.close();
+});

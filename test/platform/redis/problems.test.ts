@@ -1,0 +1,28 @@
+import { expect, test } from 'vitest';
+import { describeRedisProblem } from '../../../src/platform/redis/problems.ts';
+
+test.each([
+  ["READONLY You can't write against a read only replica.", 'is a read-only replica: '],
+  ['ERR Error running script: @user_script:1: -READONLY You can’t write', 'is a read-only replica: '],
+  ["OOM command not allowed when used memory > 'maxmemory'.", 'is full: '],
+  [
+    "NOPERM this user has no permissions to run the 'evalsha' command",
+    'refuses the user of REDIS_URL: the user lacks a permission (NOPERM',
+  ],
+  ['NOAUTH HELLO must be called with the client already authenticated', 'needs a password: '],
+  ['WRONGPASS invalid username-password pair or user is disabled.', 'refuses the user name or password of REDIS_URL'],
+  ['LOADING Redis is loading the dataset in memory', 'is still loading its data from disk'],
+  ['MISCONF Redis is configured to save RDB snapshots', 'refuses writes, because it cannot save its data to disk'],
+  ['NOREPLICAS Not enough good replicas to write.', 'refuses writes, because it has too few replicas'],
+  ['CLUSTERDOWN The cluster is down', 'is not complete: CLUSTERDOWN The cluster is down'],
+  ['self-signed certificate in certificate chain', 'cannot be trusted: self-signed certificate'],
+  ['connect ECONNREFUSED 127.0.0.1:6379', 'cannot be reached: connect ECONNREFUSED 127.0.0.1:6379'],
+])('%s is described as what to fix', (text, start) => {
+  const sentence = describeRedisProblem(new Error(text), 'belfry');
+  expect(sentence.slice(0, start.length)).toBe(start);
+});
+
+test('an error without a text is described by its code', () => {
+  const error = Object.assign(new Error(''), { code: 'ECONNREFUSED' });
+  expect(describeRedisProblem(error, 'belfry')).toBe('cannot be reached: ECONNREFUSED');
+});
