@@ -15,7 +15,7 @@ import { addBuildInfo, createMetrics } from '../platform/observability/metrics.t
 import { createRelayWakeUp } from '../platform/outbox/wake.ts';
 import type { Platform } from '../platform/platform.ts';
 import { openDatabase } from '../platform/postgres/database.ts';
-import { countDatabaseErrors } from '../platform/postgres/metrics.ts';
+import { withDatabaseMetrics } from '../platform/postgres/metrics.ts';
 import { createTransactionStatements } from '../platform/postgres/transaction.ts';
 import { openRedis } from '../platform/redis/connections.ts';
 import { createQueues } from '../platform/redis/queues.ts';
@@ -40,7 +40,10 @@ export function createPlatform(env: Environment, settings: Settings): Platform {
     log,
     metrics,
     redis,
-    database: countDatabaseErrors(openDatabase(env.databaseUrl, env.redisPrefix, log), metrics),
+    database: withDatabaseMetrics(
+      openDatabase(env.databaseUrl, env.redisPrefix, log, { poolMax: env.poolMax, pooler: env.databasePooler }),
+      metrics,
+    ),
     queues: createQueues(redis, env.redisPrefix, log),
     limits: createLimits(redis.commands, env.redisPrefix, log, metrics),
     wake: createRelayWakeUp(redis.commands, env.redisPrefix),
@@ -57,8 +60,8 @@ function createTransactionRunner(
 ): Transact {
   return async (work) => {
     const afterCommit = createAfterCommitQueue(log);
-    const result = await database.transaction(async ({ client }) => {
-      const statements = createTransactionStatements(client);
+    const result = await database.transaction(async ({ connection }) => {
+      const statements = createTransactionStatements(connection);
       const within = { database: statements, afterCommit: afterCommit.add, abort: statements.abort };
       try {
         const tx: Transaction = {

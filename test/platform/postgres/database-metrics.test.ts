@@ -3,7 +3,7 @@ import { Registry } from 'prom-client';
 import { expect, test } from 'vitest';
 import { ApiError } from '../../../src/platform/errors.ts';
 import type { Database } from '../../../src/platform/postgres/database.ts';
-import { countDatabaseErrors } from '../../../src/platform/postgres/metrics.ts';
+import { withDatabaseMetrics } from '../../../src/platform/postgres/metrics.ts';
 
 const postgresError = (code: string) => Object.assign(new pg.DatabaseError('refused', 7, 'error'), { code });
 
@@ -11,8 +11,9 @@ const postgresError = (code: string) => Object.assign(new pg.DatabaseError('refu
 async function countedErrorsOf(error: unknown): Promise<string[]> {
   const registry = new Registry();
   const fail = () => Promise.reject(error);
-  const failing = { read: fail, readList: fail, readSlowly: fail, write: fail, transaction: fail };
-  const database = countDatabaseErrors(failing as unknown as Database, { registry });
+  const stats = () => ({ max: 0, open: 0, idle: 0, failedOpens: 0, lanes: {} });
+  const failing = { stats, read: fail, readList: fail, readSlowly: fail, write: fail, transaction: fail };
+  const database = withDatabaseMetrics(failing as unknown as Database, { registry });
   const statement = { text: 'select 1', values: [] };
   for (const run of [database.read, database.readList, database.readSlowly, database.write])
     await expect(run(statement)).rejects.toBe(error);
