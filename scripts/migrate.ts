@@ -1,6 +1,6 @@
 // `npm run migrate`: applies the migrations that the database does not have yet. Several may run at once.
 // `-- --status` lists them and `-- --dry-run` prints the SQL of the pending ones; both change nothing.
-// Needs only DATABASE_URL, from the shell or from .env.
+// Needs only DATABASE_URL (or DATABASE_DIRECT_URL, behind a connection pooler), from the shell or from .env.
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { readMigrateArguments } from './migration/migrate-arguments.ts';
@@ -33,8 +33,9 @@ try {
     await migratedApp.migrate({ mode: 'apply', folder, say: console.log });
     console.log('The database is up to date.');
   } else {
+    const directUrl = (process.env.DATABASE_DIRECT_URL || process.env.DATABASE_URL)!;
     const { readDatabase } = await import('./migration/read-database.ts');
-    console.log((await readDatabase(process.env.DATABASE_URL!, folder, mode)).join('\n'));
+    console.log((await readDatabase(directUrl, folder, mode)).join('\n'));
   }
   await migratedApp.close();
 } catch (error) {

@@ -22,9 +22,14 @@ try {
 const [{ app }, { generate }] = await Promise.all([import('../src/app/index.ts'), import('./migration/generate.ts')]);
 try {
   if (existsSync(join(root, '.env'))) process.loadEnvFile(join(root, '.env'));
-  const database = process.env.DATABASE_URL;
+  const database = process.env.DATABASE_DIRECT_URL || process.env.DATABASE_URL;
   // The environment does not affect the tables, and the app does not connect to anything.
-  const configuredApp = app({ ...process.env, ...DATABASE_ONLY, DATABASE_URL: 'postgres://none/none' });
+  const configuredApp = app({
+    ...process.env,
+    ...DATABASE_ONLY,
+    DATABASE_URL: 'postgres://none/none',
+    DATABASE_DIRECT_URL: '',
+  });
   const { ok, lines } = await generate(configuredApp, join(root, 'migrations'), given, database);
   console[ok ? 'log' : 'error'](lines.join('\n'));
   process.exit(ok ? 0 : 1);

@@ -3,7 +3,9 @@ import { existsSync, readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { onStopRequest } from './services/on-stop-request.ts';
+import { providePgBouncer, startPgBouncer } from './services/pgbouncer.ts';
 import { type GuardedProcess, runGuarded } from './services/run-guarded.ts';
+import type { Service } from './services/server.ts';
 import { type Services, startServices } from './services/start.ts';
 import { createTemporaryFolder } from './services/temporary-folder.ts';
 
@@ -18,6 +20,20 @@ function findChromium({ CHROMIUM_PATH: named }: Record<string, string | undefine
   if (named === undefined || named === '') return CHROMIUM_PATHS.find((path) => existsSync(path));
   if (!existsSync(named)) throw new Error(`CHROMIUM_PATH: ${named} does not exist`);
   return named;
+}
+
+/** Starts a PgBouncer for all apps of the tests if TEST_POOLER=transaction. */
+async function startPooler(
+  { TEST_POOLER: mode }: NodeJS.ProcessEnv,
+  postgresUrl: string,
+): Promise<Service | undefined> {
+  if (mode === undefined || mode === '') return undefined;
+  if (mode !== 'transaction') throw new Error(`TEST_POOLER must be transaction, not ${mode}`);
+  const binary = providePgBouncer();
+  if (binary === undefined) throw new Error('TEST_POOLER=transaction needs PgBouncer: install it, or set PGBOUNCER');
+  const started = await startPgBouncer(binary, postgresUrl, { poolMode: mode, poolSize: 4, preparedStatements: 200 });
+  console.log(`PgBouncer: ${started.from}`);
+  return started;
 }
 
 interface Report {
@@ -51,10 +67,12 @@ const root = fileURLToPath(new URL('..', import.meta.url));
 const folder = createTemporaryFolder('report');
 const reportFile = join(folder, 'report.json');
 let services: Services | undefined;
+let pooler: Service | undefined;
 let vitest: GuardedProcess | undefined;
 
 const stop = async () => {
   await vitest?.stop();
+  await pooler?.stop();
   await services?.stop();
   rmSync(folder, { recursive: true, force: true });
 };
@@ -63,6 +81,7 @@ onStopRequest(stop);
 try {
   const chromium = findChromium(process.env);
   services = await startServices({ mode: 'test', inMemory: true, announce: console.log });
+  pooler = await startPooler(process.env, services.databaseUrl);
   const args = [
     join(root, 'node_modules/vitest/vitest.mjs'),
     'run',
@@ -80,6 +99,7 @@ try {
       NODE_COMPILE_CACHE: join(root, 'node_modules', '.cache', 'node'),
       TEST_DATABASE_URL: services.databaseUrl,
       TEST_REDIS_URL: services.redisUrl,
+      ...(pooler === undefined ? {} : { TEST_POOLER_URL: pooler.url }),
       ...(chromium === undefined ? {} : { TEST_CHROMIUM: chromium }),
     },
     'inherit',

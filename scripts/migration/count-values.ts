@@ -1,5 +1,6 @@
 import pg from 'pg';
 import { quoteIdentifier } from '../../src/platform/postgres/identifiers.ts';
+import { isStartupParameterRefused } from '../../src/platform/postgres/session.ts';
 import type { Loss } from '../../src/runtime/migrations/plan/losses.ts';
 
 /** The number of rows with a value that would be lost; `undefined` if it is not known. */
@@ -53,7 +54,10 @@ export async function countValues(url: string | undefined, losses: readonly Loss
       for (const [loss, count] of await countTable(client, table, own)) counted.set(loss, count);
     }
   } catch (error) {
-    problem = `the rows that hold a value were not counted: ${(error as Error).message || 'the database does not respond'}`;
+    const reason = isStartupParameterRefused(error)
+      ? 'DATABASE_URL leads to a connection pooler; set DATABASE_DIRECT_URL'
+      : (error as Error).message || 'the database does not respond';
+    problem = `the rows that hold a value were not counted: ${reason}`;
   }
   await client.end().catch(() => undefined);
   return { countOf, problem };

@@ -1,6 +1,6 @@
-import { spawnSync } from 'node:child_process';
-import { existsSync, rmSync, writeFileSync } from 'node:fs';
-import { delimiter, join } from 'node:path';
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { findProgram, installDebianPackage } from './debian-package.ts';
 import { findFreePort, startServer } from './server.ts';
 import { createTemporaryFolder } from './temporary-folder.ts';
 
@@ -17,31 +17,12 @@ export interface RunningProxy {
 /** ms between two health checks of a server. One failed check takes a server out, one good check brings it in. */
 export const CHECK_EVERY_MS = 100;
 
-const APT_GET = '/usr/bin/apt-get';
-const POLICY = '/usr/sbin/policy-rc.d';
-
-function findHaproxy(): string | undefined {
-  const folders = [...(process.env.PATH ?? '').split(delimiter), '/usr/sbin', '/usr/local/sbin', '/opt/homebrew/bin'];
-  return folders.map((folder) => join(folder, 'haproxy')).find((file) => existsSync(file));
-}
-
-/** Installs HAProxy with apt-get. The policy keeps Debian from starting it as a service. */
-function installHaproxy(): void {
-  const hasPolicy = existsSync(POLICY);
-  if (!hasPolicy) writeFileSync(POLICY, '#!/bin/sh\nexit 101\n', { mode: 0o755 });
-  const env = { ...process.env, DEBIAN_FRONTEND: 'noninteractive', NEEDRESTART_SUSPEND: '1' };
-  const options = ['-qq', '-o', 'DPkg::Lock::Timeout=120'];
-  spawnSync(APT_GET, ['update', ...options], { env });
-  spawnSync(APT_GET, ['install', '-y', '--no-install-recommends', ...options, 'haproxy'], { env });
-  if (!hasPolicy) rmSync(POLICY, { force: true });
-}
-
 /** Returns the HAProxy of this machine, and installs it first as root on Debian. Undefined if that is not possible. */
 export function provideHaproxy(): string | undefined {
-  const found = findHaproxy();
-  if (found !== undefined || process.getuid?.() !== 0 || !existsSync(APT_GET)) return found;
-  installHaproxy();
-  return findHaproxy();
+  const found = findProgram('haproxy');
+  if (found !== undefined) return found;
+  installDebianPackage('haproxy');
+  return findProgram('haproxy');
 }
 
 /** Returns the configuration of a proxy that never retries: each lost request is an error that the client sees. */

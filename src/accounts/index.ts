@@ -28,6 +28,7 @@ import {
   sessions as sessionTable,
 } from './sessions/sessions.ts';
 import { resumeLogin } from './sign-in/finish-login.ts';
+import { countSignIns } from './sign-in/metrics.ts';
 import { createFormerAddressConsumer, describeAccountUserData } from './users/user-data.ts';
 import { activeUserSql } from './users/user-state.ts';
 import { createUsers } from './users/users.ts';
@@ -59,6 +60,7 @@ export function createAccounts(
   gateway: ResourceGateway,
   deviceTokens: TokenRule,
 ): AppAccounts {
+  countSignIns(host);
   const sessions = createSessions(host, user, gateway);
   const resets = createResets(host.database, gateway, host.settings.auth.resetTokenTtlMinutes);
   const ownSteps = [sessions.revoke, removeDevicesOfDeletedUsers, resets.revoke];

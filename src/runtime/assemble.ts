@@ -10,10 +10,11 @@ import type { Mail } from '../platform/mail/index.ts';
 import type { Platform } from '../platform/platform.ts';
 import type { Push } from '../push/index.ts';
 import { createResourceTables, type Records, withArchives } from '../records/index.ts';
-import { withPostgres } from './connect.ts';
+import { withMigrationClient, withPostgres } from './connect.ts';
 import { createCore, createPlatform } from './core.ts';
 import { collectNonResourceTables, type Declarations } from './declarations.ts';
 import { assertSchemaMatchesDeclarations } from './migrations/check-schema.ts';
+import { isPoolerConfigured, setRoleSettings } from './migrations/direct-connection.ts';
 import { type MigrateOptions, migrateDatabase } from './migrations/migrate.ts';
 import { collectDeclaredFacts, type DeclaredFacts } from './migrations/plan/declared.ts';
 import { setUpFeatures } from './set-up-features.ts';
@@ -86,9 +87,10 @@ export function assembleApp(
     tables,
     declared: declaredFacts,
     migrate: (options) =>
-      withPostgres(platform, () =>
-        migrateDatabase(platform.database, { tables, declared: declaredFacts }, options, platform.log),
-      ),
+      withMigrationClient(platform, async (client) => {
+        await migrateDatabase(client, { tables, declared: declaredFacts }, options, platform.log);
+        if (isPoolerConfigured(env)) await setRoleSettings(client, platform.log);
+      }),
     async close() {
       await platform.queues.close();
       await Promise.all([platform.redis.close(), platform.database.close()]);

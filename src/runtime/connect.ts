@@ -1,9 +1,11 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import type { Client } from 'pg';
 import { StartupError } from '../platform/config/environment.ts';
 import type { Platform } from '../platform/platform.ts';
 import { isStatementTimeout, isTransient } from '../platform/postgres/errors.ts';
 import { connectAndCheckRedis } from '../platform/redis/check.ts';
 import { describeRedisProblem, RedisProblem } from '../platform/redis/problems.ts';
+import { connectForMigrations } from './migrations/direct-connection.ts';
 
 const ATTEMPTS = 5;
 const FIRST_WAIT_MS = 500;
@@ -26,6 +28,7 @@ async function tryToConnect(
       await attempt();
       return undefined;
     } catch (error) {
+      if (error instanceof StartupError) throw error;
       const problem = `${server} ${describe(error)}`;
       // Another attempt would find the same server.
       if (attempts === ATTEMPTS || error instanceof RedisProblem) return problem;
@@ -96,4 +99,27 @@ export function withPostgres<T>(platform: Platform, work: () => Promise<T>): Pro
 export function withPostgresAndRedis<T>(platform: Platform, work: () => Promise<T>): Promise<T> {
   const connect = async () => throwIfAnyProblem(await Promise.all([connectPostgres(platform), connectRedis(platform)]));
   return runOnceConnected(platform, connect, work);
+}
+
+/**
+ * Waits for Postgres, then runs work with a connection for migrations, which is closed afterwards. The work runs again if the connection
+ * is lost meanwhile.
+ *
+ * @throws StartupError if Postgres cannot be reached, or only through a pooler
+ */
+export function withMigrationClient<T>(platform: Platform, work: (client: Client) => Promise<T>): Promise<T> {
+  const { env, log } = platform;
+  const server = `Postgres at ${hostOf(env.databaseDirectUrl ?? env.databaseUrl)}`;
+  let client: Client;
+  const open = async () => {
+    client = await connectForMigrations(env);
+  };
+  const connect = async () => throwIfAnyProblem([await tryToConnect(server, open, log)]);
+  return runOnceConnected(platform, connect, async () => {
+    try {
+      return await work(client);
+    } finally {
+      await client.end();
+    }
+  });
 }

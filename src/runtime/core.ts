@@ -11,10 +11,11 @@ import { createMail, type Mail } from '../platform/mail/index.ts';
 import type { MailSender } from '../platform/mail/sender.ts';
 import type { MailComposer } from '../platform/mail/worker.ts';
 import { createLogger } from '../platform/observability/log.ts';
-import { createMetrics } from '../platform/observability/metrics.ts';
+import { addBuildInfo, createMetrics } from '../platform/observability/metrics.ts';
 import { createRelayWakeUp } from '../platform/outbox/wake.ts';
 import type { Platform } from '../platform/platform.ts';
 import { openDatabase } from '../platform/postgres/database.ts';
+import { withDatabaseMetrics } from '../platform/postgres/metrics.ts';
 import { createTransactionStatements } from '../platform/postgres/transaction.ts';
 import { openRedis } from '../platform/redis/connections.ts';
 import { createQueues } from '../platform/redis/queues.ts';
@@ -23,7 +24,7 @@ import { createRuleErrorReporter } from '../records/access/rule-errors.ts';
 import { compileResources, createRecordsRuntime, type Records } from '../records/index.ts';
 import type { CompiledResource } from '../records/schema/compiled.ts';
 import { createAfterCommitQueue, createTransactionContext } from '../records/transaction/transaction.ts';
-import { findAccountFields } from './config-errors.ts';
+import { findAccountFields, VERSION } from './config-errors.ts';
 import { collectNonResourceTables, type Declarations } from './declarations.ts';
 import { collectRelationNames } from './migrations/relation-names.ts';
 
@@ -31,6 +32,7 @@ import { collectRelationNames } from './migrations/relation-names.ts';
 export function createPlatform(env: Environment, settings: Settings): Platform {
   const log = createLogger(env.logLevel, env.logProcess);
   const metrics = createMetrics();
+  addBuildInfo(metrics, VERSION);
   const redis = openRedis(env.redis, log);
   return {
     env,
@@ -38,7 +40,10 @@ export function createPlatform(env: Environment, settings: Settings): Platform {
     log,
     metrics,
     redis,
-    database: openDatabase(env.databaseUrl, env.redisPrefix, log),
+    database: withDatabaseMetrics(
+      openDatabase(env.databaseUrl, env.redisPrefix, log, { poolMax: env.poolMax, pooler: env.databasePooler }),
+      metrics,
+    ),
     queues: createQueues(redis, env.redisPrefix, log),
     limits: createLimits(redis.commands, env.redisPrefix, log, metrics),
     wake: createRelayWakeUp(redis.commands, env.redisPrefix),
@@ -55,8 +60,8 @@ function createTransactionRunner(
 ): Transact {
   return async (work) => {
     const afterCommit = createAfterCommitQueue(log);
-    const result = await database.transaction(async ({ client }) => {
-      const statements = createTransactionStatements(client);
+    const result = await database.transaction(async ({ connection }) => {
+      const statements = createTransactionStatements(connection);
       const within = { database: statements, afterCommit: afterCommit.add, abort: statements.abort };
       try {
         const tx: Transaction = {

@@ -1,4 +1,6 @@
+import { Counter, Histogram } from 'prom-client';
 import type { ExtensionHost, FeatureParts, Job, ProcessRole } from '../declare/extension.ts';
+import type { Metrics } from '../platform/observability/metrics.ts';
 import type { Queues, RunningWorker } from '../platform/redis/queues.ts';
 
 const DEFAULTS = { role: 'push-worker', concurrency: 5, attempts: 5 } as const satisfies Partial<Job>;
@@ -7,6 +9,39 @@ const FIRST_PAUSE_MS = 1000;
 /** Encodes any text as a job id: BullMQ refuses integers and colons. Different texts get different ids. */
 function encodeJobId(id: string): string {
   return `row-${id.replaceAll('%', '%25').replaceAll(':', '%3A')}`;
+}
+
+/** Counts a run of a job: its outcome and duration. Runs the job and returns or throws as the job does. */
+type JobCounter = <T>(labels: { extension: string; job: string }, run: () => Promise<T> | T) => Promise<T>;
+
+/** Registers the metrics of the jobs of extensions. */
+export function createJobCounter({ registry }: Metrics): JobCounter {
+  const registers = [registry];
+  const runs = new Counter({
+    name: 'belfry_jobs_total',
+    help: 'Runs of jobs of extensions, by outcome: done, failed.',
+    labelNames: ['extension', 'job', 'outcome'],
+    registers,
+  });
+  const seconds = new Histogram({
+    name: 'belfry_job_seconds',
+    help: 'Duration of these runs.',
+    labelNames: ['extension', 'job'],
+    buckets: [0.01, 0.05, 0.1, 0.5, 1, 5, 10, 30, 60, 300],
+    registers,
+  });
+  return async (labels, run) => {
+    const stopTimer = seconds.startTimer(labels);
+    let outcome = 'failed';
+    try {
+      const result = await run();
+      outcome = 'done';
+      return result;
+    } finally {
+      stopTimer();
+      runs.inc({ ...labels, outcome });
+    }
+  };
 }
 
 /** The jobs of one extension. */
@@ -22,7 +57,7 @@ interface ExtensionJobs {
  *
  * @param extension the name of the extension
  */
-export function createJobsOfExtension(queues: Queues, extension: string): ExtensionJobs {
+export function createJobsOfExtension(queues: Queues, extension: string, countJob: JobCounter): ExtensionJobs {
   let declaredJobs: FeatureParts['jobs'] = {};
   // Names of extensions and jobs contain no slash (see `checkExtensionJobs`), so two extensions never share a queue: "mail" may have the
   // job "sync-now", and "mail-sync" the job "now". A colon cannot separate the names, because BullMQ refuses colons in queue names.
@@ -45,7 +80,11 @@ export function createJobsOfExtension(queues: Queues, extension: string): Extens
       declaredJobs = jobs;
       return Object.entries(jobs).map(([name, { role = DEFAULTS.role, concurrency = DEFAULTS.concurrency, run }]) => {
         const startWorker = (): RunningWorker =>
-          queues.work(queueNameOf(name), ({ data }) => run(data.id), concurrency);
+          queues.work(
+            queueNameOf(name),
+            ({ data }) => countJob({ extension, job: name }, () => run(data.id)),
+            concurrency,
+          );
         return { workers: { [role]: startWorker } as Partial<Record<ProcessRole, () => RunningWorker>> };
       });
     },

@@ -4,6 +4,7 @@ import { runInNewContext } from 'node:vm';
 import type { ProcessRole } from '../declare/extension.ts';
 import { LOG_LEVELS, StartupError } from '../platform/config/environment.ts';
 import { createLogger } from '../platform/observability/log.ts';
+import { DEFAULT_POOL_MAX } from '../platform/postgres/lanes.ts';
 import type { App } from './create-app.ts';
 
 /**
@@ -77,7 +78,8 @@ export async function runProcess(
   let app: App;
   try {
     const declared = await load();
-    app = declared.app({ ...environment, LOG_PROCESS: role });
+    const POOL_MAX = environment.POOL_MAX || String(DEFAULT_POOL_MAX[role]);
+    app = declared.app({ ...environment, LOG_PROCESS: role, POOL_MAX });
   } catch (error) {
     exitWithError(error);
   }

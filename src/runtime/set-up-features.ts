@@ -15,7 +15,7 @@ import {
 } from './config-errors.ts';
 import type { Core } from './core.ts';
 import type { Declarations } from './declarations.ts';
-import { createJobsOfExtension } from './extension-jobs.ts';
+import { createJobCounter, createJobsOfExtension } from './extension-jobs.ts';
 import { createIdempotencyParts } from './http/idempotency/index.ts';
 import { openApiRoutes } from './openapi/document.ts';
 
@@ -51,9 +51,10 @@ export function setUpFeatures(
     authenticators,
     userData: () => mergedParts.userData ?? [],
   };
+  const countJob = createJobCounter(platform.metrics);
   const features = extensions.map((extension) => {
     const { name } = extension;
-    const jobs = createJobsOfExtension(queues, name);
+    const jobs = createJobsOfExtension(queues, name, countJob);
     const parts = setUpExtension(
       () => extension.setup({ ...extensionHost, jobs: jobs.api }),
       errors.at(`extension "${name}"`),

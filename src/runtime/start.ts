@@ -5,7 +5,9 @@ import { createPendingResponses } from '../platform/http/pending-responses.ts';
 import { type ListeningServer, startHttpServer } from '../platform/http/server.ts';
 import { createWorkLogger } from '../platform/observability/log-work.ts';
 import { addProcessMetrics } from '../platform/observability/metrics.ts';
+import { addOutboxMetrics } from '../platform/outbox/metrics.ts';
 import { startRelay } from '../platform/outbox/relay.ts';
+import { logConnectionLimits } from '../platform/postgres/server-limits.ts';
 import { createRedisCheck } from '../platform/redis/check.ts';
 import type { AssembledApp } from './assemble.ts';
 import { withPostgresAndRedis } from './connect.ts';
@@ -36,6 +38,7 @@ function formatProcessName(roles: readonly ProcessRole[]): string {
 }
 
 function startRelayRole({ platform, parts }: AssembledApp) {
+  addOutboxMetrics(platform);
   return startRelay({
     database: platform.database,
     subscriber: platform.redis.createBlockingConnection(),
@@ -153,6 +156,7 @@ export async function startRoles(
     return encryption.registerKeys();
   });
   shutdown.addSupport(() => registration.deleteRegistration());
+  await logConnectionLimits(platform.database, platform.log);
 
   /** The parts of this process that work in a loop. `isRunning` false: the loop has ended or is stuck. */
   const loops: { isRunning?(): boolean }[] = [];

@@ -82,9 +82,12 @@ export async function startTestApp<const R extends readonly AnyResource[]>(
     REDIS_PREFIX: database.redisPrefix,
   };
   const env: Record<string, string> = { NODE_ENV: 'test', ...services, ...testOptions.env?.(services) };
+  // The test's own clients, which get `env`, may need a session of their own. The app connects through the run's pooler.
+  const isOwnAddress = env.DATABASE_URL === services.DATABASE_URL;
+  const appEnv = isOwnAddress ? { ...env, ...database.appVariables } : env;
   const cheapPasswordCost = { logN: 4, r: 8, p: 1 };
   const settings = { ...options.settings, auth: { password: cheapPasswordCost, ...options.settings?.auth } };
-  const app = createApp({ ...options, settings }, env);
+  const app = createApp({ ...options, settings }, appEnv);
   // Within a test, vitest ignores afterAll.
   const atEnd = TestRunner.getCurrentTest() === undefined ? afterAll : onTestFinished;
   atEnd(async () => {

@@ -28,10 +28,10 @@ export function realtime(options: RealtimeOptions = {}): Extension<'realtime'> {
     options,
     setup(host, settings) {
       const appender = createAppender(host, settings);
-      const hub = createHub(host, settings);
       const slots = createStreamSlots(settings);
-      const tickets = createTickets(host, settings);
       const metrics = createRealtimeMetrics(host.metrics, () => slots.taken);
+      const hub = createHub(host, settings, metrics);
+      const tickets = createTickets(host, settings);
       const watch = createAccessWatch(host, (listener: Listener) => void opener.recheckSubscriptionsOrEnd(listener));
       const opener = createStreamOpener(host, settings, { hub, watch, slots, tickets, metrics });
       const stop = async () => {

@@ -1,6 +1,8 @@
 import { isIP } from 'node:net';
 import ipaddr from 'ipaddr.js';
 import { z } from 'zod';
+import { DEFAULT_POOL_MAX, MIN_CONNECTIONS } from '../postgres/lanes.ts';
+import type { PoolerSetting } from '../postgres/session.ts';
 import { findRedisErrors, type RedisSettings, redisSchemas, toRedisSettings } from './redis-environment.ts';
 
 export const LOG_LEVELS = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'] as const;
@@ -41,13 +43,13 @@ function isTrustedProxyEntry(text: string): boolean {
   return names.includes(text) || (isAddress && (ipaddr.isValid(text) || ipaddr.isValidCIDR(text)));
 }
 
-const numberSchema = (name: string, max: number) => {
-  const error = `${name} must be a number from 0 to ${max}`;
+const numberSchema = (name: string, max: number, min = 0) => {
+  const error = `${name} must be a number from ${min} to ${max}`;
   return z
     .string()
     .regex(/^\d{1,9}$/, { error })
     .transform(Number)
-    .refine((value) => value <= max, { error });
+    .refine((value) => value >= min && value <= max, { error });
 };
 
 const portSchema = (name: string) => numberSchema(name, 65_535);
@@ -110,6 +112,17 @@ const environmentSchema = z.object({
     ['postgres:', 'postgresql:'],
     'postgres://user:password@host:5432/name',
   ),
+  DATABASE_DIRECT_URL: serverUrlSchema(
+    'DATABASE_DIRECT_URL',
+    ['postgres:', 'postgresql:'],
+    'postgres://user:password@host:5432/name',
+  ).optional(),
+  DATABASE_POOLER: z
+    .enum(['auto', 'none', 'session', 'transaction'], {
+      error: 'DATABASE_POOLER must be auto, none, session or transaction',
+    })
+    .default('auto'),
+  POOL_MAX: numberSchema('POOL_MAX', 1000, MIN_CONNECTIONS).optional(),
   ...redisSchemas,
   SVC_ENCRYPTION_KEYS: z
     .string()
@@ -201,6 +214,11 @@ export interface Environment {
   corsOrigins: string[];
   trustProxy: string | undefined;
   databaseUrl: string;
+  /** An address of the same database without a pooler, for migrations; undefined: `databaseUrl`. */
+  databaseDirectUrl: string | undefined;
+  databasePooler: PoolerSetting;
+  /** The maximum number of Postgres connections of this process. */
+  poolMax: number;
   redis: RedisSettings;
   redisPrefix: string;
   /** Base64 of 32 bytes each, newest first. Never empty. */
@@ -268,6 +286,9 @@ export function readEnvironment(variables: Record<string, string | undefined>): 
     corsOrigins: env.CORS_ORIGINS,
     trustProxy: env.TRUST_PROXY,
     databaseUrl: env.DATABASE_URL,
+    databaseDirectUrl: env.DATABASE_DIRECT_URL,
+    databasePooler: env.DATABASE_POOLER,
+    poolMax: env.POOL_MAX ?? DEFAULT_POOL_MAX.web,
     redis: toRedisSettings(env),
     redisPrefix: env.REDIS_PREFIX,
     encryptionKeys: env.SVC_ENCRYPTION_KEYS.length > 0 ? env.SVC_ENCRYPTION_KEYS : [DEVELOPMENT_KEY],

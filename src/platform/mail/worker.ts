@@ -31,7 +31,7 @@ export interface ComposerInput {
 /** Composes an e-mail when it is sent; undefined: nothing to send. If it throws, the e-mail is retried later. */
 export type MailComposer = (composing: ComposerInput) => Promise<MailMessage | undefined>;
 
-type Parts = Pick<Platform, 'env' | 'log' | 'queues' | 'settings' | 'database'>;
+type Parts = Pick<Platform, 'env' | 'log' | 'metrics' | 'queues' | 'settings' | 'database'>;
 
 /** Validates an e-mail from a composer. Throws an Error with the validation errors, to be logged for the composer's author. */
 function validateComposedMail(mail: MailMessage, kind: string): CompleteMail {
@@ -51,7 +51,7 @@ const truncateError = (error: unknown) => String(error).slice(0, ERROR_MAX);
  * @param composers returns the composers of all features, by kind
  */
 export function startMailWorker(
-  { env, log, queues, settings, database }: Parts,
+  { env, log, metrics, queues, settings, database }: Parts,
   store: MailStore,
   composers: () => Readonly<Record<string, MailComposer>>,
 ): RunningWorker {
@@ -125,7 +125,7 @@ export function startMailWorker(
       // The text and other properties of a mail server's error may contain the recipient.
       describeError: (error) => ({ error: truncateError(error).replaceAll(ADDRESS, '[address]') }),
     },
-    createWorkLogger({ log, settings }),
+    createWorkLogger({ log, settings, metrics }),
   );
   const worker = queues.work(MAIL_QUEUE, ({ data }) => job(data.id), CONCURRENCY);
   return {

@@ -1,5 +1,6 @@
 import type { Settings } from '../config/settings.ts';
 import type { Logger } from './log.ts';
+import type { Metrics } from './metrics.ts';
 
 /**
  * The log line of a finished unit of work: ids, counts, the attempt number. It contains no personal data: no address, subject, token
@@ -32,16 +33,17 @@ export interface WorkLineOptions {
 export type LogWork = (unit: string, line: WorkLine, options?: WorkLineOptions) => void;
 
 /**
- * Creates the function that logs units of work. A sampled line includes `sampleRate`, because it stands for `1 / sampleRate` units.
+ * Creates the function that logs units of work and counts them in the metrics. A sampled line includes `sampleRate`, because it stands for `1 / sampleRate` units.
  *
  * @param random returns a number from 0 (inclusive) to 1 (exclusive)
  */
 export function createWorkLogger(
-  { log, settings }: { log: Logger; settings: Pick<Settings, 'log'> },
+  { log, settings, metrics }: { log: Logger; settings: Pick<Settings, 'log'>; metrics: Pick<Metrics, 'countWork'> },
   random: () => number = Math.random,
 ): LogWork {
   const { sampleRate } = settings.log;
   return (unit, line, { level = 'info', sampled = false } = {}) => {
+    metrics.countWork(unit, line);
     if (!sampled || sampleRate === 1) log[level](line, unit);
     else if (random() < sampleRate) log[level]({ ...line, sampleRate }, unit);
   };

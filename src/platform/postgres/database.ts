@@ -1,43 +1,58 @@
-import pg from 'pg';
 import type { Logger } from '../observability/log.ts';
-import { createPipeline, type Statement } from './pipeline.ts';
+import type { Connection, PooledConnection, Statement } from './connection.ts';
+import { CLOSED, createConnectionPool, type PoolStats } from './connection-pool.ts';
+import { DEFAULT_POOL_MAX, type LaneName, LIST_TIMEOUT_MS, planLanes } from './lanes.ts';
+import { createConnector, type Link } from './pooler.ts';
 import type { Executor, Queryable } from './queryable.ts';
 import { retryConflicts } from './retry.ts';
-import { typeParsers } from './values.ts';
+import { IDLE_IN_TRANSACTION_TIMEOUT_MS, type PoolerSetting, STATEMENT_TIMEOUT_MS } from './session.ts';
+import { createSharedLane, type Send, type Sendable, type SharedLane } from './shared-lane.ts';
 
+export type { PoolStats } from './connection-pool.ts';
 export type { Executor } from './queryable.ts';
+
+/** A connection that a caller holds, for a cursor. */
+export interface HeldConnection {
+  connection: Connection;
+  /** Changes the time without any response after which the server counts as hung. */
+  setSilenceLimit(ms: number): void;
+  /** @param broken closes the connection, because its state is not known */
+  release(broken?: boolean): void;
+}
 
 /** The Postgres connections of one app. */
 export interface Database extends Queryable {
   /** Runs `work` in one transaction: committed when it resolves, rolled back when it rejects. */
-  transaction<T>(work: (tx: Executor & { client: pg.PoolClient }) => Promise<T>): Promise<T>;
-  pool: pg.Pool;
+  transaction<T>(work: (tx: Executor & { connection: Connection }) => Promise<T>): Promise<T>;
+  /** Waits for a connection that is held across statements for up to minutes. The caller must release it. */
+  holdConnection(): Promise<HeldConnection>;
+  /** What stands between this process and Postgres; undefined before the first connection. */
+  link(): Link | undefined;
+  /**
+   * Returns how the connections are used at this moment, for metrics. Cheap. All numbers are gauges, except the
+   * counters `failedOpens` and `waitTimeouts`.
+   */
+  stats(): PoolStats;
   /** Ends all connections once their running statements have finished. */
   close(): Promise<void>;
 }
 
-const READ_CONNECTIONS = 2;
-const LIST_CONNECTIONS = 2;
-// Enough to keep the connections busy. Responses may be large, and a statement that has not been sent can still be refused.
-const MAX_LISTS_SENT = 8;
-const SCAN_CONNECTIONS = 4;
-const WRITE_CONNECTIONS = 20;
-const CONNECT_TIMEOUT_MS = 3000;
-const STATEMENT_TIMEOUT_MS = 15_000;
-const IDLE_IN_TRANSACTION_TIMEOUT_MS = 60_000;
-// Clients can request any number of lists, so a slow one must end before it affects others.
-const LIST_TIMEOUT_MS = 5000;
-
-// The formats that `typeParsers` and `quoteLiteral` rely on.
-const SESSION = '-c timezone=UTC -c datestyle=ISO -c extra_float_digits=1 -c standard_conforming_strings=on';
-
-/** Adds the session settings to a database URL, after the options that the URL already has: the later of two values wins. */
-function addSessionSettings(url: string): string {
-  const address = new URL(url);
-  const given = address.searchParams.get('options');
-  address.searchParams.set('options', given === null ? SESSION : `${given} ${SESSION}`);
-  return address.href;
+/** How an app connects to Postgres. */
+export interface DatabaseOptions {
+  /** The maximum number of connections. */
+  poolMax?: number;
+  pooler?: PoolerSetting;
+  /** How long a caller waits for a connection. */
+  maxWaitMs?: number;
 }
+
+const MAX_WAIT_MS = 10_000;
+const MAX_READS_SENT = 1000;
+// Enough to keep a connection busy. Responses may be large, and a statement that has not been sent can still be refused.
+const MAX_LISTS_SENT = 4;
+
+const BEGIN_POOLED = `begin; set local statement_timeout = ${STATEMENT_TIMEOUT_MS};
+  set local idle_in_transaction_session_timeout = ${IDLE_IN_TRANSACTION_TIMEOUT_MS}`;
 
 /**
  * Opens the database. Connections are opened at first use.
@@ -45,70 +60,101 @@ function addSessionSettings(url: string): string {
  * @param url `postgres://…`
  * @param name the application name in pg_stat_activity
  */
-export function openDatabase(url: string, name: string, log: Logger): Database {
-  const config: pg.ClientConfig = {
-    connectionString: addSessionSettings(url),
-    application_name: name,
-    connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
-    statement_timeout: STATEMENT_TIMEOUT_MS,
-    // Without a client-side limit, queries would wait forever if the server vanishes without closing the connection.
-    query_timeout: STATEMENT_TIMEOUT_MS + 5000,
-    // Code that stalls inside a transaction must not keep its locks forever.
-    idle_in_transaction_session_timeout: IDLE_IN_TRANSACTION_TIMEOUT_MS,
-    keepAlive: true,
-    types: typeParsers,
-  };
-  const pool = new pg.Pool({ ...config, max: WRITE_CONNECTIONS, idleTimeoutMillis: 30_000 });
-  pool.on('error', (error) => log.warn({ err: error }, 'an idle database connection was lost'));
-  const pipeline = createPipeline(config, READ_CONNECTIONS, log);
-  const lists = createPipeline(
-    { ...config, statement_timeout: LIST_TIMEOUT_MS },
-    LIST_CONNECTIONS,
-    log,
-    MAX_LISTS_SENT,
-  );
-  const scans = new pg.Pool({
-    ...config,
-    statement_timeout: LIST_TIMEOUT_MS,
-    max: SCAN_CONNECTIONS,
-    idleTimeoutMillis: 30_000,
-  });
-  scans.on('error', (error) => log.warn({ err: error }, 'an idle database connection was lost'));
+export function openDatabase(
+  url: string,
+  name: string,
+  log: Logger,
+  { poolMax = DEFAULT_POOL_MAX.web, pooler = 'auto', maxWaitMs = MAX_WAIT_MS }: DatabaseOptions = {},
+): Database {
+  const connector = createConnector(url, name, pooler, log);
+  const plan = planLanes(poolMax);
+  const pool = createConnectionPool(plan, { max: poolMax, maxWaitMs, open: connector.open }, log);
+  const isTransactionPooled = () => connector.link()?.pooler === 'transaction';
+  const { laneFor } = plan;
 
-  const runStatement = async <Row extends unknown[]>(client: pg.Pool | pg.PoolClient, statement: Statement) =>
-    (await client.query<Row>({ ...statement, rowMode: 'array' })).rows;
+  const shared = new Map<LaneName, SharedLane>();
+  const hasLists = laneFor.lists === 'lists';
+  shared.set(
+    'reads',
+    createSharedLane(pool, 'reads', { depth: hasLists ? MAX_READS_SENT : 2 * MAX_LISTS_SENT, maxWaitMs }),
+  );
+  if (hasLists) shared.set('lists', createSharedLane(pool, 'lists', { depth: MAX_LISTS_SENT, maxWaitMs }));
+
+  const sendLimited: Send = (connection, statement) =>
+    isTransactionPooled() ? connection.runLimited(statement, LIST_TIMEOUT_MS) : connection.run(statement);
+
+  let closed = false;
+
+  async function acquire(lane: LaneName): Promise<PooledConnection> {
+    if (closed) throw new Error(CLOSED);
+    return pool.tryAcquire(lane) ?? pool.acquire(lane);
+  }
+
+  async function runExclusively<T>(lane: LaneName, work: (connection: PooledConnection) => Promise<T>): Promise<T> {
+    const connection = await acquire(lane);
+    try {
+      return await work(connection);
+    } finally {
+      pool.release(lane, connection);
+    }
+  }
+
+  const sendPlain: Send = (connection, statement) => connection.run(statement);
+
+  /** Runs a statement in the lane that serves this kind: on a shared connection, or on one of its own. */
+  function runIn<Row extends unknown[]>(kind: LaneName, sendable: Sendable, send: Send): Promise<Row[]> {
+    const lane = shared.get(laneFor[kind]);
+    if (lane !== undefined) return lane.query<Row>(sendable, send);
+    const statement = typeof sendable === 'function' ? sendable() : sendable;
+    return runExclusively(kind, (connection) => send(connection, statement)) as Promise<Row[]>;
+  }
 
   return {
-    read: (statement) => pipeline.query(statement),
-    readList: (statement) => lists.query(statement),
-    readSlowly: (statement) => runStatement(scans, statement),
-    write: (statement) => retryConflicts(() => runStatement(pool, statement)),
+    read: (statement) => runIn('reads', statement, sendPlain),
+    readList: (statement) => runIn('lists', statement, sendLimited),
+    readSlowly: (statement) => runIn('scans', statement, sendLimited),
+    write: (statement) => retryConflicts(() => runIn('writes', statement, sendPlain)),
     async transaction(work) {
-      const client = await pool.connect();
-      let broken: Error | undefined;
-      // The client has no other error listener between two statements; without this one, a lost connection would end the process.
-      const onLost = (error: Error) => {
-        broken = error;
-      };
-      client.on('error', onLost);
+      const connection = await acquire('transactions');
+      let broken = false;
       try {
-        await client.query('begin');
-        const result = await work({ client, write: (statement) => runStatement(client, statement) });
-        await client.query('commit');
+        await connection.execute(isTransactionPooled() ? BEGIN_POOLED : 'begin');
+        const result = await work({ connection, write: (statement: Statement) => connection.run(statement) });
+        await connection.execute('commit');
         return result;
       } catch (error) {
-        await client.query('rollback').catch((failure: Error) => {
-          broken = failure;
+        await connection.execute('rollback').catch(() => {
+          broken = true;
         });
         throw error;
       } finally {
-        client.off('error', onLost);
-        client.release(broken);
+        pool.release('transactions', connection, broken);
       }
     },
-    pool,
+    async holdConnection() {
+      const connection = await acquire('cursors');
+      const { graceMs } = connection;
+      return {
+        connection,
+        setSilenceLimit(ms) {
+          connection.graceMs = ms - connection.timeoutMs;
+        },
+        release(broken) {
+          connection.graceMs = graceMs;
+          pool.release('cursors', connection, broken);
+        },
+      };
+    },
+    link: connector.link,
+    stats() {
+      const stats = pool.stats();
+      for (const [name, lane] of shared) Object.assign(stats.lanes[name]!, lane.stats());
+      return stats;
+    },
     async close() {
-      await Promise.all([pipeline.close(), lists.close(), scans.end(), pool.end()]);
+      closed = true;
+      await Promise.all([...shared.values()].map((lane) => lane.close()));
+      await pool.close();
     },
   };
 }

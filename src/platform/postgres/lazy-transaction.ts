@@ -30,8 +30,8 @@ export async function runInLazyTransaction<T>(
 
   function openTransaction(): Promise<TransactionStatements> {
     const { promise, resolve, reject } = Promise.withResolvers<TransactionStatements>();
-    closed = database.transaction(async ({ client }) => {
-      const statements = createTransactionStatements(client);
+    closed = database.transaction(async ({ connection }) => {
+      const statements = createTransactionStatements(connection);
       resolve(statements);
       const isCommit = await decided.promise;
       await statements.end();

@@ -1,4 +1,5 @@
-import type { Sendable, Statement } from './pipeline.ts';
+import type { Statement } from './connection.ts';
+import type { Sendable } from './shared-lane.ts';
 
 /** Runs write statements, on the database or in a transaction. Rows are returned as arrays in column order. */
 export interface Executor {

@@ -1,5 +1,5 @@
+import type { Statement } from './connection.ts';
 import type { Database } from './database.ts';
-import type { Statement } from './pipeline.ts';
 import type { Queryable } from './queryable.ts';
 
 /** Time limit of a batch in ms. Long, because the statement may read through a large table before it finds a matching row. */
@@ -12,32 +12,26 @@ const BATCH_TIMEOUT_MS = 10 * 60_000;
  * @param batchSize returns the size of the next batch; called before each batch
  */
 export async function* scanRows<Row extends unknown[]>(
-  { pool }: Pick<Database, 'pool'>,
+  database: Pick<Database, 'holdConnection'>,
   { text, values }: Statement,
   batchSize: () => number = () => 100,
 ): AsyncGenerator<Row[]> {
-  const client = await pool.connect();
-  let broken: Error | undefined;
-  // The client has no other error listener between two batches; without this one, a lost connection would end the process.
-  const onLost = (error: Error) => {
-    broken = error;
-  };
-  client.on('error', onLost);
-  const queryOptions = { rowMode: 'array', query_timeout: BATCH_TIMEOUT_MS } as const;
+  const { connection, setSilenceLimit, release } = await database.holdConnection();
+  let broken = false;
+  setSilenceLimit(BATCH_TIMEOUT_MS);
   try {
-    await client.query(`begin read only; set local statement_timeout = ${BATCH_TIMEOUT_MS}`);
-    await client.query({ text: `declare scan no scroll cursor for ${text}`, values });
+    await connection.execute(`begin read only; set local statement_timeout = ${BATCH_TIMEOUT_MS}`);
+    await connection.run({ text: `declare scan no scroll cursor for ${text}`, values: [...values] });
     while (true) {
-      const { rows } = await client.query<Row>({ ...queryOptions, text: `fetch ${batchSize()} from scan` });
+      const rows = await connection.run<Row>({ text: `fetch ${batchSize()} from scan`, values: [] });
       if (rows.length === 0) break;
       yield rows;
     }
   } finally {
-    await client.query('rollback').catch((failure: Error) => {
-      broken = failure;
+    await connection.execute('rollback').catch(() => {
+      broken = true;
     });
-    client.off('error', onLost);
-    client.release(broken);
+    release(broken);
   }
 }
 

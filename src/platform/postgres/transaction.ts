@@ -1,6 +1,5 @@
-import type { PoolClient } from 'pg';
 import { createSerialQueue } from '../concurrency/serial-queue.ts';
-import type { Statement } from './pipeline.ts';
+import type { Connection, Statement } from './connection.ts';
 import type { Queryable } from './queryable.ts';
 
 /** Runs all statements of one transaction, whichever code issues them. */
@@ -19,7 +18,7 @@ export interface TransactionStatements extends Queryable {
  * savepoint, so that code may catch its error (a duplicate) and continue; without a savepoint Postgres would refuse every later
  * statement.
  */
-export function createTransactionStatements(client: PoolClient): TransactionStatements {
+export function createTransactionStatements(connection: Connection): TransactionStatements {
   const queue = createSerialQueue();
   let ended = false;
   let hasSavepoint = false;
@@ -34,22 +33,18 @@ export function createTransactionStatements(client: PoolClient): TransactionStat
     return queue(work);
   }
 
-  async function runStatement<Row extends unknown[]>(statement: Statement): Promise<Row[]> {
-    return (await client.query<Row>({ ...statement, rowMode: 'array' })).rows;
-  }
-
   async function writeWithSavepoint<Row extends unknown[]>(statement: Statement): Promise<Row[]> {
-    await client.query(hasSavepoint ? 'release savepoint one; savepoint one' : 'savepoint one');
+    await connection.execute(hasSavepoint ? 'release savepoint one; savepoint one' : 'savepoint one');
     hasSavepoint = true;
     try {
-      return await runStatement(statement);
+      return await connection.run<Row>(statement);
     } catch (error) {
-      await client.query('rollback to savepoint one');
+      await connection.execute('rollback to savepoint one');
       throw error;
     }
   }
 
-  const read: Queryable['read'] = (statement) => runInOrder(() => runStatement(statement));
+  const read: Queryable['read'] = (statement) => runInOrder(() => connection.run(statement));
   return {
     read,
     readList: (sendable) => read(typeof sendable === 'function' ? sendable() : sendable),

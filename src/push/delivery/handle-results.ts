@@ -82,7 +82,7 @@ function createGoneDeviceRemover(
 }
 
 /** What the result handler needs. */
-type ResultHandlerParts = Pick<Platform, 'env' | 'settings' | 'log' | 'database' | 'queues' | 'events'>;
+type ResultHandlerParts = Pick<Platform, 'env' | 'settings' | 'log' | 'metrics' | 'database' | 'queues' | 'events'>;
 
 /** Creates the log line of a sent chunk: how many of its devices accepted, will be retried, are gone or failed. */
 function createChunkLogLine({ chunk, results, sentAt }: SentChunk, isKept: boolean): WorkLine {

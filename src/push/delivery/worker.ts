@@ -28,7 +28,7 @@ const CONCURRENT_AUDIENCES = 2;
 const CHECK_TIMEOUT_MS = 10_000;
 
 /** What the push worker needs. */
-export type WorkerParts = Pick<Platform, 'env' | 'settings' | 'log' | 'database' | 'queues' | 'events'>;
+export type WorkerParts = Pick<Platform, 'env' | 'settings' | 'log' | 'metrics' | 'database' | 'queues' | 'events'>;
 
 /**
  * Asks each transport whether its provider accepts the credentials.

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import type { StoredRecord } from '../../declare/host.ts';
+import type { Statement } from '../../platform/postgres/connection.ts';
 import { quoteIdentifier } from '../../platform/postgres/identifiers.ts';
-import type { Statement } from '../../platform/postgres/pipeline.ts';
 import type { Queryable } from '../../platform/postgres/queryable.ts';
 import type { Values } from '../operations/validate.ts';
 import type { Condition, DeletedUnderCondition, ListCondition } from '../query/list-query.ts';

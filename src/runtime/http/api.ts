@@ -21,6 +21,7 @@ import { createCors } from './cors.ts';
 import { createEndpoint, type Endpoint, type EndpointParts } from './endpoint.ts';
 import { addHomePage } from './home-page.ts';
 import { createRequestLimits, type RequestLimits } from './limits.ts';
+import { createRequestCounter } from './metrics.ts';
 import { createHealthRouter, createMetricsRouter, type Health } from './monitoring.ts';
 import { toPublicError } from './public-error.ts';
 import { createRouteRecorder, logRequestWhenDone, redactedPathOf } from './request-log.ts';
@@ -146,6 +147,7 @@ export function createApi(
   pending: PendingResponses,
 ): Express {
   const { env, log, metrics } = parts.host;
+  const countRequest = createRequestCounter(metrics);
   const app = express();
   app.disable('x-powered-by');
   app.disable('etag');
@@ -159,6 +161,7 @@ export function createApi(
     res.setHeader('X-Request-Id', requestId);
     res.setHeader('X-Content-Type-Options', 'nosniff');
     logRequestWhenDone(log, req, res, requestId);
+    countRequest(req, res);
     // Until the endpoint signs the caller in, service calls of middleware are recorded for this request, without a user.
     runAsActor({ user: undefined, req, requestId }, next);
   });

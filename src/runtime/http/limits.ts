@@ -1,4 +1,5 @@
 import type { Request, RequestHandler, Response } from 'express';
+import { Counter } from 'prom-client';
 import type { Route } from '../../declare/route.ts';
 import { ApiError } from '../../platform/errors.ts';
 import { addressOf, clientKeyOf, isFromThisMachine } from '../../platform/http/client-address.ts';
@@ -46,6 +47,8 @@ function setRateLimitHeaders(res: Response, verdict: LimitDecision): void {
 
 /** A limiter with its rule, and the name of the setting that changes the rule. */
 interface RequestLimiter extends Limiter {
+  /** `all`, or the method and the pattern of a route. */
+  name: string;
   rule: LimitRule;
   /** The name of that setting: `settings.rateLimit.auth`. */
   setting: string;
@@ -81,15 +84,22 @@ function explainRefusal(
 const clientOf = (req: Request) => clientKeyOf(addressOf(req));
 
 /** Creates the rate limits of an app; undefined if they are off. */
-export function createRequestLimits({ env, settings, limits }: Platform): RequestLimits | undefined {
+export function createRequestLimits({ env, settings, limits, metrics }: Platform): RequestLimits | undefined {
   const { enabled = env.nodeEnv !== 'test', global: globalRule, auth: authRule } = settings.rateLimit;
   if (!enabled) return undefined;
   const createRequestLimiter = (name: string, rule: LimitRule, setting: string): RequestLimiter => ({
     ...limits.limiter(name, rule),
+    name,
     rule,
     setting,
   });
   const all = globalRule === false ? undefined : createRequestLimiter('all', globalRule, 'settings.rateLimit.global');
+  const refusals = new Counter({
+    name: 'belfry_rate_limit_refusals_total',
+    help: 'Requests refused with 429 by a rate limit: "all", or the method and pattern of a route.',
+    labelNames: ['limit'],
+    registers: [metrics.registry],
+  });
   const pendingChecks = createPerRequestStore<PendingCheck>('limits');
   const isExempt = (req: Request) => !env.loopbackRateLimits && isFromThisMachine(req);
 
@@ -131,7 +141,10 @@ export function createRequestLimits({ env, settings, limits }: Platform): Reques
     if (verdicts.length === 0) return;
     const strictest = verdicts.reduce(pickStricter);
     setRateLimitHeaders(res, strictest);
-    if (!strictest.allowed) throw createRateLimitError(req, strictest, (strictest === ofAll ? all : own)!);
+    if (strictest.allowed) return;
+    const exceededLimit = (strictest === ofAll ? all : own)!;
+    refusals.inc({ limit: exceededLimit.name });
+    throw createRateLimitError(req, strictest, exceededLimit);
   }
 
   return {

@@ -16,7 +16,17 @@ export function redactedPathOf(req: IncomingMessage): string {
 
 const routePatterns = createPerRequestStore<string>('route pattern');
 
-/** Creates the handler that records which route a request matched, for its log line. */
+/** The pattern of the route that a request matched; undefined if it matched none. */
+export function routePatternOf(req: IncomingMessage): string | undefined {
+  return routePatterns.get(req);
+}
+
+/** Whether a request asks for health or metrics. Such requests arrive every few seconds and are not worth logging or counting. */
+export function isMonitoringRequest({ url }: IncomingMessage): boolean {
+  return url === '/healthz' || url === '/readyz' || url === '/metrics';
+}
+
+/** Creates the handler that records which route a request matched, for its log line and the metrics. */
 export function createRouteRecorder(path: string): RequestHandler {
   return (req, _res, next) => {
     routePatterns.set(req, req.baseUrl + path);
@@ -30,8 +40,7 @@ export function createRouteRecorder(path: string): RequestHandler {
  * or API key).
  */
 export function logRequestWhenDone(log: Logger, req: IncomingMessage, res: ServerResponse, requestId: string): void {
-  // Health checks arrive every few seconds and are not worth logging.
-  if (!log.isLevelEnabled('info') || req.url === '/healthz' || req.url === '/readyz') return;
+  if (!log.isLevelEnabled('info') || isMonitoringRequest(req)) return;
   const duration = startTimer();
   res.once('close', () => {
     const { userId, via, id: credential } = identityOf(req) ?? {};
@@ -39,7 +48,7 @@ export function logRequestWhenDone(log: Logger, req: IncomingMessage, res: Serve
       outcome: res.writableFinished ? 'sent' : 'aborted',
       requestId,
       method: req.method,
-      route: routePatterns.get(req),
+      route: routePatternOf(req),
       status: res.writableFinished ? res.statusCode : undefined,
       durationMs: duration(),
       userId,

@@ -1,9 +1,8 @@
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { PgTable } from 'drizzle-orm/pg-core';
-import pg from 'pg';
+import type { Client } from 'pg';
 import type { Logger } from '../../platform/observability/log.ts';
-import type { Database } from '../../platform/postgres/database.ts';
 import { applyMigrations } from './apply.ts';
 import type { DeclaredFacts } from './plan/declared.ts';
 import type { MayDrop } from './plan/losses.ts';
@@ -37,7 +36,7 @@ const POLLS_PER_LOG_LINE = 50;
  * Waits until no other instance migrates. It polls, because a session that waits inside Postgres would have an
  * open transaction, and a concurrent index build waits for all open transactions.
  */
-async function waitForMigrationLock(client: pg.Client, log: Logger): Promise<void> {
+async function waitForMigrationLock(client: Client, log: Logger): Promise<void> {
   for (let polls = 0; ; polls++) {
     const { rows } = await client.query('select pg_try_advisory_lock($1) as mine', [LOCK]);
     if (rows[0].mine) return;
@@ -47,25 +46,25 @@ async function waitForMigrationLock(client: pg.Client, log: Logger): Promise<voi
   }
 }
 
-/** Migrates under an advisory lock: if several instances start at once, one migrates, and the others find nothing left to do. */
+/**
+ * Migrates under an advisory lock: if several instances start at once, one migrates, and the others find nothing left to do.
+ *
+ * @param client a session of its own
+ */
 export async function migrateDatabase(
-  database: Database,
+  client: Client,
   schema: { tables: Record<string, PgTable>; declared: DeclaredFacts },
   options: MigrateOptions,
   log: Logger,
 ): Promise<void> {
-  const client = new pg.Client({ ...database.pool.options, statement_timeout: 0, query_timeout: 0 });
-  // Without a listener, a connection lost between two statements would end the process. A running statement reports the loss itself.
-  client.on('error', () => undefined);
-  await client.connect();
+  await client.query(SESSION);
+  await waitForMigrationLock(client, log);
+  const { mode, folder = join(process.cwd(), 'migrations'), say = () => undefined, mayDrop = 'empty' } = options;
   try {
-    await client.query(SESSION);
-    await waitForMigrationLock(client, log);
-    const { mode, folder = join(process.cwd(), 'migrations'), say = () => undefined, mayDrop = 'empty' } = options;
     if (mode === 'apply') await applyMigrations(client, folder, log, say);
     else await syncDatabase(client, schema, mayDrop, log);
   } finally {
-    // Ending the session releases the advisory lock.
-    await client.end();
+    // A pooler may keep the session. If the connection is lost, Postgres has released the lock.
+    await client.query('select pg_advisory_unlock($1)', [LOCK]).catch(() => undefined);
   }
 }

@@ -51,7 +51,13 @@ export async function warnIfDatabaseIsNewer(database: Database, log: Logger): Pr
   const folder = join(process.cwd(), 'migrations');
   if (!existsSync(join(folder, 'meta', '_journal.json'))) return;
   try {
-    const { applied, unknown } = await readMigrationState(database.pool, readMigrations(folder));
+    const client: Queryable = {
+      async query(text) {
+        const rows = await database.write<[object]>({ text: `select to_jsonb(r) from (${text}) r`, values: [] });
+        return { rows: rows.map(([row]) => row) };
+      },
+    };
+    const { applied, unknown } = await readMigrationState(client, readMigrations(folder));
     // A database with none of these migrations was not created from this folder, for example in tests.
     if (applied.length > 0 && unknown > 0)
       log.warn(`newer code has migrated the database; migrations unknown to this version: ${unknown}`);

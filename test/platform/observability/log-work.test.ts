@@ -1,12 +1,13 @@
 import { expect, test, vi } from 'vitest';
 import type { Logger } from '../../../src/platform/observability/log.ts';
 import { createWorkLogger } from '../../../src/platform/observability/log-work.ts';
+import { createMetrics } from '../../../src/platform/observability/metrics.ts';
 
 const line = { outcome: 'sent', durationMs: 12, mail: 'm1' };
 
 function workLog(sampleRate: number, ...random: number[]) {
   const log = { info: vi.fn(), warn: vi.fn(), error: vi.fn() };
-  const parts = { log: log as unknown as Logger, settings: { log: { sampleRate } } };
+  const parts = { log: log as unknown as Logger, settings: { log: { sampleRate } }, metrics: createMetrics() };
   return { ...log, logWork: createWorkLogger(parts, () => random.shift()!) };
 }
 

@@ -4,9 +4,14 @@ import { Redis } from 'ioredis';
 import { Client } from 'pg';
 import { inject } from 'vitest';
 
+/** The address of the PgBouncer in front of the test server, if all apps of this run connect through one (TEST_POOLER). */
+const poolerUrl = process.env.TEST_POOLER_URL ?? '';
+
 export interface TestDatabase {
   /** The database of this test file, without tables. */
   databaseUrl: string;
+  /** The variables with which an app connects to the database: through the pooler of the run, if there is one. */
+  appVariables: { DATABASE_URL: string; DATABASE_DIRECT_URL?: string };
   redisUrl: string;
   /** The prefix of every Redis key of this test file. */
   redisPrefix: string;
@@ -89,11 +94,16 @@ export async function createTestDatabase(): Promise<TestDatabase> {
   url.pathname = `/${name}`;
   return {
     databaseUrl: url.href,
+    appVariables:
+      poolerUrl === ''
+        ? { DATABASE_URL: url.href }
+        : { DATABASE_URL: new URL(`/${name}`, poolerUrl).href, DATABASE_DIRECT_URL: url.href },
     redisUrl,
     redisPrefix,
     async drop() {
       const client = await connectAsAdmin();
-      const openSessions = await waitForSessionsToEnd(client, name);
+      // A pooler keeps its sessions when the app has closed its own.
+      const openSessions = poolerUrl === '' ? await waitForSessionsToEnd(client, name) : [];
       await client.query(`drop database if exists ${name} with (force)`);
       await deleteRedisKeys(redisPrefix);
       if (!openSessions.length) return;

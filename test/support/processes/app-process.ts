@@ -26,7 +26,7 @@ export const createRoleEnv = (database: TestDatabase) => ({
   NODE_ENV: 'development',
   LOG_LEVEL: 'error',
   PORT: '0',
-  DATABASE_URL: database.databaseUrl,
+  ...database.appVariables,
   REDIS_URL: database.redisUrl,
   REDIS_PREFIX: database.redisPrefix,
   RELAY: 'off',

@@ -32,7 +32,7 @@ interface ExportJobParts {
  * regardless of the amount of data. A failed attempt rejects, so that the queue retries it until the export has failed for good.
  */
 export function createExportJob(
-  { log, mail, settings, database }: Pick<Host, 'log' | 'mail' | 'settings' | 'database'>,
+  { log, mail, metrics, settings, database }: Pick<Host, 'log' | 'mail' | 'metrics' | 'settings' | 'database'>,
   { exports, users, files, hours }: ExportJobParts,
 ): (id: string) => Promise<void> {
   async function buildExport(attempt: ClaimedExport, leaseLost: AbortSignal) {
@@ -68,7 +68,7 @@ export function createExportJob(
       fail: async (attempt) => ({ outcome: (await attempt.fail()) ? 'failed' : 'retry' }),
       describe: ({ id, userId, attempt }) => ({ export: id, user: userId, attempt }),
     },
-    createWorkLogger({ log, settings }),
+    createWorkLogger({ log, settings, metrics }),
   );
   return async (id) => {
     const result = await job(id);

@@ -28,7 +28,7 @@ export function columnOf(field: string): string {
  * @throws DecryptionError if the key of a value is missing
  */
 export async function* readRecords(
-  database: Pick<Database, 'pool'>,
+  database: Pick<Database, 'holdConnection'>,
   gateway: ResourceGateway,
   { where, values, batchRows, onUnreadable }: ReadOptions,
 ): AsyncGenerator<StoredRecord[]> {

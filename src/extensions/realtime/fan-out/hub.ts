@@ -14,6 +14,7 @@ import {
 import { createReader } from '../events/reader.ts';
 import type { RealtimeSettings } from '../settings.ts';
 import { type EndReason, encodeHeartbeatEvent, encodeReadyEvent, encodeResetEvent } from '../streams/frame.ts';
+import type { RealtimeMetrics } from '../streams/metrics.ts';
 import { createBroadcast } from './broadcast.ts';
 import { createGroups, type Listener } from './groups.ts';
 import { createVisibleChanges } from './visible-change.ts';
@@ -70,6 +71,7 @@ const NO_BYTES = Buffer.alloc(0);
 export function createHub(
   host: Pick<Host, 'redis' | 'env' | 'log' | 'service' | 'resources'>,
   { heartbeatSeconds }: Pick<RealtimeSettings, 'heartbeatSeconds'>,
+  metrics: Pick<RealtimeMetrics, 'countChanges'>,
 ): Hub {
   const { log } = host;
   const warn = createLimitedWarning(log, WARNING_INTERVAL_MS);
@@ -162,6 +164,7 @@ export function createHub(
         const found = parseEntries(entries);
         if (lost || found.lost) sendResetToAllListeners(entries[0]!.id);
         const changes = deduplicate(found.changes);
+        metrics.countChanges(changes.length);
         if (changes.length > 0) await sendChanges(changes);
       }
       disconnectUnsentOnErasure(entries);

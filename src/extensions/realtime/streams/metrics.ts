@@ -5,6 +5,8 @@ import type { Metrics } from '../../../platform/observability/metrics.ts';
 export interface RealtimeMetrics {
   /** Counts a client that was disconnected for reading too slowly. */
   countSlowClientDisconnect(): void;
+  /** Counts record changes that are sent to the streams they concern. */
+  countChanges(count: number): void;
 }
 
 /** Registers the metrics of client streams. @param countOpen returns the number of open streams of this process */
@@ -22,5 +24,10 @@ export function createRealtimeMetrics({ registry }: Metrics, countOpen: () => nu
     help: 'Streams that were disconnected because their clients read too slowly.',
     registers: [registry],
   });
-  return { countSlowClientDisconnect: () => cut.inc() };
+  const changes = new Counter({
+    name: 'belfry_realtime_changes_total',
+    help: 'Record changes that this process read while streams were open.',
+    registers: [registry],
+  });
+  return { countSlowClientDisconnect: () => cut.inc(), countChanges: (count) => changes.inc(count) };
 }

@@ -185,7 +185,7 @@ function createAttemptLogLine(
 
 /** Creates the function that writes results. It also logs each attempt, and reports the endpoints that the results disable. */
 export function createResultWriter(
-  host: Pick<Host, 'database' | 'events' | 'log' | 'mail' | 'keyring' | 'settings'>,
+  host: Pick<Host, 'database' | 'events' | 'log' | 'mail' | 'metrics' | 'keyring' | 'settings'>,
   settings: { retrySchedule: readonly number[]; disableAfterFailures: number; notifyOwner: boolean },
 ): WriteResults {
   const notifyDisabled = createDisabledNotifier(host, settings);

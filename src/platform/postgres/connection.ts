@@ -1,0 +1,167 @@
+import { Socket } from 'node:net';
+import pg from 'pg';
+
+/** A statement: text, values, and a name if it is used often enough to be prepared. Rows are returned as arrays in column order. */
+export interface Statement {
+  name?: string;
+  text: string;
+  values: unknown[];
+}
+
+/** Sends statements on one connection without waiting for the results of earlier ones. Postgres runs them in order. */
+export interface Connection {
+  /** Runs a statement and returns its rows as arrays. */
+  run<Row extends unknown[]>(statement: Statement): Promise<Row[]>;
+  /** Runs one or more statements without parameters, such as `begin`. */
+  execute(text: string): Promise<void>;
+  /** Runs a statement in a transaction of its own with this time limit, in one round trip. */
+  runLimited<Row extends unknown[]>(statement: Statement, timeoutMs: number): Promise<Row[]>;
+  /** Makes the statements of this turn of the event loop leave in one socket write, which costs more than all other work for a read. */
+  cork(): void;
+}
+
+/** A connection as its pool manages it. */
+export interface PooledConnection extends Connection {
+  /** The id of the session: announced by Postgres, or invented by a pooler. */
+  readonly announcedId: number | null;
+  /** The number of statements without a result. */
+  readonly pending: number;
+  /** The error that ended the connection; undefined while it is usable. */
+  readonly lost: Error | undefined;
+  /** The time limit of the statements of this session in ms. */
+  timeoutMs: number;
+  /** The time without a byte from the server after which a running statement counts as hung, beyond its own limit. */
+  graceMs: number;
+  /** Sets the time limit of later statements of the session. */
+  setTimeoutMs(timeoutMs: number): void;
+  /** Ends the connection if a statement is running and the server has been silent for too long. Call it about once a second. */
+  checkSilence(elapsedMs: number): void;
+  /** Closes the connection: politely, or at once if it is lost or `atOnce`. */
+  close(atOnce?: boolean): void;
+  /** Resolves when the socket is closed. */
+  readonly closed: Promise<void>;
+}
+
+const CLOSE_TIMEOUT_MS = 2000;
+const GRACE_MS = 2000;
+
+/** How statements are sent on a connection. */
+export interface ConnectionOptions {
+  /** Whether named statements are prepared; otherwise every statement is sent without its name. */
+  named: boolean;
+  /** The time limit that the session starts with. */
+  timeoutMs: number;
+  /** Whether settings of the session can be changed; otherwise `setTimeoutMs` applies to the detection of a hung server only. */
+  ownsSession: boolean;
+  /** Startup parameters besides those that pg sends itself. */
+  startup?: Readonly<Record<string, string>>;
+  /** Called when an open connection is lost. */
+  onLost: (error: Error) => void;
+}
+
+/** Members of pg's client that its types do not have. */
+interface ClientInternals extends pg.Client {
+  processID: number | null;
+  getStartupConf(): Record<string, string>;
+}
+
+/** Opens a connection. */
+export async function openConnection(
+  config: pg.ClientConfig,
+  { named, timeoutMs, ownsSession, startup = {}, onLost }: ConnectionOptions,
+): Promise<PooledConnection> {
+  const socket = new Socket();
+  const client = new pg.Client({ ...config, pipeline: true, stream: () => socket }) as ClientInternals;
+  const ownParameters = client.getStartupConf();
+  client.getStartupConf = () => ({ ...ownParameters, ...startup });
+  const closed = new Promise<void>((resolve) => socket.once('close', () => resolve()));
+  let pending = 0;
+  let lost: Error | undefined;
+  let closing = false;
+  let silentMs = 0;
+  let lastBytes = 0;
+
+  const onEnd = (error: Error) => {
+    if (lost !== undefined) return;
+    lost = error;
+    if (!closing) onLost(error);
+  };
+  client.on('error', onEnd);
+  client.on('end', () => onEnd(new Error('Connection terminated')));
+  try {
+    await client.connect();
+  } catch (error) {
+    closing = true;
+    socket.destroy();
+    throw error;
+  }
+
+  async function track<T>(result: Promise<T>): Promise<T> {
+    pending += 1;
+    try {
+      return await result;
+    } finally {
+      pending -= 1;
+    }
+  }
+
+  const connection: PooledConnection = {
+    announcedId: client.processID,
+    closed,
+    timeoutMs,
+    graceMs: GRACE_MS,
+    get pending() {
+      return pending;
+    },
+    get lost() {
+      return lost;
+    },
+    async run<Row extends unknown[]>(statement: Statement) {
+      const { name, ...unnamed } = statement;
+      const sent = named && name !== undefined ? statement : unnamed;
+      return (await track(client.query<Row>({ ...sent, rowMode: 'array' }))).rows;
+    },
+    async execute(text) {
+      await track(client.query(text));
+    },
+    async runLimited<Row extends unknown[]>(statement: Statement, limitMs: number) {
+      connection.cork();
+      const begun = client.query(`begin; set local statement_timeout = ${limitMs}`);
+      const result = connection.run<Row>(statement);
+      const all = await Promise.allSettled([result, begun, client.query('commit')]);
+      for (const each of all) if (each.status === 'rejected') throw each.reason;
+      return result;
+    },
+    setTimeoutMs(limitMs) {
+      if (limitMs === connection.timeoutMs) return;
+      connection.timeoutMs = limitMs;
+      if (!ownsSession) return;
+      // Without its time limit the connection must not be used. Its later statements fail, too.
+      connection.execute(`set statement_timeout = ${limitMs}`).catch(() => connection.close(true));
+    },
+    cork() {
+      if (socket.writableCorked > 0) return;
+      socket.cork();
+      setImmediate(() => socket.uncork());
+    },
+    checkSilence(elapsedMs) {
+      const isSilent = pending > 0 && socket.bytesRead === lastBytes;
+      silentMs = isSilent ? silentMs + elapsedMs : 0;
+      lastBytes = socket.bytesRead;
+      if (silentMs > connection.timeoutMs + connection.graceMs)
+        socket.destroy(new Error('Connection terminated: the server has not responded in time'));
+    },
+    close(atOnce = false) {
+      if (closing && !atOnce) return;
+      closing = true;
+      if (atOnce || lost !== undefined) {
+        socket.destroy();
+        return;
+      }
+      const timer = setTimeout(() => socket.destroy(), CLOSE_TIMEOUT_MS);
+      void closed.then(() => clearTimeout(timer));
+      void client.end();
+    },
+  };
+  return connection;
+}

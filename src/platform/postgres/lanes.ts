@@ -1,0 +1,79 @@
+import { STATEMENT_TIMEOUT_MS } from './session.ts';
+
+/**
+ * A kind of use of connections. Lanes cannot starve each other: each has a guaranteed minimum, and what remains of the
+ * budget goes to the lane whose caller has waited longest.
+ */
+export type LaneName = 'reads' | 'lists' | 'scans' | 'writes' | 'transactions' | 'cursors';
+
+/** The limits of one lane. */
+export interface LaneLimits {
+  name: LaneName;
+  /** The number of connections that no other lane can take. */
+  min: number;
+  /** The maximum number of connections of the lane. */
+  max: number;
+  /** The time limit of a statement. */
+  timeoutMs: number;
+}
+
+/** Clients can request any number of lists, so a slow one must end before it affects others. */
+export const LIST_TIMEOUT_MS = 5000;
+/** The minimum of POOL_MAX. */
+export const MIN_CONNECTIONS = 2;
+
+/**
+ * The default of POOL_MAX by the role of the process; `web` may also run the other roles. One process of each, and a migration, fit into
+ * a server with 20 connections, 3 of which are reserved.
+ */
+export const DEFAULT_POOL_MAX = { web: 8, relay: 3, 'webhook-worker': 3, 'push-worker': 2 } as const;
+
+// Two pipelined connections are enough for all reads, and 20 connections for writes use all that Postgres gains from group commit.
+const LIMITS: readonly LaneLimits[] = [
+  { name: 'reads', min: 1, max: 2, timeoutMs: STATEMENT_TIMEOUT_MS },
+  { name: 'lists', min: 1, max: 2, timeoutMs: LIST_TIMEOUT_MS },
+  { name: 'scans', min: 1, max: 4, timeoutMs: LIST_TIMEOUT_MS },
+  { name: 'writes', min: 1, max: 20, timeoutMs: STATEMENT_TIMEOUT_MS },
+  { name: 'transactions', min: 1, max: 20, timeoutMs: STATEMENT_TIMEOUT_MS },
+  // A cursor may be held for minutes, so it must not count against the minimum of another lane.
+  { name: 'cursors', min: 0, max: 2, timeoutMs: STATEMENT_TIMEOUT_MS },
+];
+
+/** With few connections, lanes share the connections of another one. Each entry applies to budgets below `below`. */
+const MERGED: readonly { below: number; lane: LaneName; into: LaneName }[] = [
+  { below: 6, lane: 'cursors', into: 'transactions' },
+  { below: 5, lane: 'scans', into: 'lists' },
+  { below: 4, lane: 'lists', into: 'reads' },
+  // A transaction may wait for a statement outside of it, so the two never share.
+  { below: 3, lane: 'writes', into: 'reads' },
+];
+
+/** The lanes of a budget, and the lane that serves each kind of use. */
+export interface LanePlan {
+  lanes: readonly LaneLimits[];
+  laneFor: Readonly<Record<LaneName, LaneName>>;
+}
+
+/**
+ * Divides a budget of connections among lanes.
+ *
+ * @throws RangeError if the budget is too small
+ */
+export function planLanes(budget: number): LanePlan {
+  if (!Number.isInteger(budget) || budget < MIN_CONNECTIONS)
+    throw new RangeError(`A pool needs ${MIN_CONNECTIONS} or more connections, not ${budget}`);
+  const laneFor = Object.fromEntries(LIMITS.map(({ name }) => [name, name])) as Record<LaneName, LaneName>;
+  const timeouts = new Map(LIMITS.map(({ name, timeoutMs }) => [name, timeoutMs]));
+  for (const { below, lane, into } of MERGED) {
+    if (budget >= below) continue;
+    const both = [timeouts.get(into)!, timeouts.get(lane)!];
+    timeouts.set(into, lane === 'writes' ? Math.max(...both) : Math.min(...both));
+    for (const name of LIMITS.map((limits) => limits.name)) if (laneFor[name] === lane) laneFor[name] = into;
+  }
+  const lanes = LIMITS.filter(({ name }) => laneFor[name] === name).map((limits) => ({
+    ...limits,
+    max: Math.min(limits.max, budget),
+    timeoutMs: timeouts.get(limits.name)!,
+  }));
+  return { lanes, laneFor };
+}

@@ -1,0 +1,204 @@
+import { randomBytes } from 'node:crypto';
+import { StartupError } from '../config/environment.ts';
+import type { Logger } from '../observability/log.ts';
+import { openConnection, type PooledConnection } from './connection.ts';
+import {
+  createClientConfig,
+  HAS_FORMATS,
+  isStartupParameterRefused,
+  POOLER_FORMATS,
+  type PoolerSetting,
+  ROLE_SETTINGS,
+  SET_SESSION,
+  STATEMENT_TIMEOUT_MS,
+} from './session.ts';
+
+/** How connections are used, determined by the first one. */
+export interface Link {
+  /** `transaction`: each transaction may run in another session, so nothing may depend on a session. */
+  pooler: 'none' | 'session' | 'transaction';
+  /** Whether named statements are prepared. */
+  named: boolean;
+}
+
+const DIRECT: Link = { pooler: 'none', named: true };
+
+/** Opens connections as the pooler requires, and finds out what it requires with the first one. */
+export interface Connector {
+  /** @param timeoutMs the time limit of statements; behind a transaction pooler the limit of the role applies */
+  open(timeoutMs: number): Promise<PooledConnection>;
+  /** Undefined before the first connection. */
+  link(): Link | undefined;
+}
+
+type ProbeRow = [backendId: number, hasFormats: boolean, statementTimeoutMs: number];
+
+const PROBE = `
+  select pg_backend_pid(), ${HAS_FORMATS},
+    (select setting::int from pg_settings where name = 'statement_timeout')`;
+
+/**
+ * Whether a connection leads to a pooler: it announces another session than the one that runs statements, or it ignored the
+ * session settings. Costs one round trip.
+ */
+async function isPooled(connection: PooledConnection): Promise<boolean> {
+  const [row] = await connection.run<ProbeRow>({ text: PROBE, values: [] });
+  const [backendId, hasFormats, timeoutMs] = row!;
+  return backendId !== connection.announcedId || !hasFormats || timeoutMs !== connection.timeoutMs;
+}
+
+/** Whether a pooler gives each session the named statements that it needs: it then replaces their names by its own. */
+async function managesNames(connection: PooledConnection): Promise<boolean> {
+  const name = `belfry_${randomBytes(6).toString('hex')}`;
+  await connection.execute('begin');
+  try {
+    await connection.run({ name, text: 'select 1', values: [] });
+    const rows = await connection.run<[string]>({ text: 'select name from pg_prepared_statements', values: [] });
+    const names = rows.map(([each]) => each);
+    // The session outlives this connection and would keep the statement.
+    if (names.includes(name)) await connection.execute(`deallocate ${name}`);
+    return names.length > 0 && !names.includes(name);
+  } finally {
+    await connection.execute('rollback');
+  }
+}
+
+/** The statement that gives a role the settings that a session behind a pooler needs. */
+function createRoleSettingsSql(role: string, database: string): string[] {
+  return Object.entries(ROLE_SETTINGS).map(
+    ([name, value]) => `alter role ${role} in database ${database} set ${name} = '${value}'`,
+  );
+}
+
+/** Checks what statements see through a transaction pooler. @throws StartupError if values would be read wrongly */
+async function checkRoleSettings(connection: PooledConnection, log: Logger): Promise<void> {
+  const text = `select quote_ident(current_user), quote_ident(current_database()), ${HAS_FORMATS},
+    (select setting::int from pg_settings where name = 'statement_timeout')`;
+  const [row] = await connection.run<[string, string, boolean, number]>({ text, values: [] });
+  const [role, database, hasFormats, timeoutMs] = row!;
+  const statements = createRoleSettingsSql(role, database);
+  const fix = 'run npm run migrate with DATABASE_DIRECT_URL, or these statements; then make the pooler reconnect';
+  if (!hasFormats)
+    throw new StartupError('Through the connection pooler, Postgres does not print values as the app reads them:', [
+      `${fix} (PgBouncer: RECONNECT):`,
+      ...statements.map((statement) => `${statement};`),
+    ]);
+  if (timeoutMs === 0 || timeoutMs > STATEMENT_TIMEOUT_MS)
+    log.warn({ statements }, `through the pooler, statements have no time limit of ${STATEMENT_TIMEOUT_MS} ms: ${fix}`);
+}
+
+/**
+ * Creates the opener of a process's connections. A direct connection costs one more round trip for the first connection of a process.
+ *
+ * @param name the application name in pg_stat_activity
+ */
+export function createConnector(url: string, name: string, setting: PoolerSetting, log: Logger): Connector {
+  let link: Link | undefined = setting === 'none' ? DIRECT : undefined;
+  let detecting: Promise<void> | undefined;
+  /** Whether the pooler may accept formats as startup parameters. */
+  let acceptsFormats = true;
+
+  async function connect({ pooler, named }: Link, timeoutMs: number): Promise<PooledConnection> {
+    const isDirect = pooler === 'none';
+    const config = createClientConfig(url, name, isDirect);
+    const onLost = (error: Error) => log.warn({ err: error }, 'a database connection was lost');
+    const options = { named, timeoutMs, ownsSession: pooler !== 'transaction', onLost };
+    if (isDirect) return openConnection({ ...config, statement_timeout: timeoutMs }, options);
+    try {
+      return await openConnection(config, { ...options, startup: acceptsFormats ? POOLER_FORMATS : {} });
+    } catch (error) {
+      if (!acceptsFormats || !isStartupParameterRefused(error)) throw error;
+      acceptsFormats = false;
+      return openConnection(config, options);
+    }
+  }
+
+  /** Runs steps on a new connection, which is closed if one fails. */
+  async function prepare(
+    connection: PooledConnection,
+    steps: (connection: PooledConnection) => Promise<void>,
+  ): Promise<PooledConnection> {
+    try {
+      await steps(connection);
+      return connection;
+    } catch (error) {
+      await closeAndWait(connection);
+      throw error;
+    }
+  }
+
+  async function openAs(as: Link, timeoutMs: number): Promise<PooledConnection> {
+    const connection = await connect(as, timeoutMs);
+    if (as.pooler === 'transaction') connection.graceMs = POOLED_GRACE_MS;
+    if (as.pooler !== 'session') return connection;
+    return prepare(connection, () => connection.execute(`${SET_SESSION}; set statement_timeout = ${timeoutMs}`));
+  }
+
+  /** Opens a direct connection; undefined if there is a pooler. */
+  async function openDirect(timeoutMs: number): Promise<PooledConnection | undefined> {
+    try {
+      const connection = await connect(DIRECT, timeoutMs);
+      let pooled = false;
+      await prepare(connection, async () => {
+        pooled = await isPooled(connection);
+      });
+      if (!pooled) return connection;
+      await closeAndWait(connection);
+    } catch (error) {
+      if (!isStartupParameterRefused(error)) throw error;
+    }
+    return undefined;
+  }
+
+  async function openFirst(timeoutMs: number): Promise<PooledConnection> {
+    const direct = setting === 'auto' ? await openDirect(timeoutMs) : undefined;
+    if (direct !== undefined) {
+      link = DIRECT;
+      return direct;
+    }
+    if (setting === 'session') {
+      link = { pooler: 'session', named: true };
+      return openAs(link, timeoutMs);
+    }
+    let named = false;
+    const probing = await prepare(
+      await connect({ pooler: 'transaction', named: true }, timeoutMs),
+      async (connection) => {
+        await checkRoleSettings(connection, log);
+        named = await managesNames(connection);
+      },
+    );
+    await closeAndWait(probing);
+    link = { pooler: 'transaction', named };
+    log.info(
+      link,
+      `Postgres is reached through a transaction pooler, ${named ? 'with' : 'without'} prepared statements`,
+    );
+    return openAs(link, timeoutMs);
+  }
+
+  return {
+    link: () => link,
+    async open(timeoutMs) {
+      if (link === undefined && detecting !== undefined) await detecting;
+      if (link !== undefined) return openAs(link, timeoutMs);
+      const first = openFirst(timeoutMs);
+      detecting = first
+        .then(() => undefined)
+        .finally(() => {
+          detecting = undefined;
+        });
+      // A failure is reported to this caller, and to those that wait.
+      detecting.catch(() => undefined);
+      return first;
+    },
+  };
+}
+
+/** A pooler lets statements wait for a session of its own. */
+const POOLED_GRACE_MS = 5000;
+
+async function closeAndWait(connection: PooledConnection): Promise<void> {
+  connection.close();
+  await connection.closed;
+}

@@ -1,0 +1,184 @@
+import { ApiError } from '../errors.ts';
+import type { PooledConnection, Statement } from './connection.ts';
+import { CLOSED, type ConnectionPool, createWaitError } from './connection-pool.ts';
+import type { LaneName } from './lanes.ts';
+
+/** A statement, or a function that creates it right before it is sent. */
+export type Sendable = Statement | (() => Statement);
+
+/** Runs the statements of a lane on connections that they share: they are sent without waiting for the results of earlier ones. */
+export interface SharedLane {
+  /** Runs a statement. Fails at once if the database cannot be reached. */
+  query<Row extends unknown[]>(sendable: Sendable, send?: Send): Promise<Row[]>;
+  /** The number of connections with running statements, and of statements that wait to be sent. */
+  stats(): { busy: number; waiting: number; waitTimeouts: number };
+  close(): Promise<void>;
+}
+
+/** Sends a statement on a connection. */
+export type Send = (connection: PooledConnection, statement: Statement) => Promise<unknown[][]>;
+
+/** The statements that may wait, on each connection of a lane. More would take longer than their callers wait. */
+const MAX_WAITING = 1000;
+
+interface Waiter {
+  start: (connection: PooledConnection) => void;
+  reject: (error: unknown) => void;
+  timer: NodeJS.Timeout;
+}
+
+const resolveStatement = (sendable: Sendable) => (typeof sendable === 'function' ? sendable() : sendable);
+const sendPlain: Send = (connection, statement) => connection.run(statement);
+
+/**
+ * Creates the shared connections of a lane. The lane keeps its first connection and gives the others back when they are idle. Use it for
+ * statements that do not wait for locks or for the disk: each delays those behind it.
+ *
+ * @param depth the maximum number of statements without a result on one connection; further ones wait here
+ * @param maxWaitMs how long a statement may wait to be sent
+ */
+export function createSharedLane(
+  pool: ConnectionPool,
+  name: LaneName,
+  { depth, maxWaitMs }: { depth: number; maxWaitMs: number },
+): SharedLane {
+  const { max, min } = pool.lane(name);
+  let held: PooledConnection[] = [];
+  const waiters = new Set<Waiter>();
+  let requested = false;
+  let waitTimeouts = 0;
+  let closing: PromiseWithResolvers<void> | undefined;
+
+  /** Gives back lost connections, and those without statements that the lane may not keep. */
+  function releaseUnneeded(): void {
+    const keep = closing === undefined ? Math.min(pool.keepable(name), Math.max(min, 1)) : 0;
+    let kept = held.length;
+    for (const connection of [...held].reverse()) {
+      const isLost = connection.lost !== undefined;
+      if (!isLost && (kept <= keep || connection.pending > 0)) continue;
+      kept -= 1;
+      held = held.filter((each) => each !== connection);
+      pool.release(name, connection, isLost);
+    }
+    if (closing !== undefined && held.length === 0 && waiters.size === 0) closing.resolve();
+  }
+
+  /** Returns the connection with the fewest statements that has room for one more. */
+  function choose(): PooledConnection | undefined {
+    const usable = Math.min(held.length, pool.keepable(name));
+    let best: PooledConnection | undefined;
+    for (let i = 0; i < usable; i++) {
+      const connection = held[i]!;
+      if (connection.lost === undefined && (best === undefined || connection.pending < best.pending)) best = connection;
+    }
+    if (best === undefined || best.pending > 0) {
+      const another = waiters.size === 0 && held.length < max ? pool.tryAcquire(name) : undefined;
+      if (another !== undefined) {
+        held.push(another);
+        return another;
+      }
+    }
+    return best !== undefined && best.pending < depth ? best : undefined;
+  }
+
+  /** Sends waiting statements on a connection, even if another lane waits for it: each lane has its turn. */
+  function sendWaiting(connection: PooledConnection): void {
+    for (const waiter of waiters) {
+      if (connection.pending >= depth) break;
+      waiters.delete(waiter);
+      clearTimeout(waiter.timer);
+      waiter.start(connection);
+    }
+  }
+
+  function request(): void {
+    if (requested || held.length >= max) return;
+    requested = true;
+    pool.acquire(name).then(
+      (connection) => {
+        requested = false;
+        held.push(connection);
+        sendWaiting(connection);
+        settle();
+      },
+      (error: unknown) => {
+        requested = false;
+        // Other connections of the lane continue to serve the statements that wait.
+        if (held.some(({ lost }) => lost === undefined)) return;
+        for (const waiter of waiters) {
+          waiters.delete(waiter);
+          clearTimeout(waiter.timer);
+          waiter.reject(error);
+        }
+        settle();
+      },
+    );
+  }
+
+  /** After a result: sends what waits, then gives back what the lane does not need. */
+  function settle(): void {
+    while (waiters.size > 0) {
+      const connection = choose();
+      if (connection === undefined) break;
+      sendWaiting(connection);
+    }
+    // The usual case costs nothing: one connection, which the lane keeps.
+    if (held.length !== 1 || closing !== undefined || held[0]!.lost !== undefined || pool.keepable(name) === 0)
+      releaseUnneeded();
+    if (waiters.size > 0) request();
+  }
+
+  async function sendOn(connection: PooledConnection, statement: Statement, send: Send): Promise<unknown[][]> {
+    try {
+      connection.cork();
+      return await send(connection, statement);
+    } finally {
+      settle();
+    }
+  }
+
+  function wait(sendable: Sendable, send: Send): Promise<unknown[][]> {
+    // Refuse at once instead of keeping all callers waiting.
+    if (waiters.size >= max * MAX_WAITING)
+      return Promise.reject(new ApiError('UNAVAILABLE', undefined, { cause: createWaitError('too many reads wait') }));
+    const { promise, resolve, reject } = Promise.withResolvers<unknown[][]>();
+    const timer = setTimeout(() => {
+      waiters.delete(waiter);
+      waitTimeouts += 1;
+      reject(createWaitError());
+      settle();
+    }, maxWaitMs);
+    const start = (connection: PooledConnection) => {
+      try {
+        resolve(sendOn(connection, resolveStatement(sendable), send));
+      } catch (error) {
+        reject(error);
+      }
+    };
+    const waiter: Waiter = { start, reject, timer };
+    waiters.add(waiter);
+    request();
+    return promise;
+  }
+
+  return {
+    async query<Row extends unknown[]>(sendable: Sendable, send = sendPlain) {
+      if (closing !== undefined) throw new Error(CLOSED);
+      if (held.some(({ lost }) => lost !== undefined)) releaseUnneeded();
+      const connection = waiters.size === 0 ? choose() : undefined;
+      const result =
+        connection === undefined ? wait(sendable, send) : sendOn(connection, resolveStatement(sendable), send);
+      return (await result) as Row[];
+    },
+    stats: () => ({
+      busy: held.filter(({ pending }) => pending > 0).length,
+      waiting: waiters.size,
+      waitTimeouts,
+    }),
+    async close() {
+      closing ??= Promise.withResolvers<void>();
+      releaseUnneeded();
+      await closing.promise;
+    },
+  };
+}

@@ -1,0 +1,235 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import pg from 'pg';
+import { afterAll, expect, onTestFinished, test, vi } from 'vitest';
+import { createLogger } from '../../../src/platform/observability/log.ts';
+import { type DatabaseOptions, openDatabase } from '../../../src/platform/postgres/database.ts';
+import { planLanes } from '../../../src/platform/postgres/lanes.ts';
+import { createTestDatabase } from '../../support/database/test-database.ts';
+import { startTcpProxy } from '../../support/tcp-proxy.ts';
+
+const own = await createTestDatabase();
+const admin = new pg.Client(own.databaseUrl);
+await admin.connect();
+afterAll(async () => {
+  await admin.end();
+  await own.drop();
+});
+const log = createLogger('silent', 'test');
+
+function open(options: DatabaseOptions, url = own.databaseUrl, logger = log) {
+  const database = openDatabase(url, 'pool-test', logger, options);
+  onTestFinished(() => database.close());
+  return database;
+}
+
+const countSessions = async () =>
+  (
+    await admin.query<{ n: number }>(
+      `select count(*)::int n from pg_stat_activity where application_name = 'pool-test'`,
+    )
+  ).rows[0]!.n;
+
+const echo = (value: number) => ({ text: 'select $1::int', values: [value] });
+const sleepFor = (seconds: number, value: number) => ({
+  text: `select $1::int, pg_sleep(${seconds})`,
+  values: [value],
+});
+
+test.each([2, 3, 4, 5, 6, 8, 12])(
+  'with a budget of %i, concurrent calls of all kinds get their own results within the budget',
+  async (poolMax) => {
+    const database = open({ poolMax, maxWaitMs: 60_000 });
+    let mostOpen = 0;
+    let mostSessions = 0;
+    let done = false;
+    const watch = (async () => {
+      while (!done) {
+        mostOpen = Math.max(mostOpen, database.stats().open);
+        mostSessions = Math.max(mostSessions, await countSessions());
+      }
+    })();
+    const kinds = [
+      (value: number) => database.read<[number]>(echo(value)),
+      (value: number) => database.readList<[number]>(() => sleepFor(0.001, value)),
+      (value: number) => database.readSlowly<[number]>(sleepFor(0.003, value)),
+      (value: number) => database.write<[number]>(echo(value)),
+      (value: number) =>
+        database.transaction(async (tx) => {
+          await tx.write(echo(0));
+          // Another statement outside the transaction must not wait for the end of this one.
+          if (value % 3 === 0) await database.write(echo(0));
+          return tx.write<[number]>(echo(value));
+        }),
+      async (value: number) => {
+        const { connection, release } = await database.holdConnection();
+        const rows = await connection.run<[number]>(echo(value));
+        release(value % 5 === 0);
+        return rows;
+      },
+    ];
+    const results = await Promise.all(
+      Array.from({ length: 600 }, async (_, i) => {
+        await sleep((i * 7) % 50);
+        return (await kinds[i % kinds.length]!(i))[0]![0];
+      }),
+    );
+    done = true;
+    await watch;
+    expect(results).toEqual(Array.from({ length: 600 }, (_, i) => i));
+    expect(mostOpen).toBeLessThanOrEqual(poolMax);
+    expect(mostSessions).toBeLessThanOrEqual(poolMax);
+    const { lanes } = database.stats();
+    expect(Object.values(lanes).map(({ busy, waiting, waitTimeouts }) => [busy, waiting, waitTimeouts])).toEqual(
+      // `reads` and `lists` keep a connection, but it is not busy.
+      Object.values(lanes).map(() => [0, 0, 0]),
+    );
+  },
+);
+
+test.each([5, 8])(
+  'with a budget of %i, a kind of call whose statements all hang does not delay the others',
+  async (poolMax) => {
+    const database = open({ poolMax, maxWaitMs: 60_000 });
+    const calls = {
+      lists: (text: string) => database.readList({ text, values: [] }),
+      scans: (text: string) => database.readSlowly({ text, values: [] }),
+      writes: (text: string) => database.write({ text, values: [] }),
+      transactions: (text: string) => database.transaction((tx) => tx.write({ text, values: [] })),
+      reads: (text: string) => database.read({ text, values: [] }),
+    };
+    await admin.query('select pg_advisory_lock(1)');
+    for (const [saturated, call] of Object.entries(calls)) {
+      let ended = 0;
+      const hanging = Array.from({ length: 30 }, () => call('select pg_advisory_xact_lock(1)').finally(() => ended++));
+      for (const [name, other] of Object.entries(calls)) if (name !== saturated) await other('select 1');
+      expect([saturated, ended]).toEqual([saturated, 0]);
+      await admin.query('select pg_advisory_unlock(1)');
+      await Promise.all(hanging);
+      await admin.query('select pg_advisory_lock(1)');
+    }
+    await admin.query('select pg_advisory_unlock(1)');
+  },
+);
+
+test('callers of one kind are served in the order of their calls', async () => {
+  const database = open({ poolMax: 5, maxWaitMs: 60_000 });
+  for (const call of [database.write, database.readSlowly]) {
+    const order: number[] = [];
+    await Promise.all(Array.from({ length: 40 }, (_, i) => call(echo(i)).then(() => order.push(i))));
+    expect(order).toEqual(Array.from({ length: 40 }, (_, i) => i));
+  }
+});
+
+test('a caller that waits too long is refused as unavailable and counted; its place goes to the next caller', async () => {
+  const database = open({ poolMax: 5, maxWaitMs: 200 });
+  await admin.query('select pg_advisory_lock(2)');
+  const holder = database.write({ text: 'select pg_advisory_xact_lock(2)', values: [] });
+  await vi.waitUntil(() => database.stats().lanes.writes?.busy === 1);
+  await expect(database.write(echo(1))).rejects.toMatchObject({ code: '53300' });
+  expect(database.stats().lanes.writes).toMatchObject({ waiting: 0, waitTimeouts: 1 });
+  await admin.query('select pg_advisory_unlock(2)');
+  await holder;
+  expect(await database.write(echo(2))).toEqual([[2]]);
+});
+
+test('when the role may open no more connections, calls continue on those that are open, with one warning', async () => {
+  await admin.query(`drop role if exists few; create role few login password 'few' connection limit 2`);
+  const url = new URL(own.databaseUrl);
+  [url.username, url.password] = ['few', 'few'];
+  const warnings: string[] = [];
+  const logger = createLogger('warn', 'test', { write: (line) => void warnings.push(line) });
+  const database = openDatabase(url.href, 'pool-test', logger, { poolMax: 8 });
+  try {
+    const calls = Array.from({ length: 100 }, (_, i) => [
+      database.read<[number]>(echo(i)),
+      database.readList<[number]>(echo(i)),
+      database.readSlowly<[number]>(echo(i)),
+      database.transaction((tx) => tx.write<[number]>(echo(i))),
+    ]).flat();
+    const values = (await Promise.all(calls)).map(([row]) => row![0]);
+    expect(values).toEqual(Array.from({ length: 400 }, (_, i) => Math.floor(i / 4)));
+    expect(warnings.filter((line) => line.includes('no further database connection could be opened'))).toHaveLength(1);
+    expect(database.stats().failedOpens).toBeGreaterThan(0);
+    await admin.query('alter role few connection limit 20');
+    // The pool tries again after a while.
+    await vi.waitUntil(
+      async () => {
+        await Promise.all(
+          Array.from({ length: 20 }, (_, i) => database.transaction((tx) => tx.write(sleepFor(0.02, i)))),
+        );
+        return database.stats().open > 2;
+      },
+      { timeout: 30_000 },
+    );
+  } finally {
+    await database.close();
+    await admin.query('drop role few');
+  }
+});
+
+test('a server that stops responding fails the calls in progress, later calls fail soon, and both recover', async () => {
+  const proxy = await startTcpProxy(new URL(own.databaseUrl));
+  onTestFinished(() => proxy.close());
+  const url = new URL(new URL(own.databaseUrl).pathname, proxy.url).href;
+  const database = open({ poolMax: 8, maxWaitMs: 1000 }, url);
+  const calls = [
+    () => database.read(echo(1)),
+    () => database.readList(echo(1)),
+    () => database.readSlowly(echo(1)),
+    () => database.write(echo(1)),
+    () => database.transaction((tx) => tx.write(echo(1))),
+  ];
+  await Promise.all(calls.map((call) => call()));
+  proxy.hang();
+  const failures = await Promise.allSettled(calls.map((call) => call()));
+  expect(failures.map(({ status }) => status)).toEqual(calls.map(() => 'rejected'));
+  proxy.reopen();
+  for (const call of calls)
+    await vi.waitUntil(
+      () =>
+        call().then(
+          () => true,
+          () => false,
+        ),
+      { timeout: 30_000 },
+    );
+  expect(database.stats().open).toBeLessThanOrEqual(8);
+});
+
+test('connections lost while idle are replaced without a failed call', async () => {
+  const database = open({ poolMax: 6 });
+  const calls = [() => database.read(echo(1)), () => database.readList(echo(1)), () => database.write(echo(1))];
+  await Promise.all(calls.map((call) => call()));
+  await admin.query(`select pg_terminate_backend(pid) from pg_stat_activity where application_name = 'pool-test'`);
+  await vi.waitUntil(() => database.stats().open === 0);
+  for (const call of calls) await call();
+});
+
+test('closing waits for calls in progress, serves those that wait, and refuses later ones', async () => {
+  const database = openDatabase(own.databaseUrl, 'pool-test', log, { poolMax: 5 });
+  const calls = Array.from({ length: 20 }, (_, i) =>
+    i % 2 === 0 ? database.write<[number]>(sleepFor(0.01, i)) : database.readList<[number]>(sleepFor(0.01, i)),
+  );
+  await database.read(echo(1));
+  const closed = database.close();
+  await expect(database.write(echo(1))).rejects.toThrow('Client was closed');
+  await expect(database.read(echo(1))).rejects.toThrow('Client was closed');
+  expect((await Promise.all(calls)).map(([row]) => row![0])).toEqual(calls.map((_, i) => i));
+  await closed;
+  expect([database.stats().open, await countSessions()]).toEqual([0, 0]);
+});
+
+test('every budget from 2 guarantees each lane a connection', () => {
+  for (let budget = 2; budget <= 40; budget++) {
+    const { lanes, laneFor } = planLanes(budget);
+    const minimums = lanes.reduce((sum, { min }) => sum + min, 0);
+    expect(minimums).toBeLessThanOrEqual(budget);
+    for (const lane of Object.values(laneFor)) {
+      const { min } = lanes.find(({ name }) => name === lane)!;
+      // Cursors share what the others leave.
+      if (lane === 'cursors') expect(budget).toBeGreaterThan(minimums);
+      else expect(min).toBeGreaterThan(0);
+    }
+  }
+  expect(() => planLanes(1)).toThrow(RangeError);
+});
