@@ -3,6 +3,7 @@ import { connect } from 'node:net';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Redis, type RedisOptions } from 'ioredis';
+import type { TlsFiles } from './certificates.ts';
 import { findRedis, installRedis, type RedisBinary } from './redis-binary.ts';
 import { runGuarded } from './run-guarded.ts';
 import { findFreePort } from './server.ts';
@@ -12,7 +13,6 @@ const PATIENCE_MS = 60_000;
 
 /** Throw-away Redis servers on localhost, for tests. They stop together, at the latest with this process. */
 export interface RedisServers {
-  binary: RedisBinary;
   ports: readonly number[];
   /** The folder with the configuration, and what the servers write. */
   folder: string;
@@ -50,17 +50,30 @@ export async function withRedis<T>(
   }
 }
 
+/** Returns the configuration of a server that also, or only, listens with TLS. It does not ask clients for a certificate. */
+export function tlsLines(port: number, { cert, key, ca }: TlsFiles): string[] {
+  return [
+    `tls-port ${port}`,
+    `tls-cert-file ${cert}`,
+    `tls-key-file ${key}`,
+    `tls-ca-cert-file ${ca}`,
+    'tls-auth-clients no',
+  ];
+}
+
 /**
- * Starts Redis servers under one guard and waits until they respond. Each gets its own folder, and writes nothing to disk.
+ * Starts Redis servers under one guard and waits until they listen. They write nothing to disk.
  *
- * @param configure returns the lines of the configuration of each server; `ports` are those of all servers. A server whose lines begin
- *   with `sentinel` is a Sentinel
+ * @param count the number of ports that the servers use
+ * @param configure returns the lines of the configuration of each server. The first server has the first port, and so on; further ports
+ *   are for `tlsLines`. A server with a line that begins with `sentinel` is a Sentinel
+ * @param binary default: any Redis or Valkey of this machine, installed if there is none
  */
 export async function startRedisServers(
   count: number,
   configure: (ports: readonly number[], folder: string) => readonly (readonly string[])[],
+  binary: RedisBinary = findRedis() ?? installRedis(() => undefined),
 ): Promise<RedisServers> {
-  const binary = findRedis() ?? installRedis(() => undefined);
   const folder = createTemporaryFolder('redis');
   const ports: number[] = [];
   while (ports.length < count) {
@@ -68,12 +81,12 @@ export async function startRedisServers(
     if (!ports.includes(port)) ports.push(port);
   }
   // The binary decides by its name what it is.
-  const command = join(folder, 'redis-server');
+  const command = join(folder, binary.name);
   symlinkSync(binary.command, command);
   const starts = configure(ports, folder).map((lines, index) => {
     const file = join(folder, `${index}.conf`);
     const isSentinel = lines.some((line) => line.startsWith('sentinel '));
-    // A TLS server sets `port 0` and its port as `tls-port`.
+    // A server that listens only with TLS sets `port 0` later.
     const common = ['bind 127.0.0.1', ...(isSentinel ? [] : ['save ""', 'appendonly no', `dbfilename ${index}.rdb`])];
     writeFileSync(file, `port ${ports[index]}\ndir ${folder}\n${common.join('\n')}\n${lines.join('\n')}\n`);
     return `'${command}' '${file}' ${isSentinel ? '--sentinel' : ''} &`;
@@ -105,7 +118,7 @@ export async function startRedisServers(
     await stop();
     throw new Error(`${(error as Error).message}\n${text}`);
   }
-  return { binary, ports, folder, stop };
+  return { ports, folder, stop };
 }
 
 function isListening(port: number): Promise<boolean> {
