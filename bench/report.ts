@@ -85,6 +85,8 @@ ${rows.join('\n')}
 | \`webhooks.hanging\` | The same time for a healthy receiver while 1,000 deliveries wait for a receiver that never responds, at the default concurrency of 10. |
 | \`webhooks.fanout.scale\` | The time that the relay takes to create the deliveries of 2,000 events, each for one endpoint, with 100,000 endpoints in the table, compared to 10 endpoints. 1 means that the number of endpoints does not matter. |
 | \`webhooks.memory\` | Growth of a worker's memory over 100,000 deliveries, after 20,000 deliveries to warm up, measured after garbage collection. |
+| \`hosting.restart\` | Two \`web\` processes behind HAProxy, which checks \`/readyz\` and never retries, are replaced one after the other while 20 connections send requests without a pause. \`failed\`: failed requests. \`ms\`: the longest time from SIGTERM to the end of a process. |
+| \`hosting.recovery\` | Postgres is killed in the middle of a burst of webhooks, and started again after 7 s. The time in ms from its recovery to the last webhook. |
 | \`push.fcm\`, \`push.apns\`, \`push.web\` | One push to that many devices by one push-worker, which looks them up, sends, and stores the results. The baseline is the provider's library alone, used in its fastest way (\`bench/baselines/push-library.ts\`). Both send to the same fake provider on this machine, which accepts every message at once. |
 | \`push.accept100k\` | Time in seconds until a call of \`app.push.send\` to 100,000 users with one device each returns. |
 | \`push.memory\` | Growth of a push-worker's memory between the first and the last of such pushes, measured after garbage collection. |

@@ -1,26 +1,46 @@
-import { type RedisServers, startRedisServers, waitUntil, withRedis } from './redis-servers.ts';
+import type { TlsFiles } from './certificates.ts';
+import { type RedisServers, startRedisServers, tlsLines, waitUntil, withRedis } from './redis-servers.ts';
 
 const SLOTS = 16_384;
+const NODES = 6;
 
 /** A throw-away Redis Cluster of three masters, each with one replica. */
 export interface RedisClusterServers extends RedisServers {
+  /** The ports of all nodes, without TLS: three masters, then three replicas. */
+  nodes: readonly number[];
   masters: readonly number[];
   /** The port of the replica of each master, in the same order. */
   replicas: readonly number[];
+  /** The ports of all nodes with TLS, in the order of `nodes`. */
+  tlsPorts: readonly number[];
 }
 
-/** Starts a Redis Cluster. A master that does not respond for a second is replaced by its replica. */
-export async function startRedisCluster(extraLines: readonly string[] = []): Promise<RedisClusterServers> {
-  const servers = await startRedisServers(6, (ports) =>
-    ports.map((_, index) => [
-      'cluster-enabled yes',
-      `cluster-config-file nodes-${index}.conf`,
-      'cluster-node-timeout 1000',
-      'maxmemory-policy noeviction',
-      ...extraLines,
-    ]),
+/**
+ * Starts a Redis Cluster. A master that does not respond for a second is replaced by its replica.
+ *
+ * @param tls the certificate of all nodes; they use TLS among each other, and also listen without TLS
+ * @param extraLines further lines of the configuration of each node
+ */
+export async function startRedisCluster(
+  tls: TlsFiles,
+  extraLines: readonly string[] = [],
+): Promise<RedisClusterServers> {
+  const servers = await startRedisServers(2 * NODES, (ports) =>
+    ports
+      .slice(0, NODES)
+      .map((_, index) => [
+        'cluster-enabled yes',
+        `cluster-config-file nodes-${index}.conf`,
+        'cluster-node-timeout 1000',
+        'maxmemory-policy noeviction',
+        ...tlsLines(ports[NODES + index]!, tls),
+        'tls-cluster yes',
+        'tls-replication yes',
+        ...extraLines,
+      ]),
   );
-  const [masters, replicas] = [servers.ports.slice(0, 3), servers.ports.slice(3)];
+  const nodes = servers.ports.slice(0, NODES);
+  const [masters, replicas, tlsPorts] = [nodes.slice(0, 3), nodes.slice(3), servers.ports.slice(NODES)];
   const ids: string[] = [];
   for (const [index, port] of masters.entries()) {
     const [first, last] = [Math.ceil((SLOTS / 3) * index), Math.ceil((SLOTS / 3) * (index + 1)) - 1];
@@ -34,24 +54,24 @@ export async function startRedisCluster(extraLines: readonly string[] = []): Pro
     );
   }
   await withRedis({ port: masters[0]! }, async (redis) => {
-    for (const port of servers.ports.slice(1)) await redis.cluster('MEET', '127.0.0.1', port);
+    for (const port of tlsPorts.slice(1)) await redis.cluster('MEET', '127.0.0.1', port);
   });
   for (const [index, port] of replicas.entries()) {
     await withRedis({ port }, (redis) =>
       waitUntil('The introduction of a replica', async () => (await redis.cluster('REPLICATE', ids[index]!)) === 'OK'),
     );
   }
-  for (const [index, port] of servers.ports.entries()) {
+  for (const [index, port] of nodes.entries()) {
     await withRedis({ port }, (redis) =>
       waitUntil('The creation of the cluster', async () => {
-        const nodes = String(await redis.cluster('NODES'))
+        const lines = String(await redis.cluster('NODES'))
           .trim()
           .split('\n');
         const isSynchronized = index < 3 || (await redis.info('replication')).includes('master_link_status:up');
-        const isComplete = nodes.filter((line) => line.includes('slave')).length === 3;
+        const isComplete = lines.filter((line) => line.includes('slave')).length === 3;
         return isComplete && isSynchronized && String(await redis.cluster('INFO')).includes('cluster_state:ok');
       }),
     );
   }
-  return { ...servers, masters, replicas };
+  return { ...servers, nodes, masters, replicas, tlsPorts };
 }

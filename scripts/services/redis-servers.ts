@@ -3,6 +3,7 @@ import { connect } from 'node:net';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Redis, type RedisOptions } from 'ioredis';
+import type { TlsFiles } from './certificates.ts';
 import { findRedis, installRedis, type RedisBinary } from './redis-binary.ts';
 import { runGuarded } from './run-guarded.ts';
 import { findFreePort } from './server.ts';
@@ -50,11 +51,23 @@ export async function withRedis<T>(
   }
 }
 
+/** Returns the configuration of a server that also, or only, listens with TLS. It does not ask clients for a certificate. */
+export function tlsLines(port: number, { cert, key, ca }: TlsFiles): string[] {
+  return [
+    `tls-port ${port}`,
+    `tls-cert-file ${cert}`,
+    `tls-key-file ${key}`,
+    `tls-ca-cert-file ${ca}`,
+    'tls-auth-clients no',
+  ];
+}
+
 /**
- * Starts Redis servers under one guard and waits until they respond. Each gets its own folder, and writes nothing to disk.
+ * Starts Redis servers under one guard and waits until they listen. They write nothing to disk.
  *
- * @param configure returns the lines of the configuration of each server; `ports` are those of all servers. A server whose lines begin
- *   with `sentinel` is a Sentinel
+ * @param count the number of ports that the servers use
+ * @param configure returns the lines of the configuration of each server. The first server has the first port, and so on; further ports
+ *   are for `tlsLines`. A server with a line that begins with `sentinel` is a Sentinel
  */
 export async function startRedisServers(
   count: number,
@@ -73,7 +86,7 @@ export async function startRedisServers(
   const starts = configure(ports, folder).map((lines, index) => {
     const file = join(folder, `${index}.conf`);
     const isSentinel = lines.some((line) => line.startsWith('sentinel '));
-    // A TLS server sets `port 0` and its port as `tls-port`.
+    // A server that listens only with TLS sets `port 0` later.
     const common = ['bind 127.0.0.1', ...(isSentinel ? [] : ['save ""', 'appendonly no', `dbfilename ${index}.rdb`])];
     writeFileSync(file, `port ${ports[index]}\ndir ${folder}\n${common.join('\n')}\n${lines.join('\n')}\n`);
     return `'${command}' '${file}' ${isSentinel ? '--sentinel' : ''} &`;

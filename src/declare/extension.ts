@@ -54,8 +54,8 @@ export interface FeatureParts<Api extends object = object> {
   /** Jobs by name. `host.jobs.add` enqueues them. */
   jobs?: Readonly<Record<string, Job>>;
   /**
-   * Starts workers of a role in this process, for work that `jobs` cannot do. Workers of the role `web` start after the HTTP server and
-   * stop before it.
+   * Starts workers of a role in this process, for work that `jobs` cannot do. Workers of the role `web` start after the HTTP server,
+   * and stop when it refuses new connections: end long responses then.
    */
   workers?: Partial<Record<ProcessRole, () => RunningWorker | Promise<RunningWorker>>>;
   /** Functions that compose an e-mail when it is sent, by the kind that `mail.sendComposed` names. */

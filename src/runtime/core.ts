@@ -15,6 +15,7 @@ import { addBuildInfo, createMetrics } from '../platform/observability/metrics.t
 import { createRelayWakeUp } from '../platform/outbox/wake.ts';
 import type { Platform } from '../platform/platform.ts';
 import { openDatabase } from '../platform/postgres/database.ts';
+import { withDatabaseMetrics } from '../platform/postgres/metrics.ts';
 import { createTransactionStatements } from '../platform/postgres/transaction.ts';
 import { openRedis } from '../platform/redis/connections.ts';
 import { createQueues } from '../platform/redis/queues.ts';
@@ -39,7 +40,10 @@ export function createPlatform(env: Environment, settings: Settings): Platform {
     log,
     metrics,
     redis,
-    database: openDatabase(env.databaseUrl, env.redisPrefix, log, { poolMax: env.poolMax, pooler: env.databasePooler }),
+    database: withDatabaseMetrics(
+      openDatabase(env.databaseUrl, env.redisPrefix, log, { poolMax: env.poolMax, pooler: env.databasePooler }),
+      metrics,
+    ),
     queues: createQueues(redis, env.redisPrefix, log),
     limits: createLimits(redis.commands, env.redisPrefix, log, metrics),
     wake: createRelayWakeUp(redis.commands, env.redisPrefix),

@@ -167,8 +167,8 @@ const settingsSchema = z.strictObject({
     })
     .prefault({}),
   /**
-   * Time in ms that a stopping process waits for HTTP requests, for push sends and for e-mails in progress, each separately, before it
-   * aborts them. Other jobs are not limited by it.
+   * Time in ms that a stopping process waits for HTTP requests, push sends and e-mails in progress before it aborts them. For requests,
+   * it begins after the drain delay. Other jobs are not limited by it.
    */
   graceMs: z.number().int().positive().default(15_000),
 });

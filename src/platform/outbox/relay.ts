@@ -48,7 +48,7 @@ const DEFER = `
   where id = any($1::bigint[])`;
 
 /**
- * ms from the end of an outage of Postgres to the sweeps that it interrupted. In this time, live workers store the results of their work
+ * ms from the end of an outage of Postgres to the next sweeps. In this time, live workers store the results of their work
  * and renew their leases, so that the sweeps find only what dead workers left.
  */
 const SWEEP_AFTER_OUTAGE_MS = 2000;
@@ -86,6 +86,8 @@ export function startRelay(options: RelayOptions): RunningRelay {
   let wakeUp: () => void = () => undefined;
   let woken = false;
   let progressedAt = performance.now();
+  /** During an outage of Postgres and for a moment after it: resolves when sweeps may run again. */
+  let sweepsHeldUp: Promise<void> | undefined;
 
   async function runConsumersAndRemoveRows(rows: OutboxRow[], tx: Executor): Promise<AfterCommit[]> {
     const afterCommits: AfterCommit[] = [];
@@ -170,7 +172,13 @@ export function startRelay(options: RelayOptions): RunningRelay {
   async function waitForOutageToEnd(error: unknown): Promise<boolean> {
     if (!isTransient(error) || (await availability.isAvailable())) return false;
     progressedAt = Number.POSITIVE_INFINITY;
-    await Promise.race([availability.waitUntilAvailable(), stopped]);
+    const ended = Promise.race([availability.waitUntilAvailable(), stopped]);
+    sweepsHeldUp ??= ended
+      .then(() => pause(SWEEP_AFTER_OUTAGE_MS))
+      .then(() => {
+        sweepsHeldUp = undefined;
+      });
+    await ended;
     progressedAt = performance.now();
     return true;
   }
@@ -190,16 +198,17 @@ export function startRelay(options: RelayOptions): RunningRelay {
   async function repeatSweepUntilStopped(sweep: Sweep): Promise<void> {
     while (!stopping.signal.aborted) {
       const elapsed = startTimer();
-      let nextMs = sweep.everyMs;
+      let isInterrupted = false;
       try {
         const rows = (await sweep.run()) ?? 0;
         if (rows > 0) logWork('sweep', { outcome: 'done', sweep: sweep.name, rows, durationMs: elapsed() });
       } catch (error) {
         const line = { outcome: 'failed', sweep: sweep.name, durationMs: elapsed(), err: error };
         logWork('sweep', line, { level: 'error' });
-        if (await waitForOutageToEnd(error)) nextMs = SWEEP_AFTER_OUTAGE_MS;
+        isInterrupted = await waitForOutageToEnd(error);
       }
-      await pause(nextMs);
+      if (!isInterrupted) await pause(sweep.everyMs);
+      while (sweepsHeldUp !== undefined) await sweepsHeldUp;
     }
   }
 

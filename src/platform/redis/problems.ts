@@ -14,6 +14,10 @@ type Describe = (text: string, prefix: string) => string;
 // a script behind the name of the script.
 const PROBLEMS: readonly (readonly [kind: RegExp, describe: Describe])[] = [
   [
+    /sentinel .*\b(WRONGPASS|NOAUTH|invalid password)\b/,
+    () => 'cannot be reached: the Sentinels need a password, or refuse it: check REDIS_SENTINEL_PASSWORD',
+  ],
+  [
     /\bREADONLY\b/,
     () =>
       'is a read-only replica: REDIS_URL must name the primary server; for an automatic failover, set REDIS_SENTINELS',

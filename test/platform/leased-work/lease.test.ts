@@ -62,3 +62,23 @@ test('a slow renewal never overlaps with the next one', async () => {
   await vi.advanceTimersByTimeAsync(5000);
   expect(renew).toHaveBeenCalledTimes(1);
 });
+
+test('after a failed renewal, the leases are renewed as soon as Postgres is back, not only at the next interval', async () => {
+  const back = Promise.withResolvers<void>();
+  const renew = vi.fn(async (_leases: readonly string[]) => undefined);
+  renew.mockRejectedValueOnce(new Error('Postgres is down'));
+  const renewals = createLeaseRenewals<string>({
+    ...{ everyMs: 1000, what: 'tests', log: { warn }, renew },
+    waitUntilAvailable: () => back.promise,
+  });
+  renewals.add('kept');
+  renewals.add('finished');
+  // However long the outage lasts, the renewals do not add up.
+  await vi.advanceTimersByTimeAsync(300_000);
+  expect(renew).toHaveBeenCalledTimes(1);
+  renewals.remove('finished');
+  back.resolve();
+  await vi.advanceTimersByTimeAsync(0);
+  expect(renew.mock.calls).toEqual([[['kept', 'finished']], [['kept']]]);
+  renewals.stop();
+});

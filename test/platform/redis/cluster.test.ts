@@ -1,18 +1,30 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { Cluster } from 'ioredis';
 import { afterAll, expect, test } from 'vitest';
+import { createTlsFiles } from '../../../scripts/services/certificates.ts';
 import { startRedisCluster } from '../../../scripts/services/redis-cluster.ts';
-import { withRedis } from '../../../scripts/services/redis-servers.ts';
+import { waitUntil, withRedis } from '../../../scripts/services/redis-servers.ts';
 import { createApp, defineUser } from '../../../src/index.ts';
+import { aclRuleOf } from '../../../src/platform/redis/problems.ts';
 import { startTwoProcesses } from './two-processes.ts';
 
-const servers = await startRedisCluster();
+const folder = mkdtempSync(join(tmpdir(), 'belfry-tls-'));
+afterAll(() => rmSync(folder, { recursive: true }));
+const TLS = createTlsFiles(folder);
+const prefix = 'bell-in-a-cluster';
+const servers = await startRedisCluster(TLS, [`user bell on >ring resetchannels ${aclRuleOf(prefix)}`]);
 afterAll(() => servers.stop());
-const urlOf = (port: number) => `redis://127.0.0.1:${port}`;
-const REDIS_URL = servers.masters.slice(0, 2).map(urlOf).join(',');
-const processes = await startTwoProcesses({ REDIS_URL, REDIS_CLUSTER: 'on' });
-const prefix = processes.env.REDIS_PREFIX!;
+const REDIS_URL = servers.tlsPorts.slice(0, 2).map((port) => `rediss://bell:ring@localhost:${port}`);
+const processes = await startTwoProcesses({
+  REDIS_URL: REDIS_URL.join(','),
+  REDIS_CLUSTER: 'on',
+  REDIS_CA: TLS.ca,
+  REDIS_PREFIX: prefix,
+});
 
-test('on a Redis Cluster everything works across two processes', async () => {
+test('on a Redis Cluster with TLS and a user with the documented permissions, everything works across two processes', async () => {
   await processes.checkEverything();
 });
 
@@ -31,7 +43,7 @@ test('queues and counters are spread over the masters', async () => {
 
 /** Returns the hash slot of the queue of webhooks, and the port of its master. */
 async function findQueue(): Promise<{ slot: number; master: number }> {
-  const cluster = new Cluster(servers.ports.map((port) => ({ host: '127.0.0.1', port })));
+  const cluster = new Cluster(servers.nodes.map((port) => ({ host: '127.0.0.1', port })));
   const slot = (await cluster.cluster('KEYSLOT', `${prefix}:{webhooks}`)) as number;
   const master = Number(cluster.slots[slot]![0]!.split(':')[1]);
   cluster.disconnect();
@@ -41,6 +53,7 @@ async function findQueue(): Promise<{ slot: number; master: number }> {
 test('while the slot of a queue moves to another master, nothing is lost', async () => {
   const { slot, master } = await findQueue();
   const to = servers.masters.find((port) => port !== master)!;
+  const tlsPort = servers.tlsPorts[servers.nodes.indexOf(to)]!;
   const idOf = (port: number) => withRedis({ port }, (redis) => redis.cluster('MYID') as Promise<string>);
   const [fromId, toId] = [await idOf(master), await idOf(to)];
   const delivering = processes.deliver(60);
@@ -51,7 +64,7 @@ test('while the slot of a queue moves to another master, nothing is lost', async
       for (;;) {
         const keys = (await source.cluster('GETKEYSINSLOT', slot, 100)) as string[];
         if (keys.length === 0) break;
-        for (const key of keys) await source.migrate('127.0.0.1', to, key, 0, 5000);
+        for (const key of keys) await source.migrate('127.0.0.1', tlsPort, key, 0, 5000);
       }
       for (const redis of [target, source]) await redis.cluster('SETSLOT', slot, 'NODE', toId);
     }),
@@ -59,6 +72,23 @@ test('while the slot of a queue moves to another master, nothing is lost', async
   await delivering;
   expect((await findQueue()).master).toBe(to);
   await processes.checkEverything();
+});
+
+test('while a master hangs, its replica takes over and nothing is lost', async () => {
+  const { master } = await findQueue();
+  const pid = await withRedis({ port: master }, async (redis) =>
+    Number(/process_id:(\d+)/.exec(await redis.info('server'))![1]),
+  );
+  const delivering = processes.deliver(40);
+  process.kill(pid, 'SIGSTOP');
+  await delivering.finally(() => process.kill(pid, 'SIGCONT'));
+  await processes.checkEverything();
+  // The next test needs it as a replica.
+  await withRedis({ port: master }, (redis) =>
+    waitUntil('The return of the master as a replica', async () =>
+      (await redis.info('replication')).includes('master_link_status:up'),
+    ),
+  );
 });
 
 test('when a master dies, its replica takes over and nothing is lost', async () => {
@@ -74,7 +104,7 @@ test('without REDIS_CLUSTER the start is refused, and the error names the settin
   const [port] = servers.replicas;
   const app = createApp(
     { resources: [defineUser()] },
-    { NODE_ENV: 'test', DATABASE_URL: DATABASE_URL!, REDIS_URL: urlOf(port!) },
+    { NODE_ENV: 'test', DATABASE_URL: DATABASE_URL!, REDIS_URL: `redis://127.0.0.1:${port}` },
   );
   await expect(app.start({ port: 0 })).rejects.toThrow(
     `Redis at 127.0.0.1:${port} is a node of a Redis Cluster: set REDIS_CLUSTER=on`,

@@ -1,36 +1,40 @@
-import { readFileSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, expect, onTestFinished, test } from 'vitest';
-import { startRedisServers } from '../../../scripts/services/redis-servers.ts';
+import { createTlsFiles } from '../../../scripts/services/certificates.ts';
+import { startRedisServers, tlsLines } from '../../../scripts/services/redis-servers.ts';
 import { createApp, defineUser } from '../../../src/index.ts';
 import { aclRuleOf } from '../../../src/platform/redis/problems.ts';
 import { startTwoProcesses } from './two-processes.ts';
 
-// Its certificate is for localhost and 127.0.0.1. A private authority signed it.
-const tls = join(import.meta.dirname, '../../data/tls');
-const CA = join(tls, 'push-ca.crt');
-
-// The prefix of test databases begins like this.
-const users = (prefix: string) => [
-  'user default off',
-  `user bell on >ring resetchannels ${aclRuleOf(prefix)}`,
-  'user silent on >ring ~* resetchannels +@all -eval -evalsha',
-];
-const servers = await startRedisServers(1, (ports) => [
+const folder = mkdtempSync(join(tmpdir(), 'belfry-tls-'));
+afterAll(() => rmSync(folder, { recursive: true }));
+const TLS = createTlsFiles(folder);
+const prefix = 'bell-with-permissions';
+const servers = await startRedisServers(2, (ports) => [
   [
     'port 0',
-    `tls-port ${ports[0]}`,
-    `tls-cert-file ${join(tls, 'push.crt')}`,
-    `tls-key-file ${join(tls, 'push.key')}`,
-    `tls-ca-cert-file ${CA}`,
-    'tls-auth-clients no',
+    ...tlsLines(ports[0]!, TLS),
     'maxmemory-policy noeviction',
-    ...users('acl-bell'),
+    'user default off',
+    `user bell on >ring resetchannels ${aclRuleOf(prefix)}`,
+    'user silent on >ring ~* resetchannels +@all -eval -evalsha',
+  ],
+  [
+    'port 0',
+    ...tlsLines(ports[1]!, TLS),
+    // Sentinels connect to servers with TLS if replicas do.
+    'tls-replication yes',
+    `sentinel monitor mymaster 127.0.0.1 ${ports[0]} 1`,
+    'sentinel auth-user mymaster bell',
+    'sentinel auth-pass mymaster ring',
+    'requirepass knock',
   ],
 ]);
 afterAll(() => servers.stop());
-const [port] = servers.ports;
-const redis = { REDIS_URL: `rediss://bell:ring@localhost:${port}/0`, REDIS_CA: CA, REDIS_PREFIX: 'acl-bell' };
+const [port, sentinelPort] = servers.ports;
+const redis = { REDIS_URL: `rediss://bell:ring@localhost:${port}/0`, REDIS_CA: TLS.ca, REDIS_PREFIX: prefix };
 const processes = await startTwoProcesses(redis);
 
 /** Starts an app that is expected to refuse, and returns the message. */
@@ -49,17 +53,25 @@ test('with a private authority and a user that has only the documented permissio
 });
 
 test('the authority may also be given as text, and a server that is no cluster is refused as one', async () => {
-  expect(await refusal({ REDIS_CA: readFileSync(CA, 'utf8'), REDIS_CLUSTER: 'on' })).toContain(
+  expect(await refusal({ REDIS_CA: readFileSync(TLS.ca, 'utf8'), REDIS_CLUSTER: 'on' })).toContain(
     'is not a Redis Cluster: remove REDIS_CLUSTER=on',
   );
 });
 
-test.each([
-  ['an unknown authority', { REDIS_CA: '' }, /cannot be trusted: .*set REDIS_CA/],
-  ['a wrong password', { REDIS_URL: `rediss://bell:wrong@localhost:${port}` }, /refuses the user name or password/],
-  ['no password', { REDIS_URL: `rediss://localhost:${port}` }, /needs a password/],
-  ['keys outside the permissions', { REDIS_PREFIX: 'other' }, /the user lacks a permission .*~other:\* &other:\*/],
-  ['no permission for scripts', { REDIS_URL: `rediss://silent:ring@localhost:${port}` }, /the user lacks a permission/],
-])('with %s the start is refused, and the error says how to fix it', async (_, env, message) => {
-  expect(await refusal(env)).toMatch(message);
+test('Sentinels are checked against the authority too, and may have a password of their own', async () => {
+  const env = { REDIS_URL: 'rediss://bell:ring@redis/0', REDIS_SENTINELS: `localhost:${sentinelPort}` };
+  expect(await refusal({ ...env, REDIS_SENTINEL_PASSWORD: 'knock' })).toBe('started');
+  expect(await refusal({ ...env, REDIS_SENTINEL_PASSWORD: 'wrong' })).toContain('check REDIS_SENTINEL_PASSWORD');
+});
+
+test('a start that Redis refuses fails, and the error says how to fix it', async () => {
+  const at = `localhost:${port}`;
+  const cases: [Record<string, string>, RegExp][] = [
+    [{ REDIS_CA: '' }, /cannot be trusted: .*set REDIS_CA/],
+    [{ REDIS_URL: `rediss://bell:wrong@${at}` }, /refuses the user name or password/],
+    [{ REDIS_URL: `rediss://${at}` }, /needs a password/],
+    [{ REDIS_PREFIX: 'other' }, /the user lacks a permission .*~other:\* &other:\*/],
+    [{ REDIS_URL: `rediss://silent:ring@${at}` }, /the user lacks a permission/],
+  ];
+  await Promise.all(cases.map(async ([env, message]) => expect(await refusal(env)).toMatch(message)));
 });

@@ -167,6 +167,15 @@ test('the relay reports the rows and the age of the outbox, and the age of the o
   await Promise.all([client.end(), idle.end()]);
 });
 
+test('the connections to Postgres are reported by lane', async () => {
+  await call('GET', '/api/notes');
+  const series = await scrape();
+  expect(series.get('belfry_db_connections_open')).toBeGreaterThan(0);
+  expect(series.get('belfry_db_connections_open')).toBeLessThanOrEqual(series.get('belfry_db_connections_max')!);
+  expect(series.get('belfry_db_lane_max{lane="reads"}')).toBeGreaterThan(0);
+  expect(series.get('belfry_db_wait_timeouts_total{lane="reads"}')).toBe(0);
+});
+
 const fileText = (path: string) => readFileSync(new URL(`../../../docs/${path}`, import.meta.url), 'utf8');
 
 /** The names of Belfry's metrics in a text, without the suffixes of the series of a histogram. */

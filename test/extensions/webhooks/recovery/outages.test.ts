@@ -1,0 +1,150 @@
+import { Client } from 'pg';
+import { afterAll, beforeEach, expect, test, vi } from 'vitest';
+import { createApp, defineExtension, defineResource, defineUser, f, webhooks } from '../../../../src/index.ts';
+import { startReceiver } from '../../../fakes/receiver.ts';
+import { startTestApp } from '../../../support/app.ts';
+import { startTcpProxy } from '../../../support/tcp-proxy.ts';
+
+const NOTES = 8;
+
+const note = defineResource('note', {
+  fields: { text: f.text(), owner: f.ref('user').owner() },
+  policies: { read: 'owner', create: 'authenticated' },
+});
+/** The relays whose sweeps have failed since this was last emptied. */
+const interrupted = new Set<string>();
+const RELAYS = ['first', 'second'];
+/** An extension whose sweep notices an outage soon, and with it the relay that runs the sweep. */
+const noticing = (relay: string) =>
+  defineExtension({
+    name: 'noticing',
+    setup: ({ database }) => ({
+      sweeps: [
+        {
+          name: 'noticing',
+          everyMs: 20,
+          async run() {
+            try {
+              await database.write({ text: 'select 1', values: [] });
+            } catch (error) {
+              interrupted.add(relay);
+              throw error;
+            }
+          },
+        },
+      ],
+    }),
+  });
+const declared = (relay: string) => ({
+  resources: [defineUser(), note] as const,
+  extensions: [webhooks({ retrySchedule: [300], pollMs: 50 }), noticing(relay)],
+});
+
+const postgres = await startTcpProxy(new URL(process.env.TEST_DATABASE_URL!));
+let direct = '';
+const { person, env } = await startTestApp(declared('first'), {
+  env: (own) => {
+    direct = own.DATABASE_URL;
+    return { DATABASE_URL: new URL(new URL(own.DATABASE_URL).pathname, postgres.url).href };
+  },
+});
+const second = createApp(declared('second'), env);
+await second.start({ roles: ['relay', 'webhook-worker'] });
+const client = new Client({ connectionString: direct });
+await client.connect();
+const receivers = await Promise.all([startReceiver(), startReceiver(), startReceiver()]);
+const people = await Promise.all(
+  receivers.map(async (receiver, i) => {
+    const who = await person(`P${i}`);
+    await who.call('POST', '/api/webhooks', { url: receiver.url, events: ['note.created'] });
+    return who;
+  }),
+);
+afterAll(async () => {
+  postgres.reopen();
+  await second.close();
+  await client.end();
+  await Promise.all(receivers.map((receiver) => receiver.close()));
+  postgres.close();
+});
+
+let release: () => void;
+beforeEach(async () => {
+  const released = new Promise<void>((resolve) => {
+    release = resolve;
+  });
+  for (const receiver of receivers) {
+    receiver.requests.length = 0;
+    receiver.answer(async (_request, res) => {
+      await released;
+      res.writeHead(204).end();
+    });
+  }
+  await client.query('delete from webhook_deliveries');
+});
+
+/** Creates notes, and waits until each receiver holds a request. Others are claimed, or wait for a claim. */
+async function createNotesUntilInFlight(): Promise<void> {
+  for (const who of people) for (let i = 0; i < NOTES; i++) await who.call('POST', '/api/notes', { text: `${i}` });
+  await Promise.all(receivers.map((receiver) => receiver.received(1)));
+}
+
+/** Shuts Postgres off. Resolves when both relays have noticed. */
+async function startOutage(): Promise<void> {
+  interrupted.clear();
+  postgres.shut();
+  await vi.waitUntil(() => interrupted.size === RELAYS.length, { timeout: 10_000, interval: 10 });
+}
+
+/** Changes the leases as if the outage had lasted for ten minutes. */
+const expireLeases = () =>
+  client.query(`update webhook_turns set lease_until = now() - interval '10 minutes' where lease_until is not null`);
+
+/** Lets the receivers respond, and waits until all responses are sent. */
+async function finishRequests(): Promise<void> {
+  release();
+  await vi.waitUntil(() => receivers.every(({ inFlight }) => inFlight.now === 0), { timeout: 10_000, interval: 10 });
+}
+
+const readDeliveries = async () =>
+  (await client.query<{ status: string; attempts: number }>('select status, attempts from webhook_deliveries')).rows;
+
+async function expectEachDeliveredOnce(): Promise<void> {
+  const isDone = async () => {
+    const rows = await readDeliveries();
+    return (
+      rows.length === NOTES * people.length && rows.every(({ status }) => status !== 'pending' && status !== 'sending')
+    );
+  };
+  await vi.waitUntil(isDone, { timeout: 60_000, interval: 50 });
+  expect(await readDeliveries()).toEqual(
+    Array.from({ length: NOTES * people.length }, () => ({ status: 'succeeded', attempts: 1 })),
+  );
+  expect(receivers.map(({ requests }) => requests.length)).toEqual(people.map(() => NOTES));
+}
+
+test('attempts that end while Postgres is down are stored when it is back, and nothing is sent twice', async () => {
+  await createNotesUntilInFlight();
+  await startOutage();
+  await finishRequests();
+  postgres.reopen();
+  await expectEachDeliveredOnce();
+});
+
+test('the same holds after an outage of many minutes, in which every lease has expired', async () => {
+  await createNotesUntilInFlight();
+  await startOutage();
+  await finishRequests();
+  await expireLeases();
+  postgres.reopen();
+  await expectEachDeliveredOnce();
+});
+
+test('requests that are still in flight when Postgres is back are finished under their leases', async () => {
+  await createNotesUntilInFlight();
+  await startOutage();
+  await expireLeases();
+  postgres.reopen();
+  await finishRequests();
+  await expectEachDeliveredOnce();
+});

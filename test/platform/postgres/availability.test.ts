@@ -1,0 +1,73 @@
+import { afterEach, beforeEach, expect, test, vi } from 'vitest';
+import { availabilityOf } from '../../../src/platform/postgres/availability.ts';
+import { retryWhileUnavailable } from '../../../src/platform/postgres/retry.ts';
+
+beforeEach(() => vi.useFakeTimers());
+afterEach(() => vi.useRealTimers());
+
+const failure = (code: string) => Object.assign(new Error(`failed with ${code}`), { code });
+const MINUTE_MS = 60_000;
+
+/** A database that can be down. Counts the statements that it gets, probes included. */
+function fakeDatabase() {
+  const state = { isDown: false, statements: 0 };
+  const database = {
+    async write<Row extends unknown[]>(): Promise<Row[]> {
+      state.statements += 1;
+      if (state.isDown) throw failure('ECONNREFUSED');
+      return [];
+    },
+  };
+  return { state, database };
+}
+
+test('however much work waits through a long outage, a process probes three times a second at most, and all of it then runs', async () => {
+  const { state, database } = fakeDatabase();
+  state.isDown = true;
+  const stored = Array.from({ length: 500 }, () => retryWhileUnavailable(database, () => database.write()));
+  await vi.advanceTimersByTimeAsync(0);
+  // Each has tried once, and shares the probe.
+  expect(state.statements).toBe(501);
+  await vi.advanceTimersByTimeAsync(5 * MINUTE_MS);
+  const probes = state.statements - 501;
+  expect(probes).toBeGreaterThan(5 * 60);
+  expect(probes).toBeLessThan(3 * 5 * 60);
+  state.isDown = false;
+  await vi.advanceTimersByTimeAsync(600);
+  await expect(Promise.all(stored)).resolves.toHaveLength(500);
+  expect(vi.getTimerCount()).toBe(0);
+});
+
+test('a statement that keeps failing while Postgres is available is given up', async () => {
+  const { database } = fakeDatabase();
+  const run = vi.fn(async () => {
+    throw failure('57014');
+  });
+  const result = retryWhileUnavailable(database, run);
+  const rejection = expect(result).rejects.toThrow('failed with 57014');
+  await vi.advanceTimersByTimeAsync(MINUTE_MS);
+  await rejection;
+  expect(run).toHaveBeenCalledTimes(6);
+});
+
+test('an error that no outage causes is not retried', async () => {
+  const { state, database } = fakeDatabase();
+  const run = vi.fn(async () => {
+    throw failure('23505');
+  });
+  await expect(retryWhileUnavailable(database, run)).rejects.toThrow('failed with 23505');
+  expect(run).toHaveBeenCalledTimes(1);
+  expect(state.statements).toBe(0);
+});
+
+test('a stopping process ends all waits, and their statements fail', async () => {
+  const { state, database } = fakeDatabase();
+  state.isDown = true;
+  const result = retryWhileUnavailable(database, () => database.write());
+  const rejection = expect(result).rejects.toThrow('ECONNREFUSED');
+  await vi.advanceTimersByTimeAsync(MINUTE_MS);
+  availabilityOf(database).giveUp();
+  await vi.advanceTimersByTimeAsync(0);
+  await rejection;
+  expect(vi.getTimerCount()).toBe(0);
+});

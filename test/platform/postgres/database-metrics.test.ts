@@ -1,0 +1,40 @@
+import pg from 'pg';
+import { Registry } from 'prom-client';
+import { expect, test } from 'vitest';
+import { ApiError } from '../../../src/platform/errors.ts';
+import type { Database } from '../../../src/platform/postgres/database.ts';
+import { withDatabaseMetrics } from '../../../src/platform/postgres/metrics.ts';
+
+const postgresError = (code: string) => Object.assign(new pg.DatabaseError('refused', 7, 'error'), { code });
+
+/** Runs one call of each method against a database whose calls fail. Returns the counted errors. */
+async function countedErrorsOf(error: unknown): Promise<string[]> {
+  const registry = new Registry();
+  const fail = () => Promise.reject(error);
+  const stats = () => ({ max: 0, open: 0, idle: 0, failedOpens: 0, lanes: {} });
+  const failing = { stats, read: fail, readList: fail, readSlowly: fail, write: fail, transaction: fail };
+  const database = withDatabaseMetrics(failing as unknown as Database, { registry });
+  const statement = { text: 'select 1', values: [] };
+  for (const run of [database.read, database.readList, database.readSlowly, database.write])
+    await expect(run(statement)).rejects.toBe(error);
+  await expect(database.transaction(async () => undefined)).rejects.toBe(error);
+  return (await registry.metrics()).match(/^belfry_db_errors_total\{.*$/gm) ?? [];
+}
+
+test.each<[string, unknown, string]>([
+  ['a statement timeout', postgresError('57014'), 'timeout'],
+  ['a deadlock', postgresError('40P01'), 'conflict'],
+  ['a lost connection', Object.assign(new Error('connect'), { code: 'ECONNREFUSED' }), 'unavailable'],
+  ['a server without free connections', postgresError('53300'), 'unavailable'],
+  ['an error in a statement', postgresError('42P01'), 'other'],
+])('%s is counted, and the caller gets the error', async (_name, error, kind) => {
+  expect(await countedErrorsOf(error)).toEqual([`belfry_db_errors_total{kind="${kind}"} 5`]);
+});
+
+test.each<[string, unknown]>([
+  ['a duplicate', postgresError('23505')],
+  ['a value that cannot be stored', postgresError('22P05')],
+  ['an error of the code in a transaction', new ApiError('CONFLICT')],
+])('%s is not counted', async (_name, error) => {
+  expect(await countedErrorsOf(error)).toEqual([]);
+});

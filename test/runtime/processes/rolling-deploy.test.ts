@@ -1,0 +1,109 @@
+import { Pool } from 'undici';
+import { expect, onTestFinished, test, vi } from 'vitest';
+import { CHECK_EVERY_MS, provideHaproxy, startHaproxy } from '../../../scripts/services/haproxy.ts';
+import { createNote } from '../../fixtures/rolling/app.ts';
+import { createMigrationProject, type MigrationProject } from '../../support/database/migration-project.ts';
+import { startProcess } from '../../support/processes/app-process.ts';
+
+const CONNECTIONS = 8;
+const haproxy = provideHaproxy();
+if (haproxy === undefined)
+  console.warn('The test of a rolling deploy is skipped: HAProxy is missing. Install it with: apt-get install haproxy');
+
+/** Starts a `web` process of a version of the app on a port. */
+function startWeb({ env }: MigrationProject, version: 'old' | 'new', port: number) {
+  return startProcess('test/fixtures/rolling/process.ts', {
+    ...env,
+    NODE_ENV: 'production',
+    APP_URL: 'http://127.0.0.1',
+    APP_VERSION: version,
+    SVC_ENCRYPTION_KEYS: Buffer.alloc(32, 'rolling').toString('base64'),
+    LOG_LEVEL: 'error',
+    PORT: String(port),
+    ...{ RELAY: 'off', WEBHOOKS_WORKER: 'off', PUSH_WORKER: 'off' },
+    DRAIN_DELAY_MS: String(10 * CHECK_EVERY_MS),
+  });
+}
+
+/** Creates, reads and updates notes on kept-alive connections until it is stopped. Collects every failed request. */
+function startLoad(url: string) {
+  const pool = new Pool(url, { connections: CONNECTIONS, pipelining: 1 });
+  const failures: string[] = [];
+  const created = new Set<string>();
+  let stopping = false;
+  async function send(
+    method: 'GET' | 'POST' | 'PATCH',
+    path: string,
+    body?: object,
+  ): Promise<{ id: string } | undefined> {
+    try {
+      const response = await pool.request({
+        method,
+        path,
+        ...(body && { headers: { 'content-type': 'application/json' }, body: JSON.stringify(body) }),
+      });
+      const text = await response.body.text();
+      if (response.statusCode < 300) return JSON.parse(text).data;
+      failures.push(`${method} ${path}: ${response.statusCode} ${text}`);
+    } catch (error) {
+      failures.push(`${method} ${path}: ${error}`);
+    }
+    return undefined;
+  }
+  async function runClient(): Promise<void> {
+    while (!stopping) {
+      const note = await send('POST', '/api/notes', { text: 'one' });
+      if (note === undefined) continue;
+      created.add(note.id);
+      await send('GET', `/api/notes/${note.id}`);
+      await send('PATCH', `/api/notes/${note.id}`, { text: 'two' });
+      await send('GET', '/api/notes?limit=5');
+    }
+  }
+  const running = Promise.all(Array.from({ length: CONNECTIONS }, runClient));
+  return {
+    failures,
+    created,
+    /** Resolves when this many more notes have been created. */
+    async waitForCreates(count: number) {
+      const target = created.size + count;
+      await vi.waitUntil(() => created.size >= target || failures.length > 0, { timeout: 60_000, interval: 20 });
+    },
+    async stop() {
+      stopping = true;
+      await running;
+      await pool.close();
+    },
+  };
+}
+
+test.skipIf(haproxy === undefined)(
+  'a rolling deploy with a new field loses no request, and each row that old code creates has the default',
+  { timeout: 240_000 },
+  async () => {
+    const project = await createMigrationProject();
+    await project.change([createNote('old')]);
+    const proxy = await startHaproxy(haproxy!, 4);
+    onTestFinished(() => proxy.stop());
+    const old = [0, 1].map((server) => startWeb(project, 'old', proxy.ports[server]!));
+    await proxy.waitUntilUp([0, 1]);
+    const load = startLoad(proxy.url);
+    await load.waitForCreates(100);
+
+    await project.change([createNote('new')]);
+    // Old code runs on the new tables.
+    await load.waitForCreates(200);
+    for (const [i, one] of old.entries()) {
+      startWeb(project, 'new', proxy.ports[i + 2]!);
+      await proxy.waitUntilUp(i === 0 ? [0, 1, 2] : [1, 2, 3]);
+      one.child.kill('SIGTERM');
+      expect(await one.ended).toBe(0);
+      await load.waitForCreates(100);
+    }
+    await load.stop();
+
+    expect(load.failures).toEqual([]);
+    const rows = await project.query('select status, count(*)::int from notes group by status');
+    expect(rows).toEqual([{ status: 'open', count: load.created.size }]);
+  },
+);
