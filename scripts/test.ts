@@ -34,7 +34,11 @@ async function startPooler(
   if (mode !== 'transaction') throw new Error(`TEST_POOLER must be transaction, not ${mode}`);
   const binary = providePgBouncer();
   if (binary === undefined) throw new Error('TEST_POOLER=transaction needs PgBouncer: install it, or set PGBOUNCER');
-  const started = await startPgBouncer(binary, postgresUrl, { poolMode: mode, poolSize: POOL_SIZE, preparedStatements: 200 });
+  const started = await startPgBouncer(binary, postgresUrl, {
+    poolMode: mode,
+    poolSize: POOL_SIZE,
+    preparedStatements: 200,
+  });
   console.log(`PgBouncer: ${started.from}`);
   return started;
 }
