@@ -21,11 +21,16 @@ const candidates = [
   { name: 'valkey-check-rdb', argv0: 'valkey-server' },
 ];
 
-/** Looks for a Redis or Valkey server on the PATH and in the folders of package managers. */
-export function findRedis(): RedisBinary | undefined {
+/**
+ * Looks for a Redis or Valkey server on the PATH and in the folders of package managers.
+ *
+ * @param wanted `redis-server` or `valkey-server`; default: any of them
+ */
+export function findRedis(wanted?: string): RedisBinary | undefined {
   const usualFolders = ['/usr/bin', '/usr/sbin', '/usr/local/bin', '/opt/homebrew/bin'];
   const folders = [...(process.env.PATH ?? '').split(delimiter), ...usualFolders];
   for (const { name, argv0 } of candidates) {
+    if (wanted !== undefined && wanted !== (argv0 ?? name)) continue;
     for (const folder of folders) {
       const command = join(folder, name);
       try {

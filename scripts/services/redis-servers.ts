@@ -13,7 +13,6 @@ const PATIENCE_MS = 60_000;
 
 /** Throw-away Redis servers on localhost, for tests. They stop together, at the latest with this process. */
 export interface RedisServers {
-  binary: RedisBinary;
   ports: readonly number[];
   /** The folder with the configuration, and what the servers write. */
   folder: string;
@@ -68,12 +67,13 @@ export function tlsLines(port: number, { cert, key, ca }: TlsFiles): string[] {
  * @param count the number of ports that the servers use
  * @param configure returns the lines of the configuration of each server. The first server has the first port, and so on; further ports
  *   are for `tlsLines`. A server with a line that begins with `sentinel` is a Sentinel
+ * @param binary default: any Redis or Valkey of this machine, installed if there is none
  */
 export async function startRedisServers(
   count: number,
   configure: (ports: readonly number[], folder: string) => readonly (readonly string[])[],
+  binary: RedisBinary = findRedis() ?? installRedis(() => undefined),
 ): Promise<RedisServers> {
-  const binary = findRedis() ?? installRedis(() => undefined);
   const folder = createTemporaryFolder('redis');
   const ports: number[] = [];
   while (ports.length < count) {
@@ -81,7 +81,7 @@ export async function startRedisServers(
     if (!ports.includes(port)) ports.push(port);
   }
   // The binary decides by its name what it is.
-  const command = join(folder, 'redis-server');
+  const command = join(folder, binary.name);
   symlinkSync(binary.command, command);
   const starts = configure(ports, folder).map((lines, index) => {
     const file = join(folder, `${index}.conf`);
@@ -118,7 +118,7 @@ export async function startRedisServers(
     await stop();
     throw new Error(`${(error as Error).message}\n${text}`);
   }
-  return { binary, ports, folder, stop };
+  return { ports, folder, stop };
 }
 
 function isListening(port: number): Promise<boolean> {

@@ -51,7 +51,7 @@ const DEFER = `
  * ms from the end of an outage of Postgres to the next sweeps. In this time, live workers store the results of their work
  * and renew their leases, so that the sweeps find only what dead workers left.
  */
-const SWEEP_AFTER_OUTAGE_MS = 2000;
+const SWEEP_AFTER_OUTAGE_MS = 3000;
 
 /** ms without progress, besides the wait between two checks, after which the relay counts as stuck. */
 const STUCK_MS = 60_000;

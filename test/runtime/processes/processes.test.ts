@@ -111,3 +111,18 @@ test('a port in use is reported, with exit code 1', async () => {
   expect(await web.ended).toBe(1);
   expect(web.output()).toContain(`port ${port} is in use`);
 });
+
+test('a stopping web process reports that it drains, and ends at the next signal without waiting for the drain delay', async () => {
+  const web = startBlog('web', { ...env, DRAIN_DELAY_MS: '300000' });
+  const url = await web.url();
+  web.child.kill('SIGTERM');
+  const isDraining = async () => {
+    const response = await fetch(`${url}/readyz`);
+    return response.status === 503 && ((await response.json()) as { status: string }).status === 'draining';
+  };
+  await vi.waitUntil(isDraining, started);
+  // A signal within a moment counts as the same one: terminals and parent processes may send it twice.
+  const signals = setInterval(() => web.child.kill('SIGTERM'), 100);
+  onTestFinished(() => clearInterval(signals));
+  expect(await web.ended).toBe(1);
+});

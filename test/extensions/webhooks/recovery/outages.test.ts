@@ -37,7 +37,7 @@ const noticing = (relay: string) =>
   });
 const declared = (relay: string) => ({
   resources: [defineUser(), note] as const,
-  extensions: [webhooks({ retrySchedule: [300], pollMs: 50 }), noticing(relay)],
+  extensions: [webhooks({ retrySchedule: [300], pollMs: 50, timeoutMs: 60_000 }), noticing(relay)],
 });
 
 const postgres = await startTcpProxy(new URL(process.env.TEST_DATABASE_URL!));
