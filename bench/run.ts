@@ -9,6 +9,7 @@ import { loginImpact } from './groups/accounts/login-impact.ts';
 import { logins } from './groups/accounts/logins.ts';
 import { rateLimits } from './groups/accounts/rate-limits.ts';
 import { audit } from './groups/audit.ts';
+import { connections } from './groups/hosting/connections.ts';
 import { recovery } from './groups/hosting/recovery.ts';
 import { restart } from './groups/hosting/restart.ts';
 import { pushAccept } from './groups/push/accept.ts';
@@ -51,6 +52,7 @@ const GROUPS: readonly Group[] = [
   realtime,
   restart,
   recovery,
+  connections,
   startup,
   recordsScale,
 ];

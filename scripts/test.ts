@@ -22,6 +22,9 @@ function findChromium({ CHROMIUM_PATH: named }: Record<string, string | undefine
   return named;
 }
 
+// The default of PgBouncer. Tests that hold a lock keep several transactions of an app waiting at the same time.
+const POOL_SIZE = 20;
+
 /** Starts a PgBouncer for all apps of the tests if TEST_POOLER=transaction. */
 async function startPooler(
   { TEST_POOLER: mode }: NodeJS.ProcessEnv,
@@ -31,7 +34,11 @@ async function startPooler(
   if (mode !== 'transaction') throw new Error(`TEST_POOLER must be transaction, not ${mode}`);
   const binary = providePgBouncer();
   if (binary === undefined) throw new Error('TEST_POOLER=transaction needs PgBouncer: install it, or set PGBOUNCER');
-  const started = await startPgBouncer(binary, postgresUrl, { poolMode: mode, poolSize: 4, preparedStatements: 200 });
+  const started = await startPgBouncer(binary, postgresUrl, {
+    poolMode: mode,
+    poolSize: POOL_SIZE,
+    preparedStatements: 200,
+  });
   console.log(`PgBouncer: ${started.from}`);
   return started;
 }

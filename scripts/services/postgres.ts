@@ -65,10 +65,12 @@ function initializeDataFolder(
  * `belfry`. Without it, all data is removed by `stop()` or when this process dies.
  *
  * @param inMemory keeps temporary data in memory if there is enough
+ * @param moreSettings such as `max_connections=20`
  */
 export async function startPostgres(
   dataDir: string | undefined,
   inMemory = false,
+  moreSettings: readonly string[] = [],
 ): Promise<Service & Pick<StartedServer, 'restart'>> {
   const throwAway = dataDir === undefined;
   const account = ensurePostgresAccount();
@@ -84,6 +86,7 @@ export async function startPostgres(
   const settings = ['max_connections=300', 'listen_addresses=127.0.0.1', 'unix_socket_directories='];
   if (throwAway)
     settings.push('fsync=off', 'synchronous_commit=off', 'full_page_writes=off', 'autovacuum_naptime=5min');
+  settings.push(...moreSettings);
   const url = (port: number, database: string) => `postgres://postgres:${password}@127.0.0.1:${port}/${database}`;
   const { port, stop, restart } = await startServer({
     name: 'Postgres',

@@ -144,9 +144,9 @@ function createRevocation(
     async holdCredential({ user, auth }, tx) {
       const locked = await tx.write({ text: lockActive, values: [user?.id] });
       if (locked.length === 0) throw invalidSessionError();
-      // `ended` reads on another connection. While the lock is held, every earlier revocation is committed and visible there.
+      // While the lock is held, every earlier revocation is committed and visible to the next statement.
       const watch = credentialWatchOf(auth);
-      if (watch !== undefined && (await watch.ended([auth!.id])).length > 0) throw invalidSessionError();
+      if (watch !== undefined && (await watch.ended([auth!.id], tx)).length > 0) throw invalidSessionError();
     },
   };
 }

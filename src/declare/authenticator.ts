@@ -1,4 +1,5 @@
 import type { Request } from 'express';
+import type { Executor } from '../platform/postgres/queryable.ts';
 import type { Viewer } from './actor.ts';
 import type { Auth, Route } from './route.ts';
 
@@ -34,8 +35,10 @@ export interface Authenticator {
     /**
      * Returns those of the given sessions or keys (`auth.id`) that can no longer sign in. It does not check whether their users still
      * exist.
+     *
+     * @param tx the caller's transaction. Read in it: it holds a lock for which others may wait on all other connections
      */
-    ended(ids: readonly string[]): Promise<string[]>;
+    ended(ids: readonly string[], tx?: Executor): Promise<string[]>;
     /**
      * The time when a session or key (`auth.id`) expires, ISO 8601; undefined if it never expires or is unknown. Left out: credentials
      * never expire.

@@ -173,8 +173,11 @@ export function createSessions(host: Host, { resource }: Entity, users: Resource
       },
       watch: {
         via: 'session',
-        async ended(ids) {
-          const rows = await database.read<[id: string]>({ name: 'session_ended', text: ENDED, values: [ids] });
+        async ended(ids, tx) {
+          const statement = { name: 'session_ended', text: ENDED, values: [ids] };
+          const rows = await (tx === undefined
+            ? database.read<[id: string]>(statement)
+            : tx.write<[string]>(statement));
           return rows.map(([id]) => id);
         },
       },

@@ -83,12 +83,9 @@ export function createAuthenticator(
     },
     watch: {
       via: 'api-key',
-      async ended(ids) {
-        const rows = await database.read<[id: string]>({
-          name: 'api_key_ended',
-          text: SELECT_ENDED_KEYS,
-          values: [ids],
-        });
+      async ended(ids, tx) {
+        const statement = { name: 'api_key_ended', text: SELECT_ENDED_KEYS, values: [ids] };
+        const rows = await (tx === undefined ? database.read<[id: string]>(statement) : tx.write<[string]>(statement));
         return rows.map(([id]) => id);
       },
       async expiresAt(id) {
