@@ -40,7 +40,17 @@ const counts = async (endpoint: string) => {
   return Object.fromEntries(rows.map(({ status, count }) => [status, count]));
 };
 
-const until = (condition: () => Promise<boolean>) => vi.waitUntil(condition, { timeout: 60_000, interval: 50 });
+/** Like `counts`, but unsuccessful deliveries are counted by their error, so that a failed test tells what happened. */
+const outcomes = async (endpoint: string) => {
+  const { rows } = await client.query(
+    `select concat_ws(' ', status, error) as outcome, count(*)::int from webhook_deliveries where endpoint_id = $1 group by 1`,
+    [endpoint],
+  );
+  return Object.fromEntries(rows.map(({ outcome, count }) => [outcome, count]));
+};
+
+const WAIT = { timeout: 60_000, interval: 50 };
+const until = (condition: () => Promise<boolean>) => vi.waitUntil(condition, WAIT);
 
 async function loseJobs(): Promise<void> {
   const redis = new Redis(env.REDIS_URL!);
@@ -55,13 +65,15 @@ test('many producers and two apps on one database deliver every change exactly o
   await Promise.all(
     people.flatMap(({ who }) =>
       Array.from({ length: 5 }, async (_, producer) => {
-        for (let i = 0; i < 10; i++) await who.call('POST', '/api/notes', { text: `${producer}-${i}` });
+        for (let i = 0; i < 10; i++) {
+          const { status } = await who.call('POST', '/api/notes', { text: `${producer}-${i}` });
+          expect(status).toBe(201);
+        }
       }),
     ),
   );
   for (const { receiver, id } of people) {
-    await receiver.received(50);
-    await until(async () => (await counts(id)).succeeded === 50);
+    await vi.waitFor(async () => expect(await outcomes(id)).toEqual({ succeeded: 50 }), WAIT);
     expect(receiver.requests).toHaveLength(50);
     expect(new Set(receiver.requests.map(({ headers }) => headers['webhook-id'])).size).toBe(50);
   }
