@@ -156,7 +156,7 @@ async function takenForDead(more: object = {}) {
   });
   // Remove the jobs, as if another process had taken over those of a dead worker.
   const redis = new Redis(env.REDIS_URL!);
-  await redis.unlink(...(await redis.keys(`${env.REDIS_PREFIX}:webhooks*`)));
+  await redis.unlink(...(await redis.keys(`${env.REDIS_PREFIX}:{webhooks*`)));
   redis.disconnect();
   return { ...one, release: () => release() };
 }
