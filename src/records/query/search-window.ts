@@ -25,7 +25,8 @@ function createWindowStatement(
 
 /**
  * The statement of a page of a search in a window. It also returns the last row of a full window, whether or not the search finds it, since
- * the list continues after it. Two columns are added: `_match`, and whether the row is the last of a full window.
+ * the list continues after it. Two columns are added: `_match`, which tells whether the row belongs to the page, and `_last`, which tells
+ * whether it is the last of a full window.
  */
 export function createSearchPageStatement(
   resource: CompiledResource,
@@ -37,9 +38,10 @@ export function createSearchPageStatement(
   const [skipped, most] = [`$${values.push(offset)}::bigint`, `$${values.push(limit)}::bigint`];
   const numbered = `select *, row_number() over () = ${SEARCH_WINDOW_ROWS} as "_last",
     count(*) filter (where "_match") over (rows unbounded preceding) as "_found" from (${text}) "_window"`;
+  const isOnPage = `"_match" and "_found" > ${skipped}`;
   return {
-    text: `select ${columns}, "_match", "_last" from (${numbered}) "_searched"
-      where "_match" and "_found" > ${skipped} or "_last" limit ${most}`,
+    text: `select ${columns}, ${isOnPage} as "_match", "_last" from (${numbered}) "_searched"
+      where ${isOnPage} or "_last" limit ${most}`,
     values,
   };
 }

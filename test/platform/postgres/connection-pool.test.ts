@@ -167,6 +167,28 @@ test('when the role may open no more connections, calls continue on those that a
   }
 });
 
+test('slow scans do not starve quick lists when the role may open only a few connections', async () => {
+  await admin.query(`drop role if exists three; create role three login password 'three' connection limit 3`);
+  const url = new URL(own.databaseUrl);
+  [url.username, url.password] = ['three', 'three'];
+  const database = openDatabase(url.href, 'pool-test', createLogger('silent', 'test'), { poolMax: 8 });
+  try {
+    await database.read(echo(0));
+    let scansDone = 0;
+    const scans = Array.from({ length: 12 }, (_, i) =>
+      database.readSlowly(sleepFor(0.3, i)).then(() => {
+        scansDone += 1;
+      }),
+    );
+    await Promise.all(Array.from({ length: 12 }, (_, i) => database.readList(echo(i))));
+    expect(scansDone).toBeLessThan(12);
+    await Promise.all(scans);
+  } finally {
+    await database.close();
+    await admin.query('drop role three');
+  }
+});
+
 test('a server that stops responding fails the calls in progress, later calls fail soon, and both recover', async () => {
   const proxy = await startTcpProxy(new URL(own.databaseUrl));
   onTestFinished(() => proxy.close());

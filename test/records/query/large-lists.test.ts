@@ -29,19 +29,21 @@ const { app, call, person, env } = await startTestApp({
 });
 const [ann, admin] = [await person('Ann'), await person('Root', ['user', 'admin'])];
 
-// From the newest to the oldest record, n counts from 1. Few titles contain "zq": the newest, one in the middle and the oldest.
+// From the newest to the oldest record, n counts from 1. Few titles contain "zq": the newest, one in the middle and the oldest. Few titles
+// contain "jw", among them that of the last row of a search window.
 const MATCHING = [1, 15_000, 21_000, 29_000, ROWS];
+const MATCHING_AT_WINDOW_END = [5_000, 12_000, SEARCH_WINDOW_ROWS, 25_000];
 const client = new pg.Client({ connectionString: env.DATABASE_URL });
 await client.connect();
 afterAll(() => client.end());
 for (const table of ['entries', 'owns', 'cappeds', 'kepts']) {
   await client.query(
     `insert into ${table} (id, title, labels, place, note, kind, author, created_at, updated_at)
-     select lpad(to_hex(n), 24, '0'), 'Entry ' || n || case when n = any($1) then ' ZQ' else '' end,
+     select lpad(to_hex(n), 24, '0'), 'Entry ' || n || case when n = any($1) then ' ZQ' else '' end || case when n = any($3) then ' JW' else '' end,
        case when n % 10000 = 5 then array['x', 'vw', 'y'] end, case when n % 3 > 0 then n % 500 end, case when n = 7 then 'kx' end,
        'k' || n % 50, case when n % 3000 = 0 then $2 else 'f00000000000000000000000' end, time, time
      from generate_series(1, ${ROWS}) n, lateral (select now() - n * interval '1 minute' as time) t`,
-    [MATCHING, ann.id],
+    [MATCHING, ann.id, MATCHING_AT_WINDOW_END],
   );
   await client.query(`vacuum analyze ${table}`);
 }
@@ -188,6 +190,7 @@ describe('a search for one or two letters', () => {
       for (const [q, expected] of [
         ['zq', MATCHING],
         ['vw', [5, 10_005, 20_005]],
+        ['jw', MATCHING_AT_WINDOW_END],
       ] as const) {
         for (const limit of [1, 2, 20]) {
           const found: number[] = [];
@@ -218,6 +221,19 @@ describe('a search for one or two letters', () => {
     const third = await list('q=zq&count=capped&limit=1&page=3');
     expect([third.numbers, third.meta.total, third.meta.truncated]).toEqual([[], 2, true]);
     expect((await list(`q=zq&count=capped&limit=1&after=${third.meta.next}`)).numbers).toEqual([21_000]);
+  });
+
+  test.each(['capped', 'none'])('with count=%s no two pages hold the last record of the window', async (count) => {
+    for (const limit of [1, 2, 3, 5]) {
+      const found: number[] = [];
+      for (let page = 1; page <= 4; page++) {
+        const { numbers, meta } = await list(`q=jw&count=${count}&limit=${limit}&page=${page}`);
+        expect(meta.truncated ?? false).toBe(page * limit > 3);
+        found.push(...numbers);
+        if (page * limit > 3) expect((await list(`q=jw&limit=5&after=${meta.next}`)).numbers).toEqual([25_000]);
+      }
+      expect([limit, found]).toEqual([limit, MATCHING_AT_WINDOW_END.slice(0, 3)]);
+    }
   });
 
   test('is exact in a list of at most as many records as it examines', async () => {
