@@ -1,6 +1,7 @@
 import type { Logger } from '../observability/log.ts';
 import type { Connection, PooledConnection, Statement } from './connection.ts';
-import { CLOSED, createConnectionPool, type PoolStats } from './connection-pool.ts';
+import { createConnectionPool, type PoolStats } from './connection-pool.ts';
+import { CLOSED } from './errors.ts';
 import { DEFAULT_POOL_MAX, type LaneName, LIST_TIMEOUT_MS, planLanes } from './lanes.ts';
 import { createConnector, type Link } from './pooler.ts';
 import type { Executor, Queryable } from './queryable.ts';
