@@ -3,18 +3,26 @@ import ipaddr from 'ipaddr.js';
 import { z } from 'zod';
 import { DEFAULT_POOL_MAX, MIN_CONNECTIONS } from '../postgres/lanes.ts';
 import type { PoolerSetting } from '../postgres/session.ts';
-import { findRedisErrors, type RedisSettings, redisSchemas, toRedisSettings } from './redis-environment.ts';
+import {
+  findRedisErrors,
+  hasDecodableCredentials,
+  type RedisSettings,
+  redisSchemas,
+  toRedisSettings,
+} from './redis-environment.ts';
 
 export const LOG_LEVELS = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'] as const;
 
 const onOffSchema = (name: string) => z.enum(['on', 'off'], { error: `${name} must be on or off` }).default('on');
 
 const serverUrlSchema = (name: string, protocols: string[], example: string) =>
-  z
-    .string({ error: `${name} is missing: it should look like ${example}` })
-    .refine((text) => URL.canParse(text) && protocols.includes(new URL(text).protocol), {
-      error: `${name} is malformed: it should look like ${example}`,
-    });
+  z.string({ error: `${name} is missing: it should look like ${example}` }).refine(
+    (text) => {
+      const url = URL.parse(text);
+      return url !== null && protocols.includes(url.protocol) && hasDecodableCredentials(url);
+    },
+    { error: `${name} is malformed: it should look like ${example}` },
+  );
 
 const KEYS_MALFORMED =
   'SVC_ENCRYPTION_KEYS is malformed: it should be the base64 of 32 bytes, or several of these separated by commas, newest first';

@@ -26,9 +26,20 @@ export interface RedisSettings {
 
 const URL_EXAMPLE = 'redis://host:6379';
 
+/** Whether user and password of a URL are well percent-encoded. A `%` in a password must be written as `%25`. */
+export function hasDecodableCredentials({ username, password }: URL): boolean {
+  try {
+    decodeURIComponent(username + password);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
 function isRedisUrl(text: string): boolean {
   const url = URL.parse(text);
-  return /^rediss?:$/.test(url?.protocol ?? '') && url!.hostname !== '' && /^\/?\d*$/.test(url!.pathname);
+  if (url === null || !hasDecodableCredentials(url)) return false;
+  return /^rediss?:$/.test(url.protocol) && url.hostname !== '' && /^\/?\d*$/.test(url.pathname);
 }
 
 /** Splits a list of URLs. A password may contain a comma, so only a comma before the next URL separates. */

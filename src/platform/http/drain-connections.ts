@@ -5,6 +5,8 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 /** ms that a connection without any bytes yet stays open while the server closes: its first request may be on the way. */
 const FIRST_REQUEST_MS = 1000;
 const CHECK_EVERY_MS = 20;
+/** Bounds the wait for connections that the system has accepted, while new ones keep arriving. */
+const MAX_ACCEPTING_TURNS = 100;
 
 /** Closes the connections of a server without losing requests. */
 export interface ConnectionDrain {
@@ -31,8 +33,10 @@ export function createConnectionDrain(server: Server): ConnectionDrain {
   /** By connection: the last known time, by `performance.now()`, at which it was opened or used. */
   const usedAt = new Map<Socket, number>();
   let isDraining = false;
+  let acceptedCount = 0;
 
   server.on('connection', (socket) => {
+    acceptedCount += 1;
     usedAt.set(socket, performance.now());
     socket.once('close', () => usedAt.delete(socket));
   });
@@ -68,6 +72,15 @@ export function createConnectionDrain(server: Server): ConnectionDrain {
     if (areAllQuiet) server.closeIdleConnections();
   }
 
+  /** Waits until the process has taken over the connections that the system has accepted for it; they would otherwise be reset. */
+  async function takeOverAcceptedConnections(): Promise<void> {
+    let before: number | undefined;
+    for (let turn = 0; turn < MAX_ACCEPTING_TURNS && before !== acceptedCount; turn++) {
+      before = acceptedCount;
+      await nextTurn();
+    }
+  }
+
   return {
     start,
     addResponse(res) {
@@ -75,8 +88,7 @@ export function createConnectionDrain(server: Server): ConnectionDrain {
     },
     async close(lingerMs, graceMs) {
       start();
-      // Connections that the system has accepted for this process would be reset. The turn of the event loop accepts them first.
-      await nextTurn();
+      await takeOverAcceptedConnections();
       // `close` of the HTTP server would also close idle connections, at once.
       const closed = new Promise<void>((resolve) => TcpServer.prototype.close.call(server, () => resolve()));
       closeQuietConnections(lingerMs);

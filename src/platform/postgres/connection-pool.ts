@@ -110,9 +110,13 @@ export function createConnectionPool(
   /** While fewer connections can be had than the minimums need, no lane has a minimum: the longest wait decides. */
   const minimum = (lane: Lane) => (limit >= guaranteed ? lane.min : 0);
 
+  /** While fewer connections can be had than the minimums need, scans, which are slow, leave two of them to all other lanes. */
+  const maximum = (lane: Lane) =>
+    lane.name === 'scans' && limit < guaranteed ? Math.min(lane.max, Math.max(1, limit - 2)) : lane.max;
+
   /** Whether a lane may use one more connection. */
   function mayTake(lane: Lane): boolean {
-    if (used(lane) >= lane.max) return false;
+    if (used(lane) >= maximum(lane)) return false;
     let taken = 0;
     for (const each of lanes) taken += each === lane ? used(each) : Math.max(used(each), minimum(each));
     return taken < limit;

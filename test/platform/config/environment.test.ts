@@ -85,6 +85,8 @@ test.each([
   ['DATABASE_URL', 'mysql://db/app'],
   ['DATABASE_URL', 'postgres'],
   ['REDIS_URL', 'http://redis'],
+  ['REDIS_URL', 'redis://:pass%word@redis:6379'],
+  ['DATABASE_URL', 'postgres://u:pass%word@db/app'],
   ['PORT', '-1'],
   ['PORT', '0x50'],
   ['PORT', ' '],

@@ -167,6 +167,28 @@ test('when the role may open no more connections, calls continue on those that a
   }
 });
 
+test('slow scans do not starve quick lists when the role may open only a few connections', async () => {
+  await admin.query(`drop role if exists three; create role three login password 'three' connection limit 3`);
+  const url = new URL(own.databaseUrl);
+  [url.username, url.password] = ['three', 'three'];
+  const database = openDatabase(url.href, 'pool-test', createLogger('silent', 'test'), { poolMax: 8 });
+  try {
+    await database.read(echo(0));
+    let scansDone = 0;
+    const scans = Array.from({ length: 12 }, (_, i) =>
+      database.readSlowly(sleepFor(0.3, i)).then(() => {
+        scansDone += 1;
+      }),
+    );
+    await Promise.all(Array.from({ length: 12 }, (_, i) => database.readList(echo(i))));
+    expect(scansDone).toBeLessThan(12);
+    await Promise.all(scans);
+  } finally {
+    await database.close();
+    await admin.query('drop role three');
+  }
+});
+
 test('a server that stops responding fails the calls in progress, later calls fail soon, and both recover', async () => {
   const proxy = await startTcpProxy(new URL(own.databaseUrl));
   onTestFinished(() => proxy.close());
@@ -217,6 +239,27 @@ test('closing waits for calls in progress, serves those that wait, and refuses l
   expect((await Promise.all(calls)).map(([row]) => row![0])).toEqual(calls.map((_, i) => i));
   await closed;
   expect([database.stats().open, await countSessions()]).toEqual([0, 0]);
+});
+
+test('a transaction that Postgres rolls back rejects with the error of the failed statement, even if code catches that', async () => {
+  const database = open({ poolMax: 5 });
+  await admin.query('create table kept (id int primary key)');
+  const insert = { text: 'insert into kept values (1)', values: [] };
+  const result = database.transaction(async (tx) => {
+    await tx.write(insert);
+    await expect(tx.write(insert)).rejects.toMatchObject({ code: '23505' });
+    await expect(tx.write(insert)).rejects.toMatchObject({ code: '25P02' });
+    return 'done';
+  });
+  await expect(result).rejects.toMatchObject({ code: '23505' });
+  const unnoticed = database.transaction(async (tx) => {
+    await tx.connection.run(insert);
+    await expect(tx.connection.run(insert)).rejects.toMatchObject({ code: '23505' });
+  });
+  await expect(unnoticed).rejects.toThrow('Postgres rolled the transaction back');
+  expect((await admin.query('select 1 from kept')).rowCount).toBe(0);
+  await expect(database.transaction((tx) => tx.write(insert))).resolves.toEqual([]);
+  expect((await admin.query('select 1 from kept')).rowCount).toBe(1);
 });
 
 test('every budget from 2 guarantees each lane a connection', () => {
