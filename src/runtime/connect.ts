@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Client } from 'pg';
 import { StartupError } from '../platform/config/environment.ts';
 import type { Platform } from '../platform/platform.ts';
-import { isStatementTimeout, isTransient } from '../platform/postgres/errors.ts';
+import { isClosed, isStatementTimeout, isTransient } from '../platform/postgres/errors.ts';
 import { connectAndCheckRedis } from '../platform/redis/check.ts';
 import { describeRedisProblem, RedisProblem } from '../platform/redis/problems.ts';
 import { connectForMigrations } from './migrations/direct-connection.ts';
@@ -28,7 +28,7 @@ async function tryToConnect(
       await attempt();
       return undefined;
     } catch (error) {
-      if (error instanceof StartupError) throw error;
+      if (error instanceof StartupError || isClosed(error)) throw error;
       const problem = `${server} ${describe(error)}`;
       // Another attempt would find the same server.
       if (attempts === ATTEMPTS || error instanceof RedisProblem) return problem;
@@ -74,7 +74,7 @@ async function runOnceConnected<T>(
     try {
       return await work();
     } catch (error) {
-      if (!isTransient(error) || isStatementTimeout(error)) throw error;
+      if (!isTransient(error) || isClosed(error) || isStatementTimeout(error)) throw error;
       const problem = `The connection to Postgres at ${hostOf(platform.env.databaseUrl)} was lost: ${(error as Error).message}`;
       if (attempts === ATTEMPTS) throwIfAnyProblem([problem]);
       platform.log.warn(`${problem}; trying again (attempt ${attempts} of ${ATTEMPTS})`);

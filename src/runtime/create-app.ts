@@ -169,11 +169,13 @@ export function createApp<const R extends readonly AnyResource[], const E extend
       closing ??= (async () => {
         const { database } = parts.platform;
         // Without Postgres, work in progress would wait for it.
-        const giveUp = setTimeout(() => availabilityOf(database).giveUp(), parts.platform.settings.graceMs);
+        const { giveUp } = availabilityOf(database);
+        const giveUpTimer = setTimeout(giveUp, parts.platform.settings.graceMs);
         try {
           await shutdown.stopAll();
         } finally {
-          clearTimeout(giveUp);
+          clearTimeout(giveUpTimer);
+          giveUp();
           await parts.close();
         }
       })();

@@ -11,8 +11,18 @@ function encodeJobId(id: string): string {
   return `row-${id.replaceAll('%', '%25').replaceAll(':', '%3A')}`;
 }
 
-/** Counts a run of a job: its outcome and duration. Runs the job and returns or throws as the job does. */
-type JobCounter = <T>(labels: { extension: string; job: string }, run: () => Promise<T> | T) => Promise<T>;
+interface JobLabels {
+  extension: string;
+  job: string;
+}
+
+/** The metrics of the jobs of extensions. */
+interface JobCounter {
+  /** Exports the series of a job before its first run, so that Prometheus sees the first failure as an increase. */
+  register(labels: JobLabels): void;
+  /** Runs the job and counts its outcome and duration. Returns or throws as the job does. */
+  count<T>(labels: JobLabels, run: () => Promise<T> | T): Promise<T>;
+}
 
 /** Registers the metrics of the jobs of extensions. */
 export function createJobCounter({ registry }: Metrics): JobCounter {
@@ -30,17 +40,22 @@ export function createJobCounter({ registry }: Metrics): JobCounter {
     buckets: [0.01, 0.05, 0.1, 0.5, 1, 5, 10, 30, 60, 300],
     registers,
   });
-  return async (labels, run) => {
-    const stopTimer = seconds.startTimer(labels);
-    let outcome = 'failed';
-    try {
-      const result = await run();
-      outcome = 'done';
-      return result;
-    } finally {
-      stopTimer();
-      runs.inc({ ...labels, outcome });
-    }
+  return {
+    register(labels) {
+      for (const outcome of ['done', 'failed']) runs.inc({ ...labels, outcome }, 0);
+    },
+    async count(labels, run) {
+      const stopTimer = seconds.startTimer(labels);
+      let outcome = 'failed';
+      try {
+        const result = await run();
+        outcome = 'done';
+        return result;
+      } finally {
+        stopTimer();
+        runs.inc({ ...labels, outcome });
+      }
+    },
   };
 }
 
@@ -57,7 +72,7 @@ interface ExtensionJobs {
  *
  * @param extension the name of the extension
  */
-export function createJobsOfExtension(queues: Queues, extension: string, countJob: JobCounter): ExtensionJobs {
+export function createJobsOfExtension(queues: Queues, extension: string, jobCounter: JobCounter): ExtensionJobs {
   let declaredJobs: FeatureParts['jobs'] = {};
   // Names of extensions and jobs contain no slash (see `checkExtensionJobs`), so two extensions never share a queue: "mail" may have the
   // job "sync-now", and "mail-sync" the job "now". A colon cannot separate the names, because BullMQ refuses colons in queue names.
@@ -79,12 +94,10 @@ export function createJobsOfExtension(queues: Queues, extension: string, countJo
     createWorkerFeatures(jobs = {}) {
       declaredJobs = jobs;
       return Object.entries(jobs).map(([name, { role = DEFAULTS.role, concurrency = DEFAULTS.concurrency, run }]) => {
+        const labels = { extension, job: name };
+        jobCounter.register(labels);
         const startWorker = (): RunningWorker =>
-          queues.work(
-            queueNameOf(name),
-            ({ data }) => countJob({ extension, job: name }, () => run(data.id)),
-            concurrency,
-          );
+          queues.work(queueNameOf(name), ({ data }) => jobCounter.count(labels, () => run(data.id)), concurrency);
         return { workers: { [role]: startWorker } as Partial<Record<ProcessRole, () => RunningWorker>> };
       });
     },

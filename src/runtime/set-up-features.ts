@@ -51,10 +51,10 @@ export function setUpFeatures(
     authenticators,
     userData: () => mergedParts.userData ?? [],
   };
-  const countJob = createJobCounter(platform.metrics);
+  const jobCounter = createJobCounter(platform.metrics);
   const features = extensions.map((extension) => {
     const { name } = extension;
-    const jobs = createJobsOfExtension(queues, name, countJob);
+    const jobs = createJobsOfExtension(queues, name, jobCounter);
     const parts = setUpExtension(
       () => extension.setup({ ...extensionHost, jobs: jobs.api }),
       errors.at(`extension "${name}"`),

@@ -5,9 +5,12 @@ export type Stop = () => Promise<void>;
 export interface Shutdown {
   /** Whether the process is stopping. */
   isStopping(): boolean;
-  /** Adds a part that does work: the server of `web`, the relay, a worker. All of them stop at the same time. */
+  /**
+   * Adds a part that does work: the server of `web`, the relay, a worker. All of them stop at the same time. A part that is added while
+   * the process stops is stopped at once.
+   */
   addWork(stop: Stop): void;
-  /** Adds a part that is needed until all work has ended, such as health checks. These parts stop last, in reverse order. */
+  /** Adds a part that is needed until all work has ended, such as health checks. These parts stop last, in reverse order. A late one is stopped at once. */
   addSupport(stop: Stop): void;
   /** Stops all parts. A part that fails to stop does not keep the others from stopping; its error is thrown at the end. */
   stopAll(): Promise<void>;
@@ -17,15 +20,24 @@ export interface Shutdown {
 export function createShutdown(): Shutdown {
   const work: Stop[] = [];
   const support: Stop[] = [];
+  const late: Promise<void>[] = [];
   let stopping = false;
+  const add = (parts: Stop[], stop: Stop) => {
+    if (!stopping) return void parts.push(stop);
+    const stopped = stop();
+    late.push(stopped);
+    // An error is thrown by `stopAll` if it is still running; a rejection must not end the process.
+    stopped.catch(() => undefined);
+  };
   return {
     isStopping: () => stopping,
-    addWork: (stop) => void work.push(stop),
-    addSupport: (stop) => void support.push(stop),
+    addWork: (stop) => add(work, stop),
+    addSupport: (stop) => add(support, stop),
     async stopAll() {
       stopping = true;
       const results = await Promise.allSettled(work.map((stop) => stop()));
       for (const stop of support.reverse()) results.push(...(await Promise.allSettled([stop()])));
+      results.push(...(await Promise.allSettled(late)));
       for (const result of results) if (result.status === 'rejected') throw result.reason;
     },
   };

@@ -12,7 +12,7 @@ import { createRedisCheck } from '../platform/redis/check.ts';
 import type { AssembledApp } from './assemble.ts';
 import { withPostgresAndRedis } from './connect.ts';
 import { createApi } from './http/api.ts';
-import { createMonitoringApp, type Health, type HealthChecks } from './http/monitoring.ts';
+import { createMonitoringApp, type Health, type HealthChecks, shareHealthCheck } from './http/monitoring.ts';
 import { assertSchemaMatchesDeclarations, findMissingSchemaParts } from './migrations/check-schema.ts';
 import { warnIfDatabaseIsNewer } from './migrations/state.ts';
 import type { Shutdown } from './shutdown.ts';
@@ -54,12 +54,12 @@ function startRelayRole({ platform, parts }: AssembledApp) {
 /** Creates the health checks of what every role needs. */
 function createDependencyChecks({ platform, tables }: AssembledApp): HealthChecks {
   return {
-    postgres: () => platform.database.write({ text: 'select 1', values: [] }),
-    redis: createRedisCheck(platform),
-    migrations: async () => {
+    postgres: shareHealthCheck(() => platform.database.write({ text: 'select 1', values: [] })),
+    redis: shareHealthCheck(createRedisCheck(platform)),
+    migrations: shareHealthCheck(async () => {
       const missing = await findMissingSchemaParts(platform.database, tables);
       if (missing.length > 0) throw new Error(`missing: ${missing.join(', ')}`);
-    },
+    }),
   };
 }
 

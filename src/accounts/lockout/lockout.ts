@@ -80,6 +80,7 @@ export function createLockout({ settings, redis, env, log, metrics }: Platform):
   const { maxAttempts, windowMinutes, lockMinutes } = settings.auth.lockout;
   if (maxAttempts === 0) return NO_LOCKOUT;
   const rule = { maxAttempts, windowMs: windowMinutes * MINUTE_MS, lockMs: lockMinutes * MINUTE_MS };
+  metrics.redisFallbacks.inc({ what: 'failed sign-ins' }, 0);
   const breaker = createRedisBreaker({
     log,
     messages: {

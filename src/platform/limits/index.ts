@@ -22,6 +22,7 @@ export interface Limits {
  * @param prefix the prefix of every key, so that two apps can share a Redis
  */
 export function createLimits(redis: RedisClient, prefix: string, log: Logger, metrics: Metrics): Limits {
+  metrics.redisFallbacks.inc({ what: 'limits' }, 0);
   const breakers = createRedisBreakers(countBreakers(redis), {
     log,
     messages: {

@@ -5,6 +5,11 @@ const SECONDS = [0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60];
 
 const countOf = (value: unknown) => (typeof value === 'number' ? value : 0);
 
+/** Exports the series of a counter for these values of its label before the first event. */
+function startAtZero<L extends string>(counter: Counter<L>, label: L, values: readonly string[]): void {
+  for (const value of values) counter.labels({ [label]: value } as Record<L, string>).inc(0);
+}
+
 /** The log line of a finished unit of work. */
 interface FinishedWork {
   outcome: string;
@@ -48,6 +53,11 @@ export function createWorkCounter(registry: Registry): WorkCounter {
     'transport',
   );
   const exports = createCounter('exports_total', 'Attempts to create a personal data export, by outcome.', 'outcome');
+
+  // A counter that appears with its first failure is not seen to increase by `increase()` of Prometheus, so start at 0.
+  for (const counter of [batches, rows]) startAtZero(counter, 'outcome', ['done', 'failed']);
+  startAtZero(mails, 'outcome', ['sent', 'retry', 'failed', 'captured', 'nothing to send', 'lost']);
+  startAtZero(exports, 'outcome', ['ready', 'retry', 'failed', 'lost']);
 
   const counters: Record<string, (line: FinishedWork) => void> = {
     'relay batch'({ outcome, durationMs, rows: count }) {

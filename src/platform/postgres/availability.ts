@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { isTransient } from './errors.ts';
+import { isClosed, isTransient } from './errors.ts';
 import type { Executor } from './queryable.ts';
 
 /** ms between two probes while Postgres is unavailable, plus up to half of that at random. */
@@ -37,8 +37,8 @@ function createAvailability(database: Executor): Availability {
       await database.write({ text: 'select 1', values: [] });
       return true;
     } catch (error) {
-      // Another error, such as closed connections of a stopping process, would not go away: the work that waits must see it.
-      return !isTransient(error);
+      // Another error, such as closed connections of a stopped process, would not go away: the work that waits must see it.
+      return isClosed(error) || !isTransient(error);
     } finally {
       probe = undefined;
     }

@@ -1,5 +1,6 @@
 import type { Logger } from '../observability/log.ts';
 import type { PooledConnection } from './connection.ts';
+import { CLOSED } from './errors.ts';
 import type { LaneLimits, LaneName, LanePlan } from './lanes.ts';
 
 /** How many connections a lane uses. */
@@ -36,7 +37,7 @@ export interface ConnectionPool {
   tryAcquire(lane: LaneName): PooledConnection | undefined;
   /** Gives a connection back. A broken one is closed. */
   release(lane: LaneName, connection: PooledConnection, broken?: boolean): void;
-  /** The number of connections that a lane may keep while callers of other lanes wait for one in vain. */
+  /** The number of connections that a lane may keep while callers of other lanes wait for one and cannot get it. */
   keepable(lane: LaneName): number;
   stats(): PoolStats;
   /** Serves the callers that wait, then closes all connections. Later callers are refused. */
@@ -62,9 +63,6 @@ interface Lane extends LaneLimits {
 export function createWaitError(text = 'no database connection became free in time'): Error {
   return Object.assign(new Error(text), { code: '53300' });
 }
-
-/** The message of a statement after `close`, which `isTransient` recognizes. */
-export const CLOSED = 'Client was closed and is not queryable';
 
 const TICK_MS = 1000;
 const IDLE_TICKS = 30;
@@ -155,11 +153,12 @@ export function createConnectionPool(
     clearTimeout(waiter.timer);
   }
 
+  const hasWaiters = (lane: Lane) => lane.waiters.size > 0;
   const firstWaiter = (lane: Lane): Waiter | undefined => lane.waiters.values().next().value;
 
   /** Gives connections to waiting callers, the longest wait first, and opens connections for those that have none yet. */
   function dispatch(): void {
-    const candidates = new Set(lanes.some(hasWaiters) ? lanes.filter(hasWaiters) : undefined);
+    const candidates = new Set(lanes.filter(hasWaiters));
     while (candidates.size > 0) {
       const lane = [...candidates].reduce((a, b) => (firstWaiter(b)!.since < firstWaiter(a)!.since ? b : a));
       const connection = mayTake(lane) ? takeIdle(lane) : undefined;
@@ -237,8 +236,6 @@ export function createConnectionPool(
     clearTimeout(reopenTimer);
     ended?.resolve();
   }
-
-  const hasWaiters = (lane: Lane) => lane.waiters.size > 0;
 
   function tryAcquire(name: LaneName): PooledConnection | undefined {
     const lane = findLane(name);

@@ -12,8 +12,11 @@ export interface Statement {
 export interface Connection {
   /** Runs a statement and returns its rows as arrays. */
   run<Row extends unknown[]>(statement: Statement): Promise<Row[]>;
-  /** Runs one or more statements without parameters, such as `begin`. */
-  execute(text: string): Promise<void>;
+  /**
+   * Runs one or more statements without parameters, such as `begin`. Returns the command tag of the last one: Postgres answers a
+   * `commit` with `ROLLBACK` if a statement of the transaction has failed.
+   */
+  execute(text: string): Promise<string>;
   /** Runs a statement in a transaction of its own with this time limit, in one round trip. */
   runLimited<Row extends unknown[]>(statement: Statement, timeoutMs: number): Promise<Row[]>;
   /** Makes the statements of this turn of the event loop leave in one socket write, which costs more than all other work for a read. */
@@ -122,7 +125,8 @@ export async function openConnection(
       return (await track(client.query<Row>({ ...sent, rowMode: 'array' }))).rows;
     },
     async execute(text) {
-      await track(client.query(text));
+      const result: pg.QueryResult | pg.QueryResult[] = await track(client.query(text));
+      return [result].flat().at(-1)!.command;
     },
     async runLimited<Row extends unknown[]>(statement: Statement, limitMs: number) {
       connection.cork();

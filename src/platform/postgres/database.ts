@@ -1,6 +1,7 @@
 import type { Logger } from '../observability/log.ts';
 import type { Connection, PooledConnection, Statement } from './connection.ts';
-import { CLOSED, createConnectionPool, type PoolStats } from './connection-pool.ts';
+import { createConnectionPool, type PoolStats } from './connection-pool.ts';
+import { CLOSED } from './errors.ts';
 import { DEFAULT_POOL_MAX, type LaneName, LIST_TIMEOUT_MS, planLanes } from './lanes.ts';
 import { createConnector, type Link } from './pooler.ts';
 import type { Executor, Queryable } from './queryable.ts';
@@ -22,7 +23,10 @@ export interface HeldConnection {
 
 /** The Postgres connections of one app. */
 export interface Database extends Queryable {
-  /** Runs `work` in one transaction: committed when it resolves, rolled back when it rejects. */
+  /**
+   * Runs `work` in one transaction: committed when it resolves, rolled back when it rejects. If `work` catches the error of a failed
+   * statement, Postgres cannot commit any more: the transaction is rolled back and rejects with that error.
+   */
   transaction<T>(work: (tx: Executor & { connection: Connection }) => Promise<T>): Promise<T>;
   /** Waits for a connection that is held across statements for up to minutes. The caller must release it. */
   holdConnection(): Promise<HeldConnection>;
@@ -50,6 +54,9 @@ const MAX_WAIT_MS = 10_000;
 const MAX_READS_SENT = 1000;
 // Enough to keep a connection busy. Responses may be large, and a statement that has not been sent can still be refused.
 const MAX_LISTS_SENT = 4;
+
+const NOT_COMMITTED =
+  'Postgres rolled the transaction back, because one of its statements had failed. Do not catch errors of statements.';
 
 const BEGIN_POOLED = `begin; set local statement_timeout = ${STATEMENT_TIMEOUT_MS};
   set local idle_in_transaction_session_timeout = ${IDLE_IN_TRANSACTION_TIMEOUT_MS}`;
@@ -117,10 +124,20 @@ export function openDatabase(
     async transaction(work) {
       const connection = await acquire('transactions');
       let broken = false;
+      let failure: unknown;
+      const write = async <Row extends unknown[]>(statement: Statement): Promise<Row[]> => {
+        try {
+          return await connection.run<Row>(statement);
+        } catch (error) {
+          failure ??= error;
+          throw error;
+        }
+      };
       try {
         await connection.execute(isTransactionPooled() ? BEGIN_POOLED : 'begin');
-        const result = await work({ connection, write: (statement: Statement) => connection.run(statement) });
-        await connection.execute('commit');
+        const result = await work({ connection, write });
+        const tag = await connection.execute('commit');
+        if (tag !== 'COMMIT') throw failure ?? new Error(NOT_COMMITTED);
         return result;
       } catch (error) {
         await connection.execute('rollback').catch(() => {

@@ -57,6 +57,15 @@ export function isTransient(error: unknown): boolean {
   return isUnavailable(cause) || isSemaphoreFull(cause);
 }
 
+/** The message of a statement after the database was closed. To clients, such a process is unavailable. */
+export const CLOSED = 'Client was closed and is not queryable';
+
+/** Whether a statement failed because this process closed its database, so that no retry can help. */
+export function isClosed(error: unknown): boolean {
+  const cause = causeOf(error);
+  return cause instanceof Error && cause.message === CLOSED;
+}
+
 /** The name of the unique constraint or index that a write violated; undefined if the error has another cause. */
 export function findViolatedConstraint(error: unknown): string | undefined {
   return codeOf(error) === '23505' ? ((error as PostgresError).constraint ?? '') : undefined;

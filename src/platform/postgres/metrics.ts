@@ -6,8 +6,10 @@ import { isConcurrencyConflict, isDatabaseError, isStatementTimeout, isTransient
 // Classes 22 and 23: a value or a duplicate that Postgres refuses. The client gets a 4xx.
 const CAUSED_BY_INPUT = /^2[23]/;
 
+const ERROR_KINDS = ['timeout', 'conflict', 'unavailable', 'other'] as const;
+
 /** The label of a failed statement or transaction; undefined if it did not fail because of Postgres. */
-function errorKindOf(error: unknown): string | undefined {
+function errorKindOf(error: unknown): (typeof ERROR_KINDS)[number] | undefined {
   if (isStatementTimeout(error)) return 'timeout';
   if (isConcurrencyConflict(error)) return 'conflict';
   if (isTransient(error)) return 'unavailable';
@@ -80,10 +82,12 @@ export function withDatabaseMetrics<D extends Database>(database: D, { registry 
   addPoolMetrics(registry, database);
   const errors = new Counter({
     name: 'belfry_db_errors_total',
-    help: 'Statements and transactions that failed because of Postgres, by kind: timeout, conflict, unavailable, other.',
+    help: `Statements and transactions that failed because of Postgres, by kind: ${ERROR_KINDS.join(', ')}.`,
     labelNames: ['kind'],
     registers: [registry],
   });
+  // Start at 0, so that Prometheus sees the first error as an increase.
+  for (const kind of ERROR_KINDS) errors.inc({ kind }, 0);
   const countError = (error: unknown) => {
     const kind = errorKindOf(error);
     if (kind !== undefined) errors.inc({ kind });

@@ -116,7 +116,7 @@ export function createConnector(url: string, name: string, setting: PoolerSettin
   /** Runs steps on a new connection, which is closed if one fails. */
   async function prepare(
     connection: PooledConnection,
-    steps: (connection: PooledConnection) => Promise<void>,
+    steps: (connection: PooledConnection) => Promise<unknown>,
   ): Promise<PooledConnection> {
     try {
       await steps(connection);

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { availabilityOf } from './availability.ts';
-import { isConcurrencyConflict, isTransient } from './errors.ts';
+import { isClosed, isConcurrencyConflict, isTransient } from './errors.ts';
 import type { Executor } from './queryable.ts';
 
 const MAX_TRIES = 5;
@@ -39,7 +39,7 @@ export async function retryWhileUnavailable<T>(database: Executor, run: () => Pr
     try {
       return await run();
     } catch (error) {
-      if (!isTransient(error) || availability.hasGivenUp()) throw error;
+      if (!isTransient(error) || isClosed(error) || availability.hasGivenUp()) throw error;
       if (await availability.isAvailable()) {
         const pause = STORE_RETRY_MS[failed++];
         if (pause === undefined) throw error;

@@ -1,6 +1,7 @@
 import { ApiError } from '../errors.ts';
 import type { PooledConnection, Statement } from './connection.ts';
-import { CLOSED, type ConnectionPool, createWaitError } from './connection-pool.ts';
+import { type ConnectionPool, createWaitError } from './connection-pool.ts';
+import { CLOSED } from './errors.ts';
 import type { LaneName } from './lanes.ts';
 
 /** A statement, or a function that creates it right before it is sent. */

@@ -14,9 +14,9 @@ export interface TransactionStatements extends Queryable {
 }
 
 /**
- * Creates the runner of statements on the connection of a transaction, one after the other. A failed write alone is rolled back to a
- * savepoint, so that code may catch its error (a duplicate) and continue; without a savepoint Postgres would refuse every later
- * statement.
+ * Creates the runner of statements on the connection of a transaction, one after the other. A failed statement alone is rolled back
+ * to a savepoint, so that code may catch its error (a duplicate, a slow list) and continue; without a savepoint Postgres would refuse
+ * every later statement and the commit.
  */
 export function createTransactionStatements(connection: Connection): TransactionStatements {
   const queue = createSerialQueue();
@@ -33,23 +33,29 @@ export function createTransactionStatements(connection: Connection): Transaction
     return queue(work);
   }
 
-  async function writeWithSavepoint<Row extends unknown[]>(statement: Statement): Promise<Row[]> {
-    await connection.execute(hasSavepoint ? 'release savepoint one; savepoint one' : 'savepoint one');
-    hasSavepoint = true;
-    try {
-      return await connection.run<Row>(statement);
-    } catch (error) {
-      await connection.execute('rollback to savepoint one');
-      throw error;
+  /** Sends the savepoint and the statement in one round trip. Without its savepoint, the transaction must not be committed. */
+  async function runWithSavepoint<Row extends unknown[]>(statement: Statement): Promise<Row[]> {
+    connection.cork();
+    const [saved, result] = await Promise.allSettled([
+      connection.execute(hasSavepoint ? 'release savepoint one; savepoint one' : 'savepoint one'),
+      connection.run<Row>(statement),
+    ]);
+    if (saved.status === 'rejected') {
+      failure ??= { error: saved.reason };
+      throw saved.reason;
     }
+    hasSavepoint = true;
+    if (result.status === 'fulfilled') return result.value;
+    await connection.execute('rollback to savepoint one');
+    throw result.reason;
   }
 
-  const read: Queryable['read'] = (statement) => runInOrder(() => connection.run(statement));
+  const run: Queryable['read'] = (statement) => runInOrder(() => runWithSavepoint(statement));
   return {
-    read,
-    readList: (sendable) => read(typeof sendable === 'function' ? sendable() : sendable),
-    readSlowly: read,
-    write: (statement) => runInOrder(() => writeWithSavepoint(statement)),
+    read: run,
+    readList: (sendable) => run(typeof sendable === 'function' ? sendable() : sendable),
+    readSlowly: run,
+    write: run,
     abort(error) {
       failure ??= { error };
     },

@@ -26,10 +26,30 @@ export interface Health {
 }
 
 const TIMEOUT_MS = 2000;
+/** ms for which the result of a check is reused. */
+const FRESH_MS = 500;
+
+/**
+ * Shares the runs of a check: callers get the run in progress, or the result of the last one while it is fresh. `/readyz` needs no token,
+ * so the number of its callers must not decide how many statements Postgres and Redis get.
+ */
+export function shareHealthCheck(check: () => Promise<unknown>): () => Promise<unknown> {
+  let last: Promise<unknown> | undefined;
+  let freshUntil = 0;
+  return () => {
+    if (last === undefined || performance.now() >= freshUntil) {
+      last = withDeadline(check(), TIMEOUT_MS).finally(() => {
+        freshUntil = performance.now() + FRESH_MS;
+      });
+      freshUntil = Number.POSITIVE_INFINITY;
+    }
+    return last;
+  };
+}
 
 async function runHealthCheck(check: () => Promise<unknown>): Promise<'ok' | 'failed'> {
   try {
-    await withDeadline(check(), TIMEOUT_MS);
+    await check();
     return 'ok';
   } catch {
     return 'failed';

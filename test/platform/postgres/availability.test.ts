@@ -1,5 +1,6 @@
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import { availabilityOf } from '../../../src/platform/postgres/availability.ts';
+import { CLOSED } from '../../../src/platform/postgres/errors.ts';
 import { retryWhileUnavailable } from '../../../src/platform/postgres/retry.ts';
 
 beforeEach(() => vi.useFakeTimers());
@@ -10,10 +11,11 @@ const MINUTE_MS = 60_000;
 
 /** A database that can be down. Counts the statements that it gets, probes included. */
 function fakeDatabase() {
-  const state = { isDown: false, statements: 0 };
+  const state = { isDown: false, isClosed: false, statements: 0 };
   const database = {
     async write<Row extends unknown[]>(): Promise<Row[]> {
       state.statements += 1;
+      if (state.isClosed) throw new Error(CLOSED);
       if (state.isDown) throw failure('ECONNREFUSED');
       return [];
     },
@@ -58,6 +60,19 @@ test('an error that no outage causes is not retried', async () => {
   await expect(retryWhileUnavailable(database, run)).rejects.toThrow('failed with 23505');
   expect(run).toHaveBeenCalledTimes(1);
   expect(state.statements).toBe(0);
+});
+
+test('a closed database is not waited for, and its statements fail', async () => {
+  const { state, database } = fakeDatabase();
+  state.isDown = true;
+  const result = retryWhileUnavailable(database, () => database.write());
+  const waited = availabilityOf(database).waitUntilAvailable();
+  const rejection = expect(result).rejects.toThrow(CLOSED);
+  await vi.advanceTimersByTimeAsync(MINUTE_MS);
+  state.isClosed = true;
+  await vi.advanceTimersByTimeAsync(MINUTE_MS);
+  await Promise.all([rejection, waited]);
+  expect(vi.getTimerCount()).toBe(0);
 });
 
 test('a stopping process ends all waits, and their statements fail', async () => {

@@ -241,6 +241,27 @@ test('closing waits for calls in progress, serves those that wait, and refuses l
   expect([database.stats().open, await countSessions()]).toEqual([0, 0]);
 });
 
+test('a transaction that Postgres rolls back rejects with the error of the failed statement, even if code catches that', async () => {
+  const database = open({ poolMax: 5 });
+  await admin.query('create table kept (id int primary key)');
+  const insert = { text: 'insert into kept values (1)', values: [] };
+  const result = database.transaction(async (tx) => {
+    await tx.write(insert);
+    await expect(tx.write(insert)).rejects.toMatchObject({ code: '23505' });
+    await expect(tx.write(insert)).rejects.toMatchObject({ code: '25P02' });
+    return 'done';
+  });
+  await expect(result).rejects.toMatchObject({ code: '23505' });
+  const unnoticed = database.transaction(async (tx) => {
+    await tx.connection.run(insert);
+    await expect(tx.connection.run(insert)).rejects.toMatchObject({ code: '23505' });
+  });
+  await expect(unnoticed).rejects.toThrow('Postgres rolled the transaction back');
+  expect((await admin.query('select 1 from kept')).rowCount).toBe(0);
+  await expect(database.transaction((tx) => tx.write(insert))).resolves.toEqual([]);
+  expect((await admin.query('select 1 from kept')).rowCount).toBe(1);
+});
+
 test('every budget from 2 guarantees each lane a connection', () => {
   for (let budget = 2; budget <= 40; budget++) {
     const { lanes, laneFor } = planLanes(budget);

@@ -56,7 +56,10 @@ async function startPooled(settings: Partial<PgBouncerSettings> = {}) {
     await own.drop();
   };
   const countLocks = async () =>
-    (await direct.query<{ n: number }>(`select count(*)::int n from pg_locks where locktype = 'advisory'`)).rows[0]!.n;
+    (
+      await direct.query<{ n: number }>(`select count(*)::int n from pg_locks where locktype = 'advisory'
+        and database = (select oid from pg_database where datname = current_database())`)
+    ).rows[0]!.n;
   return { own, pooler, direct, env, stop, endSessions, countLocks };
 }
 

@@ -1,4 +1,5 @@
-import { expect, test, vi } from 'vitest';
+import { Client } from 'pg';
+import { expect, onTestFinished, test, vi } from 'vitest';
 import { ApiError, defineResource, defineUser, f } from '../../../src/index.ts';
 import { startTestApp } from '../../support/app.ts';
 
@@ -44,7 +45,7 @@ const note = defineResource('note', {
   policies: { list: 'public', create: 'admin' },
 });
 
-const { app, person, call } = await startTestApp({
+const { app, env, person, call } = await startTestApp({
   resources: [defineUser(), order, note],
   listeners: (one) => {
     one.on('order.created', ({ record }: { record: { number: string } }) => void seen.push(`event ${record.number}`));
@@ -115,6 +116,25 @@ test('a failed change is rolled back alone: code can catch its error and continu
     await tx.service('order').create({ number: 'kept-2' });
   });
   expect((await orders.list({ 'number[in]': 'kept,kept-2' })).meta.total).toBe(2);
+});
+
+test('a list that fails in a transaction takes no change with it: code can catch its error and continue', async () => {
+  const blocker = new Client({ connectionString: env.DATABASE_URL! });
+  await blocker.connect();
+  onTestFinished(() => blocker.end());
+  const cancelBlocked = `select pg_cancel_backend(pid) from pg_locks where not granted and relation = 'users'::regclass`;
+  const { id } = await app.transaction(async (tx) => {
+    const created = await tx.service('order').create({ number: 'before a failed list' });
+    await blocker.query('begin; lock table users in access exclusive mode');
+    const listed = expect(tx.service('user').list()).rejects.toMatchObject({ code: 'UNAVAILABLE' });
+    await vi.waitUntil(async () => (await blocker.query(cancelBlocked)).rowCount);
+    await listed;
+    await blocker.query('rollback');
+    await tx.service('note').create({ text: 'after a failed list' });
+    return created;
+  });
+  expect((await orders.read(id))?.number).toBe('before a failed list');
+  expect((await notes.list({ text: 'after a failed list' })).meta.total).toBe(1);
 });
 
 test('concurrent changes in one transaction do not interfere with each other', async () => {

@@ -65,6 +65,23 @@ async function readTypes(): Promise<Map<string, string>> {
   return new Map(Array.from(lines, ([, name, type]) => [name!, type!]));
 }
 
+test('counters that alerts watch exist before their first event', async () => {
+  const series = await scrape();
+  const valuesOf = (name: string, label: string, values: string[], others = '') =>
+    values.map((value) => series.get(`${name}{${others}${label}="${value}"}`));
+  expect(valuesOf('belfry_db_errors_total', 'kind', ['timeout', 'conflict', 'unavailable', 'other'])).toEqual([
+    0, 0, 0, 0,
+  ]);
+  const mails = ['sent', 'retry', 'failed', 'captured', 'nothing to send', 'lost'];
+  expect(valuesOf('belfry_mail_attempts_total', 'outcome', mails)).toEqual(mails.map(() => 0));
+  expect(valuesOf('belfry_exports_total', 'outcome', ['ready', 'retry', 'failed', 'lost'])).toEqual([0, 0, 0, 0]);
+  expect(valuesOf('belfry_redis_fallbacks_total', 'what', ['limits', 'failed sign-ins'])).toEqual([0, 0]);
+  const job = 'extension="importer",job="import",';
+  expect(valuesOf('belfry_jobs_total', 'outcome', ['done', 'failed'], job)).toEqual([0, 0]);
+  for (const name of ['belfry_relay_batches_total', 'belfry_relay_rows_total'])
+    expect(valuesOf(name, 'outcome', ['done', 'failed'])).toEqual([expect.any(Number), 0]);
+});
+
 test('requests are counted by method, route pattern and class of the status, never by path', async () => {
   const ann = await person('Ann');
   const { body } = await ann.call('POST', '/api/notes', { text: 'x' });
@@ -84,7 +101,7 @@ test('requests are counted by method, route pattern and class of the status, nev
   expect(series.get(`${durations}_bucket{${labels},le="+Inf"}`)).toBe(4);
   expect(series.get(`${durations}_bucket{${labels},le="10"}`)).toBe(4);
   expect(series.get(`${durations}_sum{${labels}}`)).toBeGreaterThan(0);
-  expect([...series.keys()].filter((key) => /healthz|nothing|0000/.test(key))).toEqual([]);
+  expect([...series.keys()].filter((key) => /healthz|nothing\/|0000/.test(key))).toEqual([]);
   expect(series.get('belfry_http_requests_in_flight')).toBe(0);
 });
 
@@ -212,6 +229,15 @@ test.each(['grafana/belfry-dashboard.json', 'grafana/alerts.yml'])(
     expect([...names].filter((name) => !types.has(name))).toEqual([]);
   },
 );
+
+test('an alert watches every metric of which docs/metrics.md tolerates no event, and the scraped processes', () => {
+  const rows = fileText('metrics.md').matchAll(/^\| `(belfry_\w+)(?:\{[^}]*\})?` \|.*\| any[^|]*\|$/gm);
+  const watched = Array.from(rows, ([, name]) => name!);
+  expect(watched.length).toBeGreaterThan(5);
+  const alerts = fileText('grafana/alerts.yml');
+  expect(watched.filter((name) => !alerts.includes(`(${name}`))).toEqual([]);
+  expect(alerts).toContain('expr: up{job="belfry"} == 0');
+});
 
 test('the dashboard is valid JSON, and every panel has a title and a query', () => {
   const dashboard = JSON.parse(fileText('grafana/belfry-dashboard.json'));

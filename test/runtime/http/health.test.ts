@@ -1,6 +1,7 @@
 import { once } from 'node:events';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import pg from 'pg';
 import { expect, onTestFinished, test, vi } from 'vitest';
 import { createApp, defineExtension, defineResource, f } from '../../../src/index.ts';
 import { startTestApp } from '../../support/app.ts';
@@ -52,6 +53,26 @@ test('with HEALTH_PORT, a process without web serves its health, and its workers
   const failed = { status: 'failed', checks: { ...DEPENDENCIES, workers: 'failed' } };
   expect(await get(`${healthUrl}/readyz`)).toEqual({ status: 503, body: failed });
   expect((await get(`${healthUrl}/healthz`)).status).toBe(200);
+});
+
+test('requests of /readyz share a check of Postgres, for half a second after its result', async () => {
+  const { url, healthUrl } = await startAnother({ HEALTH_PORT: '0' }, ['web']);
+  const now = performance.now();
+  const clock = vi.spyOn(performance, 'now').mockReturnValue(now);
+  const sent = vi.spyOn(pg.Client.prototype, 'query');
+  onTestFinished(() => {
+    clock.mockRestore();
+    sent.mockRestore();
+  });
+  const readyUrls = Array.from({ length: 20 }, (_, i) => `${i % 2 === 0 ? url : healthUrl}/readyz`);
+  await Promise.all(readyUrls.map(get));
+  const statements = sent.mock.calls.length;
+  expect(statements).toBeLessThanOrEqual(2);
+  for (const one of readyUrls) expect((await get(one)).status).toBe(200);
+  expect(sent).toHaveBeenCalledTimes(statements);
+  clock.mockReturnValue(now + 500);
+  expect((await get(readyUrls[0]!)).status).toBe(200);
+  expect(sent.mock.calls.length).toBeGreaterThan(statements);
 });
 
 test('a stopping worker is draining until its work has ended', async () => {
