@@ -1,4 +1,3 @@
-import { setTimeout as sleep } from 'node:timers/promises';
 import { isClosed, isTransient } from './errors.ts';
 import type { Executor } from './queryable.ts';
 
@@ -9,7 +8,7 @@ const PROBE_EVERY_MS = 400;
 export interface Availability {
   /** Sends a probe, unless one is under way. */
   isAvailable(): Promise<boolean>;
-  /** Resolves when Postgres is available again, or after `giveUp`. */
+  /** Resolves when Postgres is available again, or after `giveUp`. For a caller that has just found Postgres unavailable. */
   waitUntilAvailable(): Promise<void>;
   /** Ends all waits, because the process stops: their statements then fail as they do without a wait. */
   giveUp(): void;
@@ -31,6 +30,7 @@ function createAvailability(database: Executor): Availability {
   const givenUp = new AbortController();
   let probe: Promise<boolean> | undefined;
   let wait: Promise<void> | undefined;
+  let endPause: () => void = () => undefined;
 
   async function sendProbe(): Promise<boolean> {
     try {
@@ -49,11 +49,20 @@ function createAvailability(database: Executor): Availability {
     return probe;
   }
 
+  async function pauseUnlessGivenUp(): Promise<void> {
+    if (givenUp.signal.aborted) return;
+    const { promise, resolve } = Promise.withResolvers<void>();
+    endPause = resolve;
+    const timer = setTimeout(resolve, PROBE_EVERY_MS * (1 + Math.random() / 2));
+    await promise;
+    clearTimeout(timer);
+  }
+
+  /** Begins with a pause: the caller has just found Postgres unavailable. */
   async function probeUntilAvailable(): Promise<void> {
-    while (!givenUp.signal.aborted && !(await isAvailable())) {
-      const pause = PROBE_EVERY_MS * (1 + Math.random() / 2);
-      await sleep(pause, undefined, { signal: givenUp.signal }).catch(() => undefined);
-    }
+    do {
+      await pauseUnlessGivenUp();
+    } while (!givenUp.signal.aborted && !(await isAvailable()));
     wait = undefined;
   }
 
@@ -63,7 +72,10 @@ function createAvailability(database: Executor): Availability {
       wait ??= probeUntilAvailable();
       return wait;
     },
-    giveUp: () => givenUp.abort(),
+    giveUp() {
+      givenUp.abort();
+      endPause();
+    },
     hasGivenUp: () => givenUp.signal.aborted,
   };
 }

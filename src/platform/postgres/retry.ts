@@ -1,7 +1,8 @@
-import { setTimeout as sleep } from 'node:timers/promises';
 import { availabilityOf } from './availability.ts';
 import { isClosed, isConcurrencyConflict, isTransient } from './errors.ts';
 import type { Executor } from './queryable.ts';
+
+const sleep = (ms: number) => new Promise<void>((resolve) => setTimeout(resolve, ms));
 
 const MAX_TRIES = 5;
 const PAUSE_MS = 40;

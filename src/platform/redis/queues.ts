@@ -71,6 +71,8 @@ const MAX_TAKEOVERS = 10;
 const RESULT_RETRY_MS = 2000;
 // ms that a stopping worker waits for Redis after its last job. A job whose result is not stored runs again, in another process.
 const CLOSE_TIMEOUT_MS = 2000;
+// ms that the first jobs of a process wait for the connection.
+const CONNECT_TIMEOUT_MS = 2000;
 // Errors repeat for each job and attempt while Redis is down.
 const WARNING_INTERVAL_MS = 10_000;
 
@@ -105,6 +107,15 @@ export function createQueues(redis: RedisConnections, prefix: string, log: Logge
   const queues = new Map<string, Queue>();
   const warnOfLostJobs = createLimitedWarning(log, WARNING_INTERVAL_MS);
   const warnOfWorker = createLimitedWarning(log, WARNING_INTERVAL_MS);
+  let connecting: Promise<unknown> | undefined;
+
+  /** Throws while Redis is not available: BullMQ would wait until it is. The first call connects, unless the app has done so. */
+  async function requireConnection(): Promise<void> {
+    const { commands } = redis;
+    if (commands.status === 'wait') connecting ??= commands.connect().catch(() => undefined);
+    if (connecting !== undefined) await withTimeoutFallback(connecting, CONNECT_TIMEOUT_MS, undefined);
+    if (commands.status !== 'ready') throw redis.lastError() ?? new Error('Redis is not connected');
+  }
 
   function getOrCreateQueue(name: string): Queue {
     let queue = queues.get(name);
@@ -127,8 +138,7 @@ export function createQueues(redis: RedisConnections, prefix: string, log: Logge
     async add(name, jobs) {
       if (jobs.length === 0) return;
       try {
-        // BullMQ would wait until Redis is available again.
-        if (redis.commands.status !== 'ready') throw redis.lastError() ?? new Error('Redis is not connected');
+        await requireConnection();
         await getOrCreateQueue(name).addBulk(jobs);
       } catch (error) {
         warnOfLostJobs({ err: error, queue: name, jobs: jobs.length }, 'jobs were not added; the sweep will add them');

@@ -1,5 +1,5 @@
 import { Client } from 'pg';
-import { afterAll, beforeEach, describe, expect, test, vi } from 'vitest';
+import { afterAll, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest';
 import type { ResourceGateway } from '../../../../src/declare/host.ts';
 import { usersSql } from '../../../../src/extensions/webhooks/endpoints/endpoints-sql.ts';
 import { candidatesSql } from '../../../../src/extensions/webhooks/fanout/candidates.ts';
@@ -216,6 +216,12 @@ describe('finding one of 20,000 endpoints', () => {
     if (analyzed) await client.query('analyze users, webhook_endpoints');
     return blocks(values);
   }
+
+  // Autovacuum would collect statistics while a test runs.
+  beforeAll(async () => {
+    for (const table of ['users', 'webhook_endpoints'])
+      await client.query(`alter table ${table} set (autovacuum_enabled = off)`);
+  });
 
   describe.each([false, true])('with statistics: %s', (analyzed) => {
     test.each(cases)(
