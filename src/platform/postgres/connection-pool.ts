@@ -268,7 +268,7 @@ export function createConnectionPool(
     },
     release(name, connection, broken = false) {
       findLane(name).busy -= 1;
-      if (broken || connection.lost !== undefined) connection.close(true);
+      if (broken || connection.lost !== undefined) connection.close();
       else idle.push({ connection, ticks: 0 });
       dispatch();
     },
