@@ -26,7 +26,7 @@ export interface RedisSettings {
 
 const URL_EXAMPLE = 'redis://host:6379';
 
-/** Whether user and password of a URL are well percent-encoded. A `%` in a password must be written as `%25`. */
+/** Whether the user and password of a URL are valid percent-encoding: a `%` in a password must be written as `%25`. */
 export function hasDecodableCredentials({ username, password }: URL): boolean {
   try {
     decodeURIComponent(username + password);

@@ -5,7 +5,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 /** ms that a connection without any bytes yet stays open while the server closes: its first request may be on the way. */
 const FIRST_REQUEST_MS = 1000;
 const CHECK_EVERY_MS = 20;
-/** Bounds the wait for connections that the system has accepted, while new ones keep arriving. */
+/** Maximum turns of the event loop in which a closing server accepts the connections in its backlog. */
 const MAX_ACCEPTING_TURNS = 100;
 
 /** Closes the connections of a server without losing requests. */
@@ -72,8 +72,8 @@ export function createConnectionDrain(server: Server): ConnectionDrain {
     if (areAllQuiet) server.closeIdleConnections();
   }
 
-  /** Waits until the process has taken over the connections that the system has accepted for it; they would otherwise be reset. */
-  async function takeOverAcceptedConnections(): Promise<void> {
+  /** Waits until the process has accepted the connections in the listen backlog, which closing the server would reset. */
+  async function acceptBacklog(): Promise<void> {
     let before: number | undefined;
     for (let turn = 0; turn < MAX_ACCEPTING_TURNS && before !== acceptedCount; turn++) {
       before = acceptedCount;
@@ -88,7 +88,7 @@ export function createConnectionDrain(server: Server): ConnectionDrain {
     },
     async close(lingerMs, graceMs) {
       start();
-      await takeOverAcceptedConnections();
+      await acceptBacklog();
       // `close` of the HTTP server would also close idle connections, at once.
       const closed = new Promise<void>((resolve) => TcpServer.prototype.close.call(server, () => resolve()));
       closeQuietConnections(lingerMs);

@@ -54,7 +54,7 @@ export function createWorkCounter(registry: Registry): WorkCounter {
   );
   const exports = createCounter('exports_total', 'Attempts to create a personal data export, by outcome.', 'outcome');
 
-  // A counter that appears with its first failure is not seen to increase by `increase()` of Prometheus, so start at 0.
+  // Prometheus' `increase()` ignores the first sample of a counter, so a failure could be missed unless the counter starts at 0.
   for (const counter of [batches, rows]) startAtZero(counter, 'outcome', ['done', 'failed']);
   startAtZero(mails, 'outcome', ['sent', 'retry', 'failed', 'captured', 'nothing to send', 'lost']);
   startAtZero(exports, 'outcome', ['ready', 'retry', 'failed', 'lost']);

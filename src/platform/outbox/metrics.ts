@@ -6,7 +6,7 @@ import type { Database } from '../postgres/database.ts';
 /** The number at which counting the outbox stops: a larger backlog is as alarming, and counting it would take long. */
 const MAX_COUNTED_ROWS = 100_000;
 
-// The age of a snapshot matters because vacuum cannot remove rows that it may still see: the outbox would grow slow. Sessions of other
+// The age of a snapshot matters because vacuum cannot remove rows that it may still see, which slows down the outbox. Sessions of other
 // Postgres users are only visible to members of pg_read_all_stats.
 const STATE = `select
   (select count(*)::int from (select from outbox limit ${MAX_COUNTED_ROWS}) counted),

@@ -11,7 +11,7 @@ export interface LaneStats {
   busy: number;
   /** The callers that wait for a connection now. */
   waiting: number;
-  /** The callers that waited in vain since the start, because no connection became free in time. */
+  /** The number of callers since the start that timed out waiting for a connection. */
   waitTimeouts: number;
 }
 

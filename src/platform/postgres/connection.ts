@@ -39,7 +39,7 @@ export interface PooledConnection extends Connection {
   setTimeoutMs(timeoutMs: number): void;
   /** Ends the connection if a statement is running and the server has been silent for too long. Call it about once a second. */
   checkSilence(elapsedMs: number): void;
-  /** Closes the connection: politely, or at once if it is lost or `atOnce`. */
+  /** Closes the connection: in an orderly way, or at once if it is lost or `atOnce`. */
   close(atOnce?: boolean): void;
   /** Resolves when the socket is closed. */
   readonly closed: Promise<void>;
