@@ -8,7 +8,19 @@ export interface Figure {
   name: string;
   value: number;
   /** The unit of the value: `×` for a ratio. */
-  unit: '×' | 's' | 'ms' | 'MB' | 'bytes' | 'round trips' | 'requests';
+  unit:
+    | '×'
+    | '/s'
+    | 's'
+    | 'ms'
+    | 'MB'
+    | 'bytes'
+    | 'round trips'
+    | 'requests'
+    | 'statements'
+    | 'statements/s'
+    | 'commands'
+    | 'commands/s';
   /** Details: the spread and absolute numbers. */
   note: string;
 }

@@ -18,7 +18,9 @@ function formatValue({ value, unit }: Figure): string {
   if (unit === 's') return `${value.toFixed(2)} s`;
   if (unit === 'ms') return `${value.toFixed(1)} ms`;
   if (unit === 'bytes') return `${Math.round(value)} bytes`;
-  return unit === 'MB' ? `${Math.round(value)} MB` : String(value);
+  if (unit === '/s') return `${Math.round(value).toLocaleString('en')}/s`;
+  if (unit === 'MB') return `${Math.round(value)} MB`;
+  return unit === 'round trips' || unit === 'requests' ? String(value) : `${value.toFixed(1)} ${unit}`;
 }
 
 /** Returns whether a machine is too busy for figures that will be compared with others. */
@@ -80,10 +82,12 @@ ${rows.join('\n')}
 | \`audit.create\` | Creates of an audited resource, compared to the same without audit. |
 | \`audit.relay\` | Events that the relay appends to the audit trail, compared to events that it discards. |
 | \`webhooks.deliveries\` | Deliveries per second, compared to undici alone with the same signatures, to the same receiver process. Belfry's worker also claims each delivery and writes its result. 20 endpoints; deliveries of 1 KB that are already in the table. |
+| \`webhooks.default.throughput\` | Deliveries per second of one worker with default settings to a receiver that responds after 25 ms, from the first request of a new worker to the last. |
 | \`webhooks.latency\` | Time in ms from when web knows that a create is committed until the receiver has its webhook. web, relay, webhook-worker and push-worker are separate processes without other work. |
 | \`webhooks.load200\` | The same time while 200 records per second are created. |
-| \`webhooks.hanging\` | The same time for a healthy receiver while 1,000 deliveries wait for a receiver that never responds, at the default concurrency of 10. |
+| \`webhooks.hanging\` | The same time for a healthy receiver while 1,000 deliveries wait for a receiver that never responds, with the default concurrency. |
 | \`webhooks.fanout.scale\` | The time that the relay takes to create the deliveries of 2,000 events, each for one endpoint, with 100,000 endpoints in the table, compared to 10 endpoints. 1 means that the number of endpoints does not matter. |
+| \`webhooks.unit.*\` | What a delivery costs, with four separate processes: 50 creates per second (\`slow\`), a create every 2.5 s (\`rare\`), 3,000 creates at once (\`burst\`), and events with 21 endpoints (\`fanout\`). Statements and CPU time are those of relay and webhook-worker; statements include BEGIN and COMMIT, counted on the wire. Redis commands are those of all processes, with the commands inside of scripts. \`idle\`: the same processes without work. |
 | \`webhooks.memory\` | Growth of a worker's memory over 100,000 deliveries, after 20,000 deliveries to warm up, measured after garbage collection. |
 | \`hosting.restart\` | Two \`web\` processes behind HAProxy, which checks \`/readyz\` and never retries, are replaced one after the other while 20 connections send requests without a pause. \`failed\`: failed requests. \`ms\`: the longest time from SIGTERM to the end of a process. |
 | \`hosting.recovery\` | Postgres is killed in the middle of a burst of webhooks, and started again after 7 s. The time in ms from its recovery to the last webhook. |

@@ -21,12 +21,14 @@ import { recordsThroughput } from './groups/records/throughput.ts';
 import { rejectionCost } from './groups/rejection-cost.ts';
 import { relay } from './groups/relay.ts';
 import { startup } from './groups/startup.ts';
+import { webhookDefaultThroughput } from './groups/webhooks/default-throughput.ts';
 import { webhookDeliveries } from './groups/webhooks/deliveries.ts';
 import { webhookFanOut } from './groups/webhooks/fan-out.ts';
 import { hangingReceiver } from './groups/webhooks/hanging-receiver.ts';
 import { webhookLatency } from './groups/webhooks/latency.ts';
 import { webhookLatencyUnderLoad } from './groups/webhooks/latency-under-load.ts';
 import { webhookMemory } from './groups/webhooks/memory.ts';
+import { webhookUnitCosts } from './groups/webhooks/unit-costs.ts';
 import { formatJson, formatMarkdown, formatTable, isMachineBusy } from './report.ts';
 import { createChildren } from './setup/children.ts';
 import { seedDatabase } from './setup/seed.ts';
@@ -42,11 +44,13 @@ const GROUPS: readonly Group[] = [
   relay,
   audit,
   webhookDeliveries,
+  webhookDefaultThroughput,
   webhookLatency,
   webhookLatencyUnderLoad,
   hangingReceiver,
   webhookFanOut,
   webhookMemory,
+  webhookUnitCosts,
   pushAccept,
   pushProviders,
   realtime,

@@ -51,9 +51,9 @@ function createMessageCounter(types: readonly number[], hasStartupMessage: boole
  * Puts a tap in front of a Postgres. Responses are delayed, as on a network, so that everything that a program sends without
  * waiting for the previous response is certainly sent together.
  *
- * @param delayMs the delay of each response
+ * @param delayMs the delay of each response; 0 only counts
  */
-export async function createWireTap(databaseUrl: string, delayMs: number): Promise<WireTap> {
+export async function createWireTap(databaseUrl: string, delayMs = 0): Promise<WireTap> {
   const target = new URL(databaseUrl);
   const sockets = new Set<Socket>();
   let outstanding = 0;
@@ -79,10 +79,12 @@ export async function createWireTap(databaseUrl: string, delayMs: number): Promi
     upstream
       .on('close', () => client.destroy())
       .on('data', (chunk) => {
-        setTimeout(() => {
+        const reply = () => {
           outstanding -= countReplies(chunk);
           client.write(chunk);
-        }, delayMs);
+        };
+        if (delayMs === 0) reply();
+        else setTimeout(reply, delayMs);
       });
   });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));

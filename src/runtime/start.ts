@@ -41,7 +41,7 @@ function startRelayRole({ platform, parts }: AssembledApp) {
   addOutboxMetrics(platform);
   return startRelay({
     database: platform.database,
-    subscriber: platform.redis.createBlockingConnection(),
+    redis: platform.redis,
     prefix: platform.env.redisPrefix,
     consumers: parts.consumers ?? [],
     sweeps: parts.sweeps ?? [],

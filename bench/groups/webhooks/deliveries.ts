@@ -20,14 +20,14 @@ const INSERT_DELIVERIES = `
   from webhook_endpoints e, generate_series(1, $1::int) n`;
 
 /**
- * Lets Belfry's worker send 20,000 deliveries and returns the number per second. Jobs come from the relay's sweep, which finds due
+ * Lets Belfry's worker send deliveries, by default 20,000, and returns the number per second. Jobs come from the relay's sweep, which finds due
  * deliveries. Time is measured from the first request.
  */
-export async function sendDeliveries(bench: Bench, receiver: Child): Promise<number> {
+export async function sendDeliveries(bench: Bench, receiver: Child, count = COUNT): Promise<number> {
   await resetDatabaseAndRedis(bench);
   return withClient(bench.servers.databaseUrl, async (client) => {
-    const received = receiver.call<number>('receive', COUNT);
-    await client.query(INSERT_DELIVERIES, [COUNT / USERS, BODY]);
+    const received = receiver.call<number>('receive', count);
+    await client.query(INSERT_DELIVERIES, [count / USERS, BODY]);
     const perSecond = await received;
     await waitUntilEmpty(client, `select from webhook_deliveries where status <> 'succeeded' limit 1`);
     return perSecond;

@@ -1,8 +1,22 @@
+import { getHeapStatistics } from 'node:v8';
 import { z } from 'zod';
 import { compiledPolicySettingSchema, policySettingSchema } from '../../declare/extension.ts';
 import { isNameServer } from '../../platform/address-guard/index.ts';
 import { DEFAULT_RETRY_SCHEDULE, parseSchedule } from './delivery/retry-schedule.ts';
 import { type EventDeclarations, validateEventDeclarations } from './events.ts';
+
+const MAX_DEFAULT_CONCURRENCY = 256;
+const HEAP_BYTES_PER_REQUEST = 2 * 2 ** 20;
+
+/**
+ * Returns the default of `concurrency`: the number up to which a worker raises its concurrent requests while receivers respond well. A
+ * request needs up to 100 KB for its socket, and its body is limited separately.
+ *
+ * @param heapBytes the maximum size of the heap of this process, which Node derives from the memory of the machine or the container
+ */
+export function computeDefaultConcurrency(heapBytes: number): number {
+  return Math.min(MAX_DEFAULT_CONCURRENCY, Math.max(10, Math.floor(heapBytes / HEAP_BYTES_PER_REQUEST)));
+}
 
 const count = z.number().int().positive();
 const schedule = z.array(z.union([z.number(), z.string()])).transform((list, context) => {
@@ -38,8 +52,8 @@ export const webhookSettings = z.strictObject({
   timeoutMs: count.max(120_000).default(10_000),
   /** Interval in ms of the sweep that finds due deliveries without a job. */
   pollMs: count.default(1000),
-  /** Maximum number of concurrent requests of one worker process. */
-  concurrency: count.max(1000).default(10),
+  /** Maximum number of concurrent requests of one worker process; left out: see `computeDefaultConcurrency`. */
+  concurrency: count.max(1000).default(() => computeDefaultConcurrency(getHeapStatistics().heap_size_limit)),
   /** Consecutive deliveries that use up their schedule before an endpoint is disabled; 0: never disable. */
   disableAfterFailures: z.number().int().min(0).default(5),
   /** Whether owners get an e-mail when an endpoint is created, and when one is disabled automatically. */

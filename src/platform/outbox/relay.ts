@@ -5,7 +5,7 @@ import { type LogWork, startTimer } from '../observability/log-work.ts';
 import { availabilityOf } from '../postgres/availability.ts';
 import type { Database, Executor } from '../postgres/database.ts';
 import { isTransient } from '../postgres/errors.ts';
-import type { RedisClient } from '../redis/connections.ts';
+import type { RedisConnections } from '../redis/connections.ts';
 import { OUTBOX_COLUMNS, type OutboxRow, type RawOutboxRow, toOutboxRow } from './table.ts';
 import { wakeChannel } from './wake.ts';
 
@@ -66,8 +66,8 @@ export interface RunningRelay {
 
 interface RelayOptions {
   database: Database;
-  /** A connection used only by the relay, which subscribes to wake-ups. */
-  subscriber: RedisClient;
+  /** Delivers the wake-ups. */
+  redis: Pick<RedisConnections, 'subscribe'>;
   prefix: string;
   consumers: readonly OutboxConsumer[];
   sweeps: readonly Sweep[];
@@ -216,9 +216,9 @@ export function startRelay(options: RelayOptions): RunningRelay {
     woken = true;
     wakeUp();
   };
-  options.subscriber.on('message', onWakeUp);
+  const wakeUps = options.redis.subscribe(wakeChannel(options.prefix), onWakeUp);
   // Wake-ups sent before the subscription are lost, so check once more.
-  options.subscriber.subscribe(wakeChannel(options.prefix)).then(onWakeUp, () => undefined); // polling works without it
+  void wakeUps.started.then(onWakeUp);
   const running = Promise.all([runRelayLoop(), ...options.sweeps.map(repeatSweepUntilStopped)]);
   return {
     isRunning: () => performance.now() - progressedAt < settings.pollMs + STUCK_MS,
@@ -226,7 +226,7 @@ export function startRelay(options: RelayOptions): RunningRelay {
       stopping.abort();
       wakeUp();
       await running;
-      options.subscriber.disconnect();
+      wakeUps.stop();
     },
   };
 }

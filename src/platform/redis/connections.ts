@@ -2,6 +2,7 @@ import { Cluster, type ClusterOptions, Redis, type RedisOptions } from 'ioredis'
 import type { RedisSettings } from '../config/redis-environment.ts';
 import type { Logger } from '../observability/log.ts';
 import { createLimitedWarning } from './retry.ts';
+import { createSubscriptions, type Subscribe } from './subscriptions.ts';
 
 /** A connection to one Redis server, or the connections to the nodes of a Redis Cluster. */
 export type RedisClient = Redis | Cluster;
@@ -15,8 +16,10 @@ export function toCluster(client: RedisClient): Cluster | undefined {
 export interface RedisConnections {
   /** For commands of requests and producers: fails at once while Redis is down, instead of queueing up. */
   commands: RedisClient;
-  /** Creates another connection that waits for Redis to recover. For workers and subscribers; the caller owns it. */
+  /** Creates another connection that waits for Redis to recover. For workers; the caller owns it. */
   createBlockingConnection(): RedisClient;
+  /** Subscribes to a channel. All subscriptions of the process share one connection. */
+  subscribe: Subscribe;
   /** The servers without user and password, for messages: `redis.example.com:6379`. */
   address: string;
   /** Registers a listener for failovers: a replica may have taken over, which may lack the newest writes. */
@@ -161,15 +164,17 @@ export function openRedis(settings: RedisSettings, log: Logger): RedisConnection
     true,
   );
   if (settings.sentinels !== undefined) commands.on('ready', moveToNewMaster);
+  // Not lazy: a lazy connection gives up if its first attempt fails.
+  const createBlockingConnection = () =>
+    openConnection({
+      enableOfflineQueue: true,
+      maxRetriesPerRequest: null,
+      socketTimeout: BLOCKING_SOCKET_TIMEOUT_MS,
+    });
   return {
     commands,
-    // Not lazy: a lazy connection gives up if its first attempt fails.
-    createBlockingConnection: () =>
-      openConnection({
-        enableOfflineQueue: true,
-        maxRetriesPerRequest: null,
-        socketTimeout: BLOCKING_SOCKET_TIMEOUT_MS,
-      }),
+    createBlockingConnection,
+    subscribe: createSubscriptions(createBlockingConnection),
     address: formatAddress(settings),
     onPossibleFailover(listener) {
       if (settings.sentinels === undefined && !settings.cluster) return;

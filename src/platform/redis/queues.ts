@@ -27,6 +27,12 @@ export interface RunningWorker {
   isRunning?(): boolean;
 }
 
+/** A worker of a queue. */
+export interface QueueWorker extends RunningWorker {
+  /** Changes how many jobs run at once. */
+  setConcurrency(concurrency: number): void;
+}
+
 /**
  * How a queue detects a crashed worker, in ms. Another worker takes over a job if its lock was not renewed for `lockDuration` and two
  * checks, one every `stalledInterval`, have found it stalled. A worker whose event loop is blocked for that long loses its jobs
@@ -42,8 +48,15 @@ export interface Queues {
   /**
    * Adds jobs in one round trip. A failure (Redis is down) is deliberately logged and ignored: the rows are in Postgres,
    * and the sweep enqueues rows that have no job.
+   *
+   * @param isAnnounced whether to call the listeners of the queue first, in all processes, with the ids of the rows
    */
-  add(queue: string, jobs: NewJob[]): Promise<void>;
+  add(queue: string, jobs: NewJob[], isAnnounced?: boolean): Promise<void>;
+  /**
+   * Calls `listener` with the id of the row of each announced job, in this and all other processes. Only a hint, which can be lost.
+   * Returns a function that stops the calls.
+   */
+  listen(queue: string, listener: (id: string) => void): () => void;
   /**
    * Runs `process` for each job, up to `concurrency` at once.
    *
@@ -54,7 +67,7 @@ export interface Queues {
     process: (job: { name: string; data: JobData }) => Promise<unknown>,
     concurrency: number,
     stallDetection?: StallDetection,
-  ): RunningWorker;
+  ): QueueWorker;
   /** Returns BullMQ's queue, for operations that `add` does not cover. */
   queue(name: string): Queue;
   close(): Promise<void>;
@@ -67,6 +80,8 @@ const DEFAULT_JOB_OPTIONS: JobsOptions = { removeOnComplete: true, removeOnFail:
 const STALL_DETECTION: StallDetection = { lockDuration: 15_000, stalledInterval: 5_000 };
 const MAX_TAKEOVERS = 10;
 
+// s that an idle worker waits for a job before it checks the queue. A new job ends the wait, so this only saves commands.
+const DRAIN_DELAY_S = 10;
 // ms after which BullMQ stores the result of a job again if Redis was unreachable.
 const RESULT_RETRY_MS = 2000;
 // ms that a stopping worker waits for Redis after its last job. A job whose result is not stored runs again, in another process.
@@ -93,6 +108,7 @@ function createJobCounter() {
         if (running === 0) wake();
       }
     },
+    count: () => running,
     isIdle: () => running === 0,
     waitUntilIdle: () =>
       new Promise<void>((resolve) => {
@@ -107,6 +123,7 @@ export function createQueues(redis: RedisConnections, prefix: string, log: Logge
   const queues = new Map<string, Queue>();
   const warnOfLostJobs = createLimitedWarning(log, WARNING_INTERVAL_MS);
   const warnOfWorker = createLimitedWarning(log, WARNING_INTERVAL_MS);
+  const channelOf = (queue: string) => `${prefix}:jobs:${queue}`;
   let connecting: Promise<unknown> | undefined;
 
   /** Throws while Redis is not available: BullMQ would wait until it is. The first call connects, unless the app has done so. */
@@ -135,15 +152,22 @@ export function createQueues(redis: RedisConnections, prefix: string, log: Logge
   }
 
   return {
-    async add(name, jobs) {
+    async add(name, jobs, isAnnounced = false) {
       if (jobs.length === 0) return;
       try {
         await requireConnection();
+        // Announce before the jobs can start, so that no worker does the work of a job twice.
+        if (isAnnounced) {
+          const ids = jobs.map(({ data }) => data.id).join(' ');
+          redis.commands.publish(channelOf(name), ids).catch(() => undefined);
+        }
         await getOrCreateQueue(name).addBulk(jobs);
       } catch (error) {
         warnOfLostJobs({ err: error, queue: name, jobs: jobs.length }, 'jobs were not added; the sweep will add them');
       }
     },
+    listen: (name, listener) =>
+      redis.subscribe(channelOf(name), (message) => message.split(' ').forEach(listener)).stop,
     work(name, process, concurrency, stallDetection = STALL_DETECTION) {
       const stopping = new AbortController();
       const counter = createJobCounter();
@@ -159,6 +183,7 @@ export function createQueues(redis: RedisConnections, prefix: string, log: Logge
           concurrency,
           ...stallDetection,
           maxStalledCount: MAX_TAKEOVERS,
+          drainDelay: DRAIN_DELAY_S,
           runRetryDelay: RESULT_RETRY_MS,
         },
         createWorkerBackend({ connection, blocking }, queuePrefix, stopping.signal),
@@ -167,6 +192,13 @@ export function createQueues(redis: RedisConnections, prefix: string, log: Logge
       worker.on('failed', (job, error) => log.error({ err: error, queue: name, job: job?.id }, 'a job failed'));
       return {
         isRunning: () => worker.isRunning(),
+        setConcurrency(count) {
+          const wasFull = counter.count() >= worker.concurrency;
+          const isRaised = count > worker.concurrency;
+          worker.concurrency = count;
+          // The worker's loop waits for the end of a job while it has as many as it may. An empty result makes it go on.
+          if (wasFull && isRaised) worker['mainLoopQueue']?.add(Promise.resolve(undefined));
+        },
         async stop() {
           let isClosed = false;
           const closed = worker.close().finally(() => {

@@ -26,6 +26,12 @@ class WorkerBackend extends RedisQueueBackend {
     return this.#waitAfterError(() => super.waitForJob(blockTimeout));
   }
 
+  /** A check costs several commands, so skip it while no job is active. */
+  override async moveStalledJobsToWait(): ReturnType<RedisQueueBackend['moveStalledJobsToWait']> {
+    const active = await (await this.client).llen(this.toKey('active'));
+    return active > 0 ? super.moveStalledJobsToWait() : [];
+  }
+
   async #waitAfterError<T>(command: () => Promise<T>): Promise<T> {
     try {
       const result = await command();

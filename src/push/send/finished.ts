@@ -23,14 +23,7 @@ export function createPushFinishedSignals({ redis, env }: Pick<Platform, 'redis'
   let listening: Promise<void> | undefined;
 
   function subscribeOnce(): Promise<void> {
-    if (listening === undefined) {
-      const subscriber = redis.createBlockingConnection();
-      subscriber.on('message', (_channel: string, pushId: string) => wakeUps.get(pushId)?.());
-      listening = subscriber.subscribe(channel).then(
-        () => undefined,
-        () => undefined,
-      );
-    }
+    listening ??= redis.subscribe(channel, (pushId) => wakeUps.get(pushId)?.()).started;
     return listening;
   }
 

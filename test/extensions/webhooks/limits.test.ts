@@ -1,6 +1,11 @@
+import { getHeapStatistics } from 'node:v8';
 import { afterAll, expect, test, vi } from 'vitest';
 import { truncateToBytes } from '../../../src/extensions/webhooks/log/delivery.ts';
-import { fillProductionDefaults, webhookSettings } from '../../../src/extensions/webhooks/settings.ts';
+import {
+  computeDefaultConcurrency,
+  fillProductionDefaults,
+  webhookSettings,
+} from '../../../src/extensions/webhooks/settings.ts';
 import { defineResource, defineUser, f, webhooks } from '../../../src/index.ts';
 import { startDnsServer } from '../../fakes/dns-server.ts';
 import { type Receiver, startReceiver } from '../../fakes/receiver.ts';
@@ -39,7 +44,7 @@ test('the defaults are as documented, and production is strict', () => {
     retrySchedule: [5, 30, 120, 600, 1800, 7200, 21_600].map((seconds) => seconds * 1000),
     timeoutMs: 10_000,
     pollMs: 1000,
-    concurrency: 10,
+    concurrency: computeDefaultConcurrency(getHeapStatistics().heap_size_limit),
     disableAfterFailures: 5,
     keepDeliveriesDays: 14,
     secretGraceHours: 24,

@@ -1,6 +1,8 @@
+import { getHeapStatistics } from 'node:v8';
 import { expect, test } from 'vitest';
 import { webhooks } from '../../../src/extensions/webhooks/index.ts';
 import {
+  computeDefaultConcurrency,
   fillProductionDefaults,
   globalRolesOf,
   type WebhookOptions,
@@ -24,7 +26,7 @@ test('every setting that a project leaves out has its documented default', () =>
     retrySchedule: [5_000, 30_000, 120_000, 600_000, 1_800_000, 7_200_000, 21_600_000],
     timeoutMs: 10_000,
     pollMs: 1000,
-    concurrency: 10,
+    concurrency: computeDefaultConcurrency(getHeapStatistics().heap_size_limit),
     disableAfterFailures: 5,
     notifyOwner: true,
     keepDeliveriesDays: 14,
@@ -41,6 +43,16 @@ test('every setting that a project leaves out has its documented default', () =>
     allowPrivate: true,
     requireHttps: false,
   });
+});
+
+test.each([
+  [64, 32],
+  [16, 10],
+  [256, 128],
+  [512, 256],
+  [4096, 256],
+])('a worker with a heap of %i MB has at most %i concurrent requests by default', (heapMb, expected) => {
+  expect(computeDefaultConcurrency(heapMb * 2 ** 20)).toBe(expected);
 });
 
 test('private addresses and http can be allowed in production and forbidden elsewhere', () => {

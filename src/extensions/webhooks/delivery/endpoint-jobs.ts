@@ -36,13 +36,23 @@ function createProcessJob({ id, owner }: EndpointOfOwner): NewJob {
   return { name: 'process' satisfies JobName, data: { id, owner }, opts: { deduplication } };
 }
 
-/** Adds a job for each of these endpoints that processes the endpoint now, in the queue of its lane. */
+/**
+ * Adds a job for each of these endpoints that processes the endpoint now, in the queue of its lane. Announces the jobs of the fast lane:
+ * a lease that waits for new deliveries then claims them. Its job is running, so the added one starts only when that has ended.
+ */
 export async function enqueueEndpointJobs(
   queues: Queues,
   endpoints: Iterable<EndpointOfOwner & { lane: Lane }>,
 ): Promise<void> {
   const byLane = Map.groupBy(endpoints, (endpoint) => endpoint.lane);
-  await Promise.all([...byLane].map(([lane, list]) => queues.add(LANE_QUEUES[lane], list.map(createProcessJob))));
+  await Promise.all(
+    [...byLane].map(([lane, list]) => queues.add(LANE_QUEUES[lane], list.map(createProcessJob), lane === 'fast')),
+  );
+}
+
+/** Adds the job that continues an endpoint, after its lease was released. */
+export async function enqueueNextJob(queues: Queues, next: EndpointOfOwner & { lane: Lane }): Promise<void> {
+  await queues.add(LANE_QUEUES[next.lane], [createProcessJob(next)]);
 }
 
 /**
@@ -72,7 +82,8 @@ async function enqueueRequestedDeliveryJobs(
     const deduplication = { id: `wa_${requestId}`, keepLastIfActive: true };
     return { name: 'requested', data: { id, owner }, opts: { deduplication } };
   });
-  await queues.add(REQUESTED_QUEUE, jobs);
+  // The lease may be held by another process than that of the job.
+  await queues.add(REQUESTED_QUEUE, jobs, true);
 }
 
 /** Adds jobs for the requested deliveries that were still unsent when the leases of their endpoints were released. */
@@ -88,7 +99,7 @@ export async function enqueueEndpointsWithRequests(
 
 /**
  * Requests that one delivery, which must be due, is sent before all others of its endpoint. The request is stored with the endpoint's
- * lease. A worker that holds the lease finds the request at its next renewal at the latest. If the job is lost, the sweep for overdue
+ * lease. The job is announced to the worker that holds the lease, which finds the request at its next renewal at the latest. If the job is lost, the sweep for overdue
  * deliveries finds the endpoint.
  */
 export async function requestDelivery(

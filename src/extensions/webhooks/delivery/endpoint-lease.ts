@@ -5,6 +5,7 @@ import { newId } from '../../../platform/ids.ts';
 import type { LeaseRenewals } from '../../../platform/leased-work/lease.ts';
 import { retryWhileUnavailable } from '../../../platform/postgres/retry.ts';
 import type { GlobalAccessCheck } from '../readability/readability.ts';
+import { type BodyBudget, estimateDeliveryBytes } from './body-budget.ts';
 import { type Claim, type ClaimedEndpoint, type ClaimRow, type ClaimStatements, parseClaimRows } from './claim.ts';
 import type { Lane } from './endpoint-jobs.ts';
 import {
@@ -21,6 +22,7 @@ export interface LeaseParts {
   host: Pick<Host, 'database'>;
   /** Maximum number of deliveries per claim, by lane. */
   chunk: Record<Lane, number>;
+  bodies: BodyBudget;
   claimTexts: ClaimStatements;
   /** Roles of which the owner of a global endpoint needs one; null if `globalPolicy` has other conditions than roles. */
   globalRoles: readonly string[] | null;
@@ -30,13 +32,19 @@ export interface LeaseParts {
   renewals: LeaseRenewals<LeaseToRenew>;
 }
 
+/** The result of a claim of due deliveries. */
+export interface LaneClaim extends Claim {
+  /** Whether it returned as many deliveries as it may, so that more may be due. */
+  isFull: boolean;
+}
+
 /** The exclusive right to send to an endpoint. The first claim that returns a delivery acquires it. */
 export interface EndpointLease {
   /**
    * Claims due deliveries of a lane. Returns undefined if the endpoint is disabled or deleted, or its owner must not be sent events. In the result,
    * `endpoint.lease` is `taken` while another process holds the lease.
    */
-  claim(lane: Lane): Promise<Claim | undefined>;
+  claim(lane: Lane): Promise<LaneClaim | undefined>;
   /** Claims the requested delivery that has waited longest, in any lane. Otherwise like `claim`. */
   claimRequestedDelivery(): Promise<Claim | undefined>;
   /** Registers a listener that is called when a renewal finds unclaimed requested deliveries. */
@@ -50,6 +58,8 @@ export interface EndpointLease {
    * next lease. Renewals detect a change within a second.
    */
   isOutdated(): boolean;
+  /** While the lease is idle, it is not renewed: it lasts from its last claim or renewal. Nothing may be in flight. */
+  setIdle(isIdle: boolean): void;
   /** Remembers whether the result of a sent delivery was written. `isWritten` false: writing has failed for good. */
   setResultWritten(deliveryId: string, isWritten: boolean): void;
   /**
@@ -77,6 +87,8 @@ export function createEndpointLease(parts: LeaseParts, endpointId: string): Endp
   /** By delivery id: the number of attempts before the claim. Contains the claimed deliveries whose results are not written yet. */
   const claimed = new Map<string, number>();
   const unwritten = new Map<string, number>();
+  /** By delivery id: the bytes of the deliveries of which this lease holds the bodies. */
+  const heldBytes = new Map<string, number>();
   let rate: RateCounter | undefined;
   /** ms by which the clock of Postgres is ahead of `performance.now()`. Workers that share an endpoint's rate limit need one clock. */
   let postgresAheadMs = 0;
@@ -84,12 +96,13 @@ export function createEndpointLease(parts: LeaseParts, endpointId: string): Endp
   let latest: ClaimedEndpoint | undefined;
   let isOutdated = false;
   let claimedAt = 0;
+  let isIdle = false;
   let notifyRequested = () => {};
   const renewed: LeaseToRenew = {
     endpointId,
     holder,
     get claimedAt() {
-      return claimedAt;
+      return isIdle ? performance.now() : claimedAt;
     },
     onRenewed(endpoint) {
       isOutdated ||= !hasSameSettings(endpoint, latest!);
@@ -112,28 +125,36 @@ export function createEndpointLease(parts: LeaseParts, endpointId: string): Endp
   async function runClaimStatement(
     name: string,
     text: string,
-    chunk: number,
+    wanted: number,
     slow: boolean | null,
-  ): Promise<Claim | undefined> {
+  ): Promise<LaneClaim | undefined> {
     if (parts.checkGlobalAccess !== undefined && !(await parts.checkGlobalAccess(endpointId))) return undefined;
     const before = JSON.stringify(Object.fromEntries(claimed));
     const known = rate === undefined ? null : JSON.stringify(rate.getRateState(estimatePostgresTime()));
-    const values = [endpointId, chunk, LEASE_MS, slow, parts.globalRoles, holder, before, known];
-    const claim = parseClaimRows(
-      // A claim whose response was lost with the connection is repeated by the same holder, and claims the same deliveries again.
-      await retryWhileUnavailable(database, () => database.write<ClaimRow>({ name, text, values })),
-    );
+    const planned = parts.bodies.plan(wanted);
+    const values = [endpointId, planned.count, LEASE_MS, slow, parts.globalRoles, holder, before, known];
+    let claim: Claim | undefined;
+    try {
+      claim = parseClaimRows(
+        // A claim whose response was lost with the connection is repeated by the same holder, and claims the same deliveries again.
+        await retryWhileUnavailable(database, () => database.write<ClaimRow>({ name, text, values })),
+      );
+    } finally {
+      planned.settle(claim?.deliveries ?? []);
+    }
+    for (const delivery of claim?.deliveries ?? []) heldBytes.set(delivery.id, estimateDeliveryBytes(delivery));
     if (claim?.endpoint.lease === 'none') {
       await database.write({ text: CREATE_LEASE_ROW, values: [endpointId] });
-      return runClaimStatement(name, text, chunk, slow);
+      return runClaimStatement(name, text, wanted, slow);
     }
-    return claim;
+    return claim && { ...claim, isFull: claim.deliveries.length === planned.count };
   }
 
   /** Remembers the claimed deliveries. With the first of them, the lease is acquired and its renewals start. */
   function rememberClaimAndStartRenewals({ endpoint, deliveries }: Claim): void {
     latest ??= endpoint;
-    claimedAt = performance.now();
+    // A claim that returns nothing does not renew the lease.
+    if (deliveries.length > 0) claimedAt = performance.now();
     for (const { id, attempt } of deliveries) claimed.set(id, attempt - 1);
     if (isAcquired || deliveries.length === 0) return;
     isAcquired = true;
@@ -142,7 +163,7 @@ export function createEndpointLease(parts: LeaseParts, endpointId: string): Endp
     });
   }
 
-  async function claim(lane: Lane): Promise<Claim | undefined> {
+  async function claim(lane: Lane): Promise<LaneClaim | undefined> {
     const { any, ordered: orderedText } = parts.claimTexts;
     const [name, text] = ordered ? ['webhook_claim_ordered', orderedText] : ['webhook_claim', any];
     const found = await runClaimStatement(name!, text!, parts.chunk[lane], lane === 'slow');
@@ -164,6 +185,11 @@ export function createEndpointLease(parts: LeaseParts, endpointId: string): Endp
     return found;
   }
 
+  function freeBody(deliveryId: string): void {
+    parts.bodies.free(heldBytes.get(deliveryId) ?? 0);
+    heldBytes.delete(deliveryId);
+  }
+
   return {
     claim: (lane) => claimOneByOne(() => claim(lane)),
     claimRequestedDelivery: () => claimOneByOne(claimRequestedDelivery),
@@ -173,12 +199,17 @@ export function createEndpointLease(parts: LeaseParts, endpointId: string): Endp
     tryCountAgainstRateLimit: () => rate === undefined || rate.tryTakeRequest(estimatePostgresTime()),
     rateLimitWaitMs: () => rate?.waitMs(estimatePostgresTime()) ?? 0,
     isOutdated: () => isOutdated,
+    setIdle(idle) {
+      isIdle = idle;
+    },
     setResultWritten(deliveryId, isWritten) {
+      freeBody(deliveryId);
       if (!isWritten) unwritten.set(deliveryId, claimed.get(deliveryId)!);
       else claimed.delete(deliveryId);
     },
     async release() {
       parts.renewals.remove(renewed);
+      for (const deliveryId of [...heldBytes.keys()]) freeBody(deliveryId);
       if (!isAcquired) return;
       await parts.releaseLease({
         endpointId,

@@ -6,8 +6,13 @@ import type { Lane } from './endpoint-jobs.ts';
  */
 export type SlotKind = Lane | 'untried' | 'requested';
 
-/** Called with a slot. The caller must call `release` exactly once. */
-type BeginWithSlot = (release: () => void) => void;
+/**
+ * Called with a slot. The caller must call `release` exactly once.
+ *
+ * `isGood`: whether the receiver responded as it should, after which the slots may grow; false: they shrink; left out: nothing was sent
+ */
+type BeginWithSlot = (release: ReleaseSlot) => void;
+export type ReleaseSlot = (isGood?: boolean) => void;
 
 /**
  * Limits the requests that a worker may have in flight. A user whose receivers hang occupies at most half of the slots for untried, slow
@@ -23,6 +28,8 @@ export interface RequestSlots {
   isFull(kind: SlotKind, owner: string): boolean;
   /** Whether a call of `acquire` would have to wait for other calls of the same owner, even if slots are free. */
   hasUsedUpShare(kind: SlotKind, owner: string): boolean;
+  /** How many requests of a kind may be in flight now. */
+  countSlots(kind: SlotKind): number;
 }
 
 /** Maximum numbers of concurrent requests. */
@@ -31,6 +38,17 @@ interface SlotLimits {
   untried: number;
   slowOrUntried: number;
   requested: number;
+}
+
+/** Returns the limits of a number of slots. Each kind has at least one slot. */
+export function computeSlotLimits(size: number): SlotLimits {
+  const half = Math.max(1, Math.floor(size / 2));
+  return {
+    slow: half,
+    untried: half,
+    slowOrUntried: Math.max(1, size - Math.max(1, Math.ceil(half / 2))),
+    requested: Math.max(1, Math.floor(size / 4)),
+  };
 }
 
 interface WaitingOwner {
@@ -47,19 +65,21 @@ interface SlotPool {
   remove(owner: string): void;
 }
 
-/** @param maxPerOwner how many slots one owner may have */
-function createSlotPool(size: number, maxPerOwner: number): SlotPool {
+/** @param getMaxPerOwner returns how many of the slots one owner may have */
+function createSlotPool(getSize: () => number, getMaxPerOwner: (size: number) => number) {
   const usedByOwner = new Map<string, number>();
   let used = 0;
   const countSlotsOf = (owner: string) => usedByOwner.get(owner) ?? 0;
   return {
-    isFull: () => used >= size,
-    isOwnerFull: (owner) => countSlotsOf(owner) >= maxPerOwner,
-    add(owner) {
+    countUsed: () => used,
+    countSlotsOf,
+    isFull: () => used >= getSize(),
+    isOwnerFull: (owner: string) => countSlotsOf(owner) >= getMaxPerOwner(getSize()),
+    add(owner: string) {
       used += 1;
       usedByOwner.set(owner, countSlotsOf(owner) + 1);
     },
-    remove(owner) {
+    remove(owner: string) {
       used -= 1;
       if (countSlotsOf(owner) === 1) usedByOwner.delete(owner);
       else usedByOwner.set(owner, countSlotsOf(owner) - 1);
@@ -68,22 +88,45 @@ function createSlotPool(size: number, maxPerOwner: number): SlotPool {
 }
 
 /** Creates a pool of which one owner may have half, rounded up. */
-const createSharedPool = (size: number) => createSlotPool(size, Math.ceil(size / 2));
+const createSharedPool = (getSize: () => number) => createSlotPool(getSize, (size) => Math.ceil(size / 2));
+
+/** The slots that an owner may have although all others are used, while the slots have not grown to their maximum. */
+const RESERVED_PER_OWNER = 4;
 
 /**
- * @param size maximum number of concurrent requests
- * @param limits maximum numbers for the slow lane, for untried endpoints, for both together, and for requested deliveries. However many
+ * Creates slots. If they may grow, a kind for which calls wait gets one more slot with each good response, and loses one with each bad
+ * response. So receivers that hang do not get more slots, however many of their deliveries wait. While the slots have not grown to their
+ * maximum, owners with few slots may exceed the number of slots, and no owner ever has more than three quarters of the maximum.
+ *
+ * @param size number of concurrent requests
+ * @param limits numbers for the slow lane, for untried endpoints, for both together, and for requested deliveries. However many
  *   receivers hang, the other slots stay free for healthy endpoints.
+ * @param max the numbers to which the slots may grow; left out: they do not grow
+ * @param mayGrow whether this process can cope with more requests now
  */
-export function createRequestSlots(size: number, limits: SlotLimits): RequestSlots {
-  // One owner may have all of these, because healthy receivers release their slots soon.
-  const common = createSlotPool(size, size);
-  const slowOrUntried = createSharedPool(limits.slowOrUntried);
+export function createRequestSlots(
+  size: number,
+  limits: SlotLimits,
+  max: { size: number; limits: SlotLimits } = { size, limits },
+  mayGrow: () => boolean = () => true,
+): RequestSlots {
+  /** By how many slots each kind has grown. */
+  const gained: Record<SlotKind, number> = { fast: 0, untried: 0, slow: 0, requested: 0 };
+  const countAll = () => Math.min(max.size, size + gained.fast + gained.untried + gained.slow + gained.requested);
+  const countOf = (kind: 'untried' | 'slow' | 'requested') => Math.min(max.limits[kind], limits[kind] + gained[kind]);
+  const countSlowOrUntried = () =>
+    Math.min(max.limits.slowOrUntried, limits.slowOrUntried + gained.slow + gained.untried);
+  const maxPerOwner = max.size > size ? Math.ceil((max.size * 3) / 4) : max.size;
+  const common = createSlotPool(
+    () => max.size,
+    () => maxPerOwner,
+  );
+  const slowOrUntried = createSharedPool(countSlowOrUntried);
   const pools: Record<SlotKind, readonly SlotPool[]> = {
     fast: [common],
-    slow: [common, createSharedPool(limits.slow), slowOrUntried],
-    untried: [common, createSharedPool(limits.untried), slowOrUntried],
-    requested: [common, createSharedPool(limits.requested)],
+    slow: [common, createSharedPool(() => countOf('slow')), slowOrUntried],
+    untried: [common, createSharedPool(() => countOf('untried')), slowOrUntried],
+    requested: [common, createSharedPool(() => countOf('requested'))],
   };
   /** The waiting calls of each owner, and how many slots the owner just got in a row. Owners and calls in their order. */
   const waiting: Record<SlotKind, Map<string, WaitingOwner>> = {
@@ -94,30 +137,34 @@ export function createRequestSlots(size: number, limits: SlotLimits): RequestSlo
   };
   // In the fast lane as many as one endpoint may have, because deliveries that begin together are checked in one query. One elsewhere,
   // because those slots may stay occupied for long.
-  const maxInARow: Record<SlotKind, number> = { fast: Math.ceil(size / 2), untried: 1, slow: 1, requested: 1 };
+  const getMaxInARow = (kind: SlotKind) => (kind === 'fast' ? Math.ceil(countAll() / 2) : 1);
   // Under full load the kinds alternate, so that none of them starves.
   const kindOrder: SlotKind[] = ['fast', 'untried', 'slow'];
   let admitting = false;
 
   const isKindFull = (kind: SlotKind) => pools[kind].some((pool) => pool.isFull());
   const isOwnerFull = (kind: SlotKind, owner: string) => pools[kind].some((pool) => pool.isOwnerFull(owner));
+  /** Whether all slots are used, except those that only owners with few slots may have. */
+  const areCommonSlotsUsed = () => common.countUsed() >= countAll();
+  const mustWait = (kind: SlotKind, owner: string) =>
+    isOwnerFull(kind, owner) || (areCommonSlotsUsed() && common.countSlotsOf(owner) >= RESERVED_PER_OWNER);
   const isFull = (kind: SlotKind, owner: string) =>
-    admitting || waiting[kind].has(owner) || isKindFull(kind) || isOwnerFull(kind, owner);
+    admitting || waiting[kind].has(owner) || isKindFull(kind) || mustWait(kind, owner);
 
   function occupySlot(kind: SlotKind, owner: string, begin: BeginWithSlot): void {
     for (const pool of pools[kind]) pool.add(owner);
-    begin(() => release(kind, owner));
+    begin((isGood) => release(kind, owner, isGood));
   }
 
   function admitWaitingOwner(kind: SlotKind): boolean {
     if (isKindFull(kind)) return false;
     for (const [owner, entry] of waiting[kind]) {
-      if (isOwnerFull(kind, owner)) continue;
+      if (mustWait(kind, owner)) continue;
       const [first] = entry.calls;
       entry.calls.delete(first!);
       entry.slotsInARow += 1;
       if (entry.calls.size === 0) waiting[kind].delete(owner);
-      else if (entry.slotsInARow === maxInARow[kind]) {
+      else if (entry.slotsInARow >= getMaxInARow(kind)) {
         // The owner goes to the end of the queue.
         waiting[kind].delete(owner);
         waiting[kind].set(owner, { calls: entry.calls, slotsInARow: 0 });
@@ -136,7 +183,15 @@ export function createRequestSlots(size: number, limits: SlotLimits): RequestSlo
     return true;
   }
 
-  function release(kind: SlotKind, owner: string): void {
+  /** Whether a good response shows that calls wait only for lack of slots: calls of its owner, or of any owner if all slots are used. */
+  function needsMore(kind: SlotKind, owner: string): boolean {
+    return waiting[kind].has(owner) || (waiting[kind].size > 0 && (isKindFull(kind) || areCommonSlotsUsed()));
+  }
+
+  function release(kind: SlotKind, owner: string, isGood?: boolean): void {
+    if (isGood === false) gained[kind] = Math.max(0, gained[kind] - 1);
+    else if (isGood && max.size > size && gained[kind] < max.size && needsMore(kind, owner) && mayGrow())
+      gained[kind] += 1;
     for (const pool of pools[kind]) pool.remove(owner);
     // A call may release its slot at once. Loop instead of recursing for each such call.
     if (admitting) return;
@@ -157,5 +212,6 @@ export function createRequestSlots(size: number, limits: SlotLimits): RequestSlo
     },
     isFull,
     hasUsedUpShare: (kind, owner) => waiting[kind].has(owner) || isOwnerFull(kind, owner),
+    countSlots: (kind) => (kind === 'fast' ? countAll() : countOf(kind)),
   };
 }

@@ -1,56 +1,27 @@
-import type { Host } from '../../../declare/host.ts';
-import type { AddToBatch } from '../../../platform/concurrency/micro-batch.ts';
-import { type CheckReadability, NOT_READABLE } from '../readability/readability.ts';
-import { createAttemptTarget, createNotReadableOutcome, type Outcome, type Sender } from './attempt.ts';
+import { NEXT_DUE_MS } from '../log/deliveries-sql.ts';
+import { createAttemptTarget, type Outcome } from './attempt.ts';
 import { createCheckedAttempts } from './checked-attempts.ts';
 import type { Claim, ClaimedDelivery } from './claim.ts';
 import { fastOrSlowLaneFor, type Lane } from './endpoint-jobs.ts';
-import type { EndpointLease, LeaseParts } from './endpoint-lease.ts';
+import type { EndpointLease, LaneClaim } from './endpoint-lease.ts';
+import { createPaceKeeper } from './endpoint-pace.ts';
 import { BEGIN_REQUESTS_MS } from './lease-store.ts';
-import type { CompletedAttempt } from './record-results.ts';
-import type { RequestSlots } from './request-slots.ts';
+import { createLinger, LINGER_MS } from './linger.ts';
+import type { ReleaseSlot } from './request-slots.ts';
+import { createRequestedSender } from './requested-sender.ts';
+import type { ActiveLease, LeaseSummary, SendParts, SendStart } from './send-parts.ts';
 
 /** ms until an endpoint is processed again after the check of its deliveries failed, for example because Postgres was unavailable. */
 const RECHECK_DELAY_MS = 1000;
 
-/** What a worker needs to send deliveries under a lease. */
-export interface SendParts extends LeaseParts {
-  host: Pick<Host, 'database' | 'log' | 'keyring'>;
-  sender: Sender;
-  check: CheckReadability;
-  slots: RequestSlots;
-  recordResult: AddToBatch<CompletedAttempt>;
-  /** Maximum number of concurrent requests to one endpoint, by lane. Requested deliveries are limited by their slots instead. */
-  maxInFlight: Record<Lane, number>;
-  /** ms for which a lease continues to claim while more is due. After that, other endpoints are processed. */
-  claimingMs: number;
-  /** Allowed concurrent requests per endpoint, for endpoints whose last response was good. */
-  concurrencyLimits: Map<string, number>;
-  /** The endpoints whose leases this worker holds, each with a function that sends its requested deliveries. */
-  requestedSenders: Map<string, () => void>;
-  isStopping(): boolean;
-}
+/** ms after which the response times of a long lease are measured anew. */
+const PACE_PERIOD_MS = 1000;
 
 const MAX_CONCURRENCY_LIMITS = 10_000;
 
-/** A slot that was acquired before the lease, for the first delivery or for the requested delivery that the first claim returned. */
-export interface FirstSlot {
-  release: () => void;
-  requested?: Claim;
-}
-
-/** The result of sending under a lease. */
-interface LeaseSummary {
-  /** Whether more deliveries may be due. */
-  more: boolean;
-  slow: boolean;
-  /** ms until the endpoint may continue, because of its rate limit or because the database is unavailable. */
-  waitMs: number;
-}
-
 /**
- * Sends claimed deliveries, and claims more while more are due and `claimingMs` have not passed. Each good response raises the number of
- * concurrent requests by one, up to the endpoint's maximum. After the first failed or slow response no more requests begin, so that a
+ * Sends claimed deliveries, and claims more while more are due and `claimingMs` have not passed. The number of
+ * concurrent requests follows the receiver: see `createPaceKeeper`. After the first failed or slow response no more requests begin, so that a
  * receiver that hangs occupies few slots, and only once. An ordered endpoint has one request at a time, and the next request begins when
  * the previous result is written. After a failure, the next lease of an ordered endpoint retries the failed delivery or, if it failed for
  * good, continues after it.
@@ -58,58 +29,84 @@ interface LeaseSummary {
  * Requested deliveries (tests, and retries that a client asked for) are sent under the same lease, without waiting for other requests in
  * flight: each is claimed when it has one of the slots reserved for requested deliveries, and sent at once. They do not count against
  * the rate limit. An ordered endpoint begins no other delivery while one of them is in flight.
+ *
+ * When everything is sent, the lease of a healthy endpoint lingers: it waits for new deliveries, which are announced, without a slot and
+ * without a query. So a delivery to an endpoint that gets many needs no job and no lease of its own.
  */
 export async function sendUnderLease(
   parts: SendParts,
   lease: EndpointLease,
   lane: Lane,
-  first: Claim,
-  firstSlot?: FirstSlot,
+  first: Claim & Partial<LaneClaim>,
+  { slot: firstSlot, mayLinger: isLingerAllowed = false, hasNew: hadNew = false }: SendStart = {},
 ): Promise<LeaseSummary> {
-  const { concurrencyLimits, slots, maxInFlight, requestedSenders, host, sender, check } = parts;
+  const { concurrencyLimits, slots, maxInFlight, activeLeases, jobs, host, sender, check } = parts;
   const { id: endpointId } = first.endpoint;
-  const startedAt = performance.now();
+  /** Time of the last claim that returned deliveries. */
+  let claimedAt = performance.now();
+  /** Since when the lease has claimed one full batch after the other. */
+  let claimingSince = claimedAt;
+  let lastResultAt = claimedAt;
   const queue: ClaimedDelivery[] = [...first.deliveries];
   let { endpoint } = first;
   let target = createAttemptTarget(sender, endpoint);
   let attempts = createCheckedAttempts({ check, sender, ...host }, endpoint);
   let { slow } = endpoint;
-  let more = first.deliveries.length === parts.chunk[lane];
-  let concurrencyLimit = Math.min(concurrencyLimits.get(endpointId) ?? 1, maxInFlight[lane]);
+  let isClaimFull = first.isFull ?? false;
+  let more = isClaimFull || hadNew;
+  let paceSince = claimedAt;
+  let pace = createPaceKeeper(concurrencyLimits.get(endpointId), maxInFlight[lane]);
   /** Whether the endpoint's last response was successful and not slow. */
   let hasRespondedWell = concurrencyLimits.has(endpointId);
   /** Number of slots held or waited for, without those of requested deliveries. `awaitingSlot`: how many of them are waited for. */
   let inFlight = 0;
   let awaitingSlot = 0;
-  let requestedInFlight = 0;
   let unwritten = 0;
   let claiming = false;
-  let awaitingRequestedSlot = false;
-  let claimingRequested = false;
   let ended = false;
   let halted = false;
   let isRateLimited = false;
   let hasUnchecked = false;
   let slot = firstSlot?.requested === undefined ? firstSlot?.release : undefined;
+  /** Whether new deliveries were announced since the last claim began. */
+  let hasNew = false;
+  let hasFailedWrite = false;
+  let mayLingerAtAll = isLingerAllowed && lane === 'fast';
+  /** Whether an ordered endpoint had no due delivery after its last claim. */
+  let isKnownDrained = false;
 
-  const elapsedMs = () => performance.now() - startedAt;
-  const mayBeginRequest = () =>
-    !halted && !isRateLimited && !lease.isOutdated() && !parts.isStopping() && elapsedMs() < BEGIN_REQUESTS_MS;
-  const mayClaimMore = () => lane === 'fast' && more && mayBeginRequest() && elapsedMs() < parts.claimingMs;
+  const elapsedMs = (since: number) => performance.now() - since;
+  const mayContinue = () => !halted && !isRateLimited && !lease.isOutdated() && !parts.isStopping();
+  const mayBeginRequest = () => mayContinue() && elapsedMs(claimedAt) < BEGIN_REQUESTS_MS;
+  const mayClaimMore = () => lane === 'fast' && more && mayContinue() && elapsedMs(claimingSince) < parts.claimingMs;
+  const mayLinger = () =>
+    mayLingerAtAll &&
+    hasRespondedWell &&
+    !more &&
+    queue.length === 0 &&
+    mayContinue() &&
+    !hasFailedWrite &&
+    elapsedMs(lastResultAt) < LINGER_MS;
 
   let unregister = () => {};
 
-  /** Registers this lease as the sender of the endpoint's requested deliveries. Returns a function that unregisters the lease. */
-  function registerAsRequestedSender(sendRequestedWhenSlotIsFree: () => void): () => void {
-    requestedSenders.set(endpointId, sendRequestedWhenSlotIsFree);
-    lease.onRequested(sendRequestedWhenSlotIsFree);
+  /** Registers this lease. Returns a function that unregisters it. */
+  function register(active: ActiveLease): () => void {
+    activeLeases.set(endpointId, active);
+    lease.onRequested(active.sendRequested);
     // A later lease of the same endpoint may have registered meanwhile.
-    return () =>
-      void (requestedSenders.get(endpointId) === sendRequestedWhenSlotIsFree && requestedSenders.delete(endpointId));
+    return () => void (activeLeases.get(endpointId) === active && activeLeases.delete(endpointId));
+  }
+
+  /** Whether a request shows that its receiver does not hang: a slow endpoint need only succeed. Undefined if nothing was sent. */
+  function wasGood(outcome: Outcome | undefined): boolean | undefined {
+    if (outcome === undefined || outcome.refused) return undefined;
+    return lane === 'slow' ? outcome.ok : !outcome.slow;
   }
 
   /** Returns the target, or undefined if the check took so long that the attempt must no longer begin. */
-  const getTargetUnlessTooLate = () => (lease.isOutdated() || elapsedMs() >= BEGIN_REQUESTS_MS ? undefined : target);
+  const getTargetUnlessTooLate = () =>
+    lease.isOutdated() || elapsedMs(claimedAt) >= BEGIN_REQUESTS_MS ? undefined : target;
 
   function adjustConcurrencyToOutcome(outcome: Outcome): void {
     // A refused attempt says nothing about the receiver.
@@ -117,11 +114,18 @@ export async function sendUnderLease(
     slow = outcome.slow;
     hasRespondedWell = !outcome.slow;
     halted ||= outcome.slow;
-    concurrencyLimit = outcome.slow ? 1 : Math.min(concurrencyLimit + 1, maxInFlight[lane]);
+    pace.adjust(outcome.durationMs, !outcome.slow, inFlight >= pace.limit());
+  }
+
+  function measurePaceAnew(): void {
+    pace = createPaceKeeper(pace.getPace(), maxInFlight[lane]);
+    paceSince = performance.now();
   }
 
   async function claimMoreDeliveries(): Promise<void> {
-    let claim: Claim | undefined;
+    let claim: LaneClaim | undefined;
+    hasNew = false;
+    isKnownDrained = false;
     try {
       claim = await lease.claim(lane);
     } catch (error) {
@@ -130,7 +134,8 @@ export async function sendUnderLease(
         'webhook deliveries could not be claimed; the sweep will find them',
       );
     }
-    more = claim !== undefined && claim.deliveries.length === parts.chunk[lane];
+    isClaimFull = claim?.isFull ?? false;
+    more = isClaimFull || hasNew;
     if (claim === undefined) {
       halted = true;
       return;
@@ -142,6 +147,10 @@ export async function sendUnderLease(
     endpoint = claim.endpoint;
     target = createAttemptTarget(sender, endpoint);
     queue.push(...claim.deliveries);
+    if (claim.deliveries.length > 0) claimedAt = performance.now();
+    // The lease had expired, because Postgres or this process was stuck.
+    halted ||= endpoint.lease === 'taken';
+    if (elapsedMs(paceSince) >= PACE_PERIOD_MS) measurePaceAnew();
     if (fastOrSlowLaneFor(endpoint.slow) === lane) return;
     // A requested delivery, or the worker that held the lease before, found the endpoint slow meanwhile.
     slow = endpoint.slow;
@@ -150,11 +159,11 @@ export async function sendUnderLease(
   }
 
   await new Promise<void>((resolve) => {
-    function sendClaimedDelivery(claimed: ClaimedDelivery, release: () => void): void {
+    function sendClaimedDelivery(claimed: ClaimedDelivery, release: ReleaseSlot): void {
       void attemptDelivery(claimed).then((outcome) => {
         if (outcome !== undefined) recordOutcome(claimed, outcome);
         inFlight -= 1;
-        release();
+        release(wasGood(outcome));
         fillSlotsAndClaimMore();
       });
     }
@@ -186,6 +195,7 @@ export async function sendUnderLease(
 
     function recordOutcome(claimed: ClaimedDelivery, outcome: Outcome): void {
       const { id, eventId, attempt, scheduleAttempt, dueAt } = claimed;
+      lastResultAt = performance.now();
       const isEncrypted = claimed.encryptedBody !== null;
       adjustConcurrencyToOutcome(outcome);
       unwritten += 1;
@@ -208,70 +218,14 @@ export async function sendUnderLease(
     function continueAfterResultWrite(id: string, isWritten: boolean): void {
       lease.setResultWritten(id, isWritten);
       unwritten -= 1;
+      hasFailedWrite ||= !isWritten;
       // An ordered endpoint must not continue before this result is stored.
       halted ||= endpoint.ordered && !isWritten;
       if (endpoint.ordered) fillSlotsAndClaimMore();
       else resolveIfIdle();
     }
 
-    /** Sends a requested delivery, with the endpoint settings that its own claim returned. */
-    async function sendRequestedDelivery(
-      { endpoint: claimedFor, deliveries }: Claim,
-      release: () => void,
-    ): Promise<void> {
-      const [claimed] = deliveries as [ClaimedDelivery];
-      requestedInFlight += 1;
-      try {
-        const own = createCheckedAttempts({ check, sender, ...host }, claimedFor);
-        const ownTarget = createAttemptTarget(sender, claimedFor);
-        const outcome = await own.attemptIfReadable(() => ownTarget, claimed, []);
-        // The outcome is undefined if the endpoint must not be sent to any more since the claim a moment ago.
-        recordOutcome(claimed, outcome ?? createNotReadableOutcome(NOT_READABLE));
-      } catch (error) {
-        haltAfterFailedCheck(error);
-      }
-      requestedInFlight -= 1;
-      release();
-      fillSlotsAndClaimMore();
-    }
-
-    /**
-     * Claims and sends requested deliveries, each as soon as it has a slot. The lease does not wait for a slot: if no slot becomes free
-     * before the lease ends, its release adds a job for the requests. Otherwise hanging tests of other endpoints would delay the ordinary
-     * deliveries of this endpoint.
-     */
-    function sendRequestedWhenSlotIsFree(): void {
-      if (awaitingRequestedSlot || claimingRequested || parts.isStopping()) return;
-      awaitingRequestedSlot = true;
-      slots.acquire('requested', endpoint.owner, (release) => {
-        awaitingRequestedSlot = false;
-        if (ended) release();
-        else void claimAndSendOneRequested(release);
-      });
-    }
-
-    async function claimAndSendOneRequested(release: () => void): Promise<void> {
-      claimingRequested = true;
-      let claim: Claim | undefined;
-      try {
-        if (!parts.isStopping()) claim = await lease.claimRequestedDelivery();
-      } catch (error) {
-        host.log.error(
-          { err: error, endpoint: endpointId },
-          'a requested webhook delivery could not be claimed; the sweep will find it',
-        );
-      }
-      claimingRequested = false;
-      if (claim === undefined || claim.deliveries.length === 0) {
-        release();
-        resolveIfIdle();
-        return;
-      }
-      void sendRequestedDelivery(claim, release);
-      sendRequestedWhenSlotIsFree();
-    }
-
-    function sendNextInSlot(release: () => void): void {
+    function sendNextInSlot(release: ReleaseSlot): void {
       awaitingSlot -= 1;
       // The delivery may have waited for this slot, so check again whether its request may begin.
       const goesOn = mayBeginRequest() && queue.length > 0;
@@ -288,8 +242,8 @@ export async function sendUnderLease(
 
     /** How many requests may be in flight now, not counting requested deliveries. */
     function getInFlightLimit(): number {
-      if (!endpoint.ordered) return concurrencyLimit;
-      return requestedInFlight > 0 ? 0 : 1 - unwritten;
+      if (!endpoint.ordered) return pace.limit();
+      return requested.countInFlight() > 0 ? 0 : 1 - unwritten;
     }
 
     function fillSlotsAndClaimMore(): void {
@@ -302,13 +256,13 @@ export async function sendUnderLease(
         else sendNextInSlot(own);
       }
       const isLow = endpoint.ordered
-        ? queue.length + inFlight + requestedInFlight + unwritten === 0
-        : queue.length <= concurrencyLimit;
+        ? queue.length + inFlight + requested.countInFlight() + unwritten === 0
+        : queue.length <= pace.limit();
       if (!claiming && isLow && mayClaimMore()) {
         claiming = true;
         void claimMoreDeliveries().then(() => {
           claiming = false;
-          if (endpoint.requested) sendRequestedWhenSlotIsFree();
+          if (endpoint.requested) requested.sendWhenSlotIsFree();
           fillSlotsAndClaimMore();
         });
       }
@@ -316,20 +270,59 @@ export async function sendUnderLease(
     }
 
     function resolveIfIdle(): void {
-      const isIdle = inFlight === 0 && requestedInFlight === 0 && unwritten === 0;
-      if (!isIdle || claiming || claimingRequested) return;
+      const isIdle = inFlight === 0 && requested.countInFlight() === 0 && unwritten === 0;
+      if (!isIdle || claiming || requested.isClaiming() || ended) return;
+      if (mayLinger() && linger.begin(LINGER_MS - elapsedMs(lastResultAt))) {
+        if (endpoint.ordered && !isKnownDrained) void endWaitIfDue();
+        return;
+      }
+      linger.end();
       ended = true;
+      requested.end();
       resolve();
     }
 
-    unregister = registerAsRequestedSender(sendRequestedWhenSlotIsFree);
-    if (firstSlot?.requested !== undefined) void sendRequestedDelivery(firstSlot.requested, firstSlot.release);
-    if (endpoint.requested) sendRequestedWhenSlotIsFree();
+    /**
+     * Ends the wait of an ordered endpoint that has a due delivery: an earlier event may still produce one, and if it does not, nothing
+     * announces that.
+     */
+    async function endWaitIfDue(): Promise<void> {
+      isKnownDrained = true;
+      const statement = { name: 'webhook_next', text: NEXT_DUE_MS, values: [endpointId] };
+      const [earliest] = await host.database.read<[number]>(statement).catch(() => [[0]]);
+      if (earliest === undefined || earliest[0] > LINGER_MS) return;
+      mayLingerAtAll = false;
+      resolveIfIdle();
+    }
+
+    function claimNew(): boolean {
+      if (ended || lane !== 'fast') return false;
+      const hasWaited = linger.end();
+      if (hasWaited) measurePaceAnew();
+      // Continue without a new job, unless full batches or other endpoints wait.
+      if (hasWaited || (!isClaimFull && !jobs.isFull())) claimingSince = performance.now();
+      hasNew = true;
+      more = true;
+      fillSlotsAndClaimMore();
+      return hasWaited;
+    }
+
+    const linger = createLinger(lease, jobs, resolveIfIdle);
+    const requested = createRequestedSender(parts, lease, endpoint, {
+      onBegin: linger.end,
+      onOutcome: recordOutcome,
+      onFailedCheck: haltAfterFailedCheck,
+      onEnd: fillSlotsAndClaimMore,
+      wasGood,
+    });
+    unregister = register({ sendRequested: requested.sendWhenSlotIsFree, claimNew, endWait: resolveIfIdle });
+    if (firstSlot?.requested !== undefined) void requested.send(firstSlot.requested, firstSlot.release);
+    if (endpoint.requested) requested.sendWhenSlotIsFree();
     fillSlotsAndClaimMore();
   });
   unregister();
   concurrencyLimits.delete(endpointId);
-  if (hasRespondedWell) concurrencyLimits.set(endpointId, concurrencyLimit);
+  if (hasRespondedWell) concurrencyLimits.set(endpointId, pace.getPace());
   if (concurrencyLimits.size > MAX_CONCURRENCY_LIMITS) concurrencyLimits.delete(concurrencyLimits.keys().next().value!);
   const waitMs = isRateLimited ? lease.rateLimitWaitMs() : 0;
   return { more: more || queue.length > 0, slow, waitMs: hasUnchecked ? Math.max(waitMs, RECHECK_DELAY_MS) : waitMs };

@@ -1,7 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, test } from 'vitest';
 import {
+  computeSlotLimits,
   createRequestSlots,
+  type ReleaseSlot,
   type RequestSlots,
   type SlotKind,
 } from '../../../../../src/extensions/webhooks/delivery/request-slots.ts';
@@ -120,4 +122,84 @@ test('a task that fails releases its slot', async () => {
   const slots = createRequestSlots(1, { slow: 1, untried: 1, slowOrUntried: 1, requested: 1 });
   await expect(runInSlot(slots, 'fast', 'a', () => Promise.reject(new Error('x')))).rejects.toThrow('x');
   expect(await runInSlot(slots, 'slow', 'a', async () => 'ran')).toBe('ran');
+});
+
+/** Slots that begin with ten and may grow to a hundred. */
+const createGrowing = () =>
+  createRequestSlots(10, computeSlotLimits(10), { size: 100, limits: computeSlotLimits(100) });
+
+/** Acquires slots for calls that stay in flight. */
+function createHolder(slots: RequestSlots, kind: SlotKind, owner: string) {
+  const releases: ReleaseSlot[] = [];
+  return {
+    releases,
+    acquire(count: number) {
+      for (let i = 0; i < count; i++) slots.acquire(kind, owner, (release) => void releases.push(release));
+    },
+  };
+}
+
+test.each([
+  ['fast', 10, 75],
+  ['untried', 3, 25],
+  ['slow', 3, 25],
+  ['requested', 1, 13],
+] as const)('good responses raise the %s slots of a waiting owner from %i to %i', (kind, first, last) => {
+  const slots = createGrowing();
+  const { releases, acquire } = createHolder(slots, kind, 'a');
+  acquire(1000);
+  expect(releases).toHaveLength(first);
+  let ended = 0;
+  let most = 0;
+  while (ended < 900) {
+    releases[ended++]!(true);
+    most = Math.max(most, releases.length - ended);
+  }
+  expect(most).toBe(last);
+});
+
+test('receivers that hang get no more slots, however many good responses other kinds of requests get', () => {
+  const slots = createGrowing();
+  const hanging = createHolder(slots, 'untried', 'hanging');
+  hanging.acquire(50);
+  const well = createHolder(slots, 'fast', 'well');
+  well.acquire(2000);
+  for (let i = 0; i < 1500; i++) well.releases[i]!(true);
+  expect(hanging.releases).toHaveLength(3);
+});
+
+test('bad responses lower the slots again, not below the first number', () => {
+  const slots = createGrowing();
+  const { releases, acquire } = createHolder(slots, 'slow', 'a');
+  acquire(1000);
+  for (let i = 0; i < 500; i++) releases[i]!(true);
+  expect(slots.countSlots('slow')).toBe(50);
+  for (let i = 500; i < 540; i++) releases[i]!(false);
+  expect(slots.countSlots('slow')).toBeLessThan(20);
+  for (let i = 540; i < 600; i++) releases[i]!(false);
+  expect(slots.countSlots('slow')).toBe(5);
+});
+
+test('healthy endpoints of a user that then hang do not hold all slots: other owners get theirs at once', () => {
+  const slots = createGrowing();
+  const hanging = createHolder(slots, 'fast', 'hanging');
+  hanging.acquire(1000);
+  expect(hanging.releases).toHaveLength(10);
+  for (const [i, kind] of (['fast', 'untried', 'slow', 'requested'] as const).entries()) {
+    const other = createHolder(slots, kind, `other ${i}`);
+    other.acquire(1);
+    expect(other.releases).toHaveLength(1);
+  }
+  // Even after it has grown as far as one owner may.
+  for (let i = 0; i < 900; i++) hanging.releases[i]!(true);
+  const last = createHolder(slots, 'fast', 'last');
+  last.acquire(4);
+  expect(last.releases).toHaveLength(4);
+});
+
+test('there are never more slots than the maximum, however many owners there are', () => {
+  const slots = createGrowing();
+  const owners = Array.from({ length: 60 }, (_, i) => createHolder(slots, 'fast', `owner ${i}`));
+  for (const { acquire } of owners) acquire(4);
+  expect(owners.reduce((sum, { releases }) => sum + releases.length, 0)).toBe(100);
 });

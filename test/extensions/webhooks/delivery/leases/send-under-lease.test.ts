@@ -3,7 +3,8 @@ import { expect, onTestFinished, test } from 'vitest';
 import type { ClaimedDelivery, ClaimedEndpoint } from '../../../../../src/extensions/webhooks/delivery/claim.ts';
 import type { EndpointLease } from '../../../../../src/extensions/webhooks/delivery/endpoint-lease.ts';
 import { createRequestSlots } from '../../../../../src/extensions/webhooks/delivery/request-slots.ts';
-import { type SendParts, sendUnderLease } from '../../../../../src/extensions/webhooks/delivery/send-under-lease.ts';
+import type { SendParts } from '../../../../../src/extensions/webhooks/delivery/send-parts.ts';
+import { sendUnderLease } from '../../../../../src/extensions/webhooks/delivery/send-under-lease.ts';
 import { createLogger } from '../../../../../src/platform/observability/log.ts';
 import { startReceiver } from '../../../../fakes/receiver.ts';
 
@@ -44,7 +45,9 @@ test('an endpoint that an API key redirects in the middle of a lease gets only r
   };
   const key = { via: 'api-key' as const, id: 'key', scopes: ['webhooks:*'] };
   const redirected = (): EndpointLease => {
-    const claims = [{ endpoint: { ...endpoint, key, url: theirs.url }, deliveries: deliveries('second') }];
+    const claims = [
+      { endpoint: { ...endpoint, key, url: theirs.url }, deliveries: deliveries('second'), isFull: true },
+    ];
     return {
       claim: async () => claims.shift(),
       claimRequestedDelivery: async () => undefined,
@@ -52,6 +55,7 @@ test('an endpoint that an API key redirects in the middle of a lease gets only r
       tryCountAgainstRateLimit: () => true,
       rateLimitWaitMs: () => 0,
       isOutdated: () => false,
+      setIdle: () => undefined,
       setResultWritten: () => undefined,
       release: async () => undefined,
     };
@@ -75,14 +79,18 @@ test('an endpoint that an API key redirects in the middle of a lease gets only r
     chunk: { fast: CHUNK, slow: CHUNK },
     claimingMs: 60_000,
     concurrencyLimits: new Map(),
-    requestedSenders: new Map(),
+    activeLeases: new Map(),
     isStopping: () => false,
   };
 
   const refused = () => results.filter(([, error]) => error !== null);
   // If a response takes more than a second, as it may on a busy machine, the lease is released before the second claim.
   for (let leases = 0; leases < 20 && refused().length === 0; leases++) {
-    await sendUnderLease(parts as SendParts, redirected(), 'fast', { endpoint, deliveries: deliveries('first') });
+    await sendUnderLease(parts as SendParts, redirected(), 'fast', {
+      endpoint,
+      deliveries: deliveries('first'),
+      isFull: true,
+    });
   }
   expect(theirs.requests).toEqual([]);
   expect(mine.requests.length).toBeGreaterThan(0);

@@ -1,0 +1,58 @@
+import type { EndpointLease } from './endpoint-lease.ts';
+
+/**
+ * ms for which a lease waits for new deliveries after its last one. A lease lasts longer than that, so it is not renewed meanwhile. If
+ * the announcement of a job is lost, the delivery waits for as long: BullMQ starts the job when the waiting one ends.
+ */
+export const LINGER_MS = 1000;
+
+/** Maximum number of jobs of a worker that wait for new deliveries. */
+const MAX_LINGERING = 1000;
+
+/** The jobs that a worker may run. Jobs that wait for new deliveries are not counted. */
+export interface JobCapacity {
+  /** Whether as many jobs run as may, so that other endpoints may have to wait. */
+  isFull(): boolean;
+  /** How many jobs wait for new deliveries. */
+  countLingering(): number;
+  addLingering(count: 1 | -1): void;
+}
+
+/** The wait of a lease for new deliveries. */
+export interface Linger {
+  isActive(): boolean;
+  /** Begins to wait, unless that has begun or too many leases wait. Returns whether the lease waits. */
+  begin(maxMs: number): boolean;
+  /** Ends the wait, so that the lease is renewed again. Returns whether the lease waited. */
+  end(): boolean;
+}
+
+/** @param onTimeout called when the wait ends without `end` */
+export function createLinger(lease: EndpointLease, jobs: JobCapacity, onTimeout: () => void): Linger {
+  let timer: NodeJS.Timeout | undefined;
+
+  function end(): boolean {
+    if (timer === undefined) return false;
+    clearTimeout(timer);
+    timer = undefined;
+    lease.setIdle(false);
+    jobs.addLingering(-1);
+    return true;
+  }
+
+  return {
+    isActive: () => timer !== undefined,
+    begin(maxMs) {
+      if (timer !== undefined) return true;
+      if (jobs.countLingering() >= MAX_LINGERING) return false;
+      timer = setTimeout(() => {
+        end();
+        onTimeout();
+      }, maxMs);
+      lease.setIdle(true);
+      jobs.addLingering(1);
+      return true;
+    },
+    end,
+  };
+}

@@ -1,0 +1,59 @@
+import { expect, test } from 'vitest';
+import { createPaceKeeper, type EndpointPace } from '../../../../../src/extensions/webhooks/delivery/endpoint-pace.ts';
+
+/** A receiver that handles `parallel` requests at a time, each in `ms`. Returns the response times of requests that begin together. */
+const respond = (requests: number, parallel: number, ms: number) =>
+  Array.from({ length: requests }, (_, i) => (Math.floor(i / parallel) + 1) * ms);
+
+/** Sends rounds of as many requests as allowed. Returns the limit after each round. */
+function sendRounds(rounds: number, parallel: number, ms: number, before?: EndpointPace) {
+  const pace = createPaceKeeper(before, 100);
+  const limits: number[] = [];
+  for (let round = 0; round < rounds; round++) {
+    for (const durationMs of respond(pace.limit(), parallel, ms)) pace.adjust(durationMs, true, true);
+    limits.push(pace.limit());
+  }
+  return { limits, pace };
+}
+
+test('the limit begins at one, doubles with each round of quick responses, and stays at its maximum', () => {
+  expect(sendRounds(9, 1000, 25).limits).toEqual([2, 4, 8, 16, 32, 64, 100, 100, 100]);
+});
+
+test.each([
+  [5, 100],
+  [10, 250],
+  [20, 800],
+])('a receiver that handles %i requests at a time in %i ms never gets many times as many', (parallel, ms) => {
+  let before: EndpointPace | undefined;
+  for (let lease = 0; lease < 10; lease++) {
+    const { limits, pace } = sendRounds(20, parallel, ms, before);
+    expect(Math.max(...limits)).toBeLessThanOrEqual(5 * parallel);
+    expect(limits.at(-1)).toBeGreaterThanOrEqual(parallel);
+    before = pace.getPace();
+  }
+});
+
+test('responses that take far longer than the quickest make the limit shrink', () => {
+  const pace = createPaceKeeper({ limit: 40, quickestMs: 50 }, 100);
+  for (let i = 0; i < 40; i++) pace.adjust(900, true, true);
+  expect(pace.limit()).toBe(30);
+});
+
+test('a bad response resets the limit to one', () => {
+  const pace = createPaceKeeper({ limit: 40, quickestMs: 50 }, 100);
+  pace.adjust(20, false, true);
+  expect(pace.limit()).toBe(1);
+});
+
+test('responses to fewer requests than allowed do not raise the limit', () => {
+  const pace = createPaceKeeper(undefined, 100);
+  for (let i = 0; i < 50; i++) pace.adjust(20, true, false);
+  expect(pace.limit()).toBe(1);
+});
+
+test('the next lease begins with the pace of the last one, within its own maximum', () => {
+  const { pace } = sendRounds(5, 1000, 25);
+  expect(createPaceKeeper(pace.getPace(), 100).limit()).toBe(32);
+  expect(createPaceKeeper(pace.getPace(), 3).limit()).toBe(3);
+});
